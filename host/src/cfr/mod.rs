@@ -47,7 +47,7 @@
 //!
 //! | what | where kernels run | on the CPU |
 //! | --- | --- | --- |
-//! | two players; all deals, or boards or hands sampled | `small` where regrets and averages fit in a block's shared memory, else `street` | `cpu`, all deals only |
+//! | two players; all deals, or boards or hands sampled | `small` where regrets and averages fit in a block's shared memory, else `street` | `cpu`, all deals only; one deal by name with `walk` or `mccfr` |
 //! | more players, one hole card, one suit, no board | `subset` where the explicit tree would have more than 4 million nodes, else `explicit` | `explicit` |
 //! | more players, else; trees of other games | `explicit` | `explicit` |
 //! | more players, chance sampling | `walk` | `walk` |
@@ -66,7 +66,7 @@
 //! | `walk` | sampled deals, a warp a subtree of the betting, up to 32 deals at once |
 //! | `cpu` | the vector form in plain Rust on all cores |
 //!
-//! The programs of the dissertation that this family began with are repeated in the crate `warpplay-papers`.
+//! The programs of the paper that this family began with are repeated in the crate `warpplay-papers`.
 //!
 //! # Where to go on
 //!

@@ -109,9 +109,16 @@ fn chance_sampling_of_more_than_two_players_is_the_walk_on_every_device() -> Che
     for device in [Device::cpu(), Device::simt()] {
         assert_eq!(builder.plan(&device)?.engine(), Engine::Walk, "{device}");
     }
-    // Two players keep the engine that they had.
-    let two = Solver::builder(game("kuhn.limit.2p")).sampling(Sampling::Chance).engine(Engine::Walk);
-    assert_eq!(two.plan(&Device::cpu())?.engine(), Engine::Walk);
+    // Two players keep the engine that they had where kernels run, and have the walk by name.
+    let two = |engine| Solver::builder(game("kuhn.limit.2p")).sampling(Sampling::Chance).engine(engine);
+    assert_eq!(two(Engine::Auto).plan(&Device::simt())?.engine(), Engine::Small);
+    let refused = two(Engine::Auto).plan(&Device::cpu()).expect_err("one deal in vector form").to_string();
+    assert!(refused.contains("chance of a game with engine walk or mccfr"), "{refused}");
+    for device in [Device::cpu(), Device::simt()] {
+        for engine in [Engine::Walk, Engine::Mccfr] {
+            assert_eq!(two(engine).plan(&device)?.engine(), engine, "{device}");
+        }
+    }
     Ok(())
 }
 
@@ -268,6 +275,20 @@ fn the_same_seed_gives_the_same_bits_however_the_iterations_are_divided() {
     });
 }
 
+/// On the CPU other arrays are taken than where kernels run: by the sum of the latter a game could be found to fit that does not.
+#[test]
+fn memory_is_told_before_as_it_is_taken() {
+    for_each_device(|device| {
+        for precision in [Precision::F32, Precision::F64] {
+            let (game, options) = (game("leduc.limit.3p"), cfr::Options { precision, ..sampled() });
+            let told = Sampler::memory_of(device, &game, &Information::Exact, &options)?;
+            let taken = Sampler::build(device, &game, &Information::Exact, &options)?;
+            assert_eq!(&told, taken.memory_needed(), "{device}, {precision}");
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn what_cannot_be_done_is_said() {
     let device = Device::simt();
@@ -287,7 +308,7 @@ fn what_cannot_be_done_is_said() {
     for (error, part) in cases {
         assert!(error.contains(part), "{error} does not say {part}");
     }
-    let needed = Sampler::memory_of(&c, &Information::Unordered, &sampled()).expect("a size");
+    let needed = Sampler::memory_of(&device, &c, &Information::Unordered, &sampled()).expect("a size");
     // 21,285 sequences of 2,024 buckets, three actions in two tables.
     assert!((21285 * 2024 * 3 * 2 * 4..1_100_000_000).contains(&needed.device()), "{needed}");
 }

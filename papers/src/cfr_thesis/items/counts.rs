@@ -1,10 +1,13 @@
 //! Table 2, and the tables of memory.
 
+use warpplay::Device;
 use warpplay::cfr::Counts;
 use warpplay::cfr::engines::walk::{Information, Sampler};
 
 use super::thesis::Thesis;
 use super::times::printed;
+use crate::cfr_thesis::kernels::sequence::Deal;
+use crate::cfr_thesis::launch::DEALS;
 use crate::cfr_thesis::options::{Options, Program};
 use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::statistics::is_rounded;
@@ -71,6 +74,9 @@ pub fn table2(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
 
 /// Tables 3 to 6: printed memory beside what our programs take.
 pub fn memory(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>) -> Result<Sheet, Stop> {
+    if let Some(sheet) = thesis.not_asked(item, variant) {
+        return Ok(sheet);
+    }
     let (theirs, counts) = (variant.memory(), variant.counts());
     let plan = thesis.plan(variant)?;
     let of = |program| {
@@ -109,12 +115,13 @@ pub fn memory(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
     ]);
     parts.row(["the same arrays alone, double precision".into(), (tables * 8.0).into()]);
     let walk = Sampler::memory_of(
+        &Device::simt(),
         &plan.game,
         &Information::Unordered,
         &warpplay::cfr::Options { sampling: warpplay::cfr::Sampling::Chance, ..warpplay::cfr::Options::default() },
     )?;
     parts.row([
-        "our engine walk, which plays many deals at once: these arrays and all others, single precision".into(),
+        "our engine walk where kernels run, many deals at once: these arrays and all others, single precision".into(),
         (walk.device() as f64 / KB).into(),
     ]);
     let agrees = theirs
@@ -128,6 +135,10 @@ pub fn memory(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
         if agrees { "follow" } else { "do not all follow" }
     ));
     sheet = sheet.note("Printed KB are those of the whole process, of the GPU's program those of the device; ours are the bytes that a program asks for.");
+    sheet = sheet.note(format!(
+        "{} KB of the GPU's program are room for {DEALS} deals in global memory. With constant memory a deal is a parameter of each launch, and the room is not read.",
+        DEALS * size_of::<Deal>() / 1024
+    ));
     let left = theirs.kb[0] - tables * 8.0;
     let single = theirs.kb[0] - tables * 4.0;
     sheet = sheet.note(match (single < 0.0, left < 0.0) {

@@ -28,7 +28,7 @@ use crate::{Error, Memory, Precision, Result};
 /// [`Error::Option`] for other options.
 pub(in crate::cfr) fn fits(game: &VectorGame, options: &Options) -> Result<Memory> {
     if options.sampling != Sampling::None {
-        let allowed = "none in vector form on the CPU; others on a GPU";
+        let allowed = "none in vector form on the CPU; chance of a game with engine walk or mccfr, all others on a GPU";
         return Err(Error::option("sampling", options.sampling, allowed));
     }
     if options.precision == Precision::I16 {

@@ -14,7 +14,7 @@ pub enum Information {
     /// Hole cards and board, nothing merged but the order in which the cards of the board came.
     #[default]
     Exact,
-    /// The dissertation's: hole cards and board as one unordered set.
+    /// The paper's: hole cards and board as one unordered set.
     Unordered,
     /// Buckets of somebody's making.
     Buckets(Arc<dyn Buckets>),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::cpu::Reading;
-use super::engine::{needed, with_plan};
+use super::engine::{fits, needed, with_plan};
 use super::information::Information;
 use super::plan::Plan;
 use crate::cfr::game::cards::set_of;
@@ -73,19 +73,18 @@ impl fmt::Debug for Sampler {
 }
 
 impl Sampler {
-    /// Memory that a game needs, before it is taken.
+    /// Memory that a game needs on a device, before it is taken.
     ///
     /// # Errors
-    /// [`Error::Option`] for a game with several sizes of raise, or with too many sets of sequence and bucket.
-    pub fn memory_of(game: &GameDef, information: &Information, options: &Options) -> Result<Memory> {
-        Ok(Plan::of(game, information)?.memory(options.precision))
+    /// [`Error::Option`] for a game with several sizes of raise, or with too many sets of sequence and bucket; for an option that the walk cannot do.
+    pub fn memory_of(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Memory> {
+        fits(device, game, information, options)
     }
 
     /// Lays the game out and takes the memory.
     ///
     /// # Errors
-    /// As [`memory_of`](Self::memory_of); [`Error::Option`] for an option that the walk cannot do; [`Error::OutOfMemory`] with the bytes needed where the
-    /// device has less.
+    /// As [`memory_of`](Self::memory_of); [`Error::OutOfMemory`] with the bytes needed where the device has less.
     pub fn build(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Self> {
         let plan = Arc::new(Plan::of(game, information)?);
         let memory = needed(device, &plan, options)?;
