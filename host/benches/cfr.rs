@@ -1,4 +1,4 @@
-//! How fast games are solved: Leduc beside other programs, the dissertation's variants, hold'em spots.
+//! How fast games are solved: Leduc beside other programs, the paper's variants, hold'em spots.
 //!
 //! ```text
 //! cargo bench -p warpplay --bench cfr -- --quick
@@ -21,6 +21,8 @@ mod measure;
 mod output;
 #[path = "cfr/peer.rs"]
 mod peer;
+#[path = "../../papers/src/cfr_thesis/plain_cpp.rs"]
+mod plain_cpp;
 #[path = "common/program.rs"]
 mod program;
 #[path = "cfr/published.rs"]
@@ -57,7 +59,7 @@ struct Args {
 enum Section {
     /// Leduc hold'em, one game and many, beside the crate `cfr`
     Leduc,
-    /// Sampled deals of the dissertation's variants C and D
+    /// Sampled deals of the paper's variants C and D
     Sampled,
     /// All deals of its variants D and B
     Exact,
@@ -91,9 +93,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Limit, spots::limit_flop),
     ];
     program::measure(&mut bench, &args.only, sections)?;
-    let rows = published::FIGURES
-        .into_iter()
-        .map(|(what, time, how)| [what.to_string(), time.to_string(), how.to_string()].to_vec());
+    let rows = published::figures().into_iter().map(|row| row.to_vec());
     Table::new("FIGURES of others", 2, &["what", "time", "how"]).with(rows).print(&mut bench.output)?;
     Ok(bench.output.n_failed())
 }

@@ -4,7 +4,7 @@
 pub const LEDUC: &str = "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = 2\nblind = 1 1\nraiseSize = 2 4\nfirstPlayer = 1 1\nmaxRaises = 2 2\nnumSuits = 2\n\
                          numRanks = 3\nnumHoleCards = 1\nnumBoardCards = 0 1\nEND GAMEDEF\n";
 
-/// The dissertation's variant B: 36 cards, five on the board before the only round.
+/// The paper's variant B: 36 cards, five on the board before the only round.
 pub const VARIANT_B: &str = "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = 1\nblind = 1 1\nraiseSize = 1\nfirstPlayer = 1\nmaxRaises = 1\nnumSuits = 4\n\
                              numRanks = 9\nnumHoleCards = 2\nnumBoardCards = 5\nEND GAMEDEF\n";
 

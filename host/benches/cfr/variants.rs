@@ -1,4 +1,4 @@
-//! The dissertation's variants: sampled deals of C and D, one a launch and many; D and B exactly. Its own programs are timed by `warpplay papers cfr_thesis`.
+//! The paper's variants: sampled deals of C and D, one a launch and many; D and B exactly. Its own programs are timed by `warpplay papers cfr_thesis`.
 
 use warpplay::cfr::engines::walk::{Information, Sampler};
 use warpplay::cfr::{Algorithm, GameDef, Options, Sampling, Updates};
@@ -21,7 +21,7 @@ pub fn sampled(bench: &mut Bench) -> anyhow::Result<()> {
     table.print(&mut bench.output)
 }
 
-/// Many deals at once, with the dissertation's buckets.
+/// Many deals at once, with the paper's buckets.
 fn batched(bench: &Bench, device: &Device, game: &GameDef, batch: u32) -> Result<Timed> {
     let options = Options {
         algorithm: Algorithm::Cfr,

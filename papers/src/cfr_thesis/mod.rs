@@ -36,6 +36,8 @@ mod options;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod peers;
 #[cfg(not(target_arch = "nvptx64"))]
+mod plain_cpp;
+#[cfg(not(target_arch = "nvptx64"))]
 mod plan;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod published;

@@ -1,5 +1,6 @@
-//! Figures of others that stand beside the measured ones: neither printed in the dissertation nor measured here.
+//! Figures of others that stand beside the measured ones: neither printed in the paper nor measured here.
 
+use super::plain_cpp;
 use super::published::Variant;
 
 /// A time of somebody else's program.
@@ -24,16 +25,11 @@ impl Peer {
 }
 
 const fn cpp(variant: Variant, milliseconds: [f64; 2]) -> Peer {
-    Peer {
-        variant,
-        name: "a plain C++ program, one core",
-        milliseconds,
-        source: "measured once beside this library, in 2026, and not part of this run; program, compiler and processor were not recorded: an order of magnitude only",
-    }
+    Peer { variant, name: "a plain C++ program, one core", milliseconds, source: plain_cpp::SOURCE }
 }
 
 /// All of them.
-pub const PEERS: [Peer; 2] = [cpp(Variant::C, [3.9, 5.8]), cpp(Variant::D, [57.0, 91.0])];
+pub const PEERS: [Peer; 2] = [cpp(Variant::C, plain_cpp::MILLISECONDS[0]), cpp(Variant::D, plain_cpp::MILLISECONDS[1])];
 
 impl Variant {
     /// What is known of others' programs on this game.
