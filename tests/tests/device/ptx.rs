@@ -1,12 +1,14 @@
 //! The kernels' PTX, without a GPU: what the host will launch is what was compiled.
 
 use std::collections::BTreeMap;
+use std::mem::offset_of;
 
 use warpplay::PtxSet;
 use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::azero::search::SearchKernels;
+use warpplay_gpu::cfr::beats::MAX_PLAYERS;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers};
 use warpplay_gpu::ptx::embedded::{
@@ -15,6 +17,7 @@ use warpplay_gpu::ptx::embedded::{
 };
 use warpplay_gpu::{azero, cfr, shogi};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required, stale_sums};
+use warpplay_papers::cfr_thesis::kernels::sequence::{Deal, Phase};
 use warpplay_papers::mnist_mlp;
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -187,7 +190,7 @@ fn no_address_is_a_plain_sum_whose_base_moves_on() {
     });
 }
 
-/// What stands for the dissertation's texture: every kernel has one load of read-only data, that of its sequence from the list, and takes it where the option says so. A second one would be
+/// What stands for the paper's texture: every kernel has one load of read-only data, that of its sequence from the list, and takes it where the option says so. A second one would be
 /// a load that the compiler has turned into such, as it may be the ordinary one that it is measured against.
 #[test]
 fn the_kernels_of_the_thesis_have_one_load_of_read_only_data() {
@@ -200,6 +203,49 @@ fn the_kernels_of_the_thesis_have_one_load_of_read_only_data() {
             assert_eq!(loads, ["ld.global.nc.b32"], "{} for {arch}", kernel.name);
         }
     });
+}
+
+/// Rows and utilities are kept where a kernel's name says: in registers the first phase needs no shared memory, the second adds up utilities there.
+#[test]
+fn the_kernels_of_the_thesis_use_shared_memory_as_their_names_say() {
+    for_each_image(|family, arch, ptx, _| {
+        for kernel in family.kernels.iter().filter(|kernel| kernel.name.starts_with("cfr_thesis_")) {
+            let uses = |operation: &str| body(ptx, kernel.name).contains(operation);
+            let expected = kernel.name.contains("_shared_") || kernel.name.contains("_up_registers_");
+            let found = ["ld.shared.", "st.shared."].map(uses);
+            assert_eq!(found, [expected; 2], "{} for {arch}", kernel.name);
+        }
+    });
+}
+
+/// What stands for constant memory: each word of the deal is read from the parameters of the launch, buckets in both phases and who beats whom in the second, and
+/// no copy of it is made in local memory.
+#[test]
+fn the_kernels_of_the_thesis_read_their_deal_from_parameters() {
+    let (first, buckets) = (offset_of!(Phase<f32>, deal), size_of::<[u32; MAX_PLAYERS]>());
+    for_each_image(|family, arch, ptx, _| {
+        for kernel in family.kernels.iter().filter(|kernel| kernel.name.starts_with("cfr_thesis_")) {
+            let text = body(ptx, kernel.name);
+            let read: Vec<usize> = text.lines().filter_map(parameter_bytes).flatten().collect();
+            let end = first + if kernel.name.contains("_up_") { size_of::<Deal>() } else { buckets };
+            let left_out: Vec<usize> = (first..end).filter(|byte| !read.contains(byte)).collect();
+            assert!(left_out.is_empty(), "{} for {arch}: bytes {left_out:?} of the parameter", kernel.name);
+            assert!(!text.contains(".local"), "{} for {arch}", kernel.name);
+        }
+    });
+}
+
+/// The bytes of its kernel's parameter that a line of PTX loads, as `ld.param.b64 %rd1, [NAME_param_0+8];`.
+fn parameter_bytes(line: &str) -> Option<std::ops::Range<usize>> {
+    let kind = line.trim_start().strip_prefix("ld.param.")?.split_whitespace().next()?;
+    let (values, kind) = match kind.split_once('.') {
+        Some((values, kind)) => (values.strip_prefix('v')?.parse().ok()?, kind),
+        None => (1, kind),
+    };
+    let bits: usize = kind.get(1..)?.parse().ok()?;
+    let address = line.split_once("_param_0")?.1.split_once(']')?.0;
+    let first = address.strip_prefix('+').unwrap_or("0").parse().ok()?;
+    Some(first..first + values * bits / 8)
 }
 
 /// The text between an entry's braces.
