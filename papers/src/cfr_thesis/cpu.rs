@@ -76,7 +76,7 @@ impl Running for OnCpu {
         })
     }
 
-    fn copy_lists(&mut self) -> Result<()> {
+    fn copy_lists(&mut self) -> Result<usize> {
         Err(Self::without("copies to a device"))
     }
 

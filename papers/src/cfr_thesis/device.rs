@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use warpplay::cfr::engines::walk::{Checksums, Set};
 use warpplay::cfr::game::{ACTIONS, Dealer};
-use warpplay::{Device, Error, Event, Graph, Result, Stream};
+use warpplay::{Device, Error, Event, Result, Stream};
 
 use super::kernels::sequence::Deal;
-use super::launch::{Arrays, DEALS, Kernels, Number, Table, Ways};
+use super::launch::{Arrays, DEALS, Kernels, Number, Recorded, Table, Ways};
 use super::options::{Lists, Options, Program, Rows};
 use super::plan::{Plan, Profile, Running};
 
 /// Iterations of the longer of the two graphs.
-const GRAPH: u32 = 8;
+const GRAPH: usize = 8;
 /// Values of a table that are read at a time for their sums.
 const PIECE: usize = 1 << 20;
 
@@ -21,12 +21,11 @@ pub(super) struct OnDevice<T: Number> {
     plan: Arc<Plan>,
     kernels: Kernels<T>,
     arrays: Arrays<T>,
-    ways: Ways,
     /// Number of each sequence on the device.
     numbers: Vec<u32>,
     dealer: Dealer,
     /// One iteration, and [`GRAPH`] of them.
-    graphs: Option<[Graph; 2]>,
+    graphs: Option<[Recorded; 2]>,
     stream: Stream,
 }
 
@@ -40,51 +39,33 @@ impl<T: Number> OnDevice<T> {
         let ours = options.program == Program::Graph;
         let theirs = Ways {
             block: options.block,
-            rows: options.rows,
             constant: options.constant,
             lists: options.lists,
             flattened: options.flattened,
             by_bucket: false,
         };
-        let ways = match ours {
-            true => Ways {
-                rows: Rows::Registers,
-                constant: false,
-                lists: Lists::Computed,
-                flattened: true,
-                by_bucket: true,
-                ..theirs
-            },
-            false => theirs,
+        let (ways, rows) = match ours {
+            true => {
+                let lists = Lists::Computed;
+                (Ways { constant: false, lists, flattened: true, by_bucket: true, ..theirs }, Rows::Registers)
+            }
+            false => (theirs, options.rows),
         };
         let n = plan.sequences.sequences.len() as u32;
         let numbers = if ours || options.renumbered { (0..n).collect() } else { plan.sequences.depth_first() };
         let stream = device.stream()?;
-        let mut made = Self {
-            kernels: Kernels::load(device, ways.rows)?,
-            arrays: Arrays::new(&stream, &plan.sequences, &numbers, plan.n_buckets, ways.flattened)?,
-            ways,
-            numbers,
-            dealer: Dealer::new(&plan.game, options.seed)?,
-            graphs: None,
-            stream,
-            plan: Arc::clone(plan),
+        let kernels = Kernels::load(device, rows)?;
+        let mut arrays = Arrays::new(&stream, &plan.sequences, &numbers, plan.n_buckets, ways)?;
+        let graphs = match ours {
+            true => Some([kernels.record(&stream, &mut arrays, 1)?, kernels.record(&stream, &mut arrays, GRAPH)?]),
+            false => None,
         };
-        if ours {
-            made.graphs = Some([made.record(1)?, made.record(GRAPH)?]);
-        }
-        Ok(made)
-    }
-
-    fn record(&mut self, n: u32) -> Result<Graph> {
-        let Self { stream, kernels, arrays, ways, plan, .. } = self;
-        stream.capture(|stream| {
-            (0..n).try_for_each(|_| iteration(stream, kernels, arrays, *ways, plan, &Deal::default()))
-        })
+        let dealer = Dealer::new(&plan.game, options.seed)?;
+        Ok(Self { plan: Arc::clone(plan), kernels, arrays, numbers, dealer, graphs, stream })
     }
 
     /// Draws deals and puts them on the device.
-    fn deal(&mut self, n: usize) -> Result<Vec<Deal>> {
+    fn deal(&mut self, n: usize) -> Result<()> {
         let mut deals = Vec::with_capacity(n);
         for _ in 0..n {
             let cards = self.dealer.next();
@@ -95,49 +76,33 @@ impl<T: Number> OnDevice<T> {
             }
             deals.push(deal);
         }
-        self.arrays.set_deals(&self.stream, &deals)?;
-        Ok(deals)
+        self.arrays.set_deals(&self.stream, deals)
     }
 
     /// Offset of a set's first action in the tables.
     fn row(&self, sequence: u32, bucket: u32) -> usize {
-        let (sequence_stride, bucket_stride) = self.arrays.strides(self.ways);
+        let (sequence_stride, bucket_stride) = self.arrays.strides();
         let number = u64::from(self.numbers[sequence as usize]);
         (number * sequence_stride + u64::from(bucket) * bucket_stride) as usize
     }
-}
-
-/// Queues one iteration.
-fn iteration<T: Number>(
-    stream: &Stream,
-    kernels: &Kernels<T>,
-    arrays: &mut Arrays<T>,
-    ways: Ways,
-    plan: &Plan,
-    deal: &Deal,
-) -> Result<()> {
-    let levels = &plan.sequences.levels;
-    levels.iter().enumerate().try_for_each(|level| kernels.down(stream, arrays, ways, level, deal))?;
-    levels.iter().enumerate().rev().try_for_each(|level| kernels.up(stream, arrays, ways, level, deal))
 }
 
 impl<T: Number> Running for OnDevice<T> {
     fn run(&mut self, n: u32) -> Result<()> {
         let mut left = n as usize;
         while left > 0 {
-            let deals = self.deal(left.min(DEALS))?;
-            left -= deals.len();
-            if let Some([one, many]) = &self.graphs {
-                let n = deals.len() as u32;
-                (0..n / GRAPH).try_for_each(|_| self.stream.launch_graph(many))?;
-                (0..n % GRAPH).try_for_each(|_| self.stream.launch_graph(one))?;
+            let n = left.min(DEALS);
+            self.deal(n)?;
+            left -= n;
+            let Self { stream, kernels, arrays, graphs, .. } = self;
+            if let Some([one, many]) = graphs {
+                (0..n / GRAPH).try_for_each(|_| many.launch(stream, arrays))?;
+                (0..n % GRAPH).try_for_each(|_| one.launch(stream, arrays))?;
             } else {
-                for deal in &deals {
-                    iteration(&self.stream, &self.kernels, &mut self.arrays, self.ways, &self.plan, deal)?;
-                }
+                (0..n).try_for_each(|_| kernels.iterate(stream, arrays))?;
             }
             // The deals of the next turn overwrite these.
-            self.stream.synchronize()?;
+            stream.synchronize()?;
         }
         Ok(())
     }
@@ -172,35 +137,36 @@ impl<T: Number> Running for OnDevice<T> {
         Ok(sums)
     }
 
-    fn copy_lists(&mut self) -> Result<()> {
+    fn copy_lists(&mut self) -> Result<usize> {
         let Self { stream, arrays, numbers, .. } = self;
-        arrays.copy_lists(stream, numbers)?;
-        stream.synchronize()
+        let n = arrays.copy_lists(stream, numbers)?;
+        stream.synchronize()?;
+        Ok(n)
     }
 
     fn profile(&mut self, n: u32) -> Result<Profile> {
-        let levels = self.plan.sequences.levels.clone();
-        let sequences = levels.iter().map(|level| level.end - level.start).collect();
-        let mut profile = Profile { down_ms: vec![0.0; levels.len()], up_ms: vec![0.0; levels.len()], sequences };
-        let events = (0..=2 * levels.len()).map(|_| self.stream.event()).collect::<Result<Vec<Event>>>()?;
+        let sequences = self.plan.sequences.levels.iter().map(|level| level.end - level.start).collect();
+        let n_levels = self.arrays.n_levels();
+        let mut profile = Profile { down_ms: vec![0.0; n_levels], up_ms: vec![0.0; n_levels], sequences };
+        let events = (0..=2 * n_levels).map(|_| self.stream.event()).collect::<Result<Vec<Event>>>()?;
         for _ in 0..n {
-            let deal = self.deal(1)?[0];
-            let Self { stream, kernels, arrays, ways, .. } = self;
+            self.deal(1)?;
+            let Self { stream, kernels, arrays, .. } = self;
             stream.record(&events[0])?;
-            for (level, event) in levels.iter().enumerate().zip(&events[1..]) {
-                kernels.down(stream, arrays, *ways, level, &deal)?;
+            for (level, event) in (0..n_levels).zip(&events[1..]) {
+                kernels.down(stream, arrays, level)?;
                 stream.record(event)?;
             }
-            for (level, event) in levels.iter().enumerate().rev().zip(&events[1 + levels.len()..]) {
-                kernels.up(stream, arrays, *ways, level, &deal)?;
+            for (level, event) in (0..n_levels).rev().zip(&events[1 + n_levels..]) {
+                kernels.up(stream, arrays, level)?;
                 stream.record(event)?;
             }
             stream.synchronize()?;
             let took =
                 |at: usize| Event::elapsed_ms(&events[at], &events[at + 1]).map(|ms| f64::from(ms) / f64::from(n));
-            for level in 0..levels.len() {
+            for level in 0..n_levels {
                 profile.down_ms[level] += took(level)?;
-                profile.up_ms[level] += took(2 * levels.len() - 1 - level)?;
+                profile.up_ms[level] += took(2 * n_levels - 1 - level)?;
             }
         }
         Ok(profile)

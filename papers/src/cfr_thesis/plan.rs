@@ -30,8 +30,8 @@ pub(super) trait Running: Send {
     fn utilities(&self) -> Result<Vec<f64>>;
     fn set(&self, sequence: u32, bucket: u32) -> Result<Set>;
     fn checksums(&self) -> Result<Checksums>;
-    /// Copies the lists of the levels to the device again, and returns when they are there.
-    fn copy_lists(&mut self) -> Result<()>;
+    /// Copies the lists of the levels to the device again, and returns when they are there; how many arrays they are.
+    fn copy_lists(&mut self) -> Result<usize>;
     /// `n` iterations with a look at the clock after every level.
     fn profile(&mut self, n: u32) -> Result<Profile>;
 }
@@ -49,18 +49,14 @@ pub(super) struct Plan {
 impl Plan {
     pub fn of(game: &GameDef) -> Result<Self> {
         if game.n_rounds != 1 {
-            return Err(Error::option(
-                "numRounds",
-                game.n_rounds,
-                "1: the dissertation's buckets are those of one round",
-            ));
+            return Err(Error::option("numRounds", game.n_rounds, "1: the paper's buckets are those of one round"));
         }
         let sequences = Sequences::of(&BettingTree::new(game)?)?;
         if sequences.has_side_pots() {
             return Err(Error::option(
                 "stack",
                 "short stacks",
-                "stacks that no line of play uses up: the dissertation knows no side pots",
+                "stacks that no line of play uses up: the paper knows no side pots",
             ));
         }
         let buckets = Unordered::new(game).ok_or_else(|| {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use warpplay::cfr::GameDef;
 use warpplay::cfr::engines::walk::{Checksums, Set};
-use warpplay::{Backend, Device, Error, Memory, Precision, Result};
+use warpplay::{Backend, Device, Error, Precision, Result};
 
 use super::cpu::OnCpu;
 use super::device::OnDevice;
@@ -30,17 +30,15 @@ pub struct Run {
     plan: Arc<Plan>,
     options: Options,
     running: Box<dyn Running>,
-    memory: Memory,
     iterations: u64,
     seconds: f64,
 }
 
 impl fmt::Debug for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { options, memory, iterations, seconds, .. } = self;
+        let Self { options, iterations, seconds, .. } = self;
         f.debug_struct("Run")
             .field("options", options)
-            .field("memory", memory)
             .field("iterations", iterations)
             .field("seconds", seconds)
             .finish_non_exhaustive()
@@ -48,14 +46,6 @@ impl fmt::Debug for Run {
 }
 
 impl Run {
-    /// Memory that a program needs for a game, before it is taken.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build), but for the memory.
-    pub fn memory_needed(game: &GameDef, options: &Options) -> Result<Memory> {
-        Ok(Plan::of(game)?.memory(options))
-    }
-
     /// Lays the game out and takes the memory.
     ///
     /// # Errors
@@ -68,10 +58,9 @@ impl Run {
     /// The same for a game that is laid out.
     pub(super) fn with_plan(device: &Device, plan: &Arc<Plan>, options: &Options) -> Result<Self> {
         options.check()?;
-        let memory = plan.memory(options);
         // Programs of the CPU take the host's memory, whichever device is given.
         let device = if on_gpu(options.program) { device.clone() } else { Device::cpu() };
-        device.expect_memory(&memory)?;
+        device.expect_memory(&plan.memory(options))?;
         let running: Box<dyn Running> = match options.program {
             Program::Levels | Program::Graph if device.backend() == Backend::Cpu => {
                 return Err(Error::Unsupported {
@@ -86,7 +75,7 @@ impl Run {
             Program::Levels | Program::Graph => Box::new(OnDevice::<f32>::new(&device, plan, options)?),
             Program::Recursive | Program::Iterative => Box::new(OnCpu::new(plan, options)?),
         };
-        Ok(Self { plan: Arc::clone(plan), options: *options, running, memory, iterations: 0, seconds: 0.0 })
+        Ok(Self { plan: Arc::clone(plan), options: *options, running, iterations: 0, seconds: 0.0 })
     }
 
     /// Does `n` more iterations, one deal each.
@@ -111,14 +100,17 @@ impl Run {
         Ok(profile)
     }
 
-    /// Copies the lists of the levels' sequences to the device again, `n` times: one copy of all, or one a level, as [`Options::flattened`] says. Seconds a time.
+    /// Copies the lists of the levels' sequences to the device again, `n` times: how many arrays they are, each of which takes a copy, as [`Options::flattened`] says; and
+    /// seconds a time.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for the programs of the CPU; as the device says.
-    pub fn copy_lists(&mut self, n: u32) -> Result<f64> {
-        let start = Instant::now();
-        (0..n).try_for_each(|_| self.running.copy_lists())?;
-        Ok(start.elapsed().as_secs_f64() / f64::from(n.max(1)))
+    pub fn copy_lists(&mut self, n: u32) -> Result<(usize, f64)> {
+        let (start, mut n_arrays) = (Instant::now(), 0);
+        for _ in 0..n {
+            n_arrays = self.running.copy_lists()?;
+        }
+        Ok((n_arrays, start.elapsed().as_secs_f64() / f64::from(n.max(1))))
     }
 
     /// Iterations so far.
@@ -129,16 +121,6 @@ impl Run {
     /// Wall time of [`iterate`](Self::iterate) so far, deals included.
     pub fn seconds(&self) -> f64 {
         self.seconds
-    }
-
-    /// The options.
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
-
-    /// Bytes that the program has taken.
-    pub fn memory(&self) -> &Memory {
-        &self.memory
     }
 
     /// Sequences of the game.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::measure::{milliseconds, obstacle};
 use super::thesis::Thesis;
-use crate::cfr_thesis::options::{Lists, Options, Program, Rows};
+use crate::cfr_thesis::options::{BLOCK_SIZES, Lists, Options, Program, Rows};
 use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::run::Run as Running;
-use crate::cfr_thesis::statistics::Spread;
-use crate::experiment::statistics::{least, mean, median, most};
+use crate::cfr_thesis::statistics::are_alike;
+use crate::experiment::statistics::{deviation, least, median, most};
 use crate::experiment::{Axis, Bar, Chart, Figure, Group, Item, Run, Sheet, Stop, Table};
 
 /// Copies of the lists that a time is the mean of.
@@ -61,37 +61,36 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
             .digits("times as long as with all", 3)
             .column("copies of the lists")
             .column("ms of these copies");
-        let (mut with_all, mut computed, mut utilities) = (0.0, f64::NAN, Vec::new());
+        let (mut with_all, mut computed, mut utilities) = (Vec::new(), Vec::new(), Vec::new());
         for (number, (name, options)) in cases.iter().enumerate() {
             let key = format!("ablation {letter} {number}");
             let (won, values) = milliseconds(&key, &plan, options, sizes(thesis, variant, run.quick()), run)?;
-            let ms = median(&values);
             if number == 0 {
-                with_all = ms;
+                with_all = values.clone();
             }
             if options.lists == Lists::Computed {
-                computed = ms / with_all;
+                computed = values.clone();
             }
             utilities.push(won);
-            let copies = if options.flattened { 1 } else { plan.sequences.levels.len() };
             let copied = match number {
                 0 | 1 => {
                     run.expect(1);
-                    Some(run.timed(&format!("copies {letter} {number}"), |now| {
+                    Some(run.both(&format!("copies {letter} {number}"), |now| {
                         let mut running = Running::with_plan(now.device, &plan, options)?;
                         running.copy_lists(1)?;
-                        Ok(running.copy_lists(COPIES)? * 1e3)
+                        let (n_arrays, seconds) = running.copy_lists(COPIES)?;
+                        Ok((n_arrays, seconds * 1e3))
                     })?)
                 }
                 _ => None,
             };
             table.row([
                 (*name).into(),
-                ms.into(),
-                Spread::of(&values).sd.into(),
-                (ms / with_all).into(),
-                copies.into(),
-                copied.into(),
+                median(&values).into(),
+                deviation(&values).into(),
+                (median(&values) / median(&with_all)).into(),
+                copied.map(|(n_arrays, _)| n_arrays).into(),
+                copied.map(|(_, ms)| ms).into(),
             ]);
         }
         let same = utilities.iter().all(|won| *won == utilities[0]);
@@ -99,26 +98,42 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
             "Variant {letter}: the average utilities of all forms are {} to the bit.",
             if same { "the same" } else { "not the same" }
         ));
-        sheet = sheet.note(format!(
-            "Variant {letter}: sequences' numbers that are computed instead of loaded from the lists take {computed:.3} times as long. Section 6.2 expects that to compute instead of to store is faster: here it {}.",
-            if computed < 1.0 { "is" } else { "is not" }
-        ));
+        sheet = sheet.note(format!("Variant {letter}: {}", of_computing(&with_all, &computed)));
     }
-    Ok(sheet.note("The dissertation publishes no figures of these. Lists are copied once a solve, so that flattening is in the copies and not in the iterations."))
+    Ok(sheet.note("The paper publishes no figures of these. Lists are copied once a solve, so that flattening is in the copies and not in the iterations."))
+}
+
+/// What section 6.2 comes to here, by the milliseconds of an iteration with sequences' numbers loaded from the lists and with numbers that are computed.
+fn of_computing(loaded: &[f64], computed: &[f64]) -> String {
+    let times = median(computed) / median(loaded);
+    let here = match (are_alike(loaded, computed), times < 1.0) {
+        (true, _) => "the difference is within the sum of the deviations",
+        (false, true) => "it is",
+        (false, false) => "it is not",
+    };
+    format!(
+        "sequences' numbers that are computed instead of loaded from the lists take {times:.3} times as long. Section 6.2 expects that to compute instead of to store is faster: here {here}."
+    )
 }
 
 /// The bar of a size of blocks, from the milliseconds of its runs.
 fn bar(block: u32, values: &[f64]) -> Bar {
-    Bar { name: format!("{block} threads"), mean: mean(values), min: least(values), max: most(values) }
+    Bar { name: format!("{block} threads"), mean: median(values), min: least(values), max: most(values) }
+}
+
+/// The sizes of blocks that are best: that of the least median, and those that differ from it by no more than the deviations.
+fn best(sizes: &[(u32, Vec<f64>)]) -> String {
+    let fastest = sizes.iter().map(|(_, values)| values).min_by(|a, b| median(a).total_cmp(&median(b)));
+    let is_best = |(_, values): &&(u32, Vec<f64>)| fastest.is_some_and(|fastest| are_alike(values, fastest));
+    sizes.iter().filter(is_best).map(|(block, _)| block.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Blocks of 32 to 256 threads.
 pub fn blocks(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
-    let sizes_of_blocks = [32, 64, 128, 256];
     let mut table =
-        Table::new(format!("{}: ms an iteration, mean of the runs", Program::Levels.label())).column("variant");
-    for block in sizes_of_blocks {
-        table = table.column(format!("{block} threads"));
+        Table::new(format!("{}: ms an iteration, median of the runs", Program::Levels.label())).column("variant");
+    for block in BLOCK_SIZES {
+        table = table.column(format!("{block} threads")).column("deviation");
     }
     table = table.column("best");
     let (mut sheet, mut groups) = (Sheet::new(item), Vec::new());
@@ -130,42 +145,60 @@ pub fn blocks(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
             sheet.left_out.push(format!("variant {letter}: {reason}"));
             continue;
         }
-        let (mut cells, mut bars, mut best) = (vec![letter.into()], Vec::new(), (f64::INFINITY, 0));
-        for block in sizes_of_blocks {
+        let (mut cells, mut bars, mut measured) = (vec![letter.into()], Vec::new(), Vec::new());
+        for block in BLOCK_SIZES {
             let options = Options { block, ..theirs };
             let key = format!("block {letter} {block}");
             let (_, values) = milliseconds(&key, &plan, &options, sizes(thesis, variant, run.quick()), run)?;
-            let bar = bar(block, &values);
-            cells.push(bar.mean.into());
-            if bar.mean < best.0 {
-                best = (bar.mean, block);
-            }
-            bars.push(bar);
+            cells.extend([median(&values).into(), deviation(&values).into()]);
+            bars.push(bar(block, &values));
+            measured.push((block, values));
         }
-        cells.push(best.1.into());
+        cells.push(best(&measured).into());
         table.row(cells);
         groups.push(Group { name: format!("variant {letter}"), bars });
     }
     if !groups.is_empty() {
         sheet = sheet.figure(Figure {
             file: item.name.into(),
-            title: "Threads of a block".into(),
+            title: "Threads of a block: the median run, the fastest and the slowest".into(),
             x: Axis::linear("variant"),
             y: Axis::log("ms an iteration"),
             chart: Chart::Bars(groups),
         });
     }
-    Ok(sheet.table(table).note("Printed: 64 threads were found to be best; no times are given."))
+    Ok(sheet.table(table).note("Printed: 64 threads were found to be best; no times are given.").note(
+        "Best: the size of the least median, and those whose difference from it is within the sum of both deviations.",
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Mean and deviation are 4 and 5.2: a bar of mean and deviation would begin below 0, where a logarithmic axis has nothing.
+    /// The deviation is 5.2: a bar of median and deviation would begin below 0, where a logarithmic axis has nothing.
     #[test]
     fn a_bar_ends_at_its_least_and_largest_value() {
         let Bar { name, mean, min, max } = bar(64, &[1.0, 10.0, 1.0]);
-        assert_eq!((name.as_str(), mean, min, max), ("64 threads", 4.0, 1.0, 10.0));
+        assert_eq!((name.as_str(), mean, min, max), ("64 threads", 1.0, 1.0, 10.0));
+    }
+
+    #[test]
+    fn computed_numbers_are_faster_only_beyond_the_deviations() {
+        let loaded = [1.0, 1.1, 0.9];
+        let faster = of_computing(&loaded, &[0.5, 0.6, 0.4]);
+        assert!(faster.contains("take 0.500 times as long") && faster.ends_with("here it is."), "{faster}");
+        let within = of_computing(&loaded, &[0.9, 1.0, 0.8]);
+        assert!(within.ends_with("here the difference is within the sum of the deviations."), "{within}");
+        let slower = of_computing(&loaded, &[2.0, 2.1, 1.9]);
+        assert!(slower.ends_with("here it is not."), "{slower}");
+    }
+
+    #[test]
+    fn sizes_within_the_deviations_of_the_fastest_are_best_too() {
+        let sizes =
+            [(32, vec![3.0, 3.1, 3.0]), (64, vec![1.1, 1.3, 1.0]), (128, vec![1.0, 1.2, 1.0]), (256, vec![2.0])];
+        assert_eq!(best(&sizes), "64, 128");
+        assert_eq!(best(&[]), "");
     }
 }

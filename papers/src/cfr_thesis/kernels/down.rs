@@ -48,6 +48,10 @@ unsafe fn act<T: Real, const HOME: u32>(
     }
 }
 
+/// A thread's part of the phase.
+///
+/// # Safety
+/// As the kernels below.
 #[inline(always)]
 unsafe fn down<T: Real, const HOME: u32>(phase: Phase<T>) {
     let Some(index) = thread::index_1d_below(phase.n) else { return };

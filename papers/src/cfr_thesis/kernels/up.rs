@@ -14,10 +14,13 @@ use warpplay_gpu::cfr::regret::Real;
 use warpplay_gpu::cuda::{kernel, memory, thread};
 
 /// Utility of `seat` after an action.
+///
+/// # Safety
+/// As `up`; `code` names a sequence or an end of the game, and the seat exists.
 #[inline(always)]
 #[track_caller]
 unsafe fn after<T: Real>(phase: &Phase<T>, code: u32, seat: u32) -> T {
-    // SAFETY: the caller's promise: the code names a sequence or an end, and the seat exists.
+    // SAFETY: the caller's promise.
     unsafe {
         if code & child::END == 0 {
             return memory::load(phase.utilities, phase.offset(seat, code));
@@ -59,6 +62,10 @@ unsafe fn add_up<T: Real>(phase: &Phase<T>, sequence: &Sequence, number: u32, su
     own
 }
 
+/// A thread's part of the phase.
+///
+/// # Safety
+/// As the kernels below.
 #[inline(always)]
 unsafe fn up<T: Real, const HOME: u32>(phase: Phase<T>) {
     let Some(index) = thread::index_1d_below(phase.n) else { return };
