@@ -1,4 +1,4 @@
-//! The worked examples of the dissertation, computed by the library, by the reference and by the kernels' own functions.
+//! The worked examples of the paper, computed by the library, by the reference and by the kernels' own functions.
 
 use warpplay::Result;
 use warpplay::cfr::game::{Sequences, Turn};
@@ -38,11 +38,11 @@ fn payoffs(game: &MatrixGame, row: usize, column: usize) -> Vec<f64> {
     }
 }
 
-/// Section 3.1.1 (p. 16): the first player's regrets after `own` against `other` in rock, paper, scissors, and the strategy matched from them.
-pub fn rock_paper_scissors(own: usize, other: usize) -> ([f64; ACTIONS], [f64; ACTIONS]) {
-    let game = MatrixGame::rock_paper_scissors();
-    let won = |action: usize| payoffs(&game, action, other).first().copied().unwrap_or(0.0);
-    let regrets = [0, 1, 2].map(|action| won(action) - won(own));
+/// Section 3.1.1 (p. 16): the first player's regrets after rock against paper, and the strategy matched from them; rock, paper, scissors.
+pub fn rock_against_paper() -> ([f64; ACTIONS], [f64; ACTIONS]) {
+    let (game, [rock, paper, scissors]) = (MatrixGame::rock_paper_scissors(), [0, 1, 2]);
+    let won = |action: usize| payoffs(&game, action, paper).first().copied().unwrap_or(0.0);
+    let regrets = [rock, paper, scissors].map(|action| won(action) - won(rock));
     (regrets, matched(regrets, [0; ACTIONS]))
 }
 
@@ -79,16 +79,13 @@ pub fn small_tree() -> Result<Sequences> {
     Sequences::of(&BettingTree::new(&game)?)
 }
 
-/// Figure 14 (p. 27): every player's reach of the sequence that player 0 comes to by an action of probability `played`, in a game of `n_players`.
-pub fn reaches(n_players: usize, played: f64) -> [Vec<f64>; 2] {
-    let root = vec![1.0; n_players];
-    let mut next = root.clone();
-    next[0] *= played;
-    [root, next]
+/// Figure 14 (p. 27): both players' reaches of the root and of the sequence that player 0 comes to from there by an action of probability `played`.
+pub fn reaches(played: f64) -> [[f64; 2]; 2] {
+    [[1.0, 1.0], [played, 1.0]]
 }
 
 /// Figure 15 (p. 28): the reaches of all sequences in one array, `[sequence][player]`.
-pub fn reaches_in_one_array(of_sequences: &[Vec<f64>]) -> Vec<f64> {
+pub fn reaches_in_one_array(of_sequences: &[[f64; 2]]) -> Vec<f64> {
     of_sequences.concat()
 }
 

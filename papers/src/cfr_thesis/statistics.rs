@@ -1,6 +1,6 @@
 //! Means, deviations, and how the printed ones came about.
 
-use crate::experiment::statistics::{deviation, mean};
+use crate::experiment::statistics::{deviation, mean, median};
 
 /// Mean and standard deviation of some values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
@@ -23,7 +23,12 @@ impl Spread {
     }
 }
 
-/// Whether `printed` is `value` with `digits` behind the point or fewer: what its own digits allow, and half a unit of the last.
+/// Whether the medians of two series of measurements differ by no more than the sum of their standard deviations.
+pub fn are_alike(one: &[f64], other: &[f64]) -> bool {
+    (median(one) - median(other)).abs() <= deviation(one) + deviation(other)
+}
+
+/// Whether `printed` is `value` rounded to so many digits behind the point.
 pub fn is_rounded(printed: f64, value: f64, digits: u32) -> bool {
     (printed - value).abs() <= 0.5 * 10f64.powi(-(digits as i32)) * (1.0 + 1e-6)
 }
@@ -37,7 +42,7 @@ pub enum Source {
     LastFour,
     /// Both: their means are equal.
     Either,
-    /// Neither does.
+    /// Neither.
     Neither,
 }
 

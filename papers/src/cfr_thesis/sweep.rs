@@ -3,6 +3,7 @@
 use warpplay::cfr::GameDef;
 use warpplay::cfr::game::Deck;
 use warpplay::{Error, Result};
+use warpplay_gpu::cfr::beats::MAX_PLAYERS;
 
 /// A game of players × raises: one hole card, no board, one round, an ante of 1 and raises of 1. Buckets are cards: at most 13 of one suit, else as many suits as
 /// needed.
@@ -29,6 +30,10 @@ pub fn bucket_game(board: usize) -> Result<GameDef> {
 }
 
 fn game(players: usize, raises: u32, deck: Deck, [hole, board]: [usize; 2]) -> Result<GameDef> {
+    // Before lists of such a length are made.
+    if !(2..=MAX_PLAYERS).contains(&players) {
+        return Err(Error::option("players", players, format!("2 to {MAX_PLAYERS}")));
+    }
     let game = GameDef {
         no_limit: false,
         n_players: players,

@@ -36,7 +36,7 @@ pub struct Line {
     pub published: bool,
 }
 
-/// A bar, with the least and the largest of the values that it is the mean of.
+/// A bar, with the least and the largest of the values that it is the mean or the median of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
     /// Its name in the legend.

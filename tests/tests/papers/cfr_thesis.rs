@@ -1,10 +1,10 @@
-//! The dissertation's programs do what the reference runs of sampled deals say, and what the batched walk does; its printed numbers are what they are said to be.
+//! The paper's programs do what the reference runs of sampled deals say, and what the batched walk does; its printed numbers are what they are said to be.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use warpplay::cfr::engines::walk::{Checksums, Information, Sampler, Set};
-use warpplay::cfr::{self, Counts, Sampling, Updates};
+use warpplay::cfr::{self, Counts, GameDef, Sampling, Updates};
 use warpplay::{Backend, Device, Error, Precision};
 use warpplay_cpu_ref::cfr::pieces::match_regrets;
 use warpplay_cpu_ref::cfr::poker::Rules;
@@ -13,13 +13,14 @@ use warpplay_papers::cfr_thesis::published::{CLAIMS, MEMORY, TIMES, Variant};
 use warpplay_papers::cfr_thesis::statistics::{Origin, Source, Spread, is_rounded};
 use warpplay_papers::cfr_thesis::sweep::{Point, bucket_game, crossover, sweep_game};
 use warpplay_papers::cfr_thesis::{Lists, Options, Program, Rows, Run, Settings, Thesis, examples, items_of};
-use warpplay_papers::experiment::{Cell, Journal, Paper, Report, Run as Measuring, Step, Stop, measure};
+use warpplay_papers::experiment::{Cell, Header, Journal, Paper, Report, Run as Measuring, Step, Stop, measure};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::cfr::{SAMPLED as DOUBLE, Sampled, follow_sampled, game};
+use warpplay_tests::folder::Folder;
 use warpplay_tests::tolerance::close;
 use warpplay_tests::{Checked, golden};
 
-/// A program of the dissertation.
+/// A program of the paper.
 struct Published(Run);
 
 impl Sampled for Published {
@@ -137,8 +138,11 @@ fn lists_are_copied_whole_or_a_level_at_a_time() {
             let options = Options { flattened, renumbered: false, ..PLAIN };
             let mut run = Run::build(device, &game("kuhn.limit.3p"), &options)?;
             run.iterate(3)?;
+            // One array of all levels, or one a level: from the root five may act after each other.
+            let (n_arrays, seconds) = run.copy_lists(2)?;
+            assert_eq!(n_arrays, if flattened { 1 } else { 5 });
+            assert!(seconds > 0.0);
             // What is copied again is what was there: the solve goes on as one that was left alone.
-            assert!(run.copy_lists(2)? > 0.0);
             run.iterate(3)?;
             let mut alone = Run::build(device, &game("kuhn.limit.3p"), &options)?;
             alone.iterate(6)?;
@@ -226,12 +230,19 @@ fn the_walk_and_the_program_by_levels_agree_on_trees_of_many_pieces() {
 #[test]
 fn what_cannot_be_done_is_said() {
     let device = Device::simt();
-    let [kuhn, leduc, any] = ["kuhn.limit.2p", "leduc.limit.2p", "leduc.nolimit.2p"].map(game);
+    let [kuhn, leduc] = ["kuhn.limit.2p", "leduc.limit.2p"].map(game);
+    // Without a limit, and with one round as the paper's.
+    let any = GameDef {
+        no_limit: true,
+        raise_sizes: Vec::new(),
+        stacks: Some(vec![9; 2]),
+        ..Variant::A.game().expect("a game")
+    };
     let run =
         |device: &Device, game, options: Options| Run::build(device, game, &options).expect_err("refused").to_string();
     let cases = [
         (run(&device, &leduc, PLAIN), "numRounds"),
-        (run(&device, &any, PLAIN), "numRounds"),
+        (run(&device, &any, PLAIN), "one size of raise"),
         (run(&device, &kuhn, Options { block: 48, ..PLAIN }), "32, 64, 128 or 256"),
         (run(&device, &kuhn, Options { threads: 0, ..PLAIN }), "1 to 1024"),
         (run(&device, &kuhn, Options { precision: Precision::I16, ..PLAIN }), "f32 or f64"),
@@ -239,6 +250,9 @@ fn what_cannot_be_done_is_said() {
         (run(&Device::cpu(), &kuhn, PLAIN), "recursive or iterative"),
         (bucket_game(6).expect_err("six cards").to_string(), "0 to 5 cards"),
         (sweep_game(2, 1, 53).expect_err("no deck").to_string(), "53"),
+        (sweep_game(usize::MAX, 1, 13).expect_err("no table").to_string(), "option players: 18446744073709551615"),
+        (sweep_game(1, 1, 13).expect_err("alone").to_string(), "2 to 10"),
+        (Variant::parse("e").expect_err("no game").to_string(), "option game: e is not allowed (a, b, c or d)"),
     ];
     for (error, part) in cases {
         assert!(error.contains(part), "{error} does not say {part}");
@@ -289,7 +303,8 @@ fn a_point_beyond_the_limit_is_left_out() {
     let settings = Settings { most_seconds: f64::MIN_POSITIVE, ..small(&[Variant::A]) };
     let report = measured(&Device::cpu(), settings, &["table7"]).unwrap_or_else(|stop| panic!("{stop}"));
     let sheet = &report.sheets[0];
-    let expected = ["program recursive, 3 iterations: longer", "program recursive, warm: longer"];
+    let expected =
+        ["program recursive, 3 iterations: longer", "program recursive, used tables: longer than four times the limit"];
     assert_eq!(sheet.left_out.len(), 2, "{sheet}");
     assert!(sheet.left_out.iter().zip(expected).all(|(found, start)| found.starts_with(start)), "{sheet}");
     // Every decision is kept: a replay, whose times are others, takes them from the file.
@@ -299,14 +314,28 @@ fn a_point_beyond_the_limit_is_left_out() {
     assert!(report.measurements["a recursive obstacle"].exact.is_null());
 }
 
-/// All items of the dissertation with small sizes.
+/// All items of the paper with small sizes.
 fn measured(device: &Device, settings: Settings, only: &[&str]) -> Result<Report, Stop> {
+    kept(device, settings, only, Journal::in_memory(), None)
+}
+
+/// The same, kept in a journal, and held to another where there is one.
+fn kept(
+    device: &Device,
+    settings: Settings,
+    only: &[&str],
+    journal: Journal,
+    replay: Option<(Journal, &Header)>,
+) -> Result<Report, Stop> {
     let thesis = Thesis::new(settings)?;
     let items: Vec<_> =
         thesis.items().iter().copied().filter(|item| only.is_empty() || only.contains(&item.name)).collect();
     assert!(only.is_empty() || items.len() == only.len(), "{only:?}");
     let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
-    let run = Measuring::new(device.clone(), true, Journal::in_memory(), &mut watch);
+    let mut run = Measuring::new(device.clone(), true, journal, &mut watch);
+    if let Some((recorded, header)) = replay {
+        run = run.replay(recorded, header)?;
+    }
     measure(&thesis, &items, run, |_| ControlFlow::Continue(()))
 }
 
@@ -345,7 +374,9 @@ fn every_item_has_a_sheet_on_every_device() {
         assert_eq!(levels.left_out.is_empty(), device.backend() != Backend::Cpu, "{levels}");
         assert_eq!(levels.tables[0].rows.len(), 12 - 2 * usize::from(device.backend() == Backend::Cpu), "{levels}");
         assert_eq!(sheet("figure23").figures.len(), 1);
-        assert!(sheet("figure25").left_out[0].contains("not among the games"), "{}", sheet("figure25"));
+        for item in ["table4", "table10", "figure25"] {
+            assert_eq!(sheet(item).left_out, ["variant b: not among the games asked for"], "{}", sheet(item));
+        }
         // Others' times stand beside those of C and D, whether ours are measured here or not.
         let peers = &sheet("ratios").tables[1];
         let elsewhere: Vec<&Cell> = peers.rows.iter().map(|row| &row[5]).filter(|cell| **cell != Cell::Empty).collect();
@@ -361,6 +392,50 @@ fn every_item_has_a_sheet_on_every_device() {
             assert!(ablations.notes[0].contains("the same to the bit"), "{ablations}");
         }
     }
+}
+
+#[test]
+fn a_run_is_gone_on_with_and_repeated() {
+    let (device, folder) = (Device::cpu(), Folder::new());
+    let path = folder.path("thesis.journal");
+    let header = |settings: Settings| {
+        let thesis = Thesis::new(settings).expect("allowed");
+        Header::new(thesis.name(), thesis.options().expect("options"), &device, true)
+    };
+    let (settings, all) = (|| small(&[Variant::A]), ["figure8", "table3", "table7"]);
+    let begun = kept(&device, settings(), &all[..2], Journal::create(&path, header(settings())).expect("new"), None);
+    assert_eq!(begun.unwrap_or_else(|stop| panic!("{stop}")).sheets.len(), 2);
+    // Gone on with, it has what was left; once more, and nothing is measured again, which the times show.
+    let resumed = || {
+        let journal = Journal::resume(&path, &header(settings())).expect("of this run");
+        kept(&device, settings(), &all, journal, None).unwrap_or_else(|stop| panic!("{stop}"))
+    };
+    let (whole, again) = (resumed(), resumed());
+    assert_eq!((whole.sheets.len(), &whole.measurements), (3, &again.measurements));
+    // Repeated, everything but times is measured again.
+    let replayed = |recorded: Journal, settings: Settings| {
+        let header = header(settings.clone());
+        kept(&device, settings, &all, Journal::in_memory(), Some((recorded, &header)))
+    };
+    let recorded = || Journal::read(&path).expect("a journal");
+    let repeated = replayed(recorded(), settings()).unwrap_or_else(|stop| panic!("{stop}"));
+    assert_eq!(repeated.measurements, whole.measurements);
+    // The example, the memory, both points, and what was left out or not of one program: times on used tables are the file's.
+    let found = repeated.replayed.expect("a replay");
+    assert_eq!((found.repeated, found.taken), (whole.measurements.len() as u64 - 1, 1));
+    // Another seed deals other cards.
+    let other = Settings { options: Options { seed: 2, ..settings().options }, ..settings() };
+    assert!(matches!(replayed(recorded(), other), Err(Stop::OtherRun { .. })));
+    let mut changed = Journal::in_memory();
+    for (key, record) in &whole.measurements {
+        let mut record = record.clone();
+        if key == "a recursive 3" {
+            record.exact = serde_json::json!([0.5, -0.5]);
+        }
+        changed.insert(key, record).expect("in memory");
+    }
+    let differs = replayed(changed, settings());
+    assert!(matches!(&differs, Err(Stop::Differs { key, .. }) if key == "a recursive 3"), "{differs:?}");
 }
 
 #[test]
@@ -399,14 +474,14 @@ fn the_worked_examples_come_out_as_printed() {
     match_regrets(&found.counterfactual, &mut reference);
     assert_eq!(found.strategy, reference);
     // Section 3.1.1: rock against paper.
-    let (regrets, strategy) = examples::rock_paper_scissors(0, 1);
+    let (regrets, strategy) = examples::rock_against_paper();
     assert_eq!((regrets, strategy), ([0.0, 1.0, 2.0], [0.0, 1.0 / 3.0, 2.0 / 3.0]));
     // Section 2.1.7: 4 less the years; both confess.
     let years = [[[1.0, 1.0], [4.0, 0.0]], [[0.0, 4.0], [3.0, 3.0]]];
     assert_eq!(examples::prisoners_dilemma(), years.map(|row| row.map(|both| both.map(|years: f64| 4.0 - years))));
     assert_eq!(examples::dilemma_equilibria(), [(1, 1)]);
     // Figures 14 and 15.
-    let reaches = examples::reaches(2, 0.25);
+    let reaches = examples::reaches(0.25);
     assert_eq!(examples::reaches_in_one_array(&reaches), [1.0, 1.0, 0.25, 1.0]);
     // Figures 10, 16 and 19: a root with three sequences behind it; depth first their numbers are not in a row.
     let game = examples::small_tree().expect("a game");
@@ -461,7 +536,7 @@ fn the_program_by_levels_has_the_reaches_of_figure_15() {
     // Of sequence 0 and then of sequence 1, player 0 and player 1: who acts has its own reach, the other is all the others. Every value is a binary fraction: no tolerance.
     let found = [own(root), others_at_root, others_after_call, own(after_call)];
     assert_eq!(found, [1.0, 1.0, 0.25, 1.0]);
-    assert_eq!(examples::reaches_in_one_array(&examples::reaches(2, 0.25)), found);
+    assert_eq!(examples::reaches_in_one_array(&examples::reaches(0.25)), found);
     // Where player 0 acts again it still has this reach, for only player 1 has acted since.
     assert_eq!(own(later), 0.25);
 }
@@ -484,6 +559,10 @@ fn the_games_are_those_of_the_repository_and_have_the_printed_counts() {
         };
         assert_eq!(printed.levels, levels, "{variant:?}");
         assert!((printed.per_level - average).abs() < 1e-6 * average, "{variant:?}");
+        // The longest line: everybody but the last checks, and after each raise of all players together all others call.
+        let game = variant.game().expect("a game");
+        let (players, raises) = (game.n_players as u64, u64::from(game.max_raises[0]));
+        assert_eq!(counts.levels, players + raises * (players - 1), "{variant:?}");
         // Buckets that forget which card is whose: as many sets only where there is no board and one card.
         let forgets = variant == Variant::B || variant == Variant::C;
         assert_eq!(counts.information_sets > counts.thesis_information_sets, forgets, "{variant:?}");
@@ -491,6 +570,13 @@ fn the_games_are_those_of_the_repository_and_have_the_printed_counts() {
     // The prose gives variant C five raises; four give its counts.
     let five = Counts::of(&game("variant_c_text")).expect("counts");
     assert_eq!((five.sequences, five.levels), (102_660, 25));
+    // Two players who may raise once each raise twice in turn.
+    let each = GameDef { max_raises: vec![2], ..Variant::A.game().expect("a game") };
+    assert_eq!(Counts::of(&each).expect("counts").sequences, 6);
+    // Sequences are where somebody acts: the ends of A stand beside them.
+    let tree = cfr::BettingTree::new(&game("variant_a")).expect("a tree");
+    let tree = cfr::game::Sequences::of(&tree).expect("sequences");
+    assert_eq!((tree.sequences.len(), tree.ends.len()), (4, 5));
 }
 
 #[test]

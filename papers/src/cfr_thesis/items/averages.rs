@@ -64,5 +64,5 @@ pub fn averages(item: &Item) -> Result<Sheet, Stop> {
         .table(table)
         .table(odd)
         .note("Chapter 5 says that execution times are averages of five measurements. Those of variant A are; those of B, C and D leave out the first.")
-        .note("What sets a first run apart, such as a cold start, is in the averages of A and, but for one line of Table 13, not in those of B, C and D."))
+        .note("What sets a first run apart, such as empty caches, is in the averages of A and, but for one line of Table 13, not in those of B, C and D."))
 }

@@ -43,7 +43,7 @@ pub fn dilemma(item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
 /// Regrets of rock, paper, scissors.
 pub fn regrets(item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     run.expect(1);
-    let (regrets, strategy) = run.exact("regrets", |_| Ok(examples::rock_paper_scissors(0, 1)))?;
+    let (regrets, strategy) = run.exact("regrets", |_| Ok(examples::rock_against_paper()))?;
     let mut table = Table::new("player A plays rock, player B paper")
         .column("action")
         .column("regret, printed")
@@ -101,18 +101,22 @@ pub fn tree(item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
         let (flat, sizes) = examples::flattened(&levels);
         // The whole game's numbers: depth first, what stands behind a sequence comes before its sister.
         let depth_first: Vec<u32> = game.depth_first().into_iter().take(4).collect();
-        Ok((levels, flat, sizes, depth_first, examples::reaches_in_one_array(&examples::reaches(2, 0.25))))
+        Ok((levels, flat, sizes, depth_first, examples::reaches_in_one_array(&examples::reaches(0.25))))
     })?;
     let list = |values: &[u32]| values.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
-    let mut table = Table::new("the four sequences of figure 10").column("what").column("printed").column("ours");
+    let mut table =
+        Table::new("the first two levels of a game whose root has three sequences behind it, as in figure 10")
+            .column("what")
+            .column("printed")
+            .column("ours");
     table.row([
         "figure 14, 15: reaches of two players at sequences 0 and 1, in one array".into(),
-        "1 1 0.25 1".into(),
+        "1 × 1/4 = 1/4 in the text; the array is a picture".into(),
         array.iter().map(f64::to_string).collect::<Vec<_>>().join(" ").into(),
     ]);
     table.row([
         "figure 16: sequences of the levels".into(),
-        "0 | 1 2 3".into(),
+        "a picture; the text: sequence 0, then its three children".into(),
         levels.iter().map(|level| list(level)).collect::<Vec<_>>().join(" | ").into(),
     ]);
     table.row([
@@ -125,5 +129,5 @@ pub fn tree(item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
         "a picture, no numbers in the text".into(),
         list(&depth_first).into(),
     ]);
-    Ok(Sheet::new(item).table(table).note("Level by level, the children of a sequence and the sequences of a level have numbers in a row; depth first they have not."))
+    Ok(Sheet::new(item).table(table).note("Level by level, siblings and all sequences of a level are numbered consecutively; depth first they are not. Numbers depth first count all sequences behind a child before its sister."))
 }

@@ -1,4 +1,4 @@
-//! Times of programs: cold runs from new tables, as the dissertation measures, and warm ones on the same tables.
+//! Times of programs: runs on new tables, and on tables that have been used.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::cfr_thesis::options::{Options, Program};
 use crate::cfr_thesis::plan::{Plan, on_gpu};
 use crate::cfr_thesis::published::{TIMES, Variant};
 use crate::cfr_thesis::run::Run as Running;
-use crate::cfr_thesis::statistics::Spread;
+use crate::cfr_thesis::statistics::{Spread, are_alike};
 use crate::experiment::statistics::median;
 use crate::experiment::{Run, Stop};
 
@@ -40,6 +40,11 @@ impl Point {
         Spread::of(&self.seconds)
     }
 
+    /// Seconds an iteration, of each run.
+    pub fn rates(&self) -> Vec<f64> {
+        self.seconds.iter().map(|seconds| seconds / f64::from(self.iterations)).collect()
+    }
+
     /// Milliseconds an iteration, of the median run: one run that the host delays does not move it.
     pub fn milliseconds(&self) -> f64 {
         median(&self.seconds) * 1e3 / f64::from(self.iterations)
@@ -49,10 +54,10 @@ impl Point {
 /// What a program came to on a game.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timed {
-    /// Its points, cold.
+    /// Its points, on new tables.
     pub points: Vec<Point>,
     /// Seconds an iteration on tables that have been used, of each run; empty where it did not run.
-    pub warm: Vec<f64>,
+    pub used: Vec<f64>,
     /// What was not run, and why.
     pub left_out: Vec<String>,
 }
@@ -63,9 +68,15 @@ impl Timed {
         self.points.iter().find(|point| point.iterations == iterations)
     }
 
-    /// Milliseconds an iteration, warm, of the median run.
-    pub fn warm_ms(&self) -> Option<f64> {
-        (!self.warm.is_empty()).then(|| median(&self.warm) * 1e3)
+    /// Whether the medians of the longest runs on new tables and of those on used ones differ by no more than the sum of their deviations; `None` where one of them was not measured.
+    pub fn is_alike_on_used_tables(&self) -> Option<bool> {
+        let last = self.points.last().filter(|_| !self.used.is_empty())?;
+        Some(are_alike(&last.rates(), &self.used))
+    }
+
+    /// Milliseconds an iteration on used tables, of the median run.
+    pub fn used_ms(&self) -> Option<f64> {
+        (!self.used.is_empty()).then(|| median(&self.used) * 1e3)
     }
 }
 
@@ -90,16 +101,16 @@ pub fn pages_of_a_sequence(n_buckets: u32) -> u32 {
     (u64::from(n_buckets) * ACTIONS as u64 * 8).div_ceil(PAGE) as u32
 }
 
-/// Iterations that tables are used for before a warm run, and those of the run: the latter as many as the dissertation's longest.
-fn warm_grid(thesis: &Thesis, variant: Variant, program: Program, n_buckets: u32, quick: bool) -> (u32, u32) {
+/// Iterations that tables are used for before a run on used tables, and those of the run: the latter as many as the paper's longest.
+fn used_grid(thesis: &Thesis, variant: Variant, program: Program, n_buckets: u32, quick: bool) -> (u32, u32) {
     let grid = grid(thesis, variant, quick);
     let (least, most) = (grid.first().copied().unwrap_or(1), grid.last().copied().unwrap_or(1));
     match quick {
         true => (least, most),
         // The device's tables are zeroed when they are taken: no pages are left to touch.
         false if on_gpu(program) => (most.min(1_000), most),
-        // After twice as many deals as a sequence's rows have pages, 1 - e^-2 of them, 86 %, have been touched: in B after 98,000 deals, in the others long before.
-        false => (most.min(1_000).max(pages_of_a_sequence(n_buckets).saturating_mul(2)), most),
+        // After eight times as many deals as a sequence's rows have pages, all but 0.03 % of them (e^-8) have been touched.
+        false => (most.min(1_000).max(pages_of_a_sequence(n_buckets).saturating_mul(8)), most),
     }
 }
 
@@ -192,14 +203,14 @@ pub fn program(thesis: &Thesis, variant: Variant, program: Program, run: &mut Ru
         rate = point.spread().mean / f64::from(n);
         timed.points.push(point);
     }
-    let (before, n) = warm_grid(thesis, variant, program, plan.n_buckets, quick);
+    let (before, n) = used_grid(thesis, variant, program, plan.n_buckets, quick);
     let iterations = u64::from(before) + u64::from(n) * u64::from(repeats);
     let key = format!("{letter} {program} warm");
     if too_long(&key, rate * iterations as f64, 4.0 * limit, run)? {
-        timed.left_out.push(format!("program {name}, warm: longer than four times the limit"));
+        timed.left_out.push(format!("program {name}, used tables: longer than four times the limit"));
         return Ok(timed);
     }
-    timed.warm = run.timed(&key, |now| {
+    timed.used = run.timed(&key, |now| {
         let mut running = Running::with_plan(&device_of(now.device, program), &plan, &options)?;
         running.iterate(before)?;
         let mut seconds = Vec::new();
@@ -249,7 +260,7 @@ pub fn walk(thesis: &Thesis, variant: Variant, run: &mut Run<'_>) -> Result<std:
     let unsupported = is_too_large.then(|| {
         format!("our engine walk: {n_sequences} sequences under simt, which takes at most {MOST_UNDER_SIMT} here")
     });
-    let needed = Sampler::memory_of(&plan.game, &Information::Unordered, &options)?;
+    let needed = Sampler::memory_of(run.device(), &plan.game, &Information::Unordered, &options)?;
     let short = |device: &Device| Some(format!("our engine walk: {}", device.expect_memory(&needed).err()?));
     let key = format!("{} walk", variant.letter());
     if let Some(reason) = kept_obstacle(&key, unsupported, short, run)? {
@@ -275,7 +286,7 @@ pub fn walk(thesis: &Thesis, variant: Variant, run: &mut Run<'_>) -> Result<std:
     Ok(Ok(walked))
 }
 
-/// Milliseconds an iteration of each run of one form of a program, warm, and the average utilities that it ends with: the same bits in every form that adds in the same order.
+/// Milliseconds an iteration of each run of one form of a program, after iterations that are not timed, and the average utilities that it ends with: the same bits in every form that adds in the same order.
 ///
 /// # Errors
 /// As [`Run::both`].
@@ -325,14 +336,14 @@ mod tests {
     }
 
     #[test]
-    fn used_tables_of_the_cpu_have_most_of_their_pages() {
+    fn used_tables_of_the_cpu_have_their_pages() {
         let thesis = Thesis::default();
         let before =
-            |variant: Variant, program| warm_grid(&thesis, variant, program, variant.counts().buckets as u32, false);
+            |variant: Variant, program| used_grid(&thesis, variant, program, variant.counts().buckets as u32, false);
         assert_eq!(before(Variant::A, Program::Recursive), (1_000, 10_000));
         // 8,347,680 rows of 24 bytes.
         assert_eq!(pages_of_a_sequence(8_347_680), 48_913);
-        assert_eq!(before(Variant::B, Program::Iterative), (97_826, 10_000));
+        assert_eq!(before(Variant::B, Program::Iterative), (391_304, 10_000));
         assert_eq!(before(Variant::B, Program::Levels), (1_000, 10_000));
         // 12 pages in C, one in D.
         assert_eq!([Variant::C, Variant::D].map(|variant| before(variant, Program::Recursive)), [(100, 100); 2]);

@@ -1,4 +1,4 @@
-//! The tables, figures and claims of the dissertation, measured anew.
+//! The tables, figures and claims of the paper, measured anew.
 
 mod ablations;
 mod averages;
@@ -53,7 +53,7 @@ const ITEMS: &[Item] = &[
     Item::new("buckets", "buckets do not slow the GPU down", "section 5.5, p. 42"),
 ];
 
-/// Names of the items that are of some games alone: their tables and figures, and what is measured on each game by itself.
+/// Items that belong to single games: their tables and figures, and what is measured for each game.
 pub fn items_of(variants: &[Variant]) -> Vec<&'static str> {
     let is_of = |item: &&Item| {
         let name = item.name;

@@ -82,17 +82,16 @@ fn verdict(plan: &Plan, measured: &Measured, value: u64) -> String {
 
 /// Figure 30 (first phase) or 31.
 pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> Result<Sheet, Stop> {
-    let mut sheet = Sheet::new(item);
-    // The dissertation profiles variant C; under simt only A can be.
+    // The paper profiles variant C; under simt only A can be.
     let variant = if run.device().backend() == Backend::Simt { Variant::A } else { Variant::C };
-    if !thesis.has(variant) {
-        return Ok(sheet.left_out(format!("variant {}: not among the games asked for", variant.letter())));
+    if let Some(sheet) = thesis.not_asked(item, variant) {
+        return Ok(sheet);
     }
     let plan = Arc::clone(thesis.plan(variant)?);
     let options = Options { program: Program::Levels, ..thesis.settings.options };
     let ncu = "ncu --section WarpStateStats --section MemoryWorkloadAnalysis --kernel-name regex:cfr_thesis_ --launch-skip 84 --launch-count 42 \
                warpplay papers cfr_thesis --only table15 --iterations 10 --repeats 1";
-    sheet = sheet.note(format!(
+    let sheet = Sheet::new(item).note(format!(
         "Printed: shares of stall reasons, from a profiler. Here are none of ours; this command shows them: {ncu}"
     ));
     let (quick, letter) = (run.quick(), variant.letter());

@@ -72,6 +72,17 @@ fn of_two_players(games: &[TwoPlayers]) -> Option<String> {
     ))
 }
 
+/// Where the program of the GPU becomes the faster one.
+fn of_crossover(points: &[Point]) -> String {
+    match crossover(points) {
+        [Some(slower), Some(faster)] => format!(
+            "\"iterative, GPU\" becomes the faster program between {slower:.1} sequences a level, the last point where it is slower, and {faster:.1}: from there on it is faster at every point."
+        ),
+        [None, Some(_)] => "\"iterative, GPU\" is the faster program at every point.".into(),
+        [_, None] => "\"iterative, GPU\" is not the faster program at the point of the most sequences a level.".into(),
+    }
+}
+
 /// Players × raises, with 13 buckets.
 pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let (players, raises, many, n): (&[usize], &[u32], &[u32], u32) = match run.quick() {
@@ -142,15 +153,7 @@ pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, S
         });
         if run.device().backend() == Backend::Cuda {
             for (program, points) in PROGRAMS.iter().zip(&points) {
-                let cpu = program.label();
-                sheet = sheet.note(match crossover(points) {
-                    [Some(slower), Some(faster)] => format!(
-                        "Against \"{cpu}\", \"iterative, GPU\" becomes the faster program between {slower:.1} sequences a level, the last point where it is slower, and {faster:.1}: from there on it is \
-                         faster at every point."
-                    ),
-                    [None, Some(_)] => format!("Against \"{cpu}\", \"iterative, GPU\" is the faster program at every point."),
-                    [_, None] => format!("Against \"{cpu}\", \"iterative, GPU\" is not the faster program at the point of the most sequences a level."),
-                });
+                sheet = sheet.note(format!("Against \"{}\", {}", program.label(), of_crossover(points)));
             }
             if let Some(said) = of_two_players(&of_two) {
                 sheet = sheet.note(said);
@@ -229,6 +232,19 @@ pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_of_the_crossover_follows_the_points() {
+        let point = |per_level, gpu_ms| Point { per_level, cpu_ms: 1.0, gpu_ms };
+        let of = |points: &[Point]| of_crossover(points);
+        // In no order: a slower point among faster ones moves it behind itself.
+        let between = of(&[point(300.0, 0.5), point(4.0, 9.0), point(200.0, 1.5), point(100.0, 0.5)]);
+        let expected = "becomes the faster program between 200.0 sequences a level, the last point where it is slower, and 300.0: ";
+        assert!(between.contains(expected), "{between}");
+        assert!(of(&[point(4.0, 0.5)]).ends_with("is the faster program at every point."));
+        let never = of(&[point(100.0, 0.5), point(300.0, 1.0)]);
+        assert!(never.contains("is not the faster program at the point of the most"), "{never}");
+    }
 
     #[test]
     fn what_is_said_of_two_players_follows_the_record() {

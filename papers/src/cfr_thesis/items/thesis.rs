@@ -1,4 +1,4 @@
-//! The dissertation with its settings, and its games laid out.
+//! The paper with its settings, and its games laid out.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,15 +7,16 @@ use warpplay::{Error, Result};
 use crate::cfr_thesis::options::Options;
 use crate::cfr_thesis::plan::Plan;
 use crate::cfr_thesis::published::Variant;
+use crate::experiment::{Item, Sheet};
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The games.
     pub variants: Vec<Variant>,
-    /// Numbers of iterations, 1 or more, ascending without repetitions; empty for those of the dissertation.
+    /// Numbers of iterations, 1 or more, ascending without repetitions; empty for those of the paper.
     pub iterations: Vec<u32>,
-    /// Runs of every point, 1 or more. The dissertation's: 5.
+    /// Runs of every point, 1 or more. The paper's: 5.
     pub repeats: u32,
     /// The longest run in seconds, above 0. Points that would take longer are not run, and are listed as left out.
     pub most_seconds: f64,
@@ -51,7 +52,7 @@ impl Settings {
     }
 }
 
-/// The dissertation.
+/// The paper.
 #[derive(Default)]
 pub struct Thesis {
     pub(super) settings: Settings,
@@ -67,11 +68,6 @@ impl Thesis {
     pub fn new(settings: Settings) -> Result<Self> {
         settings.check()?;
         Ok(Self { settings, plans: Default::default() })
-    }
-
-    /// The settings.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
     }
 
     /// A game laid out.
@@ -92,5 +88,11 @@ impl Thesis {
     /// Whether a game is among those asked for.
     pub(super) fn has(&self, variant: Variant) -> bool {
         self.settings.variants.contains(&variant)
+    }
+
+    /// The sheet of an item of a game that is not.
+    pub(super) fn not_asked(&self, item: &Item, variant: Variant) -> Option<Sheet> {
+        let reason = format!("variant {}: not among the games asked for", variant.letter());
+        (!self.has(variant)).then(|| Sheet::new(item).left_out(reason))
     }
 }

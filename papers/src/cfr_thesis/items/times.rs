@@ -10,12 +10,8 @@ use crate::cfr_thesis::statistics::{Spread, is_rounded};
 use crate::experiment::statistics::{least, median, most};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 
-/// The programs of the dissertation, in the order of its tables, and ours.
+/// The programs of the paper, in the order of its tables, and ours.
 const PROGRAMS: [Program; 4] = [Program::Recursive, Program::Iterative, Program::Levels, Program::Graph];
-
-fn not_asked(item: &Item, variant: Variant) -> Sheet {
-    Sheet::new(item).left_out(format!("variant {}: not among the games asked for", variant.letter()))
-}
 
 /// With the time of another's program on the same game, where one is known.
 fn with_peer(sheet: Sheet, variant: Variant) -> Sheet {
@@ -42,9 +38,9 @@ fn significant(value: f64) -> String {
 /// no pages to touch.
 fn used_tables(ours: &Timed, kb: f64, on_gpu: bool) -> Option<String> {
     let last = ours.points.last()?;
-    let used = ours.warm_ms()?;
+    let used = ours.used_ms()?;
     let new = last.milliseconds();
-    let [new_sd, used_sd] = [last.spread().sd * 1e3 / f64::from(last.iterations), Spread::of(&ours.warm).sd * 1e3];
+    let [new_sd, used_sd] = [last.spread().sd * 1e3 / f64::from(last.iterations), Spread::of(&ours.used).sd * 1e3];
     let mut said = format!(
         "Medians of the longest runs: {} ms an iteration on new tables (deviation {}), {} ms on tables that have been used before (deviation {}).",
         significant(new),
@@ -52,7 +48,7 @@ fn used_tables(ours: &Timed, kb: f64, on_gpu: bool) -> Option<String> {
         significant(used),
         significant(used_sd)
     );
-    said += &if (new - used).abs() <= new_sd + used_sd {
+    said += &if ours.is_alike_on_used_tables()? {
         " The difference is within the sum of the deviations.".to_string()
     } else if on_gpu {
         " The difference is more than the deviations; the device has no pages to touch, and what else is the cause was not determined."
@@ -72,8 +68,8 @@ fn used_tables(ours: &Timed, kb: f64, on_gpu: bool) -> Option<String> {
 /// One of Tables 7 to 18.
 pub fn table(thesis: &Thesis, item: &Item, number: u8, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let Some(theirs) = TIMES.iter().find(|times| times.table == number) else { return Ok(Sheet::new(item)) };
-    if !thesis.has(theirs.variant) {
-        return Ok(not_asked(item, theirs.variant));
+    if let Some(sheet) = thesis.not_asked(item, theirs.variant) {
+        return Ok(sheet);
     }
     let ours = measure::program(thesis, theirs.variant, theirs.program, run)?;
     let title = format!("{}, variant {}, seconds", theirs.program.label(), theirs.variant.letter());
@@ -91,7 +87,7 @@ pub fn table(thesis: &Thesis, item: &Item, number: u8, run: &mut Run<'_>) -> Res
         .column("our median on new tables, ms an iteration")
         .digits("printed average / our median, new tables", 2)
         .digits("printed average / our median, used tables", 2);
-    let warm = ours.warm_ms();
+    let used = ours.used_ms();
     let mut iterations: Vec<u32> = theirs.rows.iter().map(|row| row.iterations).collect();
     iterations.extend(ours.points.iter().map(|point| point.iterations));
     iterations.sort_unstable();
@@ -110,7 +106,7 @@ pub fn table(thesis: &Thesis, item: &Item, number: u8, run: &mut Run<'_>) -> Res
             Cell::from(row.map(|row| row.milliseconds())),
             Cell::from(point.map(|point| point.milliseconds())),
             Cell::from(row.zip(point).map(|(row, point)| row.milliseconds() / point.milliseconds())),
-            Cell::from(row.zip(warm).map(|(row, warm)| row.milliseconds() / warm)),
+            Cell::from(row.zip(used).map(|(row, used)| row.milliseconds() / used)),
         ]);
         table.row(cells);
     }
@@ -137,8 +133,8 @@ pub fn table(thesis: &Thesis, item: &Item, number: u8, run: &mut Run<'_>) -> Res
 
 /// One of figures 23, 25, 27 and 29.
 pub fn figure(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>) -> Result<Sheet, Stop> {
-    if !thesis.has(variant) {
-        return Ok(not_asked(item, variant));
+    if let Some(sheet) = thesis.not_asked(item, variant) {
+        return Ok(sheet);
     }
     let mut lines = Vec::new();
     let mut table = Table::new(format!("milliseconds an iteration, variant {}", variant.letter()))
@@ -164,7 +160,7 @@ pub fn figure(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
             program.label().into(),
             Cell::from(variant.times(program).map(|times| times.last().milliseconds())),
             Cell::from(ours.points.last().map(|point| point.milliseconds())),
-            Cell::from(ours.warm_ms()),
+            Cell::from(ours.used_ms()),
         ]);
         sheet.left_out.extend(ours.left_out);
     }
@@ -186,6 +182,21 @@ pub fn figure(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
     };
     let sheet = sheet.table(table).figure(figure).note("Ours are medians of the runs (of the engine walk on new tables there is one run); the bands of the figure reach from the fastest run to the slowest.");
     Ok(with_peer(sheet, variant))
+}
+
+/// Names the programs of which new and used tables cannot be told apart by the times.
+fn alike(measured: &[(Variant, Program, Timed)]) -> Option<String> {
+    let is_alike = |(.., timed): &&(Variant, Program, Timed)| timed.is_alike_on_used_tables() == Some(true);
+    let name = |(variant, program, _): &(Variant, Program, Timed)| {
+        format!("variant {}, {}", variant.letter(), program.label())
+    };
+    let names: Vec<String> = measured.iter().filter(is_alike).map(name).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Of these programs the difference between new and used tables is within the sum of the deviations: {}.",
+            names.join("; ")
+        )
+    })
 }
 
 /// Ratios of the most iterations: as claimed, from the printed tables, ours.
@@ -216,8 +227,8 @@ pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
             let found = measured.iter().find(|(variant, of, _)| (*variant, *of) == (claim.variant, program));
             found.map(|(_, _, timed)| timed)
         };
-        let cold = |program| Some(ours(program)?.points.last()?.milliseconds());
-        let warm = |program| ours(program)?.warm_ms();
+        let on_new = |program| Some(ours(program)?.points.last()?.milliseconds());
+        let on_used = |program| ours(program)?.used_ms();
         let (computed, of_five) = (claim.printed(), claim.of_all_five());
         table.row([
             claim.location.into(),
@@ -231,8 +242,8 @@ pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
                 Some(computed) if is_rounded(claim.ratio, computed, claim.digits) => "yes",
                 _ => "no",
             }),
-            Cell::from(warm(claim.slow).zip(warm(claim.fast)).map(|(slow, fast)| slow / fast)),
-            Cell::from(cold(claim.slow).zip(cold(claim.fast)).map(|(slow, fast)| slow / fast)),
+            Cell::from(on_used(claim.slow).zip(on_used(claim.fast)).map(|(slow, fast)| slow / fast)),
+            Cell::from(on_new(claim.slow).zip(on_new(claim.fast)).map(|(slow, fast)| slow / fast)),
         ]);
     }
     let mut peers = Table::new("milliseconds an iteration, beside other programs")
@@ -253,7 +264,7 @@ pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
                 program.label().into(),
                 printed.into(),
                 ours.and_then(|timed| Some(timed.points.last()?.milliseconds())).into(),
-                ours.and_then(Timed::warm_ms).into(),
+                ours.and_then(Timed::used_ms).into(),
             ]);
         }
         peers.row([letter.into(), peer.name.into(), Cell::Empty, Cell::Empty, Cell::Empty, peer.range().into()]);
@@ -261,12 +272,15 @@ pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
     }
     sheet.left_out.sort();
     sheet.left_out.dedup();
+    if let Some(said) = alike(&measured) {
+        sheet = sheet.note(said);
+    }
     Ok(sheet
         .table(table)
         .table(peers)
         .note("Ours are ratios of the medians of the longest runs, the first run counted. The printed averages of B, C and D leave the first of five out (item averages). In the column agrees, yes: the printed ratio is that of the printed averages, rounded to the digits that it is printed with.")
         .note("On new tables the programs of the CPU touch every page for the first time, and that of the GPU does not: the ratios of used tables are those of the programs' work.")
-        .note("Section 5.5 says 2.99 and 1.70 of the GPU: these are the ratios of the iterative program on the CPU, as section 5.1.2 and 5.2.2 have them.")
+        .note("Section 5.5 says 2.99 and 1.70 of the GPU: these are the ratios of the iterative program on the CPU, as sections 5.1.2 and 5.2.2 have them.")
         .note("Section 6.1 says that the GPU is 3.6 times as fast as the iterative program on the CPU: 3.6 is the ratio of the recursive one to the iterative one."))
 }
 
@@ -278,7 +292,7 @@ mod tests {
     fn used_tables_are_compared_with_new_ones_by_their_deviations() {
         let of = |new: [f64; 3], used: [f64; 3], kb| {
             let points = vec![measure::Point { iterations: 10, seconds: new.to_vec() }];
-            let timed = Timed { points, warm: used.map(|ms| ms * 1e-3).to_vec(), ..Timed::default() };
+            let timed = Timed { points, used: used.map(|ms| ms * 1e-3).to_vec(), ..Timed::default() };
             let [on_cpu, on_gpu] =
                 [false, true].map(|on_gpu| used_tables(&timed, kb, on_gpu).expect("both are measured"));
             // What the device takes is never first touches.
@@ -296,6 +310,20 @@ mod tests {
         let small = of([0.1, 0.1, 0.1], [12.0, 12.0, 12.0], 0.75);
         assert!(small.contains("slower by more") && small.ends_with("used tables save nothing."), "{small}");
         assert_eq!(used_tables(&Timed::default(), 1.0, false), None);
+    }
+
+    #[test]
+    fn programs_whose_tables_make_no_difference_are_named_beside_the_ratios() {
+        let of = |program, new: [f64; 2], used: [f64; 2]| {
+            let points = vec![measure::Point { iterations: 10, seconds: new.to_vec() }];
+            (Variant::D, program, Timed { points, used: used.to_vec(), ..Timed::default() })
+        };
+        let scattered = of(Program::Recursive, [1.0, 1.4], [0.11, 0.15]);
+        let apart = of(Program::Iterative, [1.0, 1.0], [0.04, 0.04]);
+        let left_out = (Variant::D, Program::Levels, Timed::default());
+        assert_eq!(alike(&[apart.clone(), left_out.clone()]), None);
+        let said = alike(&[scattered, apart, left_out]).expect("one of them");
+        assert!(said.ends_with("within the sum of the deviations: variant d, recursive."), "{said}");
     }
 
     #[test]

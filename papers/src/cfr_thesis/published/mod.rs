@@ -1,4 +1,4 @@
-//! What the dissertation prints: its tables, and the figures that its text claims, as printed, with their locations.
+//! What the paper prints: its tables, and the figures that its text claims, as printed, with their locations.
 
 mod times;
 mod types;
@@ -16,12 +16,12 @@ pub const TABLE2: [TreeCounts; 4] = [
     TreeCounts { sequences: 616_592, buckets: 8, information_sets: 4_932_736, levels: 30, per_level: 20553.07 },
 ];
 
-/// Tables 3 to 6, by game.
+/// Tables 3 to 6, pp. 36 to 41, by game.
 pub const MEMORY: [MemoryUse; 4] = [
-    MemoryUse { table: 3, page: 36, kb: [1_348.0, 1_600.0, 64_172.0], percent: [0.0, 18.69, 4660.53] },
-    MemoryUse { table: 4, page: 38, kb: [1_879_876.0, 1_880_064.0, 865_783.0], percent: [0.0, 0.01, -53.94] },
-    MemoryUse { table: 5, page: 39, kb: [1_016_252.0, 1_071_296.0, 1_155_530.0], percent: [0.0, 5.42, 13.71] },
-    MemoryUse { table: 6, page: 41, kb: [206_552.0, 1_689_908.0, 1_772_470.0], percent: [0.0, 718.15, 758.12] },
+    MemoryUse { table: 3, kb: [1_348.0, 1_600.0, 64_172.0], percent: [0.0, 18.69, 4660.53] },
+    MemoryUse { table: 4, kb: [1_879_876.0, 1_880_064.0, 865_783.0], percent: [0.0, 0.01, -53.94] },
+    MemoryUse { table: 5, kb: [1_016_252.0, 1_071_296.0, 1_155_530.0], percent: [0.0, 5.42, 13.71] },
+    MemoryUse { table: 6, kb: [206_552.0, 1_689_908.0, 1_772_470.0], percent: [0.0, 718.15, 758.12] },
 ];
 
 const fn claim(

@@ -12,7 +12,6 @@ const fn row(iterations: u32, seconds: [f64; 5], average: f64, deviation: f64) -
 pub const TIMES: [Times; 12] = [
     Times {
         table: 7,
-        page: 52,
         variant: Variant::A,
         program: Program::Recursive,
         rows: [
@@ -30,7 +29,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 8,
-        page: 52,
         variant: Variant::A,
         program: Program::Iterative,
         rows: [
@@ -48,7 +46,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 9,
-        page: 53,
         variant: Variant::A,
         program: Program::Levels,
         rows: [
@@ -66,7 +63,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 10,
-        page: 53,
         variant: Variant::B,
         program: Program::Recursive,
         rows: [
@@ -84,7 +80,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 11,
-        page: 54,
         variant: Variant::B,
         program: Program::Iterative,
         rows: [
@@ -102,7 +97,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 12,
-        page: 54,
         variant: Variant::B,
         program: Program::Levels,
         rows: [
@@ -120,7 +114,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 13,
-        page: 54,
         variant: Variant::C,
         program: Program::Recursive,
         rows: [
@@ -138,7 +131,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 14,
-        page: 55,
         variant: Variant::C,
         program: Program::Iterative,
         rows: [
@@ -156,7 +148,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 15,
-        page: 55,
         variant: Variant::C,
         program: Program::Levels,
         rows: [
@@ -174,7 +165,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 16,
-        page: 56,
         variant: Variant::D,
         program: Program::Recursive,
         rows: [
@@ -192,7 +182,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 17,
-        page: 56,
         variant: Variant::D,
         program: Program::Iterative,
         rows: [
@@ -210,7 +199,6 @@ pub const TIMES: [Times; 12] = [
     },
     Times {
         table: 18,
-        page: 56,
         variant: Variant::D,
         program: Program::Levels,
         rows: [

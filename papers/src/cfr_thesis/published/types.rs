@@ -5,7 +5,7 @@ use warpplay::{Error, Result};
 
 use crate::cfr_thesis::options::Program;
 
-/// A game of the dissertation (chapter 5).
+/// A game of the paper (chapter 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Variant {
     /// Two players, one card each of four.
@@ -30,13 +30,13 @@ impl Variant {
     /// The game of a letter.
     ///
     /// # Errors
-    /// [`Error::Option`] names `games`.
+    /// [`Error::Option`] names `game`.
     pub fn parse(letter: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|variant| variant.letter().eq_ignore_ascii_case(letter));
-        found.ok_or_else(|| Error::option("games", letter, "a, b, c or d"))
+        found.ok_or_else(|| Error::option("game", letter, "a, b, c or d"))
     }
 
-    /// Its definition. The dissertation's own files are not published as text; these are the rules of its prose that give the counts of its Table 2.
+    /// Its definition. The paper's own files are not published as text; these are the rules of its prose that give the counts of its Table 2.
     pub fn definition(self) -> &'static str {
         match self {
             Self::A => include_str!("../games/variant_a.game"),
@@ -75,8 +75,6 @@ pub struct TreeCounts {
 pub struct MemoryUse {
     /// Its number.
     pub table: u8,
-    /// Its page.
-    pub page: u32,
     /// KB; of the GPU's program, on the device.
     pub kb: [f64; 3],
     /// Difference from the recursive program in percent.
@@ -108,8 +106,6 @@ impl Measured {
 pub struct Times {
     /// Its number.
     pub table: u8,
-    /// Its page.
-    pub page: u32,
     /// The game.
     pub variant: Variant,
     /// The program; that of the GPU is [`Program::Levels`].
