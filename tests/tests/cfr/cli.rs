@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use warpplay_tests::backends::gpu;
 use warpplay_tests::golden;
 use warpplay_tests::programs::{self, Scratch, has};
 
@@ -57,7 +58,7 @@ fn info_counts_the_four_games_of_the_source() {
         assert_eq!(counts["buckets"], buckets, "{game}");
         assert!(shown.contains("information sets"), "{shown}");
     }
-    // The dissertation's 30 levels of D are printed too.
+    // The paper's 30 levels of D are printed too.
     assert_eq!(scratch.json("info.json")["counts"]["levels_with_last"], 30);
     scratch.ok("info leduc.limit.2p.game --json info.json --quiet");
     assert_eq!(scratch.json("info.json")["counts"]["information_sets"], 936);
@@ -490,7 +491,7 @@ fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
         assert_eq!((report["values"].as_array().map(Vec::len), &report["sampled"]["deals"]), (Some(seats), &json!(4)));
         close(&report["value"], 0.0, 1e-5);
         if seats == 5 {
-            // What nobody asked for is not left out, and what was learnt on differs.
+            // With --report none nothing is reported as left out, and the resumed strategy is another one.
             let quiet = scratch.ok(
                 "solve --resume a.checkpoint --iterations 4 --report none --device cpu --strategy b.strategy --json b.json",
             );
@@ -506,6 +507,21 @@ fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
     }
     let error = scratch.fails(2, "solve kuhn.limit.2p.game --report none,3 --device cpu");
     assert!(error.contains("option report"), "{error}");
+}
+
+/// Variant C itself, whose tables take gigabytes, by the lines of its page.
+#[test]
+fn variant_c_is_solved_and_matched_as_its_page_says() {
+    let Some(_) = gpu() else { return };
+    let (scratch, mut shown) = (new_scratch(), Vec::new());
+    let page = fs::read_to_string(golden::workspace().join("docs/papers/cfr_thesis.md")).expect("a page");
+    for start in ["warpplay cfr solve", "warpplay cfr match"] {
+        let line = page.lines().find(|line| line.starts_with(start)).expect("a line");
+        let line = line.split('#').next().unwrap_or(line).replace("tests/golden/cfr/games/", "");
+        shown.push(scratch.ok(line.trim().trim_start_matches("warpplay cfr ")));
+    }
+    assert!(shown[0].contains("engine walk"), "{}", shown[0]);
+    assert!(shown[1].contains("sampled deals"), "{}", shown[1]);
 }
 
 /// A measurement that never ends costs nothing that was computed: strategy, checkpoint and results are written before it begins.
