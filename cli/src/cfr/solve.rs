@@ -75,7 +75,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     for path in [&args.strategy, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
     }
-    // The folder of the plot is made last: until then no other file can be in one that was missing, where it was not compared with the plot.
+    // The plot's folder is created last, so that a file asked for in a folder that does not exist is refused before the folder is made.
     let files = Files { json, plot: OutputFile::prepare_option(plots.file(PLOT)?.as_deref())? };
     let device = args.device.open()?;
     let mut builder = args.solve.ask(Solver::builder(problem)).iterations(iterations).measure_at(stops);

@@ -10,7 +10,7 @@ use warpplay::cfr::{BettingTree, Counts, GameDef, Ranking};
 use warpplay_tests::cfr::{game, reference};
 use warpplay_tests::random::Random;
 
-/// The tables of the games' README and of the dissertation.
+/// The tables of the games' README and of the paper.
 #[test]
 fn counts_are_those_of_the_tables() {
     type Row = (&'static str, u64, u64, Option<u64>, Option<u64>);

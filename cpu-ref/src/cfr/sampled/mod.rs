@@ -1,4 +1,4 @@
-//! The dissertation's programs: one sampled deal an iteration, on the betting tree alone, with buckets in place of cards.
+//! The paper's programs: one sampled deal an iteration, on the betting tree alone, with buckets in place of cards.
 //!
 //! ```text
 //! tables [sequence][bucket][fold, call, raise]     a sequence is a node of the betting tree where somebody acts, numbered level by level;

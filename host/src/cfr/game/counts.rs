@@ -14,20 +14,20 @@ pub struct Counts {
     pub terminals: u64,
     /// Levels of the betting tree on which somebody acts; a node's level is its distance from the root.
     pub levels: u64,
-    /// `levels` and the last one, where every line has ended: the longest line in nodes. What the 2015 dissertation counts for its variant D (30), while the 3
+    /// `levels` and the last one, where every line has ended: the longest line in nodes. What the paper of 2015 counts for its variant D (30), while the 3
     /// and 21 it gives for A and C are decision levels.
     pub levels_with_last: u64,
-    /// Buckets of the dissertation: unordered sets of a player's cards and the whole board. It forgets which card is whose, so it is an abstraction.
+    /// Buckets of the paper: unordered sets of a player's cards and the whole board. It forgets which card is whose, so it is an abstraction.
     pub buckets: u64,
     /// Information sets with distinct suits: for each sequence, what its player may hold times the boards as they came up, round by round.
     pub information_sets: u64,
     /// The same by seat.
     pub information_sets_by_seat: Vec<u64>,
-    /// Information sets as the dissertation counts them: `sequences` × `buckets`.
+    /// Information sets as the paper counts them: `sequences` × `buckets`.
     pub thesis_information_sets: u64,
     /// `sequences` / `levels`.
     pub average_sequences_per_level: f64,
-    /// `sequences` / `levels_with_last`: the dissertation's average for D (20 553).
+    /// `sequences` / `levels_with_last`: the paper's average for D (20 553).
     pub average_sequences_with_last: f64,
 }
 
@@ -84,7 +84,7 @@ impl GameDef {
         views
     }
 
-    /// Buckets of the dissertation: sets of a player's cards and the whole board, which is which forgotten.
+    /// Buckets of the paper: sets of a player's cards and the whole board, which is which forgotten.
     pub fn thesis_buckets(&self) -> u64 {
         let board: usize = self.n_board_cards.iter().sum();
         choose(self.deck.n_cards(), (self.n_hole_cards + board) as u32)

@@ -79,7 +79,7 @@ impl Deals {
 }
 
 impl Deal {
-    /// The dissertation's bucket of a seat: the number of its cards and the board as one unordered set, in colexicographic order.
+    /// The paper's bucket of a seat: the number of its cards and the board as one unordered set, in colexicographic order.
     pub fn thesis_bucket(&self, seat: usize) -> Option<u64> {
         self.hole.get(seat).map(|hole| colex_rank(hole | self.board))
     }

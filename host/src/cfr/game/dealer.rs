@@ -17,7 +17,7 @@ pub trait Buckets: Send + Sync {
     fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32;
 }
 
-/// The dissertation's buckets: one for each **unordered set** of a player's hole cards and the board, numbered by Σ C(cₖ, k + 1) over its cards c₀ < c₁ < ….
+/// The paper's buckets: one for each **unordered set** of a player's hole cards and the board, numbered by Σ C(cₖ, k + 1) over its cards c₀ < c₁ < ….
 #[derive(Clone, Debug)]
 pub struct Unordered {
     counts: Vec<u32>,

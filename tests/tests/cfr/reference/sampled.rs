@@ -1,4 +1,4 @@
-//! The dissertation's programs.
+//! The paper's programs.
 
 use std::sync::Arc;
 
