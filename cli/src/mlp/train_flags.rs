@@ -13,7 +13,7 @@ use crate::common::{self, Usage};
 #[derive(clap::Args, Clone, Debug)]
 pub struct TrainFlags {
     /// Units of each hidden layer, with commas between; "none" for a linear classifier [default: 256]
-    #[arg(long, value_name = "UNITS", value_parser = hidden)]
+    #[arg(long, value_name = "UNITS", value_parser = hidden, allow_negative_numbers = true)]
     pub hidden: Option<Hidden>,
 
     /// Samples of a batch [default: 64]
