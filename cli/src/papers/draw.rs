@@ -56,7 +56,8 @@ fn label(axis: &Axis, coordinate: f64) -> String {
     match axis.log {
         true if (coordinate - coordinate.round()).abs() < 1e-9 => format!("1e{coordinate:.0}"),
         true => format!("{:.1e}", 10f64.powf(coordinate)),
-        false => format!("{coordinate}"),
+        // Without the last bits that sums of steps leave, as in 0.30000000000000004; adding 0 makes -0 plain.
+        false => format!("{}", (coordinate * 1e9).round() / 1e9 + 0.0),
     }
 }
 
