@@ -231,6 +231,12 @@ mod tests {
     }
 
     #[test]
+    fn labels_are_without_the_last_bits_of_sums() {
+        let labels = [0.1 + 0.2, 0.7000000000000001, -0.0, 12.0, -2.5].map(|at| label(&Axis::linear("q"), at));
+        assert_eq!(labels, ["0.3", "0.7", "0", "12", "-2.5"]);
+    }
+
+    #[test]
     fn every_chart_shows_what_it_is_given() {
         let line = Line {
             name: "ours".into(),

@@ -115,6 +115,14 @@ mod tests {
     use published::TOURNAMENTS;
 
     #[test]
+    fn an_item_of_another_publication_is_refused() {
+        let mut watch = |_: &crate::experiment::Step<'_>| std::ops::ControlFlow::Continue(());
+        let mut run = Run::new(warpplay::Device::cpu(), true, crate::experiment::Journal::in_memory(), &mut watch);
+        let sheet = MctsNc::default().sheet(&Item::new("table9", "", ""), &mut run);
+        assert!(sheet.is_err_and(|error| error.to_string().starts_with("option item: table9")));
+    }
+
+    #[test]
     fn the_published_counts_agree_with_the_settings() {
         for row in &TOURNAMENTS {
             // One child is played out by T m playouts a step; all children by at most that for each action.
