@@ -490,7 +490,7 @@ fn a_match_of_kernels_is_repeated_by_the_cpu() {
     let file = path(&folder, "match.json", &mut kept);
     for device in kernel_devices() {
         // Full trees too: what is refused is the same everywhere.
-        let player = |variant: &str| format!("{variant},trees=2,playouts=4,steps=6,memory=0.000005,device={device}");
+        let player = |variant: &str| format!("{variant},trees=2,playouts=4,steps=20,memory=0.00002,device={device}");
         let (a, b) = (player("acp_prodigal"), player("ocp_thrifty"));
         let opening = ["--moves", "25777131474464721417456153", "--games", "2", "--seed", "3"];
         ok(&[&["match", "--a", &a, "--b", &b, "--json", file], &opening[..]].concat());

@@ -236,12 +236,12 @@ fn full_trees_are_told_where_they_count() {
         ok(&[&QUICK[..], &sizes, &["--json", json.to_str().expect("UTF-8")]].concat());
         sheet(&report(&json), item)["notes"].to_string()
     };
-    let told = notes("table2", "0.00004", "80");
+    let told = notes("table2", "0.00002", "80");
     assert!(told.contains("Trees were full in ") && told.contains("searches: more --memory lets them grow."), "{told}");
     assert!(!notes("table2", "0.01", "80").contains("Trees were full"));
-    let told = notes("speed", "0.0005", "8");
+    let told = notes("speed", "0.0005", "20");
     assert!(told.contains("Trees were full in gomoku ocp_thrifty, gomoku ocp_prodigal, gomoku acp_thrifty"), "{told}");
-    assert!(!notes("speed", "0.01", "8").contains("Trees were full"));
+    assert!(!notes("speed", "0.01", "20").contains("Trees were full"));
 }
 
 /// The page says of each fault which tests hold it: files from the root of the workspace, behind each the names of its functions.
