@@ -262,8 +262,11 @@ impl Whole {
     }
 }
 
+/// What is spoken of, and its value.
+type Claim = (&'static str, fn(&Whole) -> Option<f64>);
+
 /// B and C play one child out, D and E all.
-const CLAIMS: [(&str, fn(&Whole) -> Option<f64>); 7] = [
+const CLAIMS: [Claim; 7] = [
     ("place of E acp_prodigal by its mean score", |of| Some(of.place(4))),
     ("place of D acp_thrifty", |of| Some(of.place(3))),
     ("mean score of both acp players, %", |of| Some((of.scores[3] + of.scores[4]) / 2.0)),
