@@ -206,11 +206,13 @@ impl Visitor for Repeat<'_> {
 
 /// Every field of `best`, `actions` and the counts that is not the same.
 fn differences(old: &Report, new: &Report) -> Vec<String> {
-    let mut found = Vec::new();
-    action_differences(&mut found, "best", &old.best, &new.best);
+    let of = |origin: String, old: &ActionReport, new: &ActionReport| {
+        old.differences(new).into_iter().map(move |what| format!("{origin}.{what}"))
+    };
+    let mut found: Vec<String> = of("best".into(), &old.best, &new.best).collect();
     if old.actions.len() == new.actions.len() {
         for (index, (old, new)) in old.actions.iter().zip(&new.actions).enumerate() {
-            action_differences(&mut found, &format!("actions[{index}]"), old, new);
+            found.extend(of(format!("actions[{index}]"), old, new));
         }
     } else {
         found.push(format!("actions: recorded {}, now {}", old.actions.len(), new.actions.len()));
@@ -232,17 +234,4 @@ fn differences(old: &Report, new: &Report) -> Vec<String> {
         count("performance.trees.refused", old.trees.refused, new.trees.refused);
     }
     found
-}
-
-fn action_differences(found: &mut Vec<String>, origin: &str, old: &ActionReport, new: &ActionReport) {
-    macro_rules! fields {
-        ($($field:ident),*) => { $(
-            if old.$field != new.$field {
-                // As the files have it: a share that there is none of is null.
-                let (old, new) = (serde_json::json!(old.$field), serde_json::json!(new.$field));
-                found.push(format!("{origin}.{}: recorded {old}, now {new}", stringify!($field)));
-            }
-        )* };
-    }
-    fields!(index, name, n_root, n, wins, draws, q, ucb, win_flag);
 }

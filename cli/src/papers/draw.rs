@@ -56,7 +56,8 @@ fn label(axis: &Axis, coordinate: f64) -> String {
     match axis.log {
         true if (coordinate - coordinate.round()).abs() < 1e-9 => format!("1e{coordinate:.0}"),
         true => format!("{:.1e}", 10f64.powf(coordinate)),
-        false => format!("{coordinate}"),
+        // Without the last bits that sums of steps leave, as in 0.30000000000000004; adding 0 makes -0 plain.
+        false => format!("{}", (coordinate * 1e9).round() / 1e9 + 0.0),
     }
 }
 
@@ -227,6 +228,12 @@ mod tests {
     fn figure(chart: Chart) -> Figure {
         let (x, y) = (Axis::log("deals"), Axis::linear("seconds"));
         Figure { file: "figure1".into(), title: "a <title>".into(), x, y, chart }
+    }
+
+    #[test]
+    fn labels_are_without_the_last_bits_of_sums() {
+        let labels = [0.1 + 0.2, 0.7000000000000001, -0.0, 12.0, -2.5].map(|at| label(&Axis::linear("q"), at));
+        assert_eq!(labels, ["0.3", "0.7", "0", "12", "-2.5"]);
     }
 
     #[test]

@@ -151,7 +151,7 @@ fn read(text: &str, figures: &Path) -> Result<Found> {
                 anyhow::bail!("item {item}, table {title}, row {row}: {found} cells, expected {n}");
             }
         }
-        let line = value.get("command_line").and_then(Value::as_str).unwrap_or_default();
+        let line = &without_journal(value.get("command_line").and_then(Value::as_str).unwrap_or_default());
         let Header { device_name, cpu_name, .. } = &report.header;
         return Ok(Found {
             texts: report.sheets.iter().map(|sheet| of_sheet(&report, line, sheet, figures)).collect(),
@@ -160,6 +160,16 @@ fn read(text: &str, figures: &Path) -> Result<Found> {
         });
     }
     of_bench(&lines_of(text)?)
+}
+
+/// A command that measures the same anew: without the journal that it went on with, which a reader does not have.
+fn without_journal(line: &str) -> String {
+    let mut words: Vec<&str> = line.split(' ').collect();
+    if let Some(at) = words.iter().position(|word| *word == "--resume" || word.starts_with("--resume=")) {
+        let n = if words[at] == "--resume" { 2 } else { 1 };
+        words.drain(at..words.len().min(at + n));
+    }
+    words.join(" ")
 }
 
 /// The lines of a bench's file.
@@ -265,6 +275,18 @@ fn of_bench(lines: &[Value]) -> Result<Found> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_journal_that_a_reader_does_not_have_is_left_out_of_the_command() {
+        for (given, shown) in [
+            ("warpplay papers mctsnc --resume j.journal --json a.json", "warpplay papers mctsnc --json a.json"),
+            ("warpplay papers mctsnc --resume=j.journal --only speed", "warpplay papers mctsnc --only speed"),
+            ("warpplay papers mctsnc --only speed --resume j.journal", "warpplay papers mctsnc --only speed"),
+            ("warpplay papers mctsnc --checkpoint j.journal", "warpplay papers mctsnc --checkpoint j.journal"),
+        ] {
+            assert_eq!(without_journal(given), shown);
+        }
+    }
 
     #[test]
     fn places_are_filled_and_the_rest_stays() {

@@ -64,11 +64,15 @@ pub const SEARCHES: [Published; 9] = {
     ]
 };
 
-/// Steps of a prodigal search for one of the thrifty form, in MCTS-NC.
-pub const PRODIGAL_TO_THRIFTY: f64 = 1.46;
-
-/// Share of the steps that 8 trees cost against 1, in MCTS-NC.
-pub const COST_OF_8_TREES: f64 = 0.05;
+/// Steps of a prodigal search for one of the thrifty form, in [`SEARCHES`] of Connect 4 with so many trees and playouts.
+pub fn prodigal_to_thrifty(prodigal: Variant, thrifty: Variant, shape: (u32, u32)) -> Option<f64> {
+    let rate = |variant| {
+        let is =
+            |of: &&Published| (of.game, of.variant, (of.n_trees, of.n_playouts)) == (GameId::Connect4, variant, shape);
+        SEARCHES.iter().find(is).map(|of| of.steps_per_second)
+    };
+    Some(rate(prodigal)? / rate(thrifty)?)
+}
 
 /// Steps a second of MCTS-NC's vanilla player (Python) on Connect 4.
 pub const VANILLA_STEPS: f64 = 2_410.0;

@@ -40,10 +40,19 @@ impl<'a> Clock<'a> {
         self.start.elapsed().as_secs_f64() * 1e3
     }
 
+    fn time_limit(&self) -> Option<Duration> {
+        // More seconds than a `Duration` holds are no limit that anybody reaches.
+        self.options.seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX))
+    }
+
+    /// Time until the limit; without one, more than anybody waits.
+    pub fn left(&self) -> Duration {
+        self.time_limit().map_or(Duration::MAX, |limit| limit.saturating_sub(self.start.elapsed()))
+    }
+
     /// Whether another step is made after so many; calls the caller's `watch`.
     pub fn goes_on(&mut self, steps: u64) -> bool {
-        // More seconds than a `Duration` holds are no limit that anybody reaches.
-        let time_limit = self.options.seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
+        let time_limit = self.time_limit();
         let elapsed = self.start.elapsed();
         let progress = Progress { steps, n_steps: self.options.steps, elapsed, time_limit, latest: None };
         let asked = (self.watch)(&progress).is_break();

@@ -27,6 +27,18 @@
 //! # Paper
 //! Klęsk, "MCTS-NC: A thorough GPU parallelization of Monte Carlo Tree Search", SoftwareX.
 
+/// Every field that differs between what was recorded and what is now: its name and both values, as the files have them.
+macro_rules! differences {
+    ($old:expr, $now:expr, $($field:ident),*) => {{
+        let mut found = Vec::new();
+        $( if $old.$field != $now.$field {
+            let (old, now) = (serde_json::json!($old.$field), serde_json::json!($now.$field));
+            found.push(format!("{}: recorded {old}, now {now}", stringify!($field)));
+        } )*
+        found
+    }};
+}
+
 mod blocks;
 mod builder;
 mod clock;

@@ -133,6 +133,11 @@ impl fmt::Display for ActionReport {
 }
 
 impl ActionReport {
+    /// Every field that differs in a repetition: its name and both values.
+    pub fn differences(&self, now: &Self) -> Vec<String> {
+        differences!(self, now, index, name, n_root, n, wins, draws, q, ucb, win_flag)
+    }
+
     #[allow(clippy::too_many_arguments, reason = "one row of the report")]
     pub(super) fn new(
         options: &Options,

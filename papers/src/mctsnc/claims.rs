@@ -5,7 +5,7 @@ use warpplay::mcts::{Connect4, Gomoku, Options as SearchOptions, Variant};
 use warpplay::{Backend, Device};
 
 use super::matches::scores;
-use super::options::{Experiment, Limits, Options, counted, shrunk};
+use super::options::{Limits, Options, Purpose, counted, shrunk};
 use super::published::tournaments::TABLE_2;
 use super::published::{
     EIGHT_TREES_COST_PERCENT, GAMES, GRID_PLAYOUTS, GRID_TREES, GameId, PRODIGAL_STEPS, Published, TOURNAMENTS,
@@ -121,7 +121,7 @@ fn factors(measured: &[Measured], settings: [&[u32]; 2]) -> Table {
 /// Section 4.1: steps of prodigal and thrifty searches, of many trees and one; and who wins.
 pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result<Sheet, Stop> {
     let quick = run.quick();
-    let limits = options.size(Experiment::Search, quick).limits;
+    let limits = options.size(Purpose::Search, quick).limits;
     let (trees, playouts): (&[u32], &[u32]) = if quick { (&[1, 8], &[1, 2]) } else { (&GRID_TREES, &GRID_PLAYOUTS) };
     run.expect((trees.len() * playouts.len() * Variant::ALL.len()) as u64);
     let mut table = Table::new(format!("steps a second on the empty board of Connect 4, {} each", limits.text()));
@@ -330,7 +330,7 @@ pub(super) fn speed(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     let (mut rates, mut full) = (Vec::new(), Vec::new());
     for published in &TOURNAMENTS {
         let [n_trees, n_playouts] = shrunk([published.n_trees, published.n_playouts], quick);
-        let mut limits = options.size(Experiment::Search, quick).limits;
+        let mut limits = options.size(Purpose::Search, quick).limits;
         // Without a limit of the caller's, the paper's time: the rates of longer searches differ little, their depths do.
         if !quick && options.seconds.is_none() && options.steps.is_none() {
             limits.seconds = Some(published.seconds);

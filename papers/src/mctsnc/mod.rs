@@ -35,8 +35,8 @@ mod searches;
 mod table1;
 mod tournament;
 
-use warpplay::Result;
 use warpplay::mcts::{Connect4, Gomoku};
+use warpplay::{Error, Result};
 
 pub use options::Options;
 use published::GameId;
@@ -103,7 +103,8 @@ impl Paper for MctsNc {
             "question1" => question1::sheet(item, run, options),
             "question2" => question2::sheet(item, run, options),
             "question3" => question3::sheet(item, run, options),
-            _ => Ok(table1::parameters(item)),
+            "tableC4" => Ok(table1::parameters(item)),
+            name => Err(Error::option("item", name, "one of the publication's").into()),
         }
     }
 }
@@ -112,6 +113,14 @@ impl Paper for MctsNc {
 mod tests {
     use super::*;
     use published::TOURNAMENTS;
+
+    #[test]
+    fn an_item_of_another_publication_is_refused() {
+        let mut watch = |_: &crate::experiment::Step<'_>| std::ops::ControlFlow::Continue(());
+        let mut run = Run::new(warpplay::Device::cpu(), true, crate::experiment::Journal::in_memory(), &mut watch);
+        let sheet = MctsNc::default().sheet(&Item::new("table9", "", ""), &mut run);
+        assert!(sheet.is_err_and(|error| error.to_string().starts_with("option item: table9")));
+    }
 
     #[test]
     fn the_published_counts_agree_with_the_settings() {
@@ -128,14 +137,16 @@ mod tests {
             }
         }
         let gomoku = TOURNAMENTS[7];
-        assert!((published::FIGURE_6.1 / gomoku.playouts_per_second() - 1.0).abs() < 0.3, "one search and the mean");
+        assert!(
+            (published::printout::PLAYOUTS_PER_SECOND / gomoku.playouts_per_second() - 1.0).abs() < 0.3,
+            "one search and the mean"
+        );
         // The vanilla player of the tournament has the averages of Fig. 3's: both depths in full, the playouts to the digits printed, although its opponents and the limits of
         // theirs differ.
-        let (_, _, playouts, mean, max, _) = published::VANILLA[0];
-        let (of_figure_3, mean_3, max_3) = published::FIGURE_3_VANILLA;
-        assert_eq!((mean, max), (mean_3, max_3));
-        assert_eq!((playouts / 1e3, (of_figure_3 / 1e2).round() / 10.0), (17.1, 17.1));
+        let (tournament, figure_3) = (TABLE_2.vanilla, published::FIGURE_3_VANILLA);
+        assert_eq!((tournament.mean_depth, tournament.max_depth), (figure_3.mean_depth, figure_3.max_depth));
+        assert_eq!((tournament.playouts / 1e3, (figure_3.playouts / 1e2).round() / 10.0), (17.1, 17.1));
         // "More than three orders of magnitude" between ACP-PRODIGAL and the vanilla player.
-        assert!(TOURNAMENTS[3].playouts_per_second() / (of_figure_3 / 5.0) > 1e3);
+        assert!(TOURNAMENTS[3].playouts_per_second() / (figure_3.playouts / 5.0) > 1e3);
     }
 }

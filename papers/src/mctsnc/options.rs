@@ -15,21 +15,21 @@ pub struct Options {
     pub seconds: Option<f64>,
     /// Seconds of a move of the vanilla player in Figs. 3 and 4; `None`: the steps that the paper's made in its 5 seconds.
     pub vanilla_seconds: Option<f64>,
-    /// Steps of a move or of a search, of every player; then no time limits it.
+    /// Steps of a move or of a search, of every player. No time then limits it but that of the CPU reference in the item `speed`.
     pub steps: Option<u64>,
     /// Games of a match.
     pub games: Option<u32>,
     /// The paper's games and seconds: about 30 hours for Figs. 3 and 4 (200 with 5 [`vanilla_seconds`](Self::vanilla_seconds)), 260 for Tables 2 and 3 by time.
     pub full: bool,
-    /// Seed of everything.
+    /// Seed of searches and games; the item `bounds` takes seeds of its own, from 0.
     pub seed: u64,
     /// GiB for the trees of each player; `None`: 4, with the paper's sizes 16 as there.
     pub memory_gb: Option<f64>,
 }
 
-/// What sizes depend on.
+/// What a size is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Experiment {
+pub(super) enum Purpose {
     /// Figs. 3 and 4.
     Grid,
     /// Table 2, and matches of other games.
@@ -93,35 +93,35 @@ impl Options {
         {
             return Err(Error::option("vanilla-seconds", seconds, "a finite number above 0"));
         }
-        let limits = self.size(Experiment::Connect4, false).limits;
+        let limits = self.size(Purpose::Connect4, false).limits;
         TOURNAMENTS.iter().try_for_each(|of| self.search(of.variant, of.n_trees, of.n_playouts, limits).check())
     }
 
-    /// How long the matches of an experiment are.
-    pub(super) fn size(&self, experiment: Experiment, quick: bool) -> Size {
+    /// How long the matches for a purpose are.
+    pub(super) fn size(&self, purpose: Purpose, quick: bool) -> Size {
         let (grid, _) = published::FIGURE_3_SECONDS;
-        let (games, seconds) = match (experiment, quick, self.full) {
-            (Experiment::Gomoku, true, _) => (1, 5e-4),
+        let (games, seconds) = match (purpose, quick, self.full) {
+            (Purpose::Gomoku, true, _) => (1, 5e-4),
             (_, true, _) => (2, 5e-4),
-            (Experiment::Grid, _, true) => (published::GAMES, grid),
-            (Experiment::Connect4, _, true) => (published::GAMES, 5.0),
-            (Experiment::Gomoku, _, true) => (published::GAMES, 30.0),
-            (Experiment::Search, _, true) => (1, 5.0),
-            (Experiment::Grid, _, false) => (16, 0.04),
-            (Experiment::Connect4, _, false) => (6, 0.1),
-            (Experiment::Gomoku, _, false) => (4, 0.1),
-            (Experiment::Search, _, false) => (1, 0.5),
+            (Purpose::Grid, _, true) => (published::GAMES, grid),
+            (Purpose::Connect4, _, true) => (published::GAMES, 5.0),
+            (Purpose::Gomoku, _, true) => (published::GAMES, 30.0),
+            (Purpose::Search, _, true) => (1, 5.0),
+            (Purpose::Grid, _, false) => (16, 0.04),
+            (Purpose::Connect4, _, false) => (6, 0.1),
+            (Purpose::Gomoku, _, false) => (4, 0.1),
+            (Purpose::Search, _, false) => (1, 0.5),
         };
         let limits = |seconds: f64| match self.steps {
             Some(steps) => Limits::of_steps(steps),
             None => Limits { steps: None, seconds: Some(seconds) },
         };
         let ours = limits(self.seconds.unwrap_or(seconds));
-        let vanilla = match (experiment, self.vanilla_seconds, self.steps) {
-            (Experiment::Grid, Some(seconds), None) => limits(seconds),
+        let vanilla = match (purpose, self.vanilla_seconds, self.steps) {
+            (Purpose::Grid, Some(seconds), None) => limits(seconds),
             // The paper's vanilla player is a Python program: what it made in its 5 seconds, ours makes in about a hundredth of one. The same steps are the same strength.
-            (Experiment::Grid, None, None) => {
-                Limits::of_steps(if quick { 200 } else { published::FIGURE_3_VANILLA.0 as u64 })
+            (Purpose::Grid, None, None) => {
+                Limits::of_steps(if quick { 200 } else { published::FIGURE_3_VANILLA.playouts as u64 })
             }
             // In the tournaments all players have the same time.
             _ => ours,
@@ -181,20 +181,19 @@ mod tests {
     #[test]
     fn the_full_size_is_the_papers() {
         let options = Options { full: true, ..Options::default() };
-        let grid = options.size(Experiment::Grid, false);
+        let grid = options.size(Purpose::Grid, false);
         assert_eq!((grid.games, grid.limits.seconds, grid.vanilla), (100, Some(1.0), Limits::of_steps(17_140)));
         let timed = Options { vanilla_seconds: Some(published::FIGURE_3_SECONDS.1), ..options.clone() };
-        assert_eq!(timed.size(Experiment::Grid, false).vanilla.seconds, Some(5.0));
-        for (experiment, table) in [
-            (Experiment::Connect4, published::tournaments::TABLE_2),
-            (Experiment::Gomoku, published::tournaments::TABLE_3),
-        ] {
-            let size = options.size(experiment, false);
+        assert_eq!(timed.size(Purpose::Grid, false).vanilla.seconds, Some(5.0));
+        for (purpose, table) in
+            [(Purpose::Connect4, published::tournaments::TABLE_2), (Purpose::Gomoku, published::tournaments::TABLE_3)]
+        {
+            let size = options.size(purpose, false);
             assert_eq!((size.games, size.limits.seconds), (published::GAMES, Some(table.seconds)));
             assert_eq!(size.vanilla, size.limits);
         }
         let given = Options { steps: Some(7), games: Some(3), ..options };
-        let size = given.size(Experiment::Grid, true);
+        let size = given.size(Purpose::Grid, true);
         assert_eq!((size.games, size.limits, size.vanilla), (3, Limits::of_steps(7), Limits::of_steps(7)));
     }
 

@@ -3,7 +3,7 @@
 use warpplay::mcts::{Connect4, Variant};
 
 use super::matches::{play_match, reached_cells, score_cells, scores};
-use super::options::{Experiment, Options, counted, shrunk};
+use super::options::{Options, Purpose, counted, shrunk};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 
 /// Playouts that are tried.
@@ -12,7 +12,7 @@ const PLAYOUTS: [u32; 5] = [2, 8, 32, 128, 512];
 /// m against steps by equal time, against one and the same opponent.
 pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result<Sheet, Stop> {
     let quick = run.quick();
-    let size = options.size(Experiment::Connect4, quick);
+    let size = options.size(Purpose::Connect4, quick);
     let playouts = if quick { &PLAYOUTS[..2] } else { &PLAYOUTS[..] };
     let [n_trees, n_playouts] = shrunk([4, 64], quick);
     let opponent = options.player(Variant::AcpProdigal, n_trees, n_playouts, size.limits);
@@ -46,20 +46,7 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
                 band.push(interval);
             }
         }
-        let most = points.iter().copied().max_by(|a, b| a[1].total_cmp(&b[1]));
-        if let Some([m, percent]) = most {
-            // Those that this many games cannot tell from the best.
-            let level: Vec<String> = points
-                .iter()
-                .zip(&band)
-                .filter(|(_, interval)| interval[1] >= percent)
-                .map(|(point, _)| point[0].to_string())
-                .collect();
-            best.push(format!(
-                "{variant}: best with m = {m} ({percent:.1} %); its score lies within the interval of m = {}.",
-                level.join(", ")
-            ));
-        }
+        best.extend(most(&points, &band).map(|what| format!("{variant}: {what}")));
         lines.push(Line { name: variant.to_string(), points, band, published: false });
     }
     let figure = Figure {
@@ -73,4 +60,32 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     let sheet =
         if options.steps.is_some() { sheet.left_out("Equal time: --steps limits every search.") } else { sheet };
     Ok(sheet.left_out("A published answer: the paper asks the question."))
+}
+
+/// The m with the highest score, and those that this many games cannot tell from them; `None` without a score.
+fn most(points: &[[f64; 2]], intervals: &[[f64; 2]]) -> Option<String> {
+    let most = points.iter().map(|point| point[1]).max_by(f64::total_cmp)?;
+    let those = |is: &dyn Fn(f64, [f64; 2]) -> bool| {
+        let of = points.iter().zip(intervals).filter(|(point, interval)| is(point[1], **interval));
+        of.map(|(point, _)| point[0].to_string()).collect::<Vec<_>>().join(", ")
+    };
+    Some(format!(
+        "most with m = {} ({most:.1} %); this score lies within the interval of m = {}.",
+        those(&|score, _| score == most),
+        those(&|_, interval| interval[1] >= most)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_have_the_highest_score_are_named() {
+        let points = [[2.0, 0.0], [8.0, 66.7], [32.0, 50.0], [128.0, 66.7]];
+        let intervals = [[0.0, 39.0], [30.0, 90.3], [18.8, 81.2], [30.0, 90.3]];
+        let expected = "most with m = 8, 128 (66.7 %); this score lies within the interval of m = 8, 32, 128.";
+        assert_eq!(most(&points, &intervals).as_deref(), Some(expected));
+        assert_eq!(most(&[], &[]), None);
+    }
 }

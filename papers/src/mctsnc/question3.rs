@@ -4,10 +4,13 @@ use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuLarge, Ker
 use warpplay::{Backend, Device};
 
 use super::matches::{play_match, scores};
-use super::options::{Experiment, Options, counted, shrunk};
+use super::options::{Options, Purpose, counted, shrunk};
 use super::searches::{search, steps_per_second};
 use crate::experiment::statistics::{least, mean, most};
 use crate::experiment::{Cell, Item, Run, Sheet, Stop, Table};
+
+/// Most blocks that a multiprocessor holds at once, however small they are.
+const MAX_BLOCKS: u32 = 32;
 
 /// Blocks of a kernel that a GPU holds at once, where threads alone limit them; `None` for a device that has no blocks.
 fn resident_blocks(device: &Device, n_playouts: u32) -> Result<Option<u32>, Stop> {
@@ -16,7 +19,7 @@ fn resident_blocks(device: &Device, n_playouts: u32) -> Result<Option<u32>, Stop
     }
     let info = device.info()?;
     let threads = n_playouts.next_multiple_of(32).max(32);
-    Ok(Some(info.n_multiprocessors * (info.max_threads_per_multiprocessor / threads).clamp(1, 32)))
+    Ok(Some(info.n_multiprocessors * (info.max_threads_per_multiprocessor / threads).clamp(1, MAX_BLOCKS)))
 }
 
 /// Empty blocks that the device is assumed to go through while a thrifty step waits for the host, in times of the blocks it holds at once. An assumption, not a
@@ -35,31 +38,50 @@ fn above(a: &[f64], b: &[f64]) -> Option<bool> {
     }
 }
 
-/// How often a rule was right.
-fn verdict(right: &[Option<bool>]) -> String {
-    let decided: Vec<bool> = right.iter().copied().flatten().collect();
-    match decided.len() {
-        0 => "no game decides it".into(),
+/// What a rule says of a game, and what was measured; `None` where the measurement does not decide, or the device has no blocks to judge by.
+#[derive(Clone, Copy)]
+struct Answer {
+    says: Option<bool>,
+    is: Option<bool>,
+}
+
+/// How often a rule was right, and whether one of its two answers, in `words`, was never given.
+fn verdict(answers: &[Answer], words: [&str; 2]) -> String {
+    let decided: Vec<bool> = answers.iter().filter_map(|of| Some(of.says? == of.is?)).collect();
+    let right = match decided.len() {
+        0 => "no game decides it".to_string(),
         n => {
             let right = decided.iter().filter(|right| **right).count();
             format!("right for {right} of {}", counted(n as u64, "game that decides it", "games that decide it"))
         }
-    }
+    };
+    let given = |word: bool| answers.iter().any(|of| of.says == Some(word));
+    let only = match (given(true), given(false)) {
+        (true, false) => words[0],
+        (false, true) => words[1],
+        _ => return right,
+    };
+    format!("{right}; it says {only} for every game here, so its other answer is untried")
 }
+
+/// Answers of rule 1: with as many blocks as actions, or as children.
+const SUBVARIANTS: [&str; 2] = ["prodigal", "thrifty"];
+/// Answers of rule 2: playouts of all children, or of one.
+const CHILDREN: [&str; 2] = ["ACP", "OCP"];
 
 /// What was measured for one game.
 struct Choice {
     row: Vec<Cell>,
-    /// Whether the rule was right: prodigal or thrifty, all children or one; `None` where the measurement does not decide, or the device has no blocks to judge by.
-    right: [Option<bool>; 2],
+    /// Of rule 1 and rule 2.
+    answers: [Answer; 2],
 }
 
 fn choice<G: KernelSet + Notation>(run: &mut Run<'_>, options: &Options) -> Result<Choice, Stop> {
     let quick = run.quick();
     let [n_trees, n_playouts] = shrunk([4, 128], quick);
-    let limits = options.size(Experiment::Search, quick).limits;
+    let limits = options.size(Purpose::Search, quick).limits;
     let mut rates = Vec::new();
-    let mut branching = 0.0;
+    let mut new_nodes = 0.0;
     for &variant in Variant::ALL {
         let search_options = options.search(variant, n_trees, n_playouts, limits);
         let mut of = Vec::new();
@@ -67,7 +89,7 @@ fn choice<G: KernelSet + Notation>(run: &mut Run<'_>, options: &Options) -> Resu
             let key = format!("question 3 {} {variant} search {at}", G::NAME);
             let (result, timed) = search(run, &key, &G::start(), &search_options, false)?;
             of.push(steps_per_second(&result, &timed));
-            branching = f64::max(branching, result.branching());
+            new_nodes = f64::max(new_nodes, result.new_nodes());
         }
         rates.push((variant, of));
     }
@@ -75,8 +97,8 @@ fn choice<G: KernelSet + Notation>(run: &mut Run<'_>, options: &Options) -> Resu
         rates.iter().filter(|(variant, _)| *variant == wanted).flat_map(|(_, of)| of.iter().copied()).collect()
     };
     // A match needs two players' moves; the size is that of the smaller matches.
-    let experiment = if G::MAX_ACTIONS > 100 { Experiment::Gomoku } else { Experiment::Connect4 };
-    let size = options.size(experiment, quick);
+    let purpose = if G::MAX_ACTIONS > 100 { Purpose::Gomoku } else { Purpose::Connect4 };
+    let size = options.size(purpose, quick);
     let players = [Variant::AcpProdigal, Variant::OcpProdigal]
         .map(|variant| options.player(variant, n_trees, n_playouts, size.limits));
     let games = play_match::<G>(run, &format!("question 3 {}", G::NAME), &players, size.games, options.seed)?;
@@ -85,7 +107,7 @@ fn choice<G: KernelSet + Notation>(run: &mut Run<'_>, options: &Options) -> Resu
 
     // Both rules speak of blocks: without them they say nothing, and thrifty and prodigal searches differ by chance alone.
     let says_prodigal = resident.map(|resident| n_trees * G::MAX_ACTIONS <= EMPTY_WAVES * resident);
-    let says_all = resident.map(|resident| f64::from(n_trees) * branching <= f64::from(resident));
+    let says_all = resident.map(|resident| f64::from(n_trees) * new_nodes <= f64::from(resident));
     let (prodigal, thrifty) = (rates_of(Variant::AcpProdigal), rates_of(Variant::AcpThrifty));
     let is_prodigal = resident.and_then(|_| above(&prodigal, &thrifty));
     let is_all = score.interval_percent.and_then(|[low, high]| match (low > 50.0, high < 50.0) {
@@ -98,28 +120,26 @@ fn choice<G: KernelSet + Notation>(run: &mut Run<'_>, options: &Options) -> Resu
         Some(false) => other,
         None => open,
     };
-    let subvariants = ["prodigal", "thrifty"];
-    let variants = ["ACP", "OCP"];
-    let mut row: Vec<Cell> = vec![G::NAME.into(), G::MAX_ACTIONS.into(), branching.into(), resident.into()];
+    let mut row: Vec<Cell> = vec![G::NAME.into(), G::MAX_ACTIONS.into(), new_nodes.into(), resident.into()];
     row.extend(rates.iter().map(|(_, of)| Cell::from(mean(of))));
     let ratios = [least(&prodigal) / most(&thrifty), most(&prodigal) / least(&thrifty)];
     row.extend(ratios.map(|ratio| Cell::from(resident.map(|_| ratio))));
     row.push(resident.map(|_| 1e6 / mean(&thrifty) - 1e6 / mean(&prodigal)).into());
-    row.push(word(says_prodigal, subvariants, "-").into());
-    row.push(word(is_prodigal, subvariants, if resident.is_some() { "undecided" } else { "-" }).into());
+    row.push(word(says_prodigal, SUBVARIANTS, "-").into());
+    row.push(word(is_prodigal, SUBVARIANTS, if resident.is_some() { "undecided" } else { "-" }).into());
     row.push(score.score_percent.into());
     row.extend([0, 1].map(|at| Cell::from(score.interval_percent.map(|interval| interval[at]))));
-    row.push(word(says_all, variants, "-").into());
-    row.push(word(is_all, variants, "undecided").into());
-    let agree = |(says, is): (bool, bool)| says == is;
-    Ok(Choice { row, right: [says_prodigal.zip(is_prodigal).map(agree), says_all.zip(is_all).map(agree)] })
+    row.push(word(says_all, CHILDREN, "-").into());
+    row.push(word(is_all, CHILDREN, "undecided").into());
+    let answers = [Answer { says: says_prodigal, is: is_prodigal }, Answer { says: says_all, is: is_all }];
+    Ok(Choice { row, answers })
 }
 
 /// The rules and what is measured, game by game.
 pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result<Sheet, Stop> {
     let quick = run.quick();
-    let size = options.size(Experiment::Connect4, quick);
-    let (small, large) = (size.games, options.size(Experiment::Gomoku, quick).games);
+    let size = options.size(Purpose::Connect4, quick);
+    let (small, large) = (size.games, options.size(Purpose::Gomoku, quick).games);
     let searches = 5 * Variant::ALL.len() as u64 * u64::from(REPETITIONS);
     run.expect(searches + 2 * u64::from(small) + 3 * u64::from(large));
     let choices = [
@@ -149,18 +169,18 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
         .digits("high", 1)
         .column("rule for children")
         .column("by games");
-    let right = |at: usize| choices.iter().map(|choice| choice.right[at]).collect::<Vec<_>>();
+    let answers = |at: usize| choices.iter().map(|choice| choice.answers[at]).collect::<Vec<_>>();
     let mut sheet = Sheet::new(item)
         .note(format!("Rates are means of {REPETITIONS} searches."))
         .note(format!(
             "Rule 1: prodigal where T × B blocks are at most {EMPTY_WAVES} times what the device holds at once; {}. A subvariant counts as faster where every search of it was, else the game is undecided. The {EMPTY_WAVES} is an assumption: a round trip to the host of 10 µs, an empty block of 1 µs.",
-            verdict(&right(0))
+            verdict(&answers(0), SUBVARIANTS)
         ))
         .note(format!(
             "Rule 2: all children where the blocks of all, T × b, fit on the device at once, so that a step costs no more than with one; {}.",
-            verdict(&right(1))
+            verdict(&answers(1), CHILDREN)
         ))
-        .note("b is the mean number of children of an expansion, B the most; resident blocks: multiprocessors × blocks of m threads, by threads alone.")
+        .note("b is the largest over the searches of the new nodes of a step and tree, B the most actions; resident blocks: multiprocessors × blocks of m threads, by threads alone.")
         .left_out("Hex: a crate outside, as a user's own game; `warpplay mcts match --game hex` plays it.");
     if run.device().backend() != Backend::Cuda {
         sheet = sheet.left_out(
@@ -189,9 +209,19 @@ mod tests {
 
     #[test]
     fn a_rule_is_judged_by_the_games_that_decide_it() {
-        assert_eq!(verdict(&[None, None]), "no game decides it");
-        assert_eq!(verdict(&[None, Some(false)]), "right for 0 of 1 game that decides it");
-        assert_eq!(verdict(&[Some(true), None, Some(false)]), "right for 1 of 2 games that decide it");
+        let of = |answers: &[(Option<bool>, Option<bool>)]| {
+            let answers: Vec<Answer> = answers.iter().map(|&(says, is)| Answer { says, is }).collect();
+            verdict(&answers, SUBVARIANTS)
+        };
+        let (yes, no) = (Some(true), Some(false));
+        assert_eq!(of(&[(None, yes), (None, None)]), "no game decides it");
+        assert_eq!(of(&[(yes, yes), (yes, None), (no, yes)]), "right for 1 of 2 games that decide it");
+        let one_sided = "; it says prodigal for every game here, so its other answer is untried";
+        assert_eq!(of(&[(yes, None), (yes, no)]), format!("right for 0 of 1 game that decides it{one_sided}"));
+        assert_eq!(
+            of(&[(no, None)]),
+            "no game decides it; it says thrifty for every game here, so its other answer is untried"
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Figs. 5 and 7, and the sample games themselves: values, bounds and depths along a game.
 
 use warpplay::mcts::contest::{GameResult, Played, PlayerOptions, Side};
-use warpplay::mcts::{Connect4, Game, Gomoku, KernelSet, Notation, Variant};
+use warpplay::mcts::{Connect4, Game, Gomoku, Variant};
 
 use super::matches::play_match;
-use super::options::{Experiment, Options, counted, shrunk};
+use super::options::{Options, Purpose, counted, shrunk};
 use super::published::{FIGURE_7_ENLARGED, GameId};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table, statistics};
 
@@ -16,11 +16,11 @@ fn players(options: &Options, game: GameId, quick: bool) -> [PlayerOptions; 2] {
     let [n_trees, n_playouts] = shrunk([4, 256], quick);
     match game {
         GameId::Connect4 => {
-            let size = options.size(Experiment::Grid, quick);
+            let size = options.size(Purpose::Grid, quick);
             [options.player(Variant::AcpProdigal, n_trees, n_playouts, size.limits), options.vanilla(size.vanilla)]
         }
         GameId::Gomoku => {
-            let limits = options.size(Experiment::Gomoku, quick).limits;
+            let limits = options.size(Purpose::Gomoku, quick).limits;
             [Variant::AcpProdigal, Variant::AcpThrifty]
                 .map(|variant| options.player(variant, n_trees, n_playouts, limits))
         }
@@ -122,7 +122,7 @@ fn result(played: &Played) -> &'static str {
     }
 }
 
-/// The games as a table of moves and in the form of SGF.
+/// The games as a table of moves, that of Gomoku in the form of SGF too.
 pub(super) fn games(item: &Item, run: &mut Run<'_>, options: &Options) -> Result<Sheet, Stop> {
     let mut sheet = Sheet::new(item);
     for game in [GameId::Connect4, GameId::Gomoku] {
@@ -153,17 +153,21 @@ pub(super) fn games(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
                 (1e3 * seconds).into(),
             ]);
         }
-        let sgf = match game {
-            GameId::Connect4 => sgf::<Connect4>(&players, &played),
-            GameId::Gomoku => sgf::<Gomoku>(&players, &played),
-        };
-        sheet = sheet.table(table).note(sgf);
+        sheet = sheet.table(table).note(match game {
+            // SGF has no number for this game.
+            GameId::Connect4 => {
+                let moves: String = played.record.moves.iter().map(|turn| turn.name.as_str()).collect();
+                format!("{title}, for --moves of `warpplay mcts`: {moves}")
+            }
+            GameId::Gomoku => sgf(&players, &played),
+        });
     }
     Ok(sheet)
 }
 
-/// A game in the form of SGF: a node a move, the value of the move as `V`, steps and playouts in its comment. The names of moves are those of this library.
-fn sgf<G: KernelSet + Notation>(players: &[PlayerOptions; 2], played: &Played) -> String {
+/// A game of Gomoku in the form of SGF: a node a move, the value of the move for its player, steps and playouts in its comment. SGF names a point by two letters, of the column from
+/// the left and of the row from the top; the names of this library count rows from below.
+fn sgf(players: &[PlayerOptions; 2], played: &Played) -> String {
     let record = &played.record;
     let [black, white] = [record.first, record.first.other()].map(|side| name(&players[side.index()]));
     let result = match record.result {
@@ -172,11 +176,52 @@ fn sgf<G: KernelSet + Notation>(players: &[PlayerOptions; 2], played: &Played) -
         GameResult::B if record.first == Side::B => "B+",
         _ => "W+",
     };
-    let mut text = format!("(;FF[4]GN[{}]PB[{black}]PW[{white}]RE[{result}]", G::NAME);
+    let (rows, columns) = Gomoku::BOARD;
+    let mut text = format!("(;FF[4]GM[4]SZ[{rows}]PB[{black}]PW[{white}]RE[{result}]");
     for turn in &record.moves {
         let colour = if turn.side == record.first { 'B' } else { 'W' };
-        let value = turn.q.map_or(String::new(), |q| format!("V[{q:.5}]"));
-        text += &format!(";{colour}[{}]{value}C[steps {} playouts {}]", turn.name, turn.steps, turn.playouts);
+        let letter = |at: u32| char::from(b'a' + at as u8);
+        let (column, row) = (letter(turn.action % columns), letter(rows - 1 - turn.action / columns));
+        let value = turn.q.map_or(String::new(), |q| format!("{}: q {q:.5}, ", turn.name));
+        text += &format!(";{colour}[{column}{row}]C[{value}steps {}, playouts {}]", turn.steps, turn.playouts);
     }
     text + ")"
+}
+
+#[cfg(test)]
+mod tests {
+    use warpplay::mcts::Notation;
+    use warpplay::mcts::contest::{GameRecord, MoveRecord, VanillaOptions};
+
+    use super::*;
+
+    #[test]
+    fn a_game_of_gomoku_is_sgf_that_programs_read() {
+        let turn = |side, action, q| MoveRecord {
+            side,
+            action,
+            name: Gomoku::action_name(action),
+            steps: 2,
+            playouts: 512,
+            n: 0,
+            wins: 0,
+            draws: 0,
+            q,
+            ucb: None,
+            mean_depth: 0.0,
+            max_depth: 0,
+            full_trees: 0,
+        };
+        // B moves first: j11 is column 10 from the left and row 5 from the top, a1 the lower left corner, o15 the upper right.
+        let moves = vec![turn(Side::B, 159, Some(0.5)), turn(Side::A, 0, None), turn(Side::B, 224, None)];
+        let record = GameRecord { first: Side::B, seeds: [0; 2], result: GameResult::B, moves };
+        let vanilla =
+            || PlayerOptions::Vanilla(VanillaOptions { steps: Some(1), seconds: None, ucb_c: 2.0, draw_value: 0.0 });
+        let text = sgf(&[vanilla(), vanilla()], &Played { record, seconds: vec![0.0; 3] });
+        assert_eq!(
+            text,
+            "(;FF[4]GM[4]SZ[15]PB[vanilla]PW[vanilla]RE[B+];B[je]C[j11: q 0.50000, steps 2, playouts 512]\
+             ;W[ao]C[steps 2, playouts 512];B[oa]C[steps 2, playouts 512])"
+        );
+    }
 }

@@ -30,8 +30,8 @@ pub(super) struct Timed {
 }
 
 impl SearchResult {
-    /// Children that an expansion made, in the mean over steps and trees: the branching factor where leaves were not terminal.
-    pub fn branching(&self) -> f64 {
+    /// New nodes, in the mean over steps and trees. A leaf that ends the game, or that a full tree refuses, makes none.
+    pub fn new_nodes(&self) -> f64 {
         (self.trees.mean_size - 1.0) / self.steps as f64
     }
 }

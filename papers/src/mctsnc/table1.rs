@@ -2,7 +2,7 @@
 
 use warpplay::mcts::{BlockSizes, Connect4, Game, Gomoku, KernelSet, Notation, Options as SearchOptions, Variant};
 
-use super::options::{Experiment, Options, shrunk};
+use super::options::{Options, Purpose, shrunk};
 use super::published::kernels::{Grid, Kernel, TABLE_1, Threads, threads};
 use super::published::parameters::{TABLE_C4, ours};
 use super::published::printout;
@@ -51,13 +51,13 @@ fn their_threads<G: Game>(kernel: &Kernel) -> u32 {
 fn times<G: KernelSet + Notation>(
     run: &mut Run<'_>,
     options: &Options,
-    experiment: Experiment,
+    purpose: Purpose,
     variant: Variant,
 ) -> Result<Vec<Cell>, Stop> {
     let quick = run.quick();
     let [n_trees, n_playouts] = shrunk([SHAPE.0, SHAPE.1], quick);
     let search_options: SearchOptions =
-        options.search(variant, n_trees, n_playouts, options.size(experiment, quick).limits);
+        options.search(variant, n_trees, n_playouts, options.size(purpose, quick).limits);
     let key = format!("Table 1 {} {variant}", G::NAME);
     let (result, timed) = search(run, &key, &G::start(), &search_options, false)?;
     let ms = timed.ms;
@@ -134,10 +134,10 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     ]);
     run.expect(2 * Variant::ALL.len() as u64);
     for &variant in Variant::ALL {
-        stages.row(times::<Connect4>(run, options, Experiment::Search, variant)?);
+        stages.row(times::<Connect4>(run, options, Purpose::Search, variant)?);
     }
     for &variant in Variant::ALL {
-        stages.row(times::<Gomoku>(run, options, Experiment::Search, variant)?);
+        stages.row(times::<Gomoku>(run, options, Purpose::Search, variant)?);
     }
     Ok(Sheet::new(item)
         .table(kernels)

@@ -4,7 +4,7 @@ use warpplay::mcts::contest::{Played, PlayerOptions, Score, wilson_percent};
 use warpplay::mcts::{KernelSet, Notation};
 
 use super::matches::{play_match, reached_cells, score_cells, scores};
-use super::options::{Experiment, Limits, Options, Size, counted};
+use super::options::{Limits, Options, Purpose, Size, counted};
 use super::published::tournaments::{LETTERS, Tournament};
 use super::published::{GAMES, GameId};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Run, Sheet, Stop, Table};
@@ -25,11 +25,11 @@ fn name(table: &Tournament, row: usize) -> String {
 
 /// The sizes of a tournament: by time, and by steps. Where the caller limits steps there is nothing by time.
 fn sizes(options: &Options, table: &Tournament, quick: bool) -> Vec<(&'static str, Size)> {
-    let experiment = match table.game {
-        GameId::Connect4 => Experiment::Connect4,
-        GameId::Gomoku => Experiment::Gomoku,
+    let purpose = match table.game {
+        GameId::Connect4 => Purpose::Connect4,
+        GameId::Gomoku => Purpose::Gomoku,
     };
-    let time = options.size(experiment, quick);
+    let time = options.size(purpose, quick);
     let steps = match (table.game, quick, options.full) {
         (_, true, _) => 1,
         // What the players reached in the mean in the paper.
@@ -215,19 +215,7 @@ pub(super) fn sheet<G: KernelSet + Notation>(
         players.row(line);
     }
 
-    let first_movers: Vec<String> = measured
-        .iter()
-        .map(|(by, results)| {
-            let percent = results.first_mover().map_or("-".into(), |value| format!("{value:.2} %"));
-            format!("{percent} by {by}")
-        })
-        .collect();
     let mut sheet = Sheet::new(item)
-        .note(format!(
-            "Mean score of the first mover: published {:.2} %; ours {}.",
-            table.first_mover,
-            first_movers.join(", ")
-        ))
         .note("low and high are the ends of the 95 % interval (Wilson); of the published scores too, which the paper gives without.")
         .note(outside(by, main, table));
     let full: u64 =
@@ -244,7 +232,61 @@ pub(super) fn sheet<G: KernelSet + Notation>(
             .left_out("The published T and m: a quick run has a quarter of the trees and a 128th of the playouts.");
     }
     sheet = sheet.figure(heat(item, table, by, main));
-    Ok(sheet.table(cells).table(players))
+    Ok(sheet.table(cells).table(players).table(claims(table, &measured)))
+}
+
+/// What sections 4.1 and 4.2 speak of: mean scores of the players and their steps a move, and the mean score of the first mover.
+struct Whole {
+    scores: [f64; 5],
+    steps: [f64; 5],
+    first_mover: Option<f64>,
+}
+
+impl Whole {
+    fn published(table: &Tournament) -> Self {
+        let steps = std::array::from_fn(|row| table.reached(row)[1]);
+        Self { scores: table.averages, steps, first_mover: Some(table.first_mover) }
+    }
+
+    fn ours(results: &Results) -> Self {
+        let of = |value: fn(&Score) -> Option<f64>| {
+            std::array::from_fn(|row| value(&results.players[row]).unwrap_or_default())
+        };
+        let [scores, steps] = [of(|score| score.score_percent), of(|score| score.mean_steps)];
+        Self { scores, steps, first_mover: results.first_mover() }
+    }
+
+    /// 1 for the highest score; of equals both.
+    fn place(&self, row: usize) -> f64 {
+        1.0 + self.scores.iter().filter(|score| **score > self.scores[row]).count() as f64
+    }
+}
+
+/// What is spoken of, and its value.
+type Claim = (&'static str, fn(&Whole) -> Option<f64>);
+
+/// B and C play one child out, D and E all.
+const CLAIMS: [Claim; 7] = [
+    ("place of E acp_prodigal by its mean score", |of| Some(of.place(4))),
+    ("place of D acp_thrifty", |of| Some(of.place(3))),
+    ("mean score of both acp players, %", |of| Some((of.scores[3] + of.scores[4]) / 2.0)),
+    ("mean score of both ocp players, %", |of| Some((of.scores[1] + of.scores[2]) / 2.0)),
+    ("steps a move of both acp players", |of| Some((of.steps[3] + of.steps[4]) / 2.0)),
+    ("steps a move of both ocp players", |of| Some((of.steps[1] + of.steps[2]) / 2.0)),
+    ("score of the first mover, %", |of| of.first_mover),
+];
+
+fn claims(table: &Tournament, measured: &[(&str, Results)]) -> Table {
+    let mut claims = Table::new("what the text says of the whole tournament").column("what").column("published");
+    for (by, _) in measured {
+        claims = claims.column(format!("ours, {by}"));
+    }
+    let wholes = || std::iter::once(Whole::published(table)).chain(measured.iter().map(|(_, ours)| Whole::ours(ours)));
+    for (what, value) in CLAIMS {
+        let values = wholes().map(|whole| Cell::from(value(&whole)));
+        claims.row(std::iter::once(Cell::from(what)).chain(values));
+    }
+    claims
 }
 
 /// Where ours and the published score cannot be the same; `by` says how ours were limited.
@@ -288,5 +330,23 @@ fn heat(item: &Item, table: &Tournament, by: &str, results: &Results) -> Figure 
         x: Axis::linear("opponent"),
         y: Axis::linear("player"),
         chart: Chart::Heat { x: names.clone(), y: names, values, texts },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mctsnc::published::tournaments::{TABLE_2, TABLE_3};
+
+    #[test]
+    fn the_text_of_sections_4_1_and_4_2_follows_from_the_tables() {
+        let of = |table| {
+            let whole = Whole::published(table);
+            CLAIMS.map(|(_, value)| value(&whole).expect("published"))
+        };
+        // "73.4 %" of ACP-PRODIGAL, behind OCP-PRODIGAL's "75.1 %": in Connect 4 one child does not score less than all by far.
+        assert_eq!(of(&TABLE_2), [2.0, 3.0, 64.25, 59.5, 4650.0, 5350.0, 55.45]);
+        // "Second best", "clearly stronger", "only 5.6 k steps" against "about 13.5 k", "an even higher advantage" of the first mover.
+        assert_eq!(of(&TABLE_3), [1.0, 2.0, 73.375, 51.625, 5600.0, 13_450.0, 66.3]);
     }
 }

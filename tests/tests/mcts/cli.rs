@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use warpplay::mcts::Variant;
+use warpplay::mcts::contest::wilson_percent;
 use warpplay_tests::backends::kernel_devices;
 use warpplay_tests::programs::{self, has};
 
@@ -395,8 +396,15 @@ fn a_match_limited_by_time_is_repeated_exactly() {
     let (file, again) = (path(&folder, "match.json", &mut kept), path(&folder, "again.json", &mut kept_again));
     let search = "acp_prodigal,trees=2,playouts=4,seconds=0.004,memory=0.01,device=cpu";
     let players = ["--a", search, "--b", "vanilla,seconds=0.003"];
-    ok(&[&["match", "--games", "2", "--moves", "44", "--seed", "5", "--json", file], &players[..]].concat());
+    let shown =
+        ok(&[&["match", "--games", "2", "--moves", "44", "--seed", "5", "--json", file], &players[..]].concat());
     let recorded = json(Path::new(file));
+    assert!(shown.contains("95 % interval") && !shown.contains("trees were full"), "{shown}");
+    for side in ["a", "b"] {
+        let percent = recorded[side]["score_percent"].as_f64().expect("two games");
+        let interval = wilson_percent(percent, 2).expect("two games");
+        assert_eq!(recorded[side]["interval_percent"], serde_json::json!(interval), "{side}: {percent} %");
+    }
     let mut steps = BTreeSet::new();
     for (game, first) in recorded["games"].as_array().expect("a list").iter().zip(["a", "b"]) {
         let searches = game["searches"].as_array().expect("a list");
@@ -476,6 +484,25 @@ fn a_match_limited_by_time_is_repeated_exactly() {
 }
 
 #[test]
+fn a_match_of_kernels_is_repeated_by_the_cpu() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut kept = PathBuf::new();
+    let file = path(&folder, "match.json", &mut kept);
+    for device in kernel_devices() {
+        // Full trees too: what is refused is the same everywhere.
+        let player = |variant: &str| format!("{variant},trees=2,playouts=4,steps=20,memory=0.00002,device={device}");
+        let (a, b) = (player("acp_prodigal"), player("ocp_thrifty"));
+        let opening = ["--moves", "25777131474464721417456153", "--games", "2", "--seed", "3"];
+        ok(&[&["match", "--a", &a, "--b", &b, "--json", file], &opening[..]].concat());
+        let recorded = json(Path::new(file));
+        assert_eq!(recorded["a"]["device"], device.backend().to_string());
+        assert!(recorded["a"]["searches_with_full_trees"].as_u64() > Some(0), "{recorded}");
+        let said = ok(&["replay", file, "--device", "cpu"]);
+        assert!(said.starts_with("identical: ") && said.contains("repeated on cpu"), "{device}: {said}");
+    }
+}
+
+#[test]
 fn full_trees_are_told_with_a_hint() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut kept = PathBuf::new();
@@ -500,6 +527,12 @@ fn full_trees_are_told_with_a_hint() {
     let trees = json(Path::new(file))["report"]["performance"]["trees"].clone();
     assert_eq!((&trees["full"], &trees["refused"]), (&0.into(), &0.into()));
     assert!(!shown.contains("no node left"), "{shown}");
+    let player = |memory: &str| format!("acp_prodigal,trees=2,playouts=2,steps=60,memory={memory},device=cpu");
+    let shown = |memory| ok(&["match", "--games", "1", "--a", &player(memory), "--b", "vanilla,steps=5"]);
+    let (full, room) = (shown("0.00004"), shown("0.01"));
+    let hint = "the option memory= of a player gives its trees more nodes";
+    assert!(full.lines().any(|line| line.starts_with("trees were full") && line.ends_with(hint)), "{full}");
+    assert!(!room.contains("trees were full"), "{room}");
 }
 
 #[test]

@@ -4,8 +4,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use warpplay_papers::experiment::Paper;
-use warpplay_papers::mctsnc::MctsNc;
 use warpplay_papers::mctsnc::published::kernels::TABLE_1;
 use warpplay_papers::mctsnc::published::printout::MISREAD;
 use warpplay_tests::golden;
@@ -81,6 +79,41 @@ fn the_cpu_reference_has_a_rate_for_every_setting(speed: &Value) {
     assert!(rows[0][at("playouts/s, device / all")].is_null(), "the device is the CPU");
 }
 
+/// Scores stand between the ends of their intervals.
+fn scores_have_intervals(sheet: &Value, score: &str, ends: [&str; 2]) {
+    let names = columns(sheet, 0);
+    let at = |name: &str| names.iter().position(|of| of == name).unwrap_or_else(|| panic!("no {name} in {names:?}"));
+    for row in rows(sheet, 0) {
+        let [low, score, high] =
+            [ends[0], score, ends[1]].map(|name| row[at(name)].as_f64().unwrap_or_else(|| panic!("{name}: {row}")));
+        assert!(low <= score + 1e-9 && score <= high + 1e-9 && low < high, "{row}");
+    }
+}
+
+/// The bands of Figs. 5 and 7 reach from the value of a move to its bound, the distance enlarged; values and bounds are those of the sample games.
+fn bands_reach_from_the_value_to_the_bound(report: &Value, item: &str, game: usize, enlarged: f64) {
+    let games = sheet(report, "games");
+    let names = columns(games, game);
+    let at = |name: &str| names.iter().position(|of| of == name).unwrap_or_else(|| panic!("no {name} in {names:?}"));
+    let (mut points, mut widths) = (0, 0.0);
+    for line in sheet(report, item)["figures"][0]["chart"]["lines"].as_array().expect("lines") {
+        let bands = line["band"].as_array().expect("a band");
+        for (point, band) in line["points"].as_array().expect("points").iter().zip(bands) {
+            let [number, q, low, high] =
+                [&point[0], &point[1], &band[0], &band[1]].map(|value| value.as_f64().expect("a number"));
+            let row = &rows(games, game)[number as usize - 1];
+            assert!(
+                line["name"].as_str().is_some_and(|name| name.starts_with(row[at("player")].as_str().expect("A or B")))
+            );
+            let [value, bound] = ["q", "ucb"].map(|name| row[at(name)].as_f64().expect("a number"));
+            assert_eq!((q, low), (value, value), "{item}, move {number}");
+            assert!((high - (value + enlarged * (bound - value))).abs() < 1e-12, "{item}, move {number}: {high}");
+            (points, widths) = (points + 1, widths + (bound - value));
+        }
+    }
+    assert!(points > 0 && points <= rows(games, game).len() && widths > 0.0, "{item}: {points} points");
+}
+
 #[test]
 fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -120,8 +153,22 @@ fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
     // The rules of question 3 speak of blocks, which a CPU does not have.
     let notes = sheet(&measured, "question3")["notes"].to_string();
     assert_eq!((notes.matches("no game decides it").count(), notes.contains("right for")), (2, false), "{notes}");
-    let columns = columns(sheet(&measured, "table2"), 0);
-    assert!(columns.contains(&"ours, time".into()) && columns.contains(&"ours, steps".into()), "{columns:?}");
+    for table in ["table2", "table3"] {
+        let table = sheet(&measured, table);
+        for (score, ends) in [
+            ("published", ["low", "high"]),
+            ("ours, time", ["low, time", "high, time"]),
+            ("ours, steps", ["low, steps", "high, steps"]),
+        ] {
+            scores_have_intervals(table, score, ends);
+        }
+    }
+    for item in ["figure3", "question1", "question2"] {
+        scores_have_intervals(sheet(&measured, item), "score, %", ["low", "high"]);
+    }
+    scores_have_intervals(sheet(&measured, "question3"), "score of ACP, %", ["low", "high"]);
+    bands_reach_from_the_value_to_the_bound(&measured, "figure5", 0, 1.0);
+    bands_reach_from_the_value_to_the_bound(&measured, "figure7", 1, 25.0);
     // Searches that time ended, here after a step or some, are repeated by their steps.
     let again = path("again.json");
     ok(&[&QUICK[..], &["--games", "1", "--replay", json_name, "--json", again.to_str().expect("UTF-8")]].concat());
@@ -181,15 +228,20 @@ fn the_kernels_of_table_1_are_entries_of_the_module() {
 }
 
 #[test]
-fn every_item_has_a_slot_on_its_page() {
-    let page = include_str!("../../../docs/papers/mctsnc.md");
-    let paper = MctsNc::default();
-    for item in paper.items() {
-        let slot = format!("<!-- mctsnc {} -->", item.name);
-        let behind = page.split_once(&slot).unwrap_or_else(|| panic!("no slot {slot}")).1;
-        let end = behind.find("<!-- end -->").unwrap_or_else(|| panic!("{slot} has no end"));
-        assert!(!behind[..end].contains("<!-- mctsnc "), "{slot} ends behind the next one begins");
-    }
+fn full_trees_are_told_where_they_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let json = folder.path().join("run.json");
+    let notes = |item: &str, memory: &str, steps: &str| {
+        let sizes = ["--only", item, "--memory", memory, "--steps", steps, "--games", "1"];
+        ok(&[&QUICK[..], &sizes, &["--json", json.to_str().expect("UTF-8")]].concat());
+        sheet(&report(&json), item)["notes"].to_string()
+    };
+    let told = notes("table2", "0.00002", "80");
+    assert!(told.contains("Trees were full in ") && told.contains("searches: more --memory lets them grow."), "{told}");
+    assert!(!notes("table2", "0.01", "80").contains("Trees were full"));
+    let told = notes("speed", "0.0005", "20");
+    assert!(told.contains("Trees were full in gomoku ocp_thrifty, gomoku ocp_prodigal, gomoku acp_thrifty"), "{told}");
+    assert!(!notes("speed", "0.01", "20").contains("Trees were full"));
 }
 
 /// The page says of each fault which tests hold it: files from the root of the workspace, behind each the names of its functions.

@@ -95,16 +95,9 @@ pub struct MoveRecord {
 impl MoveRecord {
     /// Every field that differs: its name and both values.
     fn differences(&self, now: &Self) -> Vec<String> {
-        let mut found = Vec::new();
-        macro_rules! compare {
-            ($($field:ident),*) => {
-                $( if self.$field != now.$field {
-                    found.push(format!("{}: recorded {:?}, now {:?}", stringify!($field), self.$field, now.$field));
-                } )*
-            };
-        }
-        compare!(side, action, name, steps, playouts, n, wins, draws, q, ucb, mean_depth, max_depth, full_trees);
-        found
+        differences!(
+            self, now, side, action, name, steps, playouts, n, wins, draws, q, ucb, mean_depth, max_depth, full_trees
+        )
     }
 }
 
@@ -137,14 +130,7 @@ impl GameRecord {
         if self.moves.len() != now.moves.len() {
             found.push(format!("number of moves: recorded {}, now {}", self.moves.len(), now.moves.len()));
         }
-        macro_rules! compare {
-            ($($field:ident),*) => {
-                $( if self.$field != now.$field {
-                    found.push(format!("{}: recorded {:?}, now {:?}", stringify!($field), self.$field, now.$field));
-                } )*
-            };
-        }
-        compare!(first, seeds, result);
+        found.extend(differences!(self, now, first, seeds, result));
         found
     }
 }

@@ -90,12 +90,16 @@ pub const TOURNAMENTS: [Published; 8] = {
     ]
 };
 
-/// The single-thread player on a CPU: seconds, playouts (one a step), mean and largest depth, score in percent.
-pub const VANILLA: [(GameId, f64, f64, f64, f64, f64); 2] =
-    [(GameId::Connect4, 5.0, 17.1e3, 5.97, 7.98, 2.875), (GameId::Gomoku, 30.0, 4.7e3, 2.95, 3.0, 0.0)];
-
-/// Fig. 6, one search of Gomoku by `acp_prodigal` with T = 4, m = 256, 30 s: steps a second, playouts a second.
-pub const FIGURE_6: (f64, f64) = (117.3, 17.72e6);
+/// What the single-thread player on a CPU reached a move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vanilla {
+    /// Playouts, one a step.
+    pub playouts: f64,
+    /// Mean depth of the tree's nodes.
+    pub mean_depth: f64,
+    /// Their largest depth.
+    pub max_depth: f64,
+}
 
 /// Playouts of Figs. 3 and 4, m.
 pub const GRID_PLAYOUTS: [u32; 4] = [32, 64, 128, 256];
@@ -109,8 +113,8 @@ pub const GAMES: u32 = 100;
 /// Seconds a move in Fig. 3: of the searches, and of the vanilla player. Section 4.1.
 pub const FIGURE_3_SECONDS: (f64, f64) = (1.0, 5.0);
 
-/// The vanilla player of Fig. 3: playouts (one a step), mean and largest depth of a move. Section 4.1.
-pub const FIGURE_3_VANILLA: (f64, f64, f64) = (17.14e3, 5.97, 7.98);
+/// The vanilla player of Fig. 3. Section 4.1.
+pub const FIGURE_3_VANILLA: Vanilla = Vanilla { playouts: 17.14e3, mean_depth: 5.97, max_depth: 7.98 };
 
 /// Steps of a prodigal search for one of a thrifty search, in Fig. 3. Section 4.1.
 pub const PRODIGAL_STEPS: f64 = 1.46;

@@ -1,6 +1,6 @@
 //! The games of Tables 2 and 3: five players, each pair 100 games, the first mover alternating.
 
-use super::{GameId, Published, TOURNAMENTS, VANILLA};
+use super::{GameId, Published, TOURNAMENTS, Vanilla};
 
 /// A player's score against another, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Tournament {
     pub location: &'static str,
     /// Seconds a move, of every player.
     pub seconds: f64,
+    /// What player A, the vanilla one, reached.
+    pub vanilla: Vanilla,
     /// Score of the player of the row (A to E) against that of the column; `None` on the diagonal.
     pub cells: [[Option<Cell>; 5]; 5],
     /// The column "avg. score", in percent.
@@ -42,6 +44,7 @@ pub const TABLE_2: Tournament = Tournament {
     game: GameId::Connect4,
     location: "Table 2",
     seconds: 5.0,
+    vanilla: Vanilla { playouts: 17.1e3, mean_depth: 5.97, max_depth: 7.98 },
     cells: [
         [None, cell(4.0, 0.0, 8.0), cell(4.5, 2.0, 7.0), cell(2.0, 0.0, 4.0), cell(1.0, 2.0, 0.0)],
         [cell(96.0, 92.0, 100.0), None, cell(16.0, 26.0, 6.0), cell(35.0, 54.0, 16.0), cell(28.5, 49.0, 8.0)],
@@ -58,6 +61,7 @@ pub const TABLE_3: Tournament = Tournament {
     game: GameId::Gomoku,
     location: "Table 3",
     seconds: 30.0,
+    vanilla: Vanilla { playouts: 4.7e3, mean_depth: 2.95, max_depth: 3.0 },
     cells: [
         [None, cell(0.0, 0.0, 0.0), cell(0.0, 0.0, 0.0), cell(0.0, 0.0, 0.0), cell(0.0, 0.0, 0.0)],
         [cell(100.0, 100.0, 100.0), None, cell(51.0, 84.0, 18.0), cell(26.0, 44.0, 8.0), cell(28.0, 52.0, 4.0)],
@@ -70,7 +74,7 @@ pub const TABLE_3: Tournament = Tournament {
 };
 
 impl Tournament {
-    /// The player of a row from 1, B to E; row 0 is the vanilla player, which has its own constants.
+    /// The player of a row from 1, B to E; row 0 is the [vanilla](Self::vanilla) player.
     pub fn player(&self, row: usize) -> Option<&'static Published> {
         TOURNAMENTS.iter().filter(|published| published.game == self.game).nth(row.checked_sub(1)?)
     }
@@ -80,8 +84,8 @@ impl Tournament {
         match self.player(row) {
             Some(player) => [player.playouts, player.steps, player.mean_depth, player.max_depth],
             None => {
-                let (_, _, playouts, mean, max, _) = VANILLA[usize::from(self.game == GameId::Gomoku)];
-                [playouts, playouts, mean, max]
+                let Vanilla { playouts, mean_depth, max_depth } = self.vanilla;
+                [playouts, playouts, mean_depth, max_depth]
             }
         }
     }
@@ -163,6 +167,26 @@ mod tests {
         assert!(holds(&TABLE_2, 4, 2));
         // In Connect 4 the same two variants as B and C of Gomoku differ by far: 16 of 100.
         assert!(!holds(&TABLE_2, 1, 2));
+    }
+
+    #[test]
+    fn one_child_beats_all_children_in_table_2() {
+        use warpplay::mcts::contest::wilson_percent;
+        let [_, _, ocp_prodigal, acp_thrifty, acp_prodigal] = TABLE_2.averages;
+        assert!(ocp_prodigal > acp_thrifty.max(acp_prodigal));
+        let [low, _] = wilson_percent(TABLE_2.cells[2][3].expect("a pair").score, 100).expect("100 games");
+        assert!(low > 50.0, "{low}");
+    }
+
+    #[test]
+    fn the_players_of_gomoku_have_the_settings_of_connect_4() {
+        for row in 1..5 {
+            let [chosen, used] = BOTH.map(|table| {
+                let player = table.player(row).expect("B to E");
+                (player.variant, player.n_trees, player.n_playouts)
+            });
+            assert_eq!(chosen, used);
+        }
     }
 
     #[test]

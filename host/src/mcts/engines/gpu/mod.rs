@@ -19,8 +19,19 @@ use crate::{Backend, Device, Event, Graph, Result, Stream};
 
 /// Steps of one graph.
 const GRAPH_STEPS: u64 = 32;
-/// Steps slower than this are launched one by one: the graph would save nothing, and a time limit would be met late.
+/// Steps slower than this are launched one by one: the graph would save nothing, and the caller would be asked too seldom whether to go on.
 const GRAPH_STEP_LIMIT: Duration = Duration::from_micros(400);
+
+/// Steps to queue next, a graph's or one; 0: none before those under way are done. What is under way and queued fits into the time that is `left`, but for the step in
+/// which a search ends.
+fn next_batch(left: Duration, under_way: u64, step_time: Duration, allows_graph: bool) -> u64 {
+    let fits = |n: u64| step_time.saturating_mul((under_way + n) as u32) <= left;
+    if allows_graph && step_time < GRAPH_STEP_LIMIT && fits(GRAPH_STEPS) {
+        GRAPH_STEPS
+    } else {
+        u64::from(under_way == 0 || fits(1))
+    }
+}
 
 /// What a search left on the device.
 struct Outcome {
@@ -138,38 +149,41 @@ impl<G: KernelSet> DeviceSearch<G> {
     fn run(&mut self, options: &Options, clock: &mut Clock<'_>) -> Result<u64> {
         let engine = self.engine();
         let n_steps = options.steps.unwrap_or(u64::MAX);
-        let mut steps = 0;
-        let mut batch = 0;
-        // The first step alone, for the root's actions; the second tells how long a step takes.
-        let mut step_time = Duration::ZERO;
+        let (mut steps, mut under_way, mut batch) = (0, 0, 0);
+        // The first step alone, for the root's actions; the second tells how long a step takes, and then every batch.
+        let (mut step_time, mut latest) = (Duration::ZERO, Instant::now());
         while steps < n_steps && clock.goes_on(steps) {
-            let in_graph = engine != Engine::Stages
-                && steps >= 2
-                && n_steps - steps >= GRAPH_STEPS
-                && step_time < GRAPH_STEP_LIMIT;
-            if in_graph {
+            let allows_graph = engine != Engine::Stages && steps >= 2 && n_steps - steps >= GRAPH_STEPS;
+            let queued = next_batch(clock.left(), under_way, step_time, allows_graph);
+            if queued == GRAPH_STEPS {
                 if self.graph.is_none() {
                     self.graph = Some(self.capture(options, engine)?);
+                    latest = Instant::now();
                 }
                 if let Some(graph) = &self.graph {
                     self.stream.launch_graph(graph)?;
                 }
-                steps += GRAPH_STEPS;
-            } else {
-                let start = Instant::now();
+            } else if queued == 1 {
                 self.enqueue_step(options, engine, steps == 0)?;
-                steps += 1;
-                if steps <= 2 {
-                    self.stream.synchronize()?;
-                    step_time = start.elapsed();
+            }
+            steps += queued;
+            let done = if queued == 0 || steps <= 2 {
+                self.stream.synchronize()?;
+                std::mem::take(&mut under_way) + queued
+            } else {
+                // Wait for the batch before this one, so that the device always has the next one at hand.
+                self.stream.record(&self.batch_ends[batch % 2])?;
+                batch += 1;
+                if under_way > 0 {
+                    self.batch_ends[batch % 2].wait()?;
                 }
+                std::mem::replace(&mut under_way, queued)
+            };
+            if done > 0 {
+                let now = Instant::now();
+                step_time = (now - latest) / done as u32;
+                latest = now;
             }
-            // Wait for the batch before this one, so that the device always has the next one at hand.
-            self.stream.record(&self.batch_ends[batch % 2])?;
-            if batch > 0 {
-                self.batch_ends[(batch + 1) % 2].wait()?;
-            }
-            batch += 1;
         }
         if engine == Engine::Graph && steps > 0 {
             self.kernels.backup(&self.stream, &mut self.arrays, options)?;
@@ -282,4 +296,49 @@ fn enqueue<G: KernelSet>(
     kernels.expand_2(stream, arrays, options, n_listed)?;
     kernels.playout(stream, arrays, options, n_listed)?;
     kernels.backup(stream, arrays, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long a search of `limit` takes on a device whose steps all take `step`, and its steps; batches are queued and waited for as by [`DeviceSearch::run`].
+    fn search(limit: Duration, step: Duration) -> (Duration, u64) {
+        // The host's clock, and when all that is queued is done.
+        let (mut now, mut all_done) = (2 * step, 2 * step);
+        let (mut steps, mut under_way) = (2, 0);
+        while now < limit {
+            let queued = next_batch(limit - now, under_way, step, true);
+            let before = all_done;
+            all_done = before.max(now) + step * queued as u32;
+            // Nothing queued: all is waited for; else the batch before, if there is one.
+            now = now.max(if queued == 0 { all_done } else { before });
+            (steps, under_way) = (steps + queued, queued);
+        }
+        (all_done, steps)
+    }
+
+    #[test]
+    fn a_search_of_slow_steps_ends_within_a_step_of_its_time() {
+        let limit = Duration::from_millis(100);
+        // Gomoku with all children played out by 4 trees takes 0.387 ms, just short enough for graphs: two of them under way would last 25 ms.
+        for micros in [1, 20, 387, 399, 401, 700, 30_000] {
+            let step = Duration::from_micros(micros);
+            let (took, steps) = search(limit, step);
+            assert!(limit <= took && took < limit + step, "steps of {step:?}: {took:?}");
+            assert_eq!(steps, limit.as_micros().div_ceil(step.as_micros()) as u64, "no time is lost");
+        }
+    }
+
+    #[test]
+    fn graphs_are_queued_while_there_is_time_for_them() {
+        let step = Duration::from_micros(100);
+        assert_eq!(next_batch(Duration::MAX, GRAPH_STEPS, step, true), GRAPH_STEPS, "no limit of time");
+        assert_eq!(next_batch(64 * step, GRAPH_STEPS, step, true), GRAPH_STEPS);
+        assert_eq!(next_batch(63 * step, GRAPH_STEPS, step, true), 1);
+        assert_eq!(next_batch(33 * step, GRAPH_STEPS, step, true), 1);
+        assert_eq!(next_batch(32 * step, GRAPH_STEPS, step, true), 0, "those under way take all of it");
+        assert_eq!(next_batch(Duration::MAX, 0, step, false), 1);
+        assert_eq!(next_batch(Duration::MAX, 0, GRAPH_STEP_LIMIT, true), 1);
+    }
 }
