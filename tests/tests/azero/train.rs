@@ -452,7 +452,7 @@ fn a_batch_that_no_machine_has_memory_for_is_refused() {
     let network = Network::seeded(shape, 1).expect("the shape is allowed");
     for device in [Device::cpu(), Device::simt()] {
         let options = Options { batch: MAX_BATCH, ..Options::default() };
-        let built = Trainer::builder(network.clone(), &samples).options(options).build(&device);
+        let built = Trainer::builder(&network, &samples).options(options).build(&device);
         let error = built.expect_err("no machine has so much");
         assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
         let text = error.to_string();
