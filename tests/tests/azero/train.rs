@@ -434,14 +434,14 @@ fn positions_that_cannot_be_are_refused() {
     }
 }
 
-/// A terabyte of layers: 513 convolutions of 32 channels for 65,536 positions.
+/// A terabyte of layers or more: 513 convolutions of 64 channels for 65,536 positions.
 #[test]
 fn a_batch_that_no_machine_has_memory_for_is_refused() {
     let shape = NetworkShape {
         rows: 8,
         columns: 8,
         planes: 1,
-        width: 32,
+        width: 64,
         depth: 256,
         value_filters: 1,
         value_hidden: 1,
