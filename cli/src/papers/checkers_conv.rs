@@ -23,7 +23,7 @@ pub struct Args {
 
     /// The network: a file, or seed:N for the one of a seed
     #[arg(long, value_name = "FILE|seed:N", default_value = "seed:27")]
-    weights: String,
+    weights: PathBuf,
 
     /// Positions of a call in table1 [default: 1,128; 1 with --quick and on simt]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_negative_numbers = true)]
@@ -55,7 +55,9 @@ pub fn run(args: Args) -> Result<()> {
     }
     items.output.start_log();
     let baseline = baseline.map(Baseline::load).transpose()?;
-    let network = Network::from_weights(&weights)?;
+    // Only text can be `seed:N`.
+    let network = weights.to_str().map_or_else(|| Network::load(&weights), Network::from_weights)?;
+    let weights = weights.display().to_string();
     let paper = CheckersConv::new(network, Plan { weights, batch, games, baseline })?;
     items.run("papers checkers_conv", &paper)
 }

@@ -7,7 +7,7 @@ use warpplay_cpu_ref::azero as plain;
 
 use super::measure::{Errors, allclose};
 use super::mistakes::CONSTANT;
-use super::published::{ATOL_RTOL, REPOSITORY_ATOL_RTOL};
+use super::published::REPOSITORY_ATOL_RTOL;
 use super::reference::{blocks_of, change_convs, converted};
 use super::{Model, Options, Program, Study};
 
@@ -113,14 +113,16 @@ impl Study {
     }
 }
 
-/// Verdicts on what differs from numbers of one size by one relative error, by the paper's tolerances and by those that the repository's call gives.
-pub fn verdicts(size: f64, relative_error: f64) -> [bool; 2] {
-    [ATOL_RTOL, REPOSITORY_ATOL_RTOL].map(|tolerances| allclose(&[size * (1.0 + relative_error)], &[size], tolerances))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkers_conv::published::ATOL_RTOL;
+
+    /// Verdicts on what differs from numbers of one size by one relative error, by the paper's tolerances and by those that the repository's call gives.
+    fn verdicts(size: f64, relative_error: f64) -> [bool; 2] {
+        [ATOL_RTOL, REPOSITORY_ATOL_RTOL]
+            .map(|tolerances| allclose(&[size * (1.0 + relative_error)], &[size], tolerances))
+    }
 
     /// `torch::allclose(a, b, 1e-5)` sets `rtol`; the paper says `atol` 1e-5. One is too strict for large numbers, the other for small ones.
     #[test]

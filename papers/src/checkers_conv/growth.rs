@@ -1,5 +1,5 @@
-//! What an error of a convolution comes to behind its batch norm, its rectifier and the blocks after it: section IV.B says that a mean error of 1e-4 grows "by a
-//! factor of two or more" behind batch norm. In double precision, so that nothing but that error is seen.
+//! What an error of a convolution comes to behind its batch norm, its rectifier and the blocks after it: section IV.B says that a mean error of 1e-4 can grow "by
+//! a factor of two or more" behind batch norm. In double precision, so that nothing but that error is seen.
 
 use serde::{Deserialize, Serialize};
 use warpplay_cpu_ref::azero::{EPSILON, Network, Parallel, Pass, pieces, tensor_index};

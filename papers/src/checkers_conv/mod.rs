@@ -13,7 +13,7 @@
 //! * **Their tests could not see it**: all weights there are 0.01. With equal weights every mistake in an index gives the right number ([`mistakes`]).
 //! * **All 14 speed-ups of Table I are means of ratios of runs in the repository** ([`published`]); medians of the same runs give other numbers.
 //! * **The input's padding makes conflicts that the plain array has not, and the repository's kernels have conflicts of their own** ([`banks`]).
-//! * **No error accumulates from evaluation to evaluation** ([`games`]), and batch norm does not double an error ([`growth`]).
+//! * **No error accumulates from evaluation to evaluation** ([`games`]), and no batch norm of this network doubles an error ([`growth`]).
 //!
 //! `docs/papers/checkers_conv.md` has the measurements, and `claims` lists everything that is wrong in the paper with its evidence.
 //!

@@ -189,6 +189,10 @@ pub const ACCURACIES: [[Quoted; 2]; 4] = [
     ],
 ];
 
+/// Batches of the best balance between speed and accuracy, from and to, section 2.6.
+pub const BALANCED_BATCHES: (u32, u32) = (64, 128);
+/// Hidden units from which on a network is called compute-bound, section 2.8.
+pub const COMPUTE_BOUND_HIDDEN: u32 = 512;
 /// The best accuracy of the rates, section 2.8.
 pub const BEST_RATE_ACCURACY: f64 = 92.4;
 /// Seconds of the CPU at the smallest and at the largest batch, section 2.6.
@@ -341,7 +345,7 @@ pub mod memory {
 /// Kernels that section 3.4 counts.
 pub const KERNELS: u32 = 13;
 
-/// Kernels that section 1.3 describes, in its order, and ours to the letter of it.
+/// Kernels that section 1.3 describes, in its order, and ours; products have the grid's axes swapped, since only its x may be large.
 pub const DESCRIBED: [(&str, &str); 7] = [
     ("matmul_kernel", "mlp_paper_matmul_plain"),
     ("matmul_tiled_kernel", "mlp_paper_matmul_tiled_16"),

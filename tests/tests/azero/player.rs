@@ -145,7 +145,7 @@ fn quick(seed: u64) -> SearchOptions {
 }
 
 /// Plays a record again by the plain rules.
-fn check_record(record: &GameRecord) {
+pub(crate) fn check_record(record: &GameRecord) {
     let mut position = PlainCheckers::new();
     let mut legal = Vec::new();
     for (ply, &action) in record.actions.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warpplay::azero::train::{
-    Checkpoint, Engine, Losses, Options, Samples, StepReport, StoppedBy, TrainEvent, Trainer,
+    Checkpoint, Engine, Losses, MAX_BATCH, Options, Samples, StepReport, StoppedBy, TrainEvent, Trainer,
 };
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay::{Backend, Device, Error};
@@ -431,6 +431,32 @@ fn positions_that_cannot_be_are_refused() {
     ] {
         let error = builder().options(options).build(&Device::cpu()).unwrap_err().to_string();
         assert_eq!(error, expected);
+    }
+}
+
+/// A terabyte of layers or more: 513 convolutions of 64 channels for 65,536 positions.
+#[test]
+fn a_batch_that_no_machine_has_memory_for_is_refused() {
+    let shape = NetworkShape {
+        rows: 8,
+        columns: 8,
+        planes: 1,
+        width: 64,
+        depth: 256,
+        value_filters: 1,
+        value_hidden: 1,
+        policy_filters: 1,
+        actions: 2,
+    };
+    let samples = positions(shape, MAX_BATCH.into(), 1);
+    let network = Network::seeded(shape, 1).expect("the shape is allowed");
+    for device in [Device::cpu(), Device::simt()] {
+        let options = Options { batch: MAX_BATCH, ..Options::default() };
+        let built = Trainer::builder(&network, &samples).options(options).build(&device);
+        let error = built.expect_err("no machine has so much");
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(" of memory free, ") && text.contains("TiB needed: "), "{text}");
     }
 }
 

@@ -17,8 +17,7 @@ use warpplay_gpu::mlp::layers::view::{Rows, image_stride, line_length};
 use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_tests::backends::{for_each_device, gpu};
-use warpplay_tests::golden;
-use warpplay_tests::mlp::{images, train, values};
+use warpplay_tests::mlp::{RealBatches, images, train, values};
 use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
@@ -317,62 +316,27 @@ fn large_batches_equal_the_plain_program() {
     assert_eq!(train(&device, &copied, &set).expect("cuda"), (found, weights));
 }
 
-/// Tensors of a safetensors file, as f64.
-fn tensor(file: &safetensors::SafeTensors<'_>, name: &str) -> Vec<f64> {
-    let view = file.tensor(name).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let data = view.data();
-    match view.dtype() {
-        safetensors::Dtype::F32 => {
-            data.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
-        }
-        safetensors::Dtype::F64 => {
-            let word = |b: &[u8]| [b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]];
-            data.chunks_exact(8).map(|b| f64::from_le_bytes(word(b))).collect()
-        }
-        other => panic!("{name} is {other:?}"),
-    }
-}
-
 #[test]
 fn twenty_steps_of_real_digits_meet_the_reference() {
-    let Some(path) = golden::shared("vectors/mlp_step_reference.safetensors") else { return };
-    let bytes = std::fs::read(path).expect("readable");
-    let file = safetensors::SafeTensors::deserialize(&bytes).expect("safetensors");
-    let pixels = file.tensor("batches_x_u8").expect("pixels").data();
-    let labels = file.tensor("batches_y_u8").expect("labels").data();
-    let narrow = |name: &str| tensor(&file, name).iter().map(|&value| value as f32).collect::<Vec<f32>>();
-    let layer =
-        |n_inputs, n_outputs, w: &str, b: &str| Layer { n_inputs, n_outputs, weights: narrow(w), bias: narrow(b) };
-    let network = Network::new(vec![layer(784, 256, "init.W1", "init.b1"), layer(256, 10, "init.W2", "init.b2")])
-        .expect("a network");
+    let Some(real) = RealBatches::read() else { return };
     for_each_device(|device| {
         // Under `simt` the first step alone.
         let n_steps = if device.backend() == Backend::Cuda { 20 } else { 1 };
         let when = if n_steps == 20 { "after20" } else { "after1" };
-        let n = 64 * n_steps;
-        // The engine shuffles: the samples are laid so that its order of epoch 0 gives the reference's batches.
-        let stream_key = random::key(1, random::order_stream(0));
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by_key(|&sample| (random::element(stream_key, sample as u64 + 1), sample));
-        let (mut own_pixels, mut own_labels) = (vec![0; n * 784], vec![0; n]);
-        for (position, &sample) in order.iter().enumerate() {
-            own_pixels[sample * 784..][..784].copy_from_slice(&pixels[position * 784..][..784]);
-            own_labels[sample] = labels[position];
-        }
-        let set = Arc::new(Dataset::new(own_pixels, own_labels, 28, 28, 10, "the reference's batches")?);
+        let set = real.set(n_steps);
         // 256 hidden units need a cluster of 16 blocks, which `simt` does not have.
         let epoch = (device.backend() == Backend::Cuda).then_some(Engine::Epoch);
         for engine in [Engine::Layers].into_iter().chain(epoch) {
             let options = Options { epochs: 1, engine, ..Options::default() };
-            let mut trainer = Trainer::builder(&set).options(options).network(network.clone()).build(device)?;
+            let mut trainer = Trainer::builder(&set).options(options).network(real.network()).build(device)?;
             let report = trainer.run(|_| ControlFlow::Continue(()))?;
-            let expected: f64 = tensor(&file, "f64.losses20").iter().take(n_steps).sum::<f64>() / n_steps as f64;
+            let expected: f64 = real.floats("f64.losses20").iter().take(n_steps).sum::<f64>() / n_steps as f64;
             close("loss", &[report.epochs[0].loss], &[expected], Tolerance { abs: 0.0, rel: 2e-6 });
             let names = [["W1", "b1"], ["W2", "b2"]];
             for (layer, [w, b]) in trainer.network()?.layers().iter().zip(names) {
                 for (found, name) in [(&layer.weights, w), (&layer.bias, b)] {
                     let found: Vec<f64> = found.iter().map(|&value| f64::from(value)).collect();
-                    let expected = tensor(&file, &format!("f64.{when}.{name}"));
+                    let expected = real.floats(&format!("f64.{when}.{name}"));
                     let worst = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                     println!("{when} {name}, {engine} on {device}: {worst:.1e} from the reference");
                     let what = format!("{when} {name}, {engine} on {device}");

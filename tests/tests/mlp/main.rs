@@ -4,6 +4,8 @@ mod cli;
 mod epoch;
 mod files;
 mod layers;
+mod memory;
 mod old_files;
 mod reference;
 mod scales;
+mod short_formats;

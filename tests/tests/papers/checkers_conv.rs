@@ -12,7 +12,8 @@ use warpplay_papers::checkers_conv::batch::input_layer_refuses;
 use warpplay_papers::checkers_conv::games::{DRIFT_BOUND, Played};
 use warpplay_papers::checkers_conv::measure::{BOUND, Level, Part};
 use warpplay_papers::checkers_conv::published::{
-    ATOL_RTOL, FIGURE_5, MEAN_ERROR, MEAN_ERROR_GROWTH, NETWORK, Summary, TABLE_1, mean_ratios, summary,
+    ATOL_RTOL, FIGURE_5, KERNEL_MEAN_ERRORS, LAYER_MEAN_ERRORS, MACHINE, MEAN_ERROR, MEAN_ERROR_GROWTH, NETWORK,
+    SHARED_MEAN_ERRORS, Summary, TABLE_1, TORSO_SHARED_KB, mean_ratios, summary,
 };
 use warpplay_papers::checkers_conv::{
     Affine, Baseline, CheckersConv, InputForm, Kernels, Model, NormArrays, Options, OutputForm, Plan, Program, Study,
@@ -600,8 +601,25 @@ fn numbers_of_the_paper() {
     // Section III: 320 values are 10 rows of 32, a board in f32 has 256 bytes, a multiply-add is two operations.
     let planes = 5 * CELLS;
     assert_eq!((planes / 32, CELLS * size_of::<f32>(), 2 * 5 * 9), (10, 256, 90));
+    // Section III.B: [256][32] boards and [36][32] filters in f32, a kB of 1024 bytes; the machine of section IV.A has room for them.
+    let torso = 4 * (256 * 32 + 36 * 32);
+    assert_eq!(TORSO_SHARED_KB * 1024.0, f64::from(torso));
+    assert!(TORSO_SHARED_KB < f64::from(MACHINE[0]));
     // Section IV.B: a mean error of 1e-4 is beyond the absolute tolerance by itself.
     assert!(MEAN_ERROR > ATOL_RTOL.0);
+}
+
+/// Section IV.B says that batch norm can double a mean error. In the repository's files, GPU to kernels, the torso's falls behind norm and rectifier, and those of input and output, which are 0, rise.
+#[test]
+fn mean_errors_of_the_repositorys_layers() {
+    let gpu_to_kernels = |errors: &[[f64; 3]; 3]| errors.map(|[_, _, error]| error);
+    let (alone, layers) = (gpu_to_kernels(&KERNEL_MEAN_ERRORS), gpu_to_kernels(&LAYER_MEAN_ERRORS));
+    assert!(layers[1] < alone[1] / 2.0, "{alone:?} {layers:?}");
+    assert!(alone[0] == 0.0 && alone[2] == 0.0 && layers[0] > 0.0 && layers[2] > layers[0], "{alone:?} {layers:?}");
+    // Where the library has the same on both, the kernels are as far from one as from the other.
+    for errors in KERNEL_MEAN_ERRORS.iter().chain(&LAYER_MEAN_ERRORS).chain(&SHARED_MEAN_ERRORS) {
+        assert!(errors[0] > 0.0 || errors[1] == errors[2], "{errors:?}");
+    }
 }
 
 /// Section II.C and Figure 1: the sizes of the network that all items are measured on.
@@ -753,7 +771,7 @@ fn an_evaluation_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_batch_is_refused_or_answered_for_its_first_position() -> Checked {
+fn a_batch_as_derived_is_refused_or_answered_for_its_first_position() -> Checked {
     // The text of `input_conv_forward`, with its constants 1, 5, 8, 8 and 320.
     assert_eq!(input_layer_refuses(2), Some("input must be of shape [ 1, 5, 8, 8] or [ 1, 320]"));
     assert_eq!(input_layer_refuses(1), None);

@@ -400,6 +400,31 @@ fn column_sums_of_all_forms() {
     });
 }
 
+/// 2²⁴ + 1 is no f32: an addition of 1 leaves 2²⁴ as it is, one of an even number does not. So the sum tells how the rows were added to it.
+#[test]
+fn atomic_additions_are_one_a_thread_one_a_block_or_one_a_value() {
+    const LARGE: f32 = 16_777_216.0;
+    for_each_device(|device| {
+        // Rows of ones: one a thread, and two.
+        for (n_rows, a_thread) in [(128u32, 1u32), (256, 2)] {
+            let expected = [
+                (ColumnSums::Atomic, LARGE),
+                (ColumnSums::AtomicThread, if a_thread == 1 { LARGE } else { LARGE + n_rows as f32 }),
+                (ColumnSums::AtomicBlock, LARGE + n_rows as f32),
+            ];
+            for (column_sums, expected) in expected {
+                let bench = Bench::new(device, Forms { block: 128, column_sums, ..Forms::default() })?;
+                let extent = Extent::new(n_rows, 3);
+                let ones = bench.stream.upload(&vec![1.0f32; 3 * n_rows as usize])?;
+                let mut sums = bench.stream.upload(&[LARGE; 3])?;
+                bench.kernels.column_sums(&bench.stream, &ones, &mut sums, extent)?;
+                same(&format!("{column_sums}, {a_thread} a thread"), &bench.stream.read(&sums)?, &[expected; 3]);
+            }
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn updates_follow_the_gradient_and_reset_it() {
     for_each_block(|bench, _| {
@@ -702,7 +727,7 @@ fn the_published_forms_launch_the_kernels_that_the_paper_describes() {
         }
         let sums = times.iter().find(|time| time.name == "bias gradient, layer 1").expect("is there");
         assert_eq!((sums.blocks, sums.threads), (9, 256), "a block a column");
-        // 6 rows of 9 columns are read, and each of 256 threads of a column reads and writes its sum.
+        // 6 rows of 9 columns are read, and each of 256 threads of a column reads and writes its sum: `atomic_additions_are_one_a_thread_one_a_block_or_one_a_value`.
         assert_eq!(sums.bytes, 4 * 6 * 9 + 8 * 9 * 256);
         let loss = times.iter().find(|time| time.name == "loss, added atomically").expect("is there");
         assert_eq!((loss.blocks, loss.flops), (1, 3 * 6));

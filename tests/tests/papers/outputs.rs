@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use warpplay::azero::{Network, NetworkShape};
 use warpplay_tests::folder::Folder;
 use warpplay_tests::programs;
 
@@ -35,6 +36,20 @@ fn a_path_that_is_no_text_is_written_with_signs_of_replacement() {
     let found: Value = serde_json::from_slice(&found).expect("JSON");
     let line = found["command_line"].as_str().expect("a line");
     assert!(line.ends_with("--json found\u{fffd}.json"), "{line}");
+}
+
+/// Weights of any name are read, by the same words for what they are.
+#[test]
+fn weights_may_have_any_name() {
+    let folder = Folder::new();
+    let name = OsStr::from_bytes(b"net\xff.safetensors");
+    let shape = NetworkShape { width: 2, depth: 1, value_hidden: 4, ..NetworkShape::default() };
+    Network::seeded(shape, 3).expect("allowed").save(folder.folder().join(name)).expect("written");
+    let mut command = Command::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")));
+    let line = "papers checkers_conv --quick --device cpu --only claims --json found.json --weights";
+    command.current_dir(folder.folder()).args(words(line)).arg(name).stdin(Stdio::null());
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{}", said(&output));
 }
 
 /// A plot would replace the file, or the file the plot.

@@ -498,6 +498,9 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
 }
 
 /// [`Format::step`]. A tensor core cuts its sums off, so the steps of a split product are added up outside of it, rounded.
+///
+/// # Safety
+/// As [`Format::step`].
 #[inline(always)]
 unsafe fn add_step<F: Format>(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, w: Vec4, second: Vec4) {
     // SAFETY: the caller's promise.

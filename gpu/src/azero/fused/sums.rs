@@ -102,9 +102,10 @@ pub unsafe fn short<F: Short, const R: usize>(d: &mut [f32; R], operands: Operan
 /// works on the small products. These are 2⁻¹¹ as large, and so is what it loses of their sums, which stay in it.
 ///
 /// # Safety
-/// As [`short`].
+/// As [`short`]; there are at least two stages.
 #[inline(always)]
 pub unsafe fn split<F: Parts, const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
+    debug_assert!(operands.stages > 1, "a last odd stage releases the one before");
     let (mut small, mut total) = ([0.0; R], [0.0; R]);
     let mut at = 0;
     // Two stages a turn: `ptxas` lets products overlap where no condition stands between their start and what reads them.
@@ -140,6 +141,9 @@ pub unsafe fn split<F: Parts, const R: usize>(d: &mut [f32; R], operands: Operan
 }
 
 /// Starts the products of stage `at`, once its weights are there; the large ones replace `d` where `keep` is 0.
+///
+/// # Safety
+/// As [`short`]; `at` is one of the stages.
 #[inline(always)]
 unsafe fn start_split<F: Parts, const R: usize>(
     d: &mut [f32; R],
@@ -157,6 +161,9 @@ unsafe fn start_split<F: Parts, const R: usize>(
 }
 
 /// Waits until at most `PENDING` of the newest groups of products still run; `d` are results of the others.
+///
+/// # Safety
+/// All threads of the warpgroup come here; `R` is 128, 64 or 32.
 #[inline(always)]
 unsafe fn complete<const R: usize, const PENDING: u32>(d: &mut [f32; R]) {
     let d: *mut [f32; R] = d;

@@ -15,7 +15,7 @@
 //!
 //! | form | threads | a thread | sums of the planes | published as |
 //! |---|---|---|---|---|
-//! | *64* | 64 | a square, all planes | in a register | the paper's; before this form staged weights: *64 global* |
+//! | *64* | 64 | a square, all planes | in a register | the paper's; *64 global*, with weights in global memory, is ours to compare with |
 //! | *64 turned* | 64 | a square, all planes; neighbouring threads are neighbours in a column | in a register | the repository's kernel V3 |
 //! | *planes* | 64 a plane | a square of a plane | in shared memory, in order or, *atomic*, as they come | the paper's try of 320 threads |
 //! | *planes global* | 64 a plane | a square of a plane | by atomic additions to `out` | the repository's V4 |

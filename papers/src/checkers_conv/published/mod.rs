@@ -62,7 +62,7 @@ pub const N_RUNS: usize = 20;
 pub const ATOL_RTOL: (f64, f64) = (1e-5, 1e-8);
 /// What the repository's tests pass to `torch::allclose`: its third argument is `rtol`, and `atol` keeps its default.
 pub const REPOSITORY_ATOL_RTOL: (f64, f64) = (1e-8, 1e-5);
-/// Section IV.B: the mean error after one layer that grows "by a factor of two or more" behind batch norm. The machine-read text has 10^4, without a minus sign.
+/// Section IV.B: the mean error after one layer that can grow "by a factor of two or more" behind batch norm. The machine-read text has 10^4, without a minus sign.
 pub const MEAN_ERROR: f64 = 1e-4;
 /// The same: the factor.
 pub const MEAN_ERROR_GROWTH: f64 = 2.0;
@@ -71,6 +71,16 @@ pub const MEAN_ERROR_GROWTH: f64 = 2.0;
 pub const MODEL_MEAN_ERRORS: [f64; 3] = [5961.0, 4070.0, 6359.0];
 /// The same of convolutions alone, largest of 20 runs (revision 6695d27): input, torso, output.
 pub const KERNEL_MEAN_ERRORS: [[f64; 3]; 3] = [[0.0; 3], [1.25822e-6, 7.8819e-7, 1.34419e-6], [0.0; 3]];
+
+/// The same of layers, convolution, batch norm and rectifier (`output/cnn_…_mean_errors_w_bn.txt`).
+pub const LAYER_MEAN_ERRORS: [[f64; 3]; 3] =
+    [[0.0, 2.32135e-7, 2.32135e-7], [5.3132e-7, 5.59638e-7, 6.5285e-7], [0.0, 2.33283e-6, 2.33283e-6]];
+/// The same of the convolutions of Figure 5 (`output/cnn_…_mean_errorsV3.txt`): torso, output.
+pub const SHARED_MEAN_ERRORS: [[f64; 3]; 2] = [[1.19209e-6, 8.34814e-7, 1.25272e-6], [0.0, 1.30851e-7, 1.30851e-7]];
+/// Section IV.A, of the Tesla T4 that all was measured on: kB of shared memory, multiprocessors, CUDA cores, GB of memory.
+pub const MACHINE: [u32; 4] = [64, 40, 2560, 16];
+/// Section III.B: kB that the torso's boards and filters take of shared memory.
+pub const TORSO_SHARED_KB: f64 = 36.5;
 
 /// What the repository's input layer says to any tensor of two or four dimensions but these two, as a `std::invalid_argument` (`input_conv_forward` in `input_conv_cuda.cu`). The
 /// layer has it in these words, blanks included.

@@ -5,10 +5,14 @@ use super::super::measure::{Level, Part, Times};
 use super::super::plan::{Setup, runs};
 use super::super::published::{COLUMNS, Component, FIGURE_5, Run as Published, TABLE_1, summary};
 use super::super::table::{CPU_1, CPU_ALL, Rows};
-use super::super::{Baseline, Options, Program, Sums, TorsoForm};
+use super::super::{Baseline, InputForm, Options, Program, Sums, TorsoForm};
 use super::{NO_KERNELS, error, has_kernels, positions, verdict};
 use crate::experiment::{Axis, Bar, Cell, Chart, Figure, Group, Run, Sheet, Stop, Table};
 use warpplay::Backend;
+
+/// What the published layers' times are of.
+const TRAINING_MODE: &str = "The published runs of layers have batch norm in training mode: each computes the statistics of its \
+     batch and updates the running ones. Ours, and the library's here, have the statistics of inference.";
 
 /// Measurements of a component.
 const MEASUREMENTS: u64 = 3;
@@ -84,7 +88,7 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
     let batches = setup.batches(run.device(), run.quick());
     run.expect(batches.len() as u64 * (TABLE_1.len() as u64 + 2) * MEASUREMENTS);
     let has_library = batches.iter().any(|&n| baseline(setup, n).is_some());
-    let mut plain = Vec::new();
+    let (mut plain, mut layers) = (Vec::new(), Vec::new());
     for &n in &batches {
         let mut table = Table::new(format!(
             "Table I: library / paper's kernels, without the first run, {}, {SINGLE}",
@@ -153,6 +157,7 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
         sheet = whole(setup, run, sheet.table(others), n)?;
         sheet = not_offered.into_iter().fold(sheet, Sheet::left_out);
         plain.extend(baseline(setup, n).and_then(|library| beside_plain(n, library.threads, &cpu_means)));
+        layers.extend(baseline(setup, n).and_then(layers_alike));
     }
     sheet = sheet
         .note(
@@ -164,7 +169,8 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
              kernels. Our runs of the library and of the kernels were made apart and form no pairs, so that we compare \
              means and medians; those of the published runs stand beside them.",
         );
-    sheet = plain.into_iter().fold(sheet, Sheet::note).note(PROGRAMS).note(BACK_TO_BACK);
+    sheet = plain.into_iter().chain(layers).fold(sheet, Sheet::note);
+    sheet = sheet.note(TRAINING_MODE).note(PROGRAMS).note(BACK_TO_BACK);
     Ok(with_left_out(setup, run, sheet, &batches))
 }
 
@@ -184,6 +190,24 @@ fn beside_plain(n: usize, threads: u32, means: &[(&str, f64, f64)]) -> Option<St
             names(false)
         )
     })
+}
+
+/// What may make the library slower beside the kernels than in Table I: what its layers take on the GPU, by the means, beside their work.
+fn layers_alike(library: &Baseline) -> Option<String> {
+    // Multiplications of a position: channels in, channels out, taps, squares.
+    let work = [5.0 * 128.0 * 9.0 * 64.0, 128.0 * 128.0 * 9.0 * 64.0, 128.0 * 2.0 * 64.0];
+    let us = |name: &str| Some(library.times(name).0?.mean());
+    let [input, torso, output] = ["Input Layer", "Torso Layer", "Output Layer"].map(us);
+    let (input, torso, output) = (input?, torso?, output?);
+    Some(format!(
+        "{}, by the means: the library on the GPU takes {input:.0}, {torso:.0} and {output:.0} us for input, torso and \
+         output layer, of which the torso's has {:.1} times the multiplications of the input's and {:.0} times those of \
+         the output's. Times that differ by less than their work are of what a call costs whatever its work, the start of its \
+         launches among it; how much that is was not measured.",
+        positions(library.batch),
+        work[1] / work[0],
+        work[1] / work[2]
+    ))
 }
 
 /// Says where the difference of two networks gave no time.
@@ -362,7 +386,9 @@ pub fn figure(setup: &Setup, run: &mut Run<'_>, sheet: Sheet, name: &str) -> Res
     }
     let sheet = drawn.on(sheet, name, title);
     let sheet = match level {
-        Level::Layer => sheet.note(BACK_TO_BACK).note("A time back to back stands in the column of means."),
+        Level::Layer => {
+            sheet.note(TRAINING_MODE).note(BACK_TO_BACK).note("A time back to back stands in the column of means.")
+        }
         _ => sheet,
     };
     Ok(with_left_out(setup, run, sheet, &[n]))
@@ -452,7 +478,13 @@ pub fn shared_sums_measured(setup: &Setup, run: &mut Run<'_>) -> Result<Vec<Stri
 type Choice = (Part, &'static str, fn(Options) -> Options);
 
 /// What the paper and its repository chose between.
-const CHOICES: [Choice; 5] = [
+const CHOICES: [Choice; 6] = [
+    (Part::Input, "320 threads (planes) over 64 (squares)", |form| match form.input {
+        InputForm::Planes | InputForm::PlanesAtomic | InputForm::PlanesGlobal => {
+            Options { input: InputForm::Squares, ..form }
+        }
+        _ => form,
+    }),
     (Part::Input, "the array with padding over the array without", |form| Options { padded: false, ..form }),
     (Part::Torso, "tiles in the order of memory over tiles of a bank a channel", |form| Options {
         banked: true,
@@ -552,7 +584,10 @@ pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, 
     if notes.is_empty() {
         return Ok(sheet);
     }
-    let sheet = sheet.note("One form over another, of the means in the tables: above 1 the first takes longer.");
+    let sheet = sheet.note(
+        "One form over another, of the means in the tables: above 1 the first takes longer. The padded index of the input \
+         costs operations too; its share was not determined.",
+    );
     Ok(notes.into_iter().fold(sheet, Sheet::note))
 }
 
@@ -601,6 +636,7 @@ mod tests {
         };
         for (part, what, n, slow) in [
             (Part::Input, "the array with padding", 4, "squares [10][33], weights global"),
+            (Part::Input, "320 threads (planes)", 5, "planes [10][33], weights shared"),
             (Part::Torso, "tiles in the order of memory", 4, "128x8 [128][64], sums global"),
             (Part::Torso, "filters (repository_1)", 2, "repository_3"),
             (Part::Torso, "sums in shared memory", 4, "128x1 [128][64], sums shared"),
@@ -622,6 +658,22 @@ mod tests {
         let said = beside_plain(8, 4, &[("Model", 1.0, 2.0)]).expect("one");
         assert!(said.ends_with("with one for: Model; not less for: none."), "{said}");
         assert_eq!(beside_plain(1, 4, &[]), None);
+    }
+
+    #[test]
+    fn the_librarys_layers_stand_beside_their_work() {
+        let head = r#""schema":1,"library":"l","device":"d","cpu":"c","threads":1,"batch":1"#;
+        let of = |names: &[&str]| {
+            let one = |name: &&str| format!(r#"{{"name":"{name} Layer","gpu_us":[9.0,181.0,183.0],"cpu_us":[]}}"#);
+            let components: Vec<String> = names.iter().map(one).collect();
+            let text = format!(r#"{{{head},"components":[{}]}}"#, components.join(","));
+            layers_alike(&Baseline::parse("b.json", &text).expect("read"))
+        };
+        let said = of(&["Input", "Torso", "Output"]).expect("all three");
+        // 128 / 5, and 128 * 9 / 2.
+        assert!(said.starts_with("1 position, ") && said.contains("takes 182, 182 and 182 us"), "{said}");
+        assert!(said.contains("25.6 times") && said.contains("576 times"), "{said}");
+        assert_eq!(of(&["Input", "Torso"]), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub struct Claim {
     /// Sections.
     pub location: &'static str,
     /// What is claimed, in short.
-    pub claim: &'static str,
+    pub claim: String,
     /// What follows from the published figures and the makers', computed where it can be; empty where only a measurement can tell.
     pub holds: String,
     /// The item that measures it, where one does.
@@ -58,13 +58,24 @@ pub fn claims() -> Vec<Claim> {
     [design(), work(), results(), experiments(), conclusions()].concat()
 }
 
-fn claim(location: &'static str, claim: &'static str, holds: impl Into<String>, item: Option<&'static str>) -> Claim {
-    Claim { location, claim, holds: holds.into(), item, evidence: None }
+fn claim(
+    location: &'static str,
+    claim: impl Into<String>,
+    holds: impl Into<String>,
+    item: Option<&'static str>,
+) -> Claim {
+    Claim { location, claim: claim.into(), holds: holds.into(), item, evidence: None }
+}
+
+/// As `5 to 8`, both divided by `unit`.
+fn to((low, high): (f64, f64), unit: f64) -> String {
+    format!("{} to {}", low / unit, high / unit)
 }
 
 /// Sections 1.1 to 1.5 and 2.2.
 fn design() -> Vec<Claim> {
     let [inputs, hidden, classes] = SIZES;
+    let (contending, outputs) = published::work::CONTENTION;
     let tiled = |side: u32| loads(BATCH, hidden, inputs, 1) / loads(BATCH, hidden, inputs, side);
     let small = loads(BATCH, classes, hidden, 1) / loads(BATCH, classes, hidden, 16);
     let cubic = loads(2048, 2048, 2048, 16) / loads(1024, 1024, 1024, 16);
@@ -101,23 +112,27 @@ fn design() -> Vec<Claim> {
         ),
         claim(
             "1.3, kernel 2; 2.2",
-            "tiles of 16 cut global traffic 5 to 8 times, from O(N^3) to O(N^2)",
             format!(
-                "by its own reuse of 16 it is {:.1} times at layer 1 and {small:.1} at layer 2; twice the side is {cubic:.0} times the loads, so it stays O(N^3)",
-                tiled(16)
+                "tiles of {SIDE} cut global traffic {} times, from O(N^3) to O(N^2)",
+                to(memory::TILED_GAIN, 1.0)
+            ),
+            format!(
+                "by its own reuse of {} it is {:.1} times at layer 1 and {small:.1} at layer 2; twice the side is {cubic:.0} times the loads, so it stays O(N^3)",
+                memory::TILE_REUSE,
+                tiled(SIDE)
             ),
             Some("matmul"),
         ),
         claim(
             "2.2, decision 2",
-            "tiles are expected to be 5 to 8 times as fast for large matrices",
+            format!("tiles are expected to be {} times as fast for large matrices", to(memory::TILED_GAIN, 1.0)),
             "",
             Some("matmul"),
         )
         .with(Evidence::Squares),
         claim(
             "1.3, kernel 2",
-            "shared memory is ~100 times as fast as global memory",
+            format!("shared memory is ~{} times as fast as global memory", memory::SHARED_FASTER),
             format!(
                 "in bytes a second {:.0} times on a T4: 128 bytes a clock of each of its {} multiprocessors, against {:.0} GB/s",
                 speed::shared_gain(),
@@ -128,7 +143,7 @@ fn design() -> Vec<Claim> {
         ),
         claim(
             "2.2, decision 3",
-            "all 256 threads that write to 10 outputs contend",
+            format!("all {contending} threads that write to {outputs} outputs contend"),
             format!(
                 "in kernel 6 the {BLOCK_1D} threads of a block write to one output, each of {classes} blocks to its own; at batch {BATCH} {BATCH} of them have a row"
             ),
@@ -181,10 +196,11 @@ fn design() -> Vec<Claim> {
 /// Sections 2.3 and 2.4.
 fn work() -> Vec<Claim> {
     let (gpu, cpu) = speed::flops();
+    let realistic = to(published::work::REALISTIC_FLOPS, 1e9);
     vec![
         claim(
             "2.3",
-            "a step is 26 MFLOP forward and backward",
+            format!("a step is {} MFLOP forward and backward", published::work::STEP / 1e6),
             format!(
                 "{:.1} MFLOP: the gradient of W1, as large as the forward pass, and that of the hidden values are left out",
                 speed::step_flop(&SIZES, BATCH) / 1e6
@@ -193,31 +209,34 @@ fn work() -> Vec<Claim> {
         ),
         claim(
             "2.3",
-            "an A100 has 312 TFLOPS in FP32",
+            format!("an A100 has {} TFLOPS in FP32", published::work::A100_FLOPS / 1e12),
             format!(
-                "its data sheet has {} in FP32; 312 is half precision on tensor cores, or TF32 ({:.0}) with structured sparsity",
+                "its data sheet has {} in FP32; {} is half precision on tensor cores, or TF32 ({:.0}) with structured sparsity",
                 makers::A100_FP32 / 1e12,
+                makers::A100_FP16 / 1e12,
                 makers::A100_TF32 / 1e12
             ),
             None,
         ),
         claim(
             "2.3",
-            "2 to 5 GFLOPS are realistic on the GPU",
+            format!("{realistic} GFLOPS are realistic on the GPU"),
             format!(
-                "2.25 s for 10 epochs are {:.0} GFLOP/s, {:.1} % of a T4's {:.1} TFLOPS; its CPU program has {:.2} GFLOP/s, so that 2 to 5 would be a speed-up of {:.1} to {:.1}",
+                "{} s for {} epochs are {:.0} GFLOP/s, {:.1} % of a T4's {:.1} TFLOPS; its CPU program has {:.2} GFLOP/s, so that {realistic} would be a speed-up of {:.1} to {:.1}",
+                main_run::GPU_S,
+                main_run::EPOCHS,
                 gpu / 1e9,
                 100.0 * gpu / makers::T4_FLOPS,
                 makers::T4_FLOPS / 1e12,
                 cpu / 1e9,
-                2e9 / cpu,
-                5e9 / cpu
+                published::work::REALISTIC_FLOPS.0 / cpu,
+                published::work::REALISTIC_FLOPS.1 / cpu
             ),
             Some("main"),
         ),
         claim(
             "2.4",
-            "GPU memory has 1 to 2 TB/s",
+            format!("GPU memory has {} TB/s", to(memory::BANDWIDTH, 1e12)),
             format!("the T4 of its measurements has {:.0} GB/s", makers::T4_BANDWIDTH / 1e9),
             None,
         ),
@@ -231,7 +250,11 @@ fn results() -> Vec<Claim> {
     vec![
         claim(
             "2.5; 3.5",
-            "a speed-up of 132.7 is within the expected 20 to 100, and surpasses it",
+            format!(
+                "a speed-up of {} is within the expected {}, and surpasses it",
+                main_run::SPEED_UP,
+                to(main_run::EXPECTED, 1.0)
+            ),
             "it cannot be both; it is above",
             Some("main"),
         ),
@@ -247,7 +270,7 @@ fn results() -> Vec<Claim> {
         .with(Evidence::Plateau),
         claim(
             "2.5; 3.5",
-            "single against double precision and atomic rounding explain 4.1 points",
+            format!("single against double precision and atomic rounding explain {} points", main_run::GAP),
             "",
             Some("gap"),
         )
@@ -302,6 +325,8 @@ fn experiments() -> Vec<Claim> {
     let [(large, large_threads), (small, small_threads)] = published::BLOCKS_2D;
     let blocks = |side: u32| BATCH.div_ceil(side) * SIZES[1].div_ceil(side);
     let [of_batch, of_rate] = published::COLLAPSES;
+    let ([flop_256, flop_512], [time_256, time_512]) = (published::HIDDEN_FLOP, published::HIDDEN_GPU_TIMES);
+    let [slow, _, fast] = published::RATES;
     vec![
         claim(
             "2.6; 2.7",
@@ -352,7 +377,7 @@ fn experiments() -> Vec<Claim> {
         ),
         claim(
             "2.7, exp. 3",
-            "FLOP grow 4 and 16 times, GPU times 1.16 and 1.63 times",
+            format!("FLOP grow {flop_256} and {flop_512} times, GPU times {time_256} and {time_512} times"),
             format!(
                 "these times are of 256 and 512 units over 128, where FLOP grow 2 and 4 times; 1024 units take {:.2} times as long for 8 times the work",
                 published::HIDDEN[3].gpu_s / published::HIDDEN[0].gpu_s
@@ -380,7 +405,7 @@ fn experiments() -> Vec<Claim> {
         .with(Evidence::Width),
         claim(
             "2.7, exp. 4",
-            "rates 0.001 and 0.1 give 89.38 and 90.52 %",
+            format!("rates {} and {} give {} and {} %", slow.value, fast.value, slow.accuracy, fast.accuracy),
             format!(
                 "rate times updates is {:.1} times as large in 5 epochs at batch 256 and 0.01 as at batch 64 and 0.001, and the accuracy is less, {} %",
                 0.01 * steps(256) / (0.001 * steps(64)),
@@ -459,20 +484,22 @@ fn same_setting() -> SameSetting {
 /// Section 3.
 fn conclusions() -> Vec<Claim> {
     let copied = 4.0 * f64::from(BATCH * SIZES[0]) + memory::LABELS + memory::LOSS;
-    let tile = 4 * published::SIDE.pow(2);
+    let tile = 4 * SIDE.pow(2);
     vec![
         claim(
             "3.3; 1.3, kernel 2",
-            "16 KB of shared memory a block",
+            format!("{} KB of shared memory a block", memory::SHARED_OF_BLOCK / 1e3),
             format!(
-                "two tiles of 16 x 16 floats are {} bytes; by the 4 KB a tile of section 1.3 they would be 8 KB",
-                2 * tile
+                "two tiles of {SIDE} x {SIDE} floats are {} bytes; by the {} KB a tile of section 1.3 they would be {} KB",
+                2 * tile,
+                memory::TILE / 1e3,
+                2.0 * memory::TILE / 1e3
             ),
             Some("matmul"),
         ),
         claim(
             "3.3",
-            "coalesced access improves the effective bandwidth 8 to 16 times",
+            format!("coalesced access improves the effective bandwidth {} times", to(memory::COALESCED_GAIN, 1.0)),
             format!(
                 "a float that is loaded alone takes a transaction of {} bytes for its 4: {} times is the most",
                 makers::SECTOR_BYTES,
@@ -482,7 +509,7 @@ fn conclusions() -> Vec<Claim> {
         ),
         claim(
             "3.3",
-            "modern GPUs support 10,000 concurrent threads and more",
+            format!("modern GPUs support {} concurrent threads and more", published::work::CONCURRENT_THREADS),
             format!(
                 "a T4 holds {:.0}: {} on each of {} multiprocessors",
                 makers::T4_CORES / makers::TURING_CORES * makers::T4_THREADS,
@@ -499,7 +526,7 @@ fn conclusions() -> Vec<Claim> {
         ),
         claim(
             "3.4",
-            "13 optimized kernels",
+            format!("{} optimized kernels", published::KERNELS),
             format!(
                 "{} are described, one of them unused; {} more must be there",
                 published::DESCRIBED.len(),
@@ -509,12 +536,17 @@ fn conclusions() -> Vec<Claim> {
         ),
         claim(
             "3.5; 2.4",
-            "transfers are 0.1 % of the GPU's time, 1 µs a batch",
             format!(
-                "{copied:.0} bytes take at least {:.1} µs on a T4's bus ({:.2} GB/s), {:.1} % of a step; 1 µs would be {:.0} GB/s",
+                "transfers are {} % of the GPU's time, {} µs a batch",
+                100.0 * memory::TRANSFER_SHARE,
+                1e6 * memory::TRANSFER_S
+            ),
+            format!(
+                "{copied:.0} bytes take at least {:.1} µs on a T4's bus ({:.2} GB/s), {:.1} % of a step; {} µs would be {:.0} GB/s",
                 1e6 * speed::transfer_s(),
                 makers::T4_BUS / 1e9,
                 100.0 * speed::transfer_s() / speed::step_s(),
+                1e6 * memory::TRANSFER_S,
                 copied / memory::TRANSFER_S / 1e9
             ),
             Some("figure1"),

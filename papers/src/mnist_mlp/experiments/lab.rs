@@ -65,6 +65,8 @@ impl<'a, 'r> Lab<'a, 'r> {
         Options {
             hidden: vec![self.hidden(published::SIZES[1])],
             epochs: self.epochs.unwrap_or(published::EPOCHS),
+            batch: published::BATCH,
+            learning_rate: published::LEARNING_RATE,
             forms: Forms::published(),
             ..Options::default()
         }

@@ -76,6 +76,7 @@ fn measured(runs: &Runs, work: f64) -> Table {
     let printed = |ms: f64, seconds: f64, epoch: String| format!("{ms:.2} ms, {seconds:.2} s; {epoch} s an epoch");
     let of_cpu = printed(main_run::CPU_MS, main_run::CPU_S, format!("{:.2}", main_run::CPU_EPOCH_S));
     let of_gpu = printed(main_run::GPU_MS, main_run::GPU_S, format!("{:.3}", main_run::GPU_EPOCH_S));
+    let of_gpu = format!("{of_gpu}; {} times", main_run::SPEED_UP);
     for (name, ms, accuracy, printed) in [
         ("published CPU", main_run::CPU_MS, main_run::CPU_ACCURACY, of_cpu),
         ("published GPU", main_run::GPU_MS, main_run::GPU_ACCURACY, of_gpu),

@@ -7,7 +7,7 @@ use warpplay::mlp::Dataset;
 
 use super::lab::Lab;
 use crate::experiment::{Cell, Sheet, Stop, Table};
-use crate::mnist_mlp::published::{BATCH, SIZES, memory};
+use crate::mnist_mlp::published::{BATCH, RESIZED, SIZES, memory};
 use crate::mnist_mlp::{DeviceBytes, Forms, Options, Program};
 
 /// The sheet.
@@ -56,6 +56,10 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
     }
     Ok(sheet.table(table).note(format!(
         "W1 alone, {w1} bytes, is more than the published total: 200 KB is its number of values, or the input's bytes"
+    ))
+    .note(format!(
+        "batches of {} for the training and of {} for the evaluation, section 1.4: buffers grow with the larger; the table is of {BATCH}",
+        RESIZED.0, RESIZED.1
     ))
     .note("ours keeps hidden values before ReLU too, for its mask, logits beside probabilities, and the gradient by the logits"))
 }

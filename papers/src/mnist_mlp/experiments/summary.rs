@@ -69,14 +69,14 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
     cells.extend([
         least.into(),
         ratio.into(),
-        most.map(|row| row.batch).into(),
+        most.map(|row| row.batch.to_string()).into(),
         most.map(|row| row.accuracy).into(),
         Cell::Empty,
     ]);
     cells.extend(said(name).map(Cell::from));
     table.row(cells);
     let mut sheet = sheet.table(table).note(format!(
-        "{} are parameters of the paper's kernels alone: the CPU program and ours are measured once, and have no best setting; nor is one named where all accuracies are equal",
+        "{} are parameters of the paper's kernels alone: the CPU program and ours are measured once, and have no best setting; nor is one named where all accuracies are equal. Of equal most accurate settings all are named",
         of_kernels.join(" and ")
     ));
     sheet = sheet.note(
@@ -100,7 +100,11 @@ fn said(parameter: &str) -> [String; 3] {
     let (least, most) = published::EVALUATE_MICROS;
     let (latency, throughput) = published::EVALUATE_BEST;
     match parameter {
-        "batch" => ["64-128 (2.6)".into(), String::new(), format!("{:.2} to {:.2} %", small.accuracy, large.accuracy)],
+        "batch" => {
+            let (from, to) = published::BALANCED_BATCHES;
+            let accuracy = format!("{:.2} to {:.2} %", small.accuracy, large.accuracy);
+            [format!("{from}-{to} (2.6)"), String::new(), accuracy]
+        }
         "threads1d" => [
             format!("{} threads (default)", published::BLOCK_1D),
             format!("±{} %", published::THREADS_1D_VARIANCE),
@@ -111,8 +115,15 @@ fn said(parameter: &str) -> [String; 3] {
             format!("+{} % over 32 x 32", published::SIDE_GAIN),
             percent(sides),
         ],
-        "hidden" => ["512 and more".into(), format!("{of_512}x at 512"), percent(hidden)],
-        "rates" => ["0.01 (default)".into(), String::new(), format!("{} % at the best", published::BEST_RATE_ACCURACY)],
+        "hidden" => {
+            let from = published::COMPUTE_BOUND_HIDDEN;
+            [format!("{from} and more"), format!("{of_512}x at {from}"), percent(hidden)]
+        }
+        "rates" => [
+            format!("{} (default)", published::LEARNING_RATE),
+            String::new(),
+            format!("{} % at the best", published::BEST_RATE_ACCURACY),
+        ],
         _ => [
             format!("{latency} for latency, {throughput} and more for throughput"),
             format!("{least}-{most} µs a sample"),
@@ -129,14 +140,31 @@ fn row(parameter: &str, whose: &str, rows: &[(f64, f64, f64)]) -> Option<Vec<Cel
     let fastest = rows.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let slowest = rows.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let best = rows.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let all_best: Vec<String> = rows.iter().filter(|row| row.2 == best.2).map(|row| row.0.to_string()).collect();
     let worst = rows.iter().min_by(|a, b| a.2.total_cmp(&b.2))?;
     Some(vec![
         parameter.into(),
         whose.into(),
         fastest.0.into(),
         (slowest.1 / fastest.1).into(),
-        (best.2 > worst.2).then_some(best.0).into(),
+        (best.2 > worst.2).then(|| all_best.join(", ")).into(),
         best.2.into(),
         (best.2 - worst.2).into(),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_equal_most_accurate_settings_are_named() {
+        let best = |accuracies: [f64; 3]| {
+            let rows: Vec<_> = [128.0, 256.0, 0.01].into_iter().zip(accuracies).map(|(at, of)| (at, 1.0, of)).collect();
+            row("threads", "ours", &rows).expect("three rows")[4].clone()
+        };
+        assert_eq!(best([92.5, 92.4, 92.5]), Cell::from("128, 0.01"));
+        assert_eq!(best([92.4, 92.5, 92.4]), Cell::from("256"));
+        assert_eq!(best([92.5; 3]), Cell::Empty);
+    }
 }

@@ -82,7 +82,7 @@ impl Outcome {
     /// a thousand is the bound, and one image in small sets. A unit at the edge may be dead in one and not in the other.
     ///
     /// At larger rates every step amplifies, and two orders end as far apart as two seeds. What must agree then is whether the training diverged, whether it collapsed (one class or two
-    /// are at most 22 % of the images, every other training has most of them right), and where it did not, the accuracy within a point, twice what seeds move it.
+    /// are at most 22 % of the images, every other training has most of them right), and where it did not, the accuracy within a point, several times what seeds move it (item gap).
     pub fn agrees(&self, other: &Self, rate: f64) -> bool {
         let n_test = self.answers.iter().sum::<u64>().max(1);
         if rate > STABLE_RATE {

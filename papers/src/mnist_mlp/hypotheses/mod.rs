@@ -95,7 +95,11 @@ pub fn list() -> Vec<Hypothesis> {
             "kernel 6 with a store instead of atomicAdd",
             Rules { arrive: Arrive::Last, ..text },
         ),
-        of("half of the bias gradient", "kernel 6, additions lost in a race", Rules { arrive: Arrive::Half, ..text }),
+        of(
+            "every second row's bias gradient",
+            "kernel 6, additions lost in a race",
+            Rules { arrive: Arrive::Half, ..text },
+        ),
         of("bias gradients not reset", "kernel 6 adds to what is there", Rules { reset_biases: false, ..text }),
         of(
             "no gradient reset",

@@ -28,7 +28,7 @@ pub struct Settings {
 /// What an epoch left.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
-    /// Mean loss of its samples before their batch's update; not a number once a training has diverged.
+    /// Mean loss of the samples that it was trained on, before their batch's update; not a number once a training has diverged.
     pub loss: f64,
     /// Share of the test set.
     pub accuracy: f64,
@@ -54,7 +54,7 @@ pub fn train(
             Visits::Once => epoch_order(seed, 0, n),
             Visits::File => (0..n).collect(),
         };
-        let mut loss = 0.0;
+        let (mut loss, mut counted) = (0.0, 0);
         for samples in order.chunks(batch) {
             let missing = batch - samples.len();
             if missing > 0 && rules.short == Short::Dropped {
@@ -65,9 +65,10 @@ pub fn train(
             let rows = if stale { batch } else { samples.len() };
             state.load(samples, rows, train, &values);
             loss += state.step(rate as f32, samples.len());
+            counted += samples.len();
         }
         let accuracy = state.accuracy(test, &values);
-        found.push(Epoch { loss: loss / n as f64, accuracy });
+        found.push(Epoch { loss: loss / counted.max(1) as f64, accuracy });
         if !loss.is_finite() || stop() {
             break;
         }

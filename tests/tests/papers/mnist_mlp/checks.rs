@@ -156,8 +156,24 @@ fn claims_name_items_that_there_are() -> Checked {
         let is_measured = claim.evidence.is_some() && claim.item.is_some();
         assert!(is_measured || (claim.evidence.is_none() && !claim.holds.is_empty()), "{claim:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn no_training_at_all_is_refused() -> Checked {
+    let set = small_set(23, 1)?;
+    let paper = MnistMlp { train: set.clone(), test: set, epochs: None, repeats: 0 };
+    let refused = paper.options().expect_err("no training").to_string();
+    assert_eq!(refused, "option repeats: 0 is not allowed (at least 1)");
+    Ok(())
+}
+
+/// What claims say in numbers, by hand from the tables.
+#[test]
+fn numbers_of_claims_by_hand() {
+    let claims = checks::claims();
     let find = |part: &str| claims.iter().find(|claim| claim.holds.contains(part)).map(|claim| claim.location);
-    // Rows of one training, by hand from the tables: those of experiment 5 vary what comes after it, and have no times of the CPU.
+    // Rows of one training: those of experiment 5 vary what comes after it, and have no times of the CPU.
     assert_eq!(find("8 rows of six tables are one training"), Some("2.6; 2.7"));
     assert_eq!(
         find("1.16 to 1.29 s on the GPU, 92.10 to 92.50 %, and 150.90 to 166.44 s on the CPU in the 5"),
@@ -185,7 +201,30 @@ fn claims_name_items_that_there_are() -> Checked {
     // 256 · 0.01 and 64 · 0.1; robustness is claimed in 2.6, 2.7 and 2.8, and the cost of rounding in 3.5.
     let robust = "over 256 samples at 0.01 is an averaged one at 2.56, and over 64 at 0.1 one at 6.40; section 3.5";
     assert_eq!(find(robust), Some("2.6; 2.7, exp. 4; 2.8"));
-    let refused = MnistMlp { repeats: 0, ..paper }.options().expect_err("no training").to_string();
-    assert_eq!(refused, "option repeats: 0 is not allowed (at least 1)");
-    Ok(())
+}
+
+/// What is printed is quoted with the digits of the paper.
+#[test]
+fn claims_quote_the_paper() {
+    let claims = checks::claims();
+    for quoted in [
+        "tiles of 16 cut global traffic 5 to 8 times",
+        "shared memory is ~100 times as fast",
+        "all 256 threads that write to 10 outputs contend",
+        "a step is 26 MFLOP forward",
+        "an A100 has 312 TFLOPS in FP32",
+        "2 to 5 GFLOPS are realistic",
+        "GPU memory has 1 to 2 TB/s",
+        "a speed-up of 132.7 is within the expected 20 to 100",
+        "explain 4.1 points",
+        "FLOP grow 4 and 16 times, GPU times 1.16 and 1.63 times",
+        "rates 0.001 and 0.1 give 89.38 and 90.52 %",
+        "16 KB of shared memory a block",
+        "effective bandwidth 8 to 16 times",
+        "modern GPUs support 10000 concurrent threads",
+        "13 optimized kernels",
+        "transfers are 0.1 % of the GPU's time, 1 µs a batch",
+    ] {
+        assert!(claims.iter().any(|claim| claim.claim.contains(quoted)), "{quoted}");
+    }
 }

@@ -7,7 +7,7 @@ use warpplay::mlp::{Dataset, Reduction};
 use warpplay_cpu_ref::mlp::{Init, Network, Pass, Sequential, pieces};
 use warpplay_papers::mnist_mlp::Options;
 use warpplay_papers::mnist_mlp::hypotheses::{
-    self, Arrive, Epoch, Grid, Mask, Rules, Samples, Scale, Settings, Short, Softmax, Start,
+    self, Arrive, Epoch, Grid, Mask, Rules, Samples, Scale, Settings, Short, Softmax, Start, Visits,
 };
 use warpplay_tests::Checked;
 use warpplay_tests::tolerance::{Tolerance, close};
@@ -68,6 +68,18 @@ fn rules_that_must_agree_agree() -> Checked {
     network.forward::<Sequential>(whole.images(), &mut pass);
     network.losses(whole.labels(), &mut pass);
     close("frozen", &losses(&frozen), &[pass.loss_sum() / 20.0; 3], ROUNDINGS);
+    Ok(())
+}
+
+#[test]
+fn samples_of_a_dropped_batch_are_not_in_the_mean_loss() -> Checked {
+    // 23 samples in batches of 5: the last 3 are left out, as in a set that has not got them.
+    let set = small_set(23, 4)?;
+    let n_bytes = 20 * set.n_inputs() as usize;
+    let (images, labels) = (set.images()[..n_bytes].to_vec(), set.labels()[..20].to_vec());
+    let without = Dataset::new(images, labels, 3, 5, CLASSES, "the first 20")?;
+    let rules = Rules { short: Short::Dropped, visits: Visits::File, ..Rules::default() };
+    assert_eq!(losses(&train(rules, SETTINGS, &set)), losses(&train(rules, SETTINGS, &without)));
     Ok(())
 }
 

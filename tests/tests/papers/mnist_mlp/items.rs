@@ -108,7 +108,8 @@ fn check(found: &Value) {
     assert!(published::RATES.iter().all(|row| against.contains(&format!("{:.2} % published", row.accuracy))));
     let rates = rows(sheet(found, "rates"));
     let list = warpplay_papers::mnist_mlp::hypotheses::list();
-    for hypothesis in &list {
+    // Those of other epochs are trained where the run has no number of its own: a quick one has.
+    for hypothesis in list.iter().filter(|one| one.epochs.is_none()) {
         assert!(rates.iter().any(|row| row[0] == hypothesis.name), "{}", hypothesis.name);
     }
 }
