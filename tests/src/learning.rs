@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use warpplay::Progress;
 use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::records::{self, Records};
 use warpplay::shogi::{Row, Shard, Window};
@@ -58,7 +59,7 @@ pub fn file_of_games() -> PathBuf {
 /// If the file is not what it should be: it is part of the repository.
 pub fn games() -> &'static Records {
     static GAMES: OnceLock<Records> = OnceLock::new();
-    GAMES.get_or_init(|| records::read(&file_of_games()).expect("the games can be read"))
+    GAMES.get_or_init(|| records::read(&file_of_games(), Progress::go_on).expect("the games can be read"))
 }
 
 /// The first of these games alone.

@@ -69,7 +69,8 @@ pub fn run(args: &CompareArgs) -> Result<()> {
             }
             let batch = if sampling == Sampling::None { 1 } else { asked.batch };
             let options = Options { algorithm, sampling, batch, ..asked };
-            runs.push(one(args, &problem, &device, options)?);
+            let is_first = runs.is_empty();
+            runs.push(one(args, &problem, &device, options, is_first)?);
         }
     }
     let name = args.game.display().to_string();
@@ -91,9 +92,13 @@ pub fn run(args: &CompareArgs) -> Result<()> {
 }
 
 /// One combination until its time is over; exploitability is found after 1, 2, 4, … iterations.
-fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options) -> Result<Run> {
+fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options, is_first: bool) -> Result<Run> {
     let builder = Solver::builder(problem.clone()).options(Options { iterations: 1, ..options });
-    let mut solver = solve::build(builder, device, args.output.quiet)?;
+    let build = |builder| match is_first {
+        true => common::without_results(|| solve::build(builder, device, args.output.quiet)),
+        false => solve::build(builder, device, args.output.quiet),
+    };
+    let mut solver = build(builder)?;
     loop {
         let report = solver.run(|_| match common::interrupted() {
             true => ControlFlow::Break(()),

@@ -100,7 +100,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         write(json, &game, &device, &mut solver, false)?;
     }
     if measures_end {
-        solver.measure()?;
+        common::with_results_written(|| solver.measure())?;
     }
     if let Some(json) = &files.json {
         write(json, &game, &device, &mut solver, true)?;

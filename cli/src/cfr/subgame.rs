@@ -55,7 +55,8 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     let options = Options { iterations: args.report.iterations(), ..args.solve.options() };
     // Wrong spots, and those that do not fit, are found before any is solved.
     for (name, spot) in &spots {
-        let plan = Solver::builder(spot).options(options).plan(device).with_context(|| name.clone())?;
+        let plan = common::without_results(|| Solver::builder(spot).options(options).plan(device));
+        let plan = plan.with_context(|| name.clone())?;
         args.output.print(format!("{name}: {plan}\n"))?;
         device.expect_memory(plan.memory_needed()).with_context(|| name.clone())?;
     }

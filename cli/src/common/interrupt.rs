@@ -62,6 +62,29 @@ pub fn without_results<R>(work: impl FnOnce() -> R) -> R {
     done
 }
 
+/// Time after Ctrl-C in which work may still end whose results so far are written.
+const GRACE: Duration = Duration::from_millis(700);
+
+/// Runs the last piece of work, when all results before it are written: it has a moment after Ctrl-C, then the program ends with exit code 130.
+pub fn with_results_written<R>(work: impl FnOnce() -> R) -> R {
+    thread::scope(|scope| {
+        let (done, is_done) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            let mut asked: Option<Instant> = None;
+            while is_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if interrupted() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                    // Nothing more can be done if stderr is closed.
+                    let _ =
+                        writeln!(io::stderr(), "\nstopped in the last piece of work: what was found before is written");
+                    std::process::exit(ENDED_BY_SIGNAL);
+                }
+            }
+        });
+        let _done = done;
+        work()
+    })
+}
+
 /// Whether the user has asked to stop.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)

@@ -20,7 +20,7 @@ use warpplay_papers::shogi_bonanza::experiments::{Repetition, Settings, games};
 use warpplay_papers::shogi_bonanza::{PaperEngine, Split};
 
 use crate::common::flags::ThreadsFlag;
-use crate::common::{self, Usage};
+use crate::common::{self, OutputFlags, Usage};
 use crate::papers::items::ItemFlags;
 use crate::shogi::data::Data;
 use crate::shogi::data_flags::{HeldOutFlag, PartFlags, RepeatFlag, SourceFlags};
@@ -104,9 +104,9 @@ impl Source {
     }
 
     /// What is read, or the program's own games.
-    fn read(&self, quick: bool) -> Result<Data> {
+    fn read(&self, quick: bool, output: &OutputFlags) -> Result<Data> {
         if self.records.is_some() || self.data.is_some() || !quick {
-            return Data::read(&self.flags());
+            return Data::read(&self.flags(), output);
         }
         if self.part.given() {
             let text =
@@ -184,7 +184,7 @@ fn items(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         &[("--json", args.items.output.json.as_deref()), ("--checkpoint", args.items.checkpoint.as_deref())],
         &[],
     )?;
-    let data = args.source.read(args.items.quick)?;
+    let data = args.source.read(args.items.quick, &args.items.output)?;
     let paper = Repetition::new(data.dataset.views(), settings, ranks);
     let same = format!("{:?} {:?}", paper.options()?, args.items.quick);
     ranks::expect_same(ranks, "set of options and positions", &same)?;

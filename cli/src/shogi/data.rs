@@ -8,11 +8,12 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use warpplay::shogi::dataset::{Builder, Dataset, Facts};
 use warpplay::shogi::material::Histogram;
-use warpplay::shogi::{Objective, Row, records};
+use warpplay::shogi::records::{self, Records};
+use warpplay::shogi::{Objective, Row};
 
 use crate::common::flags::HeldOut;
 use crate::common::table::{count, seconds, thousands};
-use crate::common::{self, Usage};
+use crate::common::{self, OutputFlags, Usage};
 use crate::shogi::data_flags::{PartFlags, SourceFlags};
 use crate::shogi::table::percent;
 
@@ -34,9 +35,12 @@ impl Data {
     ///
     /// # Errors
     /// Those of the library; a part of a data set.
-    pub fn read(source: &SourceFlags) -> Result<Self> {
+    pub fn read(source: &SourceFlags, output: &OutputFlags) -> Result<Self> {
         match (&source.records, &source.data) {
-            (Some(records), None) => Self::of_games(records, &source.part),
+            (Some(records), None) => {
+                let builder = builder(&source.part)?;
+                Self::timed(records, || Ok(common::without_results(|| builder.build(&games(records, output)?))?))
+            }
             (None, Some(data)) if source.part.given() => {
                 let text = "--data with --limit, --game-range, --plies or --shard: a data set holds what was chosen when it was built";
                 Err(Usage(format!("{text} ({})", data.display())).into())
@@ -50,8 +54,12 @@ impl Data {
     ///
     /// # Errors
     /// Those of [`read`](Self::read); a number of games that there are not, a path that is not there.
-    pub fn divided(source: &SourceFlags, held_out: Option<&HeldOut>) -> Result<(Self, Option<Self>)> {
-        let all = Self::read(source)?;
+    pub fn divided(
+        source: &SourceFlags,
+        held_out: Option<&HeldOut>,
+        output: &OutputFlags,
+    ) -> Result<(Self, Option<Self>)> {
+        let all = Self::read(source, output)?;
         let hashes = || all.dataset.shards().iter().flat_map(|shard| shard.games.iter().copied());
         let path = match held_out {
             None => return Ok((all, None)),
@@ -70,7 +78,7 @@ impl Data {
             true => SourceFlags { records: None, data: Some(path), part: Default::default() },
             false => SourceFlags { records: Some(path), data: None, part: source.part.clone() },
         };
-        Ok((all, Some(Self::read(&source)?)))
+        Ok((all, Some(Self::read(&source, output)?)))
     }
 
     /// What is learnt from, and the share that is held out, as `part` asked for it.
@@ -96,15 +104,6 @@ impl Data {
         let (games, parents) = (count(self.facts.distinct_games, "game"), count(self.facts.parents, "parent"));
         let warning = if both > 0 { format!("; {} of them learnt from too", thousands(both)) } else { String::new() };
         format!("held out     {games}, {parents}{warning}\n")
-    }
-
-    /// Reads records.
-    ///
-    /// # Errors
-    /// Those of the library.
-    pub fn of_games(games: &Path, part: &PartFlags) -> Result<Self> {
-        let builder = builder(part)?;
-        Self::timed(games, || Ok(common::without_results(|| builder.build(&records::read(games)?))?))
     }
 
     /// Reads with a clock.
@@ -166,6 +165,21 @@ impl Data {
             percent(*zero_share)
         )
     }
+}
+
+/// Reads records, with a bar.
+///
+/// # Errors
+/// Those of the library.
+pub fn games(path: &Path, output: &OutputFlags) -> warpplay::Result<Records> {
+    let bar = output.bar(0);
+    let records = records::read(path, |progress| {
+        bar.set_length(progress.n_steps.unwrap_or(0));
+        bar.set_position(progress.steps);
+        progress.go_on()
+    });
+    bar.finish_and_clear();
+    records
 }
 
 /// The share that a part of games with these hashes is; `None` for nothing held out. The library holds the games out whose hash is below the share of all

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use serde::Serialize;
 use warpplay::shogi::dataset::Facts;
-use warpplay::shogi::records;
 
 use crate::common::flags::HeldOut;
 use crate::common::table::{count, seconds, thousands};
@@ -36,18 +35,17 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     }
     let mut held_out = None;
     let data = Data::timed(&args.games.records, || {
-        let mut records = common::without_results(|| records::read(&args.games.records))?;
+        let mut records = common::without_results(|| data::games(&args.games.records, &args.output))?;
         let share = match &args.held_out {
             Some(part) => data::share_of(part, records.games.iter().map(|game| game.hash()))?,
             None => None,
         };
-        // What is written is written to its end: a held-out set without the other is of no use.
         if let (Some(share), Some(folder)) = (share, &args.held_out_dir) {
             let (train, test) = records.split(share)?;
-            held_out = Some((builder.write(&test, folder)?, folder.display()));
+            held_out = Some((common::without_results(|| builder.write(&test, folder))?, folder.display()));
             records = train;
         }
-        Ok(builder.write(&records, &args.out)?)
+        Ok(common::without_results(|| builder.write(&records, &args.out))?)
     })?;
     finish(json, "shogi build-dataset", &data, args.output.quiet)?;
     if !args.output.quiet {
@@ -70,7 +68,7 @@ pub fn inspect(args: &InspectArgs) -> Result<()> {
     let read = [("--records", args.source.records.as_deref()), ("--data", args.source.data.as_deref())];
     common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
-    let data = Data::read(&args.source)?;
+    let data = Data::read(&args.source, &args.output)?;
     finish(json, "shogi inspect", &data, args.output.quiet)
 }
 

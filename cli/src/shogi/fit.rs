@@ -62,7 +62,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let device = args.device.open()?;
-    let (data, held_out) = Data::divided(source, args.held_out.held_out.as_ref())?;
+    let (data, held_out) = Data::divided(source, args.held_out.held_out.as_ref(), &args.output)?;
     let says = !args.output.quiet;
     if says {
         data.say_skipped();

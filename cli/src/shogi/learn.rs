@@ -90,7 +90,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
     let files = Files { json, plot: prepare(&plot)?, table, rust };
     let says = leads && !args.output.quiet;
     let start = args.learn.weights.start.as_ref().map(Weights::load).transpose()?;
-    let (train, held_out) = Data::divided(&args.source, args.held_out.held_out.as_ref())?;
+    let (train, held_out) = Data::divided(&args.source, args.held_out.held_out.as_ref(), &args.output)?;
     let device = ranks::device(ranks, &args.device.device)?;
     if says {
         train.say_skipped();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use warpplay::shogi::Shard;
 use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::records::{self, Records};
-use warpplay::{Backend, Device, Result};
+use warpplay::{Backend, Device, Progress, Result};
 
 use crate::output::{Output, Table};
 use crate::published::CHILDREN;
@@ -44,7 +44,8 @@ impl Bench {
         children: Option<u64>,
     ) -> anyhow::Result<Self> {
         let path = games.unwrap_or_else(games_of_the_repository);
-        let mut records = records::read(&path).context("no games: --games names a file or a folder of them")?;
+        let mut records =
+            records::read(&path, Progress::go_on).context("no games: --games names a file or a folder of them")?;
         let simt = device.backend() == Backend::Simt;
         if quick || simt {
             records.games.truncate(if simt { 2 } else { 100 });

@@ -10,7 +10,7 @@ use warpplay::shogi::material::{Engine, Positions};
 use warpplay::shogi::ranks::{Alone, Ranks, Threads};
 use warpplay::shogi::records::{Game, Outcome, Records, Source};
 use warpplay::shogi::{Objective, Row, Shard, Values, Window};
-use warpplay::{Backend, Device, Error};
+use warpplay::{Backend, Device, Error, Progress};
 use warpplay_cpu_ref::shogi::material;
 use warpplay_papers::experiment::{Item, Journal, Paper as _, Run, Step, measure};
 use warpplay_papers::shogi_bonanza::experiments::{Repetition, Settings};
@@ -56,7 +56,7 @@ fn all_games() {
     let Some(games) = golden::shared("data/shogi/games.usi.txt.gz") else { return };
     let reference: Value = serde_json::from_slice(&std::fs::read(reference).unwrap()).unwrap();
     for device in kernel_devices().iter().filter(|device| device.backend() == Backend::Cuda) {
-        let records = warpplay::shogi::records::read(&games).unwrap();
+        let records = warpplay::shogi::records::read(&games, Progress::go_on).unwrap();
         let set = Dataset::builder().shard_parents(1 << 20).build(&records).unwrap();
         for engine in [PaperEngine::Paper, PaperEngine::Paper95] {
             let rows = rows(device, &set.views(), &Options { engine, ..Options::default() }).unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use serde_json::Value;
+use warpplay::Progress;
 use warpplay::shogi::Window;
 use warpplay::shogi::board::{Board, List, Move, Rules};
 use warpplay::shogi::dataset::Dataset;
@@ -15,7 +16,7 @@ use warpplay_tests::learning::{dataset, first_games, list_of_child, material, re
 #[test]
 fn all_games_give_the_reference_counts() {
     let Some(path) = golden::shared("data/shogi/games.usi.txt.gz") else { return };
-    let records = records::read(&path).unwrap();
+    let records = records::read(&path, Progress::go_on).unwrap();
     assert_eq!((records.games.len(), records.skipped.len()), (1965, 0));
     let start = std::time::Instant::now();
     let set = Dataset::builder().build(&records).unwrap();

@@ -71,7 +71,8 @@ fn all_games() {
     let Some(reference) = golden::shared("vectors/shogi_learning_reference.json") else { return };
     let Some(games) = golden::shared("data/shogi/games.usi.txt.gz") else { return };
     let reference: Value = serde_json::from_slice(&std::fs::read(reference).unwrap()).unwrap();
-    let set = Dataset::builder().shard_parents(1 << 20).build(&records::read(&games).unwrap()).unwrap();
+    let set =
+        Dataset::builder().shard_parents(1 << 20).build(&records::read(&games, Progress::go_on).unwrap()).unwrap();
     let histogram = Histogram::from_shards(&set.views());
     assert_eq!((histogram.rows().len(), histogram.children()), (1_619, 5_376_368));
     assert!((histogram.zero_share() - 0.629_041_948_021_415_2).abs() < 1e-15);

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde_json::Value;
-use warpplay::Device;
 use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::learner::{Checkpoint, Engine, LearnReport, LearnRow, Learner, Weights, rust_constant, table};
 use warpplay::shogi::material::{Histogram, Material};
 use warpplay::shogi::{FeatureSet, Row, Window, records};
+use warpplay::{Device, Progress};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::golden;
 
@@ -27,7 +27,7 @@ const CHECKPOINTS: [&str; 10] = [
 
 /// What the files were made of.
 fn games() -> Dataset {
-    let records = records::read(&golden::path("shogi/six.usi")).expect("the games can be read");
+    let records = records::read(&golden::path("shogi/six.usi"), Progress::go_on).expect("the games can be read");
     let window = |start, end, step| Window { start, end, step };
     Dataset::builder().games(window(0, 2, 1)).plies(window(40, 52, 4)).build(&records).expect("there are such games")
 }

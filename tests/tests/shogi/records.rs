@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use warpplay::Progress;
 use warpplay::shogi::board::Move;
 use warpplay::shogi::records::{self, Outcome, Records};
 use warpplay_tests::golden;
@@ -92,7 +93,7 @@ fn left_out(records: &Records) -> Vec<(u64, &str)> {
 
 #[test]
 fn a_folder_is_read_whole() {
-    let records = records::read(&golden_folder()).unwrap();
+    let records = records::read(&golden_folder(), Progress::go_on).unwrap();
     // Every file but the one that nobody accepts, and the licence texts, which are no record.
     assert_eq!(records.skipped.len(), 2, "{:?}", records.skipped);
     assert!(records.games.len() > 40);
@@ -212,7 +213,7 @@ fn one_bad_game_leaves_the_others() {
 #[test]
 fn files_and_folders_that_hold_nothing_are_errors() {
     let folder = tempfile::tempdir().unwrap();
-    let text = |path: &Path| records::read(path).unwrap_err().to_string();
+    let text = |path: &Path| records::read(path, Progress::go_on).unwrap_err().to_string();
     assert!(
         text(folder.path()).contains("holds no game records: expected files ending in .csa, .kif"),
         "{}",
@@ -244,7 +245,7 @@ fn what_is_named_like_a_record_and_is_none_is_reported() {
     std::os::unix::fs::symlink(path("nowhere"), path("link.csa")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", path("zero.kif")).unwrap();
     std::os::unix::fs::symlink(path("nowhere"), path("no record")).unwrap();
-    let records = records::read(folder.path()).unwrap();
+    let records = records::read(folder.path(), Progress::go_on).unwrap();
     assert_eq!(records.games.len(), 1);
     let [link, zero] = records.skipped.as_slice() else { panic!("{:?}", records.skipped) };
     assert!(link.source.file.ends_with("link.csa") && link.reason.starts_with("cannot be read: "), "{link:?}");
@@ -255,7 +256,7 @@ fn what_is_named_like_a_record_and_is_none_is_reported() {
 #[test]
 fn a_share_is_drawn_by_the_games_not_their_files() {
     let Some(path) = golden::shared("data/shogi/games.usi.txt.gz") else { return };
-    let records = records::read(&path).unwrap();
+    let records = records::read(&path, Progress::go_on).unwrap();
     let (train, held_out) = records.split(0.2).unwrap();
     assert_eq!(train.games.len() + held_out.games.len(), 1965);
     assert!((300..480).contains(&held_out.games.len()), "{}", held_out.games.len());

@@ -103,7 +103,7 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     );
     ranks::expect_same(ranks, "set of options", &told)?;
     let device = ranks::device(ranks, &args.items.device.device)?;
-    let (data, held_out) = Data::divided(&args.source.flags(), args.held_out.held_out.as_ref())?;
+    let (data, held_out) = Data::divided(&args.source.flags(), args.held_out.held_out.as_ref(), &args.items.output)?;
     ranks::expect_same(ranks, "fingerprint of data", &data.facts.fingerprint)?;
     let shards = data.dataset.views();
     if says {

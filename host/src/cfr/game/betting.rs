@@ -5,6 +5,7 @@ mod payoffs;
 mod state;
 mod tree;
 
+pub(in crate::cfr) use count::NODE_BYTES;
 pub use count::{MAX_NODES, Size};
 pub use state::BettingState;
 pub(in crate::cfr) use tree::{Grown, rounded_chips};

@@ -1,14 +1,16 @@
 //! The betting of a spot.
 
 use super::file::{BetSize, Spot};
-use crate::cfr::game::betting::{Action, BettingTree, Grown, rounded_chips};
+use crate::cfr::game::betting::{Action, BettingTree, Grown, NODE_BYTES, rounded_chips};
+use crate::runtime::host_machine;
+use crate::runtime::memory::expect_free;
 use crate::{Error, Result};
 
 /// The streets' names, from the flop.
 pub(super) const STREETS: [&str; 3] = ["flop", "turn", "river"];
 /// Most bets and raises of a street in limit betting.
 const LIMIT_RAISES: u32 = 4;
-/// Most nodes of a spot's betting tree; each takes about 300 bytes, 1.2 GB in all.
+/// Most nodes of a spot's betting tree, 1.2 GB in all.
 ///
 /// A solver keeps two tables of 4 bytes for every hand at every node: with the 1,081 hands that a river leaves 34 GiB for so many nodes, and that on one
 /// board. A turn has 48 rivers, a flop 2,352 pairs of cards to come.
@@ -35,12 +37,13 @@ struct State {
 /// All sequences of actions from street `first_street` on. The spot's numbers must be checked before.
 ///
 /// # Errors
-/// [`Error::Option`] if there are more than [`MAX_NODES`] nodes; nothing is built then.
+/// [`Error::Option`] if there are more than [`MAX_NODES`] nodes, [`Error::OutOfMemory`] if there is no memory for them; nothing is built then.
 pub(super) fn tree(spot: &Spot, first_street: usize) -> Result<BettingTree> {
     let contributed = [0.0; 2];
     let root =
         State { street: first_street, seat: Some(0), contributed, folded: 0, raises: 0, increase: 0.0, first: true };
-    expect_size(spot, root)?;
+    let n_nodes = count(spot, root)?;
+    expect_free("the host", n_nodes * NODE_BYTES, host_machine::memory().free)?;
     BettingTree::grow(2, true, spot.pot, spot.rake.unwrap_or_default(), root, |state| {
         let after = |seat: usize| {
             actions(spot, state, seat).into_iter().map(|action| (action, after(spot, state, seat, action))).collect()
@@ -55,7 +58,7 @@ pub(super) fn tree(spot: &Spot, first_street: usize) -> Result<BettingTree> {
 }
 
 /// Counts the nodes, as far as the limit, before the tree takes memory for them.
-fn expect_size(spot: &Spot, root: State) -> Result<()> {
+fn count(spot: &Spot, root: State) -> Result<u64> {
     let mut n_nodes = 1;
     let mut open = vec![root];
     while let Some(state) = open.pop() {
@@ -69,7 +72,7 @@ fn expect_size(spot: &Spot, root: State) -> Result<()> {
         // The raises first, so that they are looked at last: a long line of raises then leaves no folds and calls waiting.
         open.extend(actions.into_iter().rev().map(|action| after(spot, &state, seat, action)));
     }
-    Ok(())
+    Ok(n_nodes)
 }
 
 /// Fold, call, raises from the smallest.

@@ -41,7 +41,15 @@ pub fn solve_spots(
     };
     let mut answers: Vec<Option<Result<SpotReport>>> = spots.iter().map(|_| None).collect();
     let (mut batched, mut units): (Vec<Laid>, Vec<Unit>) = (Vec::new(), Vec::new());
-    let built: Vec<_> = spots.par_iter().map(|spot| spot.build(run.options.isomorphism)).collect();
+    let (finished, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let go_on = || {
+        if !is_stopped.load(Ordering::Relaxed) && watch(finished.load(Ordering::Relaxed)).is_break() {
+            is_stopped.store(true, Ordering::Relaxed);
+        }
+        !is_stopped.load(Ordering::Relaxed)
+    };
+    let build = |spot: &Spot| if go_on() { spot.build(run.options.isomorphism) } else { Err(stopped()) };
+    let built: Vec<_> = spots.par_iter().map(build).collect();
     for (number, built) in built.into_iter().enumerate() {
         match built {
             Err(error) => answers[number] = Some(Err(error)),
@@ -59,15 +67,8 @@ pub fn solve_spots(
         units.push(std::mem::replace(&mut batched, rest));
     }
     let next = AtomicUsize::new(0);
-    let finished = AtomicUsize::new(n_bad);
+    finished.store(n_bad, Ordering::Relaxed);
     let answers = Mutex::new(answers);
-    let is_stopped = AtomicBool::new(false);
-    let go_on = || {
-        if !is_stopped.load(Ordering::Relaxed) && watch(finished.load(Ordering::Relaxed)).is_break() {
-            is_stopped.store(true, Ordering::Relaxed);
-        }
-        !is_stopped.load(Ordering::Relaxed)
-    };
     std::thread::scope(|scope| {
         for device in devices {
             scope.spawn(|| {

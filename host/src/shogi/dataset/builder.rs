@@ -4,6 +4,8 @@ use rayon::prelude::*;
 
 use super::parents::Parents;
 use super::{Dataset, Origin};
+use crate::runtime::host_machine;
+use crate::runtime::memory::expect_free;
 use crate::runtime::threads::Threads;
 use crate::shogi::board::{Board, List, Move, Rules};
 use crate::shogi::records::{Game, Records, Skipped};
@@ -12,6 +14,8 @@ use crate::{Error, Result};
 
 /// Most parents of a shard: 593 children, the most a position can have, with two changes each still count in 32 bits.
 const MOST_PARENTS: usize = 2_000_000;
+/// Bytes of a parent's own list, the least that it takes.
+const LIST_BYTES: u64 = 80;
 /// Parents that one task makes: some milliseconds of work.
 const TASK: usize = 512;
 
@@ -83,10 +87,22 @@ impl Builder {
     /// Games from a position that has no list of pieces (a king is missing, or there are too many pieces) are left out and reported among [`Origin::skipped`].
     ///
     /// # Errors
-    /// [`Error::Option`] for a window or a number that is not allowed, and where no game has a half-move in the window.
+    /// [`Error::Option`] for a window or a number that is not allowed, and where no game has a half-move in the window; [`Error::OutOfMemory`] where the next shard
+    /// does not fit into the host's memory, as large as those before it were.
     pub fn build(&self, records: &Records) -> Result<Dataset> {
-        let (shards, origin) = self.plan(records)?;
-        let shards = self.pool(|| shards.iter().map(|shard| make(shard)).collect::<Result<Vec<Shard>>>())??;
+        let (plan, origin) = self.plan(records)?;
+        let shards = self.pool(|| {
+            let mut shards = Vec::with_capacity(plan.len());
+            let mut bytes_of_parent = LIST_BYTES;
+            for stretches in &plan {
+                let parents: usize = stretches.iter().map(|stretch| stretch.parents).sum();
+                expect_free("the host", bytes_of_parent.saturating_mul(parents as u64), host_machine::memory().free)?;
+                let shard = make(stretches)?;
+                bytes_of_parent = shard.n_bytes() / (parents as u64).max(1);
+                shards.push(shard);
+            }
+            Ok::<_, Error>(shards)
+        })??;
         Ok(Dataset { shards, origin })
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{MOST_LINES, files, usi};
+use super::encoding::{Lines, Wrong};
+use super::{MOST_BYTES, MOST_LINES, files, usi};
 
 /// A format of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,30 +19,34 @@ pub(super) enum Format {
 }
 
 /// The format of a text: the first line that only one format can have decides, then the name's ending.
-pub(super) fn of(path: &Path, text: &str) -> Option<Format> {
-    let mut headers = false;
-    for line in text.lines() {
-        if is_csa(line) {
-            return Some(Format::Csa);
+///
+/// # Errors
+/// A file that cannot be read.
+pub(super) fn of(path: &Path, lines: &mut Lines<'_>) -> Result<Option<Format>, Wrong> {
+    let (mut headers, mut names) = (false, false);
+    while let Some((_, line)) = lines.next()? {
+        if is_csa(&line) {
+            return Ok(Some(Format::Csa));
         }
+        names |= line.starts_with(['N', '$', '%']);
         let line = line.trim();
         if is_kif_move(line) || line.starts_with("手数--") {
-            return Some(Format::Kif);
+            return Ok(Some(Format::Kif));
         }
         if is_ki2_moves(line) {
-            return Some(Format::Ki2);
+            return Ok(Some(Format::Ki2));
         }
         if usi::looks_like(line) {
-            return Some(Format::Usi);
+            return Ok(Some(Format::Usi));
         }
         headers |= is_header(line);
     }
-    match files::ending(path).as_deref() {
-        Some("csa") if text.lines().any(|line| line.starts_with(['N', '$', '%'])) => Some(Format::Csa),
+    Ok(match files::ending(path).as_deref() {
+        Some("csa") if names => Some(Format::Csa),
         Some("ki2" | "ki2u") if headers => Some(Format::Ki2),
         _ if headers => Some(Format::Kif),
         _ => None,
-    }
+    })
 }
 
 /// Keys of the headers of KIF and KI2.
@@ -103,52 +108,73 @@ pub(super) fn is_ki2_moves(line: &str) -> bool {
 }
 
 /// One game of a text of several: its lines, and the number of the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
     pub line: u64,
-    pub lines: Vec<&'a str>,
+    pub lines: Vec<String>,
+    /// Bytes of the lines.
+    bytes: usize,
+    /// Lines were left out: there are more than [`MOST_LINES`], or more bytes than [`MOST_BYTES`].
+    pub is_too_long: bool,
 }
 
-/// The games of a text, one after the other: in CSA between lines `/`, in KIF and KI2 from headers to the next headers after moves. Of one that has more than
-/// [`MOST_LINES`], those and one more.
-pub(super) fn parts(format: Format, text: &str) -> impl Iterator<Item = Part<'_>> {
-    let mut lines = (1..).zip(text.lines());
-    let mut part = Part { line: 1, lines: Vec::new() };
-    let mut body = false;
-    let mut ended = false;
-    std::iter::from_fn(move || {
-        if ended {
-            return None;
-        }
-        for (number, line) in lines.by_ref() {
+/// The games of a text, one after the other: in CSA between lines `/`, in KIF and KI2 from headers to the next headers after moves.
+pub(super) struct Parts<'a> {
+    format: Format,
+    lines: Lines<'a>,
+    /// What comes next; `None` after the last.
+    part: Option<Part>,
+    body: bool,
+}
+
+impl<'a> Parts<'a> {
+    /// The games of these lines.
+    pub fn new(format: Format, lines: Lines<'a>) -> Self {
+        Self { format, lines, part: Some(Part { line: 1, ..Part::default() }), body: false }
+    }
+
+    /// The next game; `None` after the last.
+    ///
+    /// # Errors
+    /// Those of the lines.
+    pub fn next(&mut self) -> Result<Option<Part>, Wrong> {
+        let Some(mut part) = self.part.take() else { return Ok(None) };
+        while let Some((number, line)) = self.lines.next()? {
             let trimmed = line.trim();
-            let begins = match format {
+            let begins = match self.format {
                 Format::Csa => trimmed == "/",
-                _ => body && (is_header(trimmed) || trimmed.starts_with("手数--")),
+                _ => self.body && (is_header(trimmed) || trimmed.starts_with("手数--")),
             };
-            let whole = begins.then(|| std::mem::replace(&mut part, Part { line: number, lines: Vec::new() }));
-            body = match format {
+            self.body = match self.format {
                 Format::Csa => false,
-                Format::Ki2 => body && !begins || is_ki2_moves(trimmed) || trimmed.starts_with("まで"),
+                Format::Ki2 => self.body && !begins || is_ki2_moves(trimmed) || trimmed.starts_with("まで"),
                 _ => {
                     let is_body = is_kif_move(trimmed) || trimmed.starts_with("手数--") || trimmed.starts_with("まで");
-                    body && !begins || is_body
+                    self.body && !begins || is_body
                 }
             };
-            if part.lines.len() <= MOST_LINES {
+            if begins {
+                let mut next = Part { line: number, ..Part::default() };
                 // The separator of CSA belongs to no game; its empty line keeps the numbers.
-                part.lines.push(if format == Format::Csa && begins { "" } else { line });
+                next.add(if self.format == Format::Csa { String::new() } else { line });
+                self.part = Some(next);
+                return Ok(Some(part));
             }
-            if whole.is_some() {
-                return whole;
-            }
+            part.add(line);
         }
-        ended = true;
-        Some(std::mem::replace(&mut part, Part { line: 0, lines: Vec::new() }))
-    })
+        Ok(Some(part))
+    }
 }
 
-impl Part<'_> {
+impl Part {
+    fn add(&mut self, line: String) {
+        self.is_too_long |= self.lines.len() == MOST_LINES || self.bytes + line.len() > MOST_BYTES;
+        if !self.is_too_long {
+            self.bytes += line.len();
+            self.lines.push(line);
+        }
+    }
+
     /// Whether it is a game at all: the text after the last separator may hold nothing but comments.
     pub fn is_game(&self, format: Format) -> bool {
         self.lines.iter().any(|line| {

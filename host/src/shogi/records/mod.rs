@@ -1,29 +1,49 @@
 //! Records of games: CSA, KIF, KI2 and lists in USI, from files and folders.
 //!
-//! A file is unpacked (gzip; at most 256 MiB), decoded (UTF-8, UTF-16, Shift_JIS, EUC-JP, ISO-2022-JP; the encoding is found from its bytes), its format told from its lines, and cut into
+//! A file is unpacked (gzip), decoded (UTF-8, UTF-16, Shift_JIS, EUC-JP, ISO-2022-JP; the encoding is found from its bytes), its format told from its lines, and cut into
 //! games. Of each game the main line is kept; variations, comments and clock times are not. What cannot be read is reported with file, line and reason and left
 //! out, and the rest is read.
+//!
+//! A file is read as a stream, twice: once for its encoding, and once for its games. So no more of its text than a game lies in memory, whatever it unpacks to; and
+//! games are kept only while half of the memory that was free suffices for them.
 
+mod content;
 mod encoding;
 mod files;
 mod format;
 mod game;
 mod ki2;
 mod parse;
+mod room;
 mod usi;
 
-use std::path::Path;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub(in crate::shogi) use game::draw;
 pub use game::{Game, Outcome, Source};
 use rayon::prelude::*;
 
-use crate::{Error, Result};
+use crate::runtime::host_machine;
+use crate::runtime::memory::out_of_memory;
+use crate::{Error, Progress, Result};
+use content::Content;
+use encoding::{Lines, Wrong};
+use room::{Reading, Room};
 
 /// Most games of a file, and of what cannot be read in it. Each takes some hundred bytes, also where the text has two or three for it.
 const MOST_GAMES: usize = 1 << 20;
 /// Most lines of a game: no record has so many.
 const MOST_LINES: usize = 1 << 16;
+/// Most bytes of a game's text, as UTF-8.
+const MOST_BYTES: usize = 1 << 24;
+/// Time between two calls of `watch`.
+const WATCH_EVERY: Duration = Duration::from_millis(100);
 
 /// Games that were read, and what could not be.
 #[derive(Clone, Debug, Default)]
@@ -46,38 +66,40 @@ pub struct Skipped {
 impl Records {
     /// Reads the games of a file's bytes; `path` is where they are said to come from, and its ending tells the format where the text does not.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Self {
+        Self::of(path, Content::Bytes(bytes), None)
+    }
+
+    /// Reads the games of a file.
+    fn of(path: &Path, content: Content<'_>, reading: Option<&Reading>) -> Self {
         let mut records = Self::default();
-        if let Err((line, reason)) = records.add(path, bytes) {
-            records.skip(path, line, reason);
+        if let Err((line, reason)) = records.read(path, content, &mut Room::new(MOST_GAMES, reading)) {
+            records.skipped.push(Skipped { source: Source { file: path.to_path_buf(), line }, reason });
         }
         records
     }
 
-    fn add(&mut self, path: &Path, bytes: &[u8]) -> Result<(), (u64, String)> {
-        let text = {
-            let bytes = files::unpacked(bytes, files::MOST_UNPACKED).map_err(|reason| (0, reason))?;
-            encoding::decoded(&bytes)?
-        };
-        match format::of(path, &text) {
-            Some(format::Format::Usi) => usi::read(path, &text, self, MOST_GAMES),
-            Some(format) => parse::read(path, format, &text, self, MOST_GAMES),
+    fn read(&mut self, path: &Path, content: Content<'_>, room: &mut Room<'_>) -> Result<(), Wrong> {
+        let coding = encoding::of(content)?;
+        let lines = || Lines::open(content, coding);
+        match format::of(path, &mut lines()?)? {
+            Some(format::Format::Usi) => usi::read(path, lines()?, self, room),
+            Some(format) => parse::read(path, format, lines()?, self, room),
             None => Err((0, "no game record: expected CSA, KIF, KI2 or lines of USI moves".to_owned())),
         }
     }
 
-    /// Makes sure that a file holds no more games than `most`, readable or not, before the one of a line is added.
-    fn expect_room(&self, line: u64, most: usize) -> Result<(), (u64, String)> {
-        if self.games.len() + self.skipped.len() < most {
-            return Ok(());
+    /// Adds a game, or what is wrong with it.
+    fn add(&mut self, read: Result<Game, Skipped>, room: &Room<'_>) {
+        match read {
+            Ok(game) => {
+                room.keep(&game);
+                self.games.push(game);
+            }
+            Err(skipped) => {
+                room.leave_out(&skipped);
+                self.skipped.push(skipped);
+            }
         }
-        Err((
-            line,
-            format!("the games from here on are left out: {most} of a file are read; divide it into several files"),
-        ))
-    }
-
-    fn skip(&mut self, path: &Path, line: u64, reason: String) {
-        self.skipped.push(Skipped { source: Source { file: path.to_path_buf(), line }, reason });
     }
 
     /// Two sets of games: those that are learnt from, and a share (`held_out`, above 0 and below 1) drawn by the games' hashes: the same games in whatever files they stand.
@@ -93,27 +115,51 @@ impl Records {
 
 /// Reads a file, or all records below a folder: files that end in `.csa`, `.kif`, `.kifu`, `.ki2`, `.ki2u`, `.usi`, `.sfen` or `.txt`, each also with `.gz`.
 ///
+/// Steps are bytes: each file is read twice, so there are twice as many as in the files. Where `watch` answers `Break`, the games that were read until then are returned.
+///
 /// # Errors
-/// [`Error::File`] where the path cannot be read, where a folder has no such file, and where not one game could be read: then with the first reason.
-pub fn read(path: &Path) -> Result<Records> {
+/// [`Error::File`] where the path cannot be read, where a folder has no such file, and where not one game could be read: then with the first reason;
+/// [`Error::OutOfMemory`] where the games take more than half of the memory that was free.
+pub fn read(path: &Path, mut watch: impl FnMut(&Progress) -> ControlFlow<()>) -> Result<Records> {
     let paths = files::below(path)?;
-    let parts: Vec<Records> = paths
-        .par_iter()
-        .map(|path| match files::bytes(path) {
-            Ok(bytes) => Records::from_bytes(path, &bytes),
-            Err(reason) => {
-                let mut records = Records::default();
-                records.skip(path, 0, reason);
-                records
+    // A file that is not there is for its reader to report.
+    let bytes = paths.iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).fold(0, u64::saturating_add);
+    let free = host_machine::memory().free;
+    let reading = Reading::new(free / 2);
+    let begun = Instant::now();
+    let mut is_stopped = false;
+    let parts: Vec<Records> = thread::scope(|scope| {
+        let (done, is_done) = mpsc::channel::<()>();
+        let read = scope.spawn(|| {
+            // Dropped at the end, however it comes.
+            let _done = done;
+            let one = |path: &PathBuf| Records::of(path, Content::File(path, &reading.read), Some(&reading));
+            paths.par_iter().map(one).collect()
+        });
+        while is_done.recv_timeout(WATCH_EVERY) == Err(RecvTimeoutError::Timeout) {
+            let progress = Progress {
+                steps: reading.read.load(Ordering::Relaxed),
+                n_steps: Some(bytes.saturating_mul(2)),
+                elapsed: begun.elapsed(),
+                time_limit: None,
+                latest: None,
+            };
+            if watch(&progress).is_break() {
+                is_stopped = true;
+                reading.stop();
             }
-        })
-        .collect();
+        }
+        read.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    if let Some(taken) = reading.excess() {
+        return Err(out_of_memory("the host", taken.saturating_mul(2), free));
+    }
     let mut all = Records::default();
     for part in parts {
         all.games.extend(part.games);
         all.skipped.extend(part.skipped);
     }
-    if !all.games.is_empty() {
+    if is_stopped || !all.games.is_empty() {
         return Ok(all);
     }
     Err(match all.skipped.into_iter().next() {
@@ -128,15 +174,19 @@ mod tests {
 
     const GAME: &str = "V2.2\nPI\n+\n+7776FU\n%TORYO\n";
 
+    /// A text with room for two games, and what ended it.
+    fn two_of(name: &str, text: &str) -> (Records, Wrong) {
+        let mut records = Records::default();
+        let ended = records.read(Path::new(name), Content::Bytes(text.as_bytes()), &mut Room::new(2, None));
+        (records, ended.unwrap_err())
+    }
+
     #[test]
     fn a_file_gives_no_more_games_than_the_limit() {
-        let mut records = Records::default();
-        let (line, reason) = usi::read(Path::new("games.usi"), "7g7f\n7g7e\n\n2g2f\n", &mut records, 2).unwrap_err();
+        let (records, (line, reason)) = two_of("games.usi", "7g7f\n7g7e\n\n2g2f\n");
         assert_eq!((line, records.games.len(), records.skipped.len()), (4, 1, 1));
         assert!(reason.contains("2 of a file are read"), "{reason}");
-        let mut records = Records::default();
-        let text = [GAME; 3].join("/\n");
-        let (line, _) = parse::read(Path::new("games.csa"), format::Format::Csa, &text, &mut records, 2).unwrap_err();
+        let (records, (line, _)) = two_of("games.csa", &[GAME; 3].join("/\n"));
         assert_eq!((line, records.games.len()), (12, 2));
     }
 
@@ -146,6 +196,43 @@ mod tests {
         let records = Records::from_bytes(Path::new("games.csa"), text.as_bytes());
         assert_eq!(records.games.len(), 2);
         let [skipped] = records.skipped.as_slice() else { panic!("{:?}", records.skipped) };
-        assert_eq!((skipped.source.line, skipped.reason.as_str()), (6, "a game of more than 65536 lines"));
+        assert_eq!(
+            (skipped.source.line, skipped.reason.as_str()),
+            (6, "a game of more than 65536 lines or 16777216 bytes")
+        );
+    }
+
+    #[test]
+    fn a_game_of_too_many_bytes_is_left_out() {
+        let comments = format!("'{}\n", "x".repeat((1 << 20) - 1)).repeat(17);
+        let text = format!("{GAME}/\nV2.2\n{comments}/\n{GAME}");
+        let records = Records::from_bytes(Path::new("games.csa"), text.as_bytes());
+        assert_eq!((records.games.len(), records.skipped.len()), (2, 1));
+    }
+
+    #[test]
+    fn games_take_no_more_memory_than_they_may() {
+        let reading = Reading::new(10_000);
+        let text = "7g7f 3c3d\n".repeat(1000);
+        let records = Records::of(Path::new("games.usi"), Content::Bytes(text.as_bytes()), Some(&reading));
+        let taken = reading.excess().expect("more than there may be");
+        // One game more than fits.
+        assert!(records.games.len() < 10_000 / size_of::<Game>() && taken < 11_000, "{}, {taken}", records.games.len());
+        assert_eq!(records.skipped[0].reason, "reading was ended here");
+    }
+
+    #[test]
+    fn reading_that_is_stopped_gives_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.usi");
+        fs::write(&path, "7g7f 3c3d\n".repeat(1 << 20)).unwrap();
+        let mut calls = 0;
+        let records = read(&path, |progress| {
+            assert!(progress.n_steps == Some(20 << 20) && progress.steps <= 20 << 20, "{progress:?}");
+            calls += 1;
+            ControlFlow::Break(())
+        })
+        .unwrap();
+        assert!(calls > 0 && records.games.len() < 1 << 20, "{calls}, {}", records.games.len());
     }
 }

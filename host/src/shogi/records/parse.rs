@@ -9,9 +9,11 @@ use rsshogi::records::formats::csa::{CsaError, parse_csa_str};
 use rsshogi::records::formats::kif::{KifError, parse_ki2_str, parse_kif_str};
 use rsshogi::records::record::Record;
 
-use super::format::{Format, Part, is_csa_move, is_ki2_moves, is_kif_move, parts};
+use super::encoding::{Lines, Wrong};
+use super::format::{Format, Part, Parts, is_csa_move, is_ki2_moves, is_kif_move};
 use super::ki2::{self, Word};
-use super::{Game, MOST_LINES, Outcome, Records, Source};
+use super::room::Room;
+use super::{Game, MOST_BYTES, MOST_LINES, Outcome, Records, Skipped, Source};
 use crate::shogi::board::{Board, Move, Rules, START, ours, unsound};
 
 /// Where in a game something is wrong.
@@ -32,40 +34,41 @@ struct Fault {
     reason: String,
 }
 
-/// Adds the games of a text to `records`, at most `most`.
+/// Adds the games of a text to `records`, while there is room.
 ///
 /// # Errors
-/// The line of the first beyond.
+/// The line of the first beyond; those of the lines.
 pub(super) fn read(
     path: &Path,
     format: Format,
-    text: &str,
+    lines: Lines<'_>,
     records: &mut Records,
-    most: usize,
-) -> Result<(), (u64, String)> {
-    for part in parts(format, text) {
+    room: &mut Room<'_>,
+) -> Result<(), Wrong> {
+    let mut parts = Parts::new(format, lines);
+    while let Some(part) = parts.next()? {
         if !part.is_game(format) {
             continue;
         }
-        records.expect_room(part.line, most)?;
-        if part.lines.len() > MOST_LINES {
-            records.skip(path, part.line, format!("a game of more than {MOST_LINES} lines"));
+        room.expect(part.line)?;
+        let skipped = |line: u64, reason: String| Skipped { source: Source { file: path.to_path_buf(), line }, reason };
+        if part.is_too_long {
+            let reason = format!("a game of more than {MOST_LINES} lines or {MOST_BYTES} bytes");
+            records.add(Err(skipped(part.line, reason)), room);
             continue;
         }
         let begin = part.lines.iter().position(|line| !line.trim().is_empty()).unwrap_or_default();
         let source = Source { file: path.to_path_buf(), line: part.line + begin as u64 };
-        match game(format, &part, &source) {
-            Ok(game) => records.games.push(game),
-            Err(fault) => {
-                let line = part.line + line_of(format, &part, &fault.location).unwrap_or(begin) as u64;
-                records.skip(path, line, fault.reason);
-            }
-        }
+        let read = game(format, &part, &source).map_err(|fault| {
+            let line = part.line + line_of(format, &part, &fault.location).unwrap_or(begin) as u64;
+            skipped(line, fault.reason)
+        });
+        records.add(read, room);
     }
     Ok(())
 }
 
-fn game(format: Format, part: &Part<'_>, source: &Source) -> Result<Game, Fault> {
+fn game(format: Format, part: &Part, source: &Source) -> Result<Game, Fault> {
     let mut lines: Vec<String> = Vec::with_capacity(part.lines.len());
     let mut board = false;
     let mut handicap = None;
@@ -267,7 +270,7 @@ fn side_after(record: &Record) -> u32 {
 }
 
 /// The lines before an illegal move, where the record ends by saying that it was illegal.
-fn before_illegal_end<'a>(format: Format, part: &Part<'_>, lines: &'a [String], number: usize) -> Option<&'a [String]> {
+fn before_illegal_end<'a>(format: Format, part: &Part, lines: &'a [String], number: usize) -> Option<&'a [String]> {
     let at = line_of(format, part, &Location::Move(number))?;
     let says_so = |line: &String| match format {
         Format::Csa => ["%ILLEGAL", "%+ILLEGAL", "%-ILLEGAL"].iter().any(|end| line.trim_start().starts_with(end)),
@@ -283,7 +286,7 @@ fn before_illegal_end<'a>(format: Format, part: &Part<'_>, lines: &'a [String], 
 }
 
 /// The line of a location, counted from the game's first.
-fn line_of(format: Format, part: &Part<'_>, location: &Location) -> Option<usize> {
+fn line_of(format: Format, part: &Part, location: &Location) -> Option<usize> {
     match location {
         Location::Whole => None,
         Location::Line(line) => Some(*line),

@@ -9,25 +9,25 @@
 
 use std::path::Path;
 
+use super::encoding::{Lines, Wrong};
+use super::room::Room;
 use super::{Game, Outcome, Records, Skipped, Source};
 use crate::shogi::board::Move;
 
-/// Adds the games of a text to `records`, at most `most`.
+/// Adds the games of a text to `records`, while there is room.
 ///
 /// # Errors
-/// The line of the first beyond.
-pub(super) fn read(file: &Path, text: &str, records: &mut Records, most: usize) -> Result<(), (u64, String)> {
-    for (line, text) in (1..).zip(text.lines()) {
+/// The line of the first beyond; those of the lines.
+pub(super) fn read(file: &Path, mut lines: Lines<'_>, records: &mut Records, room: &mut Room<'_>) -> Result<(), Wrong> {
+    while let Some((line, text)) = lines.next()? {
         let text = text.trim();
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
-        records.expect_room(line, most)?;
+        room.expect(line)?;
         let source = Source { file: file.to_path_buf(), line };
-        match game(text, source.clone()) {
-            Ok(game) => records.games.push(game),
-            Err(reason) => records.skipped.push(Skipped { source, reason }),
-        }
+        let read = game(text, source.clone()).map_err(|reason| Skipped { source, reason });
+        records.add(read, room);
     }
     Ok(())
 }

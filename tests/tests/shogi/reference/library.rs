@@ -38,7 +38,7 @@ pub fn columns(shard: &Shard) -> Columns<'_> {
 
 /// The first games of a file, and a data set of some of their half-moves.
 pub fn built(path: &Path, n_games: usize, plies: &str) -> (Records, Dataset) {
-    let mut records = read(path).unwrap();
+    let mut records = read(path, warpplay::Progress::go_on).unwrap();
     records.games.truncate(n_games);
     let plies: Window = plies.parse().unwrap();
     let dataset = Dataset::builder().plies(plies).shard_parents(1000).build(&records).unwrap();

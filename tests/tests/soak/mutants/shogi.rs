@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use warpplay::Device;
 use warpplay::shogi::board::{Board, Rules, check_moves};
 use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::learner::{Checkpoint, Learner, Weights};
 use warpplay::shogi::material::Material;
 use warpplay::shogi::{Evaluator, records};
+use warpplay::{Device, Progress};
 use warpplay_tests::golden as folder;
 use warpplay_tests::learning::first_games;
 
@@ -27,7 +27,7 @@ fn of_endings(endings: &[&str]) -> Parser {
         .collect();
     paths.sort();
     Parser::new(paths.iter().map(|path| seed(path)).collect(), Form::Text, |path| {
-        records::read(path).map(drop).map_err(text)
+        records::read(path, Progress::go_on).map(drop).map_err(text)
     })
 }
 
@@ -36,12 +36,14 @@ mutants!(kif, "shogi: records (KIF)", |_| of_endings(&["kif", "kifu"]));
 mutants!(ki2, "shogi: records (KI2)", |_| of_endings(&["ki2", "ki2u"]));
 
 mutants!(usi, "shogi: records (USI)", |_| {
-    Parser::new(golden(&["shogi/six.usi"]), Form::Text, |path| records::read(path).map(drop).map_err(text))
+    Parser::new(golden(&["shogi/six.usi"]), Form::Text, |path| {
+        records::read(path, Progress::go_on).map(drop).map_err(text)
+    })
 });
 
 mutants!(packed_usi, "shogi: records (USI, gzip)", |_| {
     let seeds = vec![("six.usi.gz".to_string(), packed(folder::text("shogi/six.usi").as_bytes()))];
-    Parser::new(seeds, Form::Packed, |path| records::read(path).map(drop).map_err(text))
+    Parser::new(seeds, Form::Packed, |path| records::read(path, Progress::go_on).map(drop).map_err(text))
 });
 
 mutants!(positions, "shogi: positions with their moves", |_| {

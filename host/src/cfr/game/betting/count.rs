@@ -7,7 +7,10 @@ use super::state::Position;
 use crate::cfr::game::game_file::GameDef;
 use crate::{Error, Result};
 
-/// Most nodes of a [`BettingTree`](super::BettingTree) that is built; each takes about 300 bytes, 5 GB in all.
+/// Bytes that a node of a betting tree takes, about.
+pub(in crate::cfr) const NODE_BYTES: u64 = 300;
+
+/// Most nodes of a [`BettingTree`](super::BettingTree) that is built, 5 GB in all.
 ///
 /// A solver keeps two tables of at least 2 bytes for every hand at every node: with the 1,326 hands of hold'em 83 GiB for so many nodes, about what the largest GPU
 /// holds, and that on a single board.

@@ -1,7 +1,9 @@
 //! Building the tree, and the names of its nodes.
 
-use super::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, Rake, Size};
+use super::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, NODE_BYTES, Rake, Size};
 use crate::cfr::game::game_file::GameDef;
+use crate::runtime::host_machine;
+use crate::runtime::memory::expect_free;
 use crate::{Error, Result};
 
 /// What [`BettingTree::grow`] is told about a state.
@@ -26,9 +28,11 @@ impl BettingTree {
     /// The tree of a game: in no-limit with every raise to a whole number of chips.
     ///
     /// # Errors
-    /// [`Error::Option`] if the rules cannot be played or the tree has more than [`MAX_NODES`] nodes; nothing is built then.
+    /// [`Error::Option`] if the rules cannot be played or the tree has more than [`MAX_NODES`] nodes, [`Error::OutOfMemory`] if there is no memory for them;
+    /// nothing is built then.
     pub fn new(rules: &GameDef) -> Result<Self> {
-        Size::count_up_to(rules, MAX_NODES)?;
+        let size = Size::count_up_to(rules, MAX_NODES)?;
+        expect_free("the host", size.nodes().saturating_mul(NODE_BYTES), host_machine::memory().free)?;
         let root = BettingState::new(rules)?;
         Self::grow(rules.n_players, rules.no_limit, 0.0, Rake::default(), root, |state| Grown {
             round: state.round() as u32,
