@@ -6,13 +6,15 @@
 //! warpplay papers checkers_conv games --games 1000 --device cuda
 //! ```
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use warpplay::azero::Network;
 use warpplay_papers::checkers_conv::{Baseline, CheckersConv, Plan};
 
 use super::items::ItemFlags;
+use crate::azero::network::seed;
 
 /// Paul and Xu: three kernels for AlphaZero's convolutions, their table, figures and claims beside ours
 #[derive(clap::Args, Debug)]
@@ -54,8 +56,13 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     items.output.start_log();
-    let baseline = baseline.map(Baseline::load).transpose()?;
+    let times = baseline.as_ref().map(Baseline::load).transpose()?;
     let network = Network::from_weights(&weights)?;
-    let paper = CheckersConv::new(network, Plan { weights, batch, games, baseline })?;
-    items.run("papers checkers_conv", &paper)
+    let plan = Plan { weights: weights.clone(), batch, games, baseline: times };
+    let file = seed(OsStr::new(&weights)).is_none().then_some(Path::new(&weights));
+    items.run(
+        "papers checkers_conv",
+        &[("--baseline", baseline.as_deref()), ("--weights", file)],
+        &CheckersConv::new(network, plan)?,
+    )
 }
