@@ -12,7 +12,7 @@ use encoding_rs::{EUC_JP, Encoding, ISO_2022_JP, SHIFT_JIS};
 pub(super) fn decoded(bytes: &[u8]) -> Result<String, (u64, String)> {
     let text = if let Some((encoding, length)) = Encoding::for_bom(bytes) {
         whole(encoding, &bytes[length..])
-            .ok_or_else(|| (0, format!("is no text in {}, which its first bytes say it is", encoding.name())))?
+            .ok_or_else(|| (0, format!("is not {} text, which its first bytes say it is", encoding.name())))?
     } else if let Ok(text) = std::str::from_utf8(bytes) {
         if bytes.contains(&0x1B)
             && let Some(text) = whole(ISO_2022_JP, bytes)
@@ -30,7 +30,7 @@ pub(super) fn decoded(bytes: &[u8]) -> Result<String, (u64, String)> {
         }
     };
     if text.contains('\0') {
-        return Err((0, "is no text: it has zero bytes".to_owned()));
+        return Err((0, "is not text: it has zero bytes".to_owned()));
     }
     // A copy only where one is needed: texts may be large.
     Ok(if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text })
@@ -54,7 +54,7 @@ fn bad_line(bytes: &[u8]) -> (u64, String) {
         Some(line) if utf8(line) || shift_jis(line) || euc(line) => {
             format!("mixed encodings: the lines before are {encoding}, this one is not")
         }
-        _ => "is no text in UTF-8, Shift_JIS or EUC-JP".to_owned(),
+        _ => "is not UTF-8, Shift_JIS or EUC-JP text".to_owned(),
     };
     (before as u64 + 1, reason)
 }
