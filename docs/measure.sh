@@ -31,7 +31,11 @@ run() {
     local bundle=$1 out=$2 quick=${3:-} device=${DEVICE:-auto} name failed=0
     local games=${GAMES:-tests/golden/shogi/first_100.usi.txt.gz}
     local -a few=()
-    [[ -z $quick ]] || few=(--quick)
+    case $quick in
+        '') ;;
+        --quick) few=(--quick) ;;
+        *) usage ;;
+    esac
     mkdir -p "$out"
     # A bench: its name, its package, its own flags. One that fails does not end the others.
     bench() {

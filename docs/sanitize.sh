@@ -3,7 +3,7 @@
 #
 #   docs/sanitize.sh run BUNDLE LEDGER [PART...]   with the programs of `cargo xtask bundle BUNDLE`, in a copy of the repository; goes on where LEDGER ends. PART: tests whose program and
 #                                                  name hold one of these words [default: all]
-#   docs/sanitize.sh write LEDGER PAGE             writes its table into the page, between the lines <!-- sanitizers --> and <!-- end -->
+#   docs/sanitize.sh write LEDGER PAGE             writes its table into the page, between the lines <!-- sanitizers --> and <!-- end -->: a slot as cli/src/papers/page.rs has them
 #
 # TOOLS="memcheck racecheck initcheck synccheck", JOBS=16 at a time, EACH=90 seconds a test, ALL=3600 seconds in all. A test that failed or has no result is tried again, one that did not end when EACH is
 # larger. SANITIZER is the program [default: compute-sanitizer]. A line of the ledger counts for the test program, and for the command line's program, of which it has the checksum: with others the test
@@ -116,7 +116,8 @@ write() {
                 if (result[key] == "clean") {clean[at]++; all_clean[tool[key]]++}
                 else if (result[key] == "not ended") {
                     name = test[key]; sub(/^[^:]*::/, "", name)
-                    if (!listed[of[key] "\t" name]++) late[of[key]] = late[of[key]] (late[of[key]] == "" ? "" : ", ") "`" name "`"
+                    if (!((of[key], name) in under)) names[of[key], ++n_names[of[key]]] = name
+                    under[of[key], name] = under[of[key], name] (under[of[key], name] == "" ? "" : ", ") tool[key]
                 }
                 else {bad[of[key]] = bad[of[key]] "**" tool[key] " " test[key] ": " result[key] "** "}
             }
@@ -132,7 +133,12 @@ write() {
                     at = order[i] "\t" tools[t]
                     if (run[at]) {line = line sprintf(" %d of %d |", clean[at], run[at]); some = 1} else line = line " - |"
                 }
-                if (some) print line " " bad[order[i]] late[order[i]] " |"
+                late = ""
+                for (at = 1; at <= n_names[order[i]]; at++) {
+                    name = names[order[i], at]
+                    late = late (late == "" ? "" : "; ") "`" name "` (" under[order[i], name] ")"
+                }
+                if (some) print line " " bad[order[i]] late " |"
             }
         }' "$ledger" "$ledger" >"$table"
     awk -v table="$table" '

@@ -58,3 +58,5 @@ pub mod mcts;
 pub mod mlp;
 #[cfg(feature = "shogi")]
 pub mod shogi;
+#[cfg(any(feature = "mlp", feature = "shogi", feature = "cfr"))]
+mod split_mix;

@@ -8,6 +8,10 @@ use warpplay_cpu_ref::mcts::games::gomoku::Gomoku;
 use warpplay_cpu_ref::mcts::vanilla::Vanilla;
 use warpplay_cpu_ref::mcts::{Game, Params, Search, Streams};
 
+#[path = "../../tests/src/skipped.rs"]
+mod skipped;
+use skipped::skipped;
+
 #[test]
 #[ignore = "a measurement: wants a release build and an idle machine"]
 fn vanilla_makes_300_000_steps_a_second_on_connect4() {
@@ -70,8 +74,7 @@ fn finds_the_only_best_moves_of_connect4_tactics() {
     let shared = folder("WARPPLAY_SHARED").unwrap_or_else(|| package.join("../../shared"));
     let path = shared.join("vectors/connect4_tactics.txt");
     let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("{} is absent: not run", path.display());
-        return;
+        return skipped(format_args!("{} is absent", path.display()));
     };
     let (mut hits, mut n) = (0, 0);
     for fields in

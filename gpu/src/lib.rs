@@ -8,6 +8,7 @@
 //! | [`cuda`] | the device layer: indices, barriers, shared memory, warps, atomics, arithmetic |
 //! | [`simt`] | runs kernels on the CPU, thread by thread, with checks (host only) |
 //! | [`kernel`], [`launch`], [`ptx`] | what the host knows of a kernel, of a launch, of embedded PTX |
+//! | [`split_mix`] | random numbers by counter, of kernels and of the host |
 //! | `mcts` | the kernels of the tree search and its games; needs the feature of that name |
 //! | `azero` | the kernels of the AlphaZero network, its search and its training; needs one of the features `azero-…` |
 //! | `cfr` | the kernels of counterfactual regret minimisation; needs one of the features `cfr-…` |
@@ -63,6 +64,7 @@ pub mod ptx;
 pub mod shogi;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod simt;
+pub mod split_mix;
 
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]

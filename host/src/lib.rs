@@ -76,7 +76,7 @@
 //! # Where to read on
 //!
 //! `azero`, `cfr`, `mcts`, `mlp` and `shogi` for the families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
-//! `docs/papers/mnist_mlp.md` for where the published perceptron's accuracy went, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for
+//! `docs/papers/mnist_mlp.md` for why the published perceptron's two accuracies differ, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for
 //! why.
 #![deny(unsafe_code)]
 

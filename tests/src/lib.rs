@@ -23,6 +23,7 @@
 //! | --- | --- |
 //! | `device/layer.rs` | an instruction, or its host meaning, is not what it should be |
 //! | `device/rng.rs` | streams overlap, or a bounded draw leaves its range |
+//! | `device/sums.rs` | an address is computed from a register's later value, a fault of `ptxas` |
 //! | `mcts/agree.rs` | two back ends, variants, engines or block sizes find different things |
 //! | `mcts/rules.rs` | a game's bitboards and its plain arrays disagree |
 //! | `mcts/faults.rs` | one of the original's faults comes back; memory or depth runs out |
@@ -32,6 +33,7 @@
 //! | `mlp/reference.rs` | the plain perceptrons differ from other people's programs, or the parallel from the sequential |
 //! | `mlp/layers.rs` | training layer by layer differs from the plain program, in some shape, optimiser or precision, or does not go on where it stopped |
 //! | `mlp/epoch.rs` | training a whole epoch in one launch differs from the plain program, does not go on where it stopped, or misses the reference curve |
+//! | `mlp/scales.rs` | the engine `epoch` is not single precision for networks of other magnitudes, or does not leave what it cannot hold to `layers` |
 //! | `mlp/old_files.rs` | what version 0.1 wrote is not read, or does not go on with the same bits |
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
 //! | `mlp/cli.rs` | the commands of `mlp` that others rely on have changed |
@@ -39,6 +41,7 @@
 //! | `azero/evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |
 //! | `papers/checkers_conv.rs` | a published kernel of the network, or the network made of them, differs from the plain functions |
 //! | `azero/fused.rs` | the network in one launch is beyond the bounds of a precision on the reference network |
+//! | `azero/precision.rs` | single precision by `fused` is beyond its bounds on other networks, or numbers that are too large are not evaluated again |
 //! | `azero/layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
 //! | `azero/train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
 //! | `azero/endurance.rs` | a million moves of self-play take more and more memory, or end with an error |
@@ -56,10 +59,14 @@
 //! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the paper's programs, leave the sampled reference |
 //! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
 //! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `warpplay cfr` have changed |
+//! | `cfr/ties.rs` | engines differ otherwise than `docs/exact-ties.md` says |
 //! | `cfr/old_files.rs` | a file of version 0.1 is not read, or a solve does not go on from it with the same bits |
 //! | `shogi/reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
 //! | `shogi/records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |
 //! | `shogi/dataset.rs` | legal moves, children or their differences are wrong; a data set on disk loses something, or a damaged one is opened |
+//! | `shogi/dataset_folder.rs` | replacing a data set removes too much or too little, or a shard that another program damages is not noticed |
+//! | `shogi/batch.rs` | mini-batches differ between back ends, shards or ranks, or from the plain program |
+//! | `shogi/exchange.rs` | ranks add up wrong rows of the gradient, or exchange more than those that were touched |
 //! | `shogi/sparse.rs` | loss, gradient or a step of any set of features differs from the plain program on some back end |
 //! | `shogi/quiescence.rs` | a quiet line does not end where the plain search ends |
 //! | `shogi/material.rs` | an engine of the fit leaves its trajectory or the other engines, does not go on where it stopped, or differences are counted wrongly |
@@ -69,6 +76,8 @@
 //! | `shogi/old_files.rs` | a file of version 0.1 is not read, or does not go on with the same bits |
 //! | `shogi_mpi.rs` | the same between processes (feature `mpi`); a restart does not go on |
 //! | `papers/shogi_bonanza.rs` | a published kernel differs from the plain program, the paper's learning depends on how it is divided, its commands have changed |
+//! | `papers/outputs.rs` | `warpplay papers` writes over what it reads, loses results, or does not name a damaged file |
+//! | `papers/slots.rs` | a page of a publication lacks the slot of an item, or shows one that is empty |
 //! | `papers/mctsnc.rs` | the program of the tree search's paper has changed |
 //! | `shogi/cli.rs` | the commands of `warpplay shogi` have changed: their JSON, exit codes, errors, data sets, checkpoints |
 //! | `device/ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
@@ -79,7 +88,7 @@
 //! | `soak` | a program that is killed leaves a damaged file or stands in its own way; a damaged file makes a reader panic, hang or take all memory; two writers spoil a file |
 //! | `commands.rs` | a command line of an older version has no working new form in `docs/commands` |
 //! | `outside_crate.rs` | a crate outside this workspace cannot use the library |
-//! | `structure.rs` | files or folders of a crate import each other in a circle; a crate knows one that it must not |
+//! | `structure.rs` | files or folders of a crate import each other in a circle; a crate knows one that it must not; a page names what is not there; this table lacks a file |
 //!
 //! Kernels and games that only the suite runs are in `tests/kernels`. Seeds of failures are kept in `tests/regressions`.
 

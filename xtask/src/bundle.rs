@@ -74,7 +74,7 @@ pub fn make(dir: &Path) -> Result<()> {
 /// Runs every test of the bundle, in a copy of the repository.
 const RUN_TESTS: &str = "\
 #!/bin/sh
-# Runs every test program of this bundle; arguments go to each of them. Start it in a copy of the repository's root:
+# Runs every test program of this bundle; arguments go to each of them. Ends with what tests left out and why. Start it in a copy of the repository's root:
 #   sh BUNDLE/run-tests
 bundle=$(cd \"$(dirname \"$0\")\" && pwd)
 root=$PWD
@@ -83,6 +83,9 @@ chmod +x \"$bundle/program-warpplay-cli-warpplay\"
 export WARPPLAY_PROGRAM=\"$bundle/program-warpplay-cli-warpplay\"
 failed=
 tab=$(printf '\\t')
+WARPPLAY_SKIPPED_LIST=$(mktemp)
+export WARPPLAY_SKIPPED_LIST
+trap 'rm -f \"$WARPPLAY_SKIPPED_LIST\"' EXIT
 while IFS=$tab read -r kind package target file folder; do
     [ \"$kind\" = test ] || continue
     echo \"== $package $target\"
@@ -90,6 +93,11 @@ while IFS=$tab read -r kind package target file folder; do
     (cd \"$root/$folder\" && CARGO_MANIFEST_DIR=$PWD \"$bundle/$file\" \"$@\") </dev/null ||
         failed=\"$failed $file\"
 done <\"$bundle/MANIFEST.tsv\"
+echo 'Tests that left something out, and why'
+sort -u \"$WARPPLAY_SKIPPED_LIST\" | while IFS=$tab read -r program test reason; do
+    echo \"  $program $test: $reason\"
+done
+[ -s \"$WARPPLAY_SKIPPED_LIST\" ] || echo '  none'
 [ -z \"$failed\" ] && echo 'all tests passed' && exit 0
 echo \"failed:$failed\"
 exit 1
@@ -182,6 +190,29 @@ mod tests {
 
         let example = unit.replace("[\"bin\"]", "[\"example\"]").replace("true", "false");
         assert_eq!(program(&example).unwrap().kind, "example");
+    }
+
+    #[test]
+    fn a_run_of_the_bundle_ends_with_what_was_left_out() {
+        let folder = process::target_dir().join("tmp/run-tests");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        let run = |body: &str| {
+            write(&folder.join("run-tests"), RUN_TESTS).unwrap();
+            write(&folder.join("MANIFEST.tsv"), "# kind\ntest\tp\tt\ttest-p-t\t.\ntest\tp\tu\ttest-p-u\t.\n").unwrap();
+            write(&folder.join("program-warpplay-cli-warpplay"), "").unwrap();
+            for name in ["test-p-t", "test-p-u"] {
+                write(&folder.join(name), &format!("#!/bin/sh\n{body}\n")).unwrap();
+            }
+            let output = Command::new("sh").arg("run-tests").current_dir(&folder).output().unwrap();
+            (output.status.success(), String::from_utf8(output.stdout).unwrap())
+        };
+        let head = "Tests that left something out, and why\n";
+        let (passed, text) = run("printf \"${0##*/}\\tgames::a\\tthere is no GPU\\n\" >>\"$WARPPLAY_SKIPPED_LIST\"");
+        let lines = "  test-p-t games::a: there is no GPU\n  test-p-u games::a: there is no GPU\n";
+        assert!(passed && text.ends_with(&format!("{head}{lines}all tests passed\n")), "{text}");
+        let (passed, text) = run("exit 1");
+        assert!(!passed && text.ends_with(&format!("{head}  none\nfailed: test-p-t test-p-u\n")), "{text}");
     }
 
     #[test]

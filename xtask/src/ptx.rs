@@ -82,29 +82,36 @@ pub fn list() -> Result<()> {
     for line in known.iter().filter(|line| !rows.iter().any(|row| line.is_about(row) && outside_registers(row))) {
         setup::say(&format!("{KNOWN}: {} no longer spills on {}: the line can go", line.kernel, line.arch));
     }
-    let unknown: Vec<&Row> =
-        rows.iter().filter(|row| outside_registers(row) && !known.iter().any(|line| line.allows(row))).collect();
-    let serialised: Vec<&Row> = rows.iter().filter(|row| !row.serialised.is_empty()).collect();
-    for row in &serialised {
-        setup::say(&format!("{} ({}, {}): {}", row.kernel, row.module, row.arch, row.serialised));
+    let (lines, sums) = faults(&rows, &known);
+    lines.iter().for_each(|line| setup::say(line));
+    if !sums.is_empty() {
+        bail!("{}", sums.join("; "));
     }
-    if !serialised.is_empty() {
-        bail!("ptxas serialises the products of {} kernels: repair them", serialised.len());
+    setup::say(&format!("{} kernels in {} PTX files: no unknown spill or local memory", rows.len(), images.len()));
+    Ok(())
+}
+
+/// What is wrong with kernels: a line for each, and how many with what to do.
+fn faults(rows: &[Row], known: &[Known]) -> (Vec<String>, Vec<String>) {
+    let serialised = rows.iter().filter(|row| !row.serialised.is_empty());
+    let waits = |row: &Row| format!("{} ({}, {}): {}", row.kernel, row.module, row.arch, row.serialised);
+    let mut lines: Vec<String> = serialised.map(waits).collect();
+    let n_serialised = lines.len();
+    let unknown = rows.iter().filter(|row| outside_registers(row) && !known.iter().any(|line| line.allows(row)));
+    lines.extend(unknown.map(|row| {
+        let Row { kernel, module, arch, spill_bytes, local_bytes, .. } = row;
+        format!("{kernel} ({module}, {arch}): {spill_bytes} bytes of spills, {local_bytes} bytes of local memory")
+    }));
+    let n_unknown = lines.len() - n_serialised;
+    let mut sums = Vec::new();
+    if n_serialised > 0 {
+        sums.push(format!("ptxas serialises the products of {n_serialised} kernels: repair them"));
     }
-    if unknown.is_empty() {
-        setup::say(&format!("{} kernels in {} PTX files: no unknown spill or local memory", rows.len(), images.len()));
-        return Ok(());
+    if n_unknown > 0 {
+        let what = "use memory outside registers more than";
+        sums.push(format!("{n_unknown} kernels {what} {KNOWN} allows: repair them, or add a line with the reason"));
     }
-    for row in &unknown {
-        setup::say(&format!(
-            "{} ({}, {}): {} bytes of spills, {} bytes of local memory",
-            row.kernel, row.module, row.arch, row.spill_bytes, row.local_bytes
-        ));
-    }
-    bail!(
-        "{} kernels use memory outside registers more than {KNOWN} allows: repair them, or add a line with the reason",
-        unknown.len()
-    );
+    (lines, sums)
 }
 
 /// The rows of all images; they are assembled on all cores.
@@ -299,6 +306,24 @@ mod tests {
         assert!(!known[0].allows(&Row { kernel: "other".into(), ..row.clone() }));
         let on_75 = Known { arch: "sm_75".into(), ..known[0].clone() };
         assert!(!on_75.allows(&row));
+    }
+
+    #[test]
+    fn all_faults_are_told_at_once() {
+        let known = parse_known("spills * 8 16 why\n").unwrap();
+        let row = |kernel: &str, spill_bytes, serialised: &str| Row {
+            kernel: kernel.into(),
+            spill_bytes,
+            serialised: serialised.into(),
+            ..example()
+        };
+        let rows = [row("waits", 0, "they wait"), row("spills", 12, ""), row("spills", 8, "")];
+        let (lines, sums) = faults(&rows, &known);
+        assert!(lines[0].starts_with("waits (") && lines[0].ends_with("): they wait"), "{lines:?}");
+        assert!(lines[1].starts_with("spills (") && lines[1].contains("): 12 bytes of spills"), "{lines:?}");
+        assert_eq!((lines.len(), sums.len()), (2, 2));
+        assert!(sums[0].contains("products of 1 kernels") && sums[1].contains("1 kernels use memory"), "{sums:?}");
+        assert_eq!(faults(&rows[2..], &known), (Vec::new(), Vec::new()));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::process;
 
 /// The page that has the tables, from the root.
 const PAGE: &str = "docs/reliability.md";
-/// Line that ends a slot of the page.
+/// Line that ends a slot of the page. Slots are as `cli/src/papers/page.rs` has them, but for empty lines within.
 const END: &str = "<!-- end -->";
 /// What `tests/tests/soak/rounds.rs` reads.
 const KILLS: &str = "WARPPLAY_SOAK_KILLS";

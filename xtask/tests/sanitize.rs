@@ -79,7 +79,7 @@ fn the_ledger_has_every_test_and_goes_on() {
     let count = |name: &str| ledger().iter().filter(|line| line.starts_with(name)).count();
     script(&folder, &["run", "bundle", "ledger.tsv"], "2");
     assert_eq!((ledger().len(), count("games::wrong"), count("late")), (7, 2, 1));
-    script(&folder, &["run", "bundle", "ledger.tsv"], "4");
+    script(&folder, &["run", "bundle", "ledger.tsv"], "9");
     assert_eq!((ledger().len(), count("games::wrong"), count("late")), (9, 3, 2));
     // What was found is kept whole.
     let logs = fs::read_dir(folder.join("ledger.tsv.logs")).expect("logs");
@@ -92,10 +92,17 @@ fn the_ledger_has_every_test_and_goes_on() {
     for line in [
         "| all | 0 of 0 | 1 of 4 | 0 of 0 | 0 of 0 | |",
         "| `p-t::games` | - | 1 of 3 | - | - | **racecheck games::loud: 3 found** **racecheck games::wrong: failed**  |",
-        "| `p-t` | - | 0 of 1 | - | - | `late` |",
+        "| `p-t` | - | 0 of 1 | - | - | `late` (racecheck) |",
     ] {
         assert!(written.contains(line), "{line}\n{written}");
     }
+    // A test that did not end under several tools names them all.
+    let text = fs::read_to_string(folder.join("ledger.tsv")).expect("a ledger");
+    let late = text.lines().rfind(|line| line.contains("\tlate\t")).expect("a line").replace("racecheck", "memcheck");
+    fs::write(folder.join("ledger.tsv"), format!("{text}{late}\n")).expect("written");
+    script(&folder, &["write", "ledger.tsv", "page.md"], "2");
+    let both = fs::read_to_string(&page).expect("a page");
+    assert!(both.contains("| `p-t` | 0 of 1 | 0 of 1 | - | - | `late` (racecheck, memcheck) |"), "{both}");
     // Other bytes of a program are another program: what the old one did does not count.
     program(&folder.join("bundle/test-p-t"), &TESTS.replace("plain", "other"));
     let output = script(&folder, &["run", "bundle", "ledger.tsv", "other", "quiet"], "2");

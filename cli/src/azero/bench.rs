@@ -10,12 +10,13 @@ use warpplay::azero::checkers::Checkers;
 use warpplay::azero::{Engine, Evaluator, EvaluatorOptions, Inputs, Network, Outputs, Positions};
 use warpplay::mcts::Game;
 use warpplay::{Backend, Device, Precision};
+use warpplay_gpu::split_mix;
 
 use crate::azero::args::BenchArgs;
 use crate::azero::flags::BenchFlags;
 use crate::azero::network;
 use crate::azero::print::repeated;
-use crate::common::{self, random, table};
+use crate::common::{self, table};
 
 /// Most calls before the device is waited for, where data is resident.
 const CALLS: usize = 32;
@@ -110,7 +111,7 @@ fn distinct_positions(n: usize) -> Vec<Checkers> {
     let mut positions = Vec::with_capacity(n);
     let mut n_drawn = 0;
     let mut below = |n: u32| {
-        let bits = random::split_mix(1, n_drawn);
+        let bits = split_mix::element(1, n_drawn);
         n_drawn += 1;
         // The upper bits choose.
         (((bits >> 32) * u64::from(n)) >> 32) as u32

@@ -34,7 +34,7 @@ mod convert;
 mod flags;
 mod gate;
 mod learn;
-mod network;
+pub mod network;
 mod play;
 mod print;
 mod rules;

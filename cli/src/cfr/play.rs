@@ -4,11 +4,12 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use warpplay::cfr::game::{BettingKind, category, set_of};
 use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, Strategy};
+use warpplay_gpu::split_mix;
 
 use crate::cfr::args::PlayArgs;
 use crate::cfr::query;
 use crate::common::table::count;
-use crate::common::{self, Input, random};
+use crate::common::{self, Input};
 
 const HELP: &str = "  f, c, r   fold, check or call, bet or raise (in no-limit r12: to 12 chips in all)
   hint      what the strategy would do in your place
@@ -84,7 +85,7 @@ struct Random {
 impl Random {
     fn next(&mut self) -> u64 {
         self.n_drawn += 1;
-        random::split_mix(self.seed, self.n_drawn - 1)
+        split_mix::element(self.seed, self.n_drawn - 1)
     }
 
     /// Below `n`, which is small against 2⁶⁴.

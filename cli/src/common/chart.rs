@@ -8,7 +8,7 @@ use plotters::prelude::*;
 /// Size of an axis system in pixels.
 const PANEL: (u32, u32) = (640, 480);
 /// Most points of a line that are drawn as points too.
-const MOST_DOTS: usize = 30;
+pub const MOST_DOTS: usize = 30;
 
 /// A line with a name.
 pub struct Line {
@@ -45,7 +45,7 @@ pub fn panels(panels: &[Panel<'_>]) -> Result<String> {
 }
 
 /// The range of some values with a margin, never empty.
-fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
+pub fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for value in values.filter(|value| value.is_finite()) {
         (low, high) = (low.min(value), high.max(value));

@@ -10,8 +10,6 @@ pub mod logarithmic;
 #[cfg(all(test, any(feature = "mcts", feature = "azero")))]
 pub mod negative;
 mod parse;
-#[cfg(any(feature = "mcts", feature = "azero", feature = "cfr"))]
-pub mod random;
 mod record;
 pub mod table;
 

@@ -4,8 +4,8 @@ use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use warpplay::mcts::contest::{GameRecord, GameResult, MoveRecord, Played, Score, Scores, Side};
+use warpplay_gpu::split_mix;
 
-use crate::common::random;
 use crate::mcts::player::Kind;
 
 /// A match as data: all its games can be repeated from it, also those limited by time.
@@ -126,7 +126,7 @@ fn as_written(value: &impl Serialize) -> Result<Value> {
 /// Seed of a player in a game, from 0: the search's number of the match's sequence, so that neighbours have nothing in common. 53 bits, since
 /// many readers of JSON keep no more.
 pub fn seed(match_seed: u64, game: u32, side: Side) -> u64 {
-    random::split_mix(match_seed, 2 * u64::from(game) + side.index() as u64) >> 11
+    split_mix::element(match_seed, 2 * u64::from(game) + side.index() as u64) >> 11
 }
 
 impl GameFacts {

@@ -7,7 +7,7 @@ use warpplay::cfr::GameDef;
 use warpplay_papers::cfr_thesis::published::Variant;
 use warpplay_papers::cfr_thesis::{BLOCK_SIZES, Options, Settings, Thesis, block_sizes, items_of};
 
-use super::items::ItemFlags;
+use super::items::{Input, ItemFlags};
 
 /// Repeat the experiments of the paper: its programs beside ours, on its four games
 #[derive(clap::Args, Debug)]
@@ -78,6 +78,7 @@ pub fn run(mut args: Args) -> Result<()> {
         most_seconds: args.limit,
         options: Options { threads: args.threads as usize, block: args.block, ..Options::default() },
     };
+    let mut definitions = Vec::new();
     if let Some(folder) = &args.definitions {
         for &variant in &settings.variants {
             let path = folder.join(format!("variant_{}.game", variant.letter()));
@@ -87,10 +88,12 @@ pub fn run(mut args: Args) -> Result<()> {
                 "{}: is another game than the one that is measured, whose counts are those of Table 2",
                 path.display()
             );
+            definitions.push(path);
         }
     }
+    let inputs: Vec<Input<'_>> = definitions.iter().map(|path| ("--definitions", Some(path.as_path()))).collect();
     let thesis = Thesis::new(settings).context("papers cfr_thesis")?;
-    args.items.run("papers cfr_thesis", &thesis)
+    args.items.run("papers cfr_thesis", &inputs, &thesis)
 }
 
 #[cfg(test)]

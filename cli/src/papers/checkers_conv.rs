@@ -6,13 +6,15 @@
 //! warpplay papers checkers_conv games --games 1000 --device cuda
 //! ```
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use warpplay::azero::Network;
 use warpplay_papers::checkers_conv::{Baseline, CheckersConv, Plan};
 
 use super::items::ItemFlags;
+use crate::azero::network::seed;
 
 /// Paul and Xu: three kernels for AlphaZero's convolutions, their table, figures and claims beside ours
 #[derive(clap::Args, Debug)]
@@ -54,10 +56,14 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     items.output.start_log();
-    let baseline = baseline.map(Baseline::load).transpose()?;
+    let times = baseline.as_ref().map(Baseline::load).transpose()?;
     // Only text can be `seed:N`.
     let network = weights.to_str().map_or_else(|| Network::load(&weights), Network::from_weights)?;
-    let weights = weights.display().to_string();
-    let paper = CheckersConv::new(network, Plan { weights, batch, games, baseline })?;
-    items.run("papers checkers_conv", &paper)
+    let plan = Plan { weights: weights.display().to_string(), batch, games, baseline: times };
+    let file = seed(weights.as_os_str()).is_none().then_some(weights.as_path());
+    items.run(
+        "papers checkers_conv",
+        &[("--baseline", baseline.as_deref()), ("--weights", file)],
+        &CheckersConv::new(network, plan)?,
+    )
 }

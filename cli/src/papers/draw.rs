@@ -1,19 +1,17 @@
 //! Figures of the publications as SVG.
 
-use std::ops::Range;
-
 use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use warpplay_papers::experiment::{Axis, Chart, Figure, Group, Line};
 
+use crate::common::chart::{MOST_DOTS, range};
+
 /// Size of a figure in pixels.
 const SIZE: (u32, u32) = (960, 540);
 /// Size of a cell of a map of colours.
 const CELL: (u32, u32) = (150, 84);
-/// Most points of a line that are drawn as points too.
-const MOST_DOTS: usize = 30;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
@@ -59,18 +57,6 @@ fn label(axis: &Axis, coordinate: f64) -> String {
         // Without the last bits that sums of steps leave, as in 0.30000000000000004; adding 0 makes -0 plain.
         false => format!("{}", (coordinate * 1e9).round() / 1e9 + 0.0),
     }
-}
-
-/// A range that holds all coordinates, with a margin, never empty.
-fn range(coordinates: impl Iterator<Item = f64>) -> Range<f64> {
-    let (low, high) = coordinates.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), coordinate| {
-        (low.min(coordinate), high.max(coordinate))
-    });
-    if low > high {
-        return 0.0..1.0;
-    }
-    let margin = if low == high { low.abs().max(1.0) * 0.05 } else { (high - low) * 0.05 };
-    low - margin..high + margin
 }
 
 fn draw_lines(area: &Area<'_>, figure: &Figure, lines: &[Line]) -> Drawn {

@@ -13,6 +13,9 @@ use crate::common::flags::DeviceFlag;
 use crate::common::table::count;
 use crate::common::{self, OutputFile, OutputFlags, Record, Usage};
 
+/// An option of a publication that names a file to read, and the file.
+pub type Input<'a> = (&'a str, Option<&'a Path>);
+
 /// Which items are measured, how, and what is kept.
 #[derive(clap::Args, Debug)]
 pub struct ItemFlags {
@@ -66,16 +69,13 @@ impl ItemFlags {
         Ok(all.iter().filter(wanted).copied().collect())
     }
 
-    /// Measures those items of a publication; prints, draws and writes what comes of it. `command` is the command's words, as `papers mctsnc`.
+    /// Makes sure that nothing would be written over what is read: the publication's own `inputs`, each with its option, and the file of an earlier run.
     ///
     /// # Errors
-    /// Wrong flags; files that cannot be read or written; what the measurements say.
-    pub fn run(&self, command: &'static str, paper: &dyn Paper) -> Result<()> {
-        let items = self.items(paper)?;
-        if self.list {
-            return common::print(list(&items));
-        }
-        let read = [("--resume", self.resume.as_deref()), ("--replay", self.replay.as_deref())];
+    /// [`Usage`] names the options and the file.
+    pub fn expect_apart(&self, inputs: &[Input<'_>]) -> Result<()> {
+        let mut read = inputs.to_vec();
+        read.extend([("--resume", self.resume.as_deref()), ("--replay", self.replay.as_deref())]);
         let written = [
             ("--json", self.output.json.as_deref()),
             ("--checkpoint", self.checkpoint.as_deref()),
@@ -85,6 +85,19 @@ impl ItemFlags {
         for (option, path) in read.into_iter().chain(written) {
             path.map_or(Ok(()), |path| self.expect_no_plot(option, path))?;
         }
+        Ok(())
+    }
+
+    /// Measures those items of a publication, which has read `inputs`; prints, draws and writes what comes of it. `command` is the command's words, as `papers mctsnc`.
+    ///
+    /// # Errors
+    /// Wrong flags; files that cannot be read or written; what the measurements say.
+    pub fn run(&self, command: &'static str, inputs: &[Input<'_>], paper: &dyn Paper) -> Result<()> {
+        let items = self.items(paper)?;
+        if self.list {
+            return common::print(list(&items));
+        }
+        self.expect_apart(inputs)?;
         let json = self.output.json_file()?;
         let new_folder = self.plots_folder()?;
         let device = self.device.open()?;

@@ -56,5 +56,5 @@ pub fn run(args: &Args) -> Result<()> {
         seed: args.seed.seed.unwrap_or_default(),
         memory_gb: args.memory,
     };
-    args.items.run("papers mctsnc", &MctsNc { options })
+    args.items.run("papers mctsnc", &[], &MctsNc { options })
 }

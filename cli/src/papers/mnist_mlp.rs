@@ -172,7 +172,7 @@ fn items(mut args: ItemsArgs) -> Result<()> {
         args.data.load()?
     };
     let paper = MnistMlp { train, test, epochs: args.epochs, repeats: args.repeats };
-    items.run("papers mnist_mlp", &paper)
+    items.run("papers mnist_mlp", &[], &paper)
 }
 
 /// What is written: the library's record, and whose.

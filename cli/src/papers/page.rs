@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_and_the_rest_stays() {
+    fn slots_are_filled_and_the_rest_stays() {
         let about = json!({"section": "about", "package": "warpplay", "bench": "mcts", "started": 1_763_769_600, "device_name": "NVIDIA H200",
             "cpu_name": "Xeon", "cpu_threads": 16, "arguments": "--only searches"});
         let table = json!({"section": "table", "table": "searches", "title": "SEARCHES", "left": 1, "rows": [["game", "steps/s"], ["a|b", "5"]],

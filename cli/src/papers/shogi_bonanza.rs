@@ -174,16 +174,13 @@ fn items(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     let settings = args.settings()?;
     if args.items.list {
         let nothing = Repetition::new(Vec::new(), settings, ranks);
-        return if ranks.rank() == 0 { args.items.run("papers shogi_bonanza", &nothing) } else { Ok(()) };
+        return if ranks.rank() == 0 { args.items.run("papers shogi_bonanza", &[], &nothing) } else { Ok(()) };
     }
     // Wrong names and devices are found before anything is read.
     args.items.items(&Repetition::new(Vec::new(), settings.clone(), ranks))?;
     args.items.device.open()?;
-    common::expect_apart(
-        &[("--records", args.source.records.as_deref()), ("--data", args.source.data.as_deref())],
-        &[("--json", args.items.output.json.as_deref()), ("--checkpoint", args.items.checkpoint.as_deref())],
-        &[],
-    )?;
+    let inputs = [("--records", args.source.records.as_deref()), ("--data", args.source.data.as_deref())];
+    args.items.expect_apart(&inputs)?;
     let data = args.source.read(args.items.quick, &args.items.output)?;
     let paper = Repetition::new(data.dataset.views(), settings, ranks);
     let same = format!("{:?} {:?}", paper.options()?, args.items.quick);
@@ -195,7 +192,7 @@ fn items(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         data.say_skipped();
         common::print(data.text())?;
     }
-    let done = args.items.run("papers shogi_bonanza", &paper);
+    let done = args.items.run("papers shogi_bonanza", &inputs, &paper);
     // The others wait for the next measurement, whatever came of the last.
     let ended = paper.dismiss();
     done?;

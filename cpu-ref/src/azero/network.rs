@@ -1,8 +1,8 @@
 //! A network's parameters: a list of named tensors in a fixed order.
 
 use super::pieces::{Affine, Norm};
-use super::search::random::finalize;
 use crate::mlp::Real;
+use crate::split_mix::{INCREMENT, finalize};
 
 /// Sizes of a network. The default is OpenSpiel's for checkers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl<T: Real> Network<T> {
             let draw = Draw::of(&tensor.name, tensor.dims[1..].iter().product());
             for (i, value) in tensor.values.iter_mut().enumerate() {
                 let number = ((t as u64) << 32) + i as u64 + 1;
-                let u = uniform(seed.wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+                let u = uniform(seed.wrapping_add(number.wrapping_mul(INCREMENT)));
                 *value = T::rounded(f64::from(draw.value(u) as f32));
             }
         }

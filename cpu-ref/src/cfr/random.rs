@@ -1,18 +1,15 @@
 //! Random numbers of the sampling solvers.
 
-/// A stream of random numbers whose whole state is one word.
-///
-/// # Source
-/// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014 (SplitMix64).
+use crate::split_mix::{INCREMENT, finalize};
+
+/// A stream of random numbers whose whole state is one word: SplitMix64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        self.0 = self.0.wrapping_add(INCREMENT);
+        finalize(self.0)
     }
 
     /// In [0, 1), 53 bits.

@@ -5,21 +5,13 @@
 //! had alone, so host and device need not agree on an order of drawing.
 
 use super::{Layer, Network, Real};
-
-/// 2^64 divided by the golden ratio, odd.
-const G: u64 = 0x9E37_79B9_7F4A_7C15;
+use crate::split_mix::{INCREMENT as G, finalize as mix};
 
 /// Stream of the first layer's weights; layer `l` (from 0) has stream `WEIGHTS + l`.
 const WEIGHTS: u32 = 1;
 
 /// Stream of the first epoch's order; epoch `e` (from 0) has stream `ORDER + e`.
 const ORDER: u32 = 64;
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
 
 /// A stream of 64-bit numbers that are addressed by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Sums whose base `ptxas` takes for unchanged although it was assigned again, and how they are kept apart from it.
+//! A fault of `ptxas`: addresses computed from a register's later value; and the form of a sum in which it does not occur.
 //!
 //! # The fault
 //! `ptxas`, and the driver's compiler of the same versions, miscompiles this:

@@ -333,12 +333,14 @@ pub unsafe fn wait<const PENDING: u32>() {
     };
 }
 
-/// Takes `COUNT` registers a thread for this warpgroup, a multiple of 8, once [`fewer_registers`] of the others leaves enough.
+/// Takes `COUNT` registers a thread for this warpgroup, a multiple of 8 from 24 to 256, once [`fewer_registers`] of the others leaves enough.
 ///
 /// # Safety
-/// All threads of the warpgroup call it together. Registers of all threads of the block: no more than at the launch.
+/// All threads of the warpgroup call it together. Afterwards the threads of the block together have no more registers than at the launch; else the call waits
+/// for ever.
 #[inline(always)]
 pub unsafe fn more_registers<const COUNT: u32>() {
+    const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: the caller vouches for the warpgroup.
     unsafe {
@@ -346,17 +348,23 @@ pub unsafe fn more_registers<const COUNT: u32>() {
     };
 }
 
-/// Gives registers of this warpgroup back: `COUNT` a thread remain, a multiple of 8 and at least 24.
+/// Gives registers of this warpgroup back: `COUNT` a thread remain, a multiple of 8 from 24 to 256.
 ///
 /// # Safety
 /// All threads of the warpgroup call it together.
 #[inline(always)]
 pub unsafe fn fewer_registers<const COUNT: u32>() {
+    const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: the caller vouches for the warpgroup.
     unsafe {
         core::arch::asm!("setmaxnreg.dec.sync.aligned.u32 {0};", const COUNT, options(nostack, preserves_flags))
     };
+}
+
+/// What the instruction takes.
+const fn is_register_count(count: u32) -> bool {
+    count.is_multiple_of(8) && count >= 24 && count <= 256
 }
 
 macro_rules! completes {

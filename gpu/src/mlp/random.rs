@@ -1,15 +1,6 @@
 //! Counter-based random numbers: element `i` of a stream alone, in wrapping 64-bit arithmetic (the finaliser of SplitMix64).
 
-/// The increment of SplitMix64: 2^64 / golden ratio.
-pub const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// The finaliser of SplitMix64.
-#[inline(always)]
-pub const fn mix(z: u64) -> u64 {
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
+use crate::split_mix::{GAMMA, mix};
 
 /// Key of stream `stream` of `seed`.
 #[inline(always)]

@@ -7,7 +7,7 @@ use warpplay::azero::checkers::{Checkers, N_ACTIONS, N_OBSERVATION, legal_mask, 
 use warpplay::azero::{Engine, Evaluator, Inputs, Network, ObservationLayout, Outputs};
 use warpplay::mcts::Game;
 use warpplay::{Backend, Device, Error, Event, Precision, Result, Stream};
-use warpplay_gpu::azero::search::random::mix;
+use warpplay_gpu::split_mix::mix;
 
 use crate::output::Output;
 

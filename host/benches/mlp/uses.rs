@@ -54,7 +54,7 @@ pub fn inference(bench: &mut Bench) -> anyhow::Result<()> {
             }
         }
     }
-    table.note("Times hold the wait for the device and the copy of the answers; the row of 64 images is the latency of one batch.".into());
+    table.note("Time of a batch of 64 among the row's images, with the wait for the device and the copy of the answers; the row of 64 images is the latency of one batch.".into());
     table.print(&mut bench.output)
 }
 

@@ -1,7 +1,7 @@
 //! The network's parameters.
 
 use serde::{Deserialize, Serialize};
-use warpplay_gpu::azero::search::random::{GAMMA, mix};
+use warpplay_gpu::split_mix::{GAMMA, mix};
 
 use super::NetworkShape;
 use crate::Result;

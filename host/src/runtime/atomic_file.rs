@@ -23,7 +23,7 @@ const LINKS: usize = 40;
 ///
 /// What is written goes to a hidden file in the same folder, `.warpplay-` with random letters and `.part`; [`finish`](Self::finish) gives it its name. Whatever fails
 /// before, and whenever the process is killed, the file that was there stays as it was. A hidden file is removed when this is dropped; one that a killed process left is
-/// removed by the first write to the same folder an hour later or more.
+/// removed when a process writes to the same folder for the first time, an hour later or more.
 ///
 /// ```
 /// use std::io::Write;

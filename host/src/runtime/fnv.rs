@@ -11,9 +11,14 @@
 #[derive(Clone, Debug)]
 pub struct Fnv(u64);
 
+/// What a sum begins with.
+const BASIS: u64 = 0xCBF2_9CE4_8422_2325;
+/// What each step multiplies by.
+const PRIME: u64 = 0x0000_0100_0000_01B3;
+
 impl Default for Fnv {
     fn default() -> Self {
-        Self(0xCBF2_9CE4_8422_2325)
+        Self(BASIS)
     }
 }
 
@@ -28,12 +33,34 @@ impl Fnv {
     /// Goes on with these bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(PRIME);
         }
     }
 
     /// The checksum of all bytes so far.
     pub fn value(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The same over words of 64 bits. A product's high bits reach no low ones, so after each step they are added to these, `FOLD` bits further down.
+pub(crate) struct Words<const FOLD: u32>(u64);
+
+impl<const FOLD: u32> Words<FOLD> {
+    /// One of several sums side by side.
+    pub const fn lane(number: u64) -> Self {
+        Self(BASIS ^ number)
+    }
+
+    /// Goes on with this word.
+    #[inline(always)]
+    pub const fn add(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(PRIME);
+        self.0 ^= self.0 >> FOLD;
+    }
+
+    /// The checksum of all words so far.
+    pub const fn value(&self) -> u64 {
         self.0
     }
 }

@@ -8,29 +8,37 @@ use crate::{Error, Result};
 
 /// The file that is locked; it stays when the lock is given back.
 pub(crate) const NAME: &str = ".warpplay-lock";
+/// Tries to lock a file that others remove. Each removal is a process that gave up, so that a second try nearly always is enough.
+const ATTEMPTS: u32 = 100;
 
 /// Keeps other processes from writing to a folder while the file lives; `None` if one does.
 ///
 /// # Errors
 /// [`Error::File`] for a folder that takes no file, or a file system without locks.
 pub(crate) fn take(folder: &Path) -> Result<Option<File>> {
-    let path = folder.join(NAME);
-    lock(open(&path)?, &path)
+    take_opened(&folder.join(NAME), open)
+}
+
+/// Opens and locks a file, again where it was removed or replaced in between: a process that gives up its start removes it, and a third may have made and locked another,
+/// which this lock would not keep out.
+fn take_opened(path: &Path, mut open: impl FnMut(&Path) -> Result<File>) -> Result<Option<File>> {
+    for _ in 0..ATTEMPTS {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) if is_at(&file, path) => return Ok(Some(file)),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => {
+                return Err(Error::file(path, None, format!("cannot be locked: {error}")));
+            }
+        }
+    }
+    Err(Error::file(path, None, "cannot be locked: other processes remove it again and again"))
 }
 
 fn open(path: &Path) -> Result<File> {
     let opened = OpenOptions::new().create(true).append(true).open(path);
     opened.map_err(|error| Error::file(path, None, format!("cannot be written: {error}")))
-}
-
-/// Locks the file that was opened at a path.
-fn lock(file: File, path: &Path) -> Result<Option<File>> {
-    match file.try_lock() {
-        // A process that gives up its start may have removed the file since it was opened, and a third have made and locked another: this lock would keep nobody out.
-        Ok(()) => Ok(is_at(&file, path).then_some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(Error::file(path, None, format!("cannot be locked: {error}"))),
-    }
 }
 
 /// Whether an open file is the one at a path; where the system does not tell, whether there is one.
@@ -59,16 +67,43 @@ mod tests {
         assert!(take(folder.path()).unwrap().is_some());
     }
 
-    /// Another process may remove the file between the two steps of [`take`], and a third make it anew.
+    /// Another process may remove the file between the two steps of [`take`]: then there is no other, and the folder is lent.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_removed_before_its_lock_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(NAME);
+        let mut removals = 2;
+        let lent = take_opened(&path, |path| {
+            let file = open(path);
+            if removals > 0 {
+                removals -= 1;
+                fs::remove_file(path).unwrap();
+            }
+            file
+        });
+        let lent = lent.unwrap().expect("nobody has it");
+        assert!(is_at(&lent, &path) && take(folder.path()).unwrap().is_none());
+        drop(lent);
+        let error = take_opened(&path, |path| {
+            let file = open(path);
+            fs::remove_file(path).unwrap();
+            file
+        });
+        assert!(error.unwrap_err().to_string().contains("other processes remove it again and again"));
+    }
+
+    /// A third may have made and locked another.
     #[cfg(unix)]
     #[test]
     fn a_file_that_was_replaced_keeps_nobody_out() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(NAME);
-        let [removed, replaced] = [(), ()].map(|()| open(&path).unwrap());
+        let mut replaced = Some(open(&path).unwrap());
         fs::remove_file(&path).unwrap();
-        assert!(lock(removed, &path).unwrap().is_none());
         let third = take(folder.path()).unwrap();
-        assert!(third.is_some() && lock(replaced, &path).unwrap().is_none());
+        assert!(third.is_some());
+        let lent = take_opened(&path, |path| replaced.take().map_or_else(|| open(path), Ok));
+        assert!(lent.unwrap().is_none());
     }
 }

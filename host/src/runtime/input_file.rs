@@ -1,4 +1,4 @@
-//! Files that a caller names and something is read from: a folder, a device or a pipe is refused before it is opened, and what is no text is told with its line.
+//! Files that a caller names and something is read from: a folder, a device or a pipe is refused before it is opened, and text that is not UTF-8 is reported with its line.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -55,12 +55,12 @@ pub fn read_short_text(path: &Path, most: u64) -> Result<String> {
 /// These bytes of a file as text.
 ///
 /// # Errors
-/// [`Error::File`] with the path and the line, where they are no text in UTF-8.
+/// [`Error::File`] with the path and the line, where they are not UTF-8 text.
 pub fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
-        Error::file(path, Some(line), "is no text in UTF-8")
+        Error::file(path, Some(line), "is not UTF-8 text")
     })
 }
 
@@ -91,7 +91,7 @@ mod tests {
         };
         assert_eq!(text(b"1234").as_deref(), Ok("1234"));
         assert!(text(b"12345").unwrap_err().ends_with("it has more than 4 bytes, the most allowed"));
-        assert!(text(b"1\n\xFF").unwrap_err().ends_with("text, line 2: is no text in UTF-8"));
+        assert!(text(b"1\n\xFF").unwrap_err().ends_with("text, line 2: is not UTF-8 text"));
         fs::write(&path, b"12345").unwrap();
         assert_eq!(read_short_text(&path, u64::MAX).unwrap(), "12345");
         for path in [folder.path(), Path::new("/dev/zero")] {

@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use warpplay_gpu::split_mix::mix;
 
 use super::column::Column;
 use crate::Result;
+use crate::runtime::fnv::Words;
 
 /// A piece of a data set: positions of games (*parents*) with all their legal moves (*children*), in columns.
 ///
@@ -95,8 +97,8 @@ impl Shard {
     }
 
     fn fingerprint_of(&self, parent: usize) -> u64 {
-        // FNV-1a over words, its last step mixed: sums of plain products would let differences of two parents cancel.
-        let mut sum = Words::default();
+        // Mixed at the end: sums of plain products would let differences of two parents cancel.
+        let mut sum = Words::<29>::lane(0);
         for number in &self.pieces[parent] {
             sum.add(u64::from(*number));
         }
@@ -118,7 +120,7 @@ impl Shard {
                 sum.add(u64::from(change));
             }
         }
-        sum.value()
+        mix(sum.value())
     }
 }
 
@@ -168,31 +170,4 @@ fn between(firsts: &[u32], row: usize) -> Range<usize> {
         [first, end, ..] => *first as usize..*end as usize,
         _ => 0..0,
     }
-}
-
-/// FNV-1a over words instead of bytes, and the finaliser of splitmix64.
-struct Words(u64);
-
-impl Default for Words {
-    fn default() -> Self {
-        Self(0xCBF2_9CE4_8422_2325)
-    }
-}
-
-impl Words {
-    fn add(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01B3);
-        self.0 ^= self.0 >> 29;
-    }
-
-    fn value(&self) -> u64 {
-        mixed(self.0)
-    }
-}
-
-/// The finaliser of splitmix64 (Steele, Lea and Flood, 2014): all bits of the result depend on all bits.
-pub(in crate::shogi) const fn mixed(sum: u64) -> u64 {
-    let sum = (sum ^ sum >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let sum = (sum ^ sum >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    sum ^ sum >> 31
 }

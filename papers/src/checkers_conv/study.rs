@@ -6,6 +6,7 @@ use warpplay::Precision;
 use warpplay::azero::Network;
 use warpplay::azero::checkers::{Checkers, N_ACTIONS, N_OBSERVATION, legal_mask, observation};
 use warpplay::mcts::Game;
+use warpplay_gpu::split_mix::{GAMMA, mix};
 
 /// Precisions that kernels have.
 pub(super) const PRECISIONS: [Precision; 4] = [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16];
@@ -19,11 +20,8 @@ impl Draw {
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
+        self.0 = self.0.wrapping_add(GAMMA);
+        mix(self.0)
     }
 
     pub fn below(&mut self, n: u32) -> u32 {

@@ -3,6 +3,7 @@
 use warpplay::Fnv;
 use warpplay::mcts::contest::{Contestant, GameRecord, Played, PlayerOptions, Score, Scores, Side, play_game};
 use warpplay::mcts::{KernelSet, Notation};
+use warpplay_gpu::split_mix::{GAMMA, mix};
 
 use crate::experiment::{Cell, Run, Stop};
 
@@ -42,10 +43,7 @@ pub(super) fn play_match<G: KernelSet + Notation>(
 /// Seed of a player in a game: 53 bits that depend on all of these. Every `seed` is allowed.
 pub(super) fn game_seed(seed: u64, key: &str, side: Side) -> u64 {
     // FNV-1a over the key, then SplitMix64's finaliser.
-    let mut z = Fnv::of(key.as_bytes()) ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(side.index() as u64);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) >> 11
+    mix(Fnv::of(key.as_bytes()) ^ seed.wrapping_mul(GAMMA).wrapping_add(side.index() as u64)) >> 11
 }
 
 /// What a match came to.

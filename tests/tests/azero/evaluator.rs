@@ -5,6 +5,7 @@ use warpplay::{Backend, Device, Error, Precision};
 use warpplay_tests::Checked;
 use warpplay_tests::azero::{FP32, bounds, four_positions, reference_network};
 use warpplay_tests::backends::for_each_device;
+use warpplay_tests::skipped::skipped;
 use warpplay_tests::tolerance::{close, same};
 
 /// A shape in which nothing is a multiple of a warp or a tile.
@@ -119,7 +120,10 @@ fn every_precision_is_within_its_bounds() {
             let built = Evaluator::builder(&network).precision(precision).max_batch(n).build(device);
             let mut evaluator = match built {
                 // Tensor cores of short formats came with compute capability 8.0.
-                Err(Error::Option { name: "precision", .. }) if precision != Precision::F32 => continue,
+                Err(Error::Option { name: "precision", .. }) if precision != Precision::F32 => {
+                    skipped(format_args!("{device} has no {precision}"));
+                    continue;
+                }
                 built => built?,
             };
             let (observations, masks) = positions.first(n);
@@ -139,7 +143,10 @@ fn overflow_of_a_narrow_precision_is_an_error_and_not_a_result() {
         for precision in [Precision::F32, Precision::F16] {
             let built = Evaluator::builder(&network).precision(precision).max_batch(2).build(device);
             let mut evaluator = match built {
-                Err(Error::Option { name: "precision", .. }) if precision == Precision::F16 => continue,
+                Err(Error::Option { name: "precision", .. }) if precision == Precision::F16 => {
+                    skipped(format_args!("{device} has no {precision}"));
+                    continue;
+                }
                 built => built?,
             };
             match evaluator.evaluate(&observations, &masks) {

@@ -9,7 +9,7 @@ use warpplay::azero::train::{
 };
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay::{Backend, Device, Error};
-use warpplay_gpu::azero::search::random::{GAMMA, mix};
+use warpplay_gpu::split_mix::{GAMMA, mix};
 use warpplay_tests::azero::FP32;
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::tolerance::{Tolerance, close};

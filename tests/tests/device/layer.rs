@@ -17,6 +17,7 @@ use warpplay_test_kernels::numbers::{test_approximate, test_exact};
 use warpplay_test_kernels::ptx;
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{each_image, for_each_device};
+use warpplay_tests::skipped::skipped;
 use warpplay_tests::strategies::{BLOCKS, SIZES, config};
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
@@ -400,7 +401,7 @@ fn clusters_wait_for_their_own_blocks() {
     for_each_device(|device| {
         let capability = device.info()?.compute_capability;
         if capability.is_some_and(|capability| capability < (9, 0)) {
-            println!("not run on {device}: it has no clusters");
+            skipped(format_args!("{device} has no clusters"));
             return Ok(());
         }
         let bench = Bench::new(device, &ptx::CLUSTER)?;

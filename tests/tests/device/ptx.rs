@@ -16,11 +16,12 @@ use warpplay_gpu::ptx::embedded::{
     CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE,
 };
 use warpplay_gpu::{azero, cfr, shogi};
-use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required, stale_sums};
+use warpplay_gpu_builder::{PtxEntry, assemble, find_ptxas, parse_entries, ptx_required, stale_sums};
 use warpplay_papers::cfr_thesis::kernels::sequence::{Deal, Phase};
 use warpplay_papers::mnist_mlp;
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
+use warpplay_tests::folder::Folder;
 use warpplay_tests::skipped::skipped;
 
 /// The kernels of one game, or of one way to train, and their module.
@@ -188,6 +189,41 @@ fn no_address_is_a_plain_sum_whose_base_moves_on() {
     for_each_image(|family, arch, ptx, _| {
         assert_eq!(stale_sums(ptx).expect("PTX"), [], "{} for {arch}", family.set.name);
     });
+}
+
+/// A warpgroup that asks for more registers than a block has been launched with waits for ever.
+#[test]
+fn towers_that_move_registers_are_launched_with_enough() {
+    if !is_there(&AZERO_FUSED) {
+        return;
+    }
+    match find_ptxas() {
+        Ok(_) => {}
+        Err(error) if ptx_required() => panic!("{error}"),
+        Err(error) => return skipped(error),
+    }
+    let folder = Folder::new();
+    let mut n = 0;
+    for image in AZERO_FUSED.images {
+        let text = image.text().expect("PTX");
+        if !text.contains("setmaxnreg.inc") {
+            continue;
+        }
+        let path = folder.write("image.ptx", text.as_bytes());
+        for kernel in assemble(&path, image.arch).expect("assembled") {
+            if body(&text, &kernel.name).contains("setmaxnreg.inc") {
+                assert_eq!(
+                    kernel.registers,
+                    azero::fused::tower::LAUNCH_REGISTERS,
+                    "{} for {}",
+                    kernel.name,
+                    image.arch
+                );
+                n += 1;
+            }
+        }
+    }
+    assert_eq!(n, 2, "the towers of split numbers");
 }
 
 /// What stands for the paper's texture: every kernel has one load of read-only data, that of its sequence from the list, and takes it where the option says so. A second one would be

@@ -19,6 +19,7 @@ use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::mlp::{RealBatches, images, train, values};
 use warpplay_tests::random::Random;
+use warpplay_tests::skipped::skipped;
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
 /// Losses of epochs, relative: the bound that single-precision programs are held to.
@@ -256,6 +257,7 @@ fn split_products_are_as_good_as_single_precision() {
         .collect();
     for_each_device(|device| {
         if device.info()?.compute_capability.is_some_and(|capability| capability < (8, 0)) {
+            skipped(format_args!("{device} has no tensor cores for bfloat16"));
             return Ok(());
         }
         let stream = device.stream()?;

@@ -23,6 +23,7 @@ use warpplay_papers::experiment::{Cell, Header, Journal, Paper, Report, Run, Ste
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden::{self, Tensors};
+use warpplay_tests::skipped::skipped;
 use warpplay_tests::tolerance::{Tolerance, close, same, widened};
 
 /// Rounding of sums of up to 1,170 products of numbers below 1.
@@ -922,7 +923,10 @@ fn launches_of_our_engines_are_counted() {
             match study.launches_of_ours(device, Engine::Fused, precision, 1) {
                 Ok(fused) => assert!((1..=2).contains(&fused), "{precision}: {fused}"),
                 // It needs compute capability 9.0; `simt` has it.
-                Err(error) => assert!(device.backend() == Backend::Cuda, "{error}"),
+                Err(error) => {
+                    assert!(device.backend() == Backend::Cuda, "{error}");
+                    skipped(error);
+                }
             }
         }
         Ok(())

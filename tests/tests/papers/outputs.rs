@@ -11,11 +11,16 @@ use warpplay::azero::{Network, NetworkShape};
 use warpplay_tests::folder::Folder;
 use warpplay_tests::programs;
 
-/// Runs an item that takes no time, with these words more.
-fn run(folder: &Path, words: &[&OsStr]) -> Output {
+/// Runs a publication on the CPU, with these words more.
+fn run_paper(folder: &Path, paper: &str, words: &[&OsStr]) -> Output {
     let mut command = Command::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")));
-    command.current_dir(folder).args(["papers", "mnist_mlp", "--quick", "--device", "cpu"]).args(words);
+    command.current_dir(folder).args(["papers", paper, "--quick", "--device", "cpu"]).args(words);
     command.stdin(Stdio::null()).output().expect("the program starts")
+}
+
+/// Runs one that has items that take no time.
+fn run(folder: &Path, words: &[&OsStr]) -> Output {
+    run_paper(folder, "mnist_mlp", words)
 }
 
 fn words(line: &str) -> Vec<&OsStr> {
@@ -113,6 +118,37 @@ fn two_names_of_one_new_file_are_refused() {
     std::os::unix::fs::symlink("kept", folder.path("link")).expect("a link");
     for line in ["--checkpoint kept --json link", "--json kept --plots link"] {
         assert!(refused(&folder, 2, line).contains("name the same file"), "{line}");
+    }
+}
+
+/// What a publication reads of its own is not written over.
+#[test]
+fn no_result_replaces_an_input_of_the_publication() {
+    let folder = Folder::new();
+    let about = r#""schema": 1, "library": "l", "device": "d", "cpu": "c", "threads": 1, "batch": 1"#;
+    let times = format!(r#"{{{about}, "components": [{{"name": "Model", "gpu_us": [9, 1.5], "cpu_us": []}}]}}"#);
+    let network = Network::seeded(NetworkShape::default(), 1).expect("a network");
+    fs::write(folder.path("times.json"), times).expect("written");
+    network.save(folder.path("network")).expect("written");
+    fs::write(folder.path("games"), "startpos moves 7g7f 3c3d\n").expect("written");
+    fs::write(folder.path("variant_a.game"), include_str!("../../golden/cfr/games/variant_a.game")).expect("written");
+    for (paper, option, file, words) in [
+        ("checkers_conv", "--baseline", "times.json", "--only table1"),
+        ("checkers_conv", "--weights", "network", "--only table1"),
+        ("shogi_bonanza", "--records", "games", ""),
+        ("cfr_thesis", "--definitions", "variant_a.game", "--game a"),
+    ] {
+        let given = if option == "--definitions" { "." } else { file };
+        let before = fs::read(folder.path(file)).expect("a file");
+        for output in ["--json", "--checkpoint"] {
+            let line = format!("{words} {option} {given} {output} {file}");
+            let found = run_paper(folder.folder(), paper, &self::words(&line));
+            let said = said(&found);
+            assert_eq!(found.status.code(), Some(2), "{paper} {line}: {said}");
+            let expected = format!("{output} and {option} name the same file {file}: each needs its own");
+            assert!(said.contains(&expected), "{paper} {line}: {said}");
+            assert_eq!(fs::read(folder.path(file)).expect("a file"), before, "{paper} {line}");
+        }
     }
 }
 

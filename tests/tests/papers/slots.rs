@@ -55,7 +55,11 @@ fn no_slot_is_empty() {
                         wrong.push(format!("docs/{page}: <!-- {name} --> holds no result"));
                     }
                 }
-                Some(name) => slot = Some((name, Vec::new())),
+                Some(name) => {
+                    if let Some((open, _)) = slot.replace((name, Vec::new())) {
+                        wrong.push(format!("docs/{page}: <!-- {open} --> has no end before <!-- {name} -->"));
+                    }
+                }
                 None => {
                     if let Some((_, content)) = &mut slot {
                         content.push(line);
@@ -63,6 +67,7 @@ fn no_slot_is_empty() {
                 }
             }
         }
+        wrong.extend(slot.map(|(name, _)| format!("docs/{page}: <!-- {name} --> has no end")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -11,8 +11,7 @@
 //! variables", 2000; Marsaglia's polar method for normal numbers.
 
 use crate::mcts::Stream;
-
-const INCREMENT: u64 = 0x9E37_79B9_7F4A_7C15;
+use crate::split_mix::{INCREMENT, finalize};
 
 /// Purpose of the noise at the root; the index is a child's rank.
 pub(super) const NOISE: u64 = 0;
@@ -20,13 +19,6 @@ pub(super) const NOISE: u64 = 0;
 pub(super) const CHOICE: u64 = 1;
 /// Purpose of playouts; the index counts simulations and playouts in them.
 pub(super) const PLAYOUT: u64 = 2;
-
-/// SplitMix64's finaliser.
-pub(in crate::azero) fn finalize(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
-}
 
 /// The key of the search of one position of one game.
 pub fn key(seed: u64, game: u64, ply: u64) -> u64 {

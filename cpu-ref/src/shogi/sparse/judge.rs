@@ -2,6 +2,7 @@
 
 use super::Columns;
 use crate::shogi::{fixed, sigmoid};
+use crate::split_mix::{INCREMENT, finalize};
 
 /// Which children count, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,12 +42,9 @@ impl std::ops::AddAssign for Totals {
     }
 }
 
-/// The number by which a sibling is drawn: the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) over seed, game, half-move and child.
+/// The number by which a sibling is drawn: the finaliser of SplitMix64 over seed, game, half-move and child.
 fn lot(seed: u64, game: u64, ply: u16, child: u32) -> u64 {
-    let mut z = seed ^ game.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(ply) << 32 ^ u64::from(child);
-    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ z >> 31
+    finalize(seed ^ game.wrapping_mul(INCREMENT) ^ u64::from(ply) << 32 ^ u64::from(child))
 }
 
 /// Which of `siblings` siblings (children 1, 2, …) are drawn: all, or the `loss.siblings` with the smallest lots.

@@ -1,6 +1,10 @@
 use super::*;
 use crate::{assemble, find_ptxas};
 
+#[path = "../../../../tests/src/skipped.rs"]
+mod skipped;
+use skipped::skipped;
+
 /// A kernel in which a loop moves the base of a sum. `parts` stand for the sum and for what is done with it.
 fn kernel(sum: &str, used: &str) -> String {
     format!(
@@ -263,7 +267,7 @@ fn ptxas_takes_the_opaque_text() {
     match find_ptxas() {
         Ok(_) => {}
         Err(error) if crate::ptx_required() => panic!("{error}"),
-        Err(error) => return println!("not tested: {error}"),
+        Err(error) => return skipped(error),
     }
     for (sum, used) in [(SUM, USED), ("add.s64 %rd3, %rd2, 16;", USED_64)] {
         let folder = tempfile::tempdir().unwrap();

@@ -4,6 +4,10 @@ use std::path::{Path, PathBuf};
 
 use warpplay_gpu_builder::{CudaBuilder, find_compiler, find_ptxas, ptx_required};
 
+#[path = "../../../../tests/src/skipped.rs"]
+mod skipped;
+use skipped::skipped;
+
 /// Whether there is a device compiler. Without one a test says so and passes, unless `WARPPLAY_REQUIRE_PTX=1`.
 pub fn have_compiler() -> bool {
     have(find_compiler().map(|_| ()))
@@ -20,7 +24,7 @@ fn have(found: warpplay_gpu_builder::Result<()>) -> bool {
         Ok(()) => true,
         Err(error) if ptx_required() => panic!("{error}"),
         Err(error) => {
-            println!("not tested: {error}");
+            skipped(error);
             false
         }
     }

@@ -26,8 +26,10 @@ const WORKERS: u32 = 256;
 /// Registers of a thread that multiplies, and of one that fetches, of split numbers; of other formats both have what the launch gives.
 const WORKER_REGISTERS: u32 = 232;
 const FETCHER_REGISTERS: u32 = 40;
-// Those of a multiprocessor, which has one block.
-const _: () = assert!(WORKERS * WORKER_REGISTERS + 128 * FETCHER_REGISTERS <= 65_536);
+/// Registers of a thread at the launch of a tower of split numbers: what the assembler gives each of 384 threads; a test of the PTX holds it to that.
+pub const LAUNCH_REGISTERS: u32 = 168;
+// With more, the workers would wait for ever for those that are missing.
+const _: () = assert!(WORKERS * WORKER_REGISTERS + 128 * FETCHER_REGISTERS <= (WORKERS + 128) * LAUNCH_REGISTERS);
 
 /// Threads of a block: a warp more, which fetches the weights; for split numbers a warpgroup, whose registers the workers take.
 const fn threads<F: Format>() -> u32 {
@@ -164,7 +166,7 @@ unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
     unsafe { clear_and_load_heads::<F>(task, shared, BOARDS) };
     wgmma::publish();
     sync_threads();
-    // SAFETY: the launch's promise, for each role.
+    // SAFETY: the launch's promise, for each role. Whole warpgroups take each branch; both counts of registers together are those of the launch, see the assertion above.
     unsafe {
         if warp_index >= WORKERS / 32 {
             if F::PARTS == 2 {

@@ -10,9 +10,7 @@
 //! Source  Steele, Lea, Flood, "Fast splittable pseudorandom number generators"; Marsaglia and Tsang, "A simple method for generating gamma variables".
 
 use crate::mcts::rng::Stream;
-
-/// SplitMix64's increment.
-pub const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+use crate::split_mix::{GAMMA, element, mix};
 
 /// What a stream is for.
 #[repr(u64)]
@@ -26,27 +24,19 @@ pub enum Purpose {
     Playout = 2,
 }
 
-/// SplitMix64's finaliser.
-#[inline(always)]
-pub const fn mix(z: u64) -> u64 {
-    let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ z >> 31
-}
-
 /// The key of a game's position.
 pub const fn key(seed: u64, game: u64, ply: u64) -> u64 {
     let key = mix(seed.wrapping_add(GAMMA));
-    let key = mix(key.wrapping_add(game.wrapping_add(1).wrapping_mul(GAMMA)));
-    mix(key.wrapping_add(ply.wrapping_add(1).wrapping_mul(GAMMA)))
+    let key = element(key, game);
+    element(key, ply)
 }
 
 /// Stream `index` of a purpose; `index` is below 2⁴⁰.
 #[inline(always)]
 pub fn stream(key: u64, purpose: Purpose, index: u64) -> Stream {
     let counter = ((purpose as u64) << 40 | index).wrapping_mul(2);
-    let low = mix(key.wrapping_add(counter.wrapping_add(1).wrapping_mul(GAMMA)));
-    let high = mix(key.wrapping_add(counter.wrapping_add(2).wrapping_mul(GAMMA)));
+    let low = element(key, counter);
+    let high = element(key, counter + 1);
     // The generator stands still in the state 0.
     Stream::from_state([low | (low | high == 0) as u64, high])
 }

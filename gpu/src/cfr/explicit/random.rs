@@ -1,14 +1,6 @@
-//! Random numbers by counter: number `k` of a traversal alone (SplitMix64: Steele, Lea and Flood, 2014).
+//! Random numbers by counter: number `k` of a traversal alone ([`split_mix`](crate::split_mix)).
 
-/// The increment of SplitMix64: 2⁶⁴ / golden ratio.
-const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
-
-#[inline(always)]
-const fn mix(z: u64) -> u64 {
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
+use crate::split_mix::{GAMMA, element, mix};
 
 /// The numbers of one traversal.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +18,7 @@ impl Draws {
     /// Number `k`, in [0, 1).
     #[inline(always)]
     pub const fn uniform(self, k: u32) -> f64 {
-        let bits = mix(self.0.wrapping_add((k as u64 + 1).wrapping_mul(GAMMA)));
+        let bits = element(self.0, k as u64);
         (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 }

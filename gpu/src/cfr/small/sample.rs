@@ -7,6 +7,7 @@ use super::arena::Arena;
 use super::layout::{BoardRecord, DEAL_WORDS, Game, MAX_STREETS};
 use crate::cfr::regret::Real;
 use crate::cuda::{memory, thread};
+use crate::split_mix::{GAMMA, element, mix};
 
 /// What is drawn.
 pub mod sampling {
@@ -52,18 +53,10 @@ impl Drawn {
     pub const NOTHING: Self = Self { sampling: sampling::NONE, n_deals: 0, seat: 0, key: 0 };
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
-#[inline(always)]
-pub fn mix(value: u64) -> u64 {
-    let value = (value ^ value >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    value ^ value >> 31
-}
-
 /// The key of a pass.
 #[inline(always)]
 pub fn key(seed: u64, iteration: u64, seat: u32) -> u64 {
-    mix(mix(seed.wrapping_add(0x9E37_79B9_7F4A_7C15)) ^ (2 * iteration + seat as u64))
+    mix(element(seed, 0) ^ (2 * iteration + seat as u64))
 }
 
 /// Numbers of one deal: SplitMix64 from a state that is a hash.
@@ -75,7 +68,7 @@ impl Generator {
     /// A number below `n`; the bias is below n / 2³².
     #[inline(always)]
     fn below(&mut self, n: u32) -> u32 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        self.state = self.state.wrapping_add(GAMMA);
         (((mix(self.state) >> 32) * n as u64) >> 32) as u32
     }
 }

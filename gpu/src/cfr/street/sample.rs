@@ -6,6 +6,7 @@
 use super::layout::{Board, Task, control};
 use crate::cuda::{atomic, kernel, memory, thread};
 use crate::launch::LaunchShape;
+use crate::split_mix::element;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 128;
@@ -45,19 +46,10 @@ pub const fn shape(n: u32) -> LaunchShape {
     LaunchShape::linear(n, BLOCK)
 }
 
-/// A word whose bits depend on all bits of `x` (Steele, Lea and Flood's SplitMix64).
-#[inline(always)]
-pub const fn mixed(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
-
 /// Number `of` of draw `draw` in iteration `iteration`, below `n`.
 #[inline(always)]
 pub const fn drawn(seed: u64, iteration: u64, draw: u32, of: u32, n: u32) -> u32 {
-    let word = mixed(mixed(mixed(seed) ^ iteration) ^ ((draw as u64) << 8 | of as u64));
+    let word = element(element(element(seed, 0) ^ iteration, 0) ^ ((draw as u64) << 8 | of as u64), 0);
     (((word >> 32) * n as u64) >> 32) as u32
 }
 

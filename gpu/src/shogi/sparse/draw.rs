@@ -1,12 +1,11 @@
 //! Which siblings of a parent count, where not all do.
 
-/// The lot of a child (from 1) of a parent: those with the smallest are drawn. The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+use crate::split_mix::{GAMMA, mix};
+
+/// The lot of a child (from 1) of a parent: those with the smallest are drawn.
 #[inline(always)]
 pub const fn lot(seed: u64, game: u64, ply: u32, child: u32) -> u64 {
-    let mut z = seed ^ game.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ ((ply as u64) << 32) ^ child as u64;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    mix(seed ^ game.wrapping_mul(GAMMA) ^ ((ply as u64) << 32) ^ child as u64)
 }
 
 /// Whether sibling `child` of `n_siblings` (numbered from 1) is among the `most` with the smallest lots; of equal lots the first.

@@ -1,6 +1,6 @@
 //! The order in which positions are learned from.
 
-use warpplay_gpu::azero::search::random::{GAMMA, mix};
+use warpplay_gpu::split_mix::{GAMMA, mix};
 
 /// The stream that draws the games for validation; epochs have the streams from 0 on.
 pub(super) const SPLIT: u64 = u64::MAX;

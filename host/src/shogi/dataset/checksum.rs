@@ -1,6 +1,6 @@
 //! The checksum of shards: FNV-1a on eight lanes of words, as fast as memory is read.
 
-use crate::runtime::fnv::Fnv;
+use crate::runtime::fnv::{Fnv, Words};
 
 /// Where a file holds its checksum; these bytes are left out.
 const OWN: std::ops::Range<usize> = 40..48;
@@ -14,20 +14,18 @@ pub(super) struct Checksum;
 impl Checksum {
     /// The checksum of a file whose length is a multiple of 64. Finds every single damaged byte: each step is one to one, and so is what joins the lanes.
     pub fn of(bytes: &[u8]) -> u64 {
-        let mut lanes: [u64; LANES] = std::array::from_fn(|lane| 0xCBF2_9CE4_8422_2325 ^ lane as u64);
+        let mut lanes: [Words<32>; LANES] = std::array::from_fn(|lane| Words::lane(lane as u64));
         let (chunks, rest) = bytes.as_chunks::<STEP>();
         for (number, chunk) in chunks.iter().enumerate() {
             let (words, _) = chunk.as_chunks::<8>();
             for (lane, (sum, word)) in lanes.iter_mut().zip(words).enumerate() {
                 let word = if number == 0 && lane == OWN.start / 8 { 0 } else { u64::from_le_bytes(*word) };
-                *sum = (*sum ^ word).wrapping_mul(0x0000_0100_0000_01B3);
-                // The product's high bits reach no low ones: without this the lanes of large files would forget them.
-                *sum ^= *sum >> 32;
+                sum.add(word);
             }
         }
         let mut all = Fnv::default();
         for sum in lanes {
-            all.add(&sum.to_le_bytes());
+            all.add(&sum.value().to_le_bytes());
         }
         all.add(rest);
         all.add(&(bytes.len() as u64).to_le_bytes());

@@ -4,8 +4,9 @@
 //! so that neither shards nor ranks nor devices change it, and the number of steps done says where a course stands in its epoch.
 
 use rayon::prelude::*;
+use warpplay_gpu::split_mix::{GAMMA, mix};
 
-use crate::shogi::shard::{Shard, mixed};
+use crate::shogi::shard::Shard;
 use crate::{Error, Result};
 
 /// The order of all positions in an epoch: numbers of parents, counted through all shards. A parent's lot is the finaliser of SplitMix64 over seed, epoch, game and half-move; the smallest
@@ -18,7 +19,7 @@ pub fn epoch_order(shards: &[&Shard], seed: u64, epoch: u64) -> Result<Vec<u32>>
     if u32::try_from(n).is_err() {
         return Err(Error::shape("positions of mini-batches", "below 4294967296", n));
     }
-    let of_epoch = mixed(mixed(seed).wrapping_add(epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+    let of_epoch = mix(mix(seed).wrapping_add(epoch.wrapping_mul(GAMMA)));
     let mut lots: Vec<(u64, u32)> = Vec::with_capacity(n as usize);
     for shard in shards {
         let (games, plies, parents) = (shard.games.len(), shard.plies.len(), shard.n_parents());
@@ -28,9 +29,7 @@ pub fn epoch_order(shards: &[&Shard], seed: u64, epoch: u64) -> Result<Vec<u32>>
         }
         let first = lots.len() as u32;
         let columns = shard.games.iter().zip(shard.plies.iter()).zip(first..);
-        lots.extend(
-            columns.map(|((game, &ply), parent)| (mixed(mixed(of_epoch ^ game).wrapping_add(ply.into())), parent)),
-        );
+        lots.extend(columns.map(|((game, &ply), parent)| (mix(mix(of_epoch ^ game).wrapping_add(ply.into())), parent)));
     }
     lots.par_sort_unstable();
     Ok(lots.into_iter().map(|(_, parent)| parent).collect())
@@ -38,7 +37,7 @@ pub fn epoch_order(shards: &[&Shard], seed: u64, epoch: u64) -> Result<Vec<u32>>
 
 /// The seed of the siblings that count in the steps of an epoch ([`Loss::seed`](crate::shogi::Loss::seed)), so that each epoch draws others: the finaliser of SplitMix64 over seed and epoch.
 pub fn siblings_seed(seed: u64, epoch: u64) -> u64 {
-    mixed(seed.wrapping_add(epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+    mix(seed.wrapping_add(epoch.wrapping_mul(GAMMA)))
 }
 
 /// The batches of a course, as one rank sees them.
@@ -138,8 +137,8 @@ mod tests {
         assert_eq!(epoch_order(&[&shard(0..77)], 1, 1).unwrap(), orders[1]);
         // As the definition says, of the first two.
         let lot = |game: u64, ply: u64| {
-            let of_epoch = mixed(mixed(1).wrapping_add(0x9E37_79B9_7F4A_7C15));
-            mixed(mixed(of_epoch ^ game).wrapping_add(ply))
+            let of_epoch = mix(mix(1).wrapping_add(GAMMA));
+            mix(mix(of_epoch ^ game).wrapping_add(ply))
         };
         let (first, second) = (orders[1][0] as u64, orders[1][1] as u64);
         assert!(lot(first / 2, 40 + first % 2) < lot(second / 2, 40 + second % 2));

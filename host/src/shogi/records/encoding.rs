@@ -60,11 +60,11 @@ pub(super) fn of(content: Content<'_>) -> Result<Coding, Wrong> {
         [marked] if marked.fits => marked,
         _ => {
             let name = attempts[0].encoding.name();
-            return Err(whole(format!("is no text in {name}, which its first bytes say it is")));
+            return Err(whole(format!("is not {name} text, which its first bytes say it is")));
         }
     };
     if taken.has_zeros {
-        return Err(whole("is no text: it has zero bytes".to_owned()));
+        return Err(whole("is not text: it has zero bytes".to_owned()));
     }
     Ok(Coding { encoding: taken.encoding, mark })
 }
@@ -141,7 +141,7 @@ fn bad_line(content: Content<'_>, attempts: [&Attempt; 3]) -> Wrong {
         |attempt: &&Attempt| attempt.encoding.decode_without_bom_handling_and_without_replacement(&line).is_some();
     let reason = match attempts.iter().any(fits) {
         true => format!("mixed encodings: the lines before are {}, this one is not", encoding.name()),
-        false => "is no text in UTF-8, Shift_JIS or EUC-JP".to_owned(),
+        false => "is not UTF-8, Shift_JIS or EUC-JP text".to_owned(),
     };
     (before + 1, reason)
 }
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(line, 4);
         assert!(reason.starts_with("mixed encodings: the lines before are UTF-8"), "{reason}");
         assert_eq!(text(&[b'a', b'\n', 0xFF, 0xFF, 0xFF]).unwrap_err().0, 2);
-        assert_eq!(text(b"a\0b").unwrap_err(), (0, "is no text: it has zero bytes".to_owned()));
+        assert_eq!(text(b"a\0b").unwrap_err(), (0, "is not text: it has zero bytes".to_owned()));
     }
 
     #[test]

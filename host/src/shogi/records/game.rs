@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use warpplay_gpu::split_mix::mix;
+
 use crate::runtime::fnv::Fnv;
 use crate::shogi::board::{Board, Move, Rules, START, unsound};
-use crate::shogi::shard::mixed;
 use crate::{Error, Result};
 
 /// Where a game stands.
@@ -82,7 +83,7 @@ impl Game {
             }
             sum.add(&played.number().to_le_bytes());
         }
-        Ok(Self { start, moves, outcome, source, hash: mixed(sum.value()) })
+        Ok(Self { start, moves, outcome, source, hash: mix(sum.value()) })
     }
 
     /// The start position in SFEN; `None` for the usual one.

@@ -15,7 +15,7 @@
 
 use rayon::prelude::*;
 use warpplay_gpu::azero::fused;
-use warpplay_gpu::azero::search::random::mix;
+use warpplay_gpu::split_mix::mix;
 
 use crate::azero::NetworkShape;
 use crate::azero::folded::{FoldedConv, FoldedNetwork};
