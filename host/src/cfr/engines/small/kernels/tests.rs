@@ -7,11 +7,11 @@ use warpplay_test_kernels::ptx::SMALL;
 use warpplay_test_kernels::small::test_small_measure_f32;
 
 use super::*;
-use crate::{Backend, Precision, PtxImage, PtxSet};
 use crate::cfr::engines::explicit::tests::devices;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::extensive::tests::{KUHN, LEDUC, rules};
 use crate::cfr::layout::VectorGame;
+use crate::{Backend, Precision, PtxImage, PtxSet};
 
 fn plan(device: &Device, text: &str, options: &Options) -> Result<Plan> {
     let rules = rules(text);
