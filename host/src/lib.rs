@@ -67,6 +67,7 @@
 //! | feature | what it brings | on by default |
 //! | --- | --- | --- |
 //! | `mcts`, `azero` (with `mcts`), `mlp`, `shogi`, `cfr` | the module of that name with its kernels | yes |
+//! | `cust` | conversions of devices, streams and buffers from and to Rust-CUDA's `cust`; links the driver's library | no |
 //! | `mpi` (with `shogi`) | ranks that are processes, over the system's MPI library; it and libclang are needed to build | no |
 //!
 //! # Errors
@@ -99,6 +100,8 @@ pub mod shogi;
 pub use runtime::atomic_file::AtomicFile;
 pub use runtime::buffer::Buffer;
 pub use runtime::checkpoint::Checkpoint;
+#[cfg(feature = "cust")]
+pub use runtime::cust::CustStream;
 pub use runtime::device::Device;
 pub use runtime::error::{Error, Result};
 pub use runtime::event::Event;

@@ -1,4 +1,5 @@
-//! A crate outside this workspace: laid out as `docs/adding-a-game.md` says, with a game of its own, built and run without the network.
+//! A crate outside this workspace: laid out as `docs/adding-a-game.md` says, with a game of its own, built and run without the network, without the CUDA toolkit, and
+//! with no file of ours copied.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,10 +26,6 @@ warpplay-gpu-builder = { path = "ROOT/gpu/builder" }
 
 [profile.dev]
 debug = false
-"#;
-
-const CONFIG: &str = r#"[env]
-CUDA_LIBRARY_PATH = { value = "libcuda", relative = true }
 "#;
 
 const BUILD: &str = r#"
@@ -103,13 +100,10 @@ fn main() -> Result<(), Error> {
 /// Writes the crate's files.
 fn write(folder: &Path, root: &Path) {
     let lock = std::fs::read_to_string(root.join("Cargo.lock")).expect("the workspace's lock file");
-    let script = std::fs::read_to_string(root.join("host/libcuda/lib64/libcuda.so")).expect("the linker script");
     for (name, text) in [
         ("Cargo.toml", MANIFEST.replace("ROOT", root.to_str().expect("a path in UTF-8"))),
         // The versions that are already here: nothing is to be fetched.
         ("Cargo.lock", lock),
-        (".cargo/config.toml", CONFIG.to_string()),
-        ("libcuda/lib64/libcuda.so", script),
         ("build.rs", BUILD.to_string()),
         ("src/lib.rs", LIBRARY.to_string()),
         ("src/main.rs", PROGRAM.to_string()),
@@ -129,16 +123,15 @@ fn a_crate_outside_the_workspace_builds_offline_and_runs() {
     // Outside the workspace, but always the same folder, so that the build is warm the second time.
     let folder = std::env::temp_dir().join(format!("warpplay-outside-{:x}", hash(&root)));
     write(&folder, &root);
-    // A folder of its own inside the workspace's target folder: device code finds `core` compiled there, and the other value of
-    // CUDA_LIBRARY_PATH makes nothing of the workspace stale.
+    // A folder of its own inside the workspace's target folder: device code finds `core` compiled there.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").join("tests/outside");
     let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
     let mut command = Command::new(cargo);
     command.current_dir(&folder).args(["run", "--quiet", "--offline"]).env("CARGO_TARGET_DIR", target);
-    // What cargo and the workspace set for this test is not for that crate: its own two files must do.
+    // What cargo sets for this test is not for that crate.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text == "CUDA_LIBRARY_PATH" || text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST") {
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST") {
             command.env_remove(&name);
         }
     }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{process, setup};
+use crate::{process, setup, stub_driver};
 
 /// Packages whose tests need cargo or the compiler itself; they prove nothing on a GPU.
 const NOT_BUNDLED: [&str; 3] = ["warpplay-gpu-builder", "warpplay-gpu-macros", "xtask"];
@@ -38,7 +38,7 @@ impl Program {
 }
 
 /// Builds and copies everything, stripped, and writes `MANIFEST.tsv` and `run-tests` beside it.
-pub fn make(dir: &Path) -> Result<()> {
+pub fn make(dir: &Path, cust: bool) -> Result<()> {
     setup::device_compiler()?;
     let mut programs = BTreeMap::new();
     let tests = ["test", "--workspace", "--release", "--no-run"];
@@ -46,8 +46,23 @@ pub fn make(dir: &Path) -> Result<()> {
     // Of the whole workspace, so that nothing is compiled with other features.
     let program = ["build", "--workspace", "--release", "--bin", "warpplay"];
     for arguments in [&tests[..], &benches[..], &program[..]] {
-        for program in build(arguments)? {
+        for program in build(process::cargo(arguments))? {
             programs.insert(program.file_name(), program);
+        }
+    }
+    if cust {
+        let stub = stub_driver::make()?;
+        let test = ["test", "--package", "warpplay-tests", "--test", "beside_cust"];
+        let lesson = ["build", "--package", "warpplay", "--example", "09_with_cust"];
+        for arguments in [&test[..], &lesson[..]] {
+            let mut command = process::cargo(arguments);
+            command.args(["--release", "--no-default-features", "--features", "cust"]).env("CUDA_LIBRARY_PATH", &stub);
+            if arguments[0] == "test" {
+                command.arg("--no-run");
+            }
+            for program in build(command)? {
+                programs.insert(program.file_name(), program);
+            }
         }
     }
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -104,8 +119,7 @@ exit 1
 ";
 
 /// Runs one cargo command and collects the programs that it built.
-fn build(arguments: &[&str]) -> Result<Vec<Program>> {
-    let mut command = process::cargo(arguments);
+fn build(mut command: Command) -> Result<Vec<Program>> {
     command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let output = command.output().with_context(|| format!("cannot start `{}`", process::line(&command)))?;
     if !output.status.success() {

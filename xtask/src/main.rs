@@ -9,6 +9,7 @@ mod process;
 mod ptx;
 mod setup;
 mod soak;
+mod stub_driver;
 mod tally;
 
 use std::path::PathBuf;
@@ -71,7 +72,12 @@ enum Task {
     Bundle {
         /// The folder; made if it is not there
         dir: PathBuf,
+        /// Also the test and the lesson beside `cust`, which start where there is a driver only
+        #[arg(long)]
+        cust: bool,
     },
+    /// Make a library in the place of the driver's and print its folder, to build with the feature `cust` without the CUDA toolkit: `CUDA_LIBRARY_PATH`, and its lib64 in `LD_LIBRARY_PATH`
+    StubDriver,
 }
 
 fn main() -> ExitCode {
@@ -107,7 +113,11 @@ fn perform(task: Task) -> Result<()> {
             setup::device_compiler()?;
             soak::run(options, mpi_features())
         }
-        Task::Bundle { dir } => bundle::make(&dir),
+        Task::Bundle { dir, cust } => bundle::make(&dir, cust),
+        Task::StubDriver => {
+            println!("{}", stub_driver::make()?.display());
+            Ok(())
+        }
     }
 }
 

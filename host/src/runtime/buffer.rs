@@ -3,11 +3,9 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cust::memory::DeviceBuffer;
 use warpplay_gpu::simt::memory::{Registration, register};
 
 use crate::runtime::context::Context;
@@ -99,6 +97,11 @@ impl<T> Buffer<T> {
     pub(crate) fn allocation(&self) -> &Arc<Allocation> {
         &self.allocation
     }
+
+    #[cfg(feature = "cust")]
+    pub(crate) fn into_allocation(self) -> Arc<Allocation> {
+        self.allocation
+    }
 }
 
 impl<T> fmt::Debug for Buffer<T> {
@@ -151,6 +154,30 @@ impl Allocation {
         Ok(Self { device: device.clone(), storage })
     }
 
+    /// Takes memory that the driver's `cuMemAlloc` gave in this context; it is freed with this value.
+    #[cfg(feature = "cust")]
+    pub(crate) fn taken(device: &Device, context: &Arc<Context>, address: u64, bytes: usize) -> Self {
+        let storage = match bytes {
+            0 => Storage::Empty,
+            _ => Storage::Cuda(CudaBlock { address, bytes, context: Arc::clone(context) }),
+        };
+        Self { device: device.clone(), storage }
+    }
+
+    /// Gives the memory away: its address, 0 for none. It is not freed.
+    #[cfg(feature = "cust")]
+    pub(crate) fn give(self) -> u64 {
+        match self.storage {
+            Storage::Cuda(block) => {
+                let mut block = std::mem::ManuallyDrop::new(block);
+                // SAFETY: the context's count is taken from a value that is not dropped, once.
+                drop(unsafe { std::ptr::read(&raw mut block.context) });
+                block.address
+            }
+            _ => 0,
+        }
+    }
+
     /// Memory of another process.
     #[cfg(feature = "shogi")]
     pub(crate) fn imported(device: &Device, block: Imported) -> Self {
@@ -161,7 +188,7 @@ impl Allocation {
     pub(crate) fn address(&self) -> *mut u8 {
         match &self.storage {
             Storage::Empty => std::ptr::without_provenance_mut(ALIGNMENT),
-            Storage::Cuda(block) => std::ptr::without_provenance_mut(block.address() as usize),
+            Storage::Cuda(block) => std::ptr::without_provenance_mut(block.address as usize),
             #[cfg(feature = "shogi")]
             Storage::Imported(block) => std::ptr::without_provenance_mut(block.address as usize),
             Storage::Host(block, _) => block.address.as_ptr(),
@@ -172,7 +199,7 @@ impl Allocation {
     pub(crate) fn bytes(&self) -> usize {
         match &self.storage {
             Storage::Empty => 0,
-            Storage::Cuda(block) => block.inner.len(),
+            Storage::Cuda(block) => block.bytes,
             #[cfg(feature = "shogi")]
             Storage::Imported(block) => block.bytes,
             Storage::Host(block, _) => block.layout.size(),
@@ -192,26 +219,21 @@ impl Allocation {
 
 /// Memory of a GPU.
 struct CudaBlock {
-    inner: ManuallyDrop<DeviceBuffer<u8>>,
+    address: u64,
+    bytes: usize,
     context: Arc<Context>,
 }
 
 impl CudaBlock {
     fn new(device: &Device, context: &Arc<Context>, bytes: usize) -> Result<Self> {
         context.enter()?;
-        // SAFETY: bytes of any value are valid as `u8`; the stream zeroes them before anything else uses them.
-        let inner = match unsafe { DeviceBuffer::uninitialized(bytes) } {
-            Ok(inner) => inner,
-            Err(_) if driver::last_code() == driver::OUT_OF_MEMORY => {
-                return Err(out_of_memory(device, bytes as u64, context.memory()?.free));
-            }
-            Err(_) => return Err(context.failure("cuMemAlloc", None)),
-        };
-        Ok(Self { inner: ManuallyDrop::new(inner), context: Arc::clone(context) })
-    }
-
-    fn address(&self) -> u64 {
-        self.inner.as_device_ptr().as_raw()
+        let mut address = 0;
+        // SAFETY: `address` is written before the call returns.
+        match unsafe { driver::cuMemAlloc_v2(&mut address, bytes) } {
+            0 => Ok(Self { address, bytes, context: Arc::clone(context) }),
+            driver::OUT_OF_MEMORY => Err(out_of_memory(device, bytes as u64, context.memory()?.free)),
+            _ => Err(context.failure("cuMemAlloc", None)),
+        }
     }
 }
 
@@ -219,8 +241,8 @@ impl Drop for CudaBlock {
     fn drop(&mut self) {
         // The memory of a dead context goes with the context.
         if self.context.enter().is_ok() {
-            // SAFETY: dropped once, here; the field is not used after.
-            unsafe { ManuallyDrop::drop(&mut self.inner) };
+            // SAFETY: made by `cuMemAlloc`, freed once; the driver waits for work that uses it.
+            unsafe { driver::cuMemFree_v2(self.address) };
         }
     }
 }

@@ -2,16 +2,18 @@
 //! process lives: the driver does not give it another one, even after the last release. Other devices are not touched.
 
 use std::collections::HashMap;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use crate::runtime::driver::{self, device_attribute};
+use crate::runtime::driver::{self, Handle, device_attribute};
 use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits, device_name};
 
 /// The primary context of one CUDA device, shared by everything that was made on it.
 pub(crate) struct Context {
-    inner: cust::context::Context,
+    handle: Handle,
+    /// The driver's number of the device.
+    device: c_int,
     ordinal: usize,
     /// What never changes, asked once.
     info: DeviceInfo,
@@ -49,13 +51,16 @@ impl Context {
         }
         let info = describe(device, ordinal)?;
         let limits = limits(device)?;
-        let inner = cust::context::Context::new(device).map_err(|_| {
+        let mut handle = Handle::NULL;
+        // SAFETY: `handle` is written before the call returns; the device is the driver's own.
+        let code = unsafe { driver::cuDevicePrimaryCtxRetain(&mut handle, device) };
+        if code != 0 {
             let error = failure("cuDevicePrimaryCtxRetain", None);
             // Somebody else in the process may have used up the context.
             remember(&slot.dead, &error);
-            check_alive(ordinal, &slot.dead).err().unwrap_or(error)
-        })?;
-        let context = Arc::new(Self { inner, ordinal, info, limits, dead: slot.dead.clone() });
+            return Err(check_alive(ordinal, &slot.dead).err().unwrap_or(error));
+        }
+        let context = Arc::new(Self { handle, device, ordinal, info, limits, dead: slot.dead.clone() });
         slot.context = Arc::downgrade(&context);
         Ok(context)
     }
@@ -63,7 +68,8 @@ impl Context {
     /// Makes the context current on this thread; every call that reaches the driver begins here.
     pub(crate) fn enter(&self) -> Result<()> {
         self.check_alive()?;
-        cust::context::CurrentContext::set_current(&self.inner).map_err(|_| self.failure("cuCtxSetCurrent", None))
+        // SAFETY: the context is retained while this value lives.
+        self.check("cuCtxSetCurrent", unsafe { driver::cuCtxSetCurrent(self.handle) })
     }
 
     fn check_alive(&self) -> Result<()> {
@@ -82,11 +88,6 @@ impl Context {
         if code == 0 { Ok(()) } else { Err(self.failure(call, None)) }
     }
 
-    /// The result of a call of `cust`.
-    pub(crate) fn check_cust<T>(&self, call: &'static str, result: cust::error::CudaResult<T>) -> Result<T> {
-        result.map_err(|_| self.failure(call, None))
-    }
-
     pub(crate) fn ordinal(&self) -> usize {
         self.ordinal
     }
@@ -102,8 +103,20 @@ impl Context {
     /// Free and total memory now.
     pub(crate) fn memory(&self) -> Result<FreeMemory> {
         self.enter()?;
-        let (free, total) = self.check_cust("cuMemGetInfo", cust::memory::mem_get_info())?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the driver writes two numbers; the context is current.
+        self.check("cuMemGetInfo", unsafe { driver::cuMemGetInfo_v2(&mut free, &mut total) })?;
         Ok(FreeMemory { free: free as u64, total: total as u64 })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: retained once in `open`, released once here; streams, memory and modules of it hold it, so they are gone.
+        let code = unsafe { driver::cuDevicePrimaryCtxRelease_v2(self.device) };
+        if code != 0 {
+            tracing::debug!("{}", failure("cuDevicePrimaryCtxRelease", None));
+        }
     }
 }
 
@@ -135,10 +148,12 @@ pub(crate) fn count() -> Result<usize> {
     if let Err(code) = driver::initialise() {
         return Err(no_device(code));
     }
-    match cust::device::Device::num_devices() {
-        Ok(0) => Err(no_device(driver::NO_DEVICE)),
-        Ok(n) => Ok(n as usize),
-        Err(_) => Err(failure("cuDeviceGetCount", None)),
+    let mut n = 0;
+    // SAFETY: the driver writes one number.
+    match unsafe { driver::cuDeviceGetCount(&mut n) } {
+        0 if n <= 0 => Err(no_device(driver::NO_DEVICE)),
+        0 => Ok(n as usize),
+        _ => Err(failure("cuDeviceGetCount", None)),
     }
 }
 
@@ -162,39 +177,53 @@ fn no_device(code: c_int) -> Error {
     Error::NoDevice { reason }
 }
 
-/// The device with this ordinal.
-fn find(ordinal: usize) -> Result<cust::device::Device> {
+/// The driver's number of the device with this ordinal.
+pub(crate) fn find(ordinal: usize) -> Result<c_int> {
     let n = count()?;
     if ordinal >= n {
         return Err(Error::NoDevice {
             reason: format!("cuda:{ordinal} was asked for and the driver shows {n}: use cuda:0 to cuda:{}", n - 1),
         });
     }
-    cust::device::Device::get_device(ordinal as u32).map_err(|_| failure("cuDeviceGet", None))
+    let mut device = 0;
+    // SAFETY: the driver writes one number.
+    let code = unsafe { driver::cuDeviceGet(&mut device, ordinal as c_int) };
+    if code == 0 { Ok(device) } else { Err(failure("cuDeviceGet", None)) }
 }
 
 /// One attribute of a device by the driver's number.
-fn attribute(device: cust::device::Device, attribute: c_int) -> Result<u32> {
+fn attribute(device: c_int, attribute: c_int) -> Result<u32> {
     let mut value = 0;
     // SAFETY: `value` is written before the call returns; the handle is the driver's own.
-    let code = unsafe { driver::cuDeviceGetAttribute(&mut value, attribute, device.as_raw()) };
+    let code = unsafe { driver::cuDeviceGetAttribute(&mut value, attribute, device) };
     if code == 0 { Ok(value.max(0) as u32) } else { Err(failure("cuDeviceGetAttribute", None)) }
 }
 
 /// What the driver says of a device without opening it.
-fn describe(device: cust::device::Device, ordinal: usize) -> Result<DeviceInfo> {
-    let asked = |call| move |_| failure(call, None);
+fn describe(device: c_int, ordinal: usize) -> Result<DeviceInfo> {
+    let mut name = [0u8; 256];
+    // SAFETY: the driver writes at most so many bytes, with a zero at the end.
+    let code = unsafe { driver::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device) };
+    if code != 0 {
+        return Err(failure("cuDeviceGetName", None));
+    }
+    let mut memory_bytes = 0;
+    // SAFETY: the driver writes one number.
+    let code = unsafe { driver::cuDeviceTotalMem_v2(&mut memory_bytes, device) };
+    if code != 0 {
+        return Err(failure("cuDeviceTotalMem", None));
+    }
     Ok(DeviceInfo {
         backend: Backend::Cuda,
         ordinal,
-        name: device.name().map_err(asked("cuDeviceGetName"))?,
+        name: CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into_owned(),
         compute_capability: Some((
             attribute(device, device_attribute::CAPABILITY_MAJOR)?,
             attribute(device, device_attribute::CAPABILITY_MINOR)?,
         )),
         driver_version: driver::version(),
         n_multiprocessors: attribute(device, device_attribute::MULTIPROCESSORS)?,
-        memory_bytes: device.total_memory().map_err(asked("cuDeviceTotalMem"))? as u64,
+        memory_bytes: memory_bytes as u64,
         l2_bytes: u64::from(attribute(device, device_attribute::L2_BYTES)?),
         max_threads_per_block: attribute(device, device_attribute::MAX_THREADS_PER_BLOCK)?,
         max_threads_per_multiprocessor: attribute(device, device_attribute::MAX_THREADS_PER_MULTIPROCESSOR)?,
@@ -205,12 +234,12 @@ fn describe(device: cust::device::Device, ordinal: usize) -> Result<DeviceInfo> 
 }
 
 /// Shared memory that a block can have after asking for it.
-fn max_shared(device: cust::device::Device) -> Result<u32> {
+fn max_shared(device: c_int) -> Result<u32> {
     let opt_in = attribute(device, device_attribute::MAX_SHARED_PER_BLOCK_OPT_IN)?;
     Ok(opt_in.max(attribute(device, device_attribute::MAX_SHARED_PER_BLOCK)?))
 }
 
-fn limits(device: cust::device::Device) -> Result<Limits> {
+fn limits(device: c_int) -> Result<Limits> {
     let three = |numbers: [c_int; 3]| -> Result<[u32; 3]> {
         Ok([attribute(device, numbers[0])?, attribute(device, numbers[1])?, attribute(device, numbers[2])?])
     };

@@ -1,13 +1,13 @@
 //! Marks in a stream, to measure the time between them.
 
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::runtime::context::Context;
 use crate::runtime::device::Device;
+use crate::runtime::driver::{self, Handle};
 use crate::runtime::error::{Error, Result};
 
 /// A mark that [`Stream::record`](crate::Stream::record) sets in a stream; the device writes down when it gets there.
@@ -33,26 +33,32 @@ enum Kind {
 
 /// An event of the driver, destroyed in its own context.
 pub(crate) struct CudaEvent {
-    inner: ManuallyDrop<cust::event::Event>,
+    handle: Handle,
     context: Arc<Context>,
 }
 
 impl CudaEvent {
     pub(crate) fn new(context: &Arc<Context>) -> Result<Self> {
         context.enter()?;
-        let event = cust::event::Event::new(cust::event::EventFlags::DEFAULT);
-        Ok(Self { inner: ManuallyDrop::new(context.check_cust("cuEventCreate", event)?), context: Arc::clone(context) })
+        let mut handle = Handle::NULL;
+        // SAFETY: `handle` is written before the call returns.
+        let code = unsafe { driver::cuEventCreate(&mut handle, driver::DEFAULT) };
+        context.check("cuEventCreate", code)?;
+        Ok(Self { handle, context: Arc::clone(context) })
     }
 
-    pub(crate) fn record(&self, stream: &cust::stream::Stream) -> Result<()> {
+    /// Sets the mark at the end of what is queued in a stream of the same device.
+    pub(crate) fn record(&self, stream: Handle) -> Result<()> {
         self.context.enter()?;
-        self.context.check_cust("cuEventRecord", self.inner.record(stream))
+        // SAFETY: both are of this context, which is current.
+        self.context.check("cuEventRecord", unsafe { driver::cuEventRecord(self.handle, stream) })
     }
 
     /// Waits until the device has reached the event.
     pub(crate) fn wait(&self) -> Result<()> {
         self.context.enter()?;
-        self.context.check_cust("cuEventSynchronize", self.inner.synchronize())
+        // SAFETY: the event is of this context, which is current.
+        self.context.check("cuEventSynchronize", unsafe { driver::cuEventSynchronize(self.handle) })
     }
 }
 
@@ -60,8 +66,8 @@ impl Drop for CudaEvent {
     fn drop(&mut self) {
         // The events of a dead context go with the context.
         if self.context.enter().is_ok() {
-            // SAFETY: dropped once, here; the field is not used after.
-            unsafe { ManuallyDrop::drop(&mut self.inner) };
+            // SAFETY: made by `cuEventCreate`, destroyed once.
+            unsafe { driver::cuEventDestroy_v2(self.handle) };
         }
     }
 }
@@ -76,7 +82,7 @@ impl Event {
     }
 
     /// Sets the mark at the end of what is queued; `stream` is there where the device is a GPU.
-    pub(crate) fn record(&self, stream: Option<&cust::stream::Stream>) -> Result<()> {
+    pub(crate) fn record(&self, stream: Option<Handle>) -> Result<()> {
         match (&self.kind, stream) {
             (Kind::Cuda(event, recorded), Some(stream)) => {
                 event.record(stream)?;
@@ -123,7 +129,11 @@ impl Event {
                 }
                 from.wait()?;
                 to.wait()?;
-                to.context.check_cust("cuEventElapsedTime", to.inner.elapsed_time_f32(&from.inner))
+                let mut milliseconds = 0.0;
+                // SAFETY: both events are of the context that `wait` has made current; the driver writes one number.
+                let code = unsafe { driver::cuEventElapsedTime(&mut milliseconds, from.handle, to.handle) };
+                to.context.check("cuEventElapsedTime", code)?;
+                Ok(milliseconds)
             }
             (Kind::Host(from), Kind::Host(to)) => {
                 let get = |mark: &Mutex<Option<Instant>>| {

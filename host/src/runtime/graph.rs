@@ -41,14 +41,10 @@ pub(crate) struct CudaGraph {
     context: Arc<Context>,
 }
 
-// SAFETY: the driver lets any thread launch and destroy the graph, one at a time, in its context; `Graph` is not
-// `Sync`, so no two threads do so at once.
-unsafe impl Send for CudaGraph {}
-
 impl CudaGraph {
     /// Makes a captured graph executable, and destroys the captured one. The context is current.
     pub(crate) fn new(context: &Arc<Context>, captured: Handle) -> Result<Self> {
-        let mut handle = std::ptr::null_mut();
+        let mut handle = Handle::NULL;
         // SAFETY: `captured` came from the driver just now; `handle` is written before the call returns.
         let code = unsafe { driver::cuGraphInstantiateWithFlags(&mut handle, captured, 0) };
         let made = context.check("cuGraphInstantiate", code);

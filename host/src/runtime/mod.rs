@@ -19,6 +19,8 @@ pub(crate) mod buffer;
 pub(crate) mod checkpoint;
 #[allow(unsafe_code)]
 pub(crate) mod context;
+#[cfg(feature = "cust")]
+pub(crate) mod cust;
 pub(crate) mod device;
 #[allow(unsafe_code)]
 pub(crate) mod driver;

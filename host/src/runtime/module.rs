@@ -6,7 +6,6 @@ mod image;
 use std::borrow::Cow;
 use std::ffi::{CString, c_void};
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::sync::{Arc, OnceLock};
 
 use warpplay_gpu::ptx::{PtxImage, PtxSet};
@@ -65,7 +64,7 @@ fn text_of(set: &PtxSet, image: &PtxImage) -> Result<Cow<'static, str>> {
 }
 
 struct CudaModule {
-    inner: ManuallyDrop<cust::module::Module>,
+    handle: Handle,
     context: Arc<Context>,
 }
 
@@ -73,8 +72,8 @@ impl Drop for CudaModule {
     fn drop(&mut self) {
         // The code of a dead context goes with the context.
         if self.context.enter().is_ok() {
-            // SAFETY: dropped once, here; the field is not used after.
-            unsafe { ManuallyDrop::drop(&mut self.inner) };
+            // SAFETY: made by `cuModuleLoadDataEx`, unloaded once; its functions and graphs hold it, so they are gone.
+            unsafe { driver::cuModuleUnload(self.handle) };
         }
     }
 }
@@ -162,10 +161,6 @@ fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
         };
         Error::PtxVersion { module: name.to_string(), needs: text(needs), driver: text(newest) }
     };
-    let refused = |log: String| {
-        let code = driver::last_code();
-        Error::Module { module: name.to_string(), code, name: driver::code_name(code), log }
-    };
     let text = CString::new(text.as_ref()).map_err(|_| Error::Module {
         module: name.to_string(),
         code: 0,
@@ -174,40 +169,28 @@ fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
     })?;
 
     context.enter()?;
-    match cust::module::Module::from_ptx_cstr(&text, &[]) {
-        Ok(inner) => Ok(CudaModule { inner: ManuallyDrop::new(inner), context: Arc::clone(context) }),
-        Err(_) if driver::last_code() == driver::UNSUPPORTED_PTX_VERSION => Err(too_new()),
-        // Older drivers answer the same with "invalid PTX".
-        Err(_) if driver::last_code() == driver::INVALID_PTX && needs > newest => Err(too_new()),
-        Err(_) => {
-            // `cust` does not pass the compiler's log on: ask again, for the log alone.
-            let log = compiler_log(&text);
-            Err(refused(log))
-        }
-    }
-}
-
-/// What the driver's compiler says of a text that it refused.
-fn compiler_log(text: &CString) -> String {
-    const BYTES: usize = 8192;
-    let before = driver::last_code();
-    let mut log = vec![0u8; BYTES];
+    const LOG_BYTES: usize = 8192;
+    let mut log = vec![0u8; LOG_BYTES];
     let mut options = [jit_option::ERROR_LOG_BUFFER, jit_option::ERROR_LOG_BUFFER_BYTES];
     // The driver takes option values of pointer size by value.
-    let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(BYTES)];
-    let mut module: Handle = std::ptr::null_mut();
+    let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(LOG_BYTES)];
+    let mut handle = Handle::NULL;
     // SAFETY: the text ends with a zero; the log has the length given; both outlive the call; two options, two values.
     let code = unsafe {
-        driver::cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
+        driver::cuModuleLoadDataEx(&mut handle, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
     };
-    if code == 0 {
-        // SAFETY: the module was loaded just now and is known to nobody else.
-        unsafe { driver::cuModuleUnload(module) };
-        return format!("refused with code {before} at first, accepted when tried again");
+    match code {
+        0 => Ok(CudaModule { handle, context: Arc::clone(context) }),
+        driver::UNSUPPORTED_PTX_VERSION => Err(too_new()),
+        // Older drivers answer the same with "invalid PTX".
+        driver::INVALID_PTX if needs > newest => Err(too_new()),
+        code => {
+            let length = log.iter().position(|&byte| byte == 0).unwrap_or(LOG_BYTES);
+            let log = String::from_utf8_lossy(&log[..length]);
+            let log = if log.trim().is_empty() { "its compiler says no more" } else { log.trim() };
+            Err(Error::Module { module: name.to_string(), code, name: driver::code_name(code), log: log.to_string() })
+        }
     }
-    let length = log.iter().position(|&byte| byte == 0).unwrap_or(BYTES);
-    let text = String::from_utf8_lossy(&log[..length]);
-    if text.trim().is_empty() { "its compiler says no more".to_string() } else { text.trim().to_string() }
 }
 
 #[cfg(test)]

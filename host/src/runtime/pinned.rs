@@ -9,7 +9,7 @@ use bytemuck::Pod;
 use crate::runtime::buffer::HostBlock;
 use crate::runtime::context::Context;
 use crate::runtime::device::Device;
-use crate::runtime::driver;
+use crate::runtime::driver::{self, Handle};
 use crate::runtime::error::{Error, Result};
 use crate::runtime::event::CudaEvent;
 use crate::runtime::memory::out_of_memory;
@@ -170,7 +170,7 @@ impl<T> Pinned<T> {
     pub(crate) fn queue_copy(
         &self,
         number: u64,
-        stream: &cust::stream::Stream,
+        stream: Handle,
         copy: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let Storage::Cuda(pinned) = &self.storage else {
@@ -186,7 +186,8 @@ impl<T> Pinned<T> {
         *pending = Some(number);
         if let Err(error) = pinned.event.record(stream) {
             // Without the mark nobody could wait for the copy later.
-            let _ = stream.synchronize();
+            // SAFETY: the caller's stream, of the context that is current.
+            let _ = unsafe { driver::cuStreamSynchronize(stream) };
             return Err(error);
         }
         Ok(())

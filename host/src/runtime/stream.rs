@@ -9,7 +9,6 @@ mod tests;
 
 use std::cell::RefCell;
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,13 +40,18 @@ pub struct Stream {
 }
 
 struct CudaStream {
-    inner: ManuallyDrop<cust::stream::Stream>,
+    handle: Handle,
     context: Arc<Context>,
 }
 
 impl CudaStream {
-    fn handle(&self) -> Handle {
-        self.inner.as_inner() as Handle
+    fn new(context: &Arc<Context>) -> Result<Self> {
+        context.enter()?;
+        let mut handle = Handle::NULL;
+        // SAFETY: `handle` is written before the call returns.
+        let code = unsafe { driver::cuStreamCreate(&mut handle, driver::DEFAULT) };
+        context.check("cuStreamCreate", code)?;
+        Ok(Self { handle, context: Arc::clone(context) })
     }
 }
 
@@ -55,8 +59,8 @@ impl Drop for CudaStream {
     fn drop(&mut self) {
         // The streams of a dead context go with the context.
         if self.context.enter().is_ok() {
-            // SAFETY: dropped once, here; the field is not used after.
-            unsafe { ManuallyDrop::drop(&mut self.inner) };
+            // SAFETY: made by `cuStreamCreate`, destroyed once; the driver lets what is queued end first.
+            unsafe { driver::cuStreamDestroy_v2(self.handle) };
         }
     }
 }
@@ -90,27 +94,28 @@ impl Device {
 
 impl Stream {
     pub(crate) fn new(device: &Device) -> Result<Self> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         if device.backend() == Backend::Cpu {
             return Err(no_kernels("a stream"));
         }
-        let cuda = match device.context() {
-            Some(context) => {
-                context.enter()?;
-                let stream = cust::stream::Stream::new(cust::stream::StreamFlags::DEFAULT, None);
-                Some(CudaStream {
-                    inner: ManuallyDrop::new(context.check_cust("cuStreamCreate", stream)?),
-                    context: Arc::clone(context),
-                })
-            }
-            None => None,
-        };
-        Ok(Self {
-            device: device.clone(),
-            cuda,
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            state: RefCell::default(),
-        })
+        Ok(Self::with(device, device.context().map(CudaStream::new).transpose()?))
+    }
+
+    /// Takes a stream of the driver, which is destroyed with this one.
+    #[cfg(feature = "cust")]
+    pub(crate) fn of_handle(device: &Device, context: &Arc<Context>, handle: Handle) -> Self {
+        Self::with(device, Some(CudaStream { handle, context: Arc::clone(context) }))
+    }
+
+    /// The driver's stream, where the device is a GPU.
+    #[cfg(feature = "cust")]
+    pub(crate) fn handle(&self) -> Option<Handle> {
+        self.cuda.as_ref().map(|cuda| cuda.handle)
+    }
+
+    fn with(device: &Device, cuda: Option<CudaStream>) -> Self {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        Self { device: device.clone(), cuda, number, state: RefCell::default() }
     }
 
     /// The device that does the work.
@@ -129,8 +134,8 @@ impl Stream {
             return Ok(());
         };
         cuda.context.enter()?;
-        let result = cuda.inner.synchronize();
-        let result = result.map_err(|_| self.failure(cuda, "cuStreamSynchronize"));
+        // SAFETY: the stream is of this context, which is current.
+        let result = self.check(cuda, "cuStreamSynchronize", unsafe { driver::cuStreamSynchronize(cuda.handle) });
         self.state.borrow_mut().queued.clear();
         result
     }
@@ -151,7 +156,7 @@ impl Stream {
     pub fn record(&self, event: &Event) -> Result<()> {
         self.outside_capture("Stream::record")?;
         self.device.expect_same("event", event.device())?;
-        event.record(self.cuda.as_ref().map(|cuda| &*cuda.inner))
+        event.record(self.cuda.as_ref().map(|cuda| cuda.handle))
     }
 
     /// Whether launches are being recorded.

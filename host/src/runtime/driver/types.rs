@@ -3,7 +3,26 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 /// A driver object: context, module, function, stream, event, graph.
-pub(crate) type Handle = *mut c_void;
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handle(pub(crate) *mut c_void);
+
+// SAFETY: the driver's functions take its objects on every thread whose current context is theirs, and each call here makes it so; only the driver follows the pointer.
+unsafe impl Send for Handle {}
+// SAFETY: as above; the driver locks what its functions share.
+unsafe impl Sync for Handle {}
+
+impl Handle {
+    /// No object; as a stream the default one.
+    pub(crate) const NULL: Self = Self(std::ptr::null_mut());
+
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+}
+
+/// `CU_EVENT_DEFAULT` and `CU_STREAM_DEFAULT`. A stream so made waits for the default stream, on which synchronous copies run.
+pub(crate) const DEFAULT: c_uint = 0;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: the memory counts as pinned in every context.
 pub(crate) const MEM_HOST_ALLOC_PORTABLE: c_uint = 1;

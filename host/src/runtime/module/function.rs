@@ -1,6 +1,6 @@
 //! Kernels of a module.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -26,16 +26,6 @@ impl Module {
         Ok(Function { kernel, entry: Entry::find(&self.inner, K::NAME, K::BOUNDS.max_threads)? })
     }
 }
-
-/// A driver handle that threads may share.
-#[derive(Clone, Copy)]
-struct SharedHandle(Handle);
-
-// SAFETY: a function's handle may be used from any thread in whose current context it was loaded; every use enters
-// that context first.
-unsafe impl Send for SharedHandle {}
-// SAFETY: as above; the driver's functions that take it may be called at the same time.
-unsafe impl Sync for SharedHandle {}
 
 /// What the driver says of a compiled kernel. On [`Backend::Simt`](crate::Backend::Simt) all but `max_threads` is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +122,7 @@ impl<K: Kernel> Function<K> {
 pub(crate) struct Entry {
     name: &'static str,
     module: Arc<Loaded>,
-    handle: SharedHandle,
+    handle: Handle,
     info: FunctionInfo,
     asked_for_shared: OnceLock<()>,
     asked_for_clusters: OnceLock<()>,
@@ -145,26 +135,27 @@ impl Entry {
         let (handle, info) = match &module.cuda {
             Some(loaded) => {
                 loaded.context.enter()?;
-                let handle = match loaded.inner.get_function(name) {
-                    Ok(function) => function.to_raw() as Handle,
-                    Err(_) if driver::last_code() == driver::NOT_FOUND => return Err(missing()),
-                    Err(_) => {
-                        return Err(loaded.context.failure("cuModuleGetFunction", Some(name.to_string())));
-                    }
-                };
-                (handle, FunctionInfo::of(&loaded.context, handle)?)
+                // A name with a zero byte is no entry's.
+                let text = CString::new(name).map_err(|_| missing())?;
+                let mut handle = Handle::NULL;
+                // SAFETY: `handle` is written before the call returns; the module is of this context; the name ends with a zero.
+                match unsafe { driver::cuModuleGetFunction(&mut handle, loaded.handle, text.as_ptr()) } {
+                    0 => (handle, FunctionInfo::of(&loaded.context, handle)?),
+                    driver::NOT_FOUND => return Err(missing()),
+                    _ => return Err(loaded.context.failure("cuModuleGetFunction", Some(name.to_string()))),
+                }
             }
             None => {
                 if !module.may_have(name)? {
                     return Err(missing());
                 }
-                (std::ptr::null_mut(), FunctionInfo::on_the_cpu(max_threads))
+                (Handle::NULL, FunctionInfo::on_the_cpu(max_threads))
             }
         };
         Ok(Self {
             name,
             module: Arc::clone(module),
-            handle: SharedHandle(handle),
+            handle,
             info,
             asked_for_shared: OnceLock::new(),
             asked_for_clusters: OnceLock::new(),
@@ -198,10 +189,10 @@ impl Entry {
         context.enter()?;
         self.prepare(context, shape)?;
         let attributes = [LaunchAttribute::cluster(shape.cluster)];
-        let config = config(shape, std::ptr::null_mut(), &attributes);
+        let config = config(shape, Handle::NULL, &attributes);
         let mut clusters = 0;
         // SAFETY: `clusters` is written before the call returns; the configuration and its attributes outlive it.
-        let code = unsafe { driver::cuOccupancyMaxActiveClusters(&mut clusters, self.handle.0, &config) };
+        let code = unsafe { driver::cuOccupancyMaxActiveClusters(&mut clusters, self.handle, &config) };
         context.check("cuOccupancyMaxActiveClusters", code)?;
         Ok(clusters.max(0) as u32)
     }
@@ -221,7 +212,7 @@ impl Entry {
         let code = unsafe {
             driver::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &mut blocks,
-                self.handle.0,
+                self.handle,
                 shape.n_threads() as c_int,
                 shape.shared_bytes as usize,
             )
@@ -234,7 +225,7 @@ impl Entry {
     fn prepare(&self, context: &Context, shape: &LaunchShape) -> Result<()> {
         let set = |attribute: c_int, value: u32| {
             // SAFETY: the handle is of this context, which is current.
-            let code = unsafe { driver::cuFuncSetAttribute(self.handle.0, attribute, value as c_int) };
+            let code = unsafe { driver::cuFuncSetAttribute(self.handle, attribute, value as c_int) };
             if code == 0 { Ok(()) } else { Err(context.failure("cuFuncSetAttribute", Some(self.name.to_string()))) }
         };
         let shared = shape.shared_bytes.saturating_add(self.info.static_shared_bytes);
@@ -287,13 +278,13 @@ impl Entry {
             }
             let config = config(shape, stream, &attributes);
             // SAFETY: the caller's promise; the configuration and its attributes outlive the call.
-            let code = unsafe { driver::cuLaunchKernelEx(&config, self.handle.0, parameters, std::ptr::null_mut()) };
+            let code = unsafe { driver::cuLaunchKernelEx(&config, self.handle, parameters, std::ptr::null_mut()) };
             ("cuLaunchKernelEx", code)
         } else if shape.cooperative {
             // SAFETY: the caller's promise.
             let code = unsafe {
                 driver::cuLaunchCooperativeKernel(
-                    self.handle.0,
+                    self.handle,
                     gx,
                     gy,
                     gz,
@@ -310,7 +301,7 @@ impl Entry {
             // SAFETY: the caller's promise.
             let code = unsafe {
                 driver::cuLaunchKernel(
-                    self.handle.0,
+                    self.handle,
                     gx,
                     gy,
                     gz,

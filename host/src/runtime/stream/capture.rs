@@ -21,7 +21,7 @@ impl Stream {
         if let Some(cuda) = &self.cuda {
             cuda.context.enter()?;
             // SAFETY: the stream is of the current context and does not capture yet.
-            let code = unsafe { driver::cuStreamBeginCapture_v2(cuda.handle(), driver::CAPTURE_MODE_RELAXED) };
+            let code = unsafe { driver::cuStreamBeginCapture_v2(cuda.handle, driver::CAPTURE_MODE_RELAXED) };
             self.check(cuda, "cuStreamBeginCapture", code)?;
         }
         self.state.borrow_mut().recording = Some(Recording::default());
@@ -58,12 +58,12 @@ impl Stream {
     /// Ends a capture: what was recorded, and the driver's graph.
     fn end_capture(&self) -> (Recording, Result<Handle>) {
         let recording = self.state.borrow_mut().recording.take().unwrap_or_default();
-        let mut graph = std::ptr::null_mut();
+        let mut graph = Handle::NULL;
         let captured = match &self.cuda {
             None => Ok(graph),
             Some(cuda) => cuda.context.enter().and_then(|()| {
                 // SAFETY: the stream captures, begun on this thread; `graph` is written before the call returns.
-                let code = unsafe { driver::cuStreamEndCapture(cuda.handle(), &mut graph) };
+                let code = unsafe { driver::cuStreamEndCapture(cuda.handle, &mut graph) };
                 self.check(cuda, "cuStreamEndCapture", code)?;
                 Ok(graph)
             }),
@@ -84,7 +84,7 @@ impl Stream {
                 cuda.context.enter()?;
                 // SAFETY: graph and stream are of the current context; the contracts of the kernels were promised
                 // for every replay when they were recorded.
-                let code = unsafe { driver::cuGraphLaunch(executable.handle, cuda.handle()) };
+                let code = unsafe { driver::cuGraphLaunch(executable.handle, cuda.handle) };
                 let mut state = self.state.borrow_mut();
                 if code != 0 {
                     let kernels = suspects(&state.queued, &graph.kernels);

@@ -67,7 +67,7 @@ impl Stream {
                         buffer.as_ptr() as u64 + at as u64,
                         bytes.as_ptr().cast(),
                         bytes.len(),
-                        cuda.handle(),
+                        cuda.handle,
                     )
                 };
                 self.check(cuda, "cuMemcpyHtoDAsync", code)
@@ -113,7 +113,7 @@ impl Stream {
                             bytes.as_mut_ptr().cast(),
                             buffer.as_ptr() as u64 + at as u64,
                             bytes.len(),
-                            cuda.handle(),
+                            cuda.handle,
                         )
                     };
                     self.check(cuda, "cuMemcpyDtoHAsync", code)?;
@@ -160,7 +160,7 @@ impl Stream {
                         target.as_ptr() as u64 + to as u64,
                         source.as_ptr() as u64 + from as u64,
                         bytes,
-                        cuda.handle(),
+                        cuda.handle,
                     )
                 };
                 self.check(cuda, "cuMemcpyDtoDAsync", code)
@@ -205,7 +205,7 @@ impl Stream {
         cuda.context.enter()?;
         // SAFETY: the allocation's own bytes.
         let code =
-            unsafe { driver::cuMemsetD8Async(allocation.address() as u64, 0, allocation.bytes(), cuda.handle()) };
+            unsafe { driver::cuMemsetD8Async(allocation.address() as u64, 0, allocation.bytes(), cuda.handle) };
         self.check(cuda, "cuMemsetD8Async", code)
     }
 
@@ -238,7 +238,7 @@ impl Stream {
             None => self.write(buffer, offset, &source.as_slice()?[..n]),
             Some(cuda) => {
                 cuda.context.enter()?;
-                source.queue_copy(self.number, &cuda.inner, || {
+                source.queue_copy(self.number, cuda.handle, || {
                     // SAFETY: the range lies inside the buffer; the pinned memory waits for this copy before anybody
                     // changes or frees it.
                     let code = unsafe {
@@ -246,7 +246,7 @@ impl Stream {
                             buffer.as_ptr() as u64 + at as u64,
                             source.address().cast(),
                             bytes,
-                            cuda.handle(),
+                            cuda.handle,
                         )
                     };
                     self.check(cuda, "cuMemcpyHtoDAsync", code)
@@ -275,7 +275,7 @@ impl Stream {
             None => self.read_into(buffer, offset, &mut target.as_mut_slice()?[..n]),
             Some(cuda) => {
                 cuda.context.enter()?;
-                target.queue_copy(self.number, &cuda.inner, || {
+                target.queue_copy(self.number, cuda.handle, || {
                     // SAFETY: the range lies inside the buffer; the pinned memory waits for this copy before anybody
                     // looks at it or frees it.
                     let code = unsafe {
@@ -283,7 +283,7 @@ impl Stream {
                             target.address().cast(),
                             buffer.as_ptr() as u64 + at as u64,
                             bytes,
-                            cuda.handle(),
+                            cuda.handle,
                         )
                     };
                     self.check(cuda, "cuMemcpyDtoHAsync", code)

@@ -130,7 +130,7 @@ impl Stream {
     ) -> Result<()> {
         cuda.context.enter()?;
         // SAFETY: the context is current; the stream is of it, and the entry too, since `begin` wants both on one device; the rest is the caller's promise.
-        unsafe { entry.launch_cuda(&cuda.context, cuda.handle(), shape, addresses, &self.state.borrow().queued)? };
+        unsafe { entry.launch_cuda(&cuda.context, cuda.handle, shape, addresses, &self.state.borrow().queued)? };
         self.note(entry, kept, None);
         Ok(())
     }

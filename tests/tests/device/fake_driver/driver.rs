@@ -102,7 +102,7 @@ extern "C" fn cuCtxSetCurrent(_context: *mut c_void) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuStreamCreateWithPriority(stream: *mut *mut c_void, _flags: c_uint, _priority: c_int) -> c_int {
+unsafe extern "C" fn cuStreamCreate(stream: *mut *mut c_void, _flags: c_uint) -> c_int {
     unsafe { put(stream, std::ptr::dangling_mut()) }
 }
 
