@@ -2,6 +2,7 @@
 
 /// Setters of a builder that has `options`, one an option: `name: Type` puts what it is given there, `name: Type = value` what is made of it. After `noted in field;`
 /// each adds its name to that field, as one that was asked for. Where they have no documentation of their own, it names the option.
+#[allow(unused_macros, reason = "builders belong to families")]
 macro_rules! setters {
     (noted in $noted:ident; $($(#[$doc:meta])+ $name:ident: $type:ty $(= $value:expr)?),+ $(,)?) => {
         $(
