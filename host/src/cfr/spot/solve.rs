@@ -1,17 +1,20 @@
 //! Solving spots, one or many, on one or more devices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use serde_json::json;
 
 use super::batch::{self, Laid, MAX_BATCH};
 use super::file::Spot;
 use super::report::{Run, SpotReport};
 use super::run::{GoOn, SpotRun, run_on, stopped};
 use crate::cfr::dispatch;
+use crate::runtime::fnv::Fnv;
+use crate::runtime::journal::{self, Header, Journal, Piece};
 use crate::{Device, Error, Result};
 
 /// What a device takes at once: spots by number.
@@ -28,7 +31,7 @@ type Unit = Vec<Laid>;
 ///   under way end with the iterations that they have, and no other is begun.
 ///
 /// # Errors
-/// [`Error::Option`] without devices. A spot that fails has its own error in place of a report: as [`Spot::build`], and as the device says; [`Error::Order`]
+/// [`Error::Option`] without devices; [`Error::File`] for a journal that is there already, is not of such a run, or cannot be written. A spot that fails has its own error in place of a report: as [`Spot::build`], and as the device says; [`Error::Order`]
 /// where `watch` stopped before it was begun.
 pub fn solve_spots(
     devices: &[Device],
@@ -39,10 +42,11 @@ pub fn solve_spots(
     let Some(first) = devices.first() else {
         return Err(Error::option("device", "none", "at least one device"));
     };
-    let mut answers: Vec<Option<Result<SpotReport>>> = spots.iter().map(|_| None).collect();
+    let (journal, mut answers) = taken(devices, spots, run)?;
     let (mut batched, mut units): (Vec<Laid>, Vec<Unit>) = (Vec::new(), Vec::new());
-    let built: Vec<_> = spots.par_iter().map(|spot| spot.build(run.options.isomorphism)).collect();
-    for (number, built) in built.into_iter().enumerate() {
+    let left: Vec<usize> = (0..spots.len()).filter(|&number| answers[number].is_none()).collect();
+    let built: Vec<_> = left.par_iter().map(|&number| spots[number].build(run.options.isomorphism)).collect();
+    for (number, built) in left.into_iter().zip(built) {
         match built {
             Err(error) => answers[number] = Some(Err(error)),
             Ok((game, tree)) => {
@@ -52,15 +56,18 @@ pub fn solve_spots(
             }
         }
     }
-    let n_bad = answers.iter().flatten().count();
+    // Spots that cannot be built, and those of the journal.
+    let n_answered = answers.iter().flatten().count();
     let size = batched.len().div_ceil(devices.len()).clamp(1, MAX_BATCH);
     while !batched.is_empty() {
         let rest = batched.split_off(size.min(batched.len()));
         units.push(std::mem::replace(&mut batched, rest));
     }
     let next = AtomicUsize::new(0);
-    let finished = AtomicUsize::new(n_bad);
+    let finished = AtomicUsize::new(n_answered);
     let answers = Mutex::new(answers);
+    let is_kept = journal.is_kept();
+    let (journal, failed) = (Mutex::new((journal, BTreeSet::new())), Mutex::new(None));
     let is_stopped = AtomicBool::new(false);
     let go_on = || {
         if !is_stopped.load(Ordering::Relaxed) && watch(finished.load(Ordering::Relaxed)).is_break() {
@@ -75,6 +82,19 @@ pub fn solve_spots(
                     && let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let solved = solve_unit(device, unit, run, &go_on);
+                    let whole = solved.iter().zip(unit).filter(|_| is_kept).filter_map(|(solved, laid)| {
+                        let report =
+                            solved.as_ref().ok().filter(|report| report.iterations == run.options.iterations)?;
+                        Some((key(&spots[laid.number]), Piece { result: report.clone(), seconds: report.seconds }))
+                    });
+                    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+                    let (journal, kept) = &mut *journal;
+                    // Spots that are the same stand there once.
+                    let whole: Vec<_> = whole.filter(|(key, _)| kept.insert(key.clone())).collect();
+                    if let Err(error) = journal.append(&whole) {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                        is_stopped.store(true, Ordering::Relaxed);
+                    }
                     let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
                     for (laid, solved) in unit.iter().zip(solved) {
                         answers[laid.number] = Some(solved);
@@ -85,8 +105,49 @@ pub fn solve_spots(
             });
         }
     });
+    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
     let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(stopped()))).collect())
+}
+
+/// The journal of a run, and what it says of each spot.
+fn taken(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<(Journal, Vec<Option<Result<SpotReport>>>)> {
+    let mut answers: Vec<Option<Result<SpotReport>>> = spots.iter().map(|_| None).collect();
+    let facts = || {
+        let mut facts = journal::options(&run.options, &["threads"]);
+        facts["report"] = json!(run.points());
+        facts
+    };
+    let header = || Header::new("cfr subgame", facts(), devices);
+    let (journal, mut records) = Journal::open::<Piece<SpotReport>>(run.journal.as_ref(), header)?;
+    if journal.is_kept() {
+        for (answer, key) in answers.iter_mut().zip(spots.iter().map(key)) {
+            let Some(Piece { result, .. }) = records.get(&key) else { continue };
+            if result.iterations != run.options.iterations {
+                let reason = format!("{} of {} iterations", result.iterations, run.options.iterations);
+                return Err(journal.wrong(&key, reason));
+            }
+            *answer = Some(Ok(result.clone()));
+        }
+        for spot in spots {
+            records.remove(&key(spot));
+        }
+        if let Some(key) = records.keys().next() {
+            return Err(journal.not_asked(key));
+        }
+    }
+    Ok((journal, answers))
+}
+
+/// The key of a spot: its board, and a checksum of all that it is.
+fn key(spot: &Spot) -> String {
+    // A spot is plain data, which always has a JSON form.
+    let text = serde_json::to_string(spot).unwrap_or_default();
+    let cards = [Some(&spot.flop), spot.turn.as_ref(), spot.river.as_ref()].into_iter().flatten();
+    let board: String = cards.flat_map(|cards| cards.chars().filter(|c| !c.is_whitespace())).collect();
+    format!("{board} {:016x}", Fnv::of(text.as_bytes()))
 }
 
 fn solve_unit(device: &Device, unit: &[Laid], run: &SpotRun, go_on: GoOn<'_>) -> Vec<Result<SpotReport>> {
