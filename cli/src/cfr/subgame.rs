@@ -42,12 +42,17 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     if let Some(missing) = args.spot.iter().find(|&name| spots.iter().all(|(of, _)| of != name)) {
         return Err(Usage(format!("option spot: {missing} is in none of the files")).into());
     }
-    let read: Vec<_> = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).collect();
+    let [resume, checkpoint] = args.journal.paths();
+    let read = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).chain([resume]);
     let plots = &args.report.plots;
     let plot = plots.path(PLOT);
-    let written =
-        [("--json", args.output.json.as_deref()), ("--plots", plots.plots.as_deref()), ("--plots", plot.as_deref())];
-    common::expect_apart(&read, &written, &[])?;
+    let written = [
+        ("--json", args.output.json.as_deref()),
+        ("--plots", plots.plots.as_deref()),
+        ("--plots", plot.as_deref()),
+        checkpoint,
+    ];
+    common::expect_apart(&read.collect::<Vec<_>>(), &written, &[])?;
     let json = args.output.json_file()?;
     let plot = OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
@@ -60,7 +65,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         device.expect_memory(plan.memory_needed()).with_context(|| name.clone())?;
     }
     let bar = args.output.bar(spots.len() as u64);
-    let run = SpotRun { options, measure_at: stops };
+    let run = SpotRun { options, measure_at: stops, journal: args.journal.target() };
     let list: Vec<Spot> = spots.iter().map(|(_, spot)| spot.clone()).collect();
     let solved = solve_spots(&devices, &list, &run, |n| {
         bar.set_position(n as u64);
@@ -94,6 +99,10 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     if !args.output.quiet {
         for (name, report) in &reports {
             common::print(text(name, report, args.top.top))?;
+        }
+        let n_whole = reports.iter().filter(|(_, report)| report.iterations == options.iterations).count();
+        if n_whole < spots.len() {
+            common::print(format!("\nended early: {n_whole} of {} spots{}\n", spots.len(), args.journal.go_on()))?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use warpplay::mcts::{Engine, Options, Variant};
 
-use crate::common::flags::{EngineFlag, PlotsFlag, SeedFlag, ThreadsFlag, TopFlag};
+use crate::common::flags::{EngineFlag, JournalFlags, PlotsFlag, SeedFlag, ThreadsFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mcts::games::GameName;
 use crate::mcts::limits::default_seconds;
@@ -181,6 +181,9 @@ pub struct MatchArgs {
 
     #[command(flatten)]
     pub seed: SeedFlag,
+
+    #[command(flatten)]
+    pub journal: JournalFlags,
 
     #[command(flatten)]
     pub plots: PlotsFlag,

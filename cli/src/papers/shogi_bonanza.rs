@@ -157,8 +157,8 @@ pub fn run(args: &Args) -> Result<()> {
         ("--only", !items.only.is_empty()),
         ("--list", items.list),
         ("--quick", items.quick),
-        ("--checkpoint", items.checkpoint.is_some()),
-        ("--resume", items.resume.is_some()),
+        ("--checkpoint", items.journal.checkpoint.is_some()),
+        ("--resume", items.journal.resume.is_some()),
         ("--replay", items.replay.is_some()),
     ];
     if let Some((wrong, _)) = of_items.into_iter().find(|(_, given)| *given) {
@@ -181,7 +181,7 @@ fn items(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     args.items.device.open()?;
     common::expect_apart(
         &[("--records", args.source.records.as_deref()), ("--data", args.source.data.as_deref())],
-        &[("--json", args.items.output.json.as_deref()), ("--checkpoint", args.items.checkpoint.as_deref())],
+        &[("--json", args.items.output.json.as_deref()), ("--checkpoint", args.items.journal.checkpoint.as_deref())],
         &[],
     )?;
     let data = args.source.read(args.items.quick)?;
