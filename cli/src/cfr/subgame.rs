@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use warpplay::Device;
 use warpplay::cfr::spot::HandReport;
@@ -79,7 +79,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
             continue;
         }
         let report = report.with_context(|| name.clone())?;
-        check(name, spot, &report)?;
+        report.check(spot).map_err(|reason| anyhow!("check failed: {name}: {reason}"))?;
         reports.push((name.as_str(), report));
     }
     if let Some(plot) = plot {
@@ -104,31 +104,6 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         if n_whole < spots.len() {
             common::print(format!("\nended early: {n_whole} of {} spots{}\n", spots.len(), args.journal.go_on()))?;
         }
-    }
-    Ok(())
-}
-
-/// What must hold of every spot.
-fn check(name: &str, spot: &Spot, report: &SpotReport) -> Result<()> {
-    let total = report.ev[0] + report.ev[1];
-    let slack = 1e-3 * (spot.pot + spot.effective_stack);
-    ensure!(
-        total.is_finite() && total <= spot.pot + slack,
-        "check failed: {name}: ev sums to {total}, more than the pot"
-    );
-    let raked = spot.rake.is_some_and(|rake| rake.part > 0.0);
-    ensure!(
-        raked || (total - spot.pot).abs() <= slack,
-        "check failed: {name}: ev sums to {total}, expected the pot of {}",
-        spot.pot
-    );
-    let equity = report.equity[0] + report.equity[1];
-    ensure!((equity - 1.0).abs() <= 1e-3, "check failed: {name}: equities sum to {equity}");
-    for (iteration, chips) in &report.trajectory {
-        ensure!(
-            chips.is_finite() && *chips >= -slack,
-            "check failed: {name}: exploitability {chips} at iteration {iteration}"
-        );
     }
     Ok(())
 }

@@ -135,7 +135,8 @@ impl SweepBuilder {
                 None => n == self.options.epochs as usize && result.test_accuracy.is_some() == self.test.is_some(),
                 Some(epoch) => epoch <= self.options.epochs && epoch as usize == n + 1,
             };
-            if (result.seed, result.learning_rate) != (seed, learning_rate) || !are_numbered || !is_whole {
+            let is_share = result.test_accuracy.is_none_or(|share| (0.0..=1.0).contains(&share));
+            if (result.seed, result.learning_rate) != (seed, learning_rate) || !are_numbered || !is_whole || !is_share {
                 return Err(journal.wrong(name, "no model of that seed and rate that was trained to its end"));
             }
         }

@@ -740,7 +740,7 @@ fn self_play_that_was_cut_off_goes_on_with_its_journal() {
     let damaged = scratch.text("few").replacen("\"returns\":[", "\"returns\":[7,", 1);
     scratch.write("few", damaged.replace("[7,1,", "[7,").replace("[7,-1,", "[7,").replace("[7,0,", "[7,").as_bytes());
     let said = scratch.fails(1, &format!("{uniform} --resume few").replace("--games 3", "--games 5"));
-    assert!(said.contains("few: 0: returns: [7, "), "{said}");
+    assert!(said.contains("few: ") && said.contains(": returns: [7, "), "{said}");
 }
 
 #[test]

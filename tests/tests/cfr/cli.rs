@@ -603,7 +603,7 @@ fn a_comparison_that_was_cut_off_goes_on_with_its_journal() {
     let scratch = new_scratch();
     Journaled {
         scratch: &scratch,
-        line: "compare kuhn.limit.2p.game --seconds 0.01 --algorithms cfr,cfr_plus --samplings none,chance --device cpu --threads 1",
+        line: "compare kuhn.limit.2p.game --seconds 0.01 --algorithms cfr,cfr_plus,lcfr,dcfr --device cpu --threads 1",
         other: ("--seconds 0.01", "--seconds 0.02", "was made with option seconds 0.01, and this run has 0.02"),
         n_pieces: 4,
         file: None,

@@ -558,7 +558,7 @@ fn the_help_names_defaults_and_usual_constants() {
 fn a_match_that_was_cut_off_goes_on_with_its_journal() {
     let scratch = programs::Scratch::new(program(), "mcts");
     let line = "match --games 4 --seed 1 --moves 44 --a acp_prodigal,trees=1,playouts=4,steps=5,device=cpu --b vanilla,steps=9";
-    let other = ("steps=9", "steps=8", "was made with option b.vanilla.steps 9, and this run has 8");
+    let other = ("steps=9", "steps=8", "was made with option b.steps 9, and this run has 8");
     let journaled = Journaled { scratch: &scratch, line, other, n_pieces: 4, file: None, repeats: true };
     journaled.check();
     // Two at once come to the same games.

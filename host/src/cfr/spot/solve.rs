@@ -15,15 +15,19 @@ use super::run::{GoOn, SpotRun, run_on, stopped};
 use crate::cfr::dispatch;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::journal::{self, Header, Journal, Piece};
-use crate::{Device, Error, Result};
+use crate::{Backend, Device, Error, Result};
 
-/// What a device takes at once: spots by number.
-type Unit = Vec<Laid>;
+/// What a device takes at once.
+struct Unit {
+    spots: Vec<Laid>,
+    /// Whether they are solved in the same launches. One that a group of rivers, or a journal, leaves over is so too: another engine would find other bits.
+    is_batch: bool,
+}
 
 /// Solves spots side by side: each device takes the next ones as soon as it is done with its last. The answers stand in the order of the spots, and do not
 /// depend on how many devices there are, as long as they are alike.
 ///
-/// On devices that run kernels, spots of one street (rivers) are solved many at once in the same launches of engine `street`, where the options allow that engine;
+/// On devices that run kernels, spots of one street (rivers), where there are two or more, are solved many at once in the same launches of engine `street`, if the options allow that engine;
 /// `seconds` of their reports are those of all spots of the batch together. Where a batch is refused, its spots are solved one by one, so that each has its own
 /// error.
 ///
@@ -31,8 +35,8 @@ type Unit = Vec<Laid>;
 ///   under way end with the iterations that they have, and no other is begun.
 ///
 /// # Errors
-/// [`Error::Option`] without devices; [`Error::File`] for a journal that is there already, is not of such a run, or cannot be written. A spot that fails has its own error in place of a report: as [`Spot::build`], and as the device says; [`Error::Order`]
-/// where `watch` stopped before it was begun.
+/// [`Error::Option`] without devices; [`Error::File`] for a journal that is there already, is not of such a run, or cannot be written. A spot that fails has its
+/// own error in place of a report: as [`Spot::build`], and as the device says; [`Error::Order`] where `watch` stopped before it was begun.
 pub fn solve_spots(
     devices: &[Device],
     spots: &[Spot],
@@ -44,6 +48,8 @@ pub fn solve_spots(
     };
     let (journal, mut answers) = taken(devices, spots, run)?;
     let (mut batched, mut units): (Vec<Laid>, Vec<Unit>) = (Vec::new(), Vec::new());
+    let n_rivers_kept =
+        answers.iter().zip(spots).filter(|(answer, spot)| answer.is_some() && spot.river.is_some()).count();
     let left: Vec<usize> = (0..spots.len()).filter(|&number| answers[number].is_none()).collect();
     let built: Vec<_> = left.par_iter().map(|&number| spots[number].build(run.options.isomorphism)).collect();
     for (number, built) in left.into_iter().zip(built) {
@@ -52,16 +58,20 @@ pub fn solve_spots(
             Ok((game, tree)) => {
                 let laid = Laid { number, game: Arc::new(game), tree };
                 // The devices of a call are alike; one that is not says so when it gets the batch.
-                if laid.is_batched(first, run) { batched.push(laid) } else { units.push(vec![laid]) }
+                match laid.is_batched(first, run) {
+                    true => batched.push(laid),
+                    false => units.push(Unit { spots: vec![laid], is_batch: false }),
+                }
             }
         }
     }
     // Spots that cannot be built, and those of the journal.
     let n_answered = answers.iter().flatten().count();
     let size = batched.len().div_ceil(devices.len()).clamp(1, MAX_BATCH);
+    let is_batch = n_rivers_kept + batched.len() > 1;
     while !batched.is_empty() {
         let rest = batched.split_off(size.min(batched.len()));
-        units.push(std::mem::replace(&mut batched, rest));
+        units.push(Unit { spots: std::mem::replace(&mut batched, rest), is_batch });
     }
     let next = AtomicUsize::new(0);
     let finished = AtomicUsize::new(n_answered);
@@ -82,7 +92,7 @@ pub fn solve_spots(
                     && let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let solved = solve_unit(device, unit, run, &go_on);
-                    let whole = solved.iter().zip(unit).filter(|_| is_kept).filter_map(|(solved, laid)| {
+                    let whole = solved.iter().zip(&unit.spots).filter(|_| is_kept).filter_map(|(solved, laid)| {
                         let report =
                             solved.as_ref().ok().filter(|report| report.iterations == run.options.iterations)?;
                         Some((key(&spots[laid.number]), Piece { result: report.clone(), seconds: report.seconds }))
@@ -96,11 +106,11 @@ pub fn solve_spots(
                         is_stopped.store(true, Ordering::Relaxed);
                     }
                     let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-                    for (laid, solved) in unit.iter().zip(solved) {
+                    for (laid, solved) in unit.spots.iter().zip(solved) {
                         answers[laid.number] = Some(solved);
                     }
                     drop(answers);
-                    finished.fetch_add(unit.len(), Ordering::Relaxed);
+                    finished.fetch_add(unit.spots.len(), Ordering::Relaxed);
                 }
             });
         }
@@ -118,13 +128,20 @@ fn taken(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<(Journal, 
     let facts = || {
         let mut facts = journal::options(&run.options, &["threads"]);
         facts["report"] = json!(run.points());
+        // A single one has another engine, which finds other bits.
+        let n_rivers = spots.iter().filter(|spot| spot.river.is_some()).count();
+        if devices.iter().any(|device| device.backend() != Backend::Cpu) {
+            facts["rivers"] = json!(if n_rivers > 1 { "several" } else { "at most one" });
+        }
         facts
     };
     let header = || Header::new("cfr subgame", facts(), devices);
     let (journal, mut records) = Journal::open::<Piece<SpotReport>>(run.journal.as_ref(), header)?;
     if journal.is_kept() {
-        for (answer, key) in answers.iter_mut().zip(spots.iter().map(key)) {
+        for (answer, spot) in answers.iter_mut().zip(spots) {
+            let key = key(spot);
             let Some(Piece { result, .. }) = records.get(&key) else { continue };
+            result.check(spot).map_err(|reason| journal.wrong(&key, reason))?;
             if result.iterations != run.options.iterations {
                 let reason = format!("{} of {} iterations", result.iterations, run.options.iterations);
                 return Err(journal.wrong(&key, reason));
@@ -150,13 +167,13 @@ fn key(spot: &Spot) -> String {
     format!("{board} {:016x}", Fnv::of(text.as_bytes()))
 }
 
-fn solve_unit(device: &Device, unit: &[Laid], run: &SpotRun, go_on: GoOn<'_>) -> Vec<Result<SpotReport>> {
-    if unit.len() > 1
-        && let Ok(reports) = batch::solve(device, unit, run, go_on)
+fn solve_unit(device: &Device, unit: &Unit, run: &SpotRun, go_on: GoOn<'_>) -> Vec<Result<SpotReport>> {
+    if unit.is_batch
+        && let Ok(reports) = batch::solve(device, &unit.spots, run, go_on)
     {
         return reports.into_iter().map(Ok).collect();
     }
-    unit.iter().map(|laid| solve_one(device, laid, run, go_on)).collect()
+    unit.spots.iter().map(|laid| solve_one(device, laid, run, go_on)).collect()
 }
 
 impl Spot {

@@ -95,10 +95,10 @@ fn compare() {
     Job {
         family: "cfr",
         prepare: game,
-        line: "compare leduc.game --seconds 0.05 --algorithms cfr,cfr_plus --samplings none,chance --device cpu --threads 1 --json found.json --checkpoint journal",
+        line: "compare leduc.game --seconds 0.05 --algorithms cfr,cfr_plus,lcfr,dcfr --device cpu --threads 1 --json found.json --checkpoint journal",
         resume: Some((
             "journal",
-            "compare leduc.game --seconds 0.05 --algorithms cfr,cfr_plus --samplings none,chance --device cpu --threads 1 --json found.json --resume journal",
+            "compare leduc.game --seconds 0.05 --algorithms cfr,cfr_plus,lcfr,dcfr --device cpu --threads 1 --json found.json --resume journal",
         )),
         old: None,
         leaves: None,

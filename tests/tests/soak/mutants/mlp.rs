@@ -91,6 +91,6 @@ mutants!(journal_of_a_sweep, "mlp: journal of a sweep", 20, |_| {
     journal(
         &scratch,
         "mlp",
-        "sweep --device cpu --threads 1 --drawn 60 --drawn-test 20 --hidden 4 --models 3 --epochs 2 --checkpoint journal",
+        "sweep --device cpu --threads 1 --drawn 60 --drawn-test 20 --hidden 4 --batch 8 --models 3 --epochs 2 --checkpoint journal",
     )
 });
