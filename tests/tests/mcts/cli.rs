@@ -563,6 +563,7 @@ fn a_match_that_was_cut_off_goes_on_with_its_journal() {
     journaled.check();
     // Two at once come to the same games.
     let two = format!("{line} --parallel 2");
+    std::fs::remove_file(scratch.path("journal")).expect("the journal");
     Journaled { line: &two, ..journaled }.check();
     // A move that nobody can make.
     let text = scratch.text("journal");
