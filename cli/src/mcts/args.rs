@@ -26,7 +26,7 @@ pub enum Command {
     /// Play against the search in the terminal
     Play(PlayArgs),
     /// Let two players meet, with colours switched each game
-    Match(MatchArgs),
+    Match(Box<MatchArgs>),
     /// Repeat a recorded search or match exactly and compare
     Replay(ReplayArgs),
 }
