@@ -129,7 +129,9 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
             "parallel": args.parallel,
             "seed": args.seed.seed.unwrap_or_default(),
         });
-        let header = || Header::new("mcts match", facts, &self.devices);
+        // Kernels of a game of one's own are not the library's.
+        let build = || journal::build(std::slice::from_ref(G::PTX));
+        let header = || Header { build: build(), ..Header::new("mcts match", facts, &self.devices) };
         let (journal, records) = Journal::open(args.journal.target().as_ref(), header)?;
         let mut finished = BTreeMap::new();
         for (key, Piece { result: record, seconds }) in records {
