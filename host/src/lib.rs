@@ -109,6 +109,7 @@ pub use runtime::fnv::Fnv;
 pub use runtime::graph::Graph;
 pub use runtime::info::{Backend, DeviceInfo, FreeMemory};
 pub use runtime::input_file;
+pub use runtime::journal;
 pub use runtime::launch::{IntoParam, IntoParams};
 pub use runtime::memory::{Memory, MemoryPart};
 pub use runtime::module::{Function, FunctionInfo, Module};

@@ -10,6 +10,7 @@
 //! | where the random numbers of the tests' own choices come from | [`random`] |
 //! | how the program `warpplay` is found and built, and how programs are started, watched and ended | [`programs`], `running` (on Unix) |
 //! | what is built of each family where all must say the same, and how much memory this process has | [`families`], [`resident`] |
+//! | what a command with a journal promises | [`journals`] |
 //! | where the tests' own files are written | [`folder`] |
 //! | what other programs computed for CFR | [`cfr`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
@@ -104,6 +105,7 @@ pub mod forest;
 pub mod golden;
 #[cfg(feature = "mcts")]
 pub mod invariants;
+pub mod journals;
 #[cfg(feature = "shogi")]
 pub mod learning;
 #[cfg(feature = "mlp")]

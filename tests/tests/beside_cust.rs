@@ -45,7 +45,8 @@ fn both_see_the_same_memory() {
     assert_eq!(stream.read(&ours).expect("reads"), boards());
     // None at all.
     // SAFETY: as above.
-    let none = unsafe { Buffer::from_cust(&device, DeviceBuffer::<u32>::from_slice(&[]).expect("none")) }.expect("a GPU");
+    let none =
+        unsafe { Buffer::from_cust(&device, DeviceBuffer::<u32>::from_slice(&[]).expect("none")) }.expect("a GPU");
     assert!(none.is_empty() && none.into_cust().expect("none").is_empty());
 }
 

@@ -39,9 +39,9 @@ pub fn make() -> Result<PathBuf> {
     let libraries = folder.join("lib64");
     fs::create_dir_all(&libraries).with_context(|| format!("cannot make {}", libraries.display()))?;
     let source = folder.join("stub.rs");
-    let functions = NAMES.split_whitespace().map(|name| {
-        format!("#[unsafe(no_mangle)]\npub extern \"C\" fn {name}() -> i32 {{\n    {CODE}\n}}\n")
-    });
+    let functions = NAMES
+        .split_whitespace()
+        .map(|name| format!("#[unsafe(no_mangle)]\npub extern \"C\" fn {name}() -> i32 {{\n    {CODE}\n}}\n"));
     let text = format!("#![allow(non_snake_case)]\n{}", functions.collect::<String>());
     fs::write(&source, text).with_context(|| format!("cannot write {}", source.display()))?;
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));

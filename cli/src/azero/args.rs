@@ -11,7 +11,7 @@ use crate::azero::contestant::{ContestantSpec, SearchFlags};
 use crate::azero::flags::{BenchFlags, GateFlags, LearnFlags, TrainFlags};
 use crate::azero::network::{RunFlags, WeightsFlags};
 use crate::azero::start::StartFlags;
-use crate::common::flags::{CheckpointFlags, SeedFlag, TopFlag};
+use crate::common::flags::{CheckpointFlags, JournalFlags, SeedFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
 /// AlphaZero for checkers, on the GPU, and on the CPU where there is none
@@ -147,6 +147,8 @@ pub struct SelfplayArgs {
     #[command(flatten)]
     pub device: DeviceFlag,
     #[command(flatten)]
+    pub journal: JournalFlags,
+    #[command(flatten)]
     pub output: OutputFlags,
 }
 
@@ -206,6 +208,8 @@ pub struct MatchArgs {
     pub seed: SeedFlag,
     #[command(flatten)]
     pub device: DeviceFlag,
+    #[command(flatten)]
+    pub journal: JournalFlags,
     #[command(flatten)]
     pub output: OutputFlags,
 }

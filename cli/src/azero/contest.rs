@@ -24,7 +24,9 @@ struct Facts<'a> {
 pub fn run(args: &MatchArgs) -> Result<()> {
     args.output.start_log();
     let [a, b] = [args.a.path(), args.b.path()];
-    common::expect_apart(&[("--a", a), ("--b", b)], &[("--json", args.output.json.as_deref())], &[])?;
+    let [resume, checkpoint] = args.journal.paths();
+    let written = [("--json", args.output.json.as_deref()), checkpoint];
+    common::expect_apart(&[("--a", a), ("--b", b), resume], &written, &[])?;
     let json = args.output.json_file()?;
     let options = MatchOptions {
         games: args.games,
@@ -34,7 +36,14 @@ pub fn run(args: &MatchArgs) -> Result<()> {
     };
     let device = args.device.open()?;
     let contestants = [args.a.open()?, args.b.open()?];
-    let mut games = Match::builder(contestants).options(options).build(&device)?;
+    let mut builder = Match::builder(contestants).options(options);
+    if let Some(path) = &args.journal.checkpoint {
+        builder = builder.checkpoint(path);
+    }
+    if let Some(path) = &args.journal.resume {
+        builder = builder.resume(path);
+    }
+    let mut games = builder.build(&device)?;
     let bar = args.output.bar(u64::from(args.games));
     let report = games.run(|progress| {
         bar.set_position(progress.steps);
@@ -52,6 +61,10 @@ pub fn run(args: &MatchArgs) -> Result<()> {
         json.write_json(&common::Record::new("azero match", facts))?;
     }
     args.output.print(text(&report, [&args.a.to_string(), &args.b.to_string()]))?;
+    let played = report.results().games();
+    if played < args.games {
+        args.output.print(format!("ended early: {played} of {} games{}\n", args.games, args.journal.go_on()))?;
+    }
     Ok(())
 }
 

@@ -29,8 +29,9 @@ struct Facts<'a> {
 pub fn run(args: &SelfplayArgs) -> Result<()> {
     args.output.start_log();
     let (saved, json) = (args.save_games.as_deref(), args.output.json.as_deref());
-    let written = [("--save-games", saved), ("--json", json)];
-    common::expect_apart(&[("--weights", args.weights.path().as_deref())], &written, &[])?;
+    let [resume, checkpoint] = args.journal.paths();
+    let written = [("--save-games", saved), ("--json", json), checkpoint];
+    common::expect_apart(&[("--weights", args.weights.path().as_deref()), resume], &written, &[])?;
     let search = args.search.options(SearchOptions::self_play(), args.seed.seed)?;
     saved.map(OutputFile::prepare).transpose()?;
     let json = OutputFile::prepare_option(json)?;
@@ -39,7 +40,14 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
     // More trees than games would only take memory.
     let parallel = args.parallel.min(u32::try_from(args.games).unwrap_or(u32::MAX));
     let options = SelfPlayOptions { games: args.games, first: args.first_game, parallel, search };
-    let mut games = SelfPlay::builder(estimator).options(options).build(&device)?;
+    let mut builder = SelfPlay::builder(estimator).options(options);
+    if let Some(path) = &args.journal.checkpoint {
+        builder = builder.checkpoint(path);
+    }
+    if let Some(path) = &args.journal.resume {
+        builder = builder.resume(path);
+    }
+    let mut games = builder.build(&device)?;
     let bar = args.output.bar(args.games);
     let mut file = saved.map(RecordFile::begin).transpose()?;
     let mut kept = Ok(());
@@ -58,6 +66,14 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
     };
     if !args.output.quiet {
         common::print(text(&report.played, &device))?;
+        if report.played.games < args.games {
+            common::print(format!(
+                "ended early: {} of {} games{}\n",
+                report.played.games,
+                args.games,
+                args.journal.go_on()
+            ))?;
+        }
         if let (Some(written), Some(path)) = (written, saved) {
             common::print(format!("{written} games are in {}\n", path.display()))?;
         }

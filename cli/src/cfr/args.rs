@@ -7,7 +7,7 @@ use warpplay::Precision;
 use warpplay::cfr::{Algorithm, Sampling};
 
 use crate::cfr::solve_flags::{ReportFlags, SolveFlags};
-use crate::common::flags::{CheckpointFlags, PlotsFlag, SeedFlag, TopFlag};
+use crate::common::flags::{CheckpointFlags, JournalFlags, PlotsFlag, SeedFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
 /// Poker solved by counterfactual regret minimisation, on the GPU, and on the CPU where there is none
@@ -118,6 +118,8 @@ pub struct CompareArgs {
     pub device: DeviceFlag,
 
     #[command(flatten)]
+    pub journal: JournalFlags,
+    #[command(flatten)]
     pub plots: PlotsFlag,
 
     #[command(flatten)]
@@ -195,6 +197,8 @@ pub struct SubgameArgs {
     #[arg(long, value_name = "DEVICES", default_value = "auto", value_delimiter = ',')]
     pub device: Vec<String>,
 
+    #[command(flatten)]
+    pub journal: JournalFlags,
     #[command(flatten)]
     pub top: TopFlag<10>,
     #[command(flatten)]

@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use warpplay::cfr::{Algorithm, Options, Point, Problem, Sampling, Solver};
-use warpplay::{Device, Error};
+use warpplay::journal::{self, Header, Journal, Piece};
+use warpplay::{Device, Error, Fnv, input_file};
 
 use crate::cfr::args::CompareArgs;
 use crate::cfr::{check, games, solve};
@@ -27,7 +29,7 @@ struct Facts<'a> {
 }
 
 /// One combination.
-#[derive(Serialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct Run {
     algorithm: Algorithm,
     sampling: Sampling,
@@ -35,8 +37,24 @@ struct Run {
     engine: String,
     trajectory: Vec<Point>,
     /// Why there is no exploitability, where the engine cannot find it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     left_out: Option<String>,
+}
+
+/// The key of a combination.
+fn key(algorithm: Algorithm, sampling: Sampling) -> String {
+    format!("{algorithm}, sampling {sampling}")
+}
+
+/// What decides a combination's run besides its key.
+fn facts(args: &CompareArgs, asked: &Options) -> Result<Value> {
+    let mut facts = journal::options(asked, &["algorithm", "sampling", "iterations", "threads"]);
+    facts["game"] = match args.game.is_file() {
+        true => json!(format!("definition {:016x}", Fnv::of(&input_file::read(&args.game)?))),
+        false => json!(args.game.display().to_string()),
+    };
+    facts["seconds"] = json!(args.seconds);
+    Ok(facts)
 }
 
 /// Runs the command.
@@ -52,26 +70,51 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     }
     let problem = games::read(&args.game)?;
     let plot = args.plots.path(PLOT);
+    let [resume, checkpoint] = args.journal.paths();
     let written = [
         ("--json", args.output.json.as_deref()),
         ("--plots", args.plots.plots.as_deref()),
         ("--plots", plot.as_deref()),
+        checkpoint,
     ];
-    common::expect_apart(&[("FILE.game", Some(&args.game))], &written, &[])?;
+    common::expect_apart(&[("FILE.game", Some(&args.game)), resume], &written, &[])?;
     let json = args.output.json_file()?;
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let device = args.device.open()?;
-    let mut runs = Vec::new();
-    for &sampling in &args.samplings {
-        for &algorithm in &args.algorithms {
-            if common::interrupted() {
-                break;
-            }
-            let batch = if sampling == Sampling::None { 1 } else { asked.batch };
-            let options = Options { algorithm, sampling, batch, ..asked };
-            let is_first = runs.is_empty();
-            runs.push(one(args, &problem, &device, options, is_first)?);
+    let facts = facts(args, &asked)?;
+    let header = || Header::new("cfr compare", facts, std::slice::from_ref(&device));
+    let (mut journal, mut finished) = Journal::open::<Piece<Run>>(args.journal.target().as_ref(), header)?;
+    let combinations: Vec<(Algorithm, Sampling)> = args
+        .samplings
+        .iter()
+        .flat_map(|&sampling| args.algorithms.iter().map(move |&algorithm| (algorithm, sampling)))
+        .collect();
+    for (name, Piece { result: run, .. }) in &finished {
+        if *name != key(run.algorithm, run.sampling) || !combinations.contains(&(run.algorithm, run.sampling)) {
+            return Err(journal.not_asked(name).into());
         }
+    }
+    let mut runs = Vec::new();
+    for &(algorithm, sampling) in &combinations {
+        let name = key(algorithm, sampling);
+        if let Some(piece) = finished.get(&name) {
+            runs.push(piece.result.clone());
+            continue;
+        }
+        if common::interrupted() {
+            break;
+        }
+        let batch = if sampling == Sampling::None { 1 } else { asked.batch };
+        let options = Options { algorithm, sampling, batch, ..asked };
+        let run = one(args, &problem, &device, options, runs.is_empty())?;
+        if journal.is_kept() && !common::interrupted() {
+            let seconds = run.trajectory.last().map_or(0.0, |point| point.seconds);
+            let piece = [(name, Piece { result: run.clone(), seconds })];
+            journal.append(&piece)?;
+            // It may be asked for twice.
+            finished.extend(piece);
+        }
+        runs.push(run);
     }
     let name = args.game.display().to_string();
     if let Some(plot) = plot {
@@ -88,6 +131,10 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         json.write_json(&common::Record::new("cfr compare", facts))?;
     }
     args.output.print(text(&runs))?;
+    if common::interrupted() {
+        let (n, of, go_on) = (runs.len(), combinations.len(), args.journal.go_on());
+        args.output.print(format!("ended early: {n} of {of} combinations, the last perhaps in part{go_on}\n"))?;
+    }
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use warpplay::journal::Target;
 use warpplay::{Device, Precision};
 
 use super::Usage;
@@ -93,6 +94,37 @@ pub struct CheckpointFlags {
     /// Go on from this checkpoint; options that are not given are those of the checkpoint
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
+}
+
+/// Where the finished pieces of long work are kept, and what it goes on with.
+#[derive(Args, Clone, Debug)]
+pub struct JournalFlags {
+    /// Keep every finished piece of the work (a game, a model, a spot, a measurement) in this new file at once
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+
+    /// Go on with the file of --checkpoint of a run that was ended or killed: what it holds is not done again; with the options of that run
+    #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
+    pub resume: Option<PathBuf>,
+}
+
+impl JournalFlags {
+    /// The journal, if one is kept.
+    pub fn target(&self) -> Option<Target> {
+        let new = self.checkpoint.clone().map(Target::New);
+        new.or_else(|| self.resume.clone().map(Target::GoOn))
+    }
+
+    /// The option that names the journal, and its file: an earlier run's is read, and nothing else may be written there either.
+    pub fn paths(&self) -> [(&'static str, Option<&Path>); 2] {
+        [("--resume", self.resume.as_deref()), ("--checkpoint", self.checkpoint.as_deref())]
+    }
+
+    /// What to do about a run that ended early, behind a line that says so; nothing without a journal.
+    pub fn go_on(&self) -> String {
+        let kept = self.checkpoint.as_ref().or(self.resume.as_ref());
+        kept.map_or(String::new(), |path| format!("; go on with --resume {}", path.display()))
+    }
 }
 
 /// Where plots go.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use warpplay::mcts::{Engine, Options, Variant};
 
-use crate::common::flags::{EngineFlag, PlotsFlag, SeedFlag, ThreadsFlag, TopFlag};
+use crate::common::flags::{EngineFlag, JournalFlags, PlotsFlag, SeedFlag, ThreadsFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mcts::games::GameName;
 use crate::mcts::limits::default_seconds;
@@ -26,7 +26,7 @@ pub enum Command {
     /// Play against the search in the terminal
     Play(PlayArgs),
     /// Let two players meet, with colours switched each game
-    Match(MatchArgs),
+    Match(Box<MatchArgs>),
     /// Repeat a recorded search or match exactly and compare
     Replay(ReplayArgs),
 }
@@ -181,6 +181,9 @@ pub struct MatchArgs {
 
     #[command(flatten)]
     pub seed: SeedFlag,
+
+    #[command(flatten)]
+    pub journal: JournalFlags,
 
     #[command(flatten)]
     pub plots: PlotsFlag,

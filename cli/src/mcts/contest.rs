@@ -1,14 +1,17 @@
 //! `match`: games between two players.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use indicatif::ProgressBar;
+use serde_json::json;
 use warpplay::Device;
-use warpplay::mcts::contest::{Contestant, Played, Scores, Side, play_game, running_percent};
-use warpplay::mcts::{KernelSet, Notation, check_playable, play_moves};
+use warpplay::journal::{self, Header, Journal, Piece};
+use warpplay::mcts::contest::{Contestant, GameRecord, GameResult, Played, Scores, Side, play_game, running_percent};
+use warpplay::mcts::{KernelSet, Notation, Outcome, check_playable, play_moves};
 
 use crate::common::{self, OutputFile, Record, Usage};
 use crate::mcts::args::MatchArgs;
@@ -44,24 +47,30 @@ impl Visitor for Match<'_> {
             args.b.open::<G>().with_context(|| format!("player B ({})", args.b))?,
         ];
         let plot = args.plots.path(PLOT);
+        let [resume, checkpoint] = args.journal.paths();
         let written = [
             ("--json", args.output.json.as_deref()),
             ("--plots", args.plots.plots.as_deref()),
             ("--plots", plot.as_deref()),
+            checkpoint,
         ];
-        common::expect_apart(&[], &written, &[])?;
+        common::expect_apart(&[resume], &written, &[])?;
         let json = args.output.json_file()?;
         let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
 
         let bar = args.output.bar(args.games.into());
         let contest =
             Contest { args, start, opening, devices: devices.map(|device| device.unwrap_or_else(Device::cpu)), bar };
-        let games = contest.play_all()?;
+        let (journal, finished) = contest.journal()?;
+        let games = contest.play_all(journal, finished)?;
         contest.bar.finish_and_clear();
 
         let scores = scores(&games);
         let n_played = games.len();
-        let stopped = if (n_played as u64) < args.games.into() { ", stopped early" } else { "" };
+        let stopped = match (n_played as u64) < args.games.into() {
+            true => format!(", stopped early{}", args.journal.go_on()),
+            false => String::new(),
+        };
         let running = running_percent(games.iter().map(|(_, game)| &game.record));
         if let Some(json) = json {
             json.write_json(&Record::new("mcts match", contest.facts(games, &scores)))?;
@@ -109,12 +118,66 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
         }
     }
 
-    /// All games in their order, or those that were finished when Ctrl-C came; with their numbers from 0.
-    fn play_all(&self) -> Result<Vec<(u32, Played)>> {
-        let n_games = self.args.games;
-        let next = AtomicU32::new(0);
+    /// The journal of the match, and the games that it holds, by their numbers from 0.
+    fn journal(&self) -> Result<(Journal, BTreeMap<u32, Played>)> {
+        let args = self.args;
+        let facts = json!({
+            "game": G::NAME,
+            "moves": args.position.moves.trim(),
+            "a": args.a.kind,
+            "b": args.b.kind,
+            "parallel": args.parallel,
+            "seed": args.seed.seed.unwrap_or_default(),
+        });
+        // Kernels of a game of one's own are not the library's.
+        let build = || journal::build(std::slice::from_ref(G::PTX));
+        let header = || Header { build: build(), ..Header::new("mcts match", facts, &self.devices) };
+        let (journal, records) = Journal::open(args.journal.target().as_ref(), header)?;
+        let mut finished = BTreeMap::new();
+        for (key, Piece { result: record, seconds }) in records {
+            let number = journal::number(&key).filter(|number| (1..=args.games.into()).contains(number));
+            let number = number.ok_or_else(|| journal.not_asked(&key))?;
+            let game = number as u32 - 1;
+            let played = Played { record, seconds };
+            self.check(game, &played).map_err(|error| journal.wrong(&key, error))?;
+            finished.insert(game, played);
+        }
+        Ok((journal, finished))
+    }
+
+    /// Holds a game to its number and to the rules.
+    fn check(&self, game: u32, played: &Played) -> Result<()> {
+        let Played { record: GameRecord { first, seeds, result, moves }, seconds } = played;
+        ensure!((*first, *seeds) == (self.first(game), self.seeds(game)), "first mover or seeds of another game");
+        ensure!(seconds.len() == moves.len(), "{} times of {} moves", seconds.len(), moves.len());
+        let mut position = self.start;
+        for (found, number) in moves.iter().zip(1..) {
+            let is_legal = found.action < G::MAX_ACTIONS && position.is_legal(found.action);
+            ensure!(position.outcome() == Outcome::Ongoing && is_legal, "move {number} is illegal");
+            let side = if position.to_move() == self.start.to_move() { *first } else { first.other() };
+            let is_named = found.name == G::action_name(found.action);
+            ensure!(found.side == side && is_named, "move {number} is no move of {side}");
+            position.apply(found.action);
+        }
+        let ended = match position.outcome() {
+            Outcome::Draw => Some(GameResult::Draw),
+            Outcome::Ongoing => None,
+            Outcome::Win(player) => match (player == self.start.to_move(), first) {
+                (true, Side::A) | (false, Side::B) => Some(GameResult::A),
+                _ => Some(GameResult::B),
+            },
+        };
+        ensure!(ended == Some(*result), "result {result:?} is not that of its moves");
+        check::game(&played.record)
+    }
+
+    /// All games in their order, or those that were finished when Ctrl-C came; with their numbers from 0. Those of the journal are taken as they are.
+    fn play_all(&self, journal: Journal, finished: BTreeMap<u32, Played>) -> Result<Vec<(u32, Played)>> {
+        let left: Vec<u32> = (0..self.args.games).filter(|game| !finished.contains_key(game)).collect();
+        let next = AtomicUsize::new(0);
         let failed = AtomicBool::new(false);
-        let played = Mutex::new(Vec::<(u32, Played)>::new());
+        self.bar.set_position(finished.len() as u64);
+        let played = Mutex::new((journal, Vec::from_iter(finished)));
         let worker = || -> Result<()> {
             let player = |side: Side| {
                 Contestant::new(&self.spec(side).kind.player, &self.devices[side.index()])
@@ -122,38 +185,51 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
             };
             let mut players = [player(Side::A)?, player(Side::B)?];
             while !failed.load(Ordering::Relaxed) && !common::interrupted() {
-                let game = next.fetch_add(1, Ordering::Relaxed);
-                if game >= n_games {
-                    break;
-                }
+                let Some(&game) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 let result = self.play(game, &mut players).with_context(|| format!("game {}", game + 1));
                 failed.fetch_or(result.is_err(), Ordering::Relaxed);
                 let Some(found) = result? else { break };
                 // A worker that panicked has ended the match anyway.
                 let mut played = played.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let (journal, played) = &mut *played;
+                if journal.is_kept() {
+                    let piece = Piece { result: found.record.clone(), seconds: found.seconds.clone() };
+                    let kept = journal.append(&[((game + 1).to_string(), piece)]);
+                    failed.fetch_or(kept.is_err(), Ordering::Relaxed);
+                    kept?;
+                }
                 played.push((game, found));
-                let score = scores(&played).a.score_percent.unwrap_or_default();
+                let score = scores(played).a.score_percent.unwrap_or_default();
                 self.bar.set_position(played.len() as u64);
                 self.bar.set_message(format!("A {score:.1} %"));
             }
             Ok(())
         };
         thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.args.parallel.min(n_games)).map(|_| scope.spawn(worker)).collect();
+            let workers: Vec<_> =
+                (0..left.len().min(self.args.parallel as usize)).map(|_| scope.spawn(worker)).collect();
             for worker in workers {
                 worker.join().map_err(|_| anyhow::anyhow!("a game ended in a panic"))??;
             }
             anyhow::Ok(())
         })?;
-        let mut games = played.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let (_, mut games) = played.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         games.sort_by_key(|(game, _)| *game);
         Ok(games)
     }
 
+    /// Who moves first in a game, from 0.
+    fn first(&self, game: u32) -> Side {
+        if game.is_multiple_of(2) { Side::A } else { Side::B }
+    }
+
+    fn seeds(&self, game: u32) -> [u64; 2] {
+        Side::BOTH.map(|side| seed(self.args.seed.seed.unwrap_or_default(), game, side))
+    }
+
     /// Game number `game`, from 0; `None` if Ctrl-C ended it.
     fn play(&self, game: u32, players: &mut [Contestant<G>; 2]) -> Result<Option<Played>> {
-        let first = if game.is_multiple_of(2) { Side::A } else { Side::B };
-        let seeds = Side::BOTH.map(|side| seed(self.args.seed.seed.unwrap_or_default(), game, side));
+        let (first, seeds) = (self.first(game), self.seeds(game));
         let played = play_game(players, &self.start, first, seeds, &[], |_| common::until_interrupted())?;
         played.iter().try_for_each(|played| check::game(&played.record))?;
         Ok(played)

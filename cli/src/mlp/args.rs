@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use warpplay::mlp::Engine;
 
 use crate::common::flags::{
-    CheckpointFlags, EngineFlag, MovedArgs, PlotsFlag, PrecisionFlag, ThreadsFlag, TopFlag, WeightFiles,
+    CheckpointFlags, EngineFlag, JournalFlags, MovedArgs, PlotsFlag, PrecisionFlag, ThreadsFlag, TopFlag, WeightFiles,
 };
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mlp::data::DataFlags;
@@ -161,6 +161,8 @@ pub struct SweepArgs {
     #[arg(long)]
     pub compare: bool,
 
+    #[command(flatten)]
+    pub journal: JournalFlags,
     #[command(flatten)]
     pub top: TopFlag<20>,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
-use warpplay::mlp::{Dataset, Engine, MAX_MODELS, Options, Sweep, SweepReport, Trainer};
+use warpplay::mlp::{Dataset, Engine, MAX_MODELS, Options, Sweep, SweepModel, SweepReport, Trainer};
 use warpplay::{Device, Error};
 
 use crate::common::table::grid;
@@ -28,6 +28,8 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     args.output.start_log();
     let options = args.training.options(Options::default())?;
     let models = models(args, &options)?;
+    let [resume, checkpoint] = args.journal.paths();
+    common::expect_apart(&[resume], &[("--json", args.output.json.as_deref()), checkpoint], &[])?;
     let json = args.output.json_file()?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
@@ -39,6 +41,12 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     let mut builder = Sweep::builder(&train).options(options.clone()).test(&test).threads(threads);
     for &(seed, learning_rate) in &models {
         builder = builder.model(seed, learning_rate);
+    }
+    if let Some(path) = &args.journal.checkpoint {
+        builder = builder.checkpoint(path);
+    }
+    if let Some(path) = &args.journal.resume {
+        builder = builder.resume(path);
     }
     let bar = args.output.bar(u64::from(options.epochs) * models.len() as u64);
     let report = builder.build(&device)?.run(|progress| {
@@ -57,6 +65,12 @@ pub fn run(args: &SweepArgs) -> Result<()> {
         json.write_json(&common::Record::new("mlp sweep", Facts { best, one_at_a_time, report: &report }))?;
     }
     args.output.print(text(&report, args.top.top, one_at_a_time))?;
+    let is_whole = |model: &&SweepModel| model.diverged.is_some() || model.epochs.len() == options.epochs as usize;
+    let n_whole = report.models.iter().filter(is_whole).count();
+    if n_whole < models.len() {
+        let go_on = args.journal.go_on();
+        args.output.print(format!("ended early: {n_whole} of {} models{go_on}\n", models.len()))?;
+    }
     Ok(())
 }
 

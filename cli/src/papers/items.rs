@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use warpplay::journal::Target;
 use warpplay_papers::experiment::{Header, Item, Journal, Paper, Replayed, Report, Run, Sheet, Step, Stop, measure};
 
 use super::draw;
-use crate::common::flags::DeviceFlag;
+use crate::common::flags::{DeviceFlag, JournalFlags};
 use crate::common::table::count;
 use crate::common::{self, OutputFile, OutputFlags, Record, Usage};
 
@@ -31,13 +32,8 @@ pub struct ItemFlags {
     #[arg(long, alias = "few")]
     pub quick: bool,
 
-    /// Keep every measurement in this new file as soon as it is made
-    #[arg(long, value_name = "FILE")]
-    pub checkpoint: Option<PathBuf>,
-
-    /// Go on with the file of --checkpoint of a run that was ended or killed: what it holds is not measured again
-    #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
-    pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub journal: JournalFlags,
 
     /// Repeat the run of this file (--checkpoint or --json of it) and fail where anything but a time is not the same or is left out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
@@ -74,13 +70,10 @@ impl ItemFlags {
     /// # Errors
     /// [`Usage`] names the options and the file.
     pub fn expect_apart(&self, inputs: &[Input<'_>]) -> Result<()> {
+        let [resume, checkpoint] = self.journal.paths();
         let mut read = inputs.to_vec();
-        read.extend([("--resume", self.resume.as_deref()), ("--replay", self.replay.as_deref())]);
-        let written = [
-            ("--json", self.output.json.as_deref()),
-            ("--checkpoint", self.checkpoint.as_deref()),
-            ("--plots", self.plots.as_deref()),
-        ];
+        read.extend([resume, ("--replay", self.replay.as_deref())]);
+        let written = [("--json", self.output.json.as_deref()), checkpoint, ("--plots", self.plots.as_deref())];
         common::expect_apart(&read, &written, &[])?;
         for (option, path) in read.into_iter().chain(written) {
             path.map_or(Ok(()), |path| self.expect_no_plot(option, path))?;
@@ -102,10 +95,10 @@ impl ItemFlags {
         let new_folder = self.plots_folder()?;
         let device = self.device.open()?;
         let header = Header::new(paper.name(), paper.options()?, &device, self.quick);
-        let journal = match (&self.checkpoint, &self.resume) {
-            (Some(path), _) => Journal::create(path, header.clone())?,
-            (_, Some(path)) => Journal::resume(path, &header)?,
-            _ => Journal::in_memory(),
+        let journal = match self.journal.target() {
+            Some(Target::New(path)) => Journal::create(&path, header.clone())?,
+            Some(Target::GoOn(path)) => Journal::resume(&path, &header)?,
+            None => Journal::in_memory(),
         };
         let bar = self.output.bar(0);
         let mut watch = |step: &Step<'_>| {
@@ -141,8 +134,7 @@ impl ItemFlags {
             self.output.print(format!("\nno figures in these items: nothing written to {}\n", folder.display()))?;
         }
         if !report.complete {
-            let kept = self.checkpoint.as_ref().or(self.resume.as_ref());
-            let go_on = kept.map_or(String::new(), |path| format!("; go on with --resume {}", path.display()));
+            let go_on = self.journal.go_on();
             self.output.print(format!("\nended early: {} of {} items{go_on}\n", report.sheets.len(), items.len()))?;
         } else if let Some(Replayed { repeated, taken, items }) = report.replayed {
             let taken = if taken == 0 { String::new() } else { format!("; times taken from the file: {taken}") };
@@ -163,7 +155,7 @@ impl ItemFlags {
                 | Stop::NotReached { .. }
                 | Stop::Differs { .. }
         );
-        let file = self.replay.as_ref().or(self.resume.as_ref()).filter(|_| is_of_file);
+        let file = self.replay.as_ref().or(self.journal.resume.as_ref()).filter(|_| is_of_file);
         let error = anyhow::Error::new(stop);
         match file {
             Some(path) => error.context(path.display().to_string()),

@@ -157,8 +157,8 @@ pub fn run(args: &Args) -> Result<()> {
         ("--only", !items.only.is_empty()),
         ("--list", items.list),
         ("--quick", items.quick),
-        ("--checkpoint", items.checkpoint.is_some()),
-        ("--resume", items.resume.is_some()),
+        ("--checkpoint", items.journal.checkpoint.is_some()),
+        ("--resume", items.journal.resume.is_some()),
         ("--replay", items.replay.is_some()),
     ];
     if let Some((wrong, _)) = of_items.into_iter().find(|(_, given)| *given) {

@@ -58,7 +58,7 @@ fn many(bench: &Bench, device: &Device, spot: &Spot, n_spots: usize) -> Result<T
     let devices = [device.clone()];
     let time = |iterations: u32| -> Result<f64> {
         let options = Options { iterations: iterations.into(), ..options };
-        let run = SpotRun { options, measure_at: Vec::new() };
+        let run = SpotRun { options, measure_at: Vec::new(), ..SpotRun::default() };
         let reports = solve_spots(&devices, &spots, &run, |_| std::ops::ControlFlow::Continue(()))?;
         let reports = reports.into_iter().collect::<Result<Vec<_>>>()?;
         // All spots are of one batch, whose time each report has.

@@ -5,6 +5,7 @@ use warpplay_gpu::split_mix::{GAMMA, mix};
 
 use super::NetworkShape;
 use crate::Result;
+use crate::runtime::fnv::Fnv;
 use crate::runtime::named::named;
 
 /// What batch norm adds to a variance before its square root.
@@ -223,6 +224,14 @@ impl Network {
         for (name, dims, field) in tensors(self.shape) {
             see(&name, &dims, field.of(self));
         }
+    }
+
+    /// A checksum of shape, meaning and all parameters: tells whether a journal belongs to this network.
+    pub(in crate::azero) fn checksum(&self) -> u64 {
+        let mut sum = Fnv::default();
+        sum.add(format!("{:?} {} {}", self.shape, self.observation, self.value_of).as_bytes());
+        self.visit(|_, _, values| sum.add(bytemuck::cast_slice(values)));
+        sum.value()
     }
 
     /// As [`Network::visit`], with values that may be changed; their number must stay.

@@ -37,6 +37,13 @@ pub struct SearchBuilder<G> {
 }
 
 impl<G: KernelSet> SearchBuilder<G> {
+    /// The options so far, for the heading of a journal.
+    #[cfg(feature = "azero")]
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        // The seed is another one at each move, and the result does not depend on threads.
+        crate::runtime::journal::options(&self.options, &["seed", "threads"])
+    }
+
     /// All options at once, as a report records them.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;

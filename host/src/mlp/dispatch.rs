@@ -1,6 +1,6 @@
 //! Which engine trains and classifies: the one file that chooses.
 
-use super::engines::epoch::{self, SideBySide};
+use super::engines::epoch;
 use super::engines::{Setup, Train, cpu, layers};
 use super::options::{Engine, Options, Precision, Residence};
 use crate::{Backend, Device, Error, Memory, Result};
@@ -75,16 +75,5 @@ pub(super) fn memory_of_many(device: &Device, setup: &Setup, sets: &[usize], n_m
     match choose(device, setup)? {
         Engine::Epoch => epoch::memory_needed(device, setup, sets, n_models),
         _ => memory_needed(device, setup, sets),
-    }
-}
-
-/// Opens many models at once, each with its seed, where the engine can train them side by side.
-///
-/// # Errors
-/// As [`open`].
-pub(super) fn open_many(device: &Device, setup: &Setup, seeds: &[u32]) -> Result<Option<SideBySide>> {
-    match choose(device, setup)? {
-        Engine::Epoch => SideBySide::new(device, setup, seeds).map(Some),
-        _ => Ok(None),
     }
 }

@@ -1,6 +1,8 @@
 //! Many models of one shape, trained side by side: seeds and learning rates compared.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,11 +11,15 @@ use super::engines::epoch::SideBySide;
 use super::options::{Engine, Init, Optimizer, Options, Precision, Reduction, Residence, Schedule};
 use super::report::{SCHEMA, SweepEpoch, SweepModel, SweepReport};
 use super::{Dataset, Trainer, dispatch};
+use crate::runtime::journal::{self, Header, Journal, Piece, Target};
 use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Progress, Result};
 
 /// Most models of a sweep.
 pub const MAX_MODELS: usize = 4096;
+/// Models side by side of a sweep that keeps a journal: those of a group are finished together. Several times as many as a device runs at the same time, so that little of it is idle at
+/// the end of each group.
+const GROUP: usize = 64;
 
 /// Options of a [`Sweep`]; made by [`Sweep::builder`].
 #[derive(Clone, Debug)]
@@ -22,6 +28,7 @@ pub struct SweepBuilder {
     options: Options,
     models: Vec<(u32, f64)>,
     test: Option<Arc<Dataset>>,
+    journal: Option<Target>,
 }
 
 impl SweepBuilder {
@@ -49,6 +56,25 @@ impl SweepBuilder {
         self
     }
 
+    /// Keeps every model's report in this new file as soon as it is finished: a [journal](crate::journal). Models that are trained side by side are then trained in groups of 64, and those of
+    /// a group finished together; what comes of them is the same.
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.journal = Some(Target::New(path.into()));
+        self
+    }
+
+    /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another sweep has kept: its models are not trained again, and new ones are kept there too. There may be more models
+    /// than in that sweep.
+    pub fn resume(mut self, path: impl Into<PathBuf>) -> Self {
+        self.journal = Some(Target::GoOn(path.into()));
+        self
+    }
+
+    /// Models that are trained at once, if they are trained side by side.
+    fn group(&self) -> usize {
+        if self.journal.is_some() { self.models.len().min(GROUP) } else { self.models.len() }
+    }
+
     /// Memory that the sweep will need: of all models, if they are trained side by side.
     ///
     /// # Errors
@@ -56,7 +82,7 @@ impl SweepBuilder {
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         self.check()?;
         let sets: Vec<usize> = self.test.iter().map(|test| test.len()).collect();
-        dispatch::memory_of_many(device, &self.setup(), &sets, self.models.len() as u32)
+        dispatch::memory_of_many(device, &self.setup(), &sets, self.group() as u32)
     }
 
     /// Checks the options and takes the device's memory.
@@ -65,7 +91,8 @@ impl SweepBuilder {
     /// same time as the device has room for; others, and all on the CPU, one after the other.
     ///
     /// # Errors
-    /// As [`TrainerBuilder::build`](super::TrainerBuilder::build); [`Error::Option`] without a model, with too many, and with held-out samples.
+    /// As [`TrainerBuilder::build`](super::TrainerBuilder::build); [`Error::Option`] without a model, with too many, and with held-out samples; [`Error::File`]
+    /// for a journal that is there already, or is not of such a sweep.
     pub fn build(self, device: &Device) -> Result<Sweep> {
         self.check()?;
         let setup = self.setup();
@@ -75,13 +102,45 @@ impl SweepBuilder {
         let engine = dispatch::choose(device, &setup)?;
         let memory = self.memory_needed(device)?;
         device.expect_memory(&memory)?;
-        let seeds: Vec<u32> = self.models.iter().map(|&(seed, _)| seed).collect();
-        let mut side_by_side = dispatch::open_many(device, &setup, &seeds)?;
-        if let (Some(side_by_side), Some(test)) = (&mut side_by_side, &self.test) {
-            side_by_side.load_test(test)?;
+        let facts = || {
+            // Each model has its own, and its key.
+            let mut facts = journal::options(&self.options, &["seed", "learning_rate", "threads"]);
+            facts["data"] = format!("{:016x}", self.train.checksum()).into();
+            facts["test"] = self.test.as_ref().map(|test| format!("{:016x}", test.checksum())).into();
+            facts
+        };
+        let header = || Header::new("mlp sweep", facts(), std::slice::from_ref(device));
+        let (journal, records) = Journal::open(self.journal.as_ref(), header)?;
+        let finished = self.taken(&journal, records)?;
+        let group = self.group();
+        let Self { options, models, test, .. } = self;
+        let (device, opened) = (device.clone(), None);
+        let mut sweep =
+            Sweep { options, models, test, device, setup, opened, group, engine, memory, journal, finished };
+        let first = sweep.left().into_iter().take(group).collect::<Vec<_>>();
+        if engine == Engine::Epoch && !first.is_empty() {
+            sweep.opened = Some(sweep.open(sweep.seeds(&first))?);
         }
-        let Self { train, options, models, test } = self;
-        Ok(Sweep { options, models, test, device: device.clone(), train, side_by_side, engine, memory })
+        Ok(sweep)
+    }
+
+    /// The models of a journal by their keys, each held to the options.
+    fn taken(&self, journal: &Journal, records: BTreeMap<String, Piece<SweepModel>>) -> Result<Finished> {
+        let keys: BTreeMap<String, (u32, f64)> = self.models.iter().map(|&model| (key(model), model)).collect();
+        for (name, Piece { result, .. }) in &records {
+            let Some(&(seed, learning_rate)) = keys.get(name) else { return Err(journal.not_asked(name)) };
+            let n = result.epochs.len();
+            let are_numbered = result.epochs.iter().zip(1..).all(|(epoch, number)| epoch.epoch == number);
+            let is_whole = match result.diverged {
+                None => n == self.options.epochs as usize && result.test_accuracy.is_some() == self.test.is_some(),
+                Some(epoch) => epoch <= self.options.epochs && epoch as usize == n + 1,
+            };
+            let is_share = result.test_accuracy.is_none_or(|share| (0.0..=1.0).contains(&share));
+            if (result.seed, result.learning_rate) != (seed, learning_rate) || !are_numbered || !is_whole || !is_share {
+                return Err(journal.wrong(name, "no model of that seed and rate that was trained to its end"));
+            }
+        }
+        Ok(records)
     }
 
     /// Everything that a trainer checks, for every model, and what a sweep does not do.
@@ -125,17 +184,31 @@ pub struct Sweep {
     models: Vec<(u32, f64)>,
     test: Option<Arc<Dataset>>,
     device: Device,
-    train: Arc<Dataset>,
-    side_by_side: Option<SideBySide>,
+    setup: Setup,
+    /// Models of these seeds, which are trained side by side.
+    opened: Option<(Vec<u32>, SideBySide)>,
+    /// Most of them.
+    group: usize,
     engine: Engine,
     memory: Memory,
+    journal: Journal,
+    /// Models of the journal that is gone on with.
+    finished: Finished,
+}
+
+/// Finished models by their keys.
+type Finished = BTreeMap<String, Piece<SweepModel>>;
+
+/// The key of a model: two that are the same come to the same.
+fn key((seed, learning_rate): (u32, f64)) -> String {
+    format!("seed {seed}, learning rate {learning_rate}")
 }
 
 impl Sweep {
     /// A builder with the default options and no model.
     pub fn builder(train: &Arc<Dataset>) -> SweepBuilder {
         let (options, train) = (Options::default(), Arc::clone(train));
-        SweepBuilder { train, options, models: Vec::new(), test: None }
+        SweepBuilder { train, options, models: Vec::new(), test: None, journal: None }
     }
 
     /// Which engine trains; never [`Engine::Auto`].
@@ -148,7 +221,7 @@ impl Sweep {
         &self.memory
     }
 
-    /// Trains all models from the beginning. `watch` is told how many epochs of how many are done, over all models; if it answers `Break` the report holds
+    /// Trains all models from the beginning, those of a journal not again. `watch` is told how many epochs of how many are done, over all models; if it answers `Break` the report holds
     /// what was done by then.
     ///
     /// # Errors
@@ -156,68 +229,133 @@ impl Sweep {
     pub fn run(&mut self, mut watch: impl FnMut(&Progress) -> ControlFlow<()>) -> Result<SweepReport> {
         let begin = Instant::now();
         let n_steps = Some(self.models.len() as u64 * u64::from(self.options.epochs));
-        let mut told =
-            |steps| watch(&Progress { steps, n_steps, elapsed: begin.elapsed(), time_limit: None, latest: None });
-        let (models, trained) = match &mut self.side_by_side {
-            Some(side_by_side) => side_by_side.run(&self.models, &mut told)?,
-            None => self.one_by_one(&mut told)?,
-        };
-        let seconds = trained.as_secs_f64();
-        let done = models.iter().filter(|model| model.epochs.len() == self.options.epochs as usize).count();
+        let (mut done, mut stop) = (0, false);
+        let mut seconds = 0.0;
+        let mut models: Vec<SweepModel> = Vec::with_capacity(self.models.len());
+        for &model in &self.models {
+            let finished = self.finished.get(&key(model));
+            seconds += finished.map_or(0.0, |piece| piece.seconds);
+            models.push(finished.map_or_else(|| SweepModel::new(model.0, model.1), |piece| piece.result.clone()));
+        }
+        let left = self.left();
+        let size = if self.engine == Engine::Epoch { self.group } else { 1 };
+        let before = (models.len() - left.len()) as u64 * u64::from(self.options.epochs);
+        for group in left.chunks(size) {
+            let mut told = |steps| {
+                let (steps, elapsed) = (before + done + steps, begin.elapsed());
+                let answer = watch(&Progress { steps, n_steps, elapsed, time_limit: None, latest: None });
+                stop |= answer.is_break();
+                answer
+            };
+            let (found, trained) = self.train(group, &mut told)?;
+            done += group.len() as u64 * u64::from(self.options.epochs);
+            seconds += trained.as_secs_f64();
+            self.keep(&found, trained.as_secs_f64() / group.len() as f64)?;
+            for (&at, found) in group.iter().zip(found) {
+                models[at] = found;
+            }
+            if stop {
+                break;
+            }
+        }
+        let n_whole = models.iter().filter(|model| model.epochs.len() == self.options.epochs as usize).count();
         Ok(SweepReport {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),
-            models_per_second: done as f64 / seconds,
+            models_per_second: n_whole as f64 / seconds,
             models,
             device: self.device.backend().to_string(),
             device_name: self.device.name(),
             engine: self.engine,
             seed: self.models.first().map_or(self.options.seed, |&(seed, _)| seed),
-            side_by_side: self.side_by_side.is_some(),
+            side_by_side: self.engine == Engine::Epoch,
             seconds,
-            data: self.train.source().to_string(),
+            data: self.setup.train.as_ref().map_or_else(String::new, |train| train.source().to_string()),
             options: self.options.clone(),
         })
     }
 
-    fn one_by_one(&self, told: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<(Vec<SweepModel>, Duration)> {
-        let mut reports = Vec::new();
-        let (mut trained, mut stop) = (Duration::ZERO, false);
-        for (number, &(seed, learning_rate)) in self.models.iter().enumerate() {
-            let mut model = SweepModel::new(seed, learning_rate);
-            if stop {
-                reports.push(model);
-                continue;
-            }
-            let options = Options { seed, learning_rate, ..self.options.clone() };
-            let builder = Trainer::builder(&self.train).options(options);
-            let mut trainer = builder.build(&self.device)?;
-            let before = number as u64 * u64::from(self.options.epochs);
-            let start = Instant::now();
-            let end = trainer.run(|progress| match &progress.latest {
-                Some(epoch) => {
-                    let answer = told(before + u64::from(epoch.epoch));
-                    stop |= answer.is_break();
-                    answer
-                }
-                None => ControlFlow::Continue(()),
-            });
-            trained += start.elapsed();
-            match end {
-                Ok(_) => {}
-                Err(Error::Diverged { epoch, .. }) => model.diverged = Some(epoch),
-                Err(error) => return Err(error),
-            }
-            let epochs = trainer.epochs().iter();
-            model.repeated_epochs = epochs.clone().filter(|epoch| epoch.repeated).count() as u64;
-            model.epochs = epochs.map(|epoch| SweepEpoch { epoch: epoch.epoch, loss: epoch.loss }).collect();
-            if let (Some(test), None) = (&self.test, model.diverged) {
-                let found = trainer.evaluate(test)?;
-                (model.test_accuracy, model.test_loss) = (Some(found.accuracy), Some(found.loss));
-            }
-            reports.push(model);
+    /// The models that no journal holds, by their places.
+    fn left(&self) -> Vec<usize> {
+        (0..self.models.len()).filter(|&at| !self.finished.contains_key(&key(self.models[at]))).collect()
+    }
+
+    fn seeds(&self, places: &[usize]) -> Vec<u32> {
+        places.iter().map(|&at| self.models[at].0).collect()
+    }
+
+    /// Takes the memory for models that are trained side by side.
+    fn open(&self, seeds: Vec<u32>) -> Result<(Vec<u32>, SideBySide)> {
+        let mut side_by_side = SideBySide::new(&self.device, &self.setup, &seeds)?;
+        if let Some(test) = &self.test {
+            side_by_side.load_test(test)?;
         }
-        Ok((reports, trained))
+        Ok((seeds, side_by_side))
+    }
+
+    /// Puts models that were trained to their end into the journal.
+    fn keep(&mut self, models: &[SweepModel], seconds: f64) -> Result<()> {
+        if !self.journal.is_kept() {
+            return Ok(());
+        }
+        let mut pieces = BTreeMap::new();
+        for model in models {
+            if model.diverged.is_some() || model.epochs.len() == self.options.epochs as usize {
+                pieces.insert(key((model.seed, model.learning_rate)), Piece { result: model.clone(), seconds });
+            }
+        }
+        self.journal.append(&Vec::from_iter(pieces.clone()))?;
+        self.finished.extend(pieces);
+        Ok(())
+    }
+
+    /// Trains the models of these places, several only side by side; also the time of training. `told` gets the epochs that are done, over all of them.
+    fn train(
+        &mut self,
+        places: &[usize],
+        told: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(Vec<SweepModel>, Duration)> {
+        if self.engine != Engine::Epoch {
+            let (model, trained) = self.alone(self.models[places[0]], told)?;
+            return Ok((vec![model], trained));
+        }
+        let (seeds, models) = (self.seeds(places), places.iter().map(|&at| self.models[at]).collect::<Vec<_>>());
+        // Those of the group before give their memory back first.
+        let opened = self.opened.take().filter(|(of, _)| *of == seeds);
+        let (seeds, mut side_by_side) = opened.map_or_else(|| self.open(seeds), Ok)?;
+        let found = side_by_side.run(&models, told);
+        self.opened = Some((seeds, side_by_side));
+        found
+    }
+
+    fn alone(
+        &self,
+        (seed, learning_rate): (u32, f64),
+        told: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(SweepModel, Duration)> {
+        let mut model = SweepModel::new(seed, learning_rate);
+        let options = Options { seed, learning_rate, ..self.options.clone() };
+        let train = self.setup.train.as_ref().ok_or_else(|| Error::shape("training set", "one", "none"))?;
+        let mut trainer = Trainer::builder(train).options(options).build(&self.device)?;
+        let start = Instant::now();
+        let end = trainer.run(|progress| match &progress.latest {
+            Some(epoch) => told(epoch.epoch.into()),
+            None => ControlFlow::Continue(()),
+        });
+        let trained = start.elapsed();
+        match end {
+            Ok(_) => {}
+            Err(Error::Diverged { epoch, .. }) => model.diverged = Some(epoch),
+            Err(error) => return Err(error),
+        }
+        let epochs = trainer.epochs().iter();
+        model.repeated_epochs = epochs.clone().filter(|epoch| epoch.repeated).count() as u64;
+        model.epochs = epochs.map(|epoch| SweepEpoch { epoch: epoch.epoch, loss: epoch.loss }).collect();
+        if let (Some(test), None) = (&self.test, model.diverged) {
+            let found = trainer.evaluate(test)?;
+            (model.test_accuracy, model.test_loss) = (Some(found.accuracy), Some(found.loss));
+        }
+        Ok((model, trained))
     }
 }
 
@@ -226,7 +364,7 @@ impl std::fmt::Debug for Sweep {
         f.debug_struct("Sweep")
             .field("device", &self.device)
             .field("models", &self.models.len())
-            .field("side_by_side", &self.side_by_side.is_some())
+            .field("engine", &self.engine)
             .finish()
     }
 }

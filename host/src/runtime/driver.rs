@@ -18,9 +18,9 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 pub(crate) use types::{
-    AccessPolicyWindow, CAPTURE_MODE_RELAXED, DEFAULT, Handle, LIMIT_PERSISTING_L2_CACHE_SIZE, LaunchAttribute, LaunchConfig,
-    MEM_HOST_ALLOC_PORTABLE, STREAM_ACCESS_POLICY_WINDOW, StreamAttribute, device_attribute, function_attribute,
-    jit_option,
+    AccessPolicyWindow, CAPTURE_MODE_RELAXED, DEFAULT, Handle, LIMIT_PERSISTING_L2_CACHE_SIZE, LaunchAttribute,
+    LaunchConfig, MEM_HOST_ALLOC_PORTABLE, STREAM_ACCESS_POLICY_WINDOW, StreamAttribute, device_attribute,
+    function_attribute, jit_option,
 };
 
 #[cfg(feature = "shogi")]

@@ -11,6 +11,7 @@
 //! | `precision`, `progress`, `named`, `setters`, `threads` | words that families share |
 //! | `memory` | what a piece of work needs, and the one check that it is there |
 //! | `input_file`, `folder_lock`, `same_file` | files that are read, and folders that one process at a time writes to |
+//! | `journal` | the finished pieces of long work, a line each |
 //! | `checkpoint`, `keep`, `sealed`, `tensors`, `atomic_file`, `fnv` | files that are written whole or not at all, and known as damaged when they are |
 
 pub(crate) mod atomic_file;
@@ -37,6 +38,7 @@ pub mod input_file;
 #[cfg(feature = "shogi")]
 #[allow(unsafe_code)]
 pub(crate) mod ipc;
+pub mod journal;
 pub(crate) mod keep;
 #[allow(unsafe_code)]
 pub(crate) mod launch;

@@ -167,12 +167,7 @@ impl<T> Pinned<T> {
 
     /// Queues a copy on the stream numbered `number` and remembers that it runs; waits first for copies that run on
     /// another stream, since one mark cannot stand for two streams.
-    pub(crate) fn queue_copy(
-        &self,
-        number: u64,
-        stream: Handle,
-        copy: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn queue_copy(&self, number: u64, stream: Handle, copy: impl FnOnce() -> Result<()>) -> Result<()> {
         let Storage::Cuda(pinned) = &self.storage else {
             return copy();
         };

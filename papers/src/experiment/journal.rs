@@ -1,29 +1,22 @@
 //! What was measured, kept in a file as it is measured.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use warpplay::journal::{self, Contents, Heading, named, options_difference};
 use warpplay::{Device, Error, Result, input_file};
-use warpplay_gpu::ptx::embedded;
 
-/// Version of a journal's lines.
-const SCHEMA: u32 = 1;
 /// Version of the frame that a command's results are written in.
 const FRAME: u32 = 2;
-/// How a journal begins: a file with a part of this, or with a first line that begins so and was cut off, is a journal that a full disk ended.
-const BEGINNING: &[u8] = br#"{"schema":1,"kind":"journal","#;
 
 /// Publication, options and machine of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The publication.
+    // Read of a command's journal too, so that it is refused by its name.
+    #[serde(alias = "command")]
     pub paper: String,
     /// Version of this crate.
     pub version: String,
@@ -35,10 +28,13 @@ pub struct Header {
     /// Its name.
     pub device_name: String,
     /// Name of the host's processor.
+    #[serde(default)]
     pub cpu_name: String,
     /// Its threads.
+    #[serde(default)]
     pub cpu_threads: usize,
     /// Whether the sizes are small.
+    #[serde(default)]
     pub quick: bool,
     /// The publication's options.
     pub options: Value,
@@ -52,24 +48,20 @@ impl Header {
         Self {
             paper: paper.to_string(),
             version: env!("CARGO_PKG_VERSION").to_string(),
-            build: build().to_string(),
+            build: journal::build(crate::ptx::ALL),
             device: device.to_string(),
             device_name: device.name(),
             cpu_name: Device::cpu().name(),
             cpu_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             quick,
             options,
-            started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
+            started: journal::now(),
         }
     }
 
     /// The first thing in which another run differs, with both values: publication, version, sizes and options. What goes on with the other run (`resumes`) must also be of
     /// the same build and machine.
     pub(super) fn difference(&self, other: &Self, resumes: bool) -> Option<String> {
-        let named = |name: &str, ours: &dyn ToString, theirs: &dyn ToString| {
-            let (ours, theirs) = (ours.to_string(), theirs.to_string());
-            (ours != theirs).then(|| format!("{name} {theirs}, and this run has {ours}"))
-        };
         let known = |header: &Self| if header.build.is_empty() { "unknown".to_string() } else { header.build.clone() };
         let origins = || {
             named("build", &known(self), &known(other))
@@ -86,37 +78,12 @@ impl Header {
     }
 }
 
-/// The checksum of [`Header::build`], computed once.
-fn build() -> &'static str {
-    static BUILD: OnceLock<String> = OnceLock::new();
-    BUILD.get_or_init(|| {
-        let mut sum = DefaultHasher::new();
-        env!("CARGO_PKG_VERSION").hash(&mut sum);
-        for set in embedded::ALL.iter().chain(crate::ptx::ALL) {
-            set.name.hash(&mut sum);
-            for image in set.images {
-                // A damaged text is an error where it is loaded.
-                (image.arch, image.text().unwrap_or_default()).hash(&mut sum);
-            }
-        }
-        format!("{:016x}", sum.finish())
-    })
-}
+impl Heading for Header {
+    const OF: &'static str = "a publication";
 
-/// The first option that differs, by name where both are objects.
-fn options_difference(ours: &Value, theirs: &Value) -> Option<String> {
-    if ours == theirs {
-        return None;
+    fn difference(&self, found: &Self) -> Option<String> {
+        Header::difference(self, found, true)
     }
-    let (Value::Object(ours), Value::Object(theirs)) = (ours, theirs) else {
-        return Some(format!("options {theirs}, and this run has {ours}"));
-    };
-    let names = ours.keys().chain(theirs.keys());
-    let differs = names.into_iter().find(|&name| ours.get(name) != theirs.get(name))?;
-    let shown = |options: &serde_json::Map<String, Value>| {
-        options.get(differs).filter(|value| !value.is_null()).map_or("none".into(), Value::to_string)
-    };
-    Some(format!("option {differs} {}, and this run has {}", shown(theirs), shown(ours)))
 }
 
 /// One measurement.
@@ -134,20 +101,6 @@ pub struct Record {
     pub item: String,
 }
 
-#[derive(Serialize, Deserialize)]
-struct FirstLine {
-    schema: u32,
-    kind: String,
-    header: Header,
-}
-
-#[derive(Serialize, Deserialize)]
-struct RecordLine {
-    key: String,
-    #[serde(flatten)]
-    record: Record,
-}
-
 /// Measurements by their keys, in memory and, with a path, in a file of JSON lines. A line is on the disk before the next measurement begins, so that a run that is
 /// killed loses the measurement that it was at and no other.
 #[derive(Debug, Default)]
@@ -156,7 +109,7 @@ pub struct Journal {
     records: BTreeMap<String, Record>,
     /// The items' sheets, in the order of the items; none in a journal's own file.
     sheets: Vec<Value>,
-    file: Option<(PathBuf, File)>,
+    file: journal::Journal,
 }
 
 impl Journal {
@@ -165,66 +118,22 @@ impl Journal {
         Self::default()
     }
 
-    /// A new one in a new file, which is locked against other processes.
+    /// A new one in a new file.
     ///
     /// # Errors
-    /// [`Error::File`] if there is such a file already: it may hold hours of work; or if it cannot be written.
+    /// As [`journal::Journal::create`].
     pub fn create(path: &Path, header: Header) -> Result<Self> {
-        let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                Error::file(path, None, "is there already: go on with it (resume), or name a new file")
-            }
-            _ => Error::file(path, None, format!("cannot be written: {error}")),
-        };
-        let file = OpenOptions::new().append(true).create_new(true).open(path).map_err(failed)?;
-        lock(path, &file)?;
-        let mut journal = Self { file: Some((path.to_path_buf(), file)), ..Self::default() };
-        journal.begin(header).inspect_err(|_| {
-            // Without its first line it is of no use, as on a full disk; the first error is the one to tell.
-            let _ = fs::remove_file(path);
-        })?;
-        Ok(journal)
+        let file = journal::Journal::create(path, &header)?;
+        Ok(Self { header: Some(header), file, ..Self::default() })
     }
 
-    /// Writes the first line.
-    fn begin(&mut self, header: Header) -> Result<()> {
-        self.append(&FirstLine { schema: SCHEMA, kind: "journal".into(), header: header.clone() })?;
-        self.header = Some(header);
-        Ok(())
-    }
-
-    /// Goes on with a file. A last line that a kill or a full disk cut off is removed; if it is the first too, the run begins.
+    /// Goes on with a file.
     ///
     /// # Errors
-    /// [`Error::File`] if it is no journal, is used by another process, or is of another publication, version, build, device or set of options: both values are named.
+    /// As [`journal::Journal::resume`].
     pub fn resume(path: &Path, header: &Header) -> Result<Self> {
-        let failed = |error: io::Error| Error::file(path, None, format!("cannot be opened: {error}"));
-        input_file::expect_file(path)?;
-        let file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
-        lock(path, &file)?;
-        let mut bytes = fs::read(path).map_err(failed)?;
-        let line_end = |bytes: &[u8]| bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let mut whole = line_end(&bytes);
-        // A line break may stand behind what was cut off too, as an editor puts one.
-        let last = line_end(&bytes[..whole.saturating_sub(1)]);
-        if std::str::from_utf8(bytes[last..whole].trim_ascii_end()).is_ok_and(input_file::is_cut_off_json) {
-            whole = last;
-        }
-        if whole == 0 && (bytes.starts_with(BEGINNING) || BEGINNING.starts_with(&bytes)) {
-            file.set_len(0).map_err(failed)?;
-            let mut journal = Self { file: Some((path.to_path_buf(), file)), ..Self::default() };
-            journal.begin(header.clone())?;
-            return Ok(journal);
-        }
-        // A file without a line break is read whole, to be told what is wrong with it.
-        bytes.truncate(if whole == 0 { bytes.len() } else { whole });
-        let mut journal = Self::parse(path, &input_file::text_of(path, bytes)?)?;
-        if let Some(difference) = journal.header.as_ref().and_then(|found| header.difference(found, true)) {
-            return Err(Error::file(path, None, format!("was measured with {difference}")));
-        }
-        file.set_len(whole as u64).map_err(failed)?;
-        journal.file = Some((path.to_path_buf(), file));
-        Ok(journal)
+        let (file, contents) = journal::Journal::resume(path, header)?;
+        Ok(Self { file, ..Self::from(contents) })
     }
 
     /// Reads one to compare with: a journal, or the JSON file of a run's results.
@@ -249,7 +158,7 @@ impl Journal {
                 header: Some(Header::deserialize(header).map_err(wrong)?),
                 records: BTreeMap::deserialize(records).map_err(wrong)?,
                 sheets: value.pointer("/report/sheets").and_then(Value::as_array).cloned().unwrap_or_default(),
-                file: None,
+                file: journal::Journal::default(),
             });
         }
         let is_lines = text.lines().next().is_none_or(|line| serde_json::from_str::<Value>(line).is_ok());
@@ -264,47 +173,8 @@ impl Journal {
                 Err(Error::file(path, None, "the file is cut off"))
             }
             Err(error) if !is_lines => Err(Error::file(path, Some(error.line() as u64), error.to_string())),
-            _ => Self::parse(path, &text),
+            _ => Ok(Self::from(journal::parse(path, &text)?)),
         }
-    }
-
-    fn parse(path: &Path, text: &str) -> Result<Self> {
-        let n_lines = text.lines().count() as u64;
-        let mut lines = (1..).zip(text.lines());
-        let wrong =
-            |line, reason: String| Error::file(path, Some(line), format!("no journal of a publication: {reason}"));
-        let (_, first) = lines.next().ok_or_else(|| wrong(1, "it is empty".into()))?;
-        let first: FirstLine = serde_json::from_str(first).map_err(|error| wrong(1, error.to_string()))?;
-        if first.schema != SCHEMA || first.kind != "journal" {
-            return Err(wrong(
-                1,
-                format!("{} of schema {}, expected journal of schema {SCHEMA}", first.kind, first.schema),
-            ));
-        }
-        let mut records = BTreeMap::new();
-        let mut at = BTreeMap::new();
-        for (number, line) in lines {
-            let line: RecordLine =
-                serde_json::from_str(line).map_err(|error| match input_file::is_cut_off_json(line) {
-                    true if number == n_lines => {
-                        Error::file(path, Some(number), "the line is cut off; --resume of its run removes it")
-                    }
-                    true => {
-                        let reason = "the line is cut off, and others follow: without it, --resume of its run measures again what it held";
-                        Error::file(path, Some(number), reason)
-                    }
-                    false => wrong(number, error.to_string()),
-                })?;
-            let before = at.insert(line.key.clone(), number);
-            let old = records.insert(line.key.clone(), line.record.clone());
-            if let (Some(before), Some(old)) = (before, old)
-                && old != line.record
-            {
-                let reason = format!("{} is in line {before} too, with another result", line.key);
-                return Err(Error::file(path, Some(number), reason));
-            }
-        }
-        Ok(Self { header: Some(first.header), records, ..Self::default() })
     }
 
     /// What it was of; nothing of one in memory.
@@ -332,24 +202,16 @@ impl Journal {
     /// # Errors
     /// [`Error::File`] if the file cannot be written.
     pub fn insert(&mut self, key: &str, record: Record) -> Result<()> {
-        self.append(&RecordLine { key: key.to_string(), record: record.clone() })?;
-        self.records.insert(key.to_string(), record);
+        let kept = (key.to_string(), record);
+        self.file.append(std::slice::from_ref(&kept))?;
+        self.records.extend([kept]);
         Ok(())
-    }
-
-    fn append(&mut self, line: &impl Serialize) -> Result<()> {
-        let Some((path, file)) = &mut self.file else { return Ok(()) };
-        let written = serde_json::to_string(line).map_err(io::Error::from).and_then(|text| {
-            file.write_all((text + "\n").as_bytes())?;
-            file.sync_data()
-        });
-        written.map_err(|error| Error::file(&*path, None, format!("cannot be written: {error}")))
     }
 }
 
-fn lock(path: &Path, file: &File) -> Result<()> {
-    file.try_lock().map_err(|error| match error {
-        TryLockError::WouldBlock => Error::file(path, None, "is used by another process"),
-        TryLockError::Error(error) => Error::file(path, None, format!("cannot be locked: {error}")),
-    })
+impl From<Contents<Header, Record>> for Journal {
+    fn from(contents: Contents<Header, Record>) -> Self {
+        let Contents { header, records } = contents;
+        Self { header: Some(header), records, ..Self::default() }
+    }
 }

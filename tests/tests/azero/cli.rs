@@ -13,6 +13,7 @@ use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay_tests::golden::{self, Tensors};
+use warpplay_tests::journals::Journaled;
 use warpplay_tests::programs::{self, Scratch};
 
 /// The program `warpplay`.
@@ -704,4 +705,72 @@ fn weights_may_have_any_name() {
     let (code, said) = run("match --games 2 --device cpu", &[OsStr::new("--a"), &weights]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("is not UTF-8"), "{said}");
+}
+
+#[test]
+fn self_play_that_was_cut_off_goes_on_with_its_journal() {
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
+    tiny(&scratch, "other.safetensors", 4);
+    Journaled {
+        scratch: &scratch,
+        line: "selfplay --weights net.safetensors --games 4 --parallel 2 --simulations 3 --device cpu --threads 1 --seed 1 --save-games games.jsonl",
+        other: ("--simulations 3", "--simulations 4", "was made with option search.simulations 3, and this run has 4"),
+        n_pieces: 4,
+        file: Some("games.jsonl"),
+        repeats: true,
+    }
+    .check();
+    let uniform = "selfplay --uniform --games 3 --simulations 2 --device cpu --quiet";
+    scratch.ok(&format!("{uniform} --checkpoint few"));
+    // Other numbers of games side by side and in all change no game; fewer are not all that the file holds.
+    scratch.ok(&format!("{uniform} --games 5 --parallel 1 --threads 1 --resume few --save-games more.jsonl")
+        .replace("--games 3 ", ""));
+    scratch.ok(&format!("{uniform} --games 5 --save-games all.jsonl").replace("--games 3 ", ""));
+    assert_eq!(scratch.text("more.jsonl"), scratch.text("all.jsonl"));
+    let said = scratch.fails(1, &format!("{uniform} --resume few"));
+    assert!(said.contains("few: 3: is in the file, and this run has none such"), "{said}");
+    // Of another network under the same name.
+    let line = "selfplay --weights net.safetensors --games 1 --simulations 2 --device cpu --quiet";
+    scratch.ok(&format!("{line} --checkpoint one"));
+    fs::copy(scratch.path("other.safetensors"), scratch.path("net.safetensors")).expect("a copy");
+    let said = scratch.fails(1, &format!("{line} --resume one"));
+    assert!(said.contains("one: was made with option estimator.parameters "), "{said}");
+    // A game that breaks the rules.
+    let damaged = scratch.text("few").replacen("\"returns\":[", "\"returns\":[7,", 1);
+    scratch.write("few", damaged.replace("[7,1,", "[7,").replace("[7,-1,", "[7,").replace("[7,0,", "[7,").as_bytes());
+    let said = scratch.fails(1, &format!("{uniform} --resume few").replace("--games 3", "--games 5"));
+    assert!(said.contains("few: ") && said.contains(": returns: [7, "), "{said}");
+}
+
+#[test]
+fn a_match_that_was_cut_off_goes_on_with_its_journal() {
+    let scratch = new_scratch();
+    Journaled {
+        scratch: &scratch,
+        line: "match --a playouts,playouts=2,simulations=3 --b mcts,steps=2,playouts=2 --games 4 --parallel 3 --device cpu --seed 3",
+        other: ("steps=2", "steps=3", "was made with option b.mcts.steps 2, and this run has 3"),
+        n_pieces: 4,
+        file: None,
+        repeats: true,
+    }
+    .check();
+}
+
+#[test]
+fn ctrl_c_says_how_to_go_on_with_a_journal() {
+    let scratch = new_scratch();
+    let line =
+        "selfplay --uniform --games 100000 --parallel 1 --simulations 4 --device cpu --threads 1 --checkpoint journal";
+    let mut child = scratch.command(line).stdout(Stdio::piped()).spawn().expect("the program starts");
+    while scratch.path("journal").metadata().is_ok_and(|found| found.len() < 10_000)
+        || !scratch.path("journal").exists()
+    {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    programs::signal(&child, "INT");
+    let output = child.wait_with_output().expect("it ends");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && shown.contains(" of 100000 games; go on with --resume journal"), "{shown}");
 }

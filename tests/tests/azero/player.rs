@@ -17,6 +17,7 @@ use warpplay_cpu_ref::mcts::games::checkers::Checkers as PlainCheckers;
 use warpplay_cpu_ref::mcts::{Game as _, GameResult, Stream};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu};
+use warpplay_tests::folder::Folder;
 
 /// A position as kernels and as the reference have it.
 #[derive(Clone, Debug)]
@@ -395,6 +396,45 @@ fn games_can_be_stopped_within_a_move_and_go_on_with_the_same_bits() {
         let error =
             player.run(&Checkers::new(), stop_at::<Decision>(1, &mut asked)).expect_err("no decision").to_string();
         assert_eq!(error, "search of a position: it was stopped before its end");
+        Ok(())
+    });
+}
+
+/// Games that a journal does not hold are played beside others than in the whole run: to the same bits.
+#[test]
+fn games_go_on_with_their_journal_on_every_device() {
+    for_each_device(|device| {
+        let folder = Folder::new();
+        let path = folder.path("journal");
+        let build = || SelfPlay::builder(Estimator::Uniform).search(quick(3)).parallel(2).games(3);
+        let play = |builder: SelfPlayBuilder| -> Result<Vec<GameRecord>, Error> {
+            let mut records = Vec::new();
+            builder.build(device)?.run(|progress| {
+                records.extend(progress.latest.clone());
+                ControlFlow::Continue(())
+            })?;
+            Ok(records)
+        };
+        let whole = play(build().checkpoint(&path))?;
+        assert_eq!(whole.iter().map(|record| record.game).collect::<Vec<_>>(), [0, 1, 2]);
+        let text = folder.text("journal");
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        // Also where a game is there and one before it is not.
+        for kept in [&lines[..2], &[lines[0], lines[3]], &lines[..]] {
+            folder.write("journal", kept.concat().as_bytes());
+            assert_eq!(play(build().resume(&path))?, whole, "{} lines on {device}", kept.len());
+        }
+        let search = Contestant::Search(quick(3), Estimator::Uniform);
+        let build = || Match::builder([search.clone(), Contestant::Random]).games(4).parallel(2);
+        let path = folder.path("match");
+        let whole = build().checkpoint(&path).build(device)?.run(on)?;
+        let text = folder.text("match");
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for kept in [&lines[..2], &[lines[0], lines[4]], &lines[..]] {
+            folder.write("match", kept.concat().as_bytes());
+            let report = build().resume(&path).build(device)?.run(on)?;
+            assert_eq!((report.by_colour, report.plies), (whole.by_colour, whole.plies), "{} lines", kept.len());
+        }
         Ok(())
     });
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use warpplay_tests::backends::gpu;
 use warpplay_tests::golden;
+use warpplay_tests::journals::Journaled;
 use warpplay_tests::programs::{self, Scratch, has};
 
 /// The program `warpplay`.
@@ -576,4 +577,60 @@ fn without_measuring_everything_else_is_written() {
         scratch.json("r.json")["trajectory"].as_array().expect("a list").last().expect("a point")["iteration"],
         60
     );
+}
+
+/// Three rivers, by their stacks.
+fn rivers(scratch: &Scratch) {
+    let spot = |stack: u32| json!({"effective_stack": stack, "pot": 10, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c", "ranges": ["AA,KK", "QQ,AK"]});
+    let spots = json!({"spots": {"first": spot(20), "second": spot(30), "third": spot(40)}});
+    scratch.write("spots.json", spots.to_string().as_bytes());
+}
+
+#[test]
+fn spots_that_were_cut_off_go_on_with_their_journal() {
+    let scratch = new_scratch();
+    rivers(&scratch);
+    let line = "subgame spots.json --iterations 20 --report 10,20 --device cpu --threads 1";
+    let other = (
+        "--iterations 20 --report 10,20",
+        "--iterations 30 --report 10,30",
+        "was made with option iterations 20, and this run has 30",
+    );
+    Journaled { scratch: &scratch, line, other, n_pieces: 3, file: None, repeats: true }.check();
+    // A spot that another run of the same options has left there.
+    let said = scratch.fails(1, &format!("{line} --spot second --resume journal"));
+    assert!(
+        said.contains("journal: QsJh2h2d7c ") && said.contains(": is in the file, and this run has none such"),
+        "{said}"
+    );
+    // Spots that are the same are solved once where one was kept.
+    let text = scratch.text("spots.json");
+    scratch.write("same.json", text.replace(":30", ":20").replace(":40", ":20").as_bytes());
+    let line = line.replace("spots.json", "same.json");
+    scratch.ok(&format!("{line} --checkpoint once --quiet"));
+    assert_eq!(scratch.text("once").lines().count(), 2);
+    scratch.ok(&format!("{line} --resume once --json same-run.json --quiet"));
+    let found = scratch.json("same-run.json");
+    assert_eq!(found["spots"]["first"], found["spots"]["third"]);
+}
+
+#[test]
+fn a_comparison_that_was_cut_off_goes_on_with_its_journal() {
+    let scratch = new_scratch();
+    Journaled {
+        scratch: &scratch,
+        line: "compare kuhn.limit.2p.game --seconds 0.01 --algorithms cfr,cfr_plus,lcfr,dcfr --device cpu --threads 1",
+        other: ("--seconds 0.01", "--seconds 0.02", "was made with option seconds 0.01, and this run has 0.02"),
+        n_pieces: 4,
+        file: None,
+        repeats: false,
+    }
+    .check();
+    scratch
+        .ok("compare kuhn.limit.2p.game --seconds 0.01 --algorithms cfr,cfr --device cpu --checkpoint twice --quiet");
+    scratch.ok("compare kuhn.limit.2p.game --seconds 0.01 --algorithms cfr --device cpu --resume twice --quiet");
+    fs::copy(scratch.path("leduc.limit.2p.game"), scratch.path("kuhn.limit.2p.game")).expect("a copy");
+    let said =
+        scratch.fails(1, "compare kuhn.limit.2p.game --seconds 0.01 --algorithms cfr --device cpu --resume twice");
+    assert!(said.contains("twice: was made with option game \"definition "), "{said}");
 }

@@ -110,7 +110,8 @@ fn reports_are_read() {
         iterations: 20,
         ..Default::default()
     };
-    let now = spot.solve(&Device::cpu(), &SpotRun { options, measure_at: Vec::new() }).expect("solves");
+    let now =
+        spot.solve(&Device::cpu(), &SpotRun { options, measure_at: Vec::new(), ..SpotRun::default() }).expect("solves");
     assert_eq!(serde_json::json!(now.ev), then["ev"]);
     assert_eq!(serde_json::json!(now.trajectory)["20"], then["trajectory"]["20"]);
 }

@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use warpplay::cfr::game::BettingKind;
 use warpplay::cfr::layout::Node;
 use warpplay::cfr::{Algorithm, BettingTree, Engine, Options, Solver, Spot, SpotReport, SpotRun, solve_spots};
+use warpplay::journal::Target;
 use warpplay::{Device, Error, Precision};
 use warpplay_cpu_ref::cfr::{poker, vector};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::cfr::holdem_reference;
+use warpplay_tests::folder::Folder;
 use warpplay_tests::golden;
 use warpplay_tests::tolerance::{Tolerance, close};
 
@@ -51,7 +53,7 @@ fn options(algorithm: Algorithm) -> Options {
 
 fn solved(spot: &Spot, iterations: u64, report: &[u64]) -> SpotReport {
     let options = Options { iterations, ..options(Algorithm::Dcfr) };
-    let run = SpotRun { options, measure_at: report.to_vec() };
+    let run = SpotRun { options, measure_at: report.to_vec(), ..SpotRun::default() };
     spot.solve(&Device::cpu(), &run).expect("solves")
 }
 
@@ -218,7 +220,11 @@ fn every_algorithm_solves_a_spot() {
     let spot = parsed(json!({}));
     let best = solved(&spot, 1000, &[]);
     for &algorithm in Algorithm::ALL {
-        let run = SpotRun { options: Options { iterations: 400, ..options(algorithm) }, measure_at: vec![40] };
+        let run = SpotRun {
+            options: Options { iterations: 400, ..options(algorithm) },
+            measure_at: vec![40],
+            ..SpotRun::default()
+        };
         let report = spot.solve(&Device::cpu(), &run).expect("solves");
         // The bounds on the regrets fall with the root of the iterations, or faster.
         assert!(report.trajectory[&400] < report.trajectory[&40], "{algorithm}: {:?}", report.trajectory);
@@ -235,7 +241,11 @@ fn every_algorithm_solves_a_spot() {
 fn batches_answer_in_order_whatever_the_devices() {
     let stacks = [50, 100, 200, 300, 400];
     let spots: Vec<Spot> = stacks.iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
-    let run = SpotRun { options: Options { iterations: 30, ..options(Algorithm::CfrPlus) }, measure_at: vec![10] };
+    let run = SpotRun {
+        options: Options { iterations: 30, ..options(Algorithm::CfrPlus) },
+        measure_at: vec![10],
+        ..SpotRun::default()
+    };
     let most = AtomicUsize::new(0);
     let solve = |n_devices: usize| -> Vec<SpotReport> {
         let devices = vec![Device::cpu(); n_devices];
@@ -264,7 +274,11 @@ fn always(_: usize) -> ControlFlow<()> {
 #[test]
 fn what_stops_a_batch_leaves_what_is_done() {
     let spots: Vec<Spot> = [50, 100].iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
-    let run = SpotRun { options: Options { iterations: 1_000_000, ..options(Algorithm::CfrPlus) }, measure_at: vec![] };
+    let run = SpotRun {
+        options: Options { iterations: 1_000_000, ..options(Algorithm::CfrPlus) },
+        measure_at: vec![],
+        ..SpotRun::default()
+    };
     let asked = AtomicUsize::new(0);
     // Once before the first spot, then before each part of it.
     let watch = |_| match asked.fetch_add(1, Ordering::Relaxed) {
@@ -449,6 +463,7 @@ fn kernels_solve_batches_of_rivers() {
     let run = |precision| SpotRun {
         options: Options { algorithm: Algorithm::CfrPlus, precision, iterations: 8, ..Options::default() },
         measure_at: vec![1],
+        ..SpotRun::default()
     };
     let expected = solve_spots(&[Device::cpu()], &spots, &run(Precision::F64), always).expect("devices");
     for_each_device(|device| {
@@ -464,6 +479,33 @@ fn kernels_solve_batches_of_rivers() {
             for (got, want) in report.ev.iter().zip(expected.ev) {
                 assert!((got - want).abs() < apart(&report) + apart(expected), "{what}: ev {got}, {want}");
             }
+        }
+        Ok(())
+    });
+}
+
+/// Rivers that a journal does not hold are solved in smaller batches: to the same bits.
+#[test]
+fn batches_of_rivers_go_on_with_their_journal() {
+    let spots: Vec<Spot> = [60, 150, 300].iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
+    for_each_device(|device| {
+        let solve = |n_devices: usize, journal: Option<Target>| -> warpplay::Result<Vec<SpotReport>> {
+            let options = Options { algorithm: Algorithm::CfrPlus, iterations: 8, ..Options::default() };
+            let run = SpotRun { options, journal, ..SpotRun::default() };
+            let reports = solve_spots(&vec![device.clone(); n_devices], &spots, &run, always)?;
+            reports.into_iter().map(|report| Ok(SpotReport { seconds: 0.0, ..report? })).collect()
+        };
+        let whole = solve(1, None)?;
+        assert!(solve(3, None)? == whole, "a device for each on {device}");
+        let folder = Folder::new();
+        let path = folder.path("journal");
+        assert!(solve(1, Some(Target::New(path.clone())))? == whole, "on {device}");
+        let text = folder.text("journal");
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        assert_eq!(lines.len(), 4);
+        for n in 1..=4 {
+            folder.write("journal", lines[..n].concat().as_bytes());
+            assert!(solve(1, Some(Target::GoOn(path.clone())))? == whole, "after {n} lines on {device}");
         }
         Ok(())
     });

@@ -138,7 +138,7 @@ fn small_spot() -> Spot {
 
 fn run(algorithm: Algorithm, precision: Precision, iterations: u32) -> SpotRun {
     let options = Options { algorithm, precision, engine: Engine::Street, ..Options::default() };
-    SpotRun { options: Options { iterations: iterations.into(), ..options }, measure_at: vec![] }
+    SpotRun { options: Options { iterations: iterations.into(), ..options }, measure_at: vec![], ..SpotRun::default() }
 }
 
 #[test]

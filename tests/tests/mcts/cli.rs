@@ -8,6 +8,7 @@ use serde_json::Value;
 use warpplay::mcts::Variant;
 use warpplay::mcts::contest::wilson_percent;
 use warpplay_tests::backends::kernel_devices;
+use warpplay_tests::journals::Journaled;
 use warpplay_tests::programs::{self, has};
 
 /// The program `warpplay`.
@@ -584,4 +585,23 @@ fn the_help_names_defaults_and_usual_constants() {
     for part in ["0.7071", "1.4142", "acp_prodigal", "[default: 8]", "[default: 128]", "[default: 2"] {
         assert!(help.contains(part), "{part} in {help}");
     }
+}
+
+#[test]
+fn a_match_that_was_cut_off_goes_on_with_its_journal() {
+    let scratch = programs::Scratch::new(program(), "mcts");
+    let line = "match --games 4 --seed 1 --moves 44 --a acp_prodigal,trees=1,playouts=4,steps=5,device=cpu --b vanilla,steps=9";
+    let other = ("steps=9", "steps=8", "was made with option b.steps 9, and this run has 8");
+    let journaled = Journaled { scratch: &scratch, line, other, n_pieces: 4, file: None, repeats: true };
+    journaled.check();
+    // Two at once come to the same games.
+    let two = format!("{line} --parallel 2");
+    std::fs::remove_file(scratch.path("journal")).expect("the journal");
+    Journaled { line: &two, ..journaled }.check();
+    // A move that nobody can make.
+    let text = scratch.text("journal");
+    let at = text.find("\"action\":").expect("a move") + 9;
+    scratch.write("journal", format!("{}9{}", &text[..at], &text[at..]).as_bytes());
+    let said = scratch.fails(1, &format!("{two} --resume journal"));
+    assert!(said.contains("journal: ") && said.contains(": move 1 is illegal"), "{said}");
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
 use warpplay_tests::backends::kernel_devices;
+use warpplay_tests::journals::Journaled;
 use warpplay_tests::programs::{self, Scratch, has, interrupt};
 
 /// The program `warpplay`.
@@ -559,4 +560,24 @@ fn samples_are_held_out_by_number_share_and_folder() {
     assert!(folder["epochs"][1]["validation_loss"].as_f64() > Some(0.0));
     scratch.misused("train --device cpu --held-out 1.5");
     scratch.fails(1, "train --device cpu --held-out nowhere");
+}
+
+#[test]
+fn a_sweep_that_was_cut_off_goes_on_with_its_journal() {
+    let scratch = new_scratch();
+    Journaled {
+        scratch: &scratch,
+        // One of the rates diverges.
+        line: "sweep --device cpu --threads 1 --drawn 60 --drawn-test 20 --hidden 8 --batch 8 --epochs 2 --learning-rates 0.1,1e30,0.2 --models 4 --seed 1",
+        other: ("--drawn 60", "--drawn 70", "was made with option data "),
+        n_pieces: 4,
+        file: None,
+        repeats: true,
+    }
+    .check();
+    let more = "sweep --device cpu --drawn 60 --drawn-test 20 --hidden 8 --batch 8 --epochs 2 --learning-rates 0.1,1e30,0.2 --models 6 --seed 1 --quiet";
+    scratch.ok(&format!("{more} --resume journal --json more.json"));
+    scratch.ok(&format!("{more} --json all.json"));
+    let models = |name: &str| scratch.json(name)["report"]["models"].clone();
+    assert_eq!(models("more.json"), models("all.json"), "more models of the same sweep");
 }

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use warpplay::mlp::{Classifier, Dataset, Engine, Network, Options, Reduction, Split, Sweep, SweepEpoch, Trainer};
-use warpplay::{Backend, Device};
+use warpplay::{Backend, Device, Progress};
 use warpplay_tests::backends::{for_each_device, gpu};
+use warpplay_tests::folder::Folder;
 use warpplay_tests::golden;
 use warpplay_tests::mlp::{images, train, values};
 use warpplay_tests::tolerance::{Tolerance, close};
@@ -142,6 +143,38 @@ fn a_sweep_gives_each_model_what_it_gets_alone() {
     });
     let none = Sweep::builder(&set).build(&Device::cpu()).expect_err("no model").to_string();
     assert_eq!(none, "option models: 0 is not allowed (1 to 4096)");
+}
+
+/// Where some models are in a journal, the others are trained in fewer clusters: to the same bits.
+#[test]
+fn a_sweep_side_by_side_goes_on_with_its_journal() {
+    let set = images(100, 4, 4, 5);
+    let models = [(3, 0.1), (4, 0.2), (3, 0.2), (5, 1e30)];
+    for_each_device(|device| {
+        let builder = || {
+            let builder = Sweep::builder(&set).options(options(20, 16, Engine::Auto)).test(&set);
+            models.iter().fold(builder, |builder, model| builder.model(model.0, model.1))
+        };
+        let go_on = |_: &Progress| ControlFlow::Continue(());
+        let whole = builder().build(device)?.run(go_on)?;
+        let folder = Folder::new();
+        let kept = builder().checkpoint(folder.path("journal")).build(device)?.run(go_on)?;
+        assert_eq!(kept.models, whole.models, "on {device}");
+        let text = folder.text("journal");
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        assert_eq!(lines.len(), 5);
+        for n in [1, 2, 4, 5] {
+            folder.write("journal", lines[..n].concat().as_bytes());
+            let mut sweep = builder().resume(folder.path("journal")).build(device)?;
+            // The second run finds all of them.
+            for _ in 0..2 {
+                let found = sweep.run(go_on)?;
+                assert!(found.side_by_side && found.seconds > 0.0);
+                assert_eq!(found.models, whole.models, "after {n} lines on {device}");
+            }
+        }
+        Ok(())
+    });
 }
 
 /// Real digits on a GPU: the published curve of the reference run, to the bound of single precision.

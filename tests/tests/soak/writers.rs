@@ -301,7 +301,25 @@ fn one_journal() {
         ],
         path: "journal",
         // The last line may be half written: that is what a journal is.
-        read: kills::papers::journal,
+        read: kills::journal,
+        grows: true,
+        lock: Some(("journal", "is used by another process")),
+    }
+    .run();
+}
+
+#[test]
+fn one_journal_of_games() {
+    Pair {
+        kind: "journal of two `azero selfplay`",
+        family: "azero",
+        prepare: nothing,
+        lines: [
+            "selfplay --uniform --games 20 --parallel 2 --simulations 4 --threads 1 --device cpu --seed 1 --checkpoint journal",
+            "selfplay --uniform --games 20 --parallel 2 --simulations 4 --threads 1 --device cpu --seed 1 --resume journal",
+        ],
+        path: "journal",
+        read: kills::journal,
         grows: true,
         lock: Some(("journal", "is used by another process")),
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use warpplay_gpu::azero::search::Searched;
 
 use super::options::MAX_PLAYOUTS;
@@ -47,6 +48,19 @@ impl Estimator {
             Self::Network { name, .. } => name.clone(),
             Self::Uniform => "uniform".to_string(),
             Self::Playouts(n) => format!("playouts-{n}"),
+        }
+    }
+
+    /// What decides its answers, for the heading of a journal.
+    pub(super) fn to_json(&self) -> Value {
+        match self {
+            Self::Network { network, options, name } => json!({
+                "name": name,
+                "parameters": format!("{:016x}", network.checksum()),
+                "precision": options.precision,
+                "engine": options.engine,
+            }),
+            _ => json!({ "name": self.name() }),
         }
     }
 }

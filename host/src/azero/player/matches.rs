@@ -1,12 +1,17 @@
 //! Matches: two players, many games at once, alternating colours.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use warpplay_gpu::azero::search::Searched;
 use warpplay_gpu::azero::search::random::{self, Purpose};
 use warpplay_gpu::mcts::Draw;
 
@@ -18,6 +23,7 @@ use super::self_play::play_checked;
 use super::task::Task;
 use crate::azero::checkers::Checkers;
 use crate::mcts::{Game, Outcome, Search, SearchBuilder};
+use crate::runtime::journal::{self, Header, Journal, Piece, Target};
 use crate::runtime::setters::setters;
 use crate::{Device, Memory, Progress, Result};
 
@@ -44,6 +50,32 @@ impl Contestant {
             Self::Mcts(_) => "mcts".to_string(),
         }
     }
+
+    /// What decides its moves, for the heading of a journal.
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Search(options, estimator) => json!({ "search": options, "estimator": estimator.to_json() }),
+            Self::Random => json!("random"),
+            Self::Mcts(builder) => json!({ "mcts": builder.to_json() }),
+        }
+    }
+}
+
+/// A game that is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Over {
+    /// How it ended, as the first contestant sees it.
+    ended: Ended,
+    /// Its actions, those of the opening included.
+    plies: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    Won,
+    Drawn,
+    Lost,
 }
 
 /// A contestant that is ready.
@@ -58,6 +90,7 @@ enum Ready {
 pub struct MatchBuilder {
     contestants: [Contestant; 2],
     options: MatchOptions,
+    journal: Option<Target>,
 }
 
 impl MatchBuilder {
@@ -76,6 +109,19 @@ impl MatchBuilder {
         parallel: u32,
         /// Seed of openings and of random play. Default 0.
         seed: u64,
+    }
+
+    /// Keeps every game's result in this new file as soon as it is over: a [journal](crate::journal).
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.journal = Some(Target::New(path.into()));
+        self
+    }
+
+    /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another match has kept: its games are not played again, and new ones are kept there too. `games` and
+    /// `parallel` may be others, as long as all its games are among those of this match.
+    pub fn resume(mut self, path: impl Into<PathBuf>) -> Self {
+        self.journal = Some(Target::GoOn(path.into()));
+        self
     }
 
     /// Games side by side.
@@ -103,11 +149,18 @@ impl MatchBuilder {
     /// Makes both contestants ready.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what building the contestants says.
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what building the contestants says;
+    /// [`Error::File`](crate::Error::File) for a journal that is there already, or is not of such a match.
     pub fn build(self, device: &Device) -> Result<Match> {
         let capacity = self.capacity();
-        let Self { contestants, options } = self;
+        let Self { contestants, options, journal } = self;
         options.check()?;
+        let facts = json!({
+            "opening_plies": options.opening_plies,
+            "seed": options.seed,
+            "a": contestants[0].to_json(),
+            "b": contestants[1].to_json(),
+        });
         let names = [contestants[0].name(), contestants[1].name()];
         let ready = |contestant: Contestant| match contestant {
             Contestant::Search(options, estimator) => {
@@ -138,7 +191,34 @@ impl MatchBuilder {
             Ready::Random => Memory::default(),
             Ready::Mcts(search) => search.memory_needed().clone(),
         }));
-        Ok(Match { contestants, options, open: Vec::new(), begun: 0, report, memory })
+        let header = || Header::new("azero match", facts, std::slice::from_ref(device));
+        let (journal, records) = Journal::open::<Piece<Over>>(journal.as_ref(), header)?;
+        let (open, over) = (Vec::new(), BTreeSet::new());
+        let mut games = Match { contestants, options, open, begun: 0, over, report, memory, journal };
+        for (key, piece) in records {
+            let game = journal::number(&key).filter(|&game| game < options.games.into());
+            let game = game.ok_or_else(|| games.journal.not_asked(&key))?;
+            if piece.result.plies > Checkers::MAX_PLIES {
+                let reason = format!("plies: {}, expected at most {}", piece.result.plies, Checkers::MAX_PLIES);
+                return Err(games.journal.wrong(&key, reason));
+            }
+            games.over.insert(game);
+            games.report.add(game, &piece.result);
+            games.report.seconds = games.report.seconds.max(piece.seconds);
+        }
+        Ok(games)
+    }
+}
+
+impl MatchReport {
+    fn add(&mut self, game: u64, &Over { ended, plies }: &Over) {
+        self.plies += u64::from(plies);
+        let results = &mut self.by_colour[(game % 2) as usize];
+        match ended {
+            Ended::Won => results.wins += 1,
+            Ended::Drawn => results.draws += 1,
+            Ended::Lost => results.losses += 1,
+        }
     }
 }
 
@@ -174,10 +254,13 @@ pub struct Match {
     options: MatchOptions,
     /// Games that go on.
     open: Vec<Open>,
-    /// Games that were begun.
+    /// Games that were begun, or passed over.
     begun: u64,
+    /// Games of the journal that is gone on with.
+    over: BTreeSet<u64>,
     report: MatchReport,
     memory: Memory,
+    journal: Journal,
 }
 
 #[derive(Clone, Copy)]
@@ -214,7 +297,7 @@ impl Open {
 impl Match {
     /// A match of two contestants with the default options, to be changed.
     pub fn builder(contestants: [Contestant; 2]) -> MatchBuilder {
-        MatchBuilder { contestants, options: MatchOptions::default() }
+        MatchBuilder { contestants, options: MatchOptions::default(), journal: None }
     }
 
     /// The options.
@@ -240,12 +323,15 @@ impl Match {
 
     /// The next game, if one is left to begin.
     fn begin(&mut self) -> Option<Open> {
+        while self.over.contains(&self.begun) {
+            self.begun += 1;
+        }
         let next = (self.begun < u64::from(self.options.games)).then(|| Open::new(self.begun, &self.options));
         self.begun += u64::from(next.is_some());
         next
     }
 
-    /// Plays the games that are left; `watch` gets the results so far after each move of the open games, and is called without them between steps of the
+    /// Plays the games that are left, those of a journal not again; `watch` gets the results so far after each move of the open games, and is called without them between steps of the
     /// searches. When it answers `Break`, no more is played, and the report is of the games that are over; the next run goes on.
     ///
     /// # Errors
@@ -280,7 +366,9 @@ impl Match {
                     actions[at] = action;
                 }
             }
+            let seconds = before + start.elapsed().as_secs_f64();
             let mut still_open = Vec::with_capacity(open.len());
+            let mut over = Vec::new();
             for (mut game, action) in std::mem::take(&mut self.open).into_iter().zip(actions) {
                 play_checked(&mut game.position, action, game.ply)?;
                 game.ply += 1;
@@ -289,17 +377,18 @@ impl Match {
                     still_open.push(game);
                     continue;
                 }
-                self.report.plies += u64::from(game.ply);
-                let colour = (game.game % 2) as usize;
-                let results = &mut self.report.by_colour[colour];
-                match outcome {
-                    Outcome::Win(player) if player.index() == colour => results.wins += 1,
-                    Outcome::Win(_) => results.losses += 1,
-                    _ => results.draws += 1,
-                }
+                let ended = match outcome {
+                    Outcome::Win(player) if player.index() == (game.game % 2) as usize => Ended::Won,
+                    Outcome::Win(_) => Ended::Lost,
+                    _ => Ended::Drawn,
+                };
+                let result = Over { ended, plies: game.ply };
+                self.report.add(game.game, &result);
+                over.push((game.game.to_string(), Piece { result, seconds }));
                 still_open.extend(self.begin());
             }
             self.open = still_open;
+            self.journal.append(&over)?;
             let elapsed = start.elapsed();
             self.report.seconds = before + elapsed.as_secs_f64();
             let progress = Progress {

@@ -1,9 +1,11 @@
 //! Many games at once, both sides by the same search.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{ControlFlow, Range};
+use std::path::PathBuf;
 use std::time::Instant;
 
+use serde_json::json;
 use warpplay_gpu::azero::search::Searched;
 
 use super::estimator::Estimator;
@@ -13,7 +15,8 @@ use super::searcher::Searcher;
 use super::task::{Choice, Task};
 use crate::azero::GameRecord;
 use crate::azero::checkers::{Checkers, returns};
-use crate::mcts::{Game, Outcome, Player as Side};
+use crate::mcts::{Game, Outcome};
+use crate::runtime::journal::{self, Header, Journal, Piece, Target};
 use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Progress, Result};
 
@@ -22,6 +25,7 @@ use crate::{Device, Error, Memory, Progress, Result};
 pub struct SelfPlayBuilder {
     options: SelfPlayOptions,
     estimator: Estimator,
+    journal: Option<Target>,
 }
 
 impl SelfPlayBuilder {
@@ -48,6 +52,19 @@ impl SelfPlayBuilder {
         self
     }
 
+    /// Keeps every game in this new file as soon as it is over: a [journal](crate::journal).
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.journal = Some(Target::New(path.into()));
+        self
+    }
+
+    /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another run has kept: its games are not played again, and new ones are kept there too. `games`,
+    /// `first` and `parallel` may be others, as long as all its games are among those of this run.
+    pub fn resume(mut self, path: impl Into<PathBuf>) -> Self {
+        self.journal = Some(Target::GoOn(path.into()));
+        self
+    }
+
     /// What it needs: trees, the network that evaluates their leaves with its activations, positions and results. Trees in host memory are counted as they can
     /// become at most.
     ///
@@ -60,14 +77,43 @@ impl SelfPlayBuilder {
     /// Takes the memory for all trees, and for the network on the device.
     ///
     /// # Errors
-    /// As [`PlayerBuilder::build`](super::PlayerBuilder::build).
+    /// As [`PlayerBuilder::build`](super::PlayerBuilder::build); [`Error::File`] for a journal that is there already, or is not of such a run.
     pub fn build(self, device: &Device) -> Result<SelfPlay> {
         self.options.check()?;
-        let SelfPlayOptions { search, parallel, .. } = self.options;
+        let SelfPlayOptions { search, parallel, first, games } = self.options;
         let searcher = Searcher::new(device, search, &self.estimator, parallel as usize)?;
-        let played = GamesPlayed::default();
-        Ok(SelfPlay { searcher, device: device.to_string(), options: self.options, n_reported: 0, played })
+        let options = || json!({ "search": search, "estimator": self.estimator.to_json() });
+        let header = || Header::new("azero selfplay", options(), std::slice::from_ref(device));
+        let (journal, records) = Journal::open(self.journal.as_ref(), header)?;
+        let (ended, seconds) = taken(&journal, records, first..first + games, search.seed)?;
+        let played = GamesPlayed { seconds, ..GamesPlayed::default() };
+        let (device, options) = (device.to_string(), self.options);
+        Ok(SelfPlay { searcher, device, options, n_reported: 0, ended, played, journal })
     }
+}
+
+/// The games of a journal by their numbers, each played again by the rules; and the seconds of the runs so far.
+fn taken(
+    journal: &Journal,
+    records: BTreeMap<String, Piece<GameRecord>>,
+    numbers: Range<u64>,
+    seed: u64,
+) -> Result<(BTreeMap<u64, GameRecord>, f64)> {
+    let mut seconds = 0.0;
+    let mut ended = BTreeMap::new();
+    for (key, piece) in records {
+        let number = journal::number(&key).filter(|number| numbers.contains(number));
+        let number = number.ok_or_else(|| journal.not_asked(&key))?;
+        let record = piece.result;
+        if (record.game, record.seed) != (number, seed) {
+            let reason = format!("game {} of seed {}, expected seed {seed}", record.game, record.seed);
+            return Err(journal.wrong(&key, reason));
+        }
+        record.replay().map_err(|reason| journal.wrong(&key, reason))?;
+        seconds = f64::max(seconds, piece.seconds);
+        ended.insert(number, record);
+    }
+    Ok((ended, seconds))
 }
 
 /// Plays games of a search against itself and records them.
@@ -96,7 +142,10 @@ pub struct SelfPlay {
     options: SelfPlayOptions,
     /// Games reported to the caller.
     n_reported: u64,
+    /// Games that are over and were not reported yet.
+    ended: BTreeMap<u64, GameRecord>,
     played: GamesPlayed,
+    journal: Journal,
 }
 
 /// A game that goes on.
@@ -146,7 +195,7 @@ pub(super) fn play_checked(position: &mut Checkers, action: u32, ply: u32) -> Re
 impl SelfPlay {
     /// Self-play of a network (`&network`, or an [`Estimator`] that says how it runs), or of [`Estimator::Uniform`] or [`Estimator::Playouts`] without one.
     pub fn builder(estimator: impl Into<Estimator>) -> SelfPlayBuilder {
-        SelfPlayBuilder { options: SelfPlayOptions::default(), estimator: estimator.into() }
+        SelfPlayBuilder { options: SelfPlayOptions::default(), estimator: estimator.into(), journal: None }
     }
 
     /// The options.
@@ -170,7 +219,7 @@ impl SelfPlay {
         Ok(())
     }
 
-    /// Plays the games that are left. `watch` gets each game as soon as it and all before it are over, in the order of their numbers, and is called without one
+    /// Plays the games that are left, those of a journal not again. `watch` gets each game as soon as it and all before it are over, in the order of their numbers, and is called without one
     /// between steps of the searches. When it answers `Break`, no more is played; the next run begins with the first game that was not reported.
     ///
     /// # Errors
@@ -179,38 +228,18 @@ impl SelfPlay {
         let (start, before) = (Instant::now(), self.played.seconds);
         let SelfPlayOptions { games, first, parallel, search } = self.options;
         let name = self.searcher.name().to_string();
-        let mut to_begin = (first + self.n_reported..first + games).map(|game| Open::new(game, search.seed, &name));
+        let over: BTreeSet<u64> = self.ended.keys().copied().collect();
+        let to_begin = (first + self.n_reported..first + games).filter(|game| !over.contains(game));
+        let mut to_begin = to_begin.map(|game| Open::new(game, search.seed, &name));
         let mut open: Vec<Open> = to_begin.by_ref().take(parallel as usize).collect();
-        let mut ended = BTreeMap::new();
-        while !open.is_empty() {
-            let tasks: Vec<Task<Checkers>> = open
-                .iter()
-                .map(|game| Task { position: game.position, game: game.record.game, ply: game.record.plies })
-                .collect();
-            let steps = self.n_reported;
-            let mut go_on = || {
-                let elapsed = start.elapsed();
-                watch(&Progress { steps, n_steps: Some(games), elapsed, time_limit: None, latest: None }).is_continue()
-            };
-            let Some(decisions) = self.searcher.search(&tasks, &mut go_on)? else { break };
-            let mut still_open = Vec::with_capacity(open.len());
-            for (mut game, decision) in open.into_iter().zip(&decisions) {
-                let outcome = game.play(decision)?;
-                if outcome.is_over() {
-                    ended.insert(game.record.game, (game.record, outcome));
-                    still_open.extend(to_begin.next());
-                } else {
-                    still_open.push(game);
-                }
-            }
-            open = still_open;
-            while let Some((record, outcome)) = ended.remove(&(first + self.n_reported)) {
+        loop {
+            while let Some(record) = self.ended.remove(&(first + self.n_reported)) {
                 self.n_reported += 1;
                 self.played.games += 1;
                 self.played.plies += u64::from(record.plies);
-                match outcome {
-                    Outcome::Win(Side::First) => self.played.first_wins += 1,
-                    Outcome::Win(Side::Second) => self.played.second_wins += 1,
+                match record.returns {
+                    [1, _] => self.played.first_wins += 1,
+                    [_, 1] => self.played.second_wins += 1,
                     _ => self.played.draws += 1,
                 }
                 let elapsed = start.elapsed();
@@ -226,6 +255,33 @@ impl SelfPlay {
                     return Ok(self.report());
                 }
             }
+            if open.is_empty() {
+                break;
+            }
+            let tasks: Vec<Task<Checkers>> = open
+                .iter()
+                .map(|game| Task { position: game.position, game: game.record.game, ply: game.record.plies })
+                .collect();
+            let steps = self.n_reported;
+            let mut go_on = || {
+                let elapsed = start.elapsed();
+                watch(&Progress { steps, n_steps: Some(games), elapsed, time_limit: None, latest: None }).is_continue()
+            };
+            let Some(decisions) = self.searcher.search(&tasks, &mut go_on)? else { break };
+            let seconds = before + start.elapsed().as_secs_f64();
+            let mut still_open = Vec::with_capacity(open.len());
+            let mut over = Vec::new();
+            for (mut game, decision) in open.into_iter().zip(&decisions) {
+                if game.play(decision)?.is_over() {
+                    over.push((game.record.game.to_string(), Piece { result: game.record, seconds }));
+                    still_open.extend(to_begin.next());
+                } else {
+                    still_open.push(game);
+                }
+            }
+            open = still_open;
+            self.journal.append(&over)?;
+            self.ended.extend(over.into_iter().map(|(_, piece)| (piece.result.game, piece.result)));
         }
         self.played.seconds = before + start.elapsed().as_secs_f64();
         Ok(self.report())

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::file::Spot;
 use crate::cfr::engines::cpu::{Evaluator, Play};
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::layout::{Node, Values, VectorGame};
@@ -92,6 +93,30 @@ pub(super) struct Run {
 }
 
 impl SpotReport {
+    /// Checks what must hold of a report of `spot`.
+    ///
+    /// # Errors
+    /// The first thing that does not hold.
+    pub fn check(&self, spot: &Spot) -> std::result::Result<(), String> {
+        let total = self.ev[0] + self.ev[1];
+        let slack = 1e-3 * (spot.pot + spot.effective_stack);
+        if !(total.is_finite() && total <= spot.pot + slack) {
+            return Err(format!("ev sums to {total}, more than the pot"));
+        }
+        let raked = spot.rake.is_some_and(|rake| rake.part > 0.0);
+        if !raked && (total - spot.pot).abs() > slack {
+            return Err(format!("ev sums to {total}, expected the pot of {}", spot.pot));
+        }
+        let equity = self.equity[0] + self.equity[1];
+        if (equity - 1.0).abs() > 1e-3 {
+            return Err(format!("equities sum to {equity}"));
+        }
+        match self.trajectory.iter().find(|(_, chips)| !(chips.is_finite() && **chips >= -slack)) {
+            Some((iteration, chips)) => Err(format!("exploitability {chips} at iteration {iteration}")),
+            None => Ok(()),
+        }
+    }
+
     /// Evaluates the average strategies, given as tables by seat, for every hand.
     pub(super) fn new(game: &Arc<VectorGame>, tree: &BettingTree, averages: [&Values; 2], run: Run) -> Self {
         let evaluator = Evaluator::new(Arc::clone(game));

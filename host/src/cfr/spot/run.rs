@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::cfr::options::Options;
+use crate::runtime::journal::Target;
 use crate::{Error, Result};
 
 /// How long spots are solved, and when they are measured.
@@ -12,6 +13,9 @@ pub struct SpotRun {
     pub options: Options,
     /// Iterations after which the exploitability is measured; the last one always is.
     pub measure_at: Vec<u64>,
+    /// Where [`solve_spots`](super::solve_spots) keeps the report of every spot as soon as it is solved: in a new [journal](crate::journal), or in one whose spots are not solved
+    /// again. Default nowhere.
+    pub journal: Option<Target>,
 }
 
 impl SpotRun {

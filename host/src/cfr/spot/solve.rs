@@ -1,26 +1,33 @@
 //! Solving spots, one or many, on one or more devices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use serde_json::json;
 
 use super::batch::{self, Laid, MAX_BATCH};
 use super::file::Spot;
 use super::report::{Run, SpotReport};
 use super::run::{GoOn, SpotRun, run_on, stopped};
 use crate::cfr::dispatch;
-use crate::{Device, Error, Result};
+use crate::runtime::fnv::Fnv;
+use crate::runtime::journal::{self, Header, Journal, Piece};
+use crate::{Backend, Device, Error, Result};
 
-/// What a device takes at once: spots by number.
-type Unit = Vec<Laid>;
+/// What a device takes at once.
+struct Unit {
+    spots: Vec<Laid>,
+    /// Whether they are solved in the same launches. One that a group of rivers, or a journal, leaves over is so too: another engine would find other bits.
+    is_batch: bool,
+}
 
 /// Solves spots side by side: each device takes the next ones as soon as it is done with its last. The answers stand in the order of the spots, and do not
 /// depend on how many devices there are, as long as they are alike.
 ///
-/// On devices that run kernels, spots of one street (rivers) are solved many at once in the same launches of engine `street`, where the options allow that engine;
+/// On devices that run kernels, spots of one street (rivers), where there are two or more, are solved many at once in the same launches of engine `street`, if the options allow that engine;
 /// `seconds` of their reports are those of all spots of the batch together. Where a batch is refused, its spots are solved one by one, so that each has its own
 /// error.
 ///
@@ -28,8 +35,8 @@ type Unit = Vec<Laid>;
 ///   under way end with the iterations that they have, and no other is begun.
 ///
 /// # Errors
-/// [`Error::Option`] without devices. A spot that fails has its own error in place of a report: as [`Spot::build`], and as the device says; [`Error::Order`]
-/// where `watch` stopped before it was begun.
+/// [`Error::Option`] without devices; [`Error::File`] for a journal that is there already, is not of such a run, or cannot be written. A spot that fails has its
+/// own error in place of a report: as [`Spot::build`], and as the device says; [`Error::Order`] where `watch` stopped before it was begun.
 pub fn solve_spots(
     devices: &[Device],
     spots: &[Spot],
@@ -39,9 +46,13 @@ pub fn solve_spots(
     let Some(first) = devices.first() else {
         return Err(Error::option("device", "none", "at least one device"));
     };
-    let mut answers: Vec<Option<Result<SpotReport>>> = spots.iter().map(|_| None).collect();
+    let (journal, mut answers) = taken(devices, spots, run)?;
     let (mut batched, mut units): (Vec<Laid>, Vec<Unit>) = (Vec::new(), Vec::new());
-    let (finished, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let n_rivers_kept =
+        answers.iter().zip(spots).filter(|(answer, spot)| answer.is_some() && spot.river.is_some()).count();
+    let left: Vec<usize> = (0..spots.len()).filter(|&number| answers[number].is_none()).collect();
+    let finished = AtomicUsize::new(spots.len() - left.len());
+    let is_stopped = AtomicBool::new(false);
     let go_on = || {
         if !is_stopped.load(Ordering::Relaxed) && watch(finished.load(Ordering::Relaxed)).is_break() {
             is_stopped.store(true, Ordering::Relaxed);
@@ -49,26 +60,33 @@ pub fn solve_spots(
         !is_stopped.load(Ordering::Relaxed)
     };
     let build = |spot: &Spot| if go_on() { spot.build(run.options.isomorphism) } else { Err(stopped()) };
-    let built: Vec<_> = spots.par_iter().map(build).collect();
-    for (number, built) in built.into_iter().enumerate() {
+    let built: Vec<_> = left.par_iter().map(|&number| build(&spots[number])).collect();
+    for (number, built) in left.into_iter().zip(built) {
         match built {
             Err(error) => answers[number] = Some(Err(error)),
             Ok((game, tree)) => {
                 let laid = Laid { number, game: Arc::new(game), tree };
                 // The devices of a call are alike; one that is not says so when it gets the batch.
-                if laid.is_batched(first, run) { batched.push(laid) } else { units.push(vec![laid]) }
+                match laid.is_batched(first, run) {
+                    true => batched.push(laid),
+                    false => units.push(Unit { spots: vec![laid], is_batch: false }),
+                }
             }
         }
     }
-    let n_bad = answers.iter().flatten().count();
+    // Spots that cannot be built, and those of the journal.
+    let n_answered = answers.iter().flatten().count();
     let size = batched.len().div_ceil(devices.len()).clamp(1, MAX_BATCH);
+    let is_batch = n_rivers_kept + batched.len() > 1;
     while !batched.is_empty() {
         let rest = batched.split_off(size.min(batched.len()));
-        units.push(std::mem::replace(&mut batched, rest));
+        units.push(Unit { spots: std::mem::replace(&mut batched, rest), is_batch });
     }
     let next = AtomicUsize::new(0);
-    finished.store(n_bad, Ordering::Relaxed);
+    finished.store(n_answered, Ordering::Relaxed);
     let answers = Mutex::new(answers);
+    let is_kept = journal.is_kept();
+    let (journal, failed) = (Mutex::new((journal, BTreeSet::new())), Mutex::new(None));
     std::thread::scope(|scope| {
         for device in devices {
             scope.spawn(|| {
@@ -76,27 +94,88 @@ pub fn solve_spots(
                     && let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let solved = solve_unit(device, unit, run, &go_on);
+                    let whole = solved.iter().zip(&unit.spots).filter(|_| is_kept).filter_map(|(solved, laid)| {
+                        let report =
+                            solved.as_ref().ok().filter(|report| report.iterations == run.options.iterations)?;
+                        Some((key(&spots[laid.number]), Piece { result: report.clone(), seconds: report.seconds }))
+                    });
+                    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+                    let (journal, kept) = &mut *journal;
+                    // Spots that are the same stand there once.
+                    let whole: Vec<_> = whole.filter(|(key, _)| kept.insert(key.clone())).collect();
+                    if let Err(error) = journal.append(&whole) {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                        is_stopped.store(true, Ordering::Relaxed);
+                    }
                     let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-                    for (laid, solved) in unit.iter().zip(solved) {
+                    for (laid, solved) in unit.spots.iter().zip(solved) {
                         answers[laid.number] = Some(solved);
                     }
                     drop(answers);
-                    finished.fetch_add(unit.len(), Ordering::Relaxed);
+                    finished.fetch_add(unit.spots.len(), Ordering::Relaxed);
                 }
             });
         }
     });
+    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
     let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(stopped()))).collect())
 }
 
-fn solve_unit(device: &Device, unit: &[Laid], run: &SpotRun, go_on: GoOn<'_>) -> Vec<Result<SpotReport>> {
-    if unit.len() > 1
-        && let Ok(reports) = batch::solve(device, unit, run, go_on)
+/// The journal of a run, and what it says of each spot.
+fn taken(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<(Journal, Vec<Option<Result<SpotReport>>>)> {
+    let mut answers: Vec<Option<Result<SpotReport>>> = spots.iter().map(|_| None).collect();
+    let facts = || {
+        let mut facts = journal::options(&run.options, &["threads"]);
+        facts["report"] = json!(run.points());
+        // A single one has another engine, which finds other bits.
+        let n_rivers = spots.iter().filter(|spot| spot.river.is_some()).count();
+        if devices.iter().any(|device| device.backend() != Backend::Cpu) {
+            facts["rivers"] = json!(if n_rivers > 1 { "several" } else { "at most one" });
+        }
+        facts
+    };
+    let header = || Header::new("cfr subgame", facts(), devices);
+    let (journal, mut records) = Journal::open::<Piece<SpotReport>>(run.journal.as_ref(), header)?;
+    if journal.is_kept() {
+        for (answer, spot) in answers.iter_mut().zip(spots) {
+            let key = key(spot);
+            let Some(Piece { result, .. }) = records.get(&key) else { continue };
+            result.check(spot).map_err(|reason| journal.wrong(&key, reason))?;
+            if result.iterations != run.options.iterations {
+                let reason = format!("{} of {} iterations", result.iterations, run.options.iterations);
+                return Err(journal.wrong(&key, reason));
+            }
+            *answer = Some(Ok(result.clone()));
+        }
+        for spot in spots {
+            records.remove(&key(spot));
+        }
+        if let Some(key) = records.keys().next() {
+            return Err(journal.not_asked(key));
+        }
+    }
+    Ok((journal, answers))
+}
+
+/// The key of a spot: its board, and a checksum of all that it is.
+fn key(spot: &Spot) -> String {
+    // A spot is plain data, which always has a JSON form.
+    let text = serde_json::to_string(spot).unwrap_or_default();
+    let cards = [Some(&spot.flop), spot.turn.as_ref(), spot.river.as_ref()].into_iter().flatten();
+    let board: String = cards.flat_map(|cards| cards.chars().filter(|c| !c.is_whitespace())).collect();
+    format!("{board} {:016x}", Fnv::of(text.as_bytes()))
+}
+
+fn solve_unit(device: &Device, unit: &Unit, run: &SpotRun, go_on: GoOn<'_>) -> Vec<Result<SpotReport>> {
+    if unit.is_batch
+        && let Ok(reports) = batch::solve(device, &unit.spots, run, go_on)
     {
         return reports.into_iter().map(Ok).collect();
     }
-    unit.iter().map(|laid| solve_one(device, laid, run, go_on)).collect()
+    unit.spots.iter().map(|laid| solve_one(device, laid, run, go_on)).collect()
 }
 
 impl Spot {

@@ -204,8 +204,7 @@ impl Stream {
         }
         cuda.context.enter()?;
         // SAFETY: the allocation's own bytes.
-        let code =
-            unsafe { driver::cuMemsetD8Async(allocation.address() as u64, 0, allocation.bytes(), cuda.handle) };
+        let code = unsafe { driver::cuMemsetD8Async(allocation.address() as u64, 0, allocation.bytes(), cuda.handle) };
         self.check(cuda, "cuMemsetD8Async", code)
     }
 

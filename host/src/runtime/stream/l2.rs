@@ -131,9 +131,8 @@ impl Stream {
         let value = driver::StreamAttribute { window, rest: [0; 4] };
         // SAFETY: the context is current and the stream is of it; the value is that of the attribute, copied before the call returns. The window is a hint:
         // memory in it is not touched.
-        let code = unsafe {
-            driver::cuStreamSetAttribute(cuda.handle, driver::STREAM_ACCESS_POLICY_WINDOW, &raw const value)
-        };
+        let code =
+            unsafe { driver::cuStreamSetAttribute(cuda.handle, driver::STREAM_ACCESS_POLICY_WINDOW, &raw const value) };
         self.check(cuda, "cuStreamSetAttribute", code)
     }
 }

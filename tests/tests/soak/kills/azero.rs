@@ -6,7 +6,7 @@ use warpplay::azero::train::Checkpoint;
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf, read_records};
 use warpplay_tests::programs::Scratch;
 
-use super::{Found, Job, Output, column, fields, nothing, same_bytes, text};
+use super::{Found, Job, Output, column, fields, nothing, pieces, same_bytes, text};
 
 /// Games, each of which is played again by its reader.
 pub fn games(path: &Path) -> Found {
@@ -31,6 +31,10 @@ fn course(path: &Path) -> Found {
 fn selfplay_report(path: &Path) -> Found {
     let played = ["games", "plies", "first_wins", "second_wins", "draws", "seed", "options", "estimator"];
     fields(path, &played.map(|name| format!("/report/{name}")))
+}
+
+fn match_report(path: &Path) -> Found {
+    fields(path, &["/score", "/report/by_colour", "/report/plies", "/report/options"])
 }
 
 /// A small network, and games to learn from.
@@ -78,13 +82,38 @@ fn selfplay() {
     Job {
         family: "azero",
         prepare: nothing,
-        line: "selfplay --uniform --games 30 --parallel 2 --simulations 8 --threads 1 --device cpu --seed 1 --save-games games.jsonl --json found.json",
-        resume: None,
-        old: Some(("--seed 1", "--seed 2")),
+        line: "selfplay --uniform --games 30 --parallel 2 --simulations 8 --threads 1 --device cpu --seed 1 --save-games games.jsonl --json found.json --checkpoint journal",
+        resume: Some((
+            "journal",
+            "selfplay --uniform --games 30 --parallel 2 --simulations 8 --threads 1 --device cpu --seed 1 --save-games games.jsonl --json found.json --resume journal",
+        )),
+        // A journal that is there is gone on with, never replaced.
+        old: None,
         leaves: None,
         outputs: &[
+            Output { kind: "journal", path: "journal", read: pieces },
             Output { kind: "games", path: "games.jsonl", read: games },
             Output { kind: "result (JSON)", path: "found.json", read: selfplay_report },
+        ],
+    }
+    .kill();
+}
+
+#[test]
+fn a_match() {
+    Job {
+        family: "azero",
+        prepare: nothing,
+        line: "match --a uniform,simulations=16 --b random --games 30 --parallel 4 --device cpu --seed 1 --json found.json --checkpoint journal",
+        resume: Some((
+            "journal",
+            "match --a uniform,simulations=16 --b random --games 30 --parallel 4 --device cpu --seed 1 --json found.json --resume journal",
+        )),
+        old: None,
+        leaves: None,
+        outputs: &[
+            Output { kind: "journal", path: "journal", read: pieces },
+            Output { kind: "result (JSON)", path: "found.json", read: match_report },
         ],
     }
     .kill();

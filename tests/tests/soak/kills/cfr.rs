@@ -1,13 +1,12 @@
 //! Checkpoints, strategies and results of solved games.
 
-use std::fs;
 use std::path::Path;
 
 use warpplay::cfr::{Checkpoint, Strategy};
 use warpplay_tests::golden;
 use warpplay_tests::programs::Scratch;
 
-use super::{Found, Job, Output, column, fields, same_bytes, text};
+use super::{Found, Job, Output, column, fields, journal, same_bytes, text};
 
 fn checkpoint(path: &Path) -> Found {
     let found = Checkpoint::load(path).map_err(text)?;
@@ -28,10 +27,25 @@ fn spots(path: &Path) -> Found {
     fields(path, &["/spots/first/by_hand", "/spots/second/by_hand"])
 }
 
+/// Which combinations were run: how far each came is a matter of its time.
+fn runs(path: &Path) -> Found {
+    column(path, "/runs", &["algorithm", "sampling", "batch", "engine"])
+}
+
+fn runs_kept(path: &Path) -> Found {
+    let kept = String::from_utf8(journal(path)?).map_err(text)?;
+    // The key is the first text of a line.
+    Ok(kept.lines().flat_map(|line| format!("{:?}\n", line.split('"').nth(1)).into_bytes()).collect())
+}
+
 fn game(scratch: &Scratch) {
     let game = golden::text("cfr/games/leduc.limit.2p.game");
     scratch.write("leduc.game", game.as_bytes());
-    scratch.write("spots.json", &fs::read(golden::path("commands/spots.json")).expect("a golden file"));
+    let spots = golden::text("commands/spots.json");
+    // The second as another one: equal spots would be solved once.
+    let (first, second) = spots.split_once("\"second\"").expect("two spots");
+    let second = second.replace("\"effective_stack\": 20", "\"effective_stack\": 30");
+    scratch.write("spots.json", format!("{first}\"second\"{second}").as_bytes());
 }
 
 #[test]
@@ -60,11 +74,38 @@ fn subgame() {
     Job {
         family: "cfr",
         prepare: game,
-        line: "subgame spots.json --iterations 100 --report 100 --device cpu --threads 1 --json found.json",
-        resume: None,
-        old: Some(("--iterations 100 --report 100", "--iterations 50 --report 50")),
+        line: "subgame spots.json --iterations 100 --report 100 --device cpu --threads 1 --json found.json --checkpoint journal",
+        resume: Some((
+            "journal",
+            "subgame spots.json --iterations 100 --report 100 --device cpu --threads 1 --json found.json --resume journal",
+        )),
+        // A journal that is there is gone on with, never replaced.
+        old: None,
         leaves: None,
-        outputs: &[Output { kind: "result (JSON)", path: "found.json", read: spots }],
+        outputs: &[
+            Output { kind: "journal", path: "journal", read: journal },
+            Output { kind: "result (JSON)", path: "found.json", read: spots },
+        ],
+    }
+    .kill();
+}
+
+#[test]
+fn compare() {
+    Job {
+        family: "cfr",
+        prepare: game,
+        line: "compare leduc.game --seconds 0.05 --algorithms cfr,cfr_plus,lcfr,dcfr --device cpu --threads 1 --json found.json --checkpoint journal",
+        resume: Some((
+            "journal",
+            "compare leduc.game --seconds 0.05 --algorithms cfr,cfr_plus,lcfr,dcfr --device cpu --threads 1 --json found.json --resume journal",
+        )),
+        old: None,
+        leaves: None,
+        outputs: &[
+            Output { kind: "journal", path: "journal", read: runs_kept },
+            Output { kind: "result (JSON)", path: "found.json", read: runs },
+        ],
     }
     .kill();
 }

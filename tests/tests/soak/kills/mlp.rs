@@ -4,7 +4,7 @@ use std::path::Path;
 
 use warpplay::mlp::Checkpoint;
 
-use super::{Found, Job, Output, column, drawing, nothing, same_bytes, text};
+use super::{Found, Job, Output, column, drawing, journal, nothing, same_bytes, text};
 
 /// The weights, and how far the training is; a checkpoint holds times too.
 fn checkpoint(path: &Path) -> Found {
@@ -48,11 +48,18 @@ fn sweep() {
     Job {
         family: "mlp",
         prepare: nothing,
-        line: "sweep --device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --learning-rates 0.01,0.1 --models 4 --epochs 12 --seed 1 --json found.json",
-        resume: None,
-        old: Some(("--seed 1", "--seed 20")),
+        line: "sweep --device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --learning-rates 0.01,0.1 --models 4 --epochs 12 --seed 1 --json found.json --checkpoint journal",
+        resume: Some((
+            "journal",
+            "sweep --device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --learning-rates 0.01,0.1 --models 4 --epochs 12 --seed 1 --json found.json --resume journal",
+        )),
+        // A journal that is there is gone on with, never replaced.
+        old: None,
         leaves: None,
-        outputs: &[Output { kind: "result (JSON)", path: "found.json", read: models }],
+        outputs: &[
+            Output { kind: "journal", path: "journal", read: journal },
+            Output { kind: "result (JSON)", path: "found.json", read: models },
+        ],
     }
     .kill();
 }

@@ -330,6 +330,31 @@ fn column(path: &Path, list: &str, names: &[&str]) -> Found {
     Ok(cells.collect::<Result<String, _>>()?.into_bytes())
 }
 
+/// The lines of a journal, and what is behind the last line break: a kill may cut the last line, and the next run removes it.
+pub fn journal(path: &Path) -> Found {
+    lines_of(path).map(|lines| lines.concat().into_bytes())
+}
+
+/// The lines of a journal in one order: of games that are played side by side, another may be over first where some of them were over before.
+fn pieces(path: &Path) -> Found {
+    let mut lines = lines_of(path)?;
+    lines.sort();
+    Ok(lines.concat().into_bytes())
+}
+
+fn lines_of(path: &Path) -> Result<Vec<String>, String> {
+    let text_of = fs::read_to_string(path).map_err(text)?;
+    let whole = text_of.rfind('\n').map_or(0, |at| at + 1);
+    let mut all = Vec::new();
+    for (number, line) in text_of[..whole].lines().enumerate() {
+        let line: Value = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
+        // A measurement, or another piece of work; the report of a spot has times of its own.
+        let [exact, result] = [&line["exact"], &line["result"]].map(|found| found.get("by_hand").unwrap_or(found));
+        all.push(format!("{} {exact} {result}\n", line["key"]));
+    }
+    Ok(all)
+}
+
 /// A drawing, whole: of numbers that do not depend on the time.
 fn drawing(path: &Path) -> Found {
     let text = fs::read_to_string(path).map_err(text)?;

@@ -6,19 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use warpplay_tests::programs::Scratch;
 
-use super::{Found, Job, Output, drawing, json, nothing, text};
-
-/// Lines of JSON, and what is behind the last line break: a kill may cut the last line, and the next run removes it.
-pub fn journal(path: &Path) -> Found {
-    let text_of = fs::read_to_string(path).map_err(text)?;
-    let whole = text_of.rfind('\n').map_or(0, |at| at + 1);
-    let mut all = Vec::new();
-    for (number, line) in text_of[..whole].lines().enumerate() {
-        let line: Value = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
-        all.extend(format!("{} {}\n", line["key"], line["exact"]).into_bytes());
-    }
-    Ok(all)
-}
+use super::{Found, Job, Output, drawing, journal, json, nothing, text};
 
 fn measurements(path: &Path) -> Found {
     let value = json(path)?;

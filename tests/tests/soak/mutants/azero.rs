@@ -9,8 +9,10 @@ use warpplay::azero::{
     Evaluator, Network, NetworkShape, ObservationLayout, Positions, ValueOf, checkers, read_records,
 };
 use warpplay_tests::azero::ten_samples;
+use warpplay_tests::programs::{Scratch, warpplay};
 
 use super::change::Form;
+use super::mcts::journal;
 use super::{Named, Parser, checksums, golden, mutants, text};
 
 /// Loads a network and makes it ready to evaluate.
@@ -94,4 +96,22 @@ mutants!(report_of_learning, "azero: report of learning", |folder| {
         Ok(())
     });
     parser.beside(vec![initial]).naming(Named::Folder)
+});
+
+mutants!(journal_of_games, "azero: journal of self-play", 20, |_| {
+    let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), "azero");
+    journal(
+        &scratch,
+        "azero",
+        "selfplay --uniform --games 2 --simulations 2 --threads 1 --device cpu --seed 1 --checkpoint journal",
+    )
+});
+
+mutants!(journal_of_a_match, "azero: journal of a match", 20, |_| {
+    let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), "azero");
+    journal(
+        &scratch,
+        "azero",
+        "match --a uniform,simulations=4 --b random --games 4 --device cpu --seed 1 --checkpoint journal",
+    )
 });

@@ -5,8 +5,10 @@ use std::path::Path;
 use warpplay::Device;
 use warpplay::cfr::spot::Range;
 use warpplay::cfr::{Checkpoint, Counts, GameDef, Solver, Spot, Strategy};
+use warpplay_tests::programs::{Scratch, warpplay};
 
 use super::change::Form;
+use super::mcts::journal;
 use super::{Named, Parser, checksums, golden, mutants, text};
 
 const GAMES: [&str; 7] = [
@@ -93,4 +95,22 @@ mutants!(checkpoint, "cfr: checkpoint", |_| {
         Ok(())
     });
     parser.repairing(checksums::state)
+});
+
+mutants!(journal_of_spots, "cfr: journal of spots", 20, |_| {
+    let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), "cfr");
+    let file = warpplay_tests::golden::path("commands/spots.json");
+    let line =
+        format!("subgame {} --iterations 10 --report 10 --device cpu --threads 1 --checkpoint journal", file.display());
+    journal(&scratch, "cfr", &line)
+});
+
+mutants!(journal_of_a_comparison, "cfr: journal of a comparison", 20, |_| {
+    let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), "cfr");
+    let file = warpplay_tests::golden::path("cfr/games/kuhn.limit.2p.game");
+    let line = format!(
+        "compare {} --seconds 0.01 --algorithms cfr,cfr_plus --device cpu --threads 1 --checkpoint journal",
+        file.display()
+    );
+    journal(&scratch, "cfr", &line)
 });

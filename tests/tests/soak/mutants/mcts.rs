@@ -61,6 +61,23 @@ mutants!(matches, "mcts: recorded match", 20, |_| {
     Parser::new(vec![seed(&scratch.path("match.json"))], Form::Text, |path| program(&REPLAY, path, &ON_CPU))
 });
 
+/// A run that keeps a journal, and the parser that goes on with it: the line of the run, which ends with `--checkpoint journal`.
+pub fn journal(scratch: &Scratch, family: &'static str, line: &str) -> Parser {
+    let begun = line.strip_suffix("--checkpoint journal").expect("a journal");
+    scratch.ok(line);
+    let words: Vec<String> = begun.split_whitespace().chain(["--resume"]).map(str::to_string).collect();
+    Parser::new(vec![seed(&scratch.path("journal"))], Form::Text, move |path| {
+        let words: Vec<&str> = std::iter::once(family).chain(words.iter().map(String::as_str)).collect();
+        program(&words, path, &["--quiet"])
+    })
+}
+
+mutants!(journal_of_a_match, "mcts: journal of a match", 20, |_| {
+    let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), "mcts");
+    let line = "match --games 2 --seed 1 --a acp_prodigal,trees=1,playouts=8,steps=20,device=cpu --b vanilla,steps=20 --checkpoint journal";
+    journal(&scratch, "mcts", line)
+});
+
 mutants!(positions, "mcts: list of positions", 20, |_| {
     let words =
         ["mcts", "analyse", "--game", "connect4", "--steps", "2", "--trees", "1", "--playouts", "8", "--moves-file"];

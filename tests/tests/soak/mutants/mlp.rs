@@ -6,8 +6,10 @@ use std::sync::Arc;
 use warpplay::Device;
 use warpplay::mlp::{Checkpoint, Classifier, Dataset, Network, Trainer, WeightLayout, read_image};
 use warpplay_tests::golden as folder;
+use warpplay_tests::programs::{Scratch, warpplay};
 
 use super::change::{Form, packed};
+use super::mcts::journal;
 use super::{Parser, checksums, golden, mutants, text};
 
 const CHECKPOINTS: [&str; 8] = [
@@ -82,4 +84,13 @@ mutants!(weights_written_here, "mlp: weights that are written again", |folder| {
         assert!(Network::load(&again).is_ok_and(|found| found == network));
         Ok(())
     })
+});
+
+mutants!(journal_of_a_sweep, "mlp: journal of a sweep", 20, |_| {
+    let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), "mlp");
+    journal(
+        &scratch,
+        "mlp",
+        "sweep --device cpu --threads 1 --drawn 60 --drawn-test 20 --hidden 4 --batch 8 --models 3 --epochs 2 --checkpoint journal",
+    )
 });
