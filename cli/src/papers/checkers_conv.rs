@@ -6,8 +6,7 @@
 //! warpplay papers checkers_conv games --games 1000 --device cuda
 //! ```
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use warpplay::azero::Network;
