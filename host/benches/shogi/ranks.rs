@@ -37,7 +37,10 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     table.note("s: all steps, and the first pass, which copies the positions; ms a step: those after the first".into());
-    table.note("MB a sum: numbers of rows and rows that a rank hands over through host memory while gradients are summed".into());
+    table.note(
+        "MB a sum: numbers of rows and rows that a rank hands over through host memory while gradients are summed"
+            .into(),
+    );
     table.print(&mut bench.output)
 }
 

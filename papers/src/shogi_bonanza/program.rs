@@ -9,8 +9,8 @@ use warpplay::{Backend, Device, Error, Memory, Result, Stream};
 use warpplay_cpu_ref::shogi::material::{Parallel, Program as Sums, Sequential, evaluate};
 use warpplay_cpu_ref::shogi::{fixed, sigmoid};
 
-use super::launch::{Kernels, Played, PositionArrays};
 use super::job::Options;
+use super::launch::{Kernels, Played, PositionArrays};
 use super::reproduce::Reproducible;
 
 /// Children as positions of bytes, evaluated one by one: on the CPU by the plain program, where kernels run by the paper's two.

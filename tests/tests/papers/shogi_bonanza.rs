@@ -701,8 +701,7 @@ fn table_of(report: &Report, sheet: usize, table: usize) -> Value {
 #[test]
 fn every_item_has_a_sheet_on_every_device() {
     let set = shards_of(2, 44, 1000);
-    let settings =
-        Settings { table_iterations: 1, iterations: 12, quiescence_every: Some(5), ..Settings::default() };
+    let settings = Settings { table_iterations: 1, iterations: 12, quiescence_every: Some(5), ..Settings::default() };
     let paper = Repetition::new(set.views(), settings, &Alone);
     let names: Vec<&str> = paper.items().iter().map(|item| item.name).collect();
     let check = |device: &Device| {
@@ -760,7 +759,11 @@ fn tables_2_and_6_repeat_their_measurements() {
         rate(4.0, seconds[3]),
         rate(13.0, seconds[0])
     );
-    assert!(report.sheets[0].notes.iter().any(|found| found.starts_with(&note)), "{note}: {:?}", report.sheets[0].notes);
+    assert!(
+        report.sheets[0].notes.iter().any(|found| found.starts_with(&note)),
+        "{note}: {:?}",
+        report.sheets[0].notes
+    );
 }
 
 /// What is learnt by another rule, from other half-moves, says so: the sheets told the paper's numbers whatever was run.

@@ -197,13 +197,7 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
 }
 
 /// The items of `--tables` on the positions that were learnt from, with as many updates; their sheets, which rank 0 has. What Ctrl-C ends is left out.
-fn tables(
-    args: &Args,
-    iterations: u32,
-    device: &Device,
-    ranks: &dyn Ranks,
-    shards: &[&Shard],
-) -> Result<Vec<Sheet>> {
+fn tables(args: &Args, iterations: u32, device: &Device, ranks: &dyn Ranks, shards: &[&Shard]) -> Result<Vec<Sheet>> {
     let paper = Repetition::new(shards.to_vec(), Settings { iterations, ..args.settings()? }, ranks);
     if ranks.rank() > 0 {
         paper.serve()?;

@@ -142,7 +142,9 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         // With a single thread "all cores" are the sequential program too.
         (Some(first), Some(last)) if paper.settings.threads != Some(1) => {
             let course = if last > first { "grows" } else { "falls" };
-            format!(" Of the same algorithm the ratio {course} from {first:.1} to {last:.1} with the terms; the paper expects it to grow.")
+            format!(
+                " Of the same algorithm the ratio {course} from {first:.1} to {last:.1} with the terms; the paper expects it to grow."
+            )
         }
         _ => " The paper expects the ratio to grow with the terms.".into(),
     };

@@ -67,7 +67,9 @@ mod tests {
         assert!(some.iter().flat_map(|shard| shard.plies.iter()).all(|&ply| (40..60).contains(&ply)));
         // Half-moves before the first one are left out too.
         let late = part(&shards, 3, (50, 60)).unwrap();
-        assert!(parents(&late) > 0 && late.iter().flat_map(|shard| shard.plies.iter()).all(|ply| (50..60).contains(ply)));
+        assert!(
+            parents(&late) > 0 && late.iter().flat_map(|shard| shard.plies.iter()).all(|ply| (50..60).contains(ply))
+        );
         assert_eq!(first(&shards, 7).unwrap().n_parents(), 7);
         assert!(GAMES.len() < 100_000);
     }

@@ -45,11 +45,7 @@ pub(super) fn times(run: &Run<'_>) -> u32 {
 }
 
 /// Every time of so many ranks, with the last values; from the journal where they are there.
-pub(super) fn measured(
-    paper: &Repetition<'_>,
-    run: &mut Run<'_>,
-    ranks: u32,
-) -> Result<Vec<(Values, f64)>, Stop> {
+pub(super) fn measured(paper: &Repetition<'_>, run: &mut Run<'_>, ranks: u32) -> Result<Vec<(Values, f64)>, Stop> {
     let order = Order { ranks, iterations: paper.settings.table_iterations, parents: parents(run) };
     let times = times(run);
     let once = |time| {

@@ -103,7 +103,8 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
     }
     let one_core = found.first().map_or(f64::NAN, |first| first.rate);
     let positions = children(&paper.first(parents(run))?) * u64::from(paper.settings.repeat);
-    let title = format!("updates and the last state (so many passes of 13 sums, and one more) of {positions} positions");
+    let title =
+        format!("updates and the last state (so many passes of 13 sums, and one more) of {positions} positions");
     let mut table = Table::new(title)
         .column("program")
         .column("where")

@@ -94,12 +94,8 @@ fn rule(paper: &Repetition<'_>) -> String {
     };
     let plies = || paper.shards.iter().flat_map(|shard| shard.plies.iter()).map(|&ply| u32::from(ply));
     let ours = of(paper.settings.objective, (plies().min().unwrap_or(0), plies().max().map_or(0, |last| last + 1)));
-    let published = Objective {
-        a: conditions::A,
-        delta: conditions::DELTA,
-        h: conditions::H,
-        factor: conditions::FACTOR,
-    };
+    let published =
+        Objective { a: conditions::A, delta: conditions::DELTA, h: conditions::H, factor: conditions::FACTOR };
     let published = of(published, conditions::PLIES);
     let against = if ours == published { "as published".into() } else { format!("published {published}") };
     format!("Learnt with {ours}, {against}; the games are others, so that values differ.")
