@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use warpplay::shogi::FeatureSet;
 use warpplay::shogi::learner::{LearnReport, Learner};
-use warpplay::shogi::ranks::Threads;
+use warpplay::shogi::ranks::{Ranks, Threads};
 use warpplay::{Backend, Device, Progress, Result};
 
 use crate::features::CPU_CHILDREN;
