@@ -74,6 +74,8 @@ enum Section {
     Features,
     /// Passes and steps on the device, against what its memory copies; more positions than it holds
     Gradient,
+    /// Learning by one rank and by two, on a core each, on one device, on a GPU each
+    Ranks,
 }
 
 fn main() -> ExitCode {
@@ -102,6 +104,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Dataset, counting::dataset),
         (Section::Features, features::measure),
         (Section::Gradient, features::on_the_device),
+        (Section::Ranks, ranks::measure),
     ];
     program::measure(&mut bench, &args.only, sections)?;
     let rows = published::FIGURES.map(|(what, time, how)| [what, time, how].map(String::from).to_vec());

@@ -9,7 +9,6 @@
 //! ```
 
 mod learning;
-mod tables;
 
 use std::path::PathBuf;
 
@@ -62,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "WHAT")]
     pub split: Option<Split>,
 
-    /// Learn once, and print Tables 2 (ranks), 6 (CPU and GPU) and 7 (values) of that learning, each time measured once; the items of the same names repeat the measurements
+    /// Learn once, and measure the items table2, table6 and table7 on the same positions; Table 7 with as many updates
     #[arg(long)]
     pub tables: bool,
 

@@ -47,7 +47,7 @@ pub struct LearnFlags {
     #[arg(long, value_name = "PAWNS", allow_negative_numbers = true)]
     pub window: Option<f64>,
 
-    /// Most other moves of a position, drawn once for all iterations; 0 for all [default: 0]
+    /// Most other moves of a position, drawn once for all iterations, with --batch anew each epoch; 0 for all [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub siblings: Option<u32>,
 

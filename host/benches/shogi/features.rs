@@ -1,4 +1,4 @@
-//! Every set of features: passes on one core, on all, by ranks, on the device; what its memory does meanwhile.
+//! Every set of features: passes on one core, on all, on the device; what its memory does meanwhile.
 
 use serde_json::json;
 use warpplay::shogi::{FeatureSet, Loss, Optimizer, Shard, Sparse, SparseOptions, Update};
@@ -7,11 +7,10 @@ use warpplay::{Backend, Device, Result};
 use crate::measure::{Bench, n_children};
 use crate::output::{Table, maybe, number, percent};
 use crate::published::COPY;
-use crate::ranks;
 use crate::sectors::accesses;
 
 /// Children that the CPU is given of the largest set, and times as many of the smaller ones.
-const CPU_CHILDREN: u64 = 400_000;
+pub const CPU_CHILDREN: u64 = 400_000;
 
 /// Weights as learning has them: values of material, and small ones that look random in the table.
 fn weights(features: FeatureSet) -> Vec<f32> {
@@ -36,8 +35,8 @@ fn pass(bench: &Bench, sparse: &mut Sparse, shards: &[&Shard], gradient: bool) -
 }
 
 pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
-    const HEADERS: [&str; 8] =
-        ["features", "weights", "one core", "all cores", "2 ranks", "device", "device / one core", "device / all"];
+    const HEADERS: [&str; 7] =
+        ["features", "weights", "one core", "all cores", "device", "device / one core", "device / all"];
     let mut table = Table::new("FEATURES: children/s of a pass with its gradient", 1, &HEADERS);
     for &features in FeatureSet::ALL {
         bench.output.progress(&format!("features {features}"));
@@ -57,7 +56,7 @@ fn row(bench: &Bench, features: FeatureSet) -> Result<(Vec<String>, serde_json::
         let mut sparse = open(&Device::cpu(), features, &SparseOptions { threads, ..SparseOptions::default() })?;
         Ok(n / bench.clock(false, || sparse.pass(&some, &Loss::default(), true).map(|_| ()))?)
     };
-    let (one, all, two) = (on_cpu(Some(1))?, on_cpu(None)?, n / ranks::pass(&some, features, 2)?);
+    let (one, all) = (on_cpu(Some(1))?, on_cpu(None)?);
     let device = match bench.kernels() {
         None => None,
         Some(device) => {
@@ -70,13 +69,12 @@ fn row(bench: &Bench, features: FeatureSet) -> Result<(Vec<String>, serde_json::
         number(features.len() as f64),
         number(one),
         number(all),
-        number(two),
         maybe(device),
         maybe(device.map(|rate| rate / one)),
         maybe(device.map(|rate| rate / all)),
     ];
     let line = json!({
-        "weights": features.len(), "one_core_per_s": one, "all_cores_per_s": all, "two_ranks_per_s": two,
+        "weights": features.len(), "one_core_per_s": one, "all_cores_per_s": all,
         "device_per_s": device, "ratio_to_one_core": device.map(|rate| rate / one),
         "ratio_to_all_cores": device.map(|rate| rate / all),
     });

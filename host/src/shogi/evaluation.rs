@@ -57,8 +57,8 @@ pub(in crate::shogi) fn check_children(children: u64) -> Result<()> {
     Ok(())
 }
 
-/// Values with one of them raised; `values` itself for `None`.
-pub(in crate::shogi) fn raised(values: &Values, value: Option<usize>, delta: f64) -> Values {
+/// Values with one of them raised by `delta`; `values` itself for `None`, and for one that there is not.
+pub fn raised(values: &Values, value: Option<usize>, delta: f64) -> Values {
     let mut raised = *values;
     if let Some(value) = value.and_then(|value| raised.get_mut(value)) {
         *value += delta;
@@ -67,7 +67,10 @@ pub(in crate::shogi) fn raised(values: &Values, value: Option<usize>, delta: f64
 }
 
 /// Refuses values that do not exist.
-pub(in crate::shogi) fn check_features(features: &std::ops::Range<usize>) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Option`] for a range that is not in 0 to 12.
+pub fn check_features(features: &std::ops::Range<usize>) -> Result<()> {
     if features.start > features.end || features.end > LEARNT {
         return Err(Error::option("features", format!("{features:?}"), "a range in 0..12"));
     }

@@ -86,7 +86,7 @@ impl Histogram {
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large.
     pub fn evaluate(&self, objective: &Objective, values: &Values) -> Result<Evaluation> {
-        check_values(values)?;
+        check_values("values", values)?;
         Ok(self.evaluation(objective, values))
     }
 
@@ -107,7 +107,7 @@ impl Histogram {
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large.
     pub fn gradient(&self, objective: &Objective, values: &Values) -> Result<Values> {
-        check_values(values)?;
+        check_values("values", values)?;
         Ok(material::gradient(&self.rows, values, objective.a))
     }
 
@@ -117,7 +117,7 @@ impl Histogram {
     /// [`Error::Option`](crate::Error::Option) for values or an objective that are no numbers or too large; [`Error::Shape`](crate::Error::Shape) without children.
     pub fn fit(&self, objective: Objective, mut values: Values, iterations: u32) -> Result<Vec<Row>> {
         objective.check()?;
-        check_values(&values)?;
+        check_values("values", &values)?;
         check_children(self.children())?;
         let mut h = objective.h;
         let mut rows = Vec::new();

@@ -57,9 +57,14 @@ impl Objective {
 }
 
 /// Refuses values that are no numbers, or beyond [`LARGEST`].
-pub(in crate::shogi) fn check_values(values: &Values) -> Result<()> {
+///
+/// * `name`: what the caller calls them
+///
+/// # Errors
+/// [`Error::Option`](crate::Error) under this name, with the first such value.
+pub fn check_values(name: &'static str, values: &Values) -> Result<()> {
     match values.iter().find(|value| value.is_nan() || value.abs() > LARGEST) {
-        Some(value) => Err(Error::option("init", value, format!("numbers of at most {LARGEST} in size"))),
+        Some(value) => Err(Error::option(name, value, format!("numbers of at most {LARGEST} in size"))),
         None => Ok(()),
     }
 }
@@ -124,10 +129,10 @@ mod tests {
     #[test]
     fn what_leads_to_infinity_is_refused() {
         let mut values = [LARGEST; 12];
-        check_values(&values).unwrap();
+        check_values("init", &values).unwrap();
         for (value, said) in [(f64::NAN, "NaN"), (-1e7, "-10000000"), (f64::INFINITY, "inf")] {
             values[4] = value;
-            let error = check_values(&values).unwrap_err().to_string();
+            let error = check_values("init", &values).unwrap_err().to_string();
             assert_eq!(error, format!("option init: {said} is not allowed (numbers of at most 1000000 in size)"));
         }
         let objective = Objective { delta: 1e7, ..Objective::default() };

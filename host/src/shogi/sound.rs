@@ -16,12 +16,20 @@ const fn numbers_of(slot: u32) -> u32 {
     if slot < PIECES { NUMBERS } else { SQUARES }
 }
 
+#[cfg(test)]
+std::thread_local! {
+    /// How often this thread has looked at a shard's columns.
+    pub(in crate::shogi) static LOOKED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
 impl Shard {
     /// Refuses columns that do not belong together or name what there is not: after it nothing that follows the indices goes beyond a column.
     ///
     /// # Errors
     /// [`Error::Shape`] with the column, the slot and what is allowed there; [`Error::File`] for a file that was cut short.
     pub(in crate::shogi) fn expect_columns(&self) -> Result<()> {
+        #[cfg(test)]
+        LOOKED.set(LOOKED.get() + 1);
         self.expect_whole()?;
         // Nothing at all is an empty shard too.
         if *self == Self::default() {

@@ -113,7 +113,7 @@ impl Sparse {
 
     /// One pass over shards with the present weights: their totals. With `gradient`, the gradient becomes the sum over these shards.
     ///
-    /// Shards may be kept on the device and are known again by their addresses: see [`forget`](Self::forget).
+    /// Shards may be kept on the device and are known again by their addresses: see [`forget`](Self::forget). Their columns are checked when they come there, on the CPU in every pass.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for a shard whose columns do not belong together; [`Error::Option`](crate::Error::Option) for a loss without meaning, or

@@ -47,7 +47,7 @@ mod sheet;
 pub mod statistics;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 
 pub use figure::{Axis, Bar, Chart, Figure, Group, Line};
 pub use journal::{Header, Journal, Record};

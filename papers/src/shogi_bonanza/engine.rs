@@ -37,15 +37,6 @@ impl PaperEngine {
             Self::Warpplay(engine) => engine.name(),
         }
     }
-
-    /// Bytes of a position in the layouts of the paper.
-    pub(super) const fn stride(self) -> Option<usize> {
-        match self {
-            Self::Paper => Some(96),
-            Self::Paper95 => Some(95),
-            Self::Warpplay(_) => None,
-        }
-    }
 }
 
 impl fmt::Display for PaperEngine {

@@ -72,19 +72,19 @@ impl Job {
     /// # Errors
     /// Those of [`Program::new`] and of [`Material::builder`].
     pub fn new(device: &Device, shards: &[&Shard], options: &Options) -> Result<Self> {
-        let Options { engine, objective, init, iterations, repeat, threads, .. } = options;
-        let work = match (engine.stride(), engine) {
-            (None, PaperEngine::Warpplay(engine)) => {
-                let builder = Material::builder(shards).engine(*engine).objective(*objective).init(*init);
-                let builder = builder.iterations(*iterations).repeat(*repeat).threads(*threads);
-                Work::Engine(Box::new(builder.build(device)?))
-            }
-            (stride, _) => {
-                let stride = stride.unwrap_or(96);
-                Work::Paper(Box::new(Program::new(device, shards, *objective, stride, *repeat, *threads)?))
+        let Options { engine, objective, init, iterations, repeat, threads, .. } = *options;
+        let program =
+            |stride| Ok(Work::Paper(Box::new(Program::new(device, shards, objective, stride, repeat, threads)?)));
+        let work = match engine {
+            PaperEngine::Paper => program(96),
+            PaperEngine::Paper95 => program(95),
+            PaperEngine::Warpplay(engine) => {
+                let builder = Material::builder(shards).engine(engine).objective(objective).init(init);
+                let builder = builder.iterations(iterations).repeat(repeat).threads(threads);
+                builder.build(device).map(|material| Work::Engine(Box::new(material)))
             }
         };
-        Ok(Self { work })
+        Ok(Self { work: work? })
     }
 
     /// All rows on this rank alone; where the engine makes all iterations in one launch, in one launch. `watch` is asked as by [`reproduce`], by engines of `warpplay` with rows alone.
@@ -139,7 +139,8 @@ impl Reproducible for Job {
     }
 }
 
-/// Seconds of a learning on this rank alone, from when all positions are there; `None` where `go_on` ended it.
+/// Seconds of a learning on this rank alone, from when all positions are there; `None` where `go_on` ended it. With `least` the mean of learnings one after the other, until so many seconds
+/// have passed: `go_on`, which may take as long as a short learning, is then asked between them only.
 ///
 /// # Errors
 /// Those of [`Job::new`] and of [`Job::run`].
@@ -147,6 +148,7 @@ pub(super) fn seconds(
     device: &Device,
     shards: &[&Shard],
     options: &Options,
+    least: Option<f64>,
     mut go_on: impl FnMut() -> ControlFlow<()>,
 ) -> Result<Option<f64>> {
     let mut job = Job::new(device, shards, options)?;
@@ -154,9 +156,21 @@ pub(super) fn seconds(
     if device.backend() != Backend::Cpu {
         job.sums(&options.init, 0..12)?;
     }
-    let start = Instant::now();
-    let rows = job.run(options, |_| go_on())?;
-    Ok(options.is_whole(&rows).then(|| start.elapsed().as_secs_f64()))
+    let (start, mut n) = (Instant::now(), 0.0);
+    loop {
+        let rows = job.run(options, |_| if least.is_none() { go_on() } else { ControlFlow::Continue(()) })?;
+        let seconds = start.elapsed().as_secs_f64();
+        n += 1.0;
+        if !options.is_whole(&rows) {
+            return Ok(None);
+        }
+        if least.is_none_or(|least| seconds >= least) {
+            return Ok(Some(seconds / n));
+        }
+        if go_on().is_break() {
+            return Ok(None);
+        }
+    }
 }
 
 /// The paper's learning by all ranks of a group: all rows, the same on every rank. `watch` is asked as by [`reproduce`].
@@ -170,7 +184,7 @@ pub fn learn(
     options: &Options,
     watch: impl FnMut(Option<&Row>) -> ControlFlow<()>,
 ) -> Result<Vec<Row>> {
-    let one_by_one = device.backend() == Backend::Cpu || options.engine.stride().is_some();
+    let one_by_one = device.backend() == Backend::Cpu || !matches!(options.engine, PaperEngine::Warpplay(_));
     if ranks.size() == 1 && !one_by_one {
         return Job::new(device, shards, options)?.run(options, watch);
     }

@@ -1,6 +1,6 @@
 //! 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, 2009, repeated.
 //!
-//! The paper learns twelve values of shogi pieces by Bonanza's method, from the moves of 6.3 million children: the objective at the values and at each value raised by Δ,
+//! The paper learns twelve values of shogi pieces by Bonanza's method, from 6.3 million children: the objective at the values and at each value raised by Δ,
 //! then a step of all values against the signs of the differences, 50 times. It divides the work over processes by MPI, and in a second program gives it to a GeForce
 //! GTX 260: a block of 96 threads for each position of 96 bytes, then a kernel that compares each child with the played one. [`kernels`] are its kernels, [`Program`] launches
 //! them, [`reproduce`] is its learning on any number of ranks, [`experiments`] are its tables and figures beside ours.
@@ -39,8 +39,6 @@ pub mod published;
 mod reproduce;
 #[cfg(all(feature = "shogi_bonanza", not(target_arch = "nvptx64")))]
 mod single;
-#[cfg(all(feature = "shogi_bonanza", not(target_arch = "nvptx64")))]
-pub mod tables;
 
 #[cfg(all(feature = "shogi_bonanza", not(target_arch = "nvptx64")))]
 pub use self::{

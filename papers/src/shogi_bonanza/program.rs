@@ -4,13 +4,14 @@ use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 
 use warpplay::shogi::material::Positions;
-use warpplay::shogi::{Objective, Shard, Values};
+use warpplay::shogi::{Objective, Shard, Values, check_features, check_values, raised};
 use warpplay::{Backend, Device, Error, Memory, Result, Stream};
 use warpplay_cpu_ref::shogi::material::{Parallel, Program as Sums, Sequential, evaluate};
 use warpplay_cpu_ref::shogi::{fixed, sigmoid};
 
+use super::job::Options;
 use super::launch::{Kernels, Played, PositionArrays};
-use super::reproduce::{Reproducible, check_values};
+use super::reproduce::Reproducible;
 
 /// Children as positions of bytes, evaluated one by one: on the CPU by the plain program, where kernels run by the paper's two.
 pub struct Program {
@@ -75,12 +76,11 @@ impl Program {
         if repeat == 0 {
             return Err(Error::option("repeat", repeat, "1 or more"));
         }
-        let once: u64 = shards.iter().map(|shard| shard.n_children() as u64).sum();
-        if once == 0 {
+        let children = children(shards, repeat);
+        if children == 0 {
             return Err(Error::shape("children", "1 or more", 0));
         }
-        let children = once.saturating_mul(repeat.into());
-        device.expect_memory(&Memory::default().on_device("positions", children.saturating_mul(stride as u64)))?;
+        device.expect_memory(&memory(device.backend(), children, stride))?;
         let repeated: Vec<&Shard> = (0..repeat).flat_map(|_| shards.iter().copied()).collect();
         let host = Positions::from_shards(&repeated)?;
         let bytes = match stride {
@@ -105,15 +105,18 @@ impl Program {
         };
         Ok(Self { work, objective, children })
     }
-}
 
-impl Program {
+    /// Memory that so many ranks take on the CPU, each with all positions of 96 bytes.
+    pub(super) fn memory_of(shards: &[&Shard], options: &Options, ranks: u32) -> Memory {
+        memory(Backend::Cpu, children(shards, options.repeat).saturating_mul(ranks.into()), 96)
+    }
+
     /// How long both stages of one sum take, one after the other: on the CPU on one core, where kernels run with a wait after each.
     ///
     /// # Errors
     /// [`Error::Option`] for values that are no numbers or too large; those of the device.
     pub fn stages(&mut self, values: &Values) -> Result<Stages> {
-        check_values(values)?;
+        check_values("values", values)?;
         let a = self.objective.a;
         match &mut self.work {
             Work::Cpu(cpu) => Ok(cpu.stages(values, a)),
@@ -130,6 +133,26 @@ impl Program {
                 Ok(Stages { evaluate, sum: start.elapsed().as_secs_f64() })
             }
         }
+    }
+}
+
+/// Children of shards that are taken so many times.
+fn children(shards: &[&Shard], repeat: u32) -> u64 {
+    let once: u64 = shards.iter().map(|shard| shard.n_children() as u64).sum();
+    once.saturating_mul(repeat.into())
+}
+
+/// Memory for so many children: where kernels run a position, its value and the number of the played child on the device; on the host the positions once with 96 bytes and once with
+/// `stride`, as long as they are written.
+fn memory(backend: Backend, children: u64, stride: usize) -> Memory {
+    let bytes = |each: usize| children.saturating_mul(each as u64);
+    let host = Memory::default().on_host("positions", bytes(96 + stride));
+    match backend {
+        Backend::Cpu => host,
+        Backend::Cuda | Backend::Simt => host
+            .on_host("played children", bytes(size_of::<u32>()))
+            .on_device("positions", bytes(stride))
+            .on_device("values and played children", bytes(size_of::<f64>() + size_of::<u32>())),
     }
 }
 
@@ -188,25 +211,16 @@ impl Reproducible for Program {
         features: Range<usize>,
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Option<Vec<i128>>> {
-        check_values(values)?;
-        if features.start > features.end || features.end > 12 {
-            return Err(Error::option("features", format!("{features:?}"), "a range in 0..12"));
-        }
+        check_values("values", values)?;
+        check_features(&features)?;
         let Objective { a, delta, .. } = self.objective;
         let wanted = std::iter::once(None).chain(features.map(Some));
-        let raised = |value: Option<usize>| {
-            let mut raised = *values;
-            if let Some(value) = value.and_then(|value| raised.get_mut(value)) {
-                *value += delta;
-            }
-            raised
-        };
         let mut sums = Vec::new();
         for value in wanted {
             if go_on().is_break() {
                 return Ok(None);
             }
-            let values = raised(value);
+            let values = raised(values, value, delta);
             sums.push(match &mut self.work {
                 Work::Cpu(cpu) => cpu.sum(&values, a),
                 Work::Device(device) => {

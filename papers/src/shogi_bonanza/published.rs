@@ -74,8 +74,6 @@ pub const CPU: &str = "Xeon E5430, one core";
 pub const GPU: &str = "GeForce GTX 260";
 /// Evaluations of positions of the whole job: `L + 1` passes an update.
 pub const EVALUATIONS: f64 = conditions::CHILDREN as f64 * conditions::ITERATIONS as f64 * (LEARNT as f64 + 1.0);
-/// Processes of its best run with MPI, and how many times faster than one.
-pub const MPI: (u32, f64) = (TABLE2[3].processes, TABLE2[3].speed_up);
 
 /// Names of the kinds as Table 7 has them, the pawn first.
 pub const KINDS: [&str; 13] = ["歩", "香", "桂", "銀", "金", "角", "飛", "と", "成香", "成桂", "成銀", "馬", "龍"];
@@ -142,9 +140,6 @@ pub mod memory {
     pub const PARENTS: u64 = 100_000;
 }
 
-/// Threads of a block of the first and the second kernel (section 4, Table 3).
-pub const BLOCKS: (u32, u32) = (96, 512);
-
 /// The most blocks along one dimension of a grid on the paper's GPU: compute capability 1.3 (NVIDIA, CUDA Programming Guide 2.2, appendix A.1.1).
 pub const MOST_BLOCKS: u64 = 65_535;
 
@@ -180,6 +175,7 @@ pub fn progress_faults(lines: &[Line]) -> Vec<(usize, usize, f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shogi_bonanza::kernels::sum;
 
     #[test]
     fn ideals_are_those_of_the_formula() {
@@ -227,6 +223,15 @@ mod tests {
         assert!(parents < conditions::PARENTS_BELOW as f64 && parents > 0.97 * conditions::PARENTS_BELOW as f64);
     }
 
+    /// Iterations · N · 80 · L leaves out the present values, and the played move that is there twice.
+    #[test]
+    fn the_work_is_more_than_is_said() {
+        let per_update = conditions::PARENTS_BELOW as f64 * conditions::LEGAL_MOVES * f64::from(LEARNT);
+        let said = f64::from(conditions::ITERATIONS) * per_update;
+        assert_eq!((said, (EVALUATIONS / 1e6).round()), (3.84e9, 4105.0));
+        assert!(said < EVALUATIONS);
+    }
+
     /// The lines stand under the call of the CUDA program, but their rate is near that of one core, and their memory is not 108 bytes a position.
     #[test]
     fn the_progress_lines_fit_the_rate_of_one_core() {
@@ -270,7 +275,7 @@ mod tests {
     #[test]
     fn the_grid_of_table_3_is_too_long() {
         const { assert!(conditions::CHILDREN > MOST_BLOCKS && progress_run::CHILDREN > MOST_BLOCKS) };
-        assert!(conditions::CHILDREN.div_ceil(u64::from(BLOCKS.1)) <= MOST_BLOCKS);
+        assert!(conditions::CHILDREN.div_ceil(u64::from(sum::BLOCK)) <= MOST_BLOCKS);
         const { assert!(conditions::CHILDREN <= MOST_BLOCKS * MOST_BLOCKS) };
     }
 

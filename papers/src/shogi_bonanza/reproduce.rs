@@ -4,13 +4,14 @@ use std::ops::{ControlFlow, Range};
 
 use warpplay::shogi::material::Evaluation;
 use warpplay::shogi::ranks::{Ranks, agree, sum_wide};
-use warpplay::shogi::{LARGEST, Objective, Row, Values};
+use warpplay::shogi::{Objective, Row, Values, check_values};
 use warpplay::{Error, Result};
 
+use super::published;
 use crate::named::named;
 
 /// Values that are learnt.
-const LEARNT: usize = 12;
+const LEARNT: usize = published::LEARNT as usize;
 
 named! {
     /// How the paper's learning is divided over ranks.
@@ -19,14 +20,6 @@ named! {
     Features = "features",
     /// Each rank has a share of the data and evaluates all thirteen; the sums are added.
     Data = "data",
-}
-
-/// Refuses values that are no numbers, or too large.
-pub(super) fn check_values(values: &Values) -> Result<()> {
-    match values.iter().find(|value| value.is_nan() || value.abs() > LARGEST) {
-        Some(value) => Err(Error::option("init", value, format!("numbers of at most {LARGEST} in size"))),
-        None => Ok(()),
-    }
 }
 
 /// Something that evaluates the paper's objective.
@@ -87,7 +80,7 @@ pub fn reproduce(
     mut watch: impl FnMut(Option<&Row>) -> ControlFlow<()>,
 ) -> Result<Vec<Row>> {
     objective.check()?;
-    check_values(init)?;
+    check_values("init", init)?;
     let children = joined(ranks, split, vec![work.children().into()])?;
     let children = children.first().and_then(|&sum| u64::try_from(sum).ok()).unwrap_or(u64::MAX);
     if children == 0 {

@@ -1,17 +1,16 @@
 //! Values of single positions, some at a time.
 
-use warpplay::shogi::Values;
 use warpplay::shogi::material::Positions;
+use warpplay::shogi::{Values, check_values};
 use warpplay::{Backend, Device, Error, Result, Stream};
 use warpplay_cpu_ref::shogi::material;
 use warpplay_gpu::shogi::layout::BYTES;
 
 use super::launch::{Kernels, PositionArrays};
-use super::reproduce::check_values;
 
 /// Evaluates positions by their material, as the paper's first kernel does: each call copies positions to the device, evaluates them and copies their values back.
 ///
-/// A position takes a GPU as long alone as some thousand together; from which batch on it is faster than a core, the benchmark tells.
+/// A position takes a GPU as long alone as some dozens together; from which batch on it is faster than a core, the benchmark tells.
 pub struct PositionEvaluator {
     on: On,
     batch: usize,
@@ -62,7 +61,7 @@ impl PositionEvaluator {
     /// [`Error::Shape`] for more positions than a batch, or another number of slots; [`Error::Option`] for values that are no numbers or too large, or a code that means
     /// nothing; those of the driver.
     pub fn evaluate(&mut self, positions: &[[u8; BYTES as usize]], values: &Values, f: &mut [f64]) -> Result<()> {
-        check_values(values)?;
+        check_values("values", values)?;
         if positions.len() > self.batch {
             return Err(Error::shape("positions", format!("at most {}", self.batch), positions.len()));
         }

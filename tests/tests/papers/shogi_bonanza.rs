@@ -7,19 +7,20 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::material::{Engine, Positions};
+use warpplay::shogi::quiescence::{self, rebuild};
 use warpplay::shogi::ranks::{Alone, Ranks, Threads};
 use warpplay::shogi::records::{Game, Outcome, Records, Source};
-use warpplay::shogi::{Objective, Row, Shard, Values, Window};
+use warpplay::shogi::{Evaluator, FeatureSet, Objective, Row, Shard, Values, Window};
 use warpplay::{Backend, Device, Error, Progress};
 use warpplay_cpu_ref::shogi::material;
-use warpplay_papers::experiment::{Item, Journal, Paper as _, Run, Step, measure};
+use warpplay_papers::experiment::{Item, Journal, Paper as _, Report, Run, Step, measure};
 use warpplay_papers::shogi_bonanza::experiments::{Repetition, Settings};
 use warpplay_papers::shogi_bonanza::{
     Job, Options, PaperEngine, PositionEvaluator, Program, Reproducible, Split, part, published, reproduce,
 };
 use warpplay_tests::backends::{for_each_device, kernel_devices};
 use warpplay_tests::golden;
-use warpplay_tests::learning::{reference, same_as_reference, shards_of};
+use warpplay_tests::learning::{dataset, reference, same_as_reference, shards_of};
 use warpplay_tests::programs::{self, Scratch, close, has, list};
 use warpplay_tests::shogi_bonanza::Distinct;
 
@@ -216,7 +217,7 @@ fn bad_input_is_named() {
     let set = shards_of(1, 41, 1);
     let mut program = Program::new(&Device::cpu(), &set.views(), objective, 96, 1, Some(1)).unwrap();
     let error = program.sums(&[f64::NAN; 12], 0..0).unwrap_err().to_string();
-    assert_eq!(error, "option init: NaN is not allowed (numbers of at most 1000000 in size)");
+    assert_eq!(error, "option values: NaN is not allowed (numbers of at most 1000000 in size)");
     assert!(program.sums(&[1.0; 12], 3..13).unwrap_err().to_string().contains("a range in 0..12"));
     let error = Program::new(&Device::cpu(), &set.views(), objective, 96, 1, Some(0)).err().unwrap().to_string();
     assert_eq!(error, "option threads: 0 is not allowed (1 to 1024)");
@@ -397,45 +398,49 @@ fn reproduce_draws_both_figures_and_prints_the_tables() {
     for figure in ["plots/init3.svg", "plots/init5.svg"] {
         assert!(scratch.text(figure).starts_with("<svg"), "{figure}");
     }
-    // The titles say what is measured, and how often.
-    for table in ["the paper's program on one core each, measured once", "Table 6  CPU and GPU, each engine", "Table 7"]
-    {
+    // The items of these names, on what was learnt from.
+    for table in ["Table 2, section 3", "Table 6, section 4", "Table 7, section 5"] {
         assert!(shown.contains(table), "{shown}");
     }
     for kind in ["歩", "成香", "龍"] {
         assert!(shown.contains(kind), "{shown}");
     }
     let once = scratch.json("run.json");
-    let tables = &once["tables"];
-    has(tables, &["ranks", "times", "values", "values_with_quiescence", "published"]);
+    let sheets = list(&once["tables"]);
+    let items: Vec<&str> = sheets.iter().filter_map(|sheet| sheet["item"].as_str()).collect();
+    assert_eq!(items, ["table2", "table6", "table7"]);
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
+    let of = |at: usize, head| column(&sheets[at]["tables"][0], head).into_iter().map(number).collect::<Vec<_>>();
     // One update of both measurements: thirteen evaluations of each child before it, and as many after it.
-    let evaluations = number(&once["children"]) * 26.0;
-    let ranks = list(&tables["ranks"]);
-    let alone = number(&ranks[0]["seconds"]);
-    for (row, size) in ranks.iter().zip(1..) {
-        let seconds = number(&row["seconds"]);
-        assert_eq!(row["ranks"], size);
-        assert_eq!(number(&row["speed_up"]), alone / seconds, "{row}");
-        assert_eq!(number(&row["rate"]), evaluations / seconds, "{row}");
+    let millions = number(&once["children"]) * 26.0 / 1e6;
+    let (seconds, rates) = (of(0, "ours, s"), of(0, "million evaluations/s, as the paper counts"));
+    assert_eq!(seconds.len(), 4);
+    for ((seconds, rate), speed_up) in seconds.iter().zip(rates).zip(of(0, "our speed-up")) {
+        close(&json!(rate), &json!(millions / seconds), 1e-9 * rate);
+        close(&json!(speed_up), &json!(of(0, "ours, s")[0] / seconds), 1e-9 * speed_up);
     }
-    assert_eq!(ranks.len(), 5);
-    close(&ranks[3]["ideal"], &json!(3.25), 1e-12);
-    // Three of twelve values are the largest share of four ranks, and of five.
-    close(&ranks[4]["ideal_of_whole"], &json!(3.25), 1e-12);
-    let times = list(&tables["times"]);
-    for time in times {
-        assert!(number(&time["seconds"]) > 0.0, "{time}");
-        assert_eq!((&time["device"], &time["iterations"]), (&json!("cpu"), &json!(1)));
-        assert_eq!(number(&time["evaluations"]), evaluations, "{time}");
-    }
-    for engine in ["paper", "plain", "histogram"] {
-        assert!(times.iter().any(|time| time["engine"] == engine && time["threads"] == 1), "{engine}: {times:?}");
-    }
+    assert_eq!(of(0, "processes"), [1.0, 2.0, 3.0, 4.0]);
+    close(&json!(of(0, "(L+1)/(⌈L/P⌉+1)")[3]), &json!(3.25), 1e-12);
+    let table6 = &sheets[1]["tables"][0];
+    let rows: Vec<(&str, &str, &Value)> = list(&table6["rows"])
+        .iter()
+        .filter_map(|row| Some((row[0].as_str()?, row[1].as_str()?, &row[2])))
+        .filter(|(_, location, _)| *location == "one core")
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("paper", "one core", &json!(1.0)),
+            ("plain", "one core", &json!(1.0)),
+            ("histogram", "one core", &json!(50.0))
+        ]
+    );
     // What was learnt; quiet positions teach something else.
-    assert_eq!(tables["values"], once["trajectory"][3]["values"]);
-    let quiet = &tables["values_with_quiescence"];
-    assert!(list(quiet).len() == 12 && *quiet != tables["values"], "{quiet}");
+    let ours = of(2, "ours, from 300");
+    for (value, learnt) in ours[1..].iter().zip(list(&once["trajectory"][3]["values"])) {
+        close(&json!(value), &json!(100.0 * number(learnt)), 1e-9);
+    }
+    assert_ne!(of(2, "ours with quiet leaves, from 300"), ours);
     // Half as many again, twice the children, the same objective.
     scratch.ok(
         "shogi_bonanza --records six.usi --plies 40..50 --iterations 3 --device cpu --repeat 2 --quiet --json twice.json",
@@ -489,12 +494,6 @@ fn objective_and_windows_are_parameters() {
     assert!(scratch.fails(1, &format!("{line} --device cpu --engine fused")).contains("fused"));
 }
 
-/// All cells of a sheet's tables that are numbers.
-fn numbers(sheet: &Value) -> Vec<f64> {
-    let rows = list(&sheet["tables"]).iter().flat_map(|table| list(&table["rows"]));
-    rows.flat_map(|row| list(row)).filter_map(Value::as_f64).collect()
-}
-
 /// A column of a table, found by its head.
 fn column<'a>(table: &'a Value, head: &str) -> Vec<&'a Value> {
     let at = list(&table["columns"]).iter().position(|column| column["name"] == head);
@@ -532,13 +531,21 @@ fn quick_shows_every_item_beside_the_published_numbers() {
     let notes = sheet("table2")["notes"].to_string();
     assert!(notes.contains("learns the same values, to the bit"));
     assert!(notes.contains("6315907 · 50 · 13 / 1313.7 s = 3.125 million"), "{notes}");
-    // Memory, Table 6: what is printed stands there.
-    let has = |name: &str, wanted: &[f64]| {
-        let found = numbers(sheet(name));
-        assert!(wanted.iter().all(|number| found.contains(number)), "{name}: {wanted:?} in {found:?}");
+    // Memory, Table 6: what is printed stands in its column.
+    let of = |name: &str, head: &str| -> Vec<f64> {
+        column(&sheet(name)["tables"][0], head).into_iter().filter_map(Value::as_f64).collect()
     };
-    has("memory", &[95.0, 96.0, 108.0, published::memory::MILLION_POSITIONS, 100_000.0]);
-    has("table6", &[published::CPU_SECONDS, published::GPU_SECONDS, published::GPU_RATIO]);
+    // 900 MB over 108 bytes, and over 108 times the positions of a parent.
+    let parents = (8_333_333.0 / (272_355.0 / 3823.0_f64)).round();
+    assert_eq!(of("memory", "published"), [95.0, 96.0, 108.0, 8_330_000.0, 100_000.0]);
+    assert_eq!(of("memory", "ours"), [95.0, 96.0, 108.0, 8_333_333.0, parents]);
+    assert_eq!(of("table6", "published, s"), [published::CPU_SECONDS, published::GPU_SECONDS]);
+    assert_eq!(of("table6", "published ratio"), [1.0, published::GPU_RATIO]);
+    // Fast engines do as many updates as the paper; the paper's program on one core is Table 2's.
+    let lines = list(&sheet("table6")["tables"][0]["rows"]);
+    let updates = |program: &str| lines.iter().filter(|row| row[0] == program).map(|row| &row[2]).collect::<Vec<_>>();
+    assert_eq!((updates("histogram"), updates("plain")), (vec![&json!(50.0)], vec![&json!(2.0)]));
+    assert_eq!(of("table6", "ours, s")[0], mean[0]);
     assert!(sheet("table6")["left_out"].to_string().contains("GPU"));
     // The progress lines: theirs as printed, ours with the same steps.
     let progress = sheet("progress");
@@ -617,14 +624,15 @@ fn items_and_the_single_learning_are_told_apart() {
 }
 
 /// How often the watcher is asked within a measurement: before every sum over all positions, of which an update has thirteen, with every update, or before every pass.
-const ASKED_WITHIN: [(&str, &str, u32); 7] = [
+const ASKED_WITHIN: [(&str, &str, u32); 8] = [
     ("table2", "table2: 1 ranks, time 1", 4 * 13),
     ("table2", "table2: 4 ranks, time 1", 4 * (4 + 12)),
-    ("table6", "table6: paper on 1 threads, time 1", 4 * 13),
-    ("table6", "table6: plain on 1 threads, time 1", 4),
+    ("table6", "table2: 1 ranks, time 1", 4 * 13),
+    ("table6", "table6: plain on 1 threads, 3 updates, time 1", 4),
     ("memory", "memory: 95 bytes on one core", 6),
     ("claims", "claims: single precision", 13),
     ("claims", "claims: kpp on one core", 4),
+    ("claims", "claims: kpp on all cores", 4),
 ];
 
 #[test]
@@ -675,6 +683,151 @@ fn ctrl_c_is_heard_within_a_measurement() {
         let report = &scratch.json(&format!("{item}.json"))["report"];
         assert_eq!((&report["complete"], &report["measurements"]), (&json!(false), &json!({})), "{item}");
     }
+}
+
+/// What a run of some items comes to.
+fn measured(paper: &Repetition<'_>, device: &Device, quick: bool, items: &[&str]) -> Report {
+    let items: Vec<Item> = paper.items().iter().filter(|item| items.contains(&item.name)).copied().collect();
+    let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+    let run = Run::new(device.clone(), quick, Journal::in_memory(), &mut watch);
+    measure(paper, &items, run, |_| ControlFlow::Continue(())).unwrap_or_else(|stop| panic!("on {device}: {stop}"))
+}
+
+/// A table of a report as JSON, with its heads.
+fn table_of(report: &Report, sheet: usize, table: usize) -> Value {
+    serde_json::to_value(&report.sheets[sheet].tables[table]).expect("JSON")
+}
+
+#[test]
+fn every_item_has_a_sheet_on_every_device() {
+    let set = shards_of(2, 44, 1000);
+    let settings = Settings { table_iterations: 1, iterations: 12, quiescence_every: Some(5), ..Settings::default() };
+    let paper = Repetition::new(set.views(), settings, &Alone);
+    let names: Vec<&str> = paper.items().iter().map(|item| item.name).collect();
+    let check = |device: &Device| {
+        let report = measured(&paper, device, true, &names);
+        assert!(report.complete);
+        let items: Vec<&str> = report.sheets.iter().map(|sheet| sheet.item.as_str()).collect();
+        assert_eq!(items, names, "{device}");
+        let on_gpu = device.backend() == Backend::Cuda;
+        for sheet in &report.sheets {
+            let item = sheet.item.as_str();
+            assert!(!sheet.title.is_empty() && !sheet.location.is_empty(), "{item}");
+            assert!(sheet.tables.iter().all(|table| !table.rows.is_empty()) && !sheet.tables.is_empty(), "{item}");
+            let needs_gpu = ["memory", "table6", "claims"].contains(&item);
+            assert_eq!(sheet.left_out.is_empty(), on_gpu || !needs_gpu, "{item} on {device}");
+            let drawn = ["table2", "figure1", "figure2"].contains(&item);
+            assert_eq!(sheet.figures.len(), usize::from(drawn), "{item}");
+        }
+    };
+    check(&Device::cpu());
+    for_each_device(|device| {
+        check(device);
+        Ok(())
+    });
+}
+
+/// Without `--quick` Table 2 has five times of each number of ranks, Table 6 those of one rank and three of every other engine, on all positions.
+#[test]
+fn tables_2_and_6_repeat_their_measurements() {
+    let set = shards_of(2, 42, 1000);
+    let settings = Settings { table_iterations: 1, threads: Some(2), ..Settings::default() };
+    let paper = Repetition::new(set.views(), settings, &Alone);
+    let report = measured(&paper, &Device::cpu(), false, &["table2", "table6"]);
+    let of = |key: &str| report.measurements.keys().filter(|name| name.starts_with(key)).count();
+    for ranks in 1..=4 {
+        assert_eq!(of(&format!("table2: {ranks} ranks, time ")), 5, "{ranks}");
+    }
+    for key in ["paper on 2 threads, 1 updates", "plain on 1 threads, 1 updates", "histogram on 1 threads, 50 updates"]
+    {
+        assert_eq!(of(&format!("table6: {key}, time ")), 3, "{key}");
+    }
+    assert_eq!(report.measurements.len(), 4 * 5 + 3 * 3);
+    let (table2, table6) = (table_of(&report, 0, 0), table_of(&report, 1, 0));
+    let expected = format!("1 updates and the last state (2 passes of 13 sums) of {} positions", set.n_children());
+    assert!(table2["title"].as_str().is_some_and(|title| title.starts_with(&expected)), "{}", table2["title"]);
+    // One quantity, one measurement.
+    for (of_table2, of_table6) in [("ours, s", "ours, s"), ("least", "least"), ("most", "most")] {
+        assert_eq!(column(&table2, of_table2)[0], column(&table6, of_table6)[0]);
+    }
+    assert_eq!(column(&table6, "where"), ["one core", "2 threads", "one core", "one core", "GeForce GTX 260"]);
+    // Rank by rank the sums of its share, 13 + 4 · 3 of them where one alone has 13.
+    let seconds: Vec<f64> = column(&table2, "ours, s").into_iter().filter_map(Value::as_f64).collect();
+    let rate = |sums: f64, seconds: f64| set.n_children() as f64 * 2.0 * sums / seconds / 1e6;
+    let note = format!(
+        "Of 4 each evaluates {:.2} million positions a second, one alone {:.2} million, and so the speed-up is 3.25",
+        rate(4.0, seconds[3]),
+        rate(13.0, seconds[0])
+    );
+    assert!(
+        report.sheets[0].notes.iter().any(|found| found.starts_with(&note)),
+        "{note}: {:?}",
+        report.sheets[0].notes
+    );
+}
+
+/// What is learnt by another rule, from other half-moves, says so: the sheets told the paper's numbers whatever was run.
+#[test]
+fn sheets_tell_the_rule_that_was_run() {
+    let set = dataset(0..3, 0..60, 1, 1000);
+    let objective = Objective { a: 2.0, ..Objective::default() };
+    let settings = Settings { objective, iterations: 3, ..Settings::default() };
+    let paper = Repetition::new(set.views(), settings, &Alone);
+    let report = measured(&paper, &Device::cpu(), true, &["progress", "table7"]);
+    let notes = |sheet: usize| report.sheets[sheet].notes.join("\n");
+    let ours = "Learnt with a = 2, h = 0.3 · 0.97ᵏ, Δ = 0.05, half-moves 0 to 59, \
+                published a = 3, h = 0.3 · 0.97ᵏ, Δ = 0.05, half-moves 40 to 79;";
+    assert!(notes(1).contains(ours), "{}", notes(1));
+    // The progress lines are of the paper's half-moves alone, by the rule that was asked for.
+    let part = dataset(0..3, 40..60, 1, 1000);
+    let options = Options { engine: PLAIN, objective, iterations: 10, ..Options::default() };
+    let expected = rows(&Device::cpu(), &part.views(), &options).unwrap();
+    let found = table_of(&report, 0, 1);
+    assert_eq!(column(&found, "J").len(), 11);
+    for (cell, row) in column(&found, "J").into_iter().zip(&expected) {
+        close(cell, &json!(row.j), 1e-12);
+    }
+    assert!(notes(0).contains(&format!("ours: {} positions", part.n_children())), "{}", notes(0));
+    // As published, it is said once.
+    let set = shards_of(3, 80, 1000);
+    let settings = Settings { iterations: 3, ..Settings::default() };
+    let report = measured(&Repetition::new(set.views(), settings, &Alone), &Device::cpu(), true, &["table7"]);
+    let note = &report.sheets[0].notes[0];
+    assert!(note.contains("half-moves 40 to 79, as published;"), "{note}");
+}
+
+#[test]
+fn table_7_has_a_column_of_quiet_leaves() {
+    let set = shards_of(3, 50, 1000);
+    let settings = |every| Settings { iterations: 4, quiescence_every: Some(every), ..Settings::default() };
+    let of = |every| {
+        let paper = Repetition::new(set.views(), settings(every), &Alone);
+        let report = measured(&paper, &Device::cpu(), true, &["table7"]);
+        let values = column(&table_of(&report, 0, 0), "ours with quiet leaves, from 300")
+            .into_iter()
+            .map(|cell| cell.as_f64().expect("a number"))
+            .collect::<Vec<_>>();
+        let others = column(&table_of(&report, 0, 0), "ours, from 300").into_iter().filter_map(Value::as_f64).collect();
+        (values, others, report.sheets[0].notes.join("\n"))
+    };
+    let (once, others, notes): (Vec<f64>, Vec<f64>, String) = of(4);
+    assert_eq!((once.len(), once[0]), (13, 100.0));
+    assert_ne!(once, others);
+    let said = format!("Quiet leaves are those of {} parents; a search left out at most 0", set.n_parents());
+    assert!(notes.contains(&said), "{notes}");
+    // Leaves of one search are learnt from like children.
+    let evaluator = Evaluator::new(FeatureSet::Material, FeatureSet::Material.weights_of(&[3.0; 12])).unwrap();
+    let leaves = |shard: &&Shard| rebuild(shard, &evaluator, &quiescence::Options::default()).unwrap().shard;
+    let leaves: Vec<Shard> = set.views().iter().map(leaves).collect();
+    let leaves: Vec<&Shard> = leaves.iter().collect();
+    let options = Options { engine: PLAIN, iterations: 4, ..Options::default() };
+    let expected = rows(&Device::cpu(), &leaves, &options).unwrap();
+    for (found, value) in once[1..].iter().zip(expected[4].values) {
+        close(&json!(found), &json!(100.0 * value), 1e-9);
+    }
+    // A search that never comes anew would be waited for, for ever.
+    let refused = Repetition::new(set.views(), settings(0), &Alone).options().unwrap_err().to_string();
+    assert_eq!(refused, "option quiescence_every: 0 is not allowed (1 or more)");
 }
 
 /// Table 2 on a group, as under `mpirun`: rank 0 measures and the others serve it.
@@ -789,7 +942,7 @@ mod faults {
         }
     }
 
-    /// A barrier that only the threads that still add reach.
+    /// As Table 4 has it: a barrier that only the threads of the first step reach, and none after the others.
     ///
     /// # Safety
     /// As above.
@@ -799,11 +952,14 @@ mod faults {
         let own = thread::thread_idx_x();
         sums.set(own, own as f64);
         sync::sync_threads();
-        let mut half = 48;
+        if own < 48 {
+            sums.set(own, sums.get(own) + sums.get(own + 48));
+            sync::sync_threads();
+        }
+        let mut half = 24;
         while half >= 3 {
             if own < half {
                 sums.set(own, sums.get(own) + sums.get(own + half));
-                sync::sync_threads();
             }
             half /= 2;
         }

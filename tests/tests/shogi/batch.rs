@@ -220,9 +220,9 @@ fn steps_are_those_of_the_plain_program() {
     for_each_device(run);
 }
 
-/// Each epoch counts other siblings, and as many.
+/// The seed of each epoch has other siblings count, and as many; that a learner takes these seeds, the test before holds.
 #[test]
-fn siblings_are_drawn_anew_each_epoch() {
+fn seeds_of_epochs_draw_other_siblings() {
     let (train, _) = few();
     let shards = train.views();
     let weights = FeatureSet::PieceSquare.weights_of(&[3.0; 12]);

@@ -11,6 +11,7 @@ use warpplay::shogi::{FeatureSet, Loss, Optimizer, Shard, Sparse};
 use warpplay::{Device, Error, Progress, Result};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::learning::{dataset, few};
+use warpplay_tests::skipped::skipped;
 
 /// Weights of a row, as the report's documentation says.
 const ROW: usize = 16;
@@ -141,6 +142,26 @@ fn ranks_on_several_devices_do_not_share_memory() {
     let devices = [Device::simt(), Device::cpu()];
     let runs = Threads::run(2, |ranks| run(builder().ranks(ranks), &devices[ranks.rank()])).unwrap();
     assert!(runs.iter().all(|(bits, exchange)| *bits == alone && !exchange.unwrap().on_device()));
+}
+
+/// A rank on each of two GPUs: the bits of one rank, by rows that go through the host.
+#[test]
+fn ranks_on_two_gpus_have_the_bits_of_one() {
+    let devices: Vec<Device> = (0..2).map_while(|ordinal| Device::cuda(ordinal).ok()).collect();
+    if devices.len() < 2 {
+        return skipped(format_args!("{} GPUs, and two are needed", devices.len()));
+    }
+    let (train, held_out) = few();
+    for optimizer in [Optimizer::Adam, Optimizer::Lbfgs] {
+        let options = Options { features: FeatureSet::KingPiece, optimizer, iterations: 3, ..Options::default() };
+        let builder = || Learner::builder(&train).held_out(&held_out).options(options.clone());
+        let alone = run(builder(), &Device::cpu()).unwrap().0;
+        let runs = Threads::run(2, |ranks| run(builder().ranks(ranks), &devices[ranks.rank()])).unwrap();
+        for (bits, exchange) in runs {
+            let exchange = exchange.unwrap();
+            assert!(bits == alone && exchange.sharing == Sharing::Apart && exchange.rows > 0, "{optimizer}");
+        }
+    }
 }
 
 #[test]

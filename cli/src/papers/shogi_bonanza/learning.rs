@@ -9,23 +9,27 @@ use serde::Serialize;
 use warpplay::Device;
 use warpplay::shogi::dataset::Facts;
 use warpplay::shogi::material::Engine;
-use warpplay::shogi::ranks::{self, Ranks};
+use warpplay::shogi::ranks::{self, Alone, Ranks};
 use warpplay::shogi::records::Skipped;
-use warpplay::shogi::{Objective, Row};
+use warpplay::shogi::{Objective, Row, Shard};
+use warpplay_papers::experiment::{Item, Journal, Paper as _, Run, Sheet, Step, measure};
+use warpplay_papers::shogi_bonanza::experiments::{Repetition, Settings};
 use warpplay_papers::shogi_bonanza::published::conditions;
-use warpplay_papers::shogi_bonanza::tables::{Tables, Wanted, figure, measure};
 use warpplay_papers::shogi_bonanza::{Options, PaperEngine, Split, learn};
 
-use super::{Args, tables};
+use super::Args;
 use crate::common::{self, OutputFile, table};
 use crate::shogi::data::{Data, Measured};
 use crate::shogi::{chart, check};
 
 /// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// First values of the paper's two figures.
 const FIGURES: [u32; 2] = [3, 5];
+
+/// The items of `--tables`.
+const TABLES: [&str; 3] = ["table2", "table6", "table7"];
 
 /// What is written.
 #[derive(Serialize)]
@@ -52,7 +56,7 @@ struct Record<'a> {
     skipped: &'a [Skipped],
     data: &'a Facts,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tables: Option<&'a Tables>,
+    tables: Option<&'a [Sheet]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     held_out: Option<Measured>,
     device: String,
@@ -145,26 +149,21 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         }
     }
     let tables = match args.tables {
-        true => {
-            let wanted = Wanted {
-                options: &options,
-                iterations: args.table_iterations,
-                quiescence_every: args.quiescence.then_some(args.quiescence_every),
-                stop: &common::interrupted,
-            };
-            Some(measure(&wanted, ranks, &shards, &device, &rows)?)
-        }
+        true => Some(tables(args, iterations, &device, ranks, &shards)?),
         false => None,
     };
     if !leads {
         return Ok(());
     }
-    if let (Some(tables), false) = (&tables, args.items.output.quiet) {
-        common::print(tables::text(tables))?;
-    }
     for (file, first) in plots.iter().zip(FIGURES) {
-        let rows = figure(first, &shards, &options, args.plot_iterations.unwrap_or(conditions::FIGURE_ITERATIONS))?;
-        file.write(&chart::convergence(&format!("values from {first}"), &rows)?)?;
+        let iterations = args.plot_iterations.unwrap_or(conditions::FIGURE_ITERATIONS);
+        let engine = PaperEngine::Warpplay(Engine::Histogram);
+        let options = Options { engine, init: [first.into(); 12], iterations, ..options };
+        let rows = learn(&Device::cpu(), &Alone, &shards, &options, |_| common::until_interrupted())?;
+        // What was ended is not drawn.
+        if rows.last().is_some_and(|row| row.iteration == iterations) {
+            file.write(&chart::convergence(&format!("values from {first}"), &rows)?)?;
+        }
     }
     if let Some(json) = json {
         let record = Record {
@@ -185,7 +184,7 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
             games: data.facts.distinct_games,
             skipped: &data.facts.origin.skipped,
             data: &data.facts,
-            tables: tables.as_ref(),
+            tables: tables.as_deref(),
             held_out,
             device: device.backend().to_string(),
             device_name: device.name(),
@@ -195,6 +194,28 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         json.write_json(&record)?;
     }
     Ok(())
+}
+
+/// The items of `--tables` on the positions that were learnt from, with as many updates; their sheets, which rank 0 has. What Ctrl-C ends is left out.
+fn tables(args: &Args, iterations: u32, device: &Device, ranks: &dyn Ranks, shards: &[&Shard]) -> Result<Vec<Sheet>> {
+    let paper = Repetition::new(shards.to_vec(), Settings { iterations, ..args.settings()? }, ranks);
+    if ranks.rank() > 0 {
+        paper.serve()?;
+        return Ok(Vec::new());
+    }
+    let items: Vec<Item> = paper.items().iter().filter(|item| TABLES.contains(&item.name)).copied().collect();
+    let mut watch = |_: &Step<'_>| common::until_interrupted();
+    let mut shown = Ok(());
+    let report = measure(&paper, &items, Run::new(device.clone(), false, Journal::in_memory(), &mut watch), |sheet| {
+        if !args.items.output.quiet && shown.is_ok() {
+            shown = common::print(sheet);
+        }
+        ControlFlow::Continue(())
+    });
+    // The others wait for the next measurement, whatever came of the last.
+    paper.dismiss()?;
+    let report = report?;
+    shown.map(|()| report.sheets)
 }
 
 /// What is about to be learnt from.

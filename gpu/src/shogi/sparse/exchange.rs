@@ -7,7 +7,7 @@
 //! | [`shogi_sparse_touched`] | [`ROW`] numbers of 32 rows, with its warp | [`touched_shape`] |
 //! | [`shogi_sparse_take_rows`], [`shogi_sparse_put_rows`] | a number of a row | [`rows_shape`] |
 //!
-//! Twin: none beside `Vec` operations of the host's engine, which the tests compare with.
+//! No twin in `cpu-ref`: the tests compare with the host engine's own loops.
 
 use crate::cuda::warp::{self, ALL};
 use crate::cuda::{kernel, memory, thread};

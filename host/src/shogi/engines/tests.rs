@@ -5,9 +5,16 @@ use warpplay_gpu::shogi::sparse::exchange::ROW;
 use super::cpu::learn::CpuEngine;
 use super::learn::Learn;
 use super::sparse::DeviceEngine;
+use crate::shogi::Window;
+use crate::shogi::dataset::Dataset;
 use crate::shogi::features::FeatureSet;
+use crate::shogi::learner::Learner;
+use crate::shogi::loss::Loss;
 use crate::shogi::options::SparseOptions;
-use crate::{Device, Result};
+use crate::shogi::records::Records;
+use crate::shogi::sound::LOOKED;
+use crate::shogi::sparse::Sparse;
+use crate::{Device, Progress, Result};
 
 /// A gradient with some numbers that are not 0, the last weight's among them.
 fn gradient(n: usize) -> Vec<i64> {
@@ -87,5 +94,37 @@ fn what_engines_lend_is_added_on_the_device() -> Result<()> {
     assert!(engines[0].add_lent(&rows, &[std::sync::Arc::new(7_u8)]).is_err());
     let mut host = CpuEngine::new(features, &SparseOptions::default())?;
     assert!(host.lends_on().is_none() && host.lend_rows(&rows).is_err() && host.add_lent(&rows, &lent).is_err());
+    Ok(())
+}
+
+/// How often the columns of shards are looked at meanwhile.
+fn looks<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, u32)> {
+    let before = LOOKED.get();
+    let made = work()?;
+    Ok((made, LOOKED.get() - before))
+}
+
+/// What a learner has borrowed cannot change: its columns are looked at when it is built, and in no step. A step took longer than the pass where each looked again.
+#[test]
+fn columns_are_looked_at_before_the_first_step_only() -> Result<()> {
+    let records = Records::from_bytes("game.usi".as_ref(), b"7g7f 3c3d 8h2b+ 3a2b");
+    let plies = Window { start: 0, end: 4, step: 1 };
+    let set = Dataset::builder().plies(plies).shard_parents(2).build(&records)?;
+    let shards = set.views();
+    assert_eq!(shards.len(), 2);
+    for device in [Device::cpu(), Device::simt()] {
+        let builder = Learner::builder(&set).features(FeatureSet::PieceSquare).iterations(5);
+        let (mut learner, built) = looks(|| builder.build(&device))?;
+        assert!(built > 0, "{device}");
+        let (report, learnt) = looks(|| learner.run(Progress::go_on))?;
+        assert_eq!((report.rows.len(), learnt), (6, 0), "{device}");
+        // Whoever goes step by step may have changed a shard. One that is on the device is known there, and what comes there is looked at.
+        let mut sparse = Sparse::builder(FeatureSet::PieceSquare).build(&device)?;
+        let mut pass = || Ok::<_, crate::Error>(looks(|| sparse.pass(&shards, &Loss::default(), true))?.1);
+        let again = if device == Device::cpu() { 2 } else { 0 };
+        assert_eq!([pass()?, pass()?, pass()?], [2, again, again], "{device}");
+        sparse.forget()?;
+        assert_eq!(looks(|| sparse.pass(&shards, &Loss::default(), true))?.1, 2, "{device}");
+    }
     Ok(())
 }

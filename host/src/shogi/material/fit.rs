@@ -75,7 +75,7 @@ impl Material {
     /// # Errors
     /// [`Error::Option`] for values that are no numbers or too large; those of the back end.
     pub fn evaluate(&mut self, values: &Values) -> Result<Evaluation> {
-        check_values(values)?;
+        check_values("values", values)?;
         let run = Run { objective: self.options.objective, values: *values, evaluations: 1, features: 0..LEARNT };
         let (sums, _) = self.first(&run)?;
         Ok(Evaluation { sums, children: self.children })
@@ -86,7 +86,7 @@ impl Material {
     /// # Errors
     /// As [`evaluate`](Self::evaluate); [`Error::Option`] for a range that is not in 0 to 12.
     pub fn evaluate_some(&mut self, values: &Values, features: Range<usize>) -> Result<Vec<i128>> {
-        check_values(values)?;
+        check_values("values", values)?;
         check_features(&features)?;
         let run =
             Run { objective: self.options.objective, values: *values, evaluations: 1, features: features.clone() };
@@ -174,7 +174,7 @@ impl Material {
     /// # Errors
     /// [`Error::Unsupported`] for other engines; as [`evaluate`](Self::evaluate).
     pub fn gradient(&mut self, values: &Values) -> Result<Values> {
-        check_values(values)?;
+        check_values("values", values)?;
         let gradient = self.engine.gradient(&self.options.objective, values)?;
         gradient.ok_or_else(|| Error::Unsupported {
             what: format!("the gradient of engine {}", self.engine()),

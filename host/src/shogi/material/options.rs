@@ -68,7 +68,7 @@ impl Options {
             let allowed = format!("at most {most}, 75 / a, with engine {engine}");
             return Err(Error::option("delta", objective.delta, allowed));
         }
-        check_values(init)?;
+        check_values("init", init)?;
         if *repeat == 0 {
             return Err(Error::option("repeat", repeat, "1 or more"));
         }

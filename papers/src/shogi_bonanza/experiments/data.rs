@@ -19,8 +19,8 @@ pub fn games() -> Result<Dataset> {
     Dataset::builder().build(&Records::from_bytes(Path::new("first_100.usi.txt.gz"), GAMES))
 }
 
-/// The parents of the first games before a half-move, a shard for each of the given ones.
-pub(super) fn part(shards: &[&Shard], games: u32, before_ply: u32) -> Result<Vec<Shard>> {
+/// The parents of the first games in some half-moves, the first and the one after the last; a shard for each of the given ones.
+pub(super) fn part(shards: &[&Shard], games: u32, (first, end): (u32, u32)) -> Result<Vec<Shard>> {
     let mut numbers = HashMap::new();
     let mut parts = Vec::new();
     for &shard in shards {
@@ -28,7 +28,7 @@ pub(super) fn part(shards: &[&Shard], games: u32, before_ply: u32) -> Result<Vec
         for (parent, (&game, &ply)) in (0..).zip(shard.games.iter().zip(shard.plies.iter())) {
             let next = numbers.len() as u32;
             let number = *numbers.entry(game).or_insert(next);
-            if number < games && u32::from(ply) < before_ply {
+            if number < games && (first..end).contains(&ply.into()) {
                 wanted.push(parent);
             }
         }
@@ -55,8 +55,8 @@ mod tests {
         assert_eq!((set.n_parents(), set.n_children()), (3823, 272_355));
         let shards = set.views();
         let parents = |parts: &[Shard]| parts.iter().map(Shard::n_parents).sum::<usize>();
-        assert_eq!(parents(&part(&shards, 100, 80).unwrap()), 3823);
-        let some = part(&shards, 3, 60).unwrap();
+        assert_eq!(parents(&part(&shards, 100, (0, 80)).unwrap()), 3823);
+        let some = part(&shards, 3, (40, 60)).unwrap();
         // What the builder makes of these games and half-moves; one of them is over before the last.
         let window = |start, end| Window { start, end, step: 1 };
         let records = Records::from_bytes(Path::new("first_100.usi.txt.gz"), GAMES);
@@ -65,6 +65,11 @@ mod tests {
         let fingerprint = |shards: &[&Shard]| shards.iter().map(|shard| shard.fingerprint()).fold(0, u64::wrapping_add);
         assert_eq!(fingerprint(&some.iter().collect::<Vec<_>>()), fingerprint(&built.views()));
         assert!(some.iter().flat_map(|shard| shard.plies.iter()).all(|&ply| (40..60).contains(&ply)));
+        // Half-moves before the first one are left out too.
+        let late = part(&shards, 3, (50, 60)).unwrap();
+        assert!(
+            parents(&late) > 0 && late.iter().flat_map(|shard| shard.plies.iter()).all(|ply| (50..60).contains(ply))
+        );
         assert_eq!(first(&shards, 7).unwrap().n_parents(), 7);
         assert!(GAMES.len() < 100_000);
     }

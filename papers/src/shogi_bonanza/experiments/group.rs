@@ -1,12 +1,17 @@
 //! Processes that measure together: rank 0 tells the others what.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::time::Instant;
 
-use warpplay::shogi::ranks::Threads;
-use warpplay::shogi::{Shard, Values};
-use warpplay::{Error, Result};
+use warpplay::shogi::ranks::{Ranks, Threads};
+use warpplay::shogi::{Row, Shard, Values};
+use warpplay::{Device, Error, Result};
 
-use super::super::tables::{Part, as_rank};
+use super::super::job::{Job, Options};
+use super::super::part::part;
+use super::super::program::Program;
+use super::super::reproduce::{Split, reproduce};
 use super::{Repetition, data};
 
 /// What is measured: so many ranks, so many updates, of the first so many parents (0 for all).
@@ -67,6 +72,8 @@ impl Repetition<'_> {
         }
         let (part, options) = (self.first(order.parents)?, self.job(order.iterations));
         let shards: Vec<&Shard> = part.iter().map(|shard| &**shard).collect();
+        // Each rank has all positions, as the paper's processes have, and finds room for its own alone.
+        Device::cpu().expect_memory(&Program::memory_of(&shards, &options, order.ranks))?;
         let ends = Threads::run(order.ranks as usize, |ranks| as_rank(ranks, &shards, &options, stop))?;
         ends.into_iter().collect::<Option<Vec<_>>>().map(joined).transpose()
     }
@@ -104,6 +111,56 @@ fn joined(ends: Vec<(Values, f64)>) -> Result<(Values, f64)> {
         return Err(Error::Rank { rank, size: ends.len(), reason });
     }
     Ok((values, ends.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max)))
+}
+
+/// A rank's part of the learning, which shares the changed values: the last values, the same on every rank, and its time from when all are ready. `None`, on every rank, where `stop`
+/// ended it on one.
+fn as_rank(
+    ranks: &dyn Ranks,
+    shards: &[&Shard],
+    job: &Options,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<(Values, f64)>> {
+    let split = Split::Features;
+    let mut work = part(ranks, split, shards, |shards| Job::new(&Device::cpu(), shards, job))?;
+    let start = Instant::now();
+    let watch = |_: Option<&Row>| if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let rows = reproduce(&mut *work, ranks, split, &job.objective, &job.init, job.iterations, watch)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let last = rows.last().filter(|_| job.is_whole(&rows));
+    Ok(last.map(|row| (row.values, seconds)))
+}
+
+/// The first ranks of a group, as a group; the others wait, and take part in every exchange with nothing.
+struct Part<'a> {
+    group: &'a dyn Ranks,
+    size: usize,
+}
+
+impl Ranks for Part<'_> {
+    fn rank(&self) -> usize {
+        self.group.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn sum(&self, values: &mut [i64]) -> Result<()> {
+        self.group.sum(values)
+    }
+
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>> {
+        self.group.gather(values)
+    }
+
+    fn gather_bytes(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.group.gather_bytes(bytes)
+    }
+
+    fn abort(&self, reason: &str) {
+        self.group.abort(reason);
+    }
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         ("squares and counts of hands, bytes", published::USED as f64, f64::from(layout::USED)),
         ("filled up, bytes", published::BYTES as f64, f64::from(layout::BYTES)),
         ("with played child, side and value, bytes", published::WHOLE as f64, WHOLE as f64),
-        ("positions in 900 MB, millions", published::MILLION_POSITIONS, positions as f64 / 1e6),
+        ("positions in 900 MB", (published::MILLION_POSITIONS * 1e6).round(), positions as f64),
         ("parents in 900 MB", published::PARENTS as f64, (positions as f64 / positions_per_parent).round()),
     ] {
         table.row([what.into(), theirs.into(), ours.into()]);

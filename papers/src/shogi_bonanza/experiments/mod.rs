@@ -10,6 +10,7 @@ mod group;
 mod memory;
 mod processes;
 mod progress;
+mod quiet;
 mod stages;
 mod times;
 mod values;
@@ -85,7 +86,7 @@ impl<'a> Repetition<'a> {
 
     /// Children, each once.
     fn children(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.n_children() as u64).sum()
+        children(&self.shards)
     }
 }
 
@@ -100,6 +101,7 @@ impl Paper for Repetition<'_> {
 
     fn options(&self) -> Result<Value> {
         self.settings.objective.check()?;
+        self.settings.quiescence_every.map_or(Ok(()), quiet::check_every)?;
         SparseOptions { threads: self.settings.threads, ..SparseOptions::default() }.check()?;
         let fingerprint = self.shards.iter().map(|shard| shard.fingerprint()).fold(0, u64::wrapping_add);
         Ok(json!({
@@ -123,6 +125,11 @@ impl Paper for Repetition<'_> {
             _ => claims::sheet(self, item, run),
         }
     }
+}
+
+/// Children of shards, each once.
+fn children<S: std::ops::Deref<Target = Shard>>(shards: &[S]) -> u64 {
+    shards.iter().map(|shard| shard.n_children() as u64).sum()
 }
 
 /// Mean, least and largest of some seconds.

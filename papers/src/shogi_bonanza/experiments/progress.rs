@@ -17,14 +17,13 @@ type Found = (u64, Vec<Row>);
 
 pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     run.expect(1);
-    let (_, end) = progress_run::PLIES;
     let ((children, rows), seconds): (Found, f64) = run.both("progress: ten updates", |now| {
         now.check()?;
-        let shards = data::part(&paper.shards, progress_run::GAMES, end)?;
+        let shards = data::part(&paper.shards, progress_run::GAMES, progress_run::PLIES)?;
         let lent: Vec<&Shard> = shards.iter().collect();
         let start = std::time::Instant::now();
-        let builder = Material::builder(lent.as_slice()).iterations(PROGRESS.len() as u32 - 1);
-        let mut material = builder.build(&Device::cpu())?;
+        let builder = Material::builder(lent.as_slice()).objective(paper.settings.objective);
+        let mut material = builder.iterations(PROGRESS.len() as u32 - 1).build(&Device::cpu())?;
         let rows = values::rows(&mut material, now)?;
         Ok(((material.children(), rows), start.elapsed().as_secs_f64()))
     })?;

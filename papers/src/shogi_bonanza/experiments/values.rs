@@ -1,12 +1,11 @@
 //! Table 7 and Figures 1 and 2: the values from two first ones.
 
 use super::super::published::{KINDS, TABLE7, conditions, step_at};
-use super::super::tables::with_quiescence;
-use super::Repetition;
+use super::{Repetition, quiet};
 use crate::experiment::{Axis, Chart, Figure, Item, Line, Measurement, Run, Sheet, Stop, Table};
 use warpplay::Device;
 use warpplay::shogi::material::Material;
-use warpplay::shogi::{Row, StoppedBy, Values};
+use warpplay::shogi::{Objective, Row, StoppedBy, Values};
 
 /// Updates at which the values of Figures 1 and 2 are told as numbers.
 const FIGURE_STOPS: [usize; 5] = [10, 20, 50, 75, 100];
@@ -45,8 +44,7 @@ pub(super) fn table(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
             let iterations = paper.settings.iterations;
             Some(run.exact(&format!("table7: {iterations} updates from {low}, quiet leaves"), |now| {
                 let options = super::super::Options { init: [low; 12], ..paper.job(iterations) };
-                let found = with_quiescence(&paper.shards, &options, every, &mut || now.go_on().is_break())?;
-                found.ok_or(Stop::Interrupted)
+                quiet::learn(&paper.shards, &options, every, || now.go_on())?.ok_or(Stop::Interrupted)
             })?)
         }
         None => None,
@@ -65,7 +63,7 @@ pub(super) fn table(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         for (published, ours) in TABLE7.iter().zip(&courses) {
             row.extend([published[kind].into(), hundredths(ours, kind).into()]);
         }
-        row.extend(quiet.map(|values| hundredths(&values, kind).into()));
+        row.extend(quiet.map(|quiet| hundredths(&quiet.values, kind).into()));
         table.row(row);
     }
     let published = largest(|kind| (f64::from(TABLE7[0][kind]), f64::from(TABLE7[1][kind])));
@@ -74,11 +72,33 @@ pub(super) fn table(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         let square = |kind: usize| (hundredths(&courses[first], kind) / f64::from(TABLE7[first][kind])).ln().powi(2);
         100.0 * ((1..13).map(square).sum::<f64>() / 12.0).sqrt()
     };
-    Ok(Sheet::new(item)
-        .table(table)
-        .note(format!("Learnt with a = {}, h = {} · {}ᵏ, Δ = {}, half-moves 40 to 79, as published; the games are others, so that values differ.", conditions::A, conditions::H, conditions::FACTOR, conditions::DELTA))
+    let sheet = Sheet::new(item).table(table).note(rule(paper));
+    let sheet = match quiet {
+        Some(quiet) => sheet.note(format!(
+            "Quiet leaves are those of {} parents; a search left out at most {}, where a difference of material does not fit into a word.",
+            paper.parents(),
+            quiet.left_out
+        )),
+        None => sheet,
+    };
+    Ok(sheet
         .note(format!("Ours lie {:.0} % from the published ones from 300, and {:.0} % from 500 (root of the mean square of the logarithms).", distance(0), distance(1)))
         .note(format!("The two first values end at most {:.0} % apart where published ({}), ours {:.0} % ({}).", published.1, KINDS[published.0], ours.1, KINDS[ours.0])))
+}
+
+/// By what it was learnt, and what the paper learnt by where that is something else.
+fn rule(paper: &Repetition<'_>) -> String {
+    let of = |Objective { a, delta, h, factor }: Objective, (first, end): (u32, u32)| {
+        let last = end.saturating_sub(1);
+        format!("a = {a}, h = {h} · {factor}ᵏ, Δ = {delta}, half-moves {first} to {last}")
+    };
+    let plies = || paper.shards.iter().flat_map(|shard| shard.plies.iter()).map(|&ply| u32::from(ply));
+    let ours = of(paper.settings.objective, (plies().min().unwrap_or(0), plies().max().map_or(0, |last| last + 1)));
+    let published =
+        Objective { a: conditions::A, delta: conditions::DELTA, h: conditions::H, factor: conditions::FACTOR };
+    let published = of(published, conditions::PLIES);
+    let against = if ours == published { "as published".into() } else { format!("published {published}") };
+    format!("Learnt with {ours}, {against}; the games are others, so that values differ.")
 }
 
 /// The kind whose two values differ most, and by how many per cent of the first.

@@ -11,6 +11,8 @@ use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::shogi::difference::KINDS;
 use warpplay_gpu::shogi::layout;
 
+use super::halve;
+
 /// Threads of a block: a byte each.
 pub const BLOCK: u32 = layout::BYTES;
 
@@ -117,16 +119,6 @@ pub unsafe fn shogi_paper_evaluate(positions: *const u8, f: *mut f64, values: Ki
         // SAFETY: below `n`, written by this thread alone.
         unsafe { memory::store(f, position as usize, value) };
     }
-}
-
-/// Adds the upper half of `2 * half` sums to the lower one.
-#[inline(always)]
-#[track_caller]
-fn halve(sums: warpplay_gpu::cuda::shared::Shared<f64>, own: u32, half: u32) {
-    if own < half {
-        sums.set(own, sums.get(own) + sums.get(own + half));
-    }
-    sync::sync_threads();
 }
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

@@ -12,6 +12,21 @@
 pub mod evaluate;
 pub mod sum;
 
+use core::ops::Add;
+
+use warpplay_gpu::cuda::shared::Shared;
+use warpplay_gpu::cuda::sync;
+
+/// Adds the upper half of `2 * half` numbers to the lower one. All of the block wait, inside no branch: the next step reads what this one wrote.
+#[inline(always)]
+#[track_caller]
+fn halve<T: Copy + Add<Output = T>>(numbers: Shared<T>, own: u32, half: u32) {
+    if own < half {
+        numbers.set(own, numbers.get(own) + numbers.get(own + half));
+    }
+    sync::sync_threads();
+}
+
 /// All kernels of the module.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn kernels() -> Vec<warpplay_gpu::kernel::KernelInfo> {

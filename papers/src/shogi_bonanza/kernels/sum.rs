@@ -2,10 +2,11 @@
 //!
 //! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::material`.   Source: the paper's second kernel; the host adds the blocks' sums, as there.
 
-use warpplay_gpu::cuda::shared::Shared;
 use warpplay_gpu::cuda::{kernel, memory, shared_array, sync, thread};
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::shogi::sigmoid;
+
+use super::halve;
 
 /// Threads of a block: a child each.
 pub const BLOCK: u32 = 512;
@@ -52,14 +53,4 @@ pub unsafe fn shogi_paper_sum(f: *const f64, played: *const u32, sums: *mut i64,
         // SAFETY: a sum for each block.
         unsafe { memory::store(sums, thread::block_idx_x() as usize, terms.get(0) + terms.get(1)) };
     }
-}
-
-/// Adds the upper half of `2 * half` terms to the lower one.
-#[inline(always)]
-#[track_caller]
-fn halve(terms: Shared<i64>, own: u32, half: u32) {
-    if own < half {
-        terms.set(own, terms.get(own) + terms.get(own + half));
-    }
-    sync::sync_threads();
 }
