@@ -1,7 +1,7 @@
 //! What other people's programs computed for CFR: the one reader of their files, and the comparison of runs over sampled deals with them.
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use warpplay::Error;
@@ -24,12 +24,17 @@ pub fn reference() -> Value {
     }
 }
 
-/// The reference of hold'em spots; `None`, said aloud, where it is absent.
+/// The file of hold'em spots with their reference.
+pub fn holdem_spots() -> PathBuf {
+    golden::path("cfr/holdem_subgame.json")
+}
+
+/// The reference of hold'em spots.
 ///
 /// # Panics
 /// If the file is no JSON.
-pub fn holdem_reference() -> Option<Value> {
-    golden::shared("vectors/holdem_subgame_reference.json").map(|path| read(&path))
+pub fn holdem_reference() -> Value {
+    read(&holdem_spots())
 }
 
 /// The part of the reference that is in the repository.

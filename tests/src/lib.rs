@@ -36,6 +36,8 @@
 //! | `mlp/epoch.rs` | training a whole epoch in one launch differs from the plain program, does not go on where it stopped, or misses the reference curve |
 //! | `mlp/scales.rs` | the engine `epoch` is not single precision for networks of other magnitudes, or does not leave what it cannot hold to `layers` |
 //! | `mlp/old_files.rs` | what version 0.1 wrote is not read, or does not go on with the same bits |
+//! | `mlp/memory.rs` | a network that does not fit is not refused before anything is allocated |
+//! | `mlp/short_formats.rs` | training in tf32 or bf16 leaves its bounds on real batches |
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
 //! | `mlp/cli.rs` | the commands of `mlp` that others rely on have changed |
 //! | `azero/reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
@@ -88,6 +90,7 @@
 //! | `mcts/cli.rs` | the command line that others rely on has changed |
 //! | `soak` | a program that is killed leaves a damaged file or stands in its own way; a damaged file makes a reader panic, hang or take all memory; two writers spoil a file |
 //! | `commands.rs` | a command line of an older version has no working new form in `docs/commands` |
+//! | `beside_cust.rs` | the library and Rust-CUDA's `cust` do not share a context, a stream or memory |
 //! | `outside_crate.rs` | a crate outside this workspace cannot use the library |
 //! | `structure.rs` | files or folders of a crate import each other in a circle; a crate knows one that it must not; a page names what is not there; this table lacks a file |
 //!

@@ -116,7 +116,7 @@ fn lines_of_regret_minimisation() {
 }
 
 /// Lines of the pages that are not run, by a part of them, and why. Their command and flags are held to its `--help`.
-const NOT_RUN: [(&str, &str); 18] = [
+const NOT_RUN: [(&str, &str); 19] = [
     ("--device cuda", "needs a GPU"),
     ("--ranks ", "needs MPI"),
     ("mpirun ", "needs MPI"),
@@ -131,6 +131,7 @@ const NOT_RUN: [(&str, &str); 18] = [
     ("azero learn ", "minutes without a GPU"),
     ("verify games.jsonl", "reads the games of the line before"),
     ("--records games.jsonl", "reads the games of the line before"),
+    ("cfr match c.strategy", "reads the strategy of the line before"),
     ("--tables ", "minutes on two cores"),
     ("--features kpp ", "minutes on two cores"),
     ("--weights kpp.safetensors", "reads the weights of a line before"),

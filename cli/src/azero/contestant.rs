@@ -107,7 +107,8 @@ pub struct ContestantSpec {
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Kind {
     Network {
-        weights: String,
+        #[serde(serialize_with = "as_text")]
+        weights: OsString,
         observation: Option<ObservationLayout>,
         precision: Precision,
         engine: Engine,
@@ -124,6 +125,11 @@ enum Kind {
         options: warpplay::mcts::Options,
     },
     Random,
+}
+
+/// Names that are no Unicode are written as near as can be.
+fn as_text<S: serde::Serializer>(name: &OsStr, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(&name.display())
 }
 
 impl fmt::Display for ContestantSpec {
@@ -162,7 +168,7 @@ impl FromStr for ContestantSpec {
             },
             "random" => Kind::Random,
             weights => Kind::Network {
-                weights: weights.to_string(),
+                weights: weights.into(),
                 observation: None,
                 precision: Precision::F32,
                 engine: Engine::Auto,
@@ -176,6 +182,20 @@ impl FromStr for ContestantSpec {
         }
         Ok(Self { text: text.to_string(), kind })
     }
+}
+
+/// What stands before the first comma, without the white space around it.
+#[cfg(unix)]
+fn before_comma(argument: &OsStr) -> OsString {
+    use std::os::unix::ffi::OsStrExt;
+    let name = argument.as_bytes().split(|&byte| byte == b',').next().unwrap_or_default();
+    OsStr::from_bytes(name.trim_ascii()).to_os_string()
+}
+
+#[cfg(not(unix))]
+fn before_comma(argument: &OsStr) -> OsString {
+    let text = argument.to_string_lossy();
+    text.split(',').next().unwrap_or_default().trim().into()
 }
 
 fn parsed<T: FromStr>(key: &str, value: &str) -> Result<T, String>
@@ -226,24 +246,22 @@ impl Kind {
 }
 
 impl ContestantSpec {
-    /// From an argument.
+    /// From an argument, in which the name of a file may be no text.
     ///
     /// # Errors
-    /// Says what is allowed, also for an argument that is no text.
+    /// Says what is allowed.
     pub fn of_argument(argument: OsString) -> Result<Self, String> {
-        let text = argument.into_string().map_err(|argument| {
-            format!(
-                "`{}` is not UTF-8, which a player with its options must be: name the file by a link",
-                argument.display()
-            )
-        })?;
-        text.parse()
+        let mut spec: Self = argument.to_string_lossy().parse()?;
+        if let Kind::Network { weights, .. } = &mut spec.kind {
+            *weights = before_comma(&argument);
+        }
+        Ok(spec)
     }
 
     /// The file of its network, if it has one.
     pub fn path(&self) -> Option<&Path> {
         match &self.kind {
-            Kind::Network { weights, .. } if network::seed(OsStr::new(weights)).is_none() => Some(Path::new(weights)),
+            Kind::Network { weights, .. } if network::seed(weights).is_none() => Some(Path::new(weights)),
             _ => None,
         }
     }
@@ -256,7 +274,7 @@ impl ContestantSpec {
         Ok(match &self.kind {
             Kind::Network { weights, observation, precision, engine, options } => {
                 options.check()?;
-                let network = network::load(OsStr::new(weights), *observation)?;
+                let network = network::load(weights, *observation)?;
                 let evaluation =
                     EvaluatorOptions { precision: *precision, engine: *engine, ..EvaluatorOptions::default() };
                 let estimator = Estimator::network(network, self.text.clone()).with_options(evaluation);

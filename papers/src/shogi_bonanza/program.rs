@@ -9,7 +9,6 @@ use warpplay::{Backend, Device, Error, Memory, Result, Stream};
 use warpplay_cpu_ref::shogi::material::{Parallel, Program as Sums, Sequential, evaluate};
 use warpplay_cpu_ref::shogi::{fixed, sigmoid};
 
-use super::job::Options;
 use super::launch::{Kernels, Played, PositionArrays};
 use super::reproduce::Reproducible;
 
@@ -106,9 +105,9 @@ impl Program {
         Ok(Self { work, objective, children })
     }
 
-    /// Memory that so many ranks take on the CPU, each with all positions of 96 bytes.
-    pub(super) fn memory_of(shards: &[&Shard], options: &Options, ranks: u32) -> Memory {
-        memory(Backend::Cpu, children(shards, options.repeat).saturating_mul(ranks.into()), 96)
+    /// Memory that so many ranks take on the CPU, each with all positions of 96 bytes, `repeat` times.
+    pub(super) fn memory_of(shards: &[&Shard], repeat: u32, ranks: u32) -> Memory {
+        memory(Backend::Cpu, children(shards, repeat).saturating_mul(ranks.into()), 96)
     }
 
     /// How long both stages of one sum take, one after the other: on the CPU on one core, where kernels run with a wait after each.

@@ -701,10 +701,13 @@ fn weights_may_have_any_name() {
     assert_eq!(Network::load(scratch.path("again.safetensors")).expect("a network"), {
         Network::load(scratch.path("net.safetensors")).expect("a network")
     });
-    // A player has its options in the same text.
-    let (code, said) = run("match --games 2 --device cpu", &[OsStr::new("--a"), &weights]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("is not UTF-8"), "{said}");
+    // A player has its options in the same argument.
+    let player = odd(b"net-\xff.safetensors,simulations=2");
+    let (code, said) = run("match --games 2 --device cpu --b random", &[OsStr::new("--a"), &player]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = run("match --games 2 --device cpu --b random", &[OsStr::new("--a"), &odd(b"no-\xff,leaves=2")]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("no-\u{fffd}: cannot be read"), "{said}");
 }
 
 #[test]

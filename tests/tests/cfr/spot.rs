@@ -11,9 +11,8 @@ use warpplay::journal::Target;
 use warpplay::{Device, Error, Precision};
 use warpplay_cpu_ref::cfr::{poker, vector};
 use warpplay_tests::backends::for_each_device;
-use warpplay_tests::cfr::holdem_reference;
+use warpplay_tests::cfr::{holdem_reference, holdem_spots};
 use warpplay_tests::folder::Folder;
-use warpplay_tests::golden;
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Values are sums of at most 1,128 × 1,128 pairs of hands, whose weights add up to 1, times at most 400 chips: so many roundings of 2⁻⁵³.
@@ -59,9 +58,8 @@ fn solved(spot: &Spot, iterations: u64, report: &[u64]) -> SpotReport {
 
 #[test]
 fn the_reference_s_spots_come_out() {
-    let Some(path) = golden::shared("vectors/holdem_subgame_reference.json") else { return };
-    let Some(file) = holdem_reference() else { return };
-    let spots = Spot::read_all(&path).expect("good spots");
+    let file = holdem_reference();
+    let spots = Spot::read_all(&holdem_spots()).expect("good spots");
     assert_eq!(spots.len(), 4);
     for (name, spot) in spots {
         let reference = &file["spots"][&name];
@@ -448,9 +446,8 @@ fn confirm(what: &str, spot: &Spot, report: &SpotReport, rounding: f64) {
 
 #[test]
 fn the_reference_s_best_response_confirms_a_solved_river() {
-    let Some(path) = golden::shared("vectors/holdem_subgame_reference.json") else { return };
     for (name, spot) in
-        Spot::read_all(&path).expect("good spots").into_iter().filter(|(name, _)| name.starts_with("river"))
+        Spot::read_all(&holdem_spots()).expect("good spots").into_iter().filter(|(name, _)| name.starts_with("river"))
     {
         confirm(&name, &spot, &solved(&spot, 100, &[]), DOUBLE);
     }

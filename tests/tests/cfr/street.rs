@@ -6,8 +6,7 @@ use warpplay::cfr::{
 };
 use warpplay::{Device, Precision};
 use warpplay_tests::backends::{for_each_device, gpu};
-use warpplay_tests::cfr::{TRAJECTORIES, holdem_reference, reference, run_on};
-use warpplay_tests::golden;
+use warpplay_tests::cfr::{TRAJECTORIES, holdem_reference, holdem_spots, reference, run_on};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 fn rules(reference: &Value, name: &str) -> GameDef {
@@ -167,10 +166,9 @@ fn a_small_spot_is_what_the_cpu_finds() {
 
 #[test]
 fn the_reference_s_spots_are_solved_on_the_gpu() {
-    let Some(path) = golden::shared("vectors/holdem_subgame_reference.json") else { return };
-    let Some(file) = holdem_reference() else { return };
     let Some(device) = gpu() else { return };
-    for (name, spot) in Spot::read_all(&path).expect("good spots") {
+    let file = holdem_reference();
+    for (name, spot) in Spot::read_all(&holdem_spots()).expect("good spots") {
         let expected = &file["spots"][&name];
         for precision in [Precision::F32, Precision::I16] {
             let report = spot.solve(&device, &run(Algorithm::Dcfr, precision, 400)).expect("solves");

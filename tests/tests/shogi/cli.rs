@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use warpplay_tests::backends::kernel_devices;
@@ -520,21 +522,34 @@ fn results_are_not_written_over_what_is_read() {
     assert!(!scratch.path("out").exists());
 }
 
-/// Two sets of two thousand files in all are written for longer than it takes to interrupt that.
+/// Two sets of two thousand files in all are written for longer than it takes to interrupt that: no set is half there, and the folders can be written again.
 #[cfg(unix)]
 #[test]
-fn what_is_interrupted_while_it_is_written_is_whole() {
+fn what_is_interrupted_while_it_is_written_is_whole_or_not_there() {
+    const MINUTE: Duration = Duration::from_secs(60);
     let scratch = new_scratch();
     let records = format!("--records \"{}\"", golden::path("shogi/first_100.usi.txt.gz").display());
-    let line = "--shard 2 --out train --held-out 0.5 --held-out-dir test --json build.json --quiet";
-    let mut command = scratch.command(&format!("build-dataset {records} {line}"));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    interrupt(command.spawn().expect("the program starts"), &scratch.path("test/.warpplay-lock"));
-    let sources = ["--data train", "--data test", &records];
-    let [train, test, all] = sources.map(|source| {
+    let build = format!(
+        "build-dataset {records} --shard 2 --out train --held-out 0.5 --held-out-dir test --json build.json --quiet"
+    );
+    let games_of = |source: &str| {
         scratch.ok(&format!("inspect {source} --json inspect.json --quiet"));
         scratch.json("inspect.json")["report"]["distinct_games"].as_u64().expect("a number")
-    });
+    };
+    let mut child = scratch.command(&build).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let child = child.as_mut().expect("the program starts");
+    let start = Instant::now();
+    while !scratch.path("test/.warpplay-lock").exists() {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
+        assert!(start.elapsed() < MINUTE, "it does not begin to write");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let status = programs::ended_by(child, "INT", MINUTE);
+    assert_eq!(status.code(), Some(130));
+    assert!(!scratch.path("build.json").exists() && !scratch.path("train").exists());
+    scratch.fails(1, "inspect --data test --quiet");
+    scratch.ok(&build);
+    let (train, test, all) = (games_of("--data train"), games_of("--data test"), games_of(&records));
     assert!(train > 0 && test > 0 && train + test == all, "{train}, {test}, {all}");
     assert_eq!(scratch.json("build.json")["report"]["distinct_games"], train);
 }

@@ -19,6 +19,15 @@ pub struct Source {
     pub line: u64,
 }
 
+/// A game, or a file, that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Skipped {
+    /// Where it stands.
+    pub source: Source,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
 /// Names that are no Unicode are written as near as can be.
 fn as_text<S: serde::Serializer>(path: &std::path::Path, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())

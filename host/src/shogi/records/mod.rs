@@ -26,7 +26,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub(in crate::shogi) use game::draw;
-pub use game::{Game, Outcome, Source};
+pub use game::{Game, Outcome, Skipped, Source};
 use rayon::prelude::*;
 
 use crate::runtime::host_machine;
@@ -52,15 +52,6 @@ pub struct Records {
     pub games: Vec<Game>,
     /// What was left out, in the same order.
     pub skipped: Vec<Skipped>,
-}
-
-/// A game, or a file, that was left out.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Skipped {
-    /// Where it stands.
-    pub source: Source,
-    /// What is wrong with it.
-    pub reason: String,
 }
 
 impl Records {

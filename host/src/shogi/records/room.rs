@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::encoding::Wrong;
-use super::{Game, Skipped};
+use super::game::{Game, Skipped};
 
 /// Reading of one path, whose files are read side by side.
 #[derive(Debug)]

@@ -73,7 +73,7 @@ impl Repetition<'_> {
         let (part, options) = (self.first(order.parents)?, self.job(order.iterations));
         let shards: Vec<&Shard> = part.iter().map(|shard| &**shard).collect();
         // Each rank has all positions, as the paper's processes have, and finds room for its own alone.
-        Device::cpu().expect_memory(&Program::memory_of(&shards, &options, order.ranks))?;
+        Device::cpu().expect_memory(&Program::memory_of(&shards, options.repeat, order.ranks))?;
         let ends = Threads::run(order.ranks as usize, |ranks| as_rank(ranks, &shards, &options, stop))?;
         ends.into_iter().collect::<Option<Vec<_>>>().map(joined).transpose()
     }
