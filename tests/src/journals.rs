@@ -82,7 +82,7 @@ impl Journaled<'_> {
         let changed = |name: &str, value: &str| {
             let mut first: Value = serde_json::from_str(lines[0]).expect("a heading");
             first["header"][name] = value.into();
-            format!("{first}\n{}", lines[1..].concat())
+            resealed(&format!("{first}\n{}", lines[1..].concat()))
         };
         refused(&resumed, &changed("command", "azero train"), "was made with command azero train, and this run has ");
         refused(&resumed, &changed("version", "0.0.1"), "was made with version 0.0.1, and this run has ");
@@ -90,21 +90,42 @@ impl Journaled<'_> {
         refused(&resumed, &changed("device", "cuda:7"), "was made with device cuda:7, and this run has ");
         // A publication's.
         let paper = lines[0].replace("\"command\"", "\"paper\"").replace(r#""paper":""#, r#""paper":"mctsnc "#);
-        refused(&resumed, &paper, "was made with command mctsnc ");
+        refused(&resumed, &resealed(&paper), "was made with command mctsnc ");
         refused(&resumed, "words\n", "journal, line 1: no journal of a command: expected value");
         let half = &lines[1][..lines[1].len() / 2];
         let damaged = format!("{}{half}\n{}", lines[0], lines[1]);
         refused(&resumed, &damaged, "journal, line 2: the line is cut off, and others follow");
         let foreign = format!("{}{}", lines[0], lines[1].replacen(r#""key":""#, r#""key":"0"#, 1));
-        refused(&resumed, &foreign, "is in the file, and this run has none such");
+        refused(&resumed, &foreign, "journal, line 2: the line is damaged: its checksum is ");
+        refused(&resumed, &resealed(&foreign), "is in the file, and this run has none such");
         let key = |line: &str| serde_json::from_str::<Value>(line).expect("a piece")["key"].to_string();
         let twice = format!("{}{}{}", lines[0], lines[1], lines[2].replace(&key(lines[2]), &key(lines[1])));
-        refused(&resumed, &twice, "is in line 2 too, with another result");
+        refused(&resumed, &resealed(&twice), "is in line 2 too, with another result");
         scratch.write("journal", whole.as_bytes());
         let said = scratch.fails(2, &format!("{line} --checkpoint same --json same"));
         assert!(said.contains("--checkpoint and --json name the same file"), "{said}");
         scratch.misused(&format!("{line} --checkpoint a --resume journal"));
     }
+}
+
+/// Gives the lines of a journal that were changed the checksums that belong to them: FNV-1a of a line without its last field.
+///
+/// # Panics
+/// If a line has none.
+pub fn resealed(text: &str) -> String {
+    let fnv = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325, |sum: u64, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    };
+    let line = |line: &str| {
+        let mut value: serde_json::Map<String, Value> = serde_json::from_str(line).expect("a line of JSON");
+        value.remove("sum").expect("a checksum");
+        let text = Value::Object(value).to_string();
+        let sum = fnv(text.as_bytes());
+        format!("{},\"sum\":\"{sum:016x}\"}}\n", &text[..text.len() - 1])
+    };
+    text.lines().map(line).collect()
 }
 
 /// The lines of a journal but the first, without times, in order.
@@ -123,7 +144,8 @@ fn pieces(text: &str) -> Vec<String> {
 fn without_times(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            let is_time = |name: &str| name.ends_with("seconds") || name.ends_with("per_second");
+            // The checksum of a line is of its times too.
+            let is_time = |name: &str| name.ends_with("seconds") || name.ends_with("per_second") || name == "sum";
             fields.retain(|name, value| {
                 without_times(value);
                 !is_time(name)

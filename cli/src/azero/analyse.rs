@@ -79,6 +79,20 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
     if let Some(out) = out {
         found.save(out, evaluator.precision())?;
     }
+    if let (Some(json), Some(boards)) = (json, &boards) {
+        let facts = Facts {
+            positions: of_each(boards, &found, &evaluator),
+            weights: args.weights.name(),
+            observation: evaluator.observation().to_string(),
+            value_of: evaluator.value_of(),
+            precision: evaluator.precision(),
+            engine: evaluator.engine().to_string(),
+            repeated_batches: evaluator.repeated_batches(),
+            device: device.backend().to_string(),
+            device_name: device.name(),
+        };
+        json.write_json(&common::Record::new("azero analyse", facts))?;
+    }
     if !args.output.quiet {
         let text = match &boards {
             Some(boards) => of_boards(boards, &of_each(boards, &found, &evaluator), args.top.top, evaluator.value_of()),
@@ -98,20 +112,6 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
         if let Some(out) = out {
             common::print(format!("value, policy_logits and policy are in {}\n", out.display()))?;
         }
-    }
-    if let (Some(json), Some(boards)) = (json, &boards) {
-        let facts = Facts {
-            positions: of_each(boards, &found, &evaluator),
-            weights: args.weights.name(),
-            observation: evaluator.observation().to_string(),
-            value_of: evaluator.value_of(),
-            precision: evaluator.precision(),
-            engine: evaluator.engine().to_string(),
-            repeated_batches: evaluator.repeated_batches(),
-            device: device.backend().to_string(),
-            device_name: device.name(),
-        };
-        json.write_json(&common::Record::new("azero analyse", facts))?;
     }
     Ok(())
 }

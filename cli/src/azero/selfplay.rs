@@ -64,6 +64,10 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
         Some(file) => Some(file.finish()?),
         None => None,
     };
+    if let Some(json) = json {
+        let facts = Facts { device_name: device.name(), report: &report };
+        json.write_json(&common::Record::new("azero selfplay", facts))?;
+    }
     if !args.output.quiet {
         common::print(text(&report.played, &device))?;
         if report.played.games < args.games {
@@ -77,10 +81,6 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
         if let (Some(written), Some(path)) = (written, saved) {
             common::print(format!("{written} games are in {}\n", path.display()))?;
         }
-    }
-    if let Some(json) = json {
-        let facts = Facts { device_name: device.name(), report: &report };
-        json.write_json(&common::Record::new("azero selfplay", facts))?;
     }
     Ok(())
 }

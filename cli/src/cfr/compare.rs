@@ -152,7 +152,8 @@ fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options,
             false => ControlFlow::Continue(()),
         })?;
         let limit = report.options.iterations;
-        if report.seconds >= args.seconds || report.iterations < limit || limit > u64::MAX / 2 {
+        if common::interrupted() || report.seconds >= args.seconds || report.iterations < limit || limit > u64::MAX / 2
+        {
             break;
         }
         solver.set_limit(2 * limit)?;

@@ -103,8 +103,6 @@ pub fn expect_apart(
     written: &[(&str, Option<&Path>)],
     replaces: &[(&str, &str)],
 ) -> Result<()> {
-    // What has no name yet, for want of a folder, is no other's file; it is refused where it is opened.
-    let resolved = |path: &Path| AtomicFile::resolved(path).ok();
     let mut taken: Vec<(&str, PathBuf)> =
         read.iter().filter_map(|&(option, path)| Some((option, resolved(path?)?))).collect();
     for &(option, path) in written {
@@ -124,6 +122,15 @@ pub fn expect_apart(
         taken.push((option, file));
     }
     Ok(())
+}
+
+/// The file that a path names; also one in folders that are yet to be made, as that of a drawing may be.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    AtomicFile::resolved(path).ok().or_else(|| {
+        let path = std::path::absolute(path).ok()?;
+        let (there, folder) = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
+        Some(folder.join(path.strip_prefix(there).ok()?))
+    })
 }
 
 /// A value as readable JSON that ends with a line break.

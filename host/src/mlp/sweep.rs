@@ -338,9 +338,13 @@ impl Sweep {
         let train = self.setup.train.as_ref().ok_or_else(|| Error::shape("training set", "one", "none"))?;
         let mut trainer = Trainer::builder(train).options(options).build(&self.device)?;
         let start = Instant::now();
-        let end = trainer.run(|progress| match &progress.latest {
-            Some(epoch) => told(epoch.epoch.into()),
-            None => ControlFlow::Continue(()),
+        let (mut done, mut is_stopped) = (0, false);
+        let end = trainer.run(|progress| {
+            // In the middle of an epoch too, which may take minutes.
+            done = progress.latest.as_ref().map_or(done, |epoch| epoch.epoch);
+            let answer = told(done.into());
+            is_stopped |= answer.is_break();
+            answer
         });
         let trained = start.elapsed();
         match end {
@@ -351,7 +355,7 @@ impl Sweep {
         let epochs = trainer.epochs().iter();
         model.repeated_epochs = epochs.clone().filter(|epoch| epoch.repeated).count() as u64;
         model.epochs = epochs.map(|epoch| SweepEpoch { epoch: epoch.epoch, loss: epoch.loss }).collect();
-        if let (Some(test), None) = (&self.test, model.diverged) {
+        if let (Some(test), None, false) = (&self.test, model.diverged, is_stopped) {
             let found = trainer.evaluate(test)?;
             (model.test_accuracy, model.test_loss) = (Some(found.accuracy), Some(found.loss));
         }

@@ -19,7 +19,7 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// Free and total memory within the memory limits of the process's control groups (cgroups); where the system does not tell, as much as can be addressed.
+/// Free and total memory within the limit of the process's address space (`ulimit -v`) and the memory limits of its control groups (cgroups); where the system does not tell, as much as can be addressed.
 pub(crate) fn memory() -> FreeMemory {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let bytes = |key| {
@@ -29,7 +29,22 @@ pub(crate) fn memory() -> FreeMemory {
     let total = bytes("MemTotal").unwrap_or(isize::MAX as u64);
     let machine = FreeMemory { free: bytes("MemAvailable").unwrap_or(total).min(total), total };
     let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let [limits, status] =
+        ["limits", "status"].map(|file| fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default());
+    let machine = within_address_space(machine, &limits, &status);
     within_cgroups(machine, Path::new("/sys/fs/cgroup"), &cgroups)
+}
+
+/// A machine's memory within what a process may still address, from the texts of `/proc/self/limits` and `/proc/self/status`.
+fn within_address_space(machine: FreeMemory, limits: &str, status: &str) -> FreeMemory {
+    let limit = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max address space")?.split_whitespace().next()?.parse::<u64>().ok());
+    // `unlimited` is no number.
+    let Some(limit) = limit else { return machine };
+    let used = field(status, "VmSize").and_then(|size| size.strip_suffix("kB")?.trim().parse::<u64>().ok());
+    let free = limit.saturating_sub(used.unwrap_or(0).saturating_mul(1024));
+    FreeMemory { free: machine.free.min(free), total: machine.total.min(limit) }
 }
 
 /// Files of a control group (cgroup): its limit, what it uses, and the line of `memory.stat` with the inactive part of the page cache, which the kernel reclaims where memory is short.
@@ -103,6 +118,22 @@ mod tests {
         assert_eq!(field(text, "MemTotal"), Some("16 kB"));
         assert_eq!(field(text, "Mem"), None);
         assert_eq!(field(text, "empty"), None);
+    }
+
+    #[test]
+    fn a_limit_of_the_address_space_holds() {
+        let machine = FreeMemory { free: 9000, total: 10_000 };
+        let within = |limit: &str, status: &str| {
+            let limits = format!(
+                "Limit  Soft Limit  Hard Limit  Units\nMax file size  1  1  bytes\nMax address space  {limit}  unlimited  bytes\n"
+            );
+            let FreeMemory { free, total } = within_address_space(machine, &limits, status);
+            (free, total)
+        };
+        assert_eq!(within("unlimited", "VmSize:\t 4 kB\n"), (9000, 10_000));
+        assert_eq!(within("8192", "VmPeak:\t 7 kB\nVmSize:\t 4 kB\n"), (4096, 8192));
+        assert_eq!(within("8192", "VmSize:\t 9 kB\n"), (0, 8192));
+        assert_eq!(within_address_space(machine, "", "").free, 9000);
     }
 
     #[test]

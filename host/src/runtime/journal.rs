@@ -1,7 +1,7 @@
 //! What long work has finished, kept in a file as it is finished, so that a run that is killed loses the piece that it was at and no other.
 //!
 //! A journal is a file of JSON lines: a heading, which says what run it is of, then a line for each piece: a game, a model, a spot, a measurement. Lines are on the disk before
-//! the next piece begins, and the file is locked: it belongs to one process at a time. [`Journal::resume`] goes on with it where build, device and options are the same.
+//! the next piece begins and end with a checksum, FNV-1a of the line without it, and the file is locked: it belongs to one process at a time. [`Journal::resume`] goes on with it where build, device and options are the same.
 //!
 //! The builders of the families take it by `checkpoint(path)` and `resume(path)`; the program's flags have the same names. For work of one's own:
 //!
@@ -34,13 +34,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use warpplay_gpu::ptx::{PtxSet, embedded};
 
+use crate::runtime::fnv::Fnv;
 use crate::runtime::input_file;
 use crate::{Device, Error, Result};
 
 /// Version of a journal's lines.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 /// How a journal begins: a file with a part of this, or with a first line that begins so and was cut off, is a journal that a full disk ended.
-const BEGINNING: &[u8] = br#"{"schema":1,"kind":"journal","#;
+const BEGINNING: &[u8] = br#"{"schema":2,"kind":"journal","#;
+/// What stands before the digits of a line's checksum.
+const SUM: &str = r#","sum":""#;
+/// What stands behind them.
+const END: &str = r#""}"#;
+/// Digits of a checksum.
+const DIGITS: usize = 16;
 
 /// What a journal says first: which run it is of.
 pub trait Heading: Clone + Serialize + DeserializeOwned {
@@ -272,7 +279,7 @@ impl Journal {
     fn begin<H: Heading>(&mut self, header: &H) -> Result<()> {
         let line = FirstLine { schema: SCHEMA, kind: "journal".into(), header: header.clone() };
         let text = serde_json::to_string(&line).map_err(|error| self.cannot(error))?;
-        self.write(&(text + "\n"))
+        self.write(&sealed(&text))
     }
 
     /// Goes on with a file. A last line that a kill or a full disk cut off is removed; if it is the first too, the run begins.
@@ -328,7 +335,7 @@ impl Journal {
             if !serde_json::from_str::<R>(&line).is_ok_and(|read| read == *record) {
                 return Err(self.wrong(key, "cannot be kept: it holds a value that is another one when it is read"));
             }
-            lines += &(line + "\n");
+            lines += &sealed(&line);
         }
         self.write(&lines)
     }
@@ -358,17 +365,36 @@ impl Journal {
     }
 }
 
+/// A line of a JSON object, with its checksum as the last field.
+fn sealed(object: &str) -> String {
+    let fields = object.strip_suffix('}').unwrap_or(object);
+    format!("{fields}{SUM}{:016x}{END}\n", Fnv::of(object.as_bytes()))
+}
+
+/// Checks the checksum of a line, which is JSON.
+fn expect_sum(line: &str) -> Result<(), String> {
+    let parts = line.len().checked_sub(DIGITS + END.len()).and_then(|at| line.split_at_checked(at));
+    let sum = parts.and_then(|(before, sum)| Some((before.strip_suffix(SUM)?, sum.strip_suffix(END)?)));
+    let Some((fields, sum)) = sum else { return Err("the line does not end with its checksum".to_string()) };
+    let found = format!("{:016x}", Fnv::of(format!("{fields}}}").as_bytes()));
+    match sum == found {
+        true => Ok(()),
+        false => Err(format!("the line is damaged: its checksum is {found}, the line says {sum}")),
+    }
+}
+
 fn wrong<H: Heading>(path: &Path, line: u64, reason: impl std::fmt::Display) -> Error {
     Error::file(path, Some(line), format!("no journal of {}: {reason}", H::OF))
 }
 
 fn parse_header<H: Heading>(path: &Path, text: &str) -> Result<H> {
-    let first = text.lines().next().ok_or_else(|| wrong::<H>(path, 1, "it is empty"))?;
-    let first: FirstLine<H> = serde_json::from_str(first).map_err(|error| wrong::<H>(path, 1, error))?;
+    let line = text.lines().next().ok_or_else(|| wrong::<H>(path, 1, "it is empty"))?;
+    let first: FirstLine<H> = serde_json::from_str(line).map_err(|error| wrong::<H>(path, 1, error))?;
     if first.schema != SCHEMA || first.kind != "journal" {
         let found = format!("{} of schema {}, expected journal of schema {SCHEMA}", first.kind, first.schema);
         return Err(wrong::<H>(path, 1, found));
     }
+    expect_sum(line).map_err(|reason| Error::file(path, Some(1), reason))?;
     Ok(first.header)
 }
 
@@ -395,6 +421,7 @@ pub fn parse<H: Heading, R: DeserializeOwned + PartialEq>(path: &Path, text: &st
         };
         // Twice: serde buffers what is flattened, and then reads no keys of maps that are numbers.
         let Keyed { key } = serde_json::from_str(line).map_err(failed)?;
+        expect_sum(line).map_err(|reason| Error::file(path, Some(number), reason))?;
         let record: R = serde_json::from_str(line).map_err(failed)?;
         if let (Some(before), Some(old)) = (at.insert(key.clone(), number), records.get(&key))
             && *old != record

@@ -410,7 +410,9 @@ fn compare_measures_every_combination() {
         assert!(said.contains("name the same file"), "{said}");
     }
     // A folder of plots that is not there yet: the other file is refused before it is made.
-    scratch.fails(1, "solve kuhn.limit.2p.game --device cpu --strategy new/solve.svg --plots new");
+    scratch.fails(2, "solve kuhn.limit.2p.game --device cpu --strategy new/solve.svg --plots new");
+    let said = scratch.fails(2, "compare kuhn.limit.2p.game --device cpu --checkpoint new/compare.svg --plots new");
+    assert!(said.contains("name the same file"), "{said}");
     assert!(!scratch.path("new").exists());
 }
 

@@ -59,7 +59,7 @@ fn solved(spot: &Spot, iterations: u64, report: &[u64]) -> SpotReport {
 #[test]
 fn the_reference_s_spots_come_out() {
     let file = holdem_reference();
-    let spots = Spot::read_all(&holdem_spots()).expect("good spots");
+    let spots = Spot::read_all(holdem_spots()).expect("good spots");
     assert_eq!(spots.len(), 4);
     for (name, spot) in spots {
         let reference = &file["spots"][&name];
@@ -356,6 +356,11 @@ fn bad_spots_are_errors_with_field_and_position() {
             json!({"bet_sizes": {"river": [1e-9, 2e-9]}, "raise_sizes": {"river": [1e-9, 2e-9]}}),
             "option betting tree: at least 4194",
         ),
+        // One size: a line of raises that programs would walk too deep.
+        (
+            json!({"bet_sizes": {"river": [3e-4]}, "raise_sizes": {"river": [3e-4]}}),
+            "option betting tree: more than 1024 levels is not allowed (at most 1024: ",
+        ),
         (json!({"rake": {"part": 0.1, "cap": -1}}), "option rake.cap"),
         (json!({"ranges": ["AA", "AX"]}), "seat 1: 'AX' at column 1"),
         (json!({"ranges": ["QsJh", "AA"]}), "seat 0: no hand"),
@@ -447,7 +452,7 @@ fn confirm(what: &str, spot: &Spot, report: &SpotReport, rounding: f64) {
 #[test]
 fn the_reference_s_best_response_confirms_a_solved_river() {
     for (name, spot) in
-        Spot::read_all(&holdem_spots()).expect("good spots").into_iter().filter(|(name, _)| name.starts_with("river"))
+        Spot::read_all(holdem_spots()).expect("good spots").into_iter().filter(|(name, _)| name.starts_with("river"))
     {
         confirm(&name, &spot, &solved(&spot, 100, &[]), DOUBLE);
     }

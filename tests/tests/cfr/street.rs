@@ -168,7 +168,7 @@ fn a_small_spot_is_what_the_cpu_finds() {
 fn the_reference_s_spots_are_solved_on_the_gpu() {
     let Some(device) = gpu() else { return };
     let file = holdem_reference();
-    for (name, spot) in Spot::read_all(&holdem_spots()).expect("good spots") {
+    for (name, spot) in Spot::read_all(holdem_spots()).expect("good spots") {
         let expected = &file["spots"][&name];
         for precision in [Precision::F32, Precision::I16] {
             let report = spot.solve(&device, &run(Algorithm::Dcfr, precision, 400)).expect("solves");

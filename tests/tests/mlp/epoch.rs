@@ -145,6 +145,20 @@ fn a_sweep_gives_each_model_what_it_gets_alone() {
     assert_eq!(none, "option models: 0 is not allowed (1 to 4096)");
 }
 
+#[test]
+fn a_sweep_hears_within_an_epoch_that_it_is_to_stop() {
+    let digits = Arc::new(Dataset::drawn_digits(1, 640).expect("drawn"));
+    let options = Options { hidden: vec![8], batch: 64, epochs: 1, ..Options::default() };
+    let sweep = Sweep::builder(&digits).options(options).model(1, 0.01).test(&digits).build(&Device::cpu());
+    let mut asked = 0;
+    let report = sweep.expect("small").run(|_| {
+        asked += 1;
+        if asked == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let model = &report.expect("trains").models[0];
+    assert!(asked == 3 && model.epochs.is_empty() && model.test_accuracy.is_none(), "{asked}: {model:?}");
+}
+
 /// Where some models are in a journal, the others are trained in fewer clusters: to the same bits.
 #[test]
 fn a_sweep_side_by_side_goes_on_with_its_journal() {

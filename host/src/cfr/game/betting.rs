@@ -6,7 +6,7 @@ mod state;
 mod tree;
 
 pub(in crate::cfr) use count::NODE_BYTES;
-pub use count::{MAX_NODES, Size};
+pub use count::{MAX_LEVELS, MAX_NODES, Size};
 pub use state::BettingState;
 pub(in crate::cfr) use tree::{Grown, rounded_chips};
 

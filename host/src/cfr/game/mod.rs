@@ -19,7 +19,7 @@ pub(in crate::cfr) mod game_file;
 pub(in crate::cfr) mod ranking;
 pub(in crate::cfr) mod sequences;
 
-pub use betting::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, Rake, Size};
+pub use betting::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_LEVELS, MAX_NODES, Rake, Size};
 pub use cards::{CardSet, Deck, RANKS, SUITS, choose, colex_rank, members, set_of, subsets};
 pub use counts::Counts;
 pub use deal::{Deal, Deals, Lcg};

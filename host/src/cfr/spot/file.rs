@@ -260,6 +260,9 @@ impl Spot {
             spot.map_err(|error| Error::file(path, None, format!("spot {name}: {}", reason(&error))))
                 .map(|spot| (name, spot))
         };
+        if file.spots.is_empty() {
+            return Err(Error::file(path, None, "field spots: has no spot"));
+        }
         file.spots.into_iter().map(spot).collect()
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use warpplay_tests::programs::{Scratch, end_of, ended_by, warpplay};
 
 use super::change::Form;
-use super::{Parser, golden, mutants, seed};
+use super::{Parser, checksums, golden, mutants, seed};
 
 /// Time after which a repetition is asked to end: a mutant may be a record of a longer search.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -70,6 +70,7 @@ pub fn journal(scratch: &Scratch, family: &'static str, line: &str) -> Parser {
         let words: Vec<&str> = std::iter::once(family).chain(words.iter().map(String::as_str)).collect();
         program(&words, path, &["--quiet"])
     })
+    .repairing(checksums::journal)
 }
 
 mutants!(journal_of_a_match, "mcts: journal of a match", 20, |_| {

@@ -7,7 +7,7 @@ use warpplay_tests::programs::{Scratch, warpplay};
 
 use super::change::Form;
 use super::mcts::program;
-use super::{Parser, mutants, seed, text};
+use super::{Parser, checksums, mutants, seed, text};
 
 const RUN: &str =
     "mctsnc --quick --device cpu --only table2 --steps 1 --games 1 --checkpoint journal --json found.json";
@@ -22,6 +22,7 @@ fn run() -> Scratch {
 mutants!(journal, "papers: journal", |_| {
     let scratch = run();
     Parser::new(vec![seed(&scratch.path("journal"))], Form::Text, |path| Journal::read(path).map(drop).map_err(text))
+        .repairing(checksums::journal)
 });
 
 // A journal is opened to be gone on with.
@@ -32,6 +33,7 @@ mutants!(journal_of_a_run, "papers: journal that is gone on with", 20, |_| {
         "--resume",
     ];
     Parser::new(vec![seed(&scratch.path("journal"))], Form::Text, move |path| program(&words, path, &["--quiet"]))
+        .repairing(checksums::journal)
 });
 
 mutants!(results, "papers: results (JSON)", |_| {

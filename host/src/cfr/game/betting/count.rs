@@ -16,6 +16,9 @@ pub(in crate::cfr) const NODE_BYTES: u64 = 300;
 /// holds, and that on a single board.
 pub const MAX_NODES: u64 = 1 << 24;
 
+/// Most levels of a [`BettingTree`](super::BettingTree) that is built: programs walk it by recursion. No game that is played has a hundredth of them, but bets of a thousandth of the pot have.
+pub const MAX_LEVELS: u32 = 1 << 10;
+
 /// Most different states that are counted; states are far fewer than sequences. The table of them fills seven eighths of 2²¹ places before it grows.
 const MAX_STATES: u64 = 7 << 18;
 

@@ -1,6 +1,8 @@
 //! Building the tree, and the names of its nodes.
 
-use super::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, NODE_BYTES, Rake, Size};
+use super::{
+    Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_LEVELS, MAX_NODES, NODE_BYTES, Rake, Size,
+};
 use crate::cfr::game::game_file::GameDef;
 use crate::runtime::host_machine;
 use crate::runtime::memory::expect_free;
@@ -28,7 +30,7 @@ impl BettingTree {
     /// The tree of a game: in no-limit with every raise to a whole number of chips.
     ///
     /// # Errors
-    /// [`Error::Option`] if the rules cannot be played or the tree has more than [`MAX_NODES`] nodes, [`Error::OutOfMemory`] if there is no memory for them;
+    /// [`Error::Option`] if the rules cannot be played or the tree has more than [`MAX_NODES`] nodes or [`MAX_LEVELS`] levels, [`Error::OutOfMemory`] if there is no memory for them;
     /// nothing is built then.
     pub fn new(rules: &GameDef) -> Result<Self> {
         let size = Size::count_up_to(rules, MAX_NODES)?;
@@ -47,7 +49,7 @@ impl BettingTree {
     /// The tree of any betting: `look` tells of a state what the tree needs.
     ///
     /// # Errors
-    /// [`Error::Option`] if there are more than [`MAX_NODES`] nodes.
+    /// [`Error::Option`] if there are more than [`MAX_NODES`] nodes or [`MAX_LEVELS`] levels.
     pub(in crate::cfr) fn grow<S>(
         n_players: usize,
         sized: bool,
@@ -62,6 +64,10 @@ impl BettingTree {
         // The next level's first node stands behind this level's last.
         let mut next_node = 1u64;
         while !level.is_empty() {
+            if depth == MAX_LEVELS {
+                let allowed = format!("at most {MAX_LEVELS}: use larger bet sizes or fewer raises");
+                return Err(Error::option("betting tree", format!("more than {MAX_LEVELS} levels"), allowed));
+            }
             let mut next = Vec::new();
             for (parent, state) in level {
                 let Grown { round, contributed, folded, turn } = look(&state);
