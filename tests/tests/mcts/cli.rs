@@ -8,7 +8,7 @@ use serde_json::Value;
 use warpplay::mcts::Variant;
 use warpplay::mcts::contest::wilson_percent;
 use warpplay_tests::backends::kernel_devices;
-use warpplay_tests::journals::Journaled;
+use warpplay_tests::journals::{Journaled, resealed};
 use warpplay_tests::programs::{self, has};
 
 /// The program `warpplay`.
@@ -601,7 +601,7 @@ fn a_match_that_was_cut_off_goes_on_with_its_journal() {
     // A move that nobody can make.
     let text = scratch.text("journal");
     let at = text.find("\"action\":").expect("a move") + 9;
-    scratch.write("journal", format!("{}9{}", &text[..at], &text[at..]).as_bytes());
+    scratch.write("journal", resealed(&format!("{}9{}", &text[..at], &text[at..])).as_bytes());
     let said = scratch.fails(1, &format!("{two} --resume journal"));
     assert!(said.contains("journal: ") && said.contains(": move 1 is illegal"), "{said}");
 }
