@@ -1,5 +1,8 @@
 //! What the host knows of a kernel: its entry name and the types of its parameters.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::launch::LaunchShape;
+
 /// One parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamDesc {
@@ -46,6 +49,61 @@ pub trait Kernel: Copy + Send + Sync + 'static {
     /// The contract of the kernel itself; called from inside a `simt` launch.
     #[cfg(not(target_arch = "nvptx64"))]
     unsafe fn call(params: Self::Params);
+}
+
+/// A view of device memory as the parameter of a safe kernel: a pointer for the launch, and a length that the host has checked.
+pub trait View: Sized {
+    /// What crosses to the device.
+    type Pointer: Copy + 'static;
+
+    /// The view of `len` values.
+    ///
+    /// # Safety
+    /// The values are there and initialised while the view is used, and nobody uses them otherwise than the type of the view says.
+    unsafe fn new(values: Self::Pointer, len: usize) -> Self;
+    /// The first value.
+    fn pointer(&self) -> Self::Pointer;
+    /// Number of values.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks for it")]
+    fn len(&self) -> usize;
+}
+
+/// A kernel that is a safe function: its declaration says what is to be checked, so that whatever passes the checks may be launched.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait SafeKernel: Kernel {
+    /// The parameters, with views in the place of pointers, as a tuple.
+    type Views;
+    /// What the shape depends on besides, as a tuple: a size of blocks, say.
+    type Launch;
+
+    /// The shape of a launch and its parameters.
+    ///
+    /// # Errors
+    /// A view is shorter than the kernel's declaration says.
+    fn prepare(views: Self::Views, launch: Self::Launch) -> Result<(LaunchShape, Self::Params), TooShort>;
+}
+
+/// A view that is too short for a kernel.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooShort {
+    /// The parameter's name.
+    pub name: &'static str,
+    /// Values that the kernel uses.
+    pub expected: usize,
+    /// Values of the view.
+    pub found: usize,
+}
+
+/// Checks a view for `expected` values; for the expansion of the attribute [`kernel`](macro@crate::cuda::kernel).
+///
+/// # Errors
+/// It is shorter.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub fn expect_len(name: &'static str, view: &impl View, expected: usize) -> Result<(), TooShort> {
+    let found = view.len();
+    if found < expected { Err(TooShort { name, expected, found }) } else { Ok(()) }
 }
 
 /// A kernel's description without its type.

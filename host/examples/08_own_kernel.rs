@@ -1,6 +1,6 @@
 //! Lesson 8: a kernel of one's own. It lies in a crate of its own, `examples/custom_kernel`, since it is compiled for the GPU too.
 
-use warpplay::{Device, LaunchShape, Module};
+use warpplay::{Device, Module};
 use warpplay_example_lines::{PTX, count_lines, lines};
 
 fn main() -> warpplay::Result<()> {
@@ -15,8 +15,8 @@ fn main() -> warpplay::Result<()> {
     let boards_there = stream.upload(&boards)?;
     let mut counts_there = stream.alloc::<u32>(boards.len())?;
 
-    // SAFETY: both buffers hold n values, and the shape gives each of them a thread.
-    unsafe { stream.launch(&kernel, LaunchShape::linear(n, 128), (&boards_there, &mut counts_there, n))? };
+    // The kernel says its shape, and that both buffers hold n values.
+    stream.run(&kernel, (&boards_there, &mut counts_there, n))?;
 
     let counts = stream.read(&counts_there)?;
     println!("{} of {n} boards have a line, on {device}", counts.iter().filter(|&&count| count > 0).count());

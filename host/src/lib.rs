@@ -117,7 +117,7 @@ pub use runtime::pinned::Pinned;
 pub use runtime::precision::Precision;
 pub use runtime::progress::Progress;
 pub use runtime::stream::{L2Span, L2Window, Stream};
-pub use warpplay_gpu::kernel::Kernel;
+pub use warpplay_gpu::kernel::{Kernel, SafeKernel};
 pub use warpplay_gpu::launch::LaunchShape;
 pub use warpplay_gpu::ptx::{PtxImage, PtxSet};
 pub use warpplay_gpu::simt::banks::{BankCount, BankReport};

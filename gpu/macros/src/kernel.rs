@@ -21,6 +21,27 @@ struct Options {
     suffix: Option<LitStr>,
     max_threads: Option<Expr>,
     min_blocks: Option<Expr>,
+    /// The launch shape of a safe kernel.
+    shape: Option<Shape>,
+}
+
+/// The launch shape of a safe kernel: an expression, or a closure where it depends on more than the parameters.
+struct Shape {
+    /// What it depends on besides, each with its type.
+    arguments: Vec<(Pat, Type)>,
+    body: Expr,
+}
+
+impl Shape {
+    fn new(expression: Expr) -> Result<Self> {
+        let Expr::Closure(closure) = expression else { return Ok(Self { arguments: Vec::new(), body: expression }) };
+        let typed = |input: Pat| match input {
+            Pat::Type(typed) => Ok((*typed.pat, *typed.ty)),
+            other => Err(Error::new(other.span(), "what a shape depends on has a type: `|block: u32| …`")),
+        };
+        let arguments = closure.inputs.into_iter().map(typed).collect::<Result<_>>()?;
+        Ok(Self { arguments, body: *closure.body })
+    }
 }
 
 impl Parse for Options {
@@ -37,10 +58,12 @@ impl Parse for Options {
             } else if name == "min_blocks" {
                 let bound = bound(input, &name, MAX_BLOCKS)?;
                 options.min_blocks.replace(bound).is_some()
+            } else if name == "shape" {
+                options.shape.replace(Shape::new(input.parse()?)?).is_some()
             } else {
                 return Err(Error::new(
                     name.span(),
-                    format!("unknown option `{name}`: allowed are `suffix`, `max_threads` and `min_blocks`"),
+                    format!("unknown option `{name}`: allowed are `suffix`, `max_threads`, `min_blocks` and `shape`"),
                 ));
             };
             if repeated {
@@ -101,14 +124,40 @@ fn ungrouped(mut expression: &Expr) -> &Expr {
 struct Param<'a> {
     name: &'a Ident,
     ty: &'a Type,
+    /// Values that it must have, where it is a view.
+    len: Option<Expr>,
+}
+
+impl Param<'_> {
+    /// Its type on the way to the device.
+    fn crossing(&self) -> TokenStream {
+        let ty = self.ty;
+        match &self.len {
+            Some(_) => quote!(<#ty as ::warpplay_gpu::kernel::View>::Pointer),
+            None => quote!(#ty),
+        }
+    }
+}
+
+/// Makes the views of the pointers that came: for the body on device and host.
+fn views(params: &[Param<'_>]) -> TokenStream {
+    let views = params.iter().filter_map(|Param { name, ty, len }| {
+        len.as_ref().map(|len| {
+            quote! {
+                // SAFETY: the launch has checked the length, and its arguments were borrowed as the view uses them.
+                let #name = unsafe { <#ty as ::warpplay_gpu::kernel::View>::new(#name, #len) };
+            }
+        })
+    });
+    quote!(#(#views)*)
 }
 
 /// The whole expansion.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let options: Options = syn::parse2(options)?;
     let function: ItemFn = syn::parse2(item)?;
-    check_signature(&function)?;
-    let params = params(&function)?;
+    check_signature(&function, &options)?;
+    let params = params(&function, options.shape.is_some())?;
 
     let ident = &function.sig.ident;
     let entry = match &options.suffix {
@@ -116,19 +165,29 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
         None => ident.to_string(),
     };
     let cfgs = attributes(&function, &["cfg"]);
-    let device = device_items(&function, &entry, &options, &cfgs);
+    let device = device_items(&function, &entry, &options, &cfgs, &params);
     let host = host_items(&function, &entry, &options, &cfgs, &params);
     Ok(quote!(#device #host))
 }
 
 /// Refuses what an entry point cannot have, with an error that points at it.
-fn check_signature(function: &ItemFn) -> Result<()> {
+fn check_signature(function: &ItemFn, options: &Options) -> Result<()> {
     let signature = &function.sig;
-    if !matches!(signature.safety, Safety::Unsafe(_)) {
-        return Err(Error::new(
-            signature.fn_token.span(),
-            "a kernel is an `unsafe fn`: its launch shape and buffers are a contract that no compiler checks",
-        ));
+    match (matches!(signature.safety, Safety::Unsafe(_)), &options.shape) {
+        (false, None) => {
+            return Err(Error::new(
+                signature.fn_token.span(),
+                "a kernel is an `unsafe fn`, since no compiler checks its launch shape and its buffers; or it declares them: \
+                 `#[kernel(shape = …)]`, and views with `#[len(…)]` instead of pointers",
+            ));
+        }
+        (true, Some(shape)) => {
+            return Err(Error::new(
+                shape.body.span(),
+                "a kernel that declares its shape is a safe `fn`: every launch of it is checked",
+            ));
+        }
+        _ => {}
     }
     let refused: [(Option<proc_macro2::Span>, &str); 7] = [
         (signature.constness.map(|t| t.span()), "a kernel cannot be `const`"),
@@ -163,7 +222,7 @@ fn check_signature(function: &ItemFn) -> Result<()> {
 }
 
 /// The parameters, each of them a plain name with a type that can cross to the device.
-fn params(function: &ItemFn) -> Result<Vec<Param<'_>>> {
+fn params(function: &ItemFn, is_safe: bool) -> Result<Vec<Param<'_>>> {
     let inputs = &function.sig.inputs;
     if let Some(extra) = inputs.iter().nth(MAX_PARAMS) {
         return Err(Error::new(
@@ -171,21 +230,25 @@ fn params(function: &ItemFn) -> Result<Vec<Param<'_>>> {
             format!("a kernel has at most {MAX_PARAMS} parameters: pass a `#[repr(C)]` struct by value"),
         ));
     }
-    inputs.iter().map(param).collect()
+    inputs.iter().map(|input| param(input, is_safe)).collect()
 }
 
-fn param(input: &FnArg) -> Result<Param<'_>> {
+fn param(input: &FnArg, is_safe: bool) -> Result<Param<'_>> {
     let typed = match input {
         FnArg::Receiver(receiver) => {
             return Err(Error::new(receiver.span(), "a kernel is a free function: it has no `self`"));
         }
         FnArg::Typed(typed) => typed,
     };
-    if let Some(attribute) = typed.attrs.first() {
-        return Err(Error::new(
-            attribute.span(),
-            "a kernel's parameter takes no attributes: host and device must agree on the list",
-        ));
+    let mut len = None;
+    for attribute in &typed.attrs {
+        if !is_safe || !attribute.path().is_ident("len") || len.is_some() {
+            return Err(Error::new(
+                attribute.span(),
+                "a kernel's parameter takes no attributes, since host and device must agree on the list; in a safe kernel a view has `#[len(…)]`",
+            ));
+        }
+        len = Some(attribute.parse_args::<Expr>()?);
     }
     let name = match &*typed.pat {
         Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name,
@@ -203,7 +266,11 @@ fn param(input: &FnArg) -> Result<Param<'_>> {
             ty.span(),
             "a kernel's parameter has a concrete type: instantiate the kernel with a macro and `suffix`",
         )),
-        ty => Ok(Param { name: &name.ident, ty }),
+        Type::Ptr(ty) if is_safe => Err(Error::new(
+            ty.span(),
+            "a safe kernel takes no pointers: a `Slice<T>` is read by all threads, a `Disjoint<T>` has an element a thread, each with `#[len(…)]`",
+        )),
+        ty => Ok(Param { name: &name.ident, ty, len }),
     }
 }
 
@@ -214,9 +281,31 @@ fn attributes<'a>(function: &'a ItemFn, names: &[&str]) -> Vec<&'a Attribute> {
 }
 
 /// The entry point, and its launch bounds as a comment that survives into the PTX.
-fn device_items(function: &ItemFn, entry: &str, options: &Options, cfgs: &[&Attribute]) -> TokenStream {
+fn device_items(
+    function: &ItemFn,
+    entry: &str,
+    options: &Options,
+    cfgs: &[&Attribute],
+    params: &[Param<'_>],
+) -> TokenStream {
     let ItemFn { attrs, vis, sig, block, .. } = function;
     let (ident, inputs) = (&sig.ident, &sig.inputs);
+    let (inputs, block) = match &options.shape {
+        None => (quote!(#inputs), quote!(#block)),
+        Some(_) => {
+            let (body, views) = (plain_inputs(function), views(params));
+            let names: Vec<_> = params.iter().map(|param| param.name).collect();
+            let crossing = params.iter().map(Param::crossing);
+            let block = quote!({
+                #[inline(always)]
+                #[allow(clippy::too_many_arguments)]
+                fn body(#body) #block
+                #views
+                body(#(#names),*)
+            });
+            (quote!(#(#names: #crossing),*), block)
+        }
+    };
     // The builder turns the comment into directives of the entry: rustc has no attribute for them.
     let bounds = options.max_threads.as_ref().map(|max_threads| {
         let mut text = format!("// warpplay:bounds {entry} maxntid={{max_threads}}");
@@ -241,6 +330,17 @@ fn device_items(function: &ItemFn, entry: &str, options: &Options, cfgs: &[&Attr
     }
 }
 
+/// The parameters without their attributes.
+fn plain_inputs(function: &ItemFn) -> TokenStream {
+    let mut inputs = function.sig.inputs.clone();
+    for input in &mut inputs {
+        if let FnArg::Typed(typed) = input {
+            typed.attrs.clear();
+        }
+    }
+    quote!(#inputs)
+}
+
 /// The descriptor, and the body as an ordinary function.
 fn host_items(
     function: &ItemFn,
@@ -250,7 +350,7 @@ fn host_items(
     params: &[Param<'_>],
 ) -> TokenStream {
     let ItemFn { attrs, vis, sig, block, .. } = function;
-    let (ident, inputs) = (&sig.ident, &sig.inputs);
+    let (ident, inputs) = (&sig.ident, plain_inputs(function));
     let struct_attributes = attributes(function, &["cfg", "doc", "allow", "deprecated"]);
     // Without a doc comment of its own the kernel keeps rustc's `missing_docs` warning.
     let entry_line = attrs.iter().any(|attribute| attribute.path().is_ident("doc")).then(|| {
@@ -261,7 +361,7 @@ fn host_items(
         .iter()
         .filter(|attribute| !["cfg", "doc", "deprecated"].iter().any(|name| attribute.path().is_ident(name)));
 
-    let types: Vec<_> = params.iter().map(|param| param.ty).collect();
+    let types: Vec<_> = params.iter().map(Param::crossing).collect();
     let names: Vec<_> = params.iter().map(|param| param.name).collect();
     let name_texts = params.iter().map(|param| param.name.to_string());
     let type_texts = params.iter().map(|param| type_text(param.ty));
@@ -271,6 +371,18 @@ fn host_items(
     };
     let (max_threads, min_blocks) = (bound(&options.max_threads), bound(&options.min_blocks));
     let body = format_ident!("__{}", ident, span = ident.span());
+    let views = views(params);
+    let (unsafety, call) = match options.shape {
+        Some(_) => (None, quote!(#body(#(#names),*))),
+        None => (
+            Some(quote!(unsafe)),
+            quote! {
+                // SAFETY: the caller keeps the kernel's contract.
+                unsafe { #body(#(#names),*) }
+            },
+        ),
+    };
+    let safe = options.shape.as_ref().map(|shape| safe_items(ident, shape, cfgs, params));
     quote! {
         #(#struct_attributes)*
         #entry_line
@@ -295,9 +407,43 @@ fn host_items(
             unsafe fn call((#(#names,)*): Self::Params) {
                 #(#body_attributes)*
                 #[allow(clippy::too_many_arguments)]
-                unsafe fn #body(#inputs) #block
-                // SAFETY: the caller keeps the kernel's contract.
-                unsafe { #body(#(#names),*) }
+                #unsafety fn #body(#inputs) #block
+                #views
+                #call
+            }
+        }
+
+        #safe
+    }
+}
+
+/// What a launch of a safe kernel checks.
+fn safe_items(ident: &Ident, shape: &Shape, cfgs: &[&Attribute], params: &[Param<'_>]) -> TokenStream {
+    let types = params.iter().map(|param| param.ty);
+    let names: Vec<_> = params.iter().map(|param| param.name).collect();
+    let checks = params.iter().filter_map(|Param { name, len, .. }| {
+        let text = name.to_string();
+        len.as_ref().map(|len| quote!(::warpplay_gpu::kernel::expect_len(#text, &#name, #len)?;))
+    });
+    let crossing = params.iter().map(|Param { name, len, .. }| match len {
+        Some(_) => quote!(::warpplay_gpu::kernel::View::pointer(&#name)),
+        None => quote!(#name),
+    });
+    let Shape { arguments, body } = shape;
+    let (launch, launch_types): (Vec<_>, Vec<_>) = arguments.iter().map(|(name, ty)| (name, ty)).unzip();
+    quote! {
+        #(#cfgs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl ::warpplay_gpu::kernel::SafeKernel for #ident {
+            type Views = (#(#types,)*);
+            type Launch = (#(#launch_types,)*);
+
+            fn prepare(
+                (#(#names,)*): Self::Views,
+                (#(#launch,)*): Self::Launch,
+            ) -> ::core::result::Result<(::warpplay_gpu::launch::LaunchShape, Self::Params), ::warpplay_gpu::kernel::TooShort> {
+                #(#checks)*
+                Ok((#body, (#(#crossing,)*)))
             }
         }
     }
@@ -458,6 +604,12 @@ mod tests {
             ),
             (
                 quote!(
+                    unsafe fn f(#[len(1)] a: Slice<u32>) {}
+                ),
+                "no attributes",
+            ),
+            (
+                quote!(
                     unsafe fn f<T>(x: T) {}
                 ),
                 "no generic parameters",
@@ -537,6 +689,79 @@ mod tests {
             (quote!(unsafe fn f(#(#seventeen: u32),*) {}), "at most 16"),
         ] {
             let message = refused(quote!(), item.clone());
+            assert!(message.contains(part), "{item}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_safe_kernel_has_views_on_the_host_and_pointers_on_the_way() {
+        let text = expanded(
+            quote!(shape = LaunchShape::linear(n, 256)),
+            quote!(
+                pub fn add(#[len(n as usize)] mut sum: Disjoint<f32>, b: f32, n: u32) {
+                    work(sum)
+                }
+            ),
+        );
+        for part in [
+            "fn add (sum : < Disjoint < f32 > as :: warpplay_gpu :: kernel :: View > :: Pointer , b : f32 , n : u32) {",
+            "fn body (mut sum : Disjoint < f32 > , b : f32 , n : u32) { work (sum) }",
+            "let sum = unsafe { < Disjoint < f32 > as :: warpplay_gpu :: kernel :: View > :: new (sum , n as usize) } ;",
+            "type Views = (Disjoint < f32 > , f32 , u32 ,) ; type Launch = () ;",
+            r#"expect_len ("sum" , & sum , n as usize) ? ;"#,
+            "Ok ((LaunchShape :: linear (n , 256) , (:: warpplay_gpu :: kernel :: View :: pointer (& sum) , b , n ,)))",
+        ] {
+            assert!(text.contains(part), "{part}\nis not in\n{text}");
+        }
+        assert!(!text.contains("unsafe fn __add"), "{text}");
+    }
+
+    #[test]
+    fn a_shape_may_depend_on_what_is_no_parameter() {
+        let item = quote!(
+            fn f(n: u32) {}
+        );
+        let text =
+            expanded(quote!(shape = |block: u32| LaunchShape::linear(n, block), max_threads = 512), item.clone());
+        for part in [
+            "type Launch = (u32 ,) ;",
+            "(block ,) : Self :: Launch",
+            "Ok ((LaunchShape :: linear (n , block) , (n ,)))",
+        ] {
+            assert!(text.contains(part), "{part}\nis not in\n{text}");
+        }
+        let message = refused(quote!(shape = |block| LaunchShape::linear(n, block)), item);
+        assert!(message.contains("has a type"), "{message}");
+    }
+
+    #[test]
+    fn refuses_what_a_safe_kernel_cannot_have() {
+        for (item, part) in [
+            (
+                quote!(
+                    unsafe fn f() {}
+                ),
+                "a safe `fn`",
+            ),
+            (
+                quote!(
+                    fn f(a: *mut u32) {}
+                ),
+                "takes no pointers",
+            ),
+            (
+                quote!(
+                    fn f(
+                        #[len(1)]
+                        #[len(2)]
+                        a: Slice<u32>,
+                    ) {
+                    }
+                ),
+                "no attributes",
+            ),
+        ] {
+            let message = refused(quote!(shape = LaunchShape::new(1, 32)), item.clone());
             assert!(message.contains(part), "{item}: {message}");
         }
     }

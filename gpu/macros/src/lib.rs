@@ -21,10 +21,13 @@ mod shared;
 ///   several types. A `macro_rules` fragment `$suffix:literal` is accepted.
 /// * `max_threads = 256`: most threads of a block (`.maxntid`), 1 to 1024; a literal or a constant expression.
 ///   The assembler may then give each thread more registers, and a launch with more threads is refused.
+/// * `shape = LaunchShape::linear(n, 256)`: the launch shape, an expression of the parameters. The kernel is then a safe `fn`: it takes `Slice<T>` and `Disjoint<T>` in the place of pointers, each
+///   with `#[len(n as usize)]`, the values that it must have, and `warpplay::Stream::run` launches it after checking them. Where the shape depends on more, it is a closure of that, as
+///   `|block: u32| LaunchShape::linear(n, block)`, and `Stream::run_with` takes it.
 /// * `min_blocks = 2`: blocks that a multiprocessor should hold at once (`.minnctapersm`); needs `max_threads`.
 ///
 /// # Errors
-/// It does not compile if the function is not `unsafe`, has generics, a receiver, a return value, an ABI of its
+/// It does not compile if the function is neither `unsafe` nor has a `shape`, or has generics, a receiver, a return value, an ABI of its
 /// own, a parameter that is not a plain name, a reference as a parameter, or more than 16 parameters; the
 /// message points at the offending code.
 ///

@@ -11,6 +11,7 @@
 //! | [`warp`] | shuffles, votes, matches and reductions of a warp |
 //! | [`block`] | reductions of a block: sum, maximum, arg-max |
 //! | [`atomic`] | atomic operations on global and shared memory |
+//! | [`view`] | global memory for safe kernels: slices, an element a thread |
 //! | [`memory`] | checked loads and stores, 16-byte vectors, `cp.async` |
 //! | [`math`] | exact and approximate arithmetic |
 //! | [`mma`] | tensor cores: products of a warp, their number formats |
@@ -30,6 +31,7 @@ pub mod shared;
 pub mod sync;
 pub mod thread;
 pub mod time;
+pub mod view;
 pub mod warp;
 pub mod wgmma;
 

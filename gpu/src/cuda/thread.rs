@@ -3,6 +3,7 @@
 #[cfg(target_arch = "nvptx64")]
 use core::arch::nvptx as ptx;
 
+use super::view::OwnIndex;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::simt::hooks;
 
@@ -87,6 +88,13 @@ pub fn index_1d() -> u64 {
 pub fn index_1d_below(n: u32) -> Option<u32> {
     let index = index_1d();
     (index < n as u64).then_some(index as u32)
+}
+
+/// The same as what safe kernels write by, and no thread has twice: threads off the first line of a launch along y or z have none.
+#[inline(always)]
+pub fn own_index_below(n: u32) -> Option<OwnIndex> {
+    let is_on_first_line = (block_idx_y() | block_idx_z() | thread_idx_y() | thread_idx_z()) == 0;
+    index_1d_below(n).filter(|_| is_on_first_line).map(OwnIndex::new)
 }
 
 /// Position of the thread in its warp, for blocks that extend along x.

@@ -7,10 +7,15 @@
 //! | --- | --- |
 //! | `*const T` | `&Buffer<T>` (or `&mut`) |
 //! | `*mut T` | `&mut Buffer<T>` |
+//! | `Slice<T>` of a safe kernel | `&Buffer<T>` (or `&mut`) |
+//! | `Disjoint<T>` or `Atomic<T>` of a safe kernel | `&mut Buffer<T>` |
 //! | a number, or a `#[repr(C)]` struct | the same value |
 
 use std::ffi::c_void;
 use std::sync::Arc;
+
+use warpplay_gpu::cuda::view::{Atomic, Disjoint, Slice};
+use warpplay_gpu::kernel::View;
 
 use crate::runtime::buffer::{Allocation, Buffer};
 use crate::runtime::device::Device;
@@ -41,7 +46,7 @@ impl Binding<'_> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given for a kernel's parameter `{P}`",
     label = "expected an argument for `{P}`",
-    note = "`*const T` takes `&Buffer<T>`, `*mut T` takes `&mut Buffer<T>`, everything else takes a value of its own type"
+    note = "`*const T` and `Slice<T>` take `&Buffer<T>`, `*mut T`, `Disjoint<T>` and `Atomic<T>` take `&mut Buffer<T>`, everything else takes a value of its own type"
 )]
 pub trait IntoParam<P> {
     #[doc(hidden)]
@@ -72,6 +77,36 @@ impl<T> IntoParam<*mut T> for &mut Buffer<T> {
     fn into_param(self, binding: &mut Binding<'_>) -> Result<*mut T> {
         binding.bind(self)?;
         Ok(self.as_mut_ptr())
+    }
+}
+
+impl<T: Copy + 'static> IntoParam<Slice<T>> for &Buffer<T> {
+    fn into_param(self, binding: &mut Binding<'_>) -> Result<Slice<T>> {
+        binding.bind(self)?;
+        // SAFETY: the buffer has these values, and the launch borrows it, so that nobody writes them; freed memory is used again in the order of the device's work.
+        Ok(unsafe { Slice::new(self.as_ptr(), self.len()) })
+    }
+}
+
+impl<T: Copy + 'static> IntoParam<Slice<T>> for &mut Buffer<T> {
+    fn into_param(self, binding: &mut Binding<'_>) -> Result<Slice<T>> {
+        (&*self).into_param(binding)
+    }
+}
+
+impl<T: Copy + 'static> IntoParam<Disjoint<T>> for &mut Buffer<T> {
+    fn into_param(self, binding: &mut Binding<'_>) -> Result<Disjoint<T>> {
+        binding.bind(self)?;
+        // SAFETY: the buffer has these values, and the launch borrows it exclusively; freed memory is used again in the order of the device's work.
+        Ok(unsafe { Disjoint::new(self.as_mut_ptr(), self.len()) })
+    }
+}
+
+impl<T: Copy + 'static> IntoParam<Atomic<T>> for &mut Buffer<T> {
+    fn into_param(self, binding: &mut Binding<'_>) -> Result<Atomic<T>> {
+        binding.bind(self)?;
+        // SAFETY: as for `Disjoint`.
+        Ok(unsafe { Atomic::new(self.as_mut_ptr(), self.len()) })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Who am I, and the one guard of linear kernels.
 
+use warpplay_gpu::cuda::view::{Disjoint, Slice};
 use warpplay_gpu::cuda::{kernel, memory, thread, time};
+use warpplay_gpu::launch::LaunchShape;
 
 /// Writes all indices and sizes of each thread, blocks and threads numbered with x fastest.
 ///
@@ -43,6 +45,20 @@ pub unsafe fn test_mark_below(marks: *mut u32, n: u32) {
         let was = memory::load(marks, index as usize);
         memory::store(marks, index as usize, was + 1 + 1000 * thread::lane() + 100_000 * thread::warp_index());
     }
+}
+
+/// Adds each thread's value of `summands` to its own of `sums`, in `x` × `y` blocks: those off the first line have none.
+#[kernel(shape = LaunchShape::grid_2d(x, y, 64))]
+pub fn test_add(
+    #[len(n as usize)] mut sums: Disjoint<u32>,
+    #[len(read as usize)] summands: Slice<u32>,
+    n: u32,
+    read: u32,
+    x: u32,
+    y: u32,
+) {
+    let Some(own) = thread::own_index_below(n) else { return };
+    sums.set(&own, sums.get(&own) + summands.get(own.get() as usize));
 }
 
 /// Two readings of the clock, one after the other.

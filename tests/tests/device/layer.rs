@@ -7,7 +7,7 @@ use warpplay_test_kernels::atomics::{Targets, test_atomics, test_shared_atomics}
 use warpplay_test_kernels::cluster::test_cluster;
 use warpplay_test_kernels::collectives::{BlockResults, WARP_RESULTS, test_block, test_grid, test_warp};
 use warpplay_test_kernels::faults::{test_argmax_reuse, test_child_ranks, test_path_copy};
-use warpplay_test_kernels::index::{test_clock, test_indices, test_mark_below};
+use warpplay_test_kernels::index::{test_add, test_clock, test_indices, test_mark_below};
 use warpplay_test_kernels::memory::{
     BLOCK, Forty, Six, Sixteen, Twelve, test_copy_async, test_dynamic, test_shared_1, test_shared_2, test_shared_3,
     test_shared_4, test_shared_6, test_shared_8, test_shared_12, test_shared_16, test_shared_40, test_shared_vec4,
@@ -108,6 +108,47 @@ fn the_guard_of_linear_kernels_lets_each_index_through_once() {
         }
         Ok(())
     });
+}
+
+#[test]
+fn safe_kernels_add_each_value_once_and_their_launch_checks_the_lengths() {
+    each_bench(|bench| {
+        let add = bench.module.function(test_add)?;
+        for n in SIZES {
+            let x = n.div_ceil(64).max(1);
+            for y in [1, 3] {
+                let summands = values(n as usize, 7);
+                let there = bench.stream.upload(&summands)?;
+                let mut sums = bench.stream.upload(&vec![5u32; n as usize])?;
+                bench.stream.run(&add, (&mut sums, &there, n, n, x, y))?;
+                let graph = bench.stream.capture(|stream| stream.run(&add, (&mut sums, &there, n, n, x, y)))?;
+                bench.stream.launch_graph(&graph)?;
+                let expected: Vec<u32> = summands.iter().map(|summand| 5 + 2 * summand).collect();
+                same(&format!("{n} in {x} x {y} blocks"), &bench.stream.read(&sums)?, &expected);
+                for (n_sums, n_read, short) in [(n + 1, n, "sums"), (n, n + 1, "summands")] {
+                    let error =
+                        bench.stream.run(&add, (&mut sums, &there, n_sums, n_read, x, y)).expect_err("too short");
+                    let expected = format!(
+                        "test_add: {short} has the wrong shape: expected at least {} values, got {n} values",
+                        n + 1
+                    );
+                    assert_eq!(error.to_string(), expected);
+                }
+                same("untouched", &bench.stream.read(&sums)?, &expected);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn an_index_beyond_a_slice_ends_a_safe_kernel() {
+    let stream = Device::simt().stream().expect("simt");
+    let add = Module::load(&Device::simt(), &ptx::LAYER).and_then(|module| module.function(test_add)).expect("there");
+    let (there, mut sums) = (stream.alloc::<u32>(64).expect("small"), stream.alloc::<u32>(64).expect("small"));
+    // The kernel's declaration asks for the first 8 values only.
+    let error = stream.run(&add, (&mut sums, &there, 64, 8, 1, 1)).expect_err("out of bounds");
+    assert!(error.to_string().contains("test_add"), "{error}");
 }
 
 #[test]

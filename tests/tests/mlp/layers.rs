@@ -55,10 +55,10 @@ fn the_order_of_an_epoch_is_a_sort_by_key() {
             let mut scattered = stream.alloc::<u32>(n as usize)?;
             let mut found = stream.alloc::<u32>(n as usize)?;
             let shape = order::shape(n);
+            stream.run(&count, (&mut counts, &mut arrivals, seed, epoch, bits, n))?;
+            stream.run(&scan, (&mut counts, shuffle::n_buckets(n)))?;
             // SAFETY: the buffers hold n values, and one for each bucket and one more.
             unsafe {
-                stream.launch(&count, shape, (&mut counts, &mut arrivals, seed, epoch, bits, n))?;
-                stream.launch(&scan, order::scan_shape(), (&mut counts, shuffle::n_buckets(n)))?;
                 stream.launch(&scatter, shape, (&counts, &arrivals, &mut scattered, seed, epoch, bits, n))?;
                 stream.launch(&rank, shape, (&counts, &scattered, &mut found, seed, epoch, bits, n))?;
             }

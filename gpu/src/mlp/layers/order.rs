@@ -9,7 +9,8 @@
 //!
 //! Twin    a sort by (key, index).
 
-use crate::cuda::{atomic, block, kernel, memory, shared_array, thread};
+use crate::cuda::view::{Atomic, Disjoint};
+use crate::cuda::{block, kernel, memory, shared_array, thread};
 use crate::launch::LaunchShape;
 use crate::mlp::random::{key, order_stream};
 use crate::mlp::shuffle::{bucket, precedes, sample_key};
@@ -26,44 +27,36 @@ pub const fn shape(n: u32) -> LaunchShape {
     LaunchShape::linear(n, BLOCK)
 }
 
-/// Launch shape of the scan.
-pub const fn scan_shape() -> LaunchShape {
-    LaunchShape::new(1, SCAN_BLOCK)
+/// Counts the samples of each bucket, of which there are 2^`bits`, and notes how many were there before this one. `counts` are 0 before.
+#[kernel(shape = shape(n), max_threads = BLOCK)]
+pub fn mlp_layers_order_count(
+    #[len(1usize.checked_shl(bits).unwrap_or(usize::MAX))] counts: Atomic<u32>,
+    #[len(n as usize)] mut arrivals: Disjoint<u32>,
+    seed: u32,
+    epoch: u32,
+    bits: u32,
+    n: u32,
+) {
+    let Some(own) = thread::own_index_below(n) else { return };
+    let bucket = bucket(sample_key(key(seed, order_stream(epoch)), own.get()), bits);
+    arrivals.set(&own, counts.add(bucket as usize, 1));
 }
 
-/// Counts the samples of each bucket, and notes how many were there before this one.
-///
-/// # Safety
-/// Launched with `shape(n)`. `counts` holds `2^bits` zeros, `arrivals` `n` values; they do not overlap; `bits` is at most 32.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn mlp_layers_order_count(counts: *mut u32, arrivals: *mut u32, seed: u32, epoch: u32, bits: u32, n: u32) {
-    let Some(sample) = thread::index_1d_below(n) else { return };
-    let bucket = bucket(sample_key(key(seed, order_stream(epoch)), sample), bits);
-    // SAFETY: a bucket is below 2^bits; sample < n, and no other thread has it.
-    unsafe {
-        let arrival = atomic::add_u32(counts.add(bucket as usize), 1);
-        memory::store(arrivals, sample as usize, arrival);
-    }
-}
-
-/// Replaces each count by the sum of those before it; `counts[n_buckets]` becomes their total.
-///
-/// # Safety
-/// Launched with [`scan_shape`]. `counts` holds `n_buckets + 1` values.
-#[kernel(max_threads = SCAN_BLOCK)]
-pub unsafe fn mlp_layers_order_scan(counts: *mut u32, n_buckets: u32) {
+/// Replaces each count by the sum of those before it; `counts[n_buckets]` becomes their total. One block.
+#[kernel(shape = LaunchShape::new(1, SCAN_BLOCK), max_threads = SCAN_BLOCK)]
+pub fn mlp_layers_order_scan(#[len(n_buckets as usize + 1)] mut counts: Disjoint<u32>, n_buckets: u32) {
     let scratch = shared_array![u32; SCAN_WARPS];
     let mut before = 0u32;
     let mut from = 0u32;
     // One count more than there are buckets: the last slot receives the total.
     while from <= n_buckets {
         let at = from + thread::thread_idx_x();
-        // SAFETY: only counts that exist are read.
-        let count = if at < n_buckets { unsafe { memory::load(counts, at as usize) } } else { 0 };
+        // SAFETY: one block, of which this thread alone has the slot.
+        let count = if at < n_buckets { unsafe { counts.get_at(at as usize) } } else { 0 };
         let (up_to, all) = block::inclusive_sum(count, scratch);
         if at <= n_buckets {
-            // SAFETY: this thread alone has this slot.
-            unsafe { memory::store(counts, at as usize, before + up_to - count) };
+            // SAFETY: as above.
+            unsafe { counts.set_at(at as usize, before + up_to - count) };
         }
         before += all;
         from += SCAN_BLOCK;

@@ -4,11 +4,12 @@
 //!
 //! | kernel | a thread | launch |
 //! | --- | --- | --- |
-//! | [`shogi_sparse_touched`] | [`ROW`] numbers of 32 rows, with its warp | [`touched_shape`] |
-//! | [`shogi_sparse_take_rows`], [`shogi_sparse_put_rows`] | a number of a row | [`rows_shape`] |
+//! | [`shogi_sparse_touched`] | [`ROW`] numbers of 32 rows, with its warp | a warp a word of bits |
+//! | [`shogi_sparse_take_rows`], [`shogi_sparse_put_rows`] | a number of a row | a thread a number |
 //!
 //! No twin in `cpu-ref`: the tests compare with the host engine's own loops.
 
+use crate::cuda::view::{Disjoint, Slice};
 use crate::cuda::warp::{self, ALL};
 use crate::cuda::{kernel, memory, thread};
 use crate::launch::LaunchShape;
@@ -29,7 +30,7 @@ pub const fn n_words(n: u32) -> u32 {
 }
 
 /// Launch shape of [`shogi_sparse_touched`] for `n` weights: a warp a word.
-pub const fn touched_shape(n: u32) -> LaunchShape {
+const fn touched_shape(n: u32) -> LaunchShape {
     LaunchShape::linear(n_words(n) * thread::WARP, BLOCK)
 }
 
@@ -42,26 +43,27 @@ pub const fn rows_shape(n_values: u32) -> LaunchShape {
 ///
 /// * `gradient`: `[n]`
 /// * `words`: `[n_words(n)]`, row `r` at bit `r % 32` of word `r / 32`
-///
-/// # Safety
-/// Launched with [`touched_shape`] for `n`, below 2³¹; the arrays have these lengths.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn shogi_sparse_touched(gradient: *const i64, words: *mut u32, n: u32) {
+/// * `n`: below 2³¹
+#[kernel(shape = touched_shape(n), max_threads = BLOCK)]
+pub fn shogi_sparse_touched(
+    #[len(n as usize)] gradient: Slice<i64>,
+    #[len(n_words(n) as usize)] mut words: Disjoint<u32>,
+    n: u32,
+) {
     let (lane, word) = (thread::lane(), thread::block_idx_x() * (BLOCK / thread::WARP) + thread::warp_index());
     let first = word as usize * (u32::BITS * ROW) as usize;
     let mut bits = 0;
     let mut pair = 0;
     while pair < u32::BITS / 2 {
         let at = first + (pair * thread::WARP + lane) as usize;
-        // SAFETY: below `n`.
-        let is_touched = at < n as usize && unsafe { memory::load(gradient, at) } != 0;
+        let is_touched = at < n as usize && gradient.get(at) != 0;
         let touched = warp::ballot(ALL, is_touched);
         bits |= (((touched & 0xFFFF) != 0) as u32 | (((touched >> 16) != 0) as u32) << 1) << (2 * pair);
         pair += 1;
     }
     if lane == 0 && word < n_words(n) {
-        // SAFETY: a word of the array, this warp's alone.
-        unsafe { memory::store(words, word as usize, bits) };
+        // SAFETY: the word is this warp's alone, and its first thread writes it.
+        unsafe { words.set_at(word as usize, bits) };
     }
 }
 
@@ -70,18 +72,23 @@ pub unsafe fn shogi_sparse_touched(gradient: *const i64, words: *mut u32, n: u32
 /// * `gradient`: `[n]`
 /// * `rows`: `[n_values / ROW]`, numbers of rows
 /// * `values`: `[n_values]`
-///
-/// # Safety
-/// Launched with [`rows_shape`] for `n_values`; the arrays have these lengths, and the rows are below [`n_rows`] of `n`.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn shogi_sparse_take_rows(gradient: *const i64, rows: *const u32, values: *mut i64, n_values: u32, n: u32) {
-    let Some(index) = thread::index_1d_below(n_values) else { return };
-    // SAFETY: the contract; a number of the gradient is read below `n`.
-    unsafe {
-        let at = memory::load(rows, (index / ROW) as usize) as usize * ROW as usize + (index % ROW) as usize;
-        let value = if at < n as usize { memory::load(gradient, at) } else { 0 };
-        memory::store(values, index as usize, value);
-    }
+#[kernel(shape = rows_shape(n_values), max_threads = BLOCK)]
+pub fn shogi_sparse_take_rows(
+    #[len(n as usize)] gradient: Slice<i64>,
+    #[len(n_values.div_ceil(ROW) as usize)] rows: Slice<u32>,
+    #[len(n_values as usize)] mut values: Disjoint<i64>,
+    n_values: u32,
+    n: u32,
+) {
+    let Some(own) = thread::own_index_below(n_values) else { return };
+    let at = index_in_gradient(rows, own.get());
+    values.set(&own, if at < n as usize { gradient.get(at) } else { 0 });
+}
+
+/// Where a number of the rows lies in the gradient.
+#[inline(always)]
+fn index_in_gradient(rows: Slice<u32>, index: u32) -> usize {
+    rows.get((index / ROW) as usize) as usize * ROW as usize + (index % ROW) as usize
 }
 
 /// Replaces rows of the gradient, or adds to them with wrapping; what lies beyond the last weight is left out.
@@ -90,7 +97,7 @@ pub unsafe fn shogi_sparse_take_rows(gradient: *const i64, rows: *const u32, val
 /// * `adds`: 1 to add
 ///
 /// # Safety
-/// As for [`shogi_sparse_take_rows`]; a row is named once.
+/// Launched with [`rows_shape`] for `n_values`; the arrays have the lengths of [`shogi_sparse_take_rows`], and a row is named once.
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_sparse_put_rows(
     gradient: *mut i64,

@@ -1,10 +1,10 @@
 //! Steps of the optimisers, and scaling.
 //!
 //! One thread, one weight.
-//! Launch  [`shape`].
 //! Twin    `warpplay_cpu_ref::shogi::sparse::update`: every product, sum, quotient and root is rounded by itself in `f32`, so the bits are the same.
 
-use crate::cuda::{atomic, kernel, math, memory, thread};
+use crate::cuda::view::{Atomic, Disjoint, Slice};
+use crate::cuda::{kernel, math, thread};
 use crate::launch::LaunchShape;
 use crate::shogi::fixed::ONE;
 
@@ -12,7 +12,7 @@ use crate::shogi::fixed::ONE;
 pub const BLOCK: u32 = 256;
 
 /// Launch shape for `n` weights.
-pub const fn shape(n: u32) -> LaunchShape {
+const fn shape(n: u32) -> LaunchShape {
     LaunchShape::linear(n, BLOCK)
 }
 
@@ -59,6 +59,18 @@ pub struct Rule {
 }
 
 const _: () = assert!(size_of::<Rule>() == 48);
+
+impl Rule {
+    /// Whether the optimiser remembers a number of each weight.
+    pub const fn has_first(&self) -> bool {
+        self.kind >= kind::MOMENTUM
+    }
+
+    /// Whether it remembers a second one.
+    pub const fn has_second(&self) -> bool {
+        self.kind >= kind::ADAM
+    }
+}
 
 /// The nearest multiple of 2⁻³⁰, of two as near the even one.
 #[inline(always)]
@@ -119,74 +131,59 @@ pub fn stepped(rule: &Rule, weight: f32, gradient: f32, first: &mut f32, second:
 }
 
 /// Moves all weights but weight 0. `largest` gets the bits of the largest size of a weight, or of what is no number.
-///
-/// # Safety
-/// Launched with `shape(n)`. All arrays hold `n` values (`first` and `second` where the optimiser remembers something), `largest` one.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn shogi_sparse_update(
-    weights: *mut f32,
-    gradient: *const i64,
-    first: *mut f32,
-    second: *mut f32,
-    largest: *mut u32,
+#[kernel(shape = shape(n), max_threads = BLOCK)]
+pub fn shogi_sparse_update(
+    #[len(n as usize)] mut weights: Disjoint<f32>,
+    #[len(n as usize)] gradient: Slice<i64>,
+    #[len(if rule.has_first() { n as usize } else { 0 })] mut first: Disjoint<f32>,
+    #[len(if rule.has_second() { n as usize } else { 0 })] mut second: Disjoint<f32>,
+    #[len(1)] largest: Atomic<u32>,
     n: u32,
     rule: Rule,
 ) {
-    let Some(index) = thread::index_1d_below(n) else { return };
-    if index == 0 {
+    let Some(own) = thread::own_index_below(n) else { return };
+    if own.get() == 0 {
         return;
     }
-    let index = index as usize;
-    let has_first = rule.kind >= kind::MOMENTUM;
-    let has_second = rule.kind >= kind::ADAM;
-    // SAFETY: index < n, and no other thread has this index; `largest` is only changed atomically.
-    unsafe {
-        let weight = memory::load(weights, index);
-        let mut m = if has_first { memory::load(first, index) } else { 0.0 };
-        let mut v = if has_second { memory::load(second, index) } else { 0.0 };
-        let g = (memory::load(gradient, index) as f64 / ONE / rule.children) as f32;
-        let weight = stepped(&rule, weight, g, &mut m, &mut v);
-        memory::store(weights, index, weight);
-        if has_first {
-            memory::store(first, index, m);
-        }
-        if has_second {
-            memory::store(second, index, v);
-        }
-        note(largest, weight);
+    let mut m = if rule.has_first() { first.get(&own) } else { 0.0 };
+    let mut v = if rule.has_second() { second.get(&own) } else { 0.0 };
+    let g = (gradient.get(own.get() as usize) as f64 / ONE / rule.children) as f32;
+    let weight = stepped(&rule, weights.get(&own), g, &mut m, &mut v);
+    weights.set(&own, weight);
+    if rule.has_first() {
+        first.set(&own, m);
     }
+    if rule.has_second() {
+        second.set(&own, v);
+    }
+    note(&largest, weight);
 }
 
-/// Multiplies all weights but weight 0, and rounds.
-///
-/// # Safety
-/// As [`shogi_sparse_update`].
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn shogi_sparse_scale(weights: *mut f32, largest: *mut u32, n: u32, factor: f32) {
-    let Some(index) = thread::index_1d_below(n) else { return };
-    if index == 0 {
+/// Multiplies all weights but weight 0, and rounds; `largest` as in [`shogi_sparse_update`].
+#[kernel(shape = shape(n), max_threads = BLOCK)]
+pub fn shogi_sparse_scale(
+    #[len(n as usize)] mut weights: Disjoint<f32>,
+    #[len(1)] largest: Atomic<u32>,
+    n: u32,
+    factor: f32,
+) {
+    let Some(own) = thread::own_index_below(n) else { return };
+    if own.get() == 0 {
         return;
     }
-    // SAFETY: index < n, and no other thread has this index; `largest` is only changed atomically.
-    unsafe {
-        let weight = rounded(memory::load(weights, index as usize) * factor);
-        memory::store(weights, index as usize, weight);
-        note(largest, weight);
-    }
+    let weight = rounded(weights.get(&own) * factor);
+    weights.set(&own, weight);
+    note(&largest, weight);
 }
 
 /// Sizes up to this need no notice.
 pub const UNNOTICED: f32 = 512.0;
 
 /// Notes the size of a large weight. Bits without the sign order as sizes do, and what is no number comes last. Few weights are large, so few threads meet there.
-///
-/// # Safety
-/// `largest` is valid for one word, which is only changed atomically while the kernel runs.
 #[inline(always)]
-unsafe fn note(largest: *mut u32, weight: f32) {
+fn note(largest: &Atomic<u32>, weight: f32) {
     let size = weight.to_bits() & 0x7FFF_FFFF;
     if size > UNNOTICED.to_bits() {
-        // SAFETY: the caller's promise.
-        unsafe { atomic::max_u32(largest, size) };
+        largest.max(0, size);
     }
 }

@@ -8,7 +8,9 @@
     allow(internal_features)
 )]
 
-use warpplay_gpu::cuda::{kernel, memory, thread};
+use warpplay_gpu::cuda::view::{Disjoint, Slice};
+use warpplay_gpu::cuda::{kernel, thread};
+use warpplay_gpu::launch::LaunchShape;
 
 /// The kernel as PTX, from this crate's build script.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -25,16 +27,9 @@ pub const fn lines(stones: u32) -> u32 {
     n
 }
 
-/// Writes the number of [`lines`] of each of `n` boards.
-///
-/// # Safety
-/// `boards` and `counts` hold `n` values each; at least `n` threads along x.
-#[kernel(max_threads = 256)]
-pub unsafe fn count_lines(boards: *const u32, counts: *mut u32, n: u32) {
-    let Some(index) = thread::index_1d_below(n) else { return };
-    // SAFETY: index < n, and no other thread has it. `load` and `store` are what the `simt` device checks.
-    unsafe {
-        let stones = memory::load(boards, index as usize);
-        memory::store(counts, index as usize, lines(stones));
-    }
+/// Writes the number of [`lines`] of each of `n` boards, a thread a board.
+#[kernel(shape = LaunchShape::linear(n, 128), max_threads = 128)]
+pub fn count_lines(#[len(n as usize)] boards: Slice<u32>, #[len(n as usize)] mut counts: Disjoint<u32>, n: u32) {
+    let Some(own) = thread::own_index_below(n) else { return };
+    counts.set(&own, lines(boards.get(own.get() as usize)));
 }

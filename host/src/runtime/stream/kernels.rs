@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::kernel::{Kernel, SafeKernel, TooShort};
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::simt;
 
@@ -11,7 +11,7 @@ use super::{CudaStream, Stream};
 use crate::runtime::buffer::Allocation;
 use crate::runtime::error::{Error, Result};
 use crate::runtime::graph::Operation;
-use crate::runtime::launch::{Binding, IntoParams};
+use crate::runtime::launch::{Binding, IntoParams, MAX_PARAMS};
 use crate::runtime::module::{Entry, Function, add_name};
 
 /// A kernel's parameters on their way to a recorded launch.
@@ -81,14 +81,96 @@ impl Stream {
         shape: LaunchShape,
         arguments: A,
     ) -> Result<()> {
-        let entry = function.entry();
-        let mut binding = self.begin(entry, &shape)?;
-        let mut params = arguments.into_params(&mut binding)?;
+        let mut binding = self.begin(function.entry(), &shape)?;
+        let params = arguments.into_params(&mut binding)?;
         let kept = binding.kept;
+        // SAFETY: `begin` has accepted the shape; the kernel's contract is the caller's promise.
+        unsafe { self.start(function, shape, params, A::addresses, kept) }
+    }
+
+    /// Launches a safe kernel: its declaration says the shape, which is returned, and the lengths that are checked here.
+    ///
+    /// `arguments` are as in [`launch`](Self::launch): `&Buffer<T>` for `Slice<T>`, `&mut Buffer<T>` for `Disjoint<T>`.
+    ///
+    /// ```
+    /// use warpplay::{Device, LaunchShape, Module, PtxSet};
+    /// use warpplay_gpu::cuda::view::{Disjoint, Slice};
+    /// use warpplay_gpu::cuda::{kernel, thread};
+    ///
+    /// /// `sum[i] = a[i] + b` for every i below n.
+    /// #[kernel(shape = LaunchShape::linear(n, 256))]
+    /// pub fn add(#[len(n as usize)] mut sum: Disjoint<f32>, #[len(n as usize)] a: Slice<f32>, b: f32, n: u32) {
+    ///     let Some(i) = thread::own_index_below(n) else { return };
+    ///     sum.set(&i, a.get(i.get() as usize) + b);
+    /// }
+    ///
+    /// const KERNELS: PtxSet = PtxSet { name: "example", images: &[], missing: Some("this is an example") };
+    ///
+    /// let device = Device::simt();
+    /// let stream = device.stream()?;
+    /// let add_function = Module::load(&device, &KERNELS)?.function(add)?;
+    /// let a = stream.upload(&[1.0f32, 2.0, 3.0])?;
+    /// let mut sum = stream.alloc::<f32>(3)?;
+    /// stream.run(&add_function, (&mut sum, &a, 0.5, 3))?;
+    /// assert_eq!(stream.read(&sum)?, [1.5, 2.5, 3.5]);
+    /// let error = stream.run(&add_function, (&mut sum, &a, 0.5, 4)).unwrap_err();
+    /// assert_eq!(error.to_string(), "add: sum has the wrong shape: expected at least 4 values, got 3 values");
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    ///
+    /// Work of other streams on the same buffers is ordered by the caller, with [`Event`](crate::Event)s, as for every launch; without that its values are any, but nothing else is harmed.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a buffer that is shorter than the kernel says, and else those of [`launch`](Self::launch).
+    pub fn run<K, A>(&self, function: &Function<K>, arguments: A) -> Result<LaunchShape>
+    where
+        K: SafeKernel<Launch = (), Params: IntoParams<K::Params>>,
+        A: IntoParams<K::Views>,
+    {
+        self.run_with(function, (), arguments)
+    }
+
+    /// Launches a safe kernel whose shape depends on more than its parameters: `launch` is a tuple of that, as `(block,)`.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with<K, A>(&self, function: &Function<K>, launch: K::Launch, arguments: A) -> Result<LaunchShape>
+    where
+        K: SafeKernel<Params: IntoParams<K::Params>>,
+        A: IntoParams<K::Views>,
+    {
+        let mut binding = self.binding();
+        let views = arguments.into_params(&mut binding)?;
+        let kept = binding.kept;
+        let (shape, params) = K::prepare(views, launch).map_err(|short| {
+            let TooShort { name, expected, found } = short;
+            let what = format!("{}: {name}", K::NAME);
+            Error::shape(what, format!("at least {expected} values"), format!("{found} values"))
+        })?;
+        self.begin(function.entry(), &shape)?;
+        let addresses = <K::Params as IntoParams<K::Params>>::addresses;
+        // SAFETY: `begin` has accepted the shape, and `prepare` the lengths: all that a safe kernel asks for.
+        unsafe { self.start(function, shape, params, addresses, kept)? };
+        Ok(shape)
+    }
+
+    /// Starts or records a launch.
+    ///
+    /// # Safety
+    /// [`begin`](Self::begin) has accepted function and shape; the kernel's contract holds, in a capture for every replay; `addresses` gives those of the parameters.
+    unsafe fn start<K: Kernel>(
+        &self,
+        function: &Function<K>,
+        shape: LaunchShape,
+        mut params: K::Params,
+        addresses: fn(&mut K::Params) -> [*mut c_void; MAX_PARAMS],
+        kept: Option<Vec<Arc<Allocation>>>,
+    ) -> Result<()> {
+        let entry = function.entry();
         if let Some(cuda) = &self.cuda {
             // SAFETY: `begin` has accepted entry and shape, and `cuda` is of `self`; the addresses are those of `params`, which outlives the call; the
             // kernel's contract is the caller's promise.
-            return unsafe { self.launch_cuda(cuda, entry, &shape, &mut A::addresses(&mut params), kept) };
+            return unsafe { self.launch_cuda(cuda, entry, &shape, &mut addresses(&mut params), kept) };
         }
         let kernel = function.kernel();
         let params = Recorded(params);
@@ -112,7 +194,12 @@ impl Stream {
     fn begin(&self, entry: &Entry, shape: &LaunchShape) -> Result<Binding<'_>> {
         self.device.expect_same(entry.name(), entry.device())?;
         entry.check_limits(shape)?;
-        Ok(Binding { device: &self.device, kept: self.is_capturing().then(Vec::new) })
+        Ok(self.binding())
+    }
+
+    /// What arguments are bound with.
+    fn binding(&self) -> Binding<'_> {
+        Binding { device: &self.device, kept: self.is_capturing().then(Vec::new) }
     }
 
     /// Hands a launch to the driver.

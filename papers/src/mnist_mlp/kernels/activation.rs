@@ -6,13 +6,9 @@
 //! Writes  `z` + bias in place; `h` = max(z, 0), NaN stays NaN; `gradient` in place, 0 where z is not above 0; `active` `[n_columns]` u32.
 //! Twin    `warpplay_cpu_ref::mlp::pieces`: `add_bias`, `relu`, `relu_backward`, `mark_active`.   Source  Ha and Beqaj, kernels of the activation.
 
-use warpplay_gpu::cuda::{kernel, memory, thread};
+use warpplay_gpu::cuda::view::{Disjoint, Slice};
+use warpplay_gpu::cuda::{kernel, thread};
 use warpplay_gpu::launch::LaunchShape;
-
-/// Launch shape for `n` values, or columns.
-pub const fn shape(n: u32, block: u32) -> LaunchShape {
-    LaunchShape::linear(n, block)
-}
 
 /// ReLU. What is not a number stays so, lest a training that has diverged look sound.
 #[inline(always)]
@@ -27,59 +23,47 @@ pub fn relu_gradient(z: f32, gradient: f32) -> f32 {
 }
 
 /// Adds the bias of its column to every value.
-///
-/// # Safety
-/// Launched with [`shape`]`(n_rows * n_columns, …)`. `z` holds that many values, `bias` `n_columns`; they do not overlap; `n_columns >= 1`.
-#[kernel]
-pub unsafe fn mlp_paper_bias_add(z: *mut f32, bias: *const f32, n_rows: u32, n_columns: u32) {
-    let Some(value) = thread::index_1d_below(n_rows * n_columns) else { return };
-    // SAFETY: value < n_rows * n_columns, its remainder < n_columns; no other thread has this value.
-    unsafe {
-        let with_bias = memory::load(z, value as usize) + memory::load(bias, (value % n_columns) as usize);
-        memory::store(z, value as usize, with_bias);
-    }
+#[kernel(shape = |block: u32| LaunchShape::linear(n_rows * n_columns, block))]
+pub fn mlp_paper_bias_add(
+    #[len((n_rows * n_columns) as usize)] mut z: Disjoint<f32>,
+    #[len(n_columns as usize)] bias: Slice<f32>,
+    n_rows: u32,
+    n_columns: u32,
+) {
+    let Some(own) = thread::own_index_below(n_rows * n_columns) else { return };
+    z.set(&own, z.get(&own) + bias.get((own.get() % n_columns) as usize));
 }
 
 /// `h = max(z, 0)`.
-///
-/// # Safety
-/// Launched with [`shape`]`(n, …)`. Both buffers hold `n` values and do not overlap.
-#[kernel]
-pub unsafe fn mlp_paper_relu(z: *const f32, h: *mut f32, n: u32) {
-    let Some(value) = thread::index_1d_below(n) else { return };
-    // SAFETY: value < n; no other thread has this value.
-    unsafe { memory::store(h, value as usize, relu(memory::load(z, value as usize))) };
+#[kernel(shape = |block: u32| LaunchShape::linear(n, block))]
+pub fn mlp_paper_relu(#[len(n as usize)] z: Slice<f32>, #[len(n as usize)] mut h: Disjoint<f32>, n: u32) {
+    let Some(own) = thread::own_index_below(n) else { return };
+    h.set(&own, relu(z.get(own.get() as usize)));
 }
 
 /// Sets the gradient to 0 where `z` is not above 0.
-///
-/// # Safety
-/// Launched with [`shape`]`(n, …)`. Both buffers hold `n` values and do not overlap.
-#[kernel]
-pub unsafe fn mlp_paper_relu_backward(z: *const f32, gradient: *mut f32, n: u32) {
-    let Some(value) = thread::index_1d_below(n) else { return };
-    let at = value as usize;
-    // SAFETY: value < n; no other thread has this value.
-    unsafe { memory::store(gradient, at, relu_gradient(memory::load(z, at), memory::load(gradient, at))) };
+#[kernel(shape = |block: u32| LaunchShape::linear(n, block))]
+pub fn mlp_paper_relu_backward(
+    #[len(n as usize)] z: Slice<f32>,
+    #[len(n as usize)] mut gradient: Disjoint<f32>,
+    n: u32,
+) {
+    let Some(own) = thread::own_index_below(n) else { return };
+    gradient.set(&own, relu_gradient(z.get(own.get() as usize), gradient.get(&own)));
 }
 
 /// Sets `active[unit]` to 1 where some row makes the unit positive, and leaves it where none does: flags gather over several batches.
-///
-/// # Safety
-/// Launched with [`shape`]`(n_columns, …)`. `h` holds `n_rows * n_columns` values, `active` `n_columns`; they do not overlap.
-#[kernel]
-pub unsafe fn mlp_paper_units_active(h: *const f32, active: *mut u32, n_rows: u32, n_columns: u32) {
-    let Some(unit) = thread::index_1d_below(n_columns) else { return };
-    let mut positive = false;
-    let mut row = 0;
-    while row < n_rows && !positive {
-        // SAFETY: row < n_rows, unit < n_columns.
-        positive = unsafe { memory::load(h, row as usize * n_columns as usize + unit as usize) } > 0.0;
-        row += 1;
-    }
-    if positive {
-        // SAFETY: unit < n_columns; no other thread has this unit.
-        unsafe { memory::store(active, unit as usize, 1) };
+#[kernel(shape = |block: u32| LaunchShape::linear(n_columns, block))]
+pub fn mlp_paper_units_active(
+    #[len(n_rows as usize * n_columns as usize)] h: Slice<f32>,
+    #[len(n_columns as usize)] mut active: Disjoint<u32>,
+    n_rows: u32,
+    n_columns: u32,
+) {
+    let Some(own) = thread::own_index_below(n_columns) else { return };
+    let value = |row: u32| h.get(row as usize * n_columns as usize + own.get() as usize);
+    if (0..n_rows).any(|row| value(row) > 0.0) {
+        active.set(&own, 1);
     }
 }
 

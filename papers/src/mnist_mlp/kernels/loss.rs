@@ -12,7 +12,8 @@
 //! Twin    `warpplay_cpu_ref::mlp::pieces::losses`.   Source  Ha and Beqaj, kernel of the loss.
 
 use super::softmax::largest_and_sum;
-use warpplay_gpu::cuda::{atomic, block, kernel, math, memory, shared_array, thread};
+use warpplay_gpu::cuda::view::{Atomic, Disjoint, Slice};
+use warpplay_gpu::cuda::{block, kernel, math, memory, shared_array, thread};
 use warpplay_gpu::launch::LaunchShape;
 
 /// Most warps of a block: values of scratch memory.
@@ -21,16 +22,6 @@ const WARPS: usize = block::MAX_WARPS as usize;
 /// Launch shape of [`mlp_paper_loss`], `block` a multiple of 32.
 pub const fn shape(n_rows: u32, block: u32) -> LaunchShape {
     LaunchShape::new(n_rows, block)
-}
-
-/// Launch shape of [`mlp_paper_loss_sum`], `block` a multiple of 32.
-pub const fn shape_sum(block: u32) -> LaunchShape {
-    LaunchShape::new(1, block)
-}
-
-/// Launch shape of [`mlp_paper_loss_atomic`] for `n_rows` samples.
-pub const fn shape_atomic(n_rows: u32, block: u32) -> LaunchShape {
-    LaunchShape::linear(n_rows, block)
 }
 
 /// The loss of a sample whose class has probability `p`. A probability that has underflowed counts as the least normal number, so that the loss is finite, at most 87.4; what
@@ -61,47 +52,42 @@ pub unsafe fn mlp_paper_loss(z: *const f32, classes: *const u32, losses: *mut f3
 }
 
 /// `sums[slot]` becomes the sum of `n` losses.
-///
-/// # Safety
-/// Launched with [`shape_sum`]. `losses` holds `n` values, `sums` more than `slot`; they do not overlap.
-#[kernel]
-pub unsafe fn mlp_paper_loss_sum(losses: *const f32, n: u32, sums: *mut f32, slot: u32) {
+#[kernel(shape = |block: u32| LaunchShape::new(1, block))]
+pub fn mlp_paper_loss_sum(
+    #[len(n as usize)] losses: Slice<f32>,
+    n: u32,
+    #[len(slot as usize + 1)] mut sums: Disjoint<f32>,
+    slot: u32,
+) {
     let scratch = shared_array![f32; WARPS];
     let mut mine = 0.0;
     let mut at = thread::thread_idx_x();
     while at < n {
-        // SAFETY: at < n.
-        mine += unsafe { memory::load(losses, at as usize) };
+        mine += losses.get(at as usize);
         at += thread::block_dim_x();
     }
     let sum = block::sum(mine, scratch);
     if thread::thread_idx_x() == 0 {
-        // SAFETY: one thread writes the slot, which is inside the sums.
-        unsafe { memory::store(sums, slot as usize, sum) };
+        // SAFETY: one block, of which one thread writes.
+        unsafe { sums.set_at(slot as usize, sum) };
     }
 }
 
 /// Adds the losses of `n_rows` samples to `sums[slot]`, each by an atomic addition. Whoever wants the sum itself sets it to 0 before.
-///
-/// # Safety
-/// Launched with [`shape_atomic`]. `p` holds `n_rows * n_classes` values, `classes` `n_rows`, `sums` more than `slot`; `sums` overlaps neither, and is only added to.
-#[kernel]
-pub unsafe fn mlp_paper_loss_atomic(
-    p: *const f32,
-    classes: *const u32,
-    sums: *mut f32,
+#[kernel(shape = |block: u32| LaunchShape::linear(n_rows, block))]
+pub fn mlp_paper_loss_atomic(
+    #[len(n_rows as usize * n_classes as usize)] p: Slice<f32>,
+    #[len(n_rows as usize)] classes: Slice<u32>,
+    #[len(slot as usize + 1)] sums: Atomic<f32>,
     slot: u32,
     n_rows: u32,
     n_classes: u32,
 ) {
-    let Some(row) = thread::index_1d_below(n_rows) else { return };
-    // SAFETY: row < n_rows, the class is checked, the slot is inside the sums.
-    unsafe {
-        let class = memory::load(classes, row as usize);
-        let at = row as usize * n_classes as usize + class as usize;
-        let loss = if class < n_classes { negative_log(memory::load(p, at)) } else { f32::NAN };
-        atomic::add_f32(sums.add(slot as usize), loss);
-    }
+    let Some(own) = thread::own_index_below(n_rows) else { return };
+    let row = own.get() as usize;
+    let class = classes.get(row);
+    let at = row * n_classes as usize + class as usize;
+    sums.add(slot as usize, if class < n_classes { negative_log(p.get(at)) } else { f32::NAN });
 }
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

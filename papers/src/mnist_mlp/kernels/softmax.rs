@@ -12,6 +12,7 @@
 //!         of softmax and of the fused gradient.
 
 use warpplay_gpu::cuda::shared::Shared;
+use warpplay_gpu::cuda::view::{Disjoint, Slice};
 use warpplay_gpu::cuda::{block, kernel, math, memory, shared_array, thread};
 use warpplay_gpu::launch::LaunchShape;
 
@@ -21,11 +22,6 @@ const WARPS: usize = block::MAX_WARPS as usize;
 /// Launch shape of the kernels that work on whole rows, `block` a multiple of 32.
 pub const fn shape_rows(n_rows: u32, block: u32) -> LaunchShape {
     LaunchShape::new(n_rows, block)
-}
-
-/// Launch shape of [`mlp_paper_softmax_gradient`] for `n` values.
-pub const fn shape(n: u32, block: u32) -> LaunchShape {
-    LaunchShape::linear(n, block)
 }
 
 /// The largest logit of a row and the sum of exp(z - largest), on every thread of the block.
@@ -105,27 +101,19 @@ pub unsafe fn mlp_paper_softmax_gradient_fused(
 }
 
 /// `gradient = (p - onehot(class)) * factor`, from probabilities.
-///
-/// # Safety
-/// Launched with [`shape`]`(n_rows * n_classes, …)`. `p` and `gradient` hold that many values, `classes` `n_rows`; `gradient` overlaps neither;
-/// `n_classes >= 1`.
-#[kernel]
-pub unsafe fn mlp_paper_softmax_gradient(
-    p: *const f32,
-    classes: *const u32,
-    gradient: *mut f32,
+#[kernel(shape = |block: u32| LaunchShape::linear(n_rows * n_classes, block))]
+pub fn mlp_paper_softmax_gradient(
+    #[len((n_rows * n_classes) as usize)] p: Slice<f32>,
+    #[len(n_rows as usize)] classes: Slice<u32>,
+    #[len((n_rows * n_classes) as usize)] mut gradient: Disjoint<f32>,
     n_rows: u32,
     n_classes: u32,
     factor: f32,
 ) {
-    let Some(value) = thread::index_1d_below(n_rows * n_classes) else { return };
-    let (row, class) = (value / n_classes, value % n_classes);
-    // SAFETY: value < n_rows * n_classes, so row < n_rows; no other thread has this value.
-    unsafe {
-        let label = memory::load(classes, row as usize);
-        let p = memory::load(p, value as usize);
-        memory::store(gradient, value as usize, difference(p, class == label, factor));
-    }
+    let Some(own) = thread::own_index_below(n_rows * n_classes) else { return };
+    let value = own.get();
+    let label = classes.get((value / n_classes) as usize);
+    gradient.set(&own, difference(p.get(value as usize), value % n_classes == label, factor));
 }
 
 /// One value of the gradient.

@@ -2,7 +2,7 @@
 
 use crate::mnist_mlp::kernels::{accuracy, activation, column_sums, input, loss, matmul, sgd, softmax};
 use crate::ptx::MNIST_MLP;
-use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::kernel::{Kernel, SafeKernel};
 
 use super::options::{Accumulate, ColumnSums, Forms, Matmul};
 use warpplay::{Buffer, Device, Error, Function, FunctionInfo, IntoParams, LaunchShape, Module, Result, Stream};
@@ -74,11 +74,6 @@ fn holds<T>(what: &str, buffer: &Buffer<T>, len: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::shape(what, format!("at least {len} values"), format!("{} values", buffer.len())))
-}
-
-/// That `[first, first + n)` is inside a buffer, in 32 bits.
-fn holds_from<T>(what: &str, buffer: &Buffer<T>, first: u32, n: u32) -> Result<()> {
-    holds(what, buffer, first as usize + n as usize)
 }
 
 macro_rules! kernels {
@@ -202,6 +197,15 @@ impl Kernels {
         Ok(Launch { kernel: K::NAME, shape, info: function.info() })
     }
 
+    /// Launches one safe kernel in blocks of the options' size.
+    fn run<K>(&self, stream: &Stream, function: &Function<K>, arguments: impl IntoParams<K::Views>) -> Result<Launch>
+    where
+        K: SafeKernel<Launch = (u32,), Params: IntoParams<K::Params>>,
+    {
+        let shape = stream.run_with(function, (self.options.block,), arguments)?;
+        Ok(Launch { kernel: K::NAME, shape, info: function.info() })
+    }
+
     /// Pixels of the samples `order[first..first + n_rows]`, divided by 255.
     ///
     /// * `pixels`: `[n_samples, n_inputs]`, with `extent.n_columns` inputs; `order`: numbers of samples. A number that is no sample gives a row of NaN.
@@ -218,20 +222,14 @@ impl Kernels {
         x: &mut Buffer<f32>,
         extent: Extent,
     ) -> Result<Launch> {
-        let n = extent.n_values()?;
+        extent.n_values()?;
         let Extent { n_rows, n_columns } = extent;
         let n_samples = u32::try_from(pixels.len() / n_columns as usize).ok();
         let Some(n_samples) = n_samples.filter(|_| pixels.len().is_multiple_of(n_columns as usize)) else {
             let expected = format!("whole samples of {n_columns} bytes, at most 4294967295");
             return Err(Error::shape("pixels", expected, format!("{} bytes", pixels.len())));
         };
-        holds_from("order", order, first, n_rows)?;
-        holds("x", x, n as usize)?;
-        let shape = input::shape(n, self.options.block);
-        // SAFETY: the shape is the kernel's own; n_samples follows from the length of `pixels`, the other lengths are checked above; `&` and `&mut`
-        // exclude
-        // overlap; no dimension is 0.
-        unsafe { Self::launch(stream, &self.gather, shape, (pixels, order, first, n_samples, x, n_rows, n_columns)) }
+        self.run(stream, &self.gather, (pixels, order, first, n_samples, x, n_rows, n_columns))
     }
 
     /// Labels of the samples `order[first..first + n_rows]`; a number that is no sample gives [`input::NO_CLASS`].
@@ -250,11 +248,7 @@ impl Kernels {
         dimension("rows", n_rows)?;
         let n_samples =
             u32::try_from(labels.len()).map_err(|_| Error::shape("labels", "at most 4294967295", labels.len()))?;
-        holds_from("order", order, first, n_rows)?;
-        holds("classes", classes, n_rows as usize)?;
-        let shape = input::shape(n_rows, self.options.block);
-        // SAFETY: as in `gather`.
-        unsafe { Self::launch(stream, &self.gather_labels, shape, (labels, order, first, n_samples, classes, n_rows)) }
+        self.run(stream, &self.gather_labels, (labels, order, first, n_samples, classes, n_rows))
     }
 
     /// `c = op(a) op(b)` by the kernel that the options name (`matmul`, `tile`, `accumulate`).
@@ -307,12 +301,8 @@ impl Kernels {
     /// # Errors
     /// [`Error::Shape`] if a dimension is 0 or a buffer is too short; errors of the launch.
     pub fn bias_add(&self, stream: &Stream, z: &mut Buffer<f32>, bias: &Buffer<f32>, extent: Extent) -> Result<Launch> {
-        let n = extent.n_values()?;
-        holds("z", z, n as usize)?;
-        holds("bias", bias, extent.n_columns as usize)?;
-        let shape = activation::shape(n, self.options.block);
-        // SAFETY: the kernel's shape; lengths checked; no overlap; no dimension is 0.
-        unsafe { Self::launch(stream, &self.bias_add, shape, (z, bias, extent.n_rows, extent.n_columns)) }
+        extent.n_values()?;
+        self.run(stream, &self.bias_add, (z, bias, extent.n_rows, extent.n_columns))
     }
 
     /// `h = max(z, 0)`; NaN stays.
@@ -321,10 +311,7 @@ impl Kernels {
     /// [`Error::Shape`] if a dimension is 0 or a buffer is too short; errors of the launch.
     pub fn relu(&self, stream: &Stream, z: &Buffer<f32>, h: &mut Buffer<f32>, extent: Extent) -> Result<Launch> {
         let n = extent.n_values()?;
-        holds("z", z, n as usize)?;
-        holds("h", h, n as usize)?;
-        // SAFETY: the kernel's shape; lengths checked; no overlap.
-        unsafe { Self::launch(stream, &self.relu, activation::shape(n, self.options.block), (z, h, n)) }
+        self.run(stream, &self.relu, (z, h, n))
     }
 
     /// Sets `gradient` to 0 where `z` is not above 0.
@@ -339,10 +326,7 @@ impl Kernels {
         extent: Extent,
     ) -> Result<Launch> {
         let n = extent.n_values()?;
-        holds("z", z, n as usize)?;
-        holds("gradient", gradient, n as usize)?;
-        // SAFETY: the kernel's shape; lengths checked; no overlap.
-        unsafe { Self::launch(stream, &self.relu_backward, activation::shape(n, self.options.block), (z, gradient, n)) }
+        self.run(stream, &self.relu_backward, (z, gradient, n))
     }
 
     /// Sets `active[unit]` to 1 where some row of `h` is positive in that column; other entries stay.
@@ -356,11 +340,8 @@ impl Kernels {
         active: &mut Buffer<u32>,
         extent: Extent,
     ) -> Result<Launch> {
-        holds("h", h, extent.n_values()? as usize)?;
-        holds("active", active, extent.n_columns as usize)?;
-        let shape = activation::shape(extent.n_columns, self.options.block);
-        // SAFETY: the kernel's shape; lengths checked; no overlap.
-        unsafe { Self::launch(stream, &self.units_active, shape, (h, active, extent.n_rows, extent.n_columns)) }
+        extent.n_values()?;
+        self.run(stream, &self.units_active, (h, active, extent.n_rows, extent.n_columns))
     }
 
     /// `p = softmax(z)`, row by row.
@@ -412,14 +393,8 @@ impl Kernels {
         extent: Extent,
         factor: f32,
     ) -> Result<Launch> {
-        let n = extent.n_values()?;
-        holds("p", p, n as usize)?;
-        holds("classes", classes, extent.n_rows as usize)?;
-        holds("gradient", gradient, n as usize)?;
-        let shape = softmax::shape(n, self.options.block);
-        let arguments = (p, classes, gradient, extent.n_rows, extent.n_columns, factor);
-        // SAFETY: the kernel's shape; lengths checked; no overlap; no dimension is 0.
-        unsafe { Self::launch(stream, &self.softmax_gradient, shape, arguments) }
+        extent.n_values()?;
+        self.run(stream, &self.softmax_gradient, (p, classes, gradient, extent.n_rows, extent.n_columns, factor))
     }
 
     /// Cross-entropy of each row of logits; NaN for a class that there is not.
@@ -454,11 +429,8 @@ impl Kernels {
         sums: &mut Buffer<f32>,
         slot: u32,
     ) -> Result<Launch> {
-        holds("losses", losses, dimension("losses", n)? as usize)?;
-        holds_from("sums", sums, slot, 1)?;
-        let shape = loss::shape_sum(self.options.block);
-        // SAFETY: one block of whole warps; lengths checked; no overlap.
-        unsafe { Self::launch(stream, &self.loss_sum, shape, (losses, n, sums, slot)) }
+        dimension("losses", n)?;
+        self.run(stream, &self.loss_sum, (losses, n, sums, slot))
     }
 
     /// Adds the losses of rows of probabilities to `sums[slot]` atomically; NaN for a class that there is not.
@@ -474,13 +446,8 @@ impl Kernels {
         slot: u32,
         extent: Extent,
     ) -> Result<Launch> {
-        let Extent { n_rows, n_columns } = extent;
-        holds("p", p, extent.n_values()? as usize)?;
-        holds("classes", classes, n_rows as usize)?;
-        holds_from("sums", sums, slot, 1)?;
-        let shape = loss::shape_atomic(n_rows, self.options.block);
-        // SAFETY: the kernel's shape; lengths checked; no overlap, and launches of one stream come one after the other.
-        unsafe { Self::launch(stream, &self.loss_atomic, shape, (p, classes, sums, slot, n_rows, n_columns)) }
+        extent.n_values()?;
+        self.run(stream, &self.loss_atomic, (p, classes, sums, slot, extent.n_rows, extent.n_columns))
     }
 
     /// Sums of the columns of `values`, by the kernel that the options name (`column_sums`, `accumulate`). The atomic forms add to what `sums` holds.
@@ -535,11 +502,8 @@ impl Kernels {
         n: u32,
         learning_rate: f32,
     ) -> Result<Launch> {
-        holds("weights", weights, dimension("weights", n)? as usize)?;
-        holds("gradient", gradient, n as usize)?;
-        let shape = sgd::shape(n, self.options.block);
-        // SAFETY: the kernel's shape; lengths checked; no overlap.
-        unsafe { Self::launch(stream, &self.sgd, shape, (weights, gradient, n, learning_rate)) }
+        dimension("weights", n)?;
+        self.run(stream, &self.sgd, (weights, gradient, n, learning_rate))
     }
 
     /// The likeliest class of each row to `found[first..first + n_rows]`, the lowest of equals, and the number of those that are the labels added to
@@ -558,15 +522,8 @@ impl Kernels {
         correct: &mut Buffer<u32>,
         extent: Extent,
     ) -> Result<Launch> {
-        let Extent { n_rows, n_columns } = extent;
-        holds("z", z, extent.n_values()? as usize)?;
-        holds("labels", labels, n_rows as usize)?;
-        holds_from("found", found, first, n_rows)?;
-        holds("correct", correct, 1)?;
-        let shape = accuracy::shape(n_rows, self.options.block);
-        let arguments = (z, labels, found, first, correct, n_rows, n_columns);
-        // SAFETY: the kernel's shape of whole warps; lengths checked; no overlap, and launches of one stream come one after the other.
-        unsafe { Self::launch(stream, &self.accuracy, shape, arguments) }
+        extent.n_values()?;
+        self.run(stream, &self.accuracy, (z, labels, found, first, correct, extent.n_rows, extent.n_columns))
     }
 }
 

@@ -318,10 +318,10 @@ impl Kernels {
         let n = *n;
         let (bits, shape) = (shuffle::bucket_bits(n), order::shape(n));
         stream.zero(counts)?;
+        stream.run(&self.order_count, (&mut *counts, &mut *arrivals, seed, epoch, bits, n))?;
+        stream.run(&self.order_scan, (&mut *counts, shuffle::n_buckets(n)))?;
         // SAFETY: the buffers were made for n samples and the buckets of `bits`; one stream keeps the order of the launches; `&mut` excludes overlap.
         unsafe {
-            stream.launch(&self.order_count, shape, (&mut *counts, &mut *arrivals, seed, epoch, bits, n))?;
-            stream.launch(&self.order_scan, order::scan_shape(), (&mut *counts, shuffle::n_buckets(n)))?;
             let scatter = (&*counts, &*arrivals, &mut *scattered, seed, epoch, bits, n);
             stream.launch(&self.order_scatter, shape, scatter)?;
             stream.launch(&self.order_rank, shape, (&*counts, &*scattered, order, seed, epoch, bits, n))

@@ -1,7 +1,5 @@
 //! The kernels of sparse features, resolved, with a safe function for each; and the device arrays they work on.
 
-use std::ptr;
-
 use warpplay_gpu::ptx::embedded::SHOGI_SPARSE;
 use warpplay_gpu::shogi::sparse::exchange::{
     self, ROW, shogi_sparse_put_rows, shogi_sparse_take_rows, shogi_sparse_touched,
@@ -10,7 +8,7 @@ use warpplay_gpu::shogi::sparse::pass::{
     self, Pass, shogi_sparse_pass_kkp, shogi_sparse_pass_kp, shogi_sparse_pass_kpp, shogi_sparse_pass_material,
     shogi_sparse_pass_material_hand, shogi_sparse_pass_piece_square, total,
 };
-use warpplay_gpu::shogi::sparse::update::{self, Rule, kind, shogi_sparse_scale, shogi_sparse_update};
+use warpplay_gpu::shogi::sparse::update::{Rule, shogi_sparse_scale, shogi_sparse_update};
 
 use super::columns::{Layout, Part};
 use crate::runtime::ipc;
@@ -274,24 +272,15 @@ impl Kernels {
     /// One step of an optimiser with the summed gradient.
     pub fn update(&self, stream: &Stream, parameters: &mut Parameters, rule: Rule) -> Result<f32> {
         let n = self.n(parameters)?;
-        let n_memory = match rule.kind {
-            kind::SIGN | kind::GD => 0,
-            kind::MOMENTUM | kind::ADA_GRAD => 1,
-            _ => 2,
-        };
         let Parameters { weights, gradient, memory, largest } = parameters;
-        for array in memory.iter() {
-            array.expect_len("memory of the optimiser", weights.len())?;
-        }
-        if memory.len() < n_memory {
-            return Err(Error::shape("memory of the optimiser", format!("{n_memory} arrays"), memory.len()));
-        }
-        let mut pointer = |at: usize| memory.get_mut(at).map_or(ptr::dangling_mut(), Buffer::as_mut_ptr);
-        let (first, second) = (pointer(0), pointer(1));
+        // What the rule does not remember has no values.
+        let mut none = [stream.alloc(0)?, stream.alloc(0)?];
+        let mut memory = memory.iter_mut().chain(&mut none);
+        let (Some(first), Some(second)) = (memory.next(), memory.next()) else {
+            return Err(Error::shape("memory", "2 arrays", 0));
+        };
         stream.zero(largest)?;
-        let arguments = (weights.as_mut_ptr(), gradient.as_ptr(), first, second, largest.as_mut_ptr(), n, rule);
-        // SAFETY: all arrays hold `n` values, `largest` one; there are as many as the rule remembers: checked above. They outlive the launch: the read below waits.
-        unsafe { stream.launch(&self.update, update::shape(n), arguments)? };
+        stream.run(&self.update, (weights, &*gradient, first, second, &mut *largest, n, rule))?;
         largest_of(stream, largest)
     }
 
@@ -300,8 +289,7 @@ impl Kernels {
         let n = self.n(parameters)?;
         let Parameters { weights, largest, .. } = parameters;
         stream.zero(largest)?;
-        // SAFETY: `weights` holds `n` values, `largest` one.
-        unsafe { stream.launch(&self.scale, update::shape(n), (weights, &mut *largest, n, factor))? };
+        stream.run(&self.scale, (weights, &mut *largest, n, factor))?;
         largest_of(stream, largest)
     }
 
@@ -309,10 +297,7 @@ impl Kernels {
     pub fn touched(&self, stream: &Stream, parameters: &Parameters) -> Result<Vec<u32>> {
         let n = self.n(parameters)?;
         let mut words = stream.alloc::<u32>(exchange::n_words(n) as usize)?;
-        // SAFETY: `n` numbers and a word for 32 rows each; the sets have fewer than 2³¹ weights. The words outlive the launch: the read waits.
-        unsafe {
-            stream.launch(&self.touched, exchange::touched_shape(n), (&parameters.gradient, &mut words, n))?;
-        }
+        stream.run(&self.touched, (&parameters.gradient, &mut words, n))?;
         stream.read(&words)
     }
 
@@ -327,9 +312,7 @@ impl Kernels {
         let n = self.n(parameters)?;
         let n_values = n_values(rows, n)?;
         let (rows, mut values) = (stream.upload(rows)?, stream.alloc((n_values as usize).next_multiple_of(multiple))?);
-        let arguments = (&parameters.gradient, &rows, &mut values, n_values, n);
-        // SAFETY: arrays of at least these lengths, rows of `n` weights: checked by `n_values`. The rows outlive the launch, which is waited for.
-        unsafe { stream.launch(&self.take_rows, exchange::rows_shape(n_values), arguments)? };
+        stream.run(&self.take_rows, (&parameters.gradient, &rows, &mut values, n_values, n))?;
         stream.synchronize()?;
         Ok(values)
     }

@@ -1,0 +1,220 @@
+//! Views of global memory, with which a kernel is a safe function.
+//!
+//! | view | of what | launched with |
+//! |---|---|---|
+//! | [`Slice`] | values that all threads read and nobody writes | `&Buffer<T>` |
+//! | [`Disjoint`] | values of which each thread has the one at its own index | `&mut Buffer<T>` |
+//! | [`Atomic`] | values that all threads change, atomically | `&mut Buffer<T>` |
+//!
+//! A kernel that declares its launch takes them instead of pointers: [`kernel`](macro@super::kernel) says how. Lengths are checked on the host when the kernel is launched; an index out of bounds
+//! ends the kernel.
+
+use core::marker::PhantomData;
+
+use super::{atomic, memory, trap};
+use crate::kernel::View;
+
+/// The index of a thread that no other thread of the launch has. Only [`own_index_below`](super::thread::own_index_below) makes it, and it cannot be copied to another thread.
+#[derive(Debug)]
+pub struct OwnIndex(u32, PhantomData<*mut ()>);
+
+impl OwnIndex {
+    /// The index of the current thread.
+    #[inline(always)]
+    pub(super) fn new(index: u32) -> Self {
+        Self(index, PhantomData)
+    }
+
+    /// As a number.
+    #[inline(always)]
+    pub fn get(&self) -> u32 {
+        self.0
+    }
+}
+
+/// Values that nobody writes while the kernel runs.
+pub struct Slice<T> {
+    values: *const T,
+    len: usize,
+}
+
+impl<T> Clone for Slice<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slice<T> {}
+
+impl<T: Copy> Slice<T> {
+    /// The value at `index`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(self, index: usize) -> T {
+        if index >= self.len {
+            trap();
+        }
+        // SAFETY: whoever made the view vouches for `len` values that nobody writes.
+        unsafe { memory::load(self.values, index) }
+    }
+}
+
+impl<T: Copy + 'static> View for Slice<T> {
+    type Pointer = *const T;
+
+    #[inline(always)]
+    unsafe fn new(values: *const T, len: usize) -> Self {
+        Self { values, len }
+    }
+
+    #[inline(always)]
+    fn pointer(&self) -> *const T {
+        self.values
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Values of which each thread has the one at its own index, to read and to write.
+pub struct Disjoint<T> {
+    values: *mut T,
+    len: usize,
+}
+
+impl<T: Copy> Disjoint<T> {
+    /// The thread's value.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(&self, own: &OwnIndex) -> T {
+        // SAFETY: within the bounds, as `checked` says, and no other thread has this index.
+        unsafe { memory::load(self.values, self.checked(own.0 as usize)) }
+    }
+
+    /// Replaces it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set(&mut self, own: &OwnIndex, value: T) {
+        // SAFETY: within the bounds, as `checked` says, and no other thread has this index.
+        unsafe { memory::store(self.values, self.checked(own.0 as usize), value) };
+    }
+
+    /// The value at an index that is not the thread's own.
+    ///
+    /// # Safety
+    /// No other thread writes it in this launch.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn get_at(&self, index: usize) -> T {
+        // SAFETY: within the bounds, as `checked` says; the rest is the caller's promise.
+        unsafe { memory::load(self.values, self.checked(index)) }
+    }
+
+    /// Replaces the value at an index that is not the thread's own.
+    ///
+    /// # Safety
+    /// No other thread uses it in this launch.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn set_at(&mut self, index: usize, value: T) {
+        // SAFETY: within the bounds, as `checked` says; the rest is the caller's promise.
+        unsafe { memory::store(self.values, self.checked(index), value) };
+    }
+
+    /// The index, if it is below the length; else the kernel ends.
+    #[inline(always)]
+    #[track_caller]
+    fn checked(&self, index: usize) -> usize {
+        if index >= self.len {
+            trap();
+        }
+        index
+    }
+}
+
+impl<T: Copy + 'static> View for Disjoint<T> {
+    type Pointer = *mut T;
+
+    #[inline(always)]
+    unsafe fn new(values: *mut T, len: usize) -> Self {
+        Self { values, len }
+    }
+
+    #[inline(always)]
+    fn pointer(&self) -> *mut T {
+        self.values
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Values that all threads of a launch change, each time as one indivisible step.
+pub struct Atomic<T> {
+    values: *mut T,
+    len: usize,
+}
+
+impl Atomic<u32> {
+    /// Adds (wrapping) and returns what was there.
+    #[inline(always)]
+    #[track_caller]
+    pub fn add(&self, index: usize, value: u32) -> u32 {
+        // SAFETY: within the bounds, as `at` says; whoever made the view vouches that it is accessed atomically alone.
+        unsafe { atomic::add_u32(self.at(index), value) }
+    }
+
+    /// Stores the larger and returns what was there.
+    #[inline(always)]
+    #[track_caller]
+    pub fn max(&self, index: usize, value: u32) -> u32 {
+        // SAFETY: as for `add`.
+        unsafe { atomic::max_u32(self.at(index), value) }
+    }
+}
+
+impl Atomic<f32> {
+    /// Adds and returns what was there. The order in which threads add is any, and so are the last bits of the sum.
+    #[inline(always)]
+    #[track_caller]
+    pub fn add(&self, index: usize, value: f32) -> f32 {
+        // SAFETY: as for words.
+        unsafe { atomic::add_f32(self.at(index), value) }
+    }
+}
+
+impl<T> Atomic<T> {
+    /// The address of a value that is there; else the kernel ends.
+    #[inline(always)]
+    #[track_caller]
+    fn at(&self, index: usize) -> *mut T {
+        if index >= self.len {
+            trap();
+        }
+        self.values.wrapping_add(index)
+    }
+}
+
+impl<T: Copy + 'static> View for Atomic<T> {
+    type Pointer = *mut T;
+
+    #[inline(always)]
+    unsafe fn new(values: *mut T, len: usize) -> Self {
+        Self { values, len }
+    }
+
+    #[inline(always)]
+    fn pointer(&self) -> *mut T {
+        self.values
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.len
+    }
+}
