@@ -293,7 +293,7 @@ fn device_items(
     let (inputs, block) = match &options.shape {
         None => (quote!(#inputs), quote!(#block)),
         Some(_) => {
-            let (body, views) = (plain_inputs(function), views(params));
+            let (body, views) = (plain_inputs(function, options, params), views(params));
             let names: Vec<_> = params.iter().map(|param| param.name).collect();
             let crossing = params.iter().map(Param::crossing);
             let block = quote!({
@@ -330,15 +330,31 @@ fn device_items(
     }
 }
 
-/// The parameters without their attributes.
-fn plain_inputs(function: &ItemFn) -> TokenStream {
+/// The parameters of the body: without their attributes, and none is unused that the declaration uses.
+fn plain_inputs(function: &ItemFn, options: &Options, params: &[Param<'_>]) -> TokenStream {
+    let lens = params.iter().filter_map(|param| param.len.as_ref());
+    let shape = options.shape.as_ref().map(|shape| &shape.body);
+    let mut declaration = TokenStream::new();
+    lens.chain(shape).for_each(|expression| expression.to_tokens(&mut declaration));
     let mut inputs = function.sig.inputs.clone();
-    for input in &mut inputs {
+    for (input, param) in inputs.iter_mut().zip(params) {
         if let FnArg::Typed(typed) = input {
             typed.attrs.clear();
+            if mentions(declaration.clone(), param.name) {
+                typed.attrs.push(syn::parse_quote!(#[allow(unused_variables)]));
+            }
         }
     }
     quote!(#inputs)
+}
+
+/// Whether a name stands among tokens.
+fn mentions(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == *name,
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        _ => false,
+    })
 }
 
 /// The descriptor, and the body as an ordinary function.
@@ -350,7 +366,7 @@ fn host_items(
     params: &[Param<'_>],
 ) -> TokenStream {
     let ItemFn { attrs, vis, sig, block, .. } = function;
-    let (ident, inputs) = (&sig.ident, plain_inputs(function));
+    let (ident, inputs) = (&sig.ident, plain_inputs(function, options, params));
     let struct_attributes = attributes(function, &["cfg", "doc", "allow", "deprecated"]);
     // Without a doc comment of its own the kernel keeps rustc's `missing_docs` warning.
     let entry_line = attrs.iter().any(|attribute| attribute.path().is_ident("doc")).then(|| {
@@ -705,7 +721,7 @@ mod tests {
         );
         for part in [
             "fn add (sum : < Disjoint < f32 > as :: warpplay_gpu :: kernel :: View > :: Pointer , b : f32 , n : u32) {",
-            "fn body (mut sum : Disjoint < f32 > , b : f32 , n : u32) { work (sum) }",
+            "fn body (mut sum : Disjoint < f32 > , b : f32 , # [allow (unused_variables)] n : u32) { work (sum) }",
             "let sum = unsafe { < Disjoint < f32 > as :: warpplay_gpu :: kernel :: View > :: new (sum , n as usize) } ;",
             "type Views = (Disjoint < f32 > , f32 , u32 ,) ; type Launch = () ;",
             r#"expect_len ("sum" , & sum , n as usize) ? ;"#,

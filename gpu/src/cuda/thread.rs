@@ -1,14 +1,27 @@
 //! Who am I: indices of the current thread, its block and its grid.
 
+use core::marker::PhantomData;
+
 #[cfg(target_arch = "nvptx64")]
 use core::arch::nvptx as ptx;
 
-use super::view::OwnIndex;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::simt::hooks;
 
 /// Threads of a warp.
 pub const WARP: u32 = 32;
+
+/// The index of a thread that no other thread of the launch has. Only [`own_index_below`] makes it, and it cannot be copied to another thread.
+#[derive(Debug)]
+pub struct OwnIndex(u32, PhantomData<*mut ()>);
+
+impl OwnIndex {
+    /// As a number.
+    #[inline(always)]
+    pub fn get(&self) -> u32 {
+        self.0
+    }
+}
 
 macro_rules! index {
     ($($(#[$doc:meta])* $name:ident, $intrinsic:ident, $hook:ident[$axis:literal];)*) => {$(
@@ -90,11 +103,11 @@ pub fn index_1d_below(n: u32) -> Option<u32> {
     (index < n as u64).then_some(index as u32)
 }
 
-/// The same as what safe kernels write by, and no thread has twice: threads off the first line of a launch along y or z have none.
+/// The same for a safe kernel, which writes by it: threads off the first line of a launch, along y or z, have none, so that no two have the same.
 #[inline(always)]
 pub fn own_index_below(n: u32) -> Option<OwnIndex> {
     let is_on_first_line = (block_idx_y() | block_idx_z() | thread_idx_y() | thread_idx_z()) == 0;
-    index_1d_below(n).filter(|_| is_on_first_line).map(OwnIndex::new)
+    index_1d_below(n).filter(|_| is_on_first_line).map(|index| OwnIndex(index, PhantomData))
 }
 
 /// Position of the thread in its warp, for blocks that extend along x.

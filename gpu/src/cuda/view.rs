@@ -9,28 +9,9 @@
 //! A kernel that declares its launch takes them instead of pointers: [`kernel`](macro@super::kernel) says how. Lengths are checked on the host when the kernel is launched; an index out of bounds
 //! ends the kernel.
 
-use core::marker::PhantomData;
-
+use super::thread::OwnIndex;
 use super::{atomic, memory, trap};
 use crate::kernel::View;
-
-/// The index of a thread that no other thread of the launch has. Only [`own_index_below`](super::thread::own_index_below) makes it, and it cannot be copied to another thread.
-#[derive(Debug)]
-pub struct OwnIndex(u32, PhantomData<*mut ()>);
-
-impl OwnIndex {
-    /// The index of the current thread.
-    #[inline(always)]
-    pub(super) fn new(index: u32) -> Self {
-        Self(index, PhantomData)
-    }
-
-    /// As a number.
-    #[inline(always)]
-    pub fn get(&self) -> u32 {
-        self.0
-    }
-}
 
 /// Values that nobody writes while the kernel runs.
 pub struct Slice<T> {
@@ -91,7 +72,7 @@ impl<T: Copy> Disjoint<T> {
     #[track_caller]
     pub fn get(&self, own: &OwnIndex) -> T {
         // SAFETY: within the bounds, as `checked` says, and no other thread has this index.
-        unsafe { memory::load(self.values, self.checked(own.0 as usize)) }
+        unsafe { memory::load(self.values, self.checked(own.get() as usize)) }
     }
 
     /// Replaces it.
@@ -99,7 +80,7 @@ impl<T: Copy> Disjoint<T> {
     #[track_caller]
     pub fn set(&mut self, own: &OwnIndex, value: T) {
         // SAFETY: within the bounds, as `checked` says, and no other thread has this index.
-        unsafe { memory::store(self.values, self.checked(own.0 as usize), value) };
+        unsafe { memory::store(self.values, self.checked(own.get() as usize), value) };
     }
 
     /// The value at an index that is not the thread's own.

@@ -447,7 +447,7 @@ fn dimensions_and_lengths_are_checked() {
         let Bench { stream, kernels } = &bench;
         let (six, mut five) = (stream.alloc::<f32>(6)?, stream.alloc::<f32>(5)?);
         let error = kernels.relu(stream, &six, &mut five, Extent::new(3, 2)).expect_err("too short");
-        assert_eq!(error.to_string(), "h: expected at least 6 values, got 5 values");
+        assert_eq!(error.to_string(), "mlp_paper_relu: h: expected at least 6 values, got 5 values");
         let error = kernels.softmax(stream, &six, &mut five, Extent::new(0, 2)).expect_err("no rows");
         assert_eq!(error.to_string(), "rows: expected 1 to 2147483616, got 0");
         let error = kernels.relu(stream, &six, &mut five, Extent::new(1 << 16, 1 << 16)).expect_err("too many");

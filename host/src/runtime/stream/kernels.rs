@@ -88,7 +88,7 @@ impl Stream {
         unsafe { self.start(function, shape, params, A::addresses, kept) }
     }
 
-    /// Launches a safe kernel: its declaration says the shape, which is returned, and the lengths that are checked here.
+    /// Launches a safe kernel: its declaration says the shape, and the lengths that are checked here.
     ///
     /// `arguments` are as in [`launch`](Self::launch): `&Buffer<T>` for `Slice<T>`, `&mut Buffer<T>` for `Disjoint<T>`.
     ///
@@ -114,7 +114,7 @@ impl Stream {
     /// stream.run(&add_function, (&mut sum, &a, 0.5, 3))?;
     /// assert_eq!(stream.read(&sum)?, [1.5, 2.5, 3.5]);
     /// let error = stream.run(&add_function, (&mut sum, &a, 0.5, 4)).unwrap_err();
-    /// assert_eq!(error.to_string(), "add: sum has the wrong shape: expected at least 4 values, got 3 values");
+    /// assert_eq!(error.to_string(), "add: sum: expected at least 4 values, got 3 values");
     /// # Ok::<(), warpplay::Error>(())
     /// ```
     ///
@@ -122,15 +122,15 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::Shape`] for a buffer that is shorter than the kernel says, and else those of [`launch`](Self::launch).
-    pub fn run<K, A>(&self, function: &Function<K>, arguments: A) -> Result<LaunchShape>
+    pub fn run<K, A>(&self, function: &Function<K>, arguments: A) -> Result<()>
     where
         K: SafeKernel<Launch = (), Params: IntoParams<K::Params>>,
         A: IntoParams<K::Views>,
     {
-        self.run_with(function, (), arguments)
+        self.run_with(function, (), arguments).map(drop)
     }
 
-    /// Launches a safe kernel whose shape depends on more than its parameters: `launch` is a tuple of that, as `(block,)`.
+    /// Launches a safe kernel whose shape depends on more than its parameters: `launch` is a tuple of that, as `(block,)`. Returns the shape.
     ///
     /// # Errors
     /// As [`run`](Self::run).

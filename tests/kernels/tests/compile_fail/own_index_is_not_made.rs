@@ -1,11 +1,10 @@
 //! An index that another thread may have too.
-use warpplay_gpu::cuda::view::{Disjoint, OwnIndex};
+use warpplay_gpu::cuda::thread::OwnIndex;
+use warpplay_gpu::cuda::view::Disjoint;
 
 fn fill(mut values: Disjoint<f32>, own: &OwnIndex) {
-    let other = OwnIndex::new(own.get() + 1);
+    let other = OwnIndex(own.get() + 1, Default::default());
     values.set(&other, 0.0);
-    let again = own.clone();
-    values.set(&again, 0.0);
 }
 
 fn main() {
