@@ -528,7 +528,7 @@ fn no_output_is_written_over_another() {
     scratch.ok(&format!("train {TINY} --epochs 2 --resume c --checkpoint c --json /dev/null --plot /dev/null"));
     scratch.ok(&format!("train {TINY} --epochs 1 --start w --save-weights w"));
     // A folder of plots that is not there yet.
-    scratch.fails(1, &format!("train {TINY} --epochs 1 --save-weights new/training.svg --plots new"));
+    scratch.fails(2, &format!("train {TINY} --epochs 1 --save-weights new/training.svg --plots new"));
     // The old name of --save-weights is that of a file to read elsewhere.
     let weights = fs::read(scratch.path("w")).expect("weights");
     let said = scratch.misused(&format!("train {TINY} --epochs 1 --weights w"));

@@ -511,7 +511,7 @@ fn results_are_not_written_over_what_is_read() {
     }
     // A folder of plots that is not there yet.
     let line = "learn --records six.usi --plies 40..44 --device cpu --iterations 1 --json new/learning.svg --plots new";
-    assert!(scratch.fails(1, line).contains("new/learning.svg"));
+    assert!(scratch.fails(2, line).contains("new/learning.svg"));
     assert!(!scratch.path("new").exists());
     // The old name of --save-weights is that of a file to read elsewhere.
     let stderr = scratch.misused("learn --records six.usi --device cpu --weights held.usi");
