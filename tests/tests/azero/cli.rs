@@ -13,7 +13,7 @@ use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay_tests::golden::{self, Tensors};
-use warpplay_tests::journals::Journaled;
+use warpplay_tests::journals::{Journaled, resealed};
 use warpplay_tests::programs::{self, Scratch};
 
 /// The program `warpplay`.
@@ -741,7 +741,8 @@ fn self_play_that_was_cut_off_goes_on_with_its_journal() {
     assert!(said.contains("one: was made with option estimator.parameters "), "{said}");
     // A game that breaks the rules.
     let damaged = scratch.text("few").replacen("\"returns\":[", "\"returns\":[7,", 1);
-    scratch.write("few", damaged.replace("[7,1,", "[7,").replace("[7,-1,", "[7,").replace("[7,0,", "[7,").as_bytes());
+    let damaged = damaged.replace("[7,1,", "[7,").replace("[7,-1,", "[7,").replace("[7,0,", "[7,");
+    scratch.write("few", resealed(&damaged).as_bytes());
     let said = scratch.fails(1, &format!("{uniform} --resume few").replace("--games 3", "--games 5"));
     assert!(said.contains("few: ") && said.contains(": returns: [7, "), "{said}");
 }

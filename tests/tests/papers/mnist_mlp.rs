@@ -461,7 +461,7 @@ fn dimensions_and_lengths_are_checked() {
         assert!(error.to_string().starts_with("pixels: expected whole samples of 2 bytes"), "{error}");
         let pixels = stream.alloc::<u8>(8)?;
         let error = kernels.gather(stream, &pixels, &order, 1, &mut five, Extent::new(2, 2)).expect_err("short order");
-        assert_eq!(error.to_string(), "order: expected at least 3 values, got 2 values");
+        assert_eq!(error.to_string(), "mlp_paper_gather: order: expected at least 3 values, got 2 values");
         let wrong = |options| Kernels::load(device, options).expect_err("not allowed").to_string();
         let default = Forms::default();
         assert_eq!(wrong(Forms { block: 64, ..default }), "option block: 64 is not allowed (128, 256 or 512)");
