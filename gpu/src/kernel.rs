@@ -52,6 +52,7 @@ pub trait Kernel: Copy + Send + Sync + 'static {
 }
 
 /// A view of device memory as the parameter of a safe kernel: a pointer for the launch, and a length that the host has checked.
+#[allow(clippy::len_without_is_empty, reason = "nobody asks for it")]
 pub trait View: Sized {
     /// What crosses to the device.
     type Pointer: Copy + 'static;
@@ -64,7 +65,6 @@ pub trait View: Sized {
     /// The first value.
     fn pointer(&self) -> Self::Pointer;
     /// Number of values.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks for it")]
     fn len(&self) -> usize;
 }
 
