@@ -7,7 +7,7 @@ mod files;
 pub mod flags;
 mod interrupt;
 pub mod logarithmic;
-#[cfg(all(test, any(feature = "mcts", feature = "azero")))]
+#[cfg(test)]
 pub mod negative;
 mod parse;
 mod record;
