@@ -1,6 +1,8 @@
 //! What the host knows of a kernel: its entry name and the types of its parameters.
 
 #[cfg(not(target_arch = "nvptx64"))]
+use crate::args::Refusal;
+#[cfg(not(target_arch = "nvptx64"))]
 use crate::launch::LaunchShape;
 
 /// One parameter of a kernel.
@@ -79,20 +81,8 @@ pub trait SafeKernel: Kernel {
     /// The shape of a launch and its parameters.
     ///
     /// # Errors
-    /// A view is shorter than the kernel's declaration says.
-    fn prepare(views: Self::Views, launch: Self::Launch) -> Result<(LaunchShape, Self::Params), TooShort>;
-}
-
-/// A view that is too short for a kernel.
-#[cfg(not(target_arch = "nvptx64"))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooShort {
-    /// The parameter's name.
-    pub name: &'static str,
-    /// Values that the kernel uses.
-    pub expected: usize,
-    /// Values of the view.
-    pub found: usize,
+    /// A view is shorter than the kernel's declaration says, or its condition does not hold.
+    fn prepare(views: Self::Views, launch: Self::Launch) -> Result<(LaunchShape, Self::Params), Refusal>;
 }
 
 /// Checks a view for `expected` values; for the expansion of the attribute [`kernel`](macro@crate::cuda::kernel).
@@ -101,9 +91,9 @@ pub struct TooShort {
 /// It is shorter.
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
-pub fn expect_len(name: &'static str, view: &impl View, expected: usize) -> Result<(), TooShort> {
+pub fn expect_len(name: &'static str, view: &impl View, expected: usize) -> Result<(), Refusal> {
     let found = view.len();
-    if found < expected { Err(TooShort { name, expected, found }) } else { Ok(()) }
+    if found < expected { Err(Refusal::TooShort { name, expected, found }) } else { Ok(()) }
 }
 
 /// A kernel's description without its type.

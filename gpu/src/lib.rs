@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`cuda`] | the device layer: indices, barriers, shared memory, warps, atomics, arithmetic |
 //! | [`simt`] | runs kernels on the CPU, thread by thread, with checks (host only) |
-//! | [`kernel`], [`launch`], [`ptx`] | what the host knows of a kernel, of a launch, of embedded PTX |
+//! | [`kernel`], [`launch`], [`args`], [`ptx`] | what the host knows of a kernel, of a launch, of its arguments, of embedded PTX |
 //! | [`split_mix`] | random numbers by counter, of kernels and of the host |
 //! | `mcts` | the kernels of the tree search and its games; needs the feature of that name |
 //! | `azero` | the kernels of the AlphaZero network, its search and its training; needs one of the features `azero-…` |
@@ -48,6 +48,8 @@
 
 extern crate self as warpplay_gpu;
 
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod args;
 #[cfg(feature = "azero")]
 pub mod azero;
 #[cfg(feature = "cfr")]

@@ -8,6 +8,8 @@ use syn::{
     Attribute, Error, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, LitStr, Pat, Result, ReturnType, Safety, Token, Type,
 };
 
+use crate::len::{self, mentions};
+
 /// Most parameters of a kernel: the host's argument tuples go up to here.
 const MAX_PARAMS: usize = 16;
 /// Most threads of a block on every architecture.
@@ -23,6 +25,8 @@ struct Options {
     min_blocks: Option<Expr>,
     /// The launch shape of a safe kernel.
     shape: Option<Shape>,
+    /// A condition of a safe kernel's launch.
+    require: Option<Expr>,
 }
 
 /// The launch shape of a safe kernel: an expression, or a closure where it depends on more than the parameters.
@@ -60,10 +64,14 @@ impl Parse for Options {
                 options.min_blocks.replace(bound).is_some()
             } else if name == "shape" {
                 options.shape.replace(Shape::new(input.parse()?)?).is_some()
+            } else if name == "require" {
+                options.require.replace(input.parse()?).is_some()
             } else {
                 return Err(Error::new(
                     name.span(),
-                    format!("unknown option `{name}`: allowed are `suffix`, `max_threads`, `min_blocks` and `shape`"),
+                    format!(
+                        "unknown option `{name}`: allowed are `suffix`, `max_threads`, `min_blocks`, `shape` and `require`"
+                    ),
                 ));
             };
             if repeated {
@@ -77,6 +85,12 @@ impl Parse for Options {
             return Err(Error::new(
                 min_blocks.span(),
                 "`min_blocks` needs `max_threads` too: without it the assembler cannot tell how large a block is",
+            ));
+        }
+        if let (Some(require), None) = (&options.require, &options.shape) {
+            return Err(Error::new(
+                require.span(),
+                "`require` needs `shape` too: only the launch of a safe kernel is checked",
             ));
         }
         Ok(options)
@@ -126,6 +140,8 @@ struct Param<'a> {
     ty: &'a Type,
     /// Values that it must have, where it is a view.
     len: Option<Expr>,
+    /// Whether it is a structure with `DeviceArgs`, which a safe kernel takes checked.
+    args: bool,
 }
 
 impl Param<'_> {
@@ -141,7 +157,7 @@ impl Param<'_> {
 
 /// Makes the views of the pointers that came: for the body on device and host.
 fn views(params: &[Param<'_>]) -> TokenStream {
-    let views = params.iter().filter_map(|Param { name, ty, len }| {
+    let views = params.iter().filter_map(|Param { name, ty, len, .. }| {
         len.as_ref().map(|len| {
             quote! {
                 // SAFETY: the launch has checked the length, and its arguments were borrowed as the view uses them.
@@ -240,15 +256,19 @@ fn param(input: &FnArg, is_safe: bool) -> Result<Param<'_>> {
         }
         FnArg::Typed(typed) => typed,
     };
-    let mut len = None;
+    let (mut len, mut args) = (None, false);
     for attribute in &typed.attrs {
-        if !is_safe || !attribute.path().is_ident("len") || len.is_some() {
+        let path = attribute.path();
+        if is_safe && path.is_ident("len") && len.is_none() && !args {
+            len = Some(attribute.parse_args::<Expr>()?);
+        } else if is_safe && path.is_ident("args") && len.is_none() {
+            args = true;
+        } else {
             return Err(Error::new(
                 attribute.span(),
-                "a kernel's parameter takes no attributes, since host and device must agree on the list; in a safe kernel a view has `#[len(…)]`",
+                "a kernel's parameter takes no attributes, since host and device must agree on the list; in a safe kernel a view has `#[len(…)]`, and a structure with `DeviceArgs` has `#[args]`",
             ));
         }
-        len = Some(attribute.parse_args::<Expr>()?);
     }
     let name = match &*typed.pat {
         Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name,
@@ -270,7 +290,7 @@ fn param(input: &FnArg, is_safe: bool) -> Result<Param<'_>> {
             ty.span(),
             "a safe kernel takes no pointers: a `Slice<T>` is read by all threads, a `Disjoint<T>` has an element a thread, each with `#[len(…)]`",
         )),
-        ty => Ok(Param { name: &name.ident, ty, len }),
+        ty => Ok(Param { name: &name.ident, ty, len, args }),
     }
 }
 
@@ -335,7 +355,7 @@ fn plain_inputs(function: &ItemFn, options: &Options, params: &[Param<'_>]) -> T
     let lens = params.iter().filter_map(|param| param.len.as_ref());
     let shape = options.shape.as_ref().map(|shape| &shape.body);
     let mut declaration = TokenStream::new();
-    lens.chain(shape).for_each(|expression| expression.to_tokens(&mut declaration));
+    lens.chain(shape).chain(&options.require).for_each(|expression| expression.to_tokens(&mut declaration));
     let mut inputs = function.sig.inputs.clone();
     for (input, param) in inputs.iter_mut().zip(params) {
         if let FnArg::Typed(typed) = input {
@@ -346,15 +366,6 @@ fn plain_inputs(function: &ItemFn, options: &Options, params: &[Param<'_>]) -> T
         }
     }
     quote!(#inputs)
-}
-
-/// Whether a name stands among tokens.
-fn mentions(tokens: TokenStream, name: &Ident) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == *name,
-        TokenTree::Group(group) => mentions(group.stream(), name),
-        _ => false,
-    })
 }
 
 /// The descriptor, and the body as an ordinary function.
@@ -398,7 +409,7 @@ fn host_items(
             },
         ),
     };
-    let safe = options.shape.as_ref().map(|shape| safe_items(ident, shape, cfgs, params));
+    let safe = options.shape.as_ref().map(|shape| safe_items(ident, shape, options.require.as_ref(), cfgs, params));
     quote! {
         #(#struct_attributes)*
         #entry_line
@@ -434,12 +445,26 @@ fn host_items(
 }
 
 /// What a launch of a safe kernel checks.
-fn safe_items(ident: &Ident, shape: &Shape, cfgs: &[&Attribute], params: &[Param<'_>]) -> TokenStream {
-    let types = params.iter().map(|param| param.ty);
+fn safe_items(
+    ident: &Ident,
+    shape: &Shape,
+    require: Option<&Expr>,
+    cfgs: &[&Attribute],
+    params: &[Param<'_>],
+) -> TokenStream {
+    let types = params.iter().map(|Param { ty, args, .. }| match args {
+        true => quote!(::warpplay_gpu::args::Checked<#ty>),
+        false => quote!(#ty),
+    });
     let names: Vec<_> = params.iter().map(|param| param.name).collect();
+    let structures =
+        params.iter().filter(|param| param.args).map(|Param { name, .. }| quote!(let #name = #name.into_inner();));
     let checks = params.iter().filter_map(|Param { name, len, .. }| {
         let text = name.to_string();
-        len.as_ref().map(|len| quote!(::warpplay_gpu::kernel::expect_len(#text, &#name, #len)?;))
+        len.as_ref().map(|len| {
+            let len = len::saturating(len);
+            quote!(::warpplay_gpu::kernel::expect_len(#text, &#name, #len)?;)
+        })
     });
     let crossing = params.iter().map(|Param { name, len, .. }| match len {
         Some(_) => quote!(::warpplay_gpu::kernel::View::pointer(&#name)),
@@ -447,6 +472,15 @@ fn safe_items(ident: &Ident, shape: &Shape, cfgs: &[&Attribute], params: &[Param
     });
     let Shape { arguments, body } = shape;
     let (launch, launch_types): (Vec<_>, Vec<_>) = arguments.iter().map(|(name, ty)| (name, ty)).unzip();
+    let require = require.map(|condition| {
+        let launch_names = launch.iter().filter_map(|pat| match pat {
+            Pat::Ident(name) => Some(&name.ident),
+            _ => None,
+        });
+        let values = params.iter().filter(|param| param.len.is_none() && !param.args).map(|param| param.name);
+        let named: Vec<&Ident> = values.chain(launch_names).collect();
+        len::require(condition, &named, |refusal| quote!(return Err(#refusal);))
+    });
     quote! {
         #(#cfgs)*
         #[cfg(not(target_arch = "nvptx64"))]
@@ -454,10 +488,13 @@ fn safe_items(ident: &Ident, shape: &Shape, cfgs: &[&Attribute], params: &[Param
             type Views = (#(#types,)*);
             type Launch = (#(#launch_types,)*);
 
+            #[allow(unused_parens, clippy::unnecessary_cast)]
             fn prepare(
                 (#(#names,)*): Self::Views,
                 (#(#launch,)*): Self::Launch,
-            ) -> ::core::result::Result<(::warpplay_gpu::launch::LaunchShape, Self::Params), ::warpplay_gpu::kernel::TooShort> {
+            ) -> ::core::result::Result<(::warpplay_gpu::launch::LaunchShape, Self::Params), ::warpplay_gpu::args::Refusal> {
+                #(#structures)*
+                #require
                 #(#checks)*
                 Ok((#body, (#(#crossing,)*)))
             }
@@ -724,7 +761,7 @@ mod tests {
             "fn body (mut sum : Disjoint < f32 > , b : f32 , # [allow (unused_variables)] n : u32) { work (sum) }",
             "let sum = unsafe { < Disjoint < f32 > as :: warpplay_gpu :: kernel :: View > :: new (sum , n as usize) } ;",
             "type Views = (Disjoint < f32 > , f32 , u32 ,) ; type Launch = () ;",
-            r#"expect_len ("sum" , & sum , n as usize) ? ;"#,
+            r#"expect_len ("sum" , & sum , ((n as usize) as usize)) ? ;"#,
             "Ok ((LaunchShape :: linear (n , 256) , (:: warpplay_gpu :: kernel :: View :: pointer (& sum) , b , n ,)))",
         ] {
             assert!(text.contains(part), "{part}\nis not in\n{text}");
@@ -748,6 +785,30 @@ mod tests {
         }
         let message = refused(quote!(shape = |block| LaunchShape::linear(n, block)), item);
         assert!(message.contains("has a type"), "{message}");
+    }
+
+    #[test]
+    fn a_condition_is_checked_before_the_launch() {
+        let item = quote!(
+            fn f(#[args] task: Task, n: u32) {}
+        );
+        let options = quote!(shape = |block: u32| LaunchShape::linear(n, block), require = block % 32 == 0);
+        let text = expanded(options, item.clone());
+        for part in [
+            "type Views = (:: warpplay_gpu :: args :: Checked < Task > , u32 ,) ;",
+            "let task = task . into_inner () ; if ! (block % 32 == 0) { return Err (",
+            r#"format ! ("block = {:?}" , block)"#,
+            "Ok ((LaunchShape :: linear (n , block) , (task , n ,)))",
+        ] {
+            assert!(text.contains(part), "{part}\nis not in\n{text}");
+        }
+        let message = refused(
+            quote!(require = n > 0),
+            quote!(
+                unsafe fn f(n: u32) {}
+            ),
+        );
+        assert!(message.contains("needs `shape`"), "{message}");
     }
 
     #[test]

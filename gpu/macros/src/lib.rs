@@ -1,4 +1,4 @@
-//! The macros of device code: the attribute [`kernel`] and [`shared_array!`].
+//! The macros of device code: the attribute [`kernel`], [`DeviceArgs`](derive@DeviceArgs) and [`shared_array!`].
 //!
 //! Users reach both through `warpplay_gpu::cuda`. One source is compiled twice, for the device and for the
 //! host, and a procedural macro does not know for which: both expansions are written, and
@@ -6,7 +6,9 @@
 
 use proc_macro::TokenStream;
 
+mod args;
 mod kernel;
+mod len;
 mod shared;
 
 /// Makes an `unsafe fn` a device entry point, and its name a typed descriptor on the host.
@@ -23,7 +25,8 @@ mod shared;
 ///   The assembler may then give each thread more registers, and a launch with more threads is refused.
 /// * `shape = LaunchShape::linear(n, 256)`: the launch shape, an expression of the parameters. The kernel is then a safe `fn`: it takes `Slice<T>` and `Disjoint<T>` in the place of pointers, each
 ///   with `#[len(n as usize)]`, the values that it must have, and `warpplay::Stream::run` launches it after checking them. Where the shape depends on more, it is a closure of that, as
-///   `|block: u32| LaunchShape::linear(n, block)`, and `Stream::run_with` takes it.
+///   `|block: u32| LaunchShape::linear(n, block)`, and `Stream::run_with` takes it. A structure with [`DeviceArgs`](derive@DeviceArgs) has `#[args]`.
+/// * `require = block % 32 == 0`: a condition of a safe kernel, on its parameters and on what its shape depends on, without which its launch is refused.
 /// * `min_blocks = 2`: blocks that a multiprocessor should hold at once (`.minnctapersm`); needs `max_threads`.
 ///
 /// # Errors
@@ -47,6 +50,46 @@ mod shared;
 #[proc_macro_attribute]
 pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a `#[repr(C)]` structure of pointers and numbers an argument whose launch is checked: for `S` the host has `SArgs`, with a view of a buffer for each pointer.
+///
+/// A launch that is given `SArgs` for a parameter `S` checks that each array is on the stream's device and as long as its field says; it borrows what the kernel reads and borrows
+/// exclusively what it writes, and a graph that records the launch keeps the memory.
+///
+/// * `#[len(n * width)]` stands at each pointer: the values that the kernel uses, an expression of the structure's fields. It is evaluated in `usize`, and sums and products saturate.
+/// * `#[nullable]` at a pointer that may be null.
+/// * `#[args]` at a field that is itself such a structure; lengths may name its fields.
+/// * `#[args(n_models: u32)]` at the structure: further numbers for lengths, which do not cross to the device.
+/// * `#[require(batch <= 64)]` at the structure: a condition without which the launch is refused.
+///
+/// # Errors
+/// It does not compile without `#[repr(C)]` and named fields, or if a pointer has no length; the message points at the offending code.
+///
+/// # Examples
+/// ```ignore
+/// /// `y[i] += a * x[i]`.
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Debug, DeviceArgs)]
+/// pub struct Axpy {
+///     /// `[n]`.
+///     #[len(n)]
+///     pub y: *mut f32,
+///     /// `[n]`.
+///     #[len(n)]
+///     pub x: *const f32,
+///     /// The factor.
+///     pub a: f32,
+///     /// Values.
+///     pub n: u32,
+/// }
+///
+/// let task = AxpyArgs { y: y.view_mut(), x: x.view(), a: 0.5, n: 1000 };
+/// unsafe { stream.launch(&axpy_function, LaunchShape::linear(1000, 256), (task,))? };
+/// ```
+#[proc_macro_derive(DeviceArgs, attributes(args, len, nullable, require))]
+pub fn device_args(input: TokenStream) -> TokenStream {
+    args::expand(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Static shared memory of a block: `shared_array![f32; 256]` is a `Shared<f32>` of 256 elements.

@@ -35,7 +35,7 @@ pub mod view;
 pub mod warp;
 pub mod wgmma;
 
-pub use warpplay_gpu_macros::{kernel, shared_array};
+pub use warpplay_gpu_macros::{DeviceArgs, kernel, shared_array};
 
 /// Ends the kernel with a fault that the host sees as a failed launch. After it the context is lost.
 #[inline(always)]

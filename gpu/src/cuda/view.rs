@@ -41,25 +41,6 @@ impl<T: Copy> Slice<T> {
     }
 }
 
-impl<T: Copy + 'static> View for Slice<T> {
-    type Pointer = *const T;
-
-    #[inline(always)]
-    unsafe fn new(values: *const T, len: usize) -> Self {
-        Self { values, len }
-    }
-
-    #[inline(always)]
-    fn pointer(&self) -> *const T {
-        self.values
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.len
-    }
-}
-
 /// Values of which each thread has the one at its own index, to read and to write.
 pub struct Disjoint<T> {
     values: *mut T,
@@ -116,25 +97,6 @@ impl<T: Copy> Disjoint<T> {
     }
 }
 
-impl<T: Copy + 'static> View for Disjoint<T> {
-    type Pointer = *mut T;
-
-    #[inline(always)]
-    unsafe fn new(values: *mut T, len: usize) -> Self {
-        Self { values, len }
-    }
-
-    #[inline(always)]
-    fn pointer(&self) -> *mut T {
-        self.values
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.len
-    }
-}
-
 /// Values that all threads of a launch change, each time as one indivisible step.
 pub struct Atomic<T> {
     values: *mut T,
@@ -181,21 +143,27 @@ impl<T> Atomic<T> {
     }
 }
 
-impl<T: Copy + 'static> View for Atomic<T> {
-    type Pointer = *mut T;
+macro_rules! view {
+    ($($name:ident: $pointer:ident),+) => {$(
+        impl<T: Copy + 'static> View for $name<T> {
+            type Pointer = *$pointer T;
 
-    #[inline(always)]
-    unsafe fn new(values: *mut T, len: usize) -> Self {
-        Self { values, len }
-    }
+            #[inline(always)]
+            unsafe fn new(values: *$pointer T, len: usize) -> Self {
+                Self { values, len }
+            }
 
-    #[inline(always)]
-    fn pointer(&self) -> *mut T {
-        self.values
-    }
+            #[inline(always)]
+            fn pointer(&self) -> *$pointer T {
+                self.values
+            }
 
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.len
-    }
+            #[inline(always)]
+            fn len(&self) -> usize {
+                self.len
+            }
+        }
+    )+};
 }
+
+view!(Slice: const, Disjoint: mut, Atomic: mut);

@@ -184,6 +184,11 @@ impl Allocation {
         Self { device: device.clone(), storage: Storage::Imported(block) }
     }
 
+    /// The device whose memory it is.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// Address of the first byte for the device; aligned and never followed where there are no bytes.
     pub(crate) fn address(&self) -> *mut u8 {
         match &self.storage {

@@ -9,105 +9,114 @@
 //! | `*mut T` | `&mut Buffer<T>` |
 //! | `Slice<T>` of a safe kernel | `&Buffer<T>` (or `&mut`) |
 //! | `Disjoint<T>` or `Atomic<T>` of a safe kernel | `&mut Buffer<T>` |
-//! | a number, or a `#[repr(C)]` struct | the same value |
+//! | a structure `S` of pointers and numbers with `#[derive(DeviceArgs)]` | `SArgs`, with [`Buffer::view`] or [`Buffer::view_mut`] for each pointer |
+//! | anything else | the same value |
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use warpplay_gpu::args::{self as gpu, In, InOut, IntoParam, Refusal};
 use warpplay_gpu::cuda::view::{Atomic, Disjoint, Slice};
-use warpplay_gpu::kernel::View;
 
 use crate::runtime::buffer::{Allocation, Buffer};
 use crate::runtime::device::Device;
-use crate::runtime::error::Result;
+use crate::runtime::error::{Error, Result};
 
 /// Most parameters of a kernel.
 pub(crate) const MAX_PARAMS: usize = 16;
 
-/// What a launch learns of its buffers while it takes its arguments.
+/// What a launch learns of its arguments while it takes them.
 #[doc(hidden)]
 pub struct Binding<'a> {
-    pub(crate) device: &'a Device,
+    device: &'a Device,
     /// Memory that a graph must keep; `None` outside a capture.
-    pub(crate) kept: Option<Vec<Arc<Allocation>>>,
+    kept: Option<Vec<Arc<Allocation>>>,
+    /// What is wrong with an argument: the first that is found.
+    wrong: Option<Wrong>,
 }
 
-impl Binding<'_> {
-    fn bind<T>(&mut self, buffer: &Buffer<T>) -> Result<()> {
-        self.device.expect_same("buffer", buffer.device())?;
-        if let Some(kept) = &mut self.kept {
-            kept.push(Arc::clone(buffer.allocation()));
+/// What is wrong with an argument.
+enum Wrong {
+    Refused(Refusal),
+    Device(Error),
+}
+
+impl<'a> Binding<'a> {
+    pub(crate) fn new(device: &'a Device, capturing: bool) -> Self {
+        Self { device, kept: capturing.then(Vec::new), wrong: None }
+    }
+
+    /// What a graph must keep, if nothing is wrong; `kernel` is named in the error.
+    pub(crate) fn finish(self, kernel: &str) -> Result<Option<Vec<Arc<Allocation>>>> {
+        match self.wrong {
+            None => Ok(self.kept),
+            Some(Wrong::Device(error)) => Err(error),
+            Some(Wrong::Refused(refusal)) => Err(refused(kernel, refusal)),
         }
-        Ok(())
     }
 }
 
-/// A value that can be given for a kernel's parameter of type `P`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be given for a kernel's parameter `{P}`",
-    label = "expected an argument for `{P}`",
-    note = "`*const T` and `Slice<T>` take `&Buffer<T>`, `*mut T`, `Disjoint<T>` and `Atomic<T>` take `&mut Buffer<T>`, everything else takes a value of its own type"
-)]
-pub trait IntoParam<P> {
-    #[doc(hidden)]
-    fn into_param(self, binding: &mut Binding<'_>) -> Result<P>;
-}
+impl gpu::Binding for Binding<'_> {
+    fn memory(&mut self, owner: &dyn Any) {
+        let Some(allocation) = owner.downcast_ref::<Arc<Allocation>>() else {
+            let error = Error::shape("memory of a launch", "a buffer of this library", "something else");
+            self.wrong.get_or_insert(Wrong::Device(error));
+            return;
+        };
+        if let Err(error) = self.device.expect_same("buffer", allocation.device()) {
+            self.wrong.get_or_insert(Wrong::Device(error));
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(Arc::clone(allocation));
+        }
+    }
 
-impl<P: Copy + 'static> IntoParam<P> for P {
-    fn into_param(self, _: &mut Binding<'_>) -> Result<P> {
-        Ok(self)
+    fn refuse(&mut self, refusal: Refusal) {
+        self.wrong.get_or_insert(Wrong::Refused(refusal));
     }
 }
 
-impl<T> IntoParam<*const T> for &Buffer<T> {
-    fn into_param(self, binding: &mut Binding<'_>) -> Result<*const T> {
-        binding.bind(self)?;
-        Ok(self.as_ptr())
+/// What a kernel's declaration refuses, as an error.
+pub(crate) fn refused(kernel: &str, refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::TooShort { name, expected, found } => {
+            Error::shape(format!("{kernel}: {name}"), format!("at least {expected} values"), format!("{found} values"))
+        }
+        Refusal::Unmet { condition, found } => Error::shape(kernel, condition, found),
     }
 }
 
-impl<T> IntoParam<*const T> for &mut Buffer<T> {
-    fn into_param(self, binding: &mut Binding<'_>) -> Result<*const T> {
-        binding.bind(self)?;
-        Ok(self.as_ptr())
+impl<T> Buffer<T> {
+    /// The values, for a field of `SArgs` that a kernel reads.
+    pub fn view(&self) -> In<'_, T> {
+        // SAFETY: the allocation has these values while it is borrowed or kept, and nobody writes them while `self` is borrowed; memory that is freed is used again in the order of the
+        // device's work.
+        unsafe { In::new(self.as_ptr(), self.len(), self.allocation()) }
+    }
+
+    /// The values, for a field of `SArgs` that a kernel writes.
+    pub fn view_mut(&mut self) -> InOut<'_, T> {
+        let (values, len) = (self.as_mut_ptr(), self.len());
+        // SAFETY: as for `view`, and `self` is borrowed exclusively.
+        unsafe { InOut::new(values, len, self.allocation()) }
     }
 }
 
-impl<T> IntoParam<*mut T> for &mut Buffer<T> {
-    fn into_param(self, binding: &mut Binding<'_>) -> Result<*mut T> {
-        binding.bind(self)?;
-        Ok(self.as_mut_ptr())
-    }
+macro_rules! buffers {
+    ($($buffer:ty, $view:ident: $($param:ty),+;)+) => {$($(
+        impl<T: Copy + 'static> IntoParam<$param> for $buffer {
+            fn into_param(self, binding: &mut dyn gpu::Binding) -> $param {
+                self.$view().into_param(binding)
+            }
+        }
+    )+)+};
 }
 
-impl<T: Copy + 'static> IntoParam<Slice<T>> for &Buffer<T> {
-    fn into_param(self, binding: &mut Binding<'_>) -> Result<Slice<T>> {
-        binding.bind(self)?;
-        // SAFETY: the buffer has these values, and the launch borrows it, so that nobody writes them; freed memory is used again in the order of the device's work.
-        Ok(unsafe { Slice::new(self.as_ptr(), self.len()) })
-    }
-}
-
-impl<T: Copy + 'static> IntoParam<Slice<T>> for &mut Buffer<T> {
-    fn into_param(self, binding: &mut Binding<'_>) -> Result<Slice<T>> {
-        (&*self).into_param(binding)
-    }
-}
-
-impl<T: Copy + 'static> IntoParam<Disjoint<T>> for &mut Buffer<T> {
-    fn into_param(self, binding: &mut Binding<'_>) -> Result<Disjoint<T>> {
-        binding.bind(self)?;
-        // SAFETY: the buffer has these values, and the launch borrows it exclusively; freed memory is used again in the order of the device's work.
-        Ok(unsafe { Disjoint::new(self.as_mut_ptr(), self.len()) })
-    }
-}
-
-impl<T: Copy + 'static> IntoParam<Atomic<T>> for &mut Buffer<T> {
-    fn into_param(self, binding: &mut Binding<'_>) -> Result<Atomic<T>> {
-        binding.bind(self)?;
-        // SAFETY: as for `Disjoint`.
-        Ok(unsafe { Atomic::new(self.as_mut_ptr(), self.len()) })
-    }
+buffers! {
+    &Buffer<T>, view: *const T, Slice<T>;
+    &mut Buffer<T>, view: *const T, Slice<T>;
+    &mut Buffer<T>, view_mut: *mut T, Disjoint<T>, Atomic<T>;
 }
 
 /// A tuple of arguments for a kernel whose parameters are the tuple `P`: one [`IntoParam`] for each.
@@ -147,7 +156,7 @@ impl<T: Copy + 'static> IntoParam<Atomic<T>> for &mut Buffer<T> {
 )]
 pub trait IntoParams<P> {
     #[doc(hidden)]
-    fn into_params(self, binding: &mut Binding<'_>) -> Result<P>;
+    fn into_params(self, binding: &mut Binding<'_>) -> P;
     /// Addresses of the parameters, as the driver takes them, and their number.
     #[doc(hidden)]
     fn addresses(params: &mut P) -> [*mut c_void; MAX_PARAMS];
@@ -157,8 +166,8 @@ macro_rules! tuples {
     ($($param:ident $argument:ident $index:tt),*) => {
         impl<$($param, $argument: IntoParam<$param>),*> IntoParams<($($param,)*)> for ($($argument,)*) {
             #[allow(unused_variables, clippy::unused_unit)]
-            fn into_params(self, binding: &mut Binding<'_>) -> Result<($($param,)*)> {
-                Ok(($(self.$index.into_param(binding)?,)*))
+            fn into_params(self, binding: &mut Binding<'_>) -> ($($param,)*) {
+                ($(self.$index.into_param(binding),)*)
             }
 
             #[allow(unused_variables)]
@@ -192,11 +201,14 @@ tuples!(P0 A0 0, P1 A1 1, P2 A2 2, P3 A3 3, P4 A4 4, P5 A5 5, P6 A6 6, P7 A7 7, 
 
 #[cfg(test)]
 mod tests {
+    use warpplay_gpu::cuda::DeviceArgs;
+
     use super::*;
-    use crate::Error;
 
     fn params<P, A: IntoParams<P>>(device: &Device, arguments: A) -> Result<P> {
-        arguments.into_params(&mut Binding { device, kept: None })
+        let mut binding = Binding::new(device, false);
+        let params = arguments.into_params(&mut binding);
+        binding.finish("kernel").map(|_| params)
     }
 
     #[test]
@@ -217,6 +229,32 @@ mod tests {
         let addresses = <(u8, u64, f32) as IntoParams<(u8, u64, f32)>>::addresses(&mut three);
         assert_eq!(addresses[1], (&raw mut three.1).cast());
         assert!(!addresses[2].is_null() && addresses[3].is_null());
+    }
+
+    /// Two arrays of one length.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, DeviceArgs)]
+    struct Pair {
+        #[len(n)]
+        read: *const u32,
+        #[len(n)]
+        written: *mut u32,
+        n: u32,
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_field_is_told_once() {
+        let (here, there) = (Device::simt(), Device::simt_numbered(1));
+        let of = |device: &Device| device.stream().and_then(|stream| stream.alloc::<u32>(4)).expect("small");
+        let (near, far, mut written) = (of(&here), of(&there), of(&here));
+        let mut given = |read: &Buffer<u32>, n| {
+            params::<(Pair,), _>(&here, (PairArgs { read: read.view(), written: written.view_mut(), n },))
+        };
+        let (pair,) = given(&near, 4).expect("fits");
+        assert_eq!((pair.read, pair.n), (near.as_ptr(), 4));
+        let error = |result: Result<(Pair,)>| result.expect_err("wrong").to_string();
+        assert_eq!(error(given(&near, 5)), "kernel: read: expected at least 5 values, got 4 values");
+        assert_eq!(error(given(&far, 4)), "buffer belongs to simt:1, not to simt: make it on the device that uses it");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Who am I, and the one guard of linear kernels.
 
 use warpplay_gpu::cuda::view::{Disjoint, Slice};
-use warpplay_gpu::cuda::{kernel, memory, thread, time};
+use warpplay_gpu::cuda::{DeviceArgs, kernel, memory, thread, time};
 use warpplay_gpu::launch::LaunchShape;
 
 /// Writes all indices and sizes of each thread, blocks and threads numbered with x fastest.
@@ -59,6 +59,42 @@ pub fn test_add(
 ) {
     let Some(own) = thread::own_index_below(n) else { return };
     sums.set(&own, sums.get(&own) + summands.get(own.get() as usize));
+}
+
+/// Arrays of [`test_scale`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(n_columns >= 1)]
+pub struct Scale {
+    /// `[n_rows, n_columns]`.
+    #[len(n_rows * n_columns)]
+    pub values: *mut f32,
+    /// `[n_rows]`.
+    #[len(n_rows)]
+    pub factors: *const f32,
+    /// `[n_rows * n_columns]`, or null: what the values were.
+    #[len(n_rows * n_columns)]
+    #[nullable]
+    pub before: *mut f32,
+    /// Rows.
+    pub n_rows: u32,
+    /// Values of a row.
+    pub n_columns: u32,
+}
+
+/// Multiplies each row by its factor; `block` threads a block.
+#[kernel(shape = |block: u32| LaunchShape::linear(task.n_rows * task.n_columns, block), require = block.is_power_of_two())]
+pub fn test_scale(#[args] task: Scale) {
+    let Some(at) = thread::index_1d_below(task.n_rows * task.n_columns) else { return };
+    let (at, row) = (at as usize, (at / task.n_columns) as usize);
+    // SAFETY: the launch has checked the lengths, and no other thread has this index.
+    unsafe {
+        let value = memory::load(task.values, at);
+        if !task.before.is_null() {
+            memory::store(task.before, at, value);
+        }
+        memory::store(task.values, at, value * memory::load(task.factors, row));
+    }
 }
 
 /// Two readings of the clock, one after the other.

@@ -2,12 +2,12 @@
 
 use bytemuck::Pod;
 use proptest::prelude::*;
-use warpplay::{Backend, Device, Kernel, LaunchShape, Module, PtxSet, Stream};
+use warpplay::{Backend, Buffer, Device, InOut, Kernel, LaunchShape, Module, PtxSet, Stream};
 use warpplay_test_kernels::atomics::{Targets, test_atomics, test_shared_atomics};
 use warpplay_test_kernels::cluster::test_cluster;
 use warpplay_test_kernels::collectives::{BlockResults, WARP_RESULTS, test_block, test_grid, test_warp};
 use warpplay_test_kernels::faults::{test_argmax_reuse, test_child_ranks, test_path_copy};
-use warpplay_test_kernels::index::{test_add, test_clock, test_indices, test_mark_below};
+use warpplay_test_kernels::index::{ScaleArgs, test_add, test_clock, test_indices, test_mark_below, test_scale};
 use warpplay_test_kernels::memory::{
     BLOCK, Forty, Six, Sixteen, Twelve, test_copy_async, test_dynamic, test_shared_1, test_shared_2, test_shared_3,
     test_shared_4, test_shared_6, test_shared_8, test_shared_12, test_shared_16, test_shared_40, test_shared_vec4,
@@ -133,6 +133,64 @@ fn safe_kernels_add_each_value_once_and_their_launch_checks_the_lengths() {
                 }
                 same("untouched", &bench.stream.read(&sums)?, &expected);
             }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_structure_of_pointers_is_checked_borrowed_and_kept() {
+    each_bench(|bench| {
+        let scale = bench.module.function(test_scale)?;
+        let stream = &bench.stream;
+        let (rows, columns) = (3u32, 5u32);
+        let start: Vec<f32> = (0..15u8).map(f32::from).collect();
+        let mut values = stream.upload(&start)?;
+        let mut before = stream.alloc::<f32>(15)?;
+        let graph = {
+            let factors = stream.upload(&[1.0f32, 2.0, 4.0])?;
+            let mut run = |before: &mut Buffer<f32>| {
+                let task = ScaleArgs {
+                    values: values.view_mut(),
+                    factors: factors.view(),
+                    before: before.view_mut(),
+                    n_rows: rows,
+                    n_columns: columns,
+                };
+                stream.run_with(&scale, (32,), (task,))
+            };
+            run(&mut before)?;
+            stream.capture(|_| run(&mut before).map(drop))?
+        };
+        // The factors are kept by the graph alone, and what is allocated now does not take their place.
+        let others = stream.upload(&[f32::NAN; 3])?;
+        stream.launch_graph(&graph)?;
+        drop(others);
+        let times = |power: i32| -> Vec<f32> {
+            (0..).zip(&start).map(|(at, value)| value * [1.0f32, 2.0, 4.0][at / 5].powi(power)).collect()
+        };
+        same("scaled twice", &stream.read(&values)?, &times(2));
+        same("scaled once", &stream.read(&before)?, &times(1));
+
+        let factors = stream.upload(&[1.0f32; 3])?;
+        let mut given = |n_rows, n_columns, block| {
+            let (values, factors, before) = (values.view_mut(), factors.view(), InOut::none());
+            stream.run_with(&scale, (block,), (ScaleArgs { values, factors, before, n_rows, n_columns },))
+        };
+        given(3, 5, 32)?;
+        for (n_rows, n_columns, block, expected) in [
+            (4, 5, 32, "test_scale: values: expected at least 20 values, got 15 values"),
+            (5, 3, 32, "test_scale: factors: expected at least 5 values, got 3 values"),
+            (
+                u32::MAX,
+                u32::MAX,
+                32,
+                "test_scale: values: expected at least 18446744065119617025 values, got 15 values",
+            ),
+            (3, 0, 32, "test_scale: expected n_columns >= 1, got n_columns = 0"),
+            (3, 5, 48, "test_scale: expected block.is_power_of_two(), got block = 48"),
+        ] {
+            assert_eq!(given(n_rows, n_columns, block).expect_err(expected).to_string(), expected);
         }
         Ok(())
     });

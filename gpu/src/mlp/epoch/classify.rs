@@ -3,7 +3,7 @@
 use crate::cuda::sync::{sync_cluster, sync_threads};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle_xor};
-use crate::cuda::{atomic, kernel, memory};
+use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
 use super::forward::{Sizes, Tiles, finish_logits, partial_logits, warp_indices};
 use super::network::load_network;
@@ -12,23 +12,42 @@ use super::{BATCH, HIDDEN, cluster_blocks, n_values, unroll};
 
 /// One network on one set of images.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Networks.
+    n_models: u32
+)]
+#[require(n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE) && clusters_per_model >= 1)]
+#[require(losses.is_none() || !labels.is_none())]
 pub struct ClassifyTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
+    #[len(n_samples * n_inputs)]
     pub images: *const u8,
-    /// `[n_samples]`, below `n_classes`; not looked at unless `losses` is there.
+    /// `[n_samples]`, below `n_classes`; null where `losses` is.
+    #[len(n_samples)]
+    #[nullable]
     pub labels: *const u8,
     /// As in [`EpochTask`](super::EpochTask), `[n_models, n_values]`.
+    #[len(n_models * n_values(n_inputs, n_hidden, n_classes))]
     pub values: *const f32,
     /// `[n_models, n_samples, n_classes]`, or null.
+    #[len(n_models * n_samples * n_classes)]
+    #[nullable]
     pub logits: *mut f32,
     /// `[n_models, n_samples]`: the likeliest class, the lowest of equals; or null.
+    #[len(n_models * n_samples)]
+    #[nullable]
     pub classes: *mut u32,
     /// `[n_models, n_samples]`, or null.
+    #[len(n_models * n_samples)]
+    #[nullable]
     pub losses: *mut f32,
     /// `[n_models, n_hidden]`: set to 1 where a sample makes the unit positive; or null.
+    #[len(n_models * n_hidden)]
+    #[nullable]
     pub active: *mut u32,
     /// As in [`EpochTask`](super::EpochTask): the first word becomes 1 where a sample's logits are worth nothing.
+    #[len(n_models * RANGE_WORDS)]
     pub range: *mut u32,
     /// Samples.
     pub n_samples: u32,

@@ -36,6 +36,8 @@ pub use classify::{ClassifyTask, mlp_epoch_classify};
 pub use order::n_counters;
 pub use scale::{MOST, RANGE_WORDS};
 pub use train::{EpochTask, mlp_epoch_train};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use {classify::ClassifyTaskArgs, train::EpochTaskArgs};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};

@@ -5,7 +5,7 @@ use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_tr
 use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle};
-use crate::cuda::{atomic, kernel, math, memory, wgmma};
+use crate::cuda::{DeviceArgs, atomic, kernel, math, memory, wgmma};
 
 use super::forward::{
     Hidden, Sizes, Tiles, Weights, finish_logits, operand, partial_logits, store_w1, store_w2, tile_word, warp_indices,
@@ -16,30 +16,47 @@ use super::{BATCH, Four, GROUP, OPERAND_BYTES, PIXEL, THREADS, WARPGROUPS, clust
 
 /// One epoch of `n_models` networks of one shape on one training set.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Networks.
+    n_models: u32
+)]
+#[require((1..=BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE))]
+#[require(from_step <= n_samples.div_ceil(batch))]
 pub struct EpochTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
+    #[len(n_samples * n_inputs)]
     pub images: *const u8,
     /// `[n_samples]`, below `n_classes`.
+    #[len(n_samples)]
     pub labels: *const u8,
     /// `[n_models, n_values]`: see [`n_values`]; updated.
+    #[len(n_models * n_values(n_inputs, n_hidden, n_classes))]
     pub values: *mut f32,
     /// `[n_models]`.
+    #[len(n_models)]
     pub seeds: *const u32,
     /// `[n_models, n_steps]`.
+    #[len(n_models * n_samples.div_ceil(batch))]
     pub learning_rates: *const f32,
     /// `[n_models, n_samples]`: the order of the epoch, written here; then the losses' order too.
+    #[len(n_models * n_samples)]
     pub order: *mut u32,
     /// `[n_models, n_samples]`: scratch.
+    #[len(n_models * n_samples)]
     pub slots: *mut u32,
     /// `[n_models, n_counters(n_samples)]`: scratch.
+    #[len(n_models * order::n_counters(n_samples))]
     pub counters: *mut u32,
     /// `[n_models, n_samples]`: loss of each sample before its update, in the epoch's order.
+    #[len(n_models * n_samples)]
     pub losses: *mut f32,
     /// `[n_models, n_steps]`: sum of the losses of each step.
+    #[len(n_models * n_samples.div_ceil(batch))]
     pub step_losses: *mut f32,
     /// `[n_models, RANGE_WORDS]`, 0 before the launch: the first word becomes 1 where a number left the range of the model's scales, so that its values and losses are worth nothing. See
     /// [`RANGE_WORDS`].
+    #[len(n_models * RANGE_WORDS)]
     pub range: *mut u32,
     /// Samples.
     pub n_samples: u32,

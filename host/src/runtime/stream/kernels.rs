@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use warpplay_gpu::kernel::{Kernel, SafeKernel, TooShort};
+use warpplay_gpu::kernel::{Kernel, SafeKernel};
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::simt;
 
@@ -11,7 +11,7 @@ use super::{CudaStream, Stream};
 use crate::runtime::buffer::Allocation;
 use crate::runtime::error::{Error, Result};
 use crate::runtime::graph::Operation;
-use crate::runtime::launch::{Binding, IntoParams, MAX_PARAMS};
+use crate::runtime::launch::{Binding, IntoParams, MAX_PARAMS, refused};
 use crate::runtime::module::{Entry, Function, add_name};
 
 /// A kernel's parameters on their way to a recorded launch.
@@ -32,7 +32,7 @@ impl Stream {
     /// Launches a kernel.
     ///
     /// `arguments` is a tuple with one argument for each parameter of the kernel: `&Buffer<T>` for `*const T`,
-    /// `&mut Buffer<T>` for `*mut T`, any other value as itself. Another type or number does not compile.
+    /// `&mut Buffer<T>` for `*mut T`, `SArgs` for a structure `S` with `#[derive(DeviceArgs)]`, any other value as itself. Another type or number does not compile.
     ///
     /// ```
     /// use warpplay::{Device, LaunchShape, Module, PtxSet};
@@ -65,7 +65,7 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] if the shape breaks a limit of the device or the kernel, before the driver is called;
+    /// [`Error::Shape`] if the shape breaks a limit of the device or the kernel, or a structure's array is shorter than it says, before the driver is called;
     /// [`Error::Device`] for a function or buffer of another device; [`Error::Driver`] with the kernel's name if the
     /// driver refuses; [`Error::Simt`] if the kernel broke a rule on [`Backend::Simt`](crate::Backend::Simt). On a GPU a failure while the
     /// kernel runs is reported later, by the call that waits.
@@ -81,9 +81,10 @@ impl Stream {
         shape: LaunchShape,
         arguments: A,
     ) -> Result<()> {
-        let mut binding = self.begin(function.entry(), &shape)?;
-        let params = arguments.into_params(&mut binding)?;
-        let kept = binding.kept;
+        self.begin(function.entry(), &shape)?;
+        let mut binding = self.binding();
+        let params = arguments.into_params(&mut binding);
+        let kept = binding.finish(K::NAME)?;
         // SAFETY: `begin` has accepted the shape; the kernel's contract is the caller's promise.
         unsafe { self.start(function, shape, params, A::addresses, kept) }
     }
@@ -121,7 +122,7 @@ impl Stream {
     /// Work of other streams on the same buffers is ordered by the caller, with [`Event`](crate::Event)s, as for every launch; without that its values are any, but nothing else is harmed.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a buffer that is shorter than the kernel says, and else those of [`launch`](Self::launch).
+    /// [`Error::Shape`] for a buffer that is shorter than the kernel says, for a condition of it that does not hold, and else those of [`launch`](Self::launch).
     pub fn run<K, A>(&self, function: &Function<K>, arguments: A) -> Result<()>
     where
         K: SafeKernel<Launch = (), Params: IntoParams<K::Params>>,
@@ -140,13 +141,9 @@ impl Stream {
         A: IntoParams<K::Views>,
     {
         let mut binding = self.binding();
-        let views = arguments.into_params(&mut binding)?;
-        let kept = binding.kept;
-        let (shape, params) = K::prepare(views, launch).map_err(|short| {
-            let TooShort { name, expected, found } = short;
-            let what = format!("{}: {name}", K::NAME);
-            Error::shape(what, format!("at least {expected} values"), format!("{found} values"))
-        })?;
+        let views = arguments.into_params(&mut binding);
+        let kept = binding.finish(K::NAME)?;
+        let (shape, params) = K::prepare(views, launch).map_err(|refusal| refused(K::NAME, refusal))?;
         self.begin(function.entry(), &shape)?;
         let addresses = <K::Params as IntoParams<K::Params>>::addresses;
         // SAFETY: `begin` has accepted the shape, and `prepare` the lengths: all that a safe kernel asks for.
@@ -190,16 +187,15 @@ impl Stream {
 
     // What follows does not depend on the kernel's type: compiled once and not for every kernel.
 
-    /// Checks device and shape of a launch; gives what its arguments are bound with.
-    fn begin(&self, entry: &Entry, shape: &LaunchShape) -> Result<Binding<'_>> {
+    /// Checks device and shape of a launch.
+    fn begin(&self, entry: &Entry, shape: &LaunchShape) -> Result<()> {
         self.device.expect_same(entry.name(), entry.device())?;
-        entry.check_limits(shape)?;
-        Ok(self.binding())
+        entry.check_limits(shape)
     }
 
     /// What arguments are bound with.
     fn binding(&self) -> Binding<'_> {
-        Binding { device: &self.device, kept: self.is_capturing().then(Vec::new) }
+        Binding::new(&self.device, self.is_capturing())
     }
 
     /// Hands a launch to the driver.

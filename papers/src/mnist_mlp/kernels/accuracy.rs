@@ -15,7 +15,7 @@ use warpplay_gpu::launch::LaunchShape;
 const WARPS: usize = block::MAX_WARPS as usize;
 
 /// Classes of the samples and the number of those that are the labels.
-#[kernel(shape = |block: u32| LaunchShape::linear(n_rows, block))]
+#[kernel(shape = |block: u32| LaunchShape::linear(n_rows, block), require = block.is_multiple_of(thread::WARP))]
 pub fn mlp_paper_accuracy(
     #[len(n_rows as usize * n_classes as usize)] z: Slice<f32>,
     #[len(n_rows as usize)] labels: Slice<u32>,

@@ -52,7 +52,7 @@ pub unsafe fn mlp_paper_loss(z: *const f32, classes: *const u32, losses: *mut f3
 }
 
 /// `sums[slot]` becomes the sum of `n` losses.
-#[kernel(shape = |block: u32| LaunchShape::new(1, block))]
+#[kernel(shape = |block: u32| LaunchShape::new(1, block), require = block.is_multiple_of(thread::WARP))]
 pub fn mlp_paper_loss_sum(
     #[len(n as usize)] losses: Slice<f32>,
     n: u32,

@@ -1,13 +1,13 @@
 //! The kernels that train a whole epoch in one launch, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::mlp::epoch::{
-    self, ClassifyTask, EpochTask, RANGE_WORDS, cluster_blocks, max_inputs, mlp_epoch_classify, mlp_epoch_train,
-    n_counters, n_values,
+    self, ClassifyTaskArgs, EpochTaskArgs, RANGE_WORDS, cluster_blocks, max_inputs, mlp_epoch_classify,
+    mlp_epoch_train, n_counters, n_values,
 };
 use warpplay_gpu::ptx::embedded::MLP_EPOCH;
 
 use crate::mlp::Dataset;
-use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
+use crate::{Buffer, Device, Function, In, InOut, Module, Result, Stream};
 
 /// What all networks of an engine have in common.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +100,6 @@ pub(in crate::mlp) struct Course {
     batch: u32,
     mean: bool,
     n_samples: u32,
-    n_steps: u32,
 }
 
 impl Course {
@@ -119,7 +118,6 @@ impl Course {
             batch,
             mean,
             n_samples,
-            n_steps,
         })
     }
 
@@ -166,14 +164,8 @@ impl Networks {
         Ok(left(&stream.read(&self.range)?))
     }
 
-    /// Checks their length.
-    fn check(&self, shape: Shape) -> Result<()> {
-        self.values.expect_len("weights", shape.n_values() * shape.n_models as usize)
-    }
-
     /// Clears the words of the range before a launch, which has found nothing yet.
-    fn clear_range(&mut self, stream: &Stream, shape: Shape) -> Result<()> {
-        self.range.expect_len("words of the range", RANGE_WORDS * shape.n_models as usize)?;
+    fn clear_range(&mut self, stream: &Stream) -> Result<()> {
         stream.zero(&mut self.range)
     }
 }
@@ -211,40 +203,32 @@ impl Kernels {
         epoch: u32,
         from_step: u32,
     ) -> Result<()> {
-        let shape = self.shape;
-        networks.check(shape)?;
-        networks.clear_range(stream, shape)?;
-        course.seeds.expect_len("seeds", shape.n_models as usize)?;
-        set.labels.expect_len("labels", course.n_samples as usize)?;
-        set.images.expect_len("images", course.n_samples as usize * shape.n_inputs as usize)?;
-        if from_step > course.n_steps {
-            return Err(Error::shape("first step", format!("at most {}", course.n_steps), from_step));
-        }
-        let task = EpochTask {
-            images: set.images.as_ptr(),
-            labels: set.labels.as_ptr(),
-            values: networks.values.as_mut_ptr(),
-            seeds: course.seeds.as_ptr(),
-            learning_rates: course.rates.as_ptr(),
-            order: course.order.as_mut_ptr(),
-            slots: course.slots.as_mut_ptr(),
-            counters: course.counters.as_mut_ptr(),
-            losses: course.losses.as_mut_ptr(),
-            step_losses: course.step_losses.as_mut_ptr(),
-            range: networks.range.as_mut_ptr(),
+        let Shape { n_models, n_inputs, n_hidden, n_classes } = self.shape;
+        networks.clear_range(stream)?;
+        let task = EpochTaskArgs {
+            images: set.images.view(),
+            labels: set.labels.view(),
+            values: networks.values.view_mut(),
+            seeds: course.seeds.view(),
+            learning_rates: course.rates.view(),
+            order: course.order.view_mut(),
+            slots: course.slots.view_mut(),
+            counters: course.counters.view_mut(),
+            losses: course.losses.view_mut(),
+            step_losses: course.step_losses.view_mut(),
+            range: networks.range.view_mut(),
             n_samples: course.n_samples,
-            n_inputs: shape.n_inputs,
-            n_hidden: shape.n_hidden,
-            n_classes: shape.n_classes,
+            n_inputs,
+            n_hidden,
+            n_classes,
             batch: course.batch,
             from_step,
             epoch,
             mean: u32::from(course.mean),
+            n_models,
         };
-        let launch = epoch::shape(shape.n_models, shape.n_inputs, shape.n_hidden);
-        // SAFETY: the shape is the kernel's own; the values, the set and the course have the lengths of `shape` and `n_samples` (checked above, or made so by
-        // `Course::new`), are different buffers, and live in structs that are dropped after the stream's work.
-        unsafe { stream.launch(&self.train, launch, (task,)) }
+        // SAFETY: the shape is the kernel's own; labels are below the number of classes, as a `Dataset` holds them.
+        unsafe { stream.launch(&self.train, epoch::shape(n_models, n_inputs, n_hidden), (task,)) }
     }
 
     /// Classifies a set by all models.
@@ -252,30 +236,28 @@ impl Kernels {
     /// # Errors
     /// As [`Kernels::train`].
     pub fn classify(&self, stream: &Stream, networks: &Networks, set: &mut DeviceSet) -> Result<()> {
-        let shape = self.shape;
-        networks.check(shape)?;
-        set.answers.expect_len("answers", DeviceSet::n_words(set.n as usize, shape))?;
+        let Shape { n_models, n_inputs, n_hidden, n_classes } = self.shape;
         stream.zero(&mut set.answers)?;
         let n_batches = set.n.div_ceil(epoch::BATCH);
-        let models = shape.n_models as usize;
-        let per_sample = models * set.n as usize;
-        let classes = set.answers.as_mut_ptr();
-        let losses = classes.wrapping_add(per_sample);
-        let active = losses.wrapping_add(per_sample);
-        let task = ClassifyTask {
-            images: set.images.as_ptr(),
-            labels: set.labels.as_ptr(),
-            values: networks.values.as_ptr(),
-            logits: std::ptr::null_mut(),
+        let per_sample = n_models as usize * set.n as usize;
+        let (classes, rest) = set.answers.view_mut().split_at(per_sample);
+        let (losses, rest) = rest.split_at(per_sample);
+        let (active, range) = rest.split_at(n_models as usize * n_hidden as usize);
+        let task = ClassifyTaskArgs {
+            images: set.images.view(),
+            labels: set.labels.view(),
+            values: networks.values.view(),
+            logits: InOut::none(),
             classes,
             losses: losses.cast(),
             active,
-            range: active.wrapping_add(models * shape.n_hidden as usize),
+            range,
             n_samples: set.n,
-            n_inputs: shape.n_inputs,
-            n_hidden: shape.n_hidden,
-            n_classes: shape.n_classes,
-            clusters_per_model: self.clusters_at_once()?.div_ceil(shape.n_models).min(n_batches),
+            n_inputs,
+            n_hidden,
+            n_classes,
+            clusters_per_model: self.clusters_at_once()?.div_ceil(n_models).min(n_batches),
+            n_models,
         };
         self.launch_classify(stream, task)
     }
@@ -291,36 +273,35 @@ impl Kernels {
         images: &Buffer<u8>,
         logits: &mut Buffer<f32>,
     ) -> Result<()> {
-        let shape = self.shape;
-        networks.check(shape)?;
-        networks.clear_range(stream, shape)?;
-        let n = images.len() / shape.n_inputs as usize;
-        images.expect_len("images", n * shape.n_inputs as usize)?;
-        logits.expect_len("logits", n * shape.n_classes as usize)?;
+        let Shape { n_models, n_inputs, n_hidden, n_classes } = self.shape;
+        networks.clear_range(stream)?;
+        let n = images.len() / n_inputs as usize;
+        images.expect_len("images", n * n_inputs as usize)?;
+        logits.expect_len("logits", n * n_classes as usize)?;
         let n_batches = (n as u32).div_ceil(epoch::BATCH);
-        let task = ClassifyTask {
-            images: images.as_ptr(),
-            labels: std::ptr::null(),
-            values: networks.values.as_ptr(),
-            logits: logits.as_mut_ptr(),
-            classes: std::ptr::null_mut(),
-            losses: std::ptr::null_mut(),
-            active: std::ptr::null_mut(),
-            range: networks.range.as_mut_ptr(),
+        let task = ClassifyTaskArgs {
+            images: images.view(),
+            labels: In::none(),
+            values: networks.values.view(),
+            logits: logits.view_mut(),
+            classes: InOut::none(),
+            losses: InOut::none(),
+            active: InOut::none(),
+            range: networks.range.view_mut(),
             n_samples: n as u32,
-            n_inputs: shape.n_inputs,
-            n_hidden: shape.n_hidden,
-            n_classes: shape.n_classes,
+            n_inputs,
+            n_hidden,
+            n_classes,
             clusters_per_model: self.clusters_at_once()?.min(n_batches).max(1),
+            n_models,
         };
         self.launch_classify(stream, task)
     }
 
-    fn launch_classify(&self, stream: &Stream, task: ClassifyTask) -> Result<()> {
-        let shape = self.shape;
-        let launch = epoch::shape(shape.n_models * task.clusters_per_model, shape.n_inputs, shape.n_hidden);
-        // SAFETY: the shape is the kernel's own; the callers above checked every array of the task, and the arrays outlive the stream's work as in `train`.
-        unsafe { stream.launch(&self.classify, launch, (task,)) }
+    fn launch_classify(&self, stream: &Stream, task: ClassifyTaskArgs<'_>) -> Result<()> {
+        let shape = epoch::shape(task.n_models * task.clusters_per_model, task.n_inputs, task.n_hidden);
+        // SAFETY: the shape is the kernel's own; labels are below the number of classes, as a `Dataset` holds them.
+        unsafe { stream.launch(&self.classify, shape, (task,)) }
     }
 }
 
