@@ -9,6 +9,7 @@ use proc_macro::TokenStream;
 mod args;
 mod kernel;
 mod len;
+mod registers;
 mod shared;
 
 /// Makes an `unsafe fn` a device entry point, and its name a typed descriptor on the host.
@@ -102,4 +103,11 @@ pub fn device_args(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn shared_array(input: TokenStream) -> TokenStream {
     shared::expand(input.into(), &shared::unique_name()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// `registers!(callback, 3, ", ", (arguments))` is `callback!("{0}, {1}, {2}", [0 1 2], arguments)`: an instruction of a tensor core names up to 128 registers, in the template of `asm!` and among its
+/// operands.
+#[proc_macro]
+pub fn registers(input: TokenStream) -> TokenStream {
+    registers::expand(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -12,7 +12,7 @@ macro_rules! global {
         #[track_caller]
         pub unsafe fn $name(at: *mut $type, value: $type) -> $type {
             #[cfg(not(target_arch = "nvptx64"))]
-            crate::simt::hooks::check_global(at as usize, size_of::<$type>(), true);
+            crate::simt::hooks::check_global(at as usize, size_of::<$type>(), crate::simt::Access::Update);
             // SAFETY: the caller vouches for `at`.
             unsafe { <$atomic>::from_ptr(at) }.$method(value, Relaxed)
         }
@@ -50,7 +50,7 @@ global! {
 #[track_caller]
 pub unsafe fn compare_exchange_u32(at: *mut u32, expected: u32, new: u32) -> u32 {
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::simt::hooks::check_global(at as usize, 4, true);
+    crate::simt::hooks::check_global(at as usize, 4, crate::simt::Access::Update);
     // SAFETY: the caller vouches for `at`.
     match unsafe { AtomicU32::from_ptr(at) }.compare_exchange(expected, new, Relaxed, Relaxed) {
         Ok(was) | Err(was) => was,
@@ -65,7 +65,7 @@ pub unsafe fn compare_exchange_u32(at: *mut u32, expected: u32, new: u32) -> u32
 #[track_caller]
 pub unsafe fn compare_exchange_u64(at: *mut u64, expected: u64, new: u64) -> u64 {
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::simt::hooks::check_global(at as usize, 8, true);
+    crate::simt::hooks::check_global(at as usize, 8, crate::simt::Access::Update);
     // SAFETY: the caller vouches for `at`.
     match unsafe { AtomicU64::from_ptr(at) }.compare_exchange(expected, new, Relaxed, Relaxed) {
         Ok(was) | Err(was) => was,
@@ -90,7 +90,7 @@ pub unsafe fn add_f32(at: *mut f32, value: f32) -> f32 {
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        crate::simt::hooks::check_global(at as usize, 4, true);
+        crate::simt::hooks::check_global(at as usize, 4, crate::simt::Access::Update);
         // SAFETY: the caller vouches for `at`.
         let bits = unsafe { AtomicU32::from_ptr(at.cast()) };
         let add = |was: u32| Some((f32::from_bits(was) + value).to_bits());

@@ -20,7 +20,7 @@ pub unsafe fn load<T: Copy>(base: *const T, index: usize) -> T {
     unsafe {
         let at = base.add(index);
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::simt::hooks::check_global(at as usize, size_of::<T>(), false);
+        crate::simt::hooks::check_global(at as usize, size_of::<T>(), crate::simt::Access::Read);
         at.read()
     }
 }
@@ -36,7 +36,7 @@ pub unsafe fn store<T: Copy>(base: *mut T, index: usize, value: T) {
     unsafe {
         let at = base.add(index);
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::simt::hooks::check_global(at as usize, size_of::<T>(), true);
+        crate::simt::hooks::check_global(at as usize, size_of::<T>(), crate::simt::Access::Write);
         at.write(value);
     }
 }
@@ -80,7 +80,7 @@ pub unsafe fn row<'a, T>(base: *const T, row: u32, row_stride: u32) -> &'a [T] {
     unsafe {
         let at = base.add(offset);
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::simt::hooks::check_global(at as usize, size_of::<T>() * row_stride as usize, false);
+        crate::simt::hooks::check_global(at as usize, size_of::<T>() * row_stride as usize, crate::simt::Access::Read);
         core::slice::from_raw_parts(at, row_stride as usize)
     }
 }
@@ -97,7 +97,7 @@ pub unsafe fn row_mut<'a, T>(base: *mut T, row: u32, row_stride: u32) -> &'a mut
     unsafe {
         let at = base.add(offset);
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::simt::hooks::check_global(at as usize, size_of::<T>() * row_stride as usize, true);
+        crate::simt::hooks::check_global(at as usize, size_of::<T>() * row_stride as usize, crate::simt::Access::Write);
         core::slice::from_raw_parts_mut(at, row_stride as usize)
     }
 }

@@ -12,10 +12,12 @@ use std::sync::{Arc, Once};
 
 use super::banks::{Banks, Counters};
 use super::barrier::{Arrival, Diverged, Next, Queue, Sizes};
+use super::cell::Toucher;
 use super::fibre::{Pause, Pool, Switch};
+use super::global::Global;
 use super::memory::Snapshot;
 use super::report::{Access, Elsewhere, Fault, FaultKind, SourceLocation, Space, Wait};
-use super::shared::{Denied, Shared, Toucher};
+use super::shared::{Denied, Shared};
 use crate::launch::LaunchShape;
 
 thread_local! {
@@ -31,6 +33,8 @@ pub(super) struct Plan {
     pub(super) shape: LaunchShape,
     pub(super) sizes: Sizes,
     pub(super) check_races: bool,
+    /// Where races on global memory are looked for.
+    pub(super) global: Option<Global>,
     /// Where bank conflicts are counted.
     pub(super) banks: Option<Arc<Counters>>,
     pub(super) buffers: Snapshot,
@@ -437,20 +441,56 @@ impl Runner {
     }
 
     /// Checks an access to global memory.
-    pub(super) fn check_global(&self, address: usize, bytes: usize, write: bool, location: SourceLocation) {
+    pub(super) fn check_global(&self, address: usize, bytes: usize, access: Access, location: SourceLocation) {
         let mut last = self.last_buffer.get();
         let buffers = &self.plan().buffers;
         if buffers.holds(address, bytes, &mut last) {
             self.last_buffer.set(last);
+            if let Some(global) = &self.plan().global {
+                self.check_global_race(global, address, bytes, access, location);
+            }
             return;
         }
         self.fail(FaultKind::OutOfBounds {
             space: Space::Global,
             address,
             bytes,
-            write,
+            write: access != Access::Read,
             location,
             nearest: buffers.nearest(address, bytes),
+        });
+    }
+
+    /// Looks for a thread that touched the same global memory without order.
+    fn check_global_race(
+        &self,
+        global: &Global,
+        address: usize,
+        bytes: usize,
+        access: Access,
+        location: SourceLocation,
+    ) {
+        let cursor = self.cursor.get();
+        let me = Toucher { block: cursor.block, thread: cursor.in_block };
+        let blocks = u64::from(self.plan().sizes.group);
+        let group = self.first_block.get() / blocks;
+        let result = {
+            let shared = self.shared.borrow();
+            global.touch(group, me, shared.order(me), (address, bytes), access, location)
+        };
+        let Err(race) = result else { return };
+        let buffer = self.plan().buffers.nearest(race.address, 1);
+        let (first, bytes) = buffer.map_or((race.address, 0), |buffer| (buffer.address, buffer.bytes));
+        self.fail(FaultKind::GlobalRace {
+            offset: race.address - first,
+            bytes,
+            address: race.address,
+            access,
+            location,
+            other_block: unravel(race.group * blocks + u64::from(race.other.block), self.plan().shape.grid),
+            other_thread: self.thread_idx(race.other.thread),
+            other_access: race.other_access,
+            other_location: race.other_location,
         });
     }
 

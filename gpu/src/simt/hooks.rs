@@ -94,11 +94,11 @@ pub fn collective(mask: u32, value: u64) -> [u64; 32] {
     current().collective(mask, value, Location::caller())
 }
 
-/// Checks that `bytes` bytes at `address` lie in one registered buffer.
+/// Checks that `bytes` bytes at `address` lie in one registered buffer, and where it is asked for, that no other thread touches them without order.
 #[inline]
 #[track_caller]
-pub fn check_global(address: usize, bytes: usize, write: bool) {
-    current().check_global(address, bytes, write, Location::caller());
+pub fn check_global(address: usize, bytes: usize, access: Access) {
+    current().check_global(address, bytes, access, Location::caller());
 }
 
 /// Address of the static shared array `name` of `bytes` bytes; the same in every block of a cluster.

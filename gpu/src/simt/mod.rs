@@ -10,6 +10,7 @@
 //!           block  one group: scheduler, and what the hooks see
 //!           fibre  coroutines and their stacks, kept between launches
 //!           barrier, shared, memory   who waits for whom; shared memory and its shadow; registered buffers
+//!           cell, global              what a shadow remembers; the shadow of global memory
 //!           banks  turns that shared memory takes to answer, where they are counted
 //! kernel -> hooks -> block
 //! ```
@@ -20,6 +21,7 @@
 //! - shared memory is read that nobody wrote;
 //! - two threads touch the same shared byte with no barrier between, not both only read and not both are atomic
 //!   ([`Options::check_races`]);
+//! - two threads touch the same global byte without order, not both only read and not both are atomic ([`Options::check_global_races`]);
 //! - a thread panics or traps.
 //!
 //! # Limits
@@ -56,7 +58,9 @@
 pub mod banks;
 mod barrier;
 mod block;
+mod cell;
 mod fibre;
+mod global;
 mod grid;
 pub mod hooks;
 pub mod memory;
@@ -66,6 +70,8 @@ mod shared;
 mod tests;
 
 pub use report::{Access, Elsewhere, Fault, FaultKind, Nearest, SourceLocation, Space, Wait};
+
+use std::sync::OnceLock;
 
 use crate::kernel::Kernel;
 use crate::launch::LaunchShape;
@@ -79,6 +85,9 @@ pub const MAX_RESIDENT_THREADS: u32 = 16_384;
 pub struct Options {
     /// Whether races on shared memory are looked for; true by default. Without, shared memory is faster.
     pub check_races: bool,
+    /// Whether races on global memory are looked for too; true by default if the environment has `WARPPLAY_SIMT_RACES=global`, since it takes time and 24 times the memory that is
+    /// touched.
+    pub check_global_races: bool,
     /// Most OS threads that run blocks, the calling one included; none for as many as rayon has. With 1, blocks run one
     /// after the other in the order of their index.
     pub threads: Option<usize>,
@@ -86,8 +95,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { check_races: true, threads: None }
+        Self { check_races: true, check_global_races: global_races(), threads: None }
     }
+}
+
+/// Whether the environment asks for races on global memory.
+fn global_races() -> bool {
+    static ASKED: OnceLock<bool> = OnceLock::new();
+    *ASKED.get_or_init(|| std::env::var_os("WARPPLAY_SIMT_RACES").is_some_and(|races| races == "global"))
 }
 
 /// Parameters on their way to the threads that run blocks.
@@ -137,7 +152,8 @@ pub unsafe fn launch<K: Kernel>(
             cluster: shape.cluster,
             group: if shape.cooperative { shape.n_blocks() as u32 } else { shape.cluster },
         },
-        check_races: options.check_races,
+        check_races: options.check_races || options.check_global_races,
+        global: options.check_global_races.then(global::Global::default),
         banks: banks::counters(),
         buffers: memory::snapshot(),
         // SAFETY: the caller keeps the kernel's contract, and `body` is called by simulated threads only.

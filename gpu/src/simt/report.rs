@@ -98,6 +98,27 @@ pub enum FaultKind {
         /// Where the other thread did so.
         other_location: SourceLocation,
     },
+    /// Two threads touch the same global memory without order, and not both only read.
+    GlobalRace {
+        /// The byte, counted from the start of its buffer.
+        offset: usize,
+        /// Bytes of the buffer.
+        bytes: usize,
+        /// Address of the byte.
+        address: usize,
+        /// What the thread of the report does.
+        access: Access,
+        /// Where it does so.
+        location: SourceLocation,
+        /// Block of the other thread.
+        other_block: [u32; 3],
+        /// Index of the other thread in its block.
+        other_thread: [u32; 3],
+        /// What the other thread did before.
+        other_access: Access,
+        /// Where the other thread did so.
+        other_location: SourceLocation,
+    },
     /// The thread panicked or trapped.
     Trap {
         /// The panic's text and its source location.
@@ -301,6 +322,26 @@ impl fmt::Display for Fault {
                 write!(
                     f,
                     "thread {} {} at {other_location}, with no barrier between",
+                    Index(*other_thread),
+                    other_access.past()
+                )
+            }
+            FaultKind::GlobalRace {
+                offset,
+                bytes,
+                address,
+                access,
+                location,
+                other_block,
+                other_thread,
+                other_access,
+                other_location,
+            } => {
+                write!(
+                    f,
+                    "global memory race: {} byte {offset} of a buffer of {bytes} bytes (address {address:#x}) at {location}, which block {}, thread {} {} at {other_location}, and nothing orders the two",
+                    access.present(),
+                    Index(*other_block),
                     Index(*other_thread),
                     other_access.past()
                 )

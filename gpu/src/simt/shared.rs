@@ -1,7 +1,6 @@
 //! Shared memory and its shadow.
 //!
-//! Each block has an arena of bytes. Each aligned 4-byte word has a shadow cell that remembers who wrote it and who read
-//! it last; when a thread touches only part of a word, that word gets one cell a byte instead.
+//! Each block has an arena of bytes, and its shadow is [`Words`].
 //!
 //! Two touches are ordered by the barriers between them. For that each block counts its barriers (its *epoch*), and each
 //! lane keeps a vector clock over the lanes of its warp, which warp collectives join for the lanes of their mask only. A
@@ -10,13 +9,10 @@
 //! - in the same block, in an earlier epoch, or in the same warp and within what the thread's clock has seen;
 //! - in another block (distributed shared memory), before the last barrier of the cluster.
 //!
-//! The idea is that of vector-clock race detectors (Flanagan and Freund, *FastTrack*, 2009). A cell keeps two unordered
-//! readers and two unordered atomic updaters, from different warps if there are such: enough to find every race, except
-//! among three or more lanes of one warp that are synchronised by partial masks.
-//!
 //! Epochs grow over all blocks that an OS thread ever runs, so that cells are never cleared: what is older than the first
 //! epoch of the running group of blocks was never written.
 
+use super::cell::{self, Cell, Problem, Toucher, Who, Words};
 use super::report::{Access, FaultKind, Nearest, SourceLocation, Space};
 
 /// Address of the first shared byte. Not 0, so that a null address is out of bounds.
@@ -26,43 +22,13 @@ const STATIC_LIMIT: u32 = 48 * 1024;
 /// Shared memory of a block in bytes, static and dynamic together (compute capability 9.0).
 pub(super) const LIMIT: u32 = 227 * 1024;
 
-/// Bits of a thread's index in its block.
-const THREAD_BITS: u32 = 10;
-/// Marks a touch as atomic.
-const ATOMIC: u32 = 1 << 31;
-/// Marks a touch as a read.
-const READ: u32 = 1 << 30;
-/// The marks of a touch.
-const MARKS: u32 = ATOMIC | READ;
-/// In `Cell::write.who`: the word has a cell for each byte; `clock` is their index.
-const SPLIT: u32 = u32::MAX;
 /// Epochs and clocks start anew beyond this, long before they overflow.
 const RENEW: u32 = 1 << 30;
-
-/// Who touches memory.
-#[derive(Clone, Copy)]
-pub(super) struct Toucher {
-    /// Block within the group.
-    pub(super) block: u32,
-    /// Thread within the block.
-    pub(super) thread: u32,
-}
-
-impl Toucher {
-    fn who(self) -> u32 {
-        self.block << THREAD_BITS | self.thread
-    }
-
-    fn of(who: u32) -> Self {
-        let who = who & !MARKS;
-        Self { block: who >> THREAD_BITS, thread: who & ((1 << THREAD_BITS) - 1) }
-    }
-}
 
 /// One remembered access.
 #[derive(Clone, Copy, Default)]
 struct Touch {
-    who: u32,
+    who: Who,
     /// Epoch of the toucher's block; 0 for never.
     epoch: u32,
     /// The lane's own clock.
@@ -71,23 +37,24 @@ struct Touch {
     at: u32,
 }
 
-/// What is remembered of a word or byte.
-#[derive(Clone, Copy, Default)]
-struct Cell {
-    write: Touch,
-    /// A further atomic update, unordered with `write`.
-    update: Touch,
-    read: Touch,
-    /// A further read, unordered with `read`.
-    read_too: Touch,
+impl cell::Touch for Touch {
+    fn who(self) -> Who {
+        self.who
+    }
+
+    fn split(index: u32) -> Self {
+        Self { who: Who::SPLIT, clock: index, ..Self::default() }
+    }
+
+    fn split_index(self) -> Option<u32> {
+        (self.who == Who::SPLIT).then_some(self.clock)
+    }
 }
 
 #[derive(Default)]
 struct Arena {
     bytes: Vec<u8>,
-    cells: Vec<Cell>,
-    /// Cells of the words that are touched by the byte, and which words these are.
-    split: Vec<(u32, [Cell; 4])>,
+    words: Words<Touch>,
 }
 
 #[derive(Clone, Copy)]
@@ -157,19 +124,32 @@ impl Locations {
     }
 }
 
-/// What is wrong with an access; the offset is that of the byte in the arena.
-enum Problem {
-    Unwritten { offset: u32 },
-    Race { offset: u32, other: Touch },
+/// What the threads of a group know of one another: barriers and collectives.
+pub(super) struct Order<'a> {
+    block: u32,
+    warp: u32,
+    seen: &'a [u32; 32],
+    epochs: &'a [Epochs],
+}
+
+impl Order<'_> {
+    /// Whether nothing orders a touch of another thread of the group, in that epoch of its block and at that clock of its lane, before the present one.
+    pub(super) fn races(&self, other: Toucher, epoch: u32, clock: u32) -> bool {
+        let epochs = self.epochs[other.block as usize];
+        if other.block != self.block {
+            return epoch >= epochs.cluster;
+        }
+        if epoch < epochs.now {
+            return false;
+        }
+        other.thread / 32 != self.warp || self.seen[other.thread as usize % 32] < clock
+    }
 }
 
 /// The thread that touches, with what is needed to order it after others.
 struct Present<'a> {
     touch: Touch,
-    block: u32,
-    warp: u32,
-    seen: &'a [u32; 32],
-    epochs: &'a [Epochs],
+    order: Order<'a>,
     first_epoch: u32,
     check_races: bool,
 }
@@ -179,65 +159,32 @@ impl Present<'_> {
     fn knows(&self, touch: Touch) -> bool {
         touch.epoch >= self.first_epoch
     }
+}
 
-    /// Whether nothing orders `touch` before the present one.
+impl cell::Present for Present<'_> {
+    type Touch = Touch;
+
+    fn touch(&self) -> Touch {
+        self.touch
+    }
+
     fn races(&self, touch: Touch) -> bool {
-        if !self.knows(touch) || touch.who & !MARKS == self.touch.who & !MARKS {
-            return false;
-        }
-        let other = Toucher::of(touch.who);
-        let epochs = self.epochs[other.block as usize];
-        if other.block != self.block {
-            return touch.epoch >= epochs.cluster;
-        }
-        if touch.epoch < epochs.now {
-            return false;
-        }
-        other.thread / 32 != self.warp || self.seen[other.thread as usize % 32] < touch.clock
+        self.knows(touch)
+            && touch.who.thread() != self.touch.who.thread()
+            && self.order.races(touch.who.thread(), touch.epoch, touch.clock)
     }
 
-    /// Remembers the present touch in one of two slots.
-    fn remember(&self, first: &mut Touch, second: &mut Touch) {
-        if !self.races(*first) {
-            *first = self.touch;
-        } else if !self.races(*second) {
-            *second = self.touch;
-        } else if first.who >> 5 == second.who >> 5 && self.touch.who >> 5 != first.who >> 5 {
-            // `who >> 5` is the warp, since a block takes a multiple of 32 numbers. Both remembered touches are of one
-            // warp: keep one of them and one of the other warp.
-            *second = self.touch;
-        }
-    }
-
-    /// Checks one access against a cell and remembers it there; `Err` is the touch it races with, or nothing where
-    /// unwritten memory is read.
-    fn access(&self, cell: &mut Cell, access: Access) -> Result<(), Option<Touch>> {
+    fn before(&self, cell: &mut Cell<Touch>, access: Access) -> Option<Result<(), Problem<Touch>>> {
         if access != Access::Write && !self.knows(cell.write) {
-            return Err(None);
+            return Some(Err(Problem::Unwritten));
         }
-        if !self.check_races {
-            if access != Access::Read {
-                cell.write = self.touch;
-            }
-            return Ok(());
+        if self.check_races {
+            return None;
         }
-        let conflicts: &[Touch] = match access {
-            Access::Read => &[cell.write, cell.update],
-            Access::Write => &[cell.write, cell.update, cell.read, cell.read_too],
-            // Atomic updates do not race with one another.
-            Access::Update if cell.write.who & ATOMIC != 0 => &[cell.read, cell.read_too],
-            Access::Update => &[cell.write, cell.read, cell.read_too],
-        };
-        if let Some(&other) = conflicts.iter().find(|&&touch| self.races(touch)) {
-            return Err(Some(other));
+        if access != Access::Read {
+            cell.write = self.touch;
         }
-        match access {
-            Access::Read => self.remember(&mut cell.read, &mut cell.read_too),
-            // Whatever comes after this write in order comes after those that it came after.
-            Access::Write => *cell = Cell { write: self.touch, ..Cell::default() },
-            Access::Update => self.remember(&mut cell.write, &mut cell.update),
-        }
-        Ok(())
+        Some(Ok(()))
     }
 }
 
@@ -246,47 +193,7 @@ impl Arena {
         let bytes = (bytes as usize).next_multiple_of(64);
         if self.bytes.len() < bytes {
             self.bytes.resize(bytes, 0);
-            self.cells.resize(bytes / 4, Cell::default());
-        }
-    }
-
-    /// Checks and remembers an access to `len` bytes from `offset`.
-    fn touch(&mut self, offset: u32, len: u32, present: &Present<'_>, access: Access) -> Result<(), Problem> {
-        let end = offset + len;
-        let mut at = offset;
-        while at < end {
-            let word = at / 4;
-            let stop = (word * 4 + 4).min(end);
-            let cell = &mut self.cells[word as usize];
-            let whole = stop - at == 4;
-            if cell.write.who != SPLIT && whole {
-                present.access(cell, access).map_err(|other| match other {
-                    Some(other) => Problem::Race { offset: at, other },
-                    None => Problem::Unwritten { offset: at },
-                })?;
-            } else {
-                if cell.write.who != SPLIT {
-                    self.split.push((word, [*cell; 4]));
-                    cell.write.who = SPLIT;
-                    cell.write.clock = self.split.len() as u32 - 1;
-                }
-                let (_, cells) = &mut self.split[cell.write.clock as usize];
-                for byte in at..stop {
-                    present.access(&mut cells[byte as usize % 4], access).map_err(|other| match other {
-                        Some(other) => Problem::Race { offset: byte, other },
-                        None => Problem::Unwritten { offset: byte },
-                    })?;
-                }
-            }
-            at = stop;
-        }
-        Ok(())
-    }
-
-    /// Gives every word one cell again.
-    fn join(&mut self) {
-        for (word, _) in self.split.drain(..) {
-            self.cells[word as usize] = Cell::default();
+            self.words.grow(bytes / 4);
         }
     }
 }
@@ -316,7 +223,7 @@ impl Shared {
             self.arenas.resize_with(n_blocks, Arena::default);
         }
         for arena in &mut self.arenas[..n_blocks] {
-            arena.join();
+            arena.words.join();
         }
         self.epochs.clear();
         self.epochs.resize(n_blocks, Epochs { now: self.first_epoch, cluster: self.first_epoch });
@@ -369,6 +276,12 @@ impl Shared {
                 clock[lane] += 1;
             }
         }
+    }
+
+    /// What a thread knows of the others of its group, the epoch of its block and its own clock.
+    pub(super) fn order(&self, me: Toucher) -> (Order<'_>, u32, u32) {
+        let (order, clock) = order(&self.epochs, &self.clocks, self.n_warps, me, self.check_races);
+        (order, self.epochs[me.block as usize].now, clock)
     }
 
     /// Gives an array the next free addresses.
@@ -465,52 +378,50 @@ impl Shared {
             }));
         };
         let offset = address - BASE;
-        let mut touch = Touch { who: me.who(), epoch: self.epochs[me.block as usize].now, clock: 0, at: 0 };
-        touch.who |= match access {
-            Access::Read => READ,
-            Access::Write => 0,
-            Access::Update => ATOMIC,
-        };
-        let lane = me.thread as usize % 32;
-        let mut seen = &[0; 32];
+        let mut touch = Touch { who: Who::new(me, access), epoch: self.epochs[me.block as usize].now, clock: 0, at: 0 };
         if self.check_races {
-            seen = &self.clocks[(me.block * self.n_warps + me.thread / 32) as usize][lane];
-            touch.clock = seen[lane];
             touch.at = self.locations.number(location);
         }
-        let present = Present {
-            touch,
-            block: me.block,
-            warp: me.thread / 32,
-            seen,
-            epochs: &self.epochs,
-            first_epoch: self.first_epoch,
-            check_races: self.check_races,
-        };
+        let (order, clock) = order(&self.epochs, &self.clocks, self.n_warps, me, self.check_races);
+        touch.clock = clock;
+        let present = Present { touch, order, first_epoch: self.first_epoch, check_races: self.check_races };
         let arena = &mut self.arenas[owner as usize];
         arena.grow(offset + len);
-        match arena.touch(offset, len, &present, access) {
+        match arena.words.touch(offset, len, &present, access) {
             Ok(()) => Ok(&mut arena.bytes[offset as usize..(offset + len) as usize]),
-            Err(Problem::Unwritten { offset }) => Err(Denied::Alone(FaultKind::UnwrittenShared {
+            Err((offset, Problem::Unwritten)) => Err(Denied::Alone(FaultKind::UnwrittenShared {
                 array: array.name,
                 offset: BASE + offset - array.address,
                 address: BASE + offset,
                 location,
             })),
-            Err(Problem::Race { offset, other }) => Err(Denied::Race(Race {
+            Err((offset, Problem::Race(other))) => Err(Denied::Race(Race {
                 array: array.name,
                 offset: BASE + offset - array.address,
                 address: BASE + offset,
-                other: Toucher::of(other.who),
-                other_access: match other.who & MARKS {
-                    ATOMIC => Access::Update,
-                    READ => Access::Read,
-                    _ => Access::Write,
-                },
+                other: other.who.thread(),
+                other_access: other.who.access(),
                 other_location: self.locations.list[other.at as usize],
             })),
         }
     }
+}
+
+/// What the present thread knows of the others of its group, and its own clock; 0 where races are not looked for.
+fn order<'a>(
+    epochs: &'a [Epochs],
+    clocks: &'a [[[u32; 32]; 32]],
+    n_warps: u32,
+    me: Toucher,
+    check_races: bool,
+) -> (Order<'a>, u32) {
+    let (mut seen, mut clock) = (&[0; 32], 0);
+    if check_races {
+        let lane = me.thread as usize % 32;
+        seen = &clocks[(me.block * n_warps + me.thread / 32) as usize][lane];
+        clock = seen[lane];
+    }
+    (Order { block: me.block, warp: me.thread / 32, seen, epochs }, clock)
 }
 
 /// Why an access is refused.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use super::options::{Engine, Init, Optimizer, Options, Precision, Reduction, Res
 use super::report::{SCHEMA, SweepEpoch, SweepModel, SweepReport};
 use super::{Dataset, Trainer, dispatch};
 use crate::runtime::journal::{self, Header, Journal, Piece, Target};
-use crate::runtime::setters::setters;
+use crate::runtime::setters::{journal_setters, setters};
 use crate::{Device, Error, Memory, Progress, Result};
 
 /// Most models of a sweep.
@@ -56,18 +55,14 @@ impl SweepBuilder {
         self
     }
 
-    /// Keeps every model's report in this new file as soon as it is finished: a [journal](crate::journal). Models that are trained side by side are then trained in groups of 64, and those of
-    /// a group finished together; what comes of them is the same.
-    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
-        self.journal = Some(Target::New(path.into()));
-        self
-    }
+    journal_setters! {
+        /// Keeps every model's report in this new file as soon as it is finished: a [journal](crate::journal). Models that are trained side by side are then trained in groups of 64, and those of
+        /// a group finished together; what comes of them is the same.
+        checkpoint,
 
-    /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another sweep has kept: its models are not trained again, and new ones are kept there too. There may be more models
-    /// than in that sweep.
-    pub fn resume(mut self, path: impl Into<PathBuf>) -> Self {
-        self.journal = Some(Target::GoOn(path.into()));
-        self
+        /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another sweep has kept: its models are not trained again, and new ones are kept there too. There may be more models
+        /// than in that sweep.
+        resume
     }
 
     /// Models that are trained at once, if they are trained side by side.

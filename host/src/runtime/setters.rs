@@ -40,5 +40,52 @@ macro_rules! setters {
     };
 }
 
+/// `checkpoint` and `resume` of a builder that has `journal`, the file that keeps each finished piece.
+#[allow(unused_macros, reason = "builders belong to families")]
+macro_rules! journal_setters {
+    ($(#[$checkpoint:meta])+ checkpoint, $(#[$resume:meta])+ resume) => {
+        $(#[$checkpoint])+
+        #[must_use]
+        pub fn checkpoint(mut self, path: impl Into<std::path::PathBuf>) -> Self {
+            self.journal = Some($crate::runtime::journal::Target::New(path.into()));
+            self
+        }
+
+        $(#[$resume])+
+        #[must_use]
+        pub fn resume(mut self, path: impl Into<std::path::PathBuf>) -> Self {
+            self.journal = Some($crate::runtime::journal::Target::GoOn(path.into()));
+            self
+        }
+    };
+}
+
+/// `resume`, `checkpoint` and `checkpoint_every` of a builder that has `resume`, the `Checkpoint` of its family that it goes on with, and `keep`, which writes states.
+#[allow(unused_macros, reason = "builders belong to families")]
+macro_rules! checkpoint_setters {
+    ($(#[$resume:meta])+ resume, $(#[$checkpoint:meta])+ checkpoint, $(#[$every:meta])+ checkpoint_every) => {
+        $(#[$resume])+
+        #[must_use]
+        pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
+            self.resume = Some(checkpoint);
+            self
+        }
+
+        $(#[$checkpoint])+
+        #[must_use]
+        pub fn checkpoint(mut self, path: impl Into<std::path::PathBuf>) -> Self {
+            self.keep.path = Some(path.into());
+            self
+        }
+
+        $(#[$every])+
+        #[must_use]
+        pub fn checkpoint_every(mut self, time: std::time::Duration) -> Self {
+            self.keep.every = Some(time);
+            self
+        }
+    };
+}
+
 #[allow(unused_imports, reason = "without a family there is no builder")]
-pub(crate) use setters;
+pub(crate) use {checkpoint_setters, journal_setters, setters};

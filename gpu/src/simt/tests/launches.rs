@@ -209,7 +209,7 @@ fn speed() {
     });
     fn measure<K: Kernel>(kernel: K, shape: LaunchShape, params: K::Params) {
         for check_races in [true, false] {
-            let options = Options { check_races, threads: Some(1) };
+            let options = Options { check_races, threads: Some(1), ..Options::default() };
             let mut best = f64::INFINITY;
             for _ in 0..5 {
                 let start = std::time::Instant::now();

@@ -82,7 +82,7 @@ fn shared_add(address: u32, value: u32) {
 #[track_caller]
 fn global_store(out: *mut u32, index: u32, value: u32) {
     let at = out.wrapping_add(index as usize);
-    hooks::check_global(at as usize, 4, true);
+    hooks::check_global(at as usize, 4, Access::Write);
     // SAFETY: inside a registered buffer of `u32`, one element a thread.
     unsafe { at.write(value) };
 }

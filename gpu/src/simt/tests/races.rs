@@ -1,4 +1,4 @@
-//! Races on shared memory, and what orders accesses.
+//! Races on shared and global memory, and what orders accesses.
 
 use super::*;
 
@@ -94,7 +94,7 @@ fn planted_shared_race() {
             ", with no barrier between",
         ],
     );
-    let unchecked = Options { check_races: false, threads: None };
+    let unchecked = Options { check_races: false, ..Options::default() };
     // SAFETY: touches shared memory only.
     unsafe { launch(no_barrier_between, LaunchShape::new(1, 32), (), &unchecked) }.expect("races are not looked for");
 }
@@ -194,4 +194,107 @@ fn a_race_on_one_byte_of_a_word_is_found() {
     });
     let (fault, text) = fault(byte_race, LaunchShape::new(1, 2), ());
     assert!(matches!(fault.kind, FaultKind::SharedRace { offset: 6, .. }), "{text}");
+}
+
+// --- Global memory ---
+
+/// How two threads of [`global_pair`] stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Between {
+    Nothing,
+    Barrier,
+    Warp,
+    Cluster,
+    Grid,
+}
+
+kernel!(global_pair(out: *mut u32, first: (Access, usize), second: (Access, usize), between: Between, threads: [u32; 2]) {
+    let mine = hooks::block_idx()[0] * hooks::block_dim()[0] + x();
+    let touch = |(access, byte): (Access, usize)| hooks::check_global(out as usize + byte, if byte == 0 { 4 } else { 1 }, access);
+    if mine == threads[0] {
+        touch(first);
+    }
+    match between {
+        Between::Nothing => {}
+        Between::Barrier => hooks::sync_threads(),
+        Between::Warp => hooks::sync_warp(u32::MAX),
+        Between::Cluster => hooks::sync_cluster(),
+        Between::Grid => hooks::sync_grid(),
+    }
+    if mine == threads[1] {
+        touch(second);
+    }
+});
+
+/// The fault of two touches of one word, if it is one.
+fn global_race(
+    shape: LaunchShape,
+    touches: [(Access, usize); 2],
+    between: Between,
+    threads: [u32; 2],
+) -> Option<(Fault, String)> {
+    let mut word = [0u32; 1];
+    let _registration = memory::register(word.as_ptr() as usize, 4);
+    let options = Options { check_global_races: true, ..Options::default() };
+    let params = (word.as_mut_ptr(), touches[0], touches[1], between, threads);
+    // SAFETY: the kernel only announces its touches.
+    let result = unsafe { launch(global_pair, shape, params, &options) };
+    result.err().map(|fault| (fault.clone(), fault.to_string()))
+}
+
+#[test]
+fn each_kind_of_race_on_global_memory_is_found() {
+    use Access::{Read, Update, Write};
+    let plain = LaunchShape::new(2, 64);
+    for first in [Read, Write, Update] {
+        for second in [Read, Write, Update] {
+            let harmless = matches!((first, second), (Read, Read) | (Update, Update));
+            // Lanes of a warp, threads of a block, threads of two blocks.
+            for other in [5, 40, 70] {
+                let found = global_race(plain, [(first, 0), (second, 0)], Between::Nothing, [3, other]);
+                assert_eq!(found.is_none(), harmless, "{first:?}, then {second:?} by {other}: {found:?}");
+            }
+            assert!(global_race(plain, [(first, 0), (second, 0)], Between::Nothing, [3, 3]).is_none());
+            // Neighbouring bytes of a word.
+            assert!(global_race(plain, [(first, 1), (second, 2)], Between::Nothing, [3, 70]).is_none());
+            let whole = global_race(plain, [(first, 0), (second, 2)], Between::Nothing, [3, 70]);
+            assert_eq!(whole.is_none(), harmless, "{first:?} of a word, then {second:?} of a byte");
+        }
+    }
+}
+
+#[test]
+fn barriers_order_touches_of_global_memory() {
+    let both = [(Access::Write, 0), (Access::Write, 0)];
+    let grid = LaunchShape::new(2, 64).cooperative();
+    let cluster = LaunchShape::new(2, 64).with_cluster(2);
+    for (shape, between, other, ordered) in [
+        (LaunchShape::new(2, 64), Between::Barrier, 40, true),
+        (LaunchShape::new(2, 64), Between::Barrier, 70, false),
+        (LaunchShape::new(2, 64), Between::Warp, 5, true),
+        (LaunchShape::new(2, 64), Between::Warp, 40, false),
+        (cluster, Between::Cluster, 70, true),
+        (cluster, Between::Barrier, 70, false),
+        (grid, Between::Grid, 70, true),
+        (grid, Between::Barrier, 70, false),
+    ] {
+        let found = global_race(shape, both, between, [3, other]);
+        assert_eq!(found.is_none(), ordered, "{between:?}, thread {other}: {found:?}");
+    }
+}
+
+#[test]
+fn a_race_on_global_memory_names_both_threads() {
+    let touches = [(Access::Write, 0), (Access::Read, 0)];
+    let (fault, text) = global_race(LaunchShape::new(2, 64), touches, Between::Nothing, [3, 70]).expect("a race");
+    assert!(matches!(fault.kind, FaultKind::GlobalRace { other_block: [0, 0, 0], other_thread: [3, 0, 0], .. }));
+    assert_contains(
+        &text,
+        &[
+            "kernel `global_pair`, block (1, 0, 0), thread (6, 0, 0): global memory race: reads byte 0 of a buffer of 4 bytes (address 0x",
+            "which block (0, 0, 0), thread (3, 0, 0) wrote at ",
+            "simt/tests/races.rs:",
+            ", and nothing orders the two",
+        ],
+    );
 }

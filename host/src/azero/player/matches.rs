@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -24,7 +23,7 @@ use super::task::Task;
 use crate::azero::checkers::Checkers;
 use crate::mcts::{Game, Outcome, Search, SearchBuilder};
 use crate::runtime::journal::{self, Header, Journal, Piece, Target};
-use crate::runtime::setters::setters;
+use crate::runtime::setters::{journal_setters, setters};
 use crate::{Device, Memory, Progress, Result};
 
 /// Time between two questions whether to go on, while a tree search by playouts runs beside.
@@ -111,17 +110,13 @@ impl MatchBuilder {
         seed: u64,
     }
 
-    /// Keeps every game's result in this new file as soon as it is over: a [journal](crate::journal).
-    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
-        self.journal = Some(Target::New(path.into()));
-        self
-    }
+    journal_setters! {
+        /// Keeps every game's result in this new file as soon as it is over: a [journal](crate::journal).
+        checkpoint,
 
-    /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another match has kept: its games are not played again, and new ones are kept there too. `games` and
-    /// `parallel` may be others, as long as all its games are among those of this match.
-    pub fn resume(mut self, path: impl Into<PathBuf>) -> Self {
-        self.journal = Some(Target::GoOn(path.into()));
-        self
+        /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another match has kept: its games are not played again, and new ones are kept there too. `games` and
+        /// `parallel` may be others, as long as all its games are among those of this match.
+        resume
     }
 
     /// Games side by side.

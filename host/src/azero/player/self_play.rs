@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
-use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::json;
@@ -17,7 +16,7 @@ use crate::azero::GameRecord;
 use crate::azero::checkers::{Checkers, returns};
 use crate::mcts::{Game, Outcome};
 use crate::runtime::journal::{self, Header, Journal, Piece, Target};
-use crate::runtime::setters::setters;
+use crate::runtime::setters::{journal_setters, setters};
 use crate::{Device, Error, Memory, Progress, Result};
 
 /// Choices for [`SelfPlay`].
@@ -52,17 +51,13 @@ impl SelfPlayBuilder {
         self
     }
 
-    /// Keeps every game in this new file as soon as it is over: a [journal](crate::journal).
-    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
-        self.journal = Some(Target::New(path.into()));
-        self
-    }
+    journal_setters! {
+        /// Keeps every game in this new file as soon as it is over: a [journal](crate::journal).
+        checkpoint,
 
-    /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another run has kept: its games are not played again, and new ones are kept there too. `games`,
-    /// `first` and `parallel` may be others, as long as all its games are among those of this run.
-    pub fn resume(mut self, path: impl Into<PathBuf>) -> Self {
-        self.journal = Some(Target::GoOn(path.into()));
-        self
+        /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another run has kept: its games are not played again, and new ones are kept there too. `games`,
+        /// `first` and `parallel` may be others, as long as all its games are among those of this run.
+        resume
     }
 
     /// What it needs: trees, the network that evaluates their leaves with its activations, positions and results. Trees in host memory are counted as they can

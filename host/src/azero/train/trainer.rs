@@ -1,9 +1,8 @@
 //! The trainer: epochs, validation, divergence, checkpoints.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::checkpoint::{Checkpoint, Done, State, Sums};
 use super::dispatch;
@@ -13,7 +12,7 @@ use super::{Engine, EpochReport, Losses, Options, Report, Samples, StoppedBy, or
 use crate::azero::Network;
 use crate::azero::network::n_values;
 use crate::runtime::keep::Keep;
-use crate::runtime::setters::setters;
+use crate::runtime::setters::{checkpoint_setters, setters};
 use crate::{Device, Error, Memory, Progress, Result};
 
 /// Names of all options.
@@ -82,23 +81,16 @@ impl TrainerBuilder {
         seed: u64,
     }
 
-    /// Goes on from a checkpoint; its network replaces the other. Options that were not asked for are the checkpoint's; `epochs`, `steps`
-    /// and `engine` may be others.
-    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
-        self.resume = Some(checkpoint);
-        self
-    }
+    checkpoint_setters! {
+        /// Goes on from a checkpoint; its network replaces the other. Options that were not asked for are the checkpoint's; `epochs`, `steps`
+        /// and `engine` may be others.
+        resume,
 
-    /// Writes the whole state to this file at the end of a run, however it ends, and every [`checkpoint_every`](Self::checkpoint_every). Default none.
-    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
-        self.keep.path = Some(path.into());
-        self
-    }
+        /// Writes the whole state to this file at the end of a run, however it ends, and every [`checkpoint_every`](Self::checkpoint_every). Default none.
+        checkpoint,
 
-    /// Time between two checkpoints while it runs, above 0; only with [`checkpoint`](Self::checkpoint). Default 5 minutes.
-    pub fn checkpoint_every(mut self, time: Duration) -> Self {
-        self.keep.every = Some(time);
-        self
+        /// Time between two checkpoints while it runs, above 0; only with [`checkpoint`](Self::checkpoint). Default 5 minutes.
+        checkpoint_every
     }
 
     /// What it needs on a device: positions, parameters with Adam's moments and gradients, and the activations and gradients of a batch; on the host

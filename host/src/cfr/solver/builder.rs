@@ -1,15 +1,12 @@
 //! What a solver is built from.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use super::Solver;
 use crate::cfr::dispatch::{self, Plan};
 use crate::cfr::options::{Algorithm, Averaging, Engine, Options, Sampling, Updates};
 use crate::cfr::problem::Problem;
 use crate::cfr::strategy::Checkpoint;
 use crate::runtime::keep::Keep;
-use crate::runtime::setters::setters;
+use crate::runtime::setters::{checkpoint_setters, setters};
 use crate::{Device, Error, Memory, Precision, Result};
 
 /// Builds a [`Solver`].
@@ -82,26 +79,16 @@ impl SolverBuilder {
         self
     }
 
-    /// Goes on from a checkpoint of the same problem. Options that were not asked for are the checkpoint's; `iterations` (at least those that are done) and `threads`
-    /// may be others.
-    #[must_use]
-    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
-        self.resume = Some(checkpoint);
-        self
-    }
+    checkpoint_setters! {
+        /// Goes on from a checkpoint of the same problem. Options that were not asked for are the checkpoint's; `iterations` (at least those that are done) and `threads`
+        /// may be others.
+        resume,
 
-    /// Where the whole state is written: at the end of every run, and every [`checkpoint_every`](Self::checkpoint_every) while it runs.
-    #[must_use]
-    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
-        self.keep.path = Some(path.into());
-        self
-    }
+        /// Where the whole state is written: at the end of every run, and every [`checkpoint_every`](Self::checkpoint_every) while it runs.
+        checkpoint,
 
-    /// Time between two checkpoints while it runs, above 0; 5 minutes unless said.
-    #[must_use]
-    pub fn checkpoint_every(mut self, time: Duration) -> Self {
-        self.keep.every = Some(time);
-        self
+        /// Time between two checkpoints while it runs, above 0; 5 minutes unless said.
+        checkpoint_every
     }
 
     /// What would solve it on `device`, and the memory that it needs, whether there is as much or not. Takes none of the device's memory.

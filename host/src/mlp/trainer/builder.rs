@@ -1,8 +1,6 @@
 //! What is asked for before a training begins.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{Position, Trainer};
 use crate::mlp::checkpoint::Checkpoint;
@@ -12,7 +10,7 @@ use crate::mlp::options::{
 };
 use crate::mlp::{Dataset, Network, dispatch, network};
 use crate::runtime::keep::Keep;
-use crate::runtime::setters::setters;
+use crate::runtime::setters::{checkpoint_setters, setters};
 use crate::{Device, Error, Memory, Result};
 
 /// Options of a [`Trainer`]; made by [`Trainer::builder`].
@@ -75,24 +73,17 @@ impl TrainerBuilder {
         self
     }
 
-    /// Goes on from a checkpoint. Options that are not set are the checkpoint's; of those that are, and [`options`](Self::options) sets all, only `epochs` (not with
-    /// [`Schedule::Cosine`]), `early_stopping` and what only concerns speed (`engine`, `stream`, `evaluate_batch`, `threads`) may differ from it. The training set
-    /// must be the checkpoint's. With the same engine on the same kind of device the result has the bits of a training that was never stopped.
-    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
-        self.resume = Some(checkpoint);
-        self
-    }
+    checkpoint_setters! {
+        /// Goes on from a checkpoint. Options that are not set are the checkpoint's; of those that are, and [`options`](Self::options) sets all, only `epochs` (not with
+        /// [`Schedule::Cosine`]), `early_stopping` and what only concerns speed (`engine`, `stream`, `evaluate_batch`, `threads`) may differ from it. The training set
+        /// must be the checkpoint's. With the same engine on the same kind of device the result has the bits of a training that was never stopped.
+        resume,
 
-    /// A file that the state goes to at the end of every run, also of one that diverges, and while it runs.
-    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
-        self.keep.path = Some(path.into());
-        self
-    }
+        /// A file that the state goes to at the end of every run, also of one that diverges, and while it runs.
+        checkpoint,
 
-    /// Time between two checkpoints while a run lasts, above 0; 5 minutes if not given. [`Engine::Epoch`] can only stop for one between two epochs.
-    pub fn checkpoint_every(mut self, every: Duration) -> Self {
-        self.keep.every = Some(every);
-        self
+        /// Time between two checkpoints while a run lasts, above 0; 5 minutes if not given. [`Engine::Epoch`] can only stop for one between two epochs.
+        checkpoint_every
     }
 
     /// Checks the options against the data.

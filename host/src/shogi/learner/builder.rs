@@ -1,8 +1,6 @@
 //! How a learner is made.
 
 use std::fmt;
-use std::path::Path;
-use std::time::Duration;
 
 use super::batch::Batches;
 use super::checkpoint::{Checkpoint, sum_of};
@@ -12,7 +10,7 @@ use super::options::{EarlyStopping, Engine, Options, Quiet};
 use super::run::Learner;
 use super::weights::Weights;
 use crate::runtime::keep::Keep;
-use crate::runtime::setters::setters;
+use crate::runtime::setters::{checkpoint_setters, setters};
 use crate::shogi::dispatch;
 use crate::shogi::engines::learn::Learn;
 use crate::shogi::features::FeatureSet;
@@ -195,26 +193,16 @@ impl<'a> LearnerBuilder<'a> {
         self
     }
 
-    /// Goes on from a checkpoint, with the bits of a course that never stopped. Options that are not set are the checkpoint's; of those that are, only `iterations`,
-    /// `early_stopping`, `engine`, `threads` and `device_bytes` may differ from it.
-    #[must_use]
-    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
-        self.resume = Some(checkpoint);
-        self
-    }
+    checkpoint_setters! {
+        /// Goes on from a checkpoint, with the bits of a course that never stopped. Options that are not set are the checkpoint's; of those that are, only `iterations`,
+        /// `early_stopping`, `engine`, `threads` and `device_bytes` may differ from it.
+        resume,
 
-    /// Writes a checkpoint to `path` while it runs, and at the end of a run. To be set on all ranks alike; rank 0 writes.
-    #[must_use]
-    pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
-        self.keep.path = Some(path.as_ref().to_path_buf());
-        self
-    }
+        /// Writes a checkpoint to `path` while it runs, and at the end of a run. To be set on all ranks alike; rank 0 writes.
+        checkpoint,
 
-    /// Time between two checkpoints, above 0; five minutes if not given.
-    #[must_use]
-    pub fn checkpoint_every(mut self, time: Duration) -> Self {
-        self.keep.every = Some(time);
-        self
+        /// Time between two checkpoints, above 0; five minutes if not given.
+        checkpoint_every
     }
 
     /// Memory that weights, gradient and optimiser take, those of L-BFGS on the host. Positions come on top as far as there is room: the others are copied in every pass.
