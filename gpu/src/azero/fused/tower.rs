@@ -564,6 +564,15 @@ macro_rules! towers {
         $(
             $(#[$doc])*
             ///
+            /// * Launch: the shape function of its name: a block for so many boards as the name says, at most one a multiprocessor; 288 threads, in fp32
+            ///   384.
+            /// * Reads: `observations`, `weights`, `biases`, `factors`, `head_weights`, `head_biases`.
+            /// * Writes: `head_planes`; `trace`, where it is wanted; `scratch`, where X and M are one array.
+            /// * Shared: dynamic: the arrays of activations X and M, three to eight stages of weights, weights of the heads; 147,072 to 228,432 bytes.
+            /// * Cost: 2 × 9 × 128 × 128 × 64 operations a convolution and board, by tensor cores; three times as many in fp32.
+            /// * Twin: `warpplay_cpu_ref::azero::forward::Network::forward`.
+            /// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the partition is ours.
+            ///
             /// # Safety
             /// Launched with the shape function beside it for the task's `n`; the task's arrays have the lengths it says, inputs and outputs are
             /// different.
@@ -588,26 +597,26 @@ macro_rules! towers {
 }
 
 towers! {
-    /// Half precision, one board a block.
+    /// All convolutions of a batch in half precision, one board a block.
     azero_fused_tower_fp16_1, Fp16, 1, 32, shape_fp16_1;
-    /// Half precision, two boards a block.
+    /// All convolutions of a batch in half precision, two boards a block.
     azero_fused_tower_fp16_2, Fp16, 2, 64, shape_fp16_2;
-    /// Half precision, four boards a block.
+    /// All convolutions of a batch in half precision, four boards a block.
     azero_fused_tower_fp16_4, Fp16, 4, 128, shape_fp16_4;
-    /// bfloat16, one board a block.
+    /// All convolutions of a batch in bfloat16, one board a block.
     azero_fused_tower_bf16_1, Bf16, 1, 32, shape_bf16_1;
-    /// bfloat16, two boards a block.
+    /// All convolutions of a batch in bfloat16, two boards a block.
     azero_fused_tower_bf16_2, Bf16, 2, 64, shape_bf16_2;
-    /// bfloat16, four boards a block.
+    /// All convolutions of a batch in bfloat16, four boards a block.
     azero_fused_tower_bf16_4, Bf16, 4, 128, shape_bf16_4;
-    /// TF32, one board a block.
+    /// All convolutions of a batch in TF32, one board a block.
     azero_fused_tower_tf32_1, Tf32, 1, 32, shape_tf32_1;
-    /// TF32, two boards a block.
+    /// All convolutions of a batch in TF32, two boards a block.
     azero_fused_tower_tf32_2, Tf32, 2, 64, shape_tf32_2;
-    /// TF32, four boards a block, in place.
+    /// All convolutions of a batch in TF32, four boards a block, in place.
     azero_fused_tower_tf32_4, Tf32, 4, 128, shape_tf32_4;
-    /// Single precision, one board a block.
+    /// All convolutions of a batch in single precision, one board a block.
     azero_fused_tower_fp32_1, Split, 1, 32, shape_fp32_1;
-    /// Single precision, two boards a block.
+    /// All convolutions of a batch in single precision, two boards a block.
     azero_fused_tower_fp32_2, Split, 2, 64, shape_fp32_2;
 }
