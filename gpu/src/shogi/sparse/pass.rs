@@ -1,8 +1,6 @@
 //! One pass over positions: evaluations of all children, the loss and the ranks, and the gradient. Everything in one launch, for every set of features.
 //!
 //! A block, a parent after the other; a warp of it, a child after the other.
-//! Launch  [`shape`]: any number of blocks.
-//! Twin    `warpplay_cpu_ref::shogi::sparse`.
 //!
 //! A child is evaluated by what differs from its parent. A perspective whose kings stay loses the terms of the slots that change and wins those of their new
 //! numbers; one whose king moves is counted anew. What a slot's old number takes away is summed once a parent: a child reads one sum for it. In the same way the
@@ -717,6 +715,14 @@ macro_rules! passes {
     ($($(#[$doc:meta])* $name:ident: $set:ident;)*) => {$(
         $(#[$doc])*
         ///
+        /// * Launch: [`shape`], any number of blocks of 128 threads; a block a parent after the other, a warp a child.
+        /// * Reads: `pieces`, `sides`, `plies`, `games`, `first_child`, `played`, `first_change`, `changes`, `order`, `weights`.
+        /// * Writes: `evaluations`, `slopes`; `gradient` and `totals`, added to atomically.
+        /// * Shared: 3,968 bytes: the parent, what its slots are worth, a child of each warp, slopes that are gone.
+        /// * Cost: for a child: a term for each slot that changes, in pairs of pieces 38 for each; for its parent once all terms.
+        /// * Twin: `warpplay_cpu_ref::shogi::sparse::pass`.
+        /// * Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, equations (1) and (2), with any features and the analytic gradient; the partition is ours.
+        ///
         /// # Safety
         /// Launched with `shape`. The columns are as [`Pass`] says: parents' and children's first indices ascend and end with the columns' lengths, a parent has
         /// at most 2¹⁹ children, slots are below 40, numbers below 2,183, kings' squares below 81. `order` names parents, each at most once. The set's arrays have its length.
@@ -729,17 +735,17 @@ macro_rules! passes {
 }
 
 passes! {
-    /// A pass of `Material`.
+    /// A pass over positions with the features `Material`: evaluations of all children, loss, ranks and gradient.
     shogi_sparse_pass_material: Material;
-    /// A pass of `MaterialHand`.
+    /// A pass over positions with the features `MaterialHand`: evaluations of all children, loss, ranks and gradient.
     shogi_sparse_pass_material_hand: MaterialHand;
-    /// A pass of `PieceSquare`.
+    /// A pass over positions with the features `PieceSquare`: evaluations of all children, loss, ranks and gradient.
     shogi_sparse_pass_piece_square: PieceSquare;
-    /// A pass of `KingPiece`.
+    /// A pass over positions with the features `KingPiece`: evaluations of all children, loss, ranks and gradient.
     shogi_sparse_pass_kp: KingPiece;
-    /// A pass of `KingKingPiece`.
+    /// A pass over positions with the features `KingKingPiece`: evaluations of all children, loss, ranks and gradient.
     shogi_sparse_pass_kkp: KingKingPiece;
-    /// A pass of `KingPiecePiece`.
+    /// A pass over positions with the features `KingPiecePiece`: evaluations of all children, loss, ranks and gradient.
     shogi_sparse_pass_kpp: KingPiecePiece;
 }
 
