@@ -74,9 +74,9 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
 ///   `run`.
 /// * Writes: `sums` and `rows` of `run`; `sums` `[n]` is working memory.
 /// * Shared: 27,112 bytes: thirteen sums of each thread, values, powers, units of the codes.
-/// * Cost: for an evaluation and child: 96 bytes, 32 bytes of sums, one exponential, thirteen terms at most.
+/// * Cost: for an evaluation and child: 96 + 28 bytes, one exponential, a division for each number that is not 0.
 /// * Twin: `warpplay_cpu_ref::shogi::material::program::Program::positions`, `warpplay_cpu_ref::shogi::material::learn::learn`.
-/// * Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, equations (1) to (6); one pass for all thirteen sums is ours.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); one pass for all thirteen sums is ours.
 ///
 /// # Safety
 /// Launched with [`shape`]; the arrays have these lengths, `played` names children; the run is that of [`descent::descend`].

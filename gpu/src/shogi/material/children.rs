@@ -37,7 +37,7 @@ fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f6
 /// * Shared: 28,080 bytes: thirteen sums of each thread, thirteen sets of values.
 /// * Cost: for an evaluation and child: 8 bytes, thirteen exponentials, 13 × 12 products.
 /// * Twin: `warpplay_cpu_ref::shogi::material::program::Program::differences`, `warpplay_cpu_ref::shogi::material::learn::learn`.
-/// * Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, equations (1) to (6); differences instead of positions are ours.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); differences instead of positions are ours.
 ///
 /// # Safety
 /// Launched with [`shape`]; `differences` has `n` words; the run is that of [`descent::descend`].
@@ -90,7 +90,7 @@ pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent
 /// * Shared: 26,856 bytes: thirteen sums of each thread, values, powers.
 /// * Cost: for an evaluation and child: 8 bytes, one exponential, a division for each number that is not 0.
 /// * Twin: `warpplay_cpu_ref::shogi::material::program::Program::differences`, `warpplay_cpu_ref::shogi::material::learn::learn`.
-/// * Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, equations (1) to (6); one exponential for thirteen is ours.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); one exponential for thirteen is ours.
 ///
 /// # Safety
 /// As [`shogi_material_plain`].

@@ -40,7 +40,7 @@ pub const fn gradient_shape() -> LaunchShape {
 /// * Shared: 104 bytes: the values.
 /// * Cost: for an evaluation: ⌈rows / lanes of the grid⌉ exponentials and 12 products a lane.
 /// * Twin: `warpplay_cpu_ref::shogi::material::program::Program::histogram`, `warpplay_cpu_ref::shogi::material::learn::learn`.
-/// * Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, equations (1) to (6); the histogram is ours.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); the histogram is ours.
 ///
 /// # Safety
 /// Launched with [`shape`]; both arrays have `n` words; the run is that of [`descent::descend`].
@@ -94,7 +94,7 @@ pub unsafe fn shogi_material_histogram(differences: *const u64, counts: *const u
 /// * Shared: 64 bytes: a sum of each warp.
 /// * Cost: ⌈rows / 256⌉ rows a thread: an exponential and 12 products where the value is in the row.
 /// * Twin: `warpplay_cpu_ref::shogi::material::program::gradient`.
-/// * Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, equations (1) and (2), differentiated; the histogram is ours.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) and (2), differentiated; the histogram is ours.
 ///
 /// # Safety
 /// Launched with [`gradient_shape`]; all arrays have these lengths.

@@ -721,7 +721,7 @@ macro_rules! passes {
         /// * Shared: 3,968 bytes: the parent, what its slots are worth, a child of each warp, slopes that are gone.
         /// * Cost: for a child: a term for each slot that changes, in pairs of pieces 38 for each; for its parent once all terms.
         /// * Twin: `warpplay_cpu_ref::shogi::sparse::pass`.
-        /// * Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, equations (1) and (2), with any features and the analytic gradient; the partition is ours.
+        /// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) and (2), with any features and the analytic gradient; the partition is ours.
         ///
         /// # Safety
         /// Launched with `shape`. The columns are as [`Pass`] says: parents' and children's first indices ascend and end with the columns' lengths, a parent has

@@ -137,7 +137,7 @@ pub fn stepped(rule: &Rule, weight: f32, gradient: f32, first: &mut f32, second:
 /// * Shared: none.
 /// * Cost: a step of the optimiser a thread.
 /// * Twin: `warpplay_cpu_ref::shogi::sparse::update::update`.
-/// * Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, equation (3) (sign); Kingma and Ba 2015 (Adam), Duchi et al. 2011 (AdaGrad).
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equation (3) (sign); Kingma and Ba 2015 (Adam), Duchi et al. 2011 (AdaGrad).
 #[kernel(shape = shape(n), max_threads = BLOCK)]
 pub fn shogi_sparse_update(
     #[len(n as usize)] mut weights: Disjoint<f32>,
@@ -174,7 +174,7 @@ pub fn shogi_sparse_update(
 /// * Shared: none.
 /// * Cost: a product a thread.
 /// * Twin: `warpplay_cpu_ref::shogi::sparse::update::scale`.
-/// * Source: our own: the scale that the fixed value of the pawn gives.
+/// * Source: our own.
 #[kernel(shape = shape(n), max_threads = BLOCK)]
 pub fn shogi_sparse_scale(
     #[len(n as usize)] mut weights: Disjoint<f32>,
