@@ -4,6 +4,7 @@
 
 mod bundle;
 mod families;
+mod kernels;
 mod plan;
 mod process;
 mod ptx;
@@ -48,6 +49,12 @@ enum Task {
         /// Arguments of `cargo test`, such as `-p warpplay-tests` or `-- --nocapture`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
+    },
+    /// Write the tables of docs/kernels.md from the headers of all kernels; fail on a kernel that lacks a line of its header
+    Kernels {
+        /// Write nothing; fail where the page has other tables
+        #[arg(long)]
+        check: bool,
     },
     /// List every kernel's registers, shared memory, spills and local memory; fail on an unknown spill
     Ptx,
@@ -94,6 +101,7 @@ fn perform(task: Task) -> Result<()> {
     match task {
         Task::Run { family, ranks, arguments } => run(&family, ranks, &arguments),
         Task::Test { arguments } => test(&arguments),
+        Task::Kernels { check } => kernels::run(check),
         Task::Ptx => ptx::list(),
         Task::Bench { family, arguments } => bench(family.as_deref(), &arguments),
         Task::Setup { dry_run: true } => {

@@ -177,7 +177,7 @@ macro_rules! mcts_kernel_items {
         /// * Shared: none.
         /// * Cost: 128 generator steps for each digit of the stream's number that is 1, of at most 27.
         /// * Twin: `warpplay_cpu_ref::mcts::rng::Streams::playout`, `warpplay_cpu_ref::mcts::rng::Streams::expansion`.
-        /// * Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators", section 10 (jumps).
+        /// * Source: Blackman and Vigna, section 10 (jumps).
         ///
         /// # Safety
         /// As [`rng::seed_streams`].
@@ -224,8 +224,8 @@ macro_rules! mcts_kernel_items {
             unsafe { select::select(trees, ucb_c, draw_value, scratch) }
         }
 
-        /// First half of expansion: finds the legal actions of the leaf and makes room for a child of each. One of them is drawn for the playouts; the
-        /// actions are listed by rank, for a host that launches a block each.
+        /// First half of expansion, one child to be played: lists the legal actions of the leaf by rank, makes room for their children, and draws
+        /// the one. The list is for a host that launches a block each.
         ///
         /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
         /// * Reads: `heads`, `stats` and `states` of the leaf; `expansion_streams`.
@@ -243,8 +243,8 @@ macro_rules! mcts_kernel_items {
             unsafe { expand::expand_1(trees, Blocks::Thrifty, Children::One, shared_array![u32; 32]) }
         }
 
-        /// First half of expansion: finds the legal actions of the leaf and makes room for a child of each. One of them is drawn for the playouts; each
-        /// action's rank is noted, for blocks of every action.
+        /// First half of expansion, one child to be played: notes the rank of each legal action of the leaf, makes room for the children, and draws
+        /// the one. The ranks are for blocks of every action.
         ///
         /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
         /// * Reads: `heads`, `stats` and `states` of the leaf; `expansion_streams`.
@@ -262,8 +262,8 @@ macro_rules! mcts_kernel_items {
             unsafe { expand::expand_1(trees, Blocks::Prodigal, Children::One, shared_array![u32; 32]) }
         }
 
-        /// First half of expansion: finds the legal actions of the leaf and makes room for a child of each. All of them are to be played; the actions are
-        /// listed by rank, for a host that launches a block each.
+        /// First half of expansion, all children to be played: lists the legal actions of the leaf by rank, and makes room for their children.
+        /// The list is for a host that launches a block each.
         ///
         /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
         /// * Reads: `heads`, `stats` and `states` of the leaf.
@@ -281,8 +281,8 @@ macro_rules! mcts_kernel_items {
             unsafe { expand::expand_1(trees, Blocks::Thrifty, Children::All, shared_array![u32; 32]) }
         }
 
-        /// First half of expansion: finds the legal actions of the leaf and makes room for a child of each. All of them are to be played; each action's
-        /// rank is noted, for blocks of every action.
+        /// First half of expansion, all children to be played: notes the rank of each legal action of the leaf, and makes room for the children.
+        /// The ranks are for blocks of every action.
         ///
         /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
         /// * Reads: `heads`, `stats` and `states` of the leaf.
@@ -318,7 +318,7 @@ macro_rules! mcts_kernel_items {
             unsafe { expand::expand_2_thrifty(trees, children) }
         }
 
-        /// Second half of expansion: the positions of all children, and whether the game ends there. Blocks of actions without a child end at once.
+        /// Second half of expansion: the positions of the children of every action, and whether the game ends there. Blocks of actions without a child end at once.
         ///
         /// * Launch: [`expand::shape_2_prodigal`], a block for each tree and action; the paper's `tpb_e2`: a thread a square.
         /// * Reads: `heads`, `expanded`, `states` of the parent.
@@ -426,7 +426,7 @@ macro_rules! mcts_kernel_items {
             unsafe { backup::backup_ocp(trees) }
         }
 
-        /// First half of the backup of all children: adds to each child its own playouts, and adds these up for the path. The children are listed by rank.
+        /// First half of the backup of all children, listed by rank: adds to each child its own playouts, and adds these up for the path.
         ///
         /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b1`: a thread an action.
         /// * Reads: `heads`, `expanded`, `outcomes`.
@@ -444,7 +444,7 @@ macro_rules! mcts_kernel_items {
             unsafe { backup::backup_1_acp(trees, sums, Blocks::Thrifty, shared_array![u64; 32]) }
         }
 
-        /// First half of the backup of all children: adds to each child its own playouts, and adds these up for the path. The children stand by action.
+        /// First half of the backup of all children, noted by action: adds to each child its own playouts, and adds these up for the path.
         ///
         /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b1`: a thread an action.
         /// * Reads: `heads`, `expanded`, `outcomes`.
@@ -480,7 +480,7 @@ macro_rules! mcts_kernel_items {
             unsafe { backup::backup_2_acp(trees, sums) }
         }
 
-        /// Sums up what all trees found out about one action of the root.
+        /// Sums up what all trees found out about one child of the root.
         ///
         /// * Launch: [`reduce::shape_over_trees`], a block a child of the root; the paper's `tpb_rot`: a thread a tree.
         /// * Reads: `stats` of the roots and of the child in every tree, `links` of the first tree.
@@ -498,7 +498,7 @@ macro_rules! mcts_kernel_items {
             unsafe { reduce::reduce_over_trees(trees, root_actions, totals, Blocks::Thrifty, shared_array![u64; 32]) }
         }
 
-        /// Sums up what all trees found out about one action of the root.
+        /// Sums up what all trees found out about one action of the root, if it is legal.
         ///
         /// * Launch: [`reduce::shape_over_trees`], a block an action; the paper's `tpb_rot`: a thread a tree.
         /// * Reads: `stats` of the roots and of the child in every tree, `root_actions`, `links` of the first tree.
@@ -641,7 +641,7 @@ macro_rules! mcts_kernel_items {
             unsafe { playout::raw_playouts(root, streams, totals, n_games, shared_array![u64; 32]) }
         }
 
-        /// The same without waiting: a lane whose game is over begins its next one at once. For measuring.
+        /// Plays random games from one position without waiting: a lane whose game is over begins its next one at once. For measuring.
         ///
         /// * Launch: [`playout::shape_raw_restart`], any blocks of whole warps; a thread plays its games one after the other.
         /// * Reads: `root`, `streams`.
@@ -667,7 +667,7 @@ macro_rules! mcts_kernel_items {
         /// * Shared: none.
         /// * Cost: one draw, with rejections.
         /// * Twin: `warpplay_cpu_ref::mcts::rng::Stream::below`.
-        /// * Source: Lemire, "Fast random integer generation in an interval", algorithm 5.
+        /// * Source: Lemire, algorithm 5.
         ///
         /// # Safety
         /// As [`playout::draw_below`].

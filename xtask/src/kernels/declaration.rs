@@ -1,18 +1,18 @@
 //! Declarations of kernels in sources: their doc comments, and the names of what they make.
 //!
-//! Within a `macro_rules!` a declaration stands once, and the macro's calls give the names. A call may give doc comments too (`$(#[$doc])*` above the macro's own): then
-//! each name is a kernel by itself, documented by both.
+//! Within a `macro_rules!` a declaration stands once, and the macro's calls give the names. What a call says of each name (`$(#[$doc])*` above the macro's own comment) is
+//! no part of the header.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 
-/// What the names of all kernels begin with that macros make: their family.
-const FAMILIES: [&str; 5] = ["mcts_", "azero_", "mlp_", "shogi_", "cfr_"];
+/// What the names of all kernels begin with that macros make: their family, or that they are for tests.
+const FAMILIES: [&str; 6] = ["mcts_", "azero_", "mlp_", "shogi_", "cfr_", "test_"];
 
-/// A declaration, or one of the kernels that it makes.
+/// A declaration, with the kernels of it that one file names.
 pub struct Declaration {
-    /// The file that names the kernel, from the root.
+    /// The file that names the kernels, from the root.
     pub file: String,
     /// File and line of the declaration.
     pub place: String,
@@ -33,30 +33,22 @@ pub fn declarations(texts: &BTreeMap<String, String>) -> Result<Vec<Declaration>
         for at in (0..lines.len()).filter(|&at| is_kernel(lines[at])) {
             let place = format!("{file}:{}", at + 1);
             let head = of_function(&lines[at..]).with_context(|| format!("{place}: no function behind #[kernel]"))?;
-            let (doc, by_call) = comment_above(&lines[..at]);
+            let doc = comment_above(&lines[..at]);
             if let Some(parameter) = head.name.strip_prefix('$') {
-                let call = |kernel: Named| Declaration { doc: [kernel.doc, doc.clone()].concat(), ..declared(kernel.file, &place, kernel.name) };
                 let named = named_by_calls(texts, file, &lines, at, parameter).with_context(|| place.clone())?;
-                if by_call {
-                    found.extend(named.into_iter().map(call));
-                } else {
-                    let mut of_file: BTreeMap<String, Vec<String>> = BTreeMap::new();
-                    named.into_iter().for_each(|kernel| of_file.entry(kernel.file).or_default().push(kernel.name));
-                    let all = of_file.into_iter().map(|(file, names)| Declaration { names, doc: doc.clone(), ..declared(file, &place, String::new()) });
-                    found.extend(all);
+                let mut of_files: BTreeMap<String, Vec<String>> = BTreeMap::new();
+                named.into_iter().for_each(|(file, name)| of_files.entry(file).or_default().push(name));
+                for (file, names) in of_files {
+                    found.push(Declaration { file, place: place.clone(), names, doc: doc.clone() });
                 }
             } else {
                 let end = if head.has_suffix { "_…" } else { "" };
-                let name = format!("{}{end}", head.name);
-                found.push(Declaration { doc, ..declared(file.clone(), &place, name) });
+                let names = vec![format!("{}{end}", head.name)];
+                found.push(Declaration { file: file.clone(), place, names, doc });
             }
         }
     }
     Ok(found)
-}
-
-fn declared(file: String, place: &str, name: String) -> Declaration {
-    Declaration { file, place: place.to_string(), names: vec![name], doc: Vec::new() }
 }
 
 /// Whether a line begins the attribute `#[kernel]`, by whatever path.
@@ -83,31 +75,28 @@ fn of_function<'a>(lines: &[&'a str]) -> Option<Function<'a>> {
     None
 }
 
-/// The doc comment that ends above, and whether a macro's call adds to it.
-fn comment_above(above: &[&str]) -> (Vec<String>, bool) {
-    let (mut doc, mut by_call) = (Vec::new(), false);
+/// The doc comment that ends above, attributes left out.
+fn comment_above(above: &[&str]) -> Vec<String> {
+    let mut doc = Vec::new();
     for line in above.iter().rev().map(|line| line.trim_start()) {
         if let Some(text) = line.strip_prefix("///") {
             doc.push(text.strip_prefix(' ').unwrap_or(text).to_string());
-        } else if line.starts_with("$(#[$") {
-            by_call = true;
         } else if !line.starts_with("#[") {
             break;
         }
     }
     doc.reverse();
-    (doc, by_call)
+    doc
 }
 
-/// A kernel that a macro's call names.
-struct Named {
-    file: String,
-    name: String,
-    doc: Vec<String>,
-}
-
-/// What the calls of the macro around line `at` give as `$parameter`: in its file, or else in others.
-fn named_by_calls(texts: &BTreeMap<String, String>, file: &str, lines: &[&str], at: usize, parameter: &str) -> Result<Vec<Named>> {
+/// What the calls of the macro around line `at` give as `$parameter`, each with its file: calls in the macro's own file, or else in others.
+fn named_by_calls(
+    texts: &BTreeMap<String, String>,
+    file: &str,
+    lines: &[&str],
+    at: usize,
+    parameter: &str,
+) -> Result<Vec<(String, String)>> {
     let begin = (0..at).rev().find(|&line| lines[line].trim_start().starts_with("macro_rules! "));
     let begin = begin.context("a kernel's name is a parameter, and there is no macro around it")?;
     let indent = lines[begin].len() - lines[begin].trim_start().len();
@@ -132,8 +121,8 @@ fn named_by_calls(texts: &BTreeMap<String, String>, file: &str, lines: &[&str], 
     Ok(found.into_iter().skip(own).step_by(parameters.len()).collect())
 }
 
-/// All names of kernels in the calls of a macro.
-fn all_named<'a>(name: &str, texts: impl Iterator<Item = (String, &'a str)>) -> Vec<Named> {
+/// All names of kernels in the calls of a macro, each with its file.
+fn all_named<'a>(name: &str, texts: impl Iterator<Item = (String, &'a str)>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (file, text) in texts {
         for (at, _) in text.match_indices(&format!("{name}!")) {
@@ -142,18 +131,10 @@ fn all_named<'a>(name: &str, texts: impl Iterator<Item = (String, &'a str)>) -> 
             if is_word || !rest.starts_with(['(', '{', '[']) {
                 continue;
             }
-            let mut doc = Vec::new();
-            for line in arguments(rest).lines().map(str::trim_start) {
-                if let Some(text) = line.strip_prefix("///") {
-                    doc.push(text.strip_prefix(' ').unwrap_or(text).to_string());
-                    continue;
-                }
-                let code = line.split("//").next().unwrap_or_default();
-                let words = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-                for word in words.filter(|word| FAMILIES.iter().any(|family| word.starts_with(family))) {
-                    found.push(Named { file: file.clone(), name: word.to_string(), doc: std::mem::take(&mut doc) });
-                }
-            }
+            let lines = arguments(rest).lines().map(|line| line.split("//").next().unwrap_or_default());
+            let words = lines.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+            let names = words.filter(|word| FAMILIES.iter().any(|family| word.starts_with(family)));
+            found.extend(names.map(|name| (file.clone(), name.to_string())));
         }
     }
     found
@@ -208,7 +189,10 @@ mod tests {
         assert_eq!(read(&[("a.rs", &format!("{MACRO}{calls}"))]).unwrap(), all);
         // Another file's macro of that name is another macro.
         assert_eq!(read(&[("a.rs", &format!("{MACRO}{calls}")), ("b.rs", "kernels!(mlp_x);")]).unwrap(), all);
-        assert_eq!(read(&[("a.rs", MACRO), ("b.rs", "kernels!(1: mlp_b, mlp_a);")]).unwrap()[0], row("b.rs", &["mlp_a"], "A."));
+        assert_eq!(
+            read(&[("a.rs", MACRO), ("b.rs", "kernels!(1: mlp_b, mlp_a);")]).unwrap()[0],
+            row("b.rs", &["mlp_a"], "A.")
+        );
         let error = format!("{:#}", read(&[("a.rs", MACRO)]).unwrap_err());
         assert_eq!(error, "a.rs:4: nothing calls kernels!");
         let error = format!("{:#}", read(&[("a.rs", &format!("{MACRO}kernels!(1: mlp_b);"))]).unwrap_err());
@@ -216,9 +200,8 @@ mod tests {
     }
 
     #[test]
-    fn calls_may_document_each_name() {
-        let text = "macro_rules! all {\n    ($($(#[$doc:meta])* $name:ident;)*) => {$(\n        $(#[$doc])*\n        ///\n        /// * Launch: 1.\n        #[kernel]\n        pub fn $name() {}\n    )*};\n}\n\nall! {\n    /// One.\n    cfr_one;\n    /// Two.\n    /// Twice.\n    cfr_two;\n}\n";
-        let all = [row("a.rs", &["cfr_one"], "One.||* Launch: 1."), row("a.rs", &["cfr_two"], "Two.|Twice.||* Launch: 1.")];
-        assert_eq!(read(&[("a.rs", text)]).unwrap(), all);
+    fn what_a_call_says_is_no_part_of_the_header() {
+        let text = "macro_rules! all {\n    ($($(#[$doc:meta])* $name:ident;)*) => {$(\n        $(#[$doc])*\n        ///\n        /// Adds.\n        #[kernel]\n        pub fn $name() {}\n    )*};\n}\n\nall! {\n    /// One, not cfr_none.\n    cfr_one;\n    /// Two.\n    cfr_two;\n}\n";
+        assert_eq!(read(&[("a.rs", text)]).unwrap(), [row("a.rs", &["cfr_one", "cfr_two"], "|Adds.")]);
     }
 }

@@ -28,7 +28,8 @@ impl Header {
     pub fn read(doc: &[String], names: &[&'static str]) -> Result<Self> {
         // Sections such as `# Safety` stand behind the header.
         let end = doc.iter().position(|line| line.starts_with("# ")).unwrap_or(doc.len());
-        let doc = &doc[..end];
+        let begin = doc.iter().position(|line| !line.is_empty()).unwrap_or(end).min(end);
+        let doc = &doc[begin..end];
         let first: Vec<&str> = doc.iter().map(|line| line.trim()).take_while(|line| !line.is_empty()).collect();
         let what = first.join(" ");
         ensure!(!what.is_empty() && !what.starts_with('*'), "no sentence says what it computes");
@@ -122,10 +123,16 @@ mod tests {
         assert_eq!(error("Adds.\n\n# Safety\nNone."), format!("no line `* Launch: …` {order}"));
         let turned = WHOLE.replace("* Cost: 1.\n", "").replace("* Launch", "* Cost: 1.\n* Launch");
         assert_eq!(error(&turned), format!("lines Cost, Launch, Source {order}"));
-        assert_eq!(error(&WHOLE.replace("* Cost: 1.", "* Price: 1.")), format!("`Price` is no line of a header {order}"));
+        assert_eq!(
+            error(&WHOLE.replace("* Cost: 1.", "* Price: 1.")),
+            format!("`Price` is no line of a header {order}")
+        );
         assert_eq!(error(&WHOLE.replace("Cost: 1.", "Cost:")), "the line `Cost` is empty");
         assert_eq!(error(&WHOLE[WHOLE.find("* Launch").unwrap()..]), "no sentence says what it computes");
-        assert_eq!(error(&WHOLE.replace("\n\n# Safety", "\n\nMore.\n\n# Safety")), "`More.` stands behind the lines of the header");
+        assert_eq!(
+            error(&WHOLE.replace("\n\n# Safety", "\n\nMore.\n\n# Safety")),
+            "`More.` stands behind the lines of the header"
+        );
         assert_eq!(error("Adds.\nMore.\n* x\n* Launch: 1"), format!("no line `* Launch: …` {order}"));
         assert_eq!(error("Adds.\n\nMore:\n* Launch: 1"), "no empty line before the line `* Launch: 1`");
     }

@@ -177,7 +177,7 @@ mod tests {
         let error = with("`ghost`", twin).unwrap_err().to_string();
         assert_eq!(error, "Reads names `ghost`, which no code there has");
         let error = with("`values`", "the same").unwrap_err().to_string();
-        assert_eq!(error, "Twin names no item: `the same`");
+        assert_eq!(error, "Twin names no item: `the same.`");
         let error = with("`values`", "`warpplay_cpu_ref::mcts::seq::ghost`").unwrap_err().to_string();
         assert!(error.contains("ghost"), "{error}");
     }

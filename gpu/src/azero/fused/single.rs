@@ -777,6 +777,8 @@ macro_rules! singles {
         $(
             $(#[$doc])*
             ///
+            /// The whole network for one position, or a few, in one launch. The name says the format.
+            ///
             /// * Launch: the shape function of its name: a cluster of 16 blocks a position, 512 threads a block.
             /// * Reads: `observations`, `weights`, `biases`, `factors`, the weights of the heads, `masks`.
             /// * Writes: `values`, `logits`, `policies`.
@@ -809,12 +811,12 @@ macro_rules! singles {
 }
 
 singles! {
-    /// The whole network for one position, or a few, in half precision.
+    /// Half precision.
     azero_fused_single_fp16, Fp16, shape_fp16;
-    /// The whole network for one position, or a few, in bfloat16.
+    /// bfloat16.
     azero_fused_single_bf16, Bf16, shape_bf16;
-    /// The whole network for one position, or a few, in TF32.
+    /// TF32.
     azero_fused_single_tf32, Tf32, shape_tf32;
-    /// The whole network for one position, or a few, in single precision.
+    /// Single precision.
     azero_fused_single_fp32, Split, shape_fp32;
 }

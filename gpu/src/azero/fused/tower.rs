@@ -564,6 +564,8 @@ macro_rules! towers {
         $(
             $(#[$doc])*
             ///
+            /// All convolutions of a batch in one launch, from observations to the planes of the heads. The name says the format and the boards of a block.
+            ///
             /// * Launch: the shape function of its name: a block for so many boards as the name says, at most one a multiprocessor; 288 threads, in fp32
             ///   384.
             /// * Reads: `observations`, `weights`, `biases`, `factors`, `head_weights`, `head_biases`.
@@ -597,26 +599,26 @@ macro_rules! towers {
 }
 
 towers! {
-    /// All convolutions of a batch in half precision, one board a block.
+    /// Half precision, one board a block.
     azero_fused_tower_fp16_1, Fp16, 1, 32, shape_fp16_1;
-    /// All convolutions of a batch in half precision, two boards a block.
+    /// Half precision, two boards a block.
     azero_fused_tower_fp16_2, Fp16, 2, 64, shape_fp16_2;
-    /// All convolutions of a batch in half precision, four boards a block.
+    /// Half precision, four boards a block.
     azero_fused_tower_fp16_4, Fp16, 4, 128, shape_fp16_4;
-    /// All convolutions of a batch in bfloat16, one board a block.
+    /// bfloat16, one board a block.
     azero_fused_tower_bf16_1, Bf16, 1, 32, shape_bf16_1;
-    /// All convolutions of a batch in bfloat16, two boards a block.
+    /// bfloat16, two boards a block.
     azero_fused_tower_bf16_2, Bf16, 2, 64, shape_bf16_2;
-    /// All convolutions of a batch in bfloat16, four boards a block.
+    /// bfloat16, four boards a block.
     azero_fused_tower_bf16_4, Bf16, 4, 128, shape_bf16_4;
-    /// All convolutions of a batch in TF32, one board a block.
+    /// TF32, one board a block.
     azero_fused_tower_tf32_1, Tf32, 1, 32, shape_tf32_1;
-    /// All convolutions of a batch in TF32, two boards a block.
+    /// TF32, two boards a block.
     azero_fused_tower_tf32_2, Tf32, 2, 64, shape_tf32_2;
-    /// All convolutions of a batch in TF32, four boards a block, in place.
+    /// TF32, four boards a block, in place.
     azero_fused_tower_tf32_4, Tf32, 4, 128, shape_tf32_4;
-    /// All convolutions of a batch in single precision, one board a block.
+    /// Single precision, one board a block.
     azero_fused_tower_fp32_1, Split, 1, 32, shape_fp32_1;
-    /// All convolutions of a batch in single precision, two boards a block.
+    /// Single precision, two boards a block.
     azero_fused_tower_fp32_2, Split, 2, 64, shape_fp32_2;
 }

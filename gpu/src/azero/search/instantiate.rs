@@ -67,7 +67,7 @@ macro_rules! azero_search_kernels {
             /// * Shared: none.
             /// * Cost: an observation, by the lanes of a warp.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::new`.
-            /// * Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play", 2018.
+            /// * Source: Silver et al. 2018.
             ///
             /// # Safety
             /// As [`begin::begin`].
@@ -85,7 +85,7 @@ macro_rules! azero_search_kernels {
             /// * Shared: none.
             /// * Cost: 2 × ⌈children / 32⌉ gamma numbers a lane.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::add_noise`, `warpplay_cpu_ref::azero::search::random::gamma`.
-            /// * Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play", 2018; OpenSpiel.
+            /// * Source: Silver et al. 2018; OpenSpiel.
             ///
             /// # Safety
             /// As [`begin::add_noise`].
@@ -103,8 +103,7 @@ macro_rules! azero_search_kernels {
             /// * Shared: 128 bytes: value and faults of each leaf.
             /// * Cost: leaves × (⌈path / 32⌉ + depth × ⌈children / 32⌉) steps of one warp; expansion and observation of a leaf a warp.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::receive`, `warpplay_cpu_ref::azero::search::tree::Tree::select`.
-            /// * Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play", 2018; OpenSpiel's
-            ///   `PUCTValue`.
+            /// * Source: Silver et al. 2018; OpenSpiel's `PUCTValue`.
             ///
             /// # Safety
             /// As [`step::step`].
@@ -152,7 +151,7 @@ macro_rules! azero_search_kernels {
             /// * Shared: none.
             /// * Cost: 3 × children steps a thread.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::found`, `warpplay_cpu_ref::azero::search::tree::Tree::choose`.
-            /// * Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play", 2018.
+            /// * Source: Silver et al. 2018.
             ///
             /// # Safety
             /// As [`finish::finish`].

@@ -39,6 +39,8 @@
 //! | `azero_search_finish` | [`finish::finish`] |
 //!
 //! Each kernel's launch, memory, cost, twin and source stand at its declaration in [`instantiate`], and in the tables of `docs/kernels.md`.
+//!
+//! Paper: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play", 2018; and OpenSpiel's `PUCTValue`.
 
 pub mod begin;
 pub mod expand;

@@ -60,7 +60,7 @@ const _: () = assert!(size_of::<Loss>() == 120);
 /// * Cost: 3 × ⌈actions / 32⌉ + ⌈visits / 32⌉ steps a lane.
 /// * Twin: `warpplay_cpu_ref::azero::training::loss::policy`, `warpplay_cpu_ref::azero::training::loss::value`,
 ///   `warpplay_cpu_ref::azero::training::loss::is_hit`.
-/// * Source: Silver et al. 2017 (AlphaGo Zero), equation (1).
+/// * Source: Silver et al. 2017, equation (1).
 ///
 /// # Safety
 /// Launched with [`shape`]. `loss` describes valid memory; every position has a legal action and a visit, and all visits are of legal actions.

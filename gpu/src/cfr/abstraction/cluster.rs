@@ -32,7 +32,7 @@ pub const fn shape(n: u32) -> LaunchShape {
 /// * Shared: 64 bytes: a sum of each warp.
 /// * Cost: bins + log block steps a thread.
 /// * Twin: `warpplay_cpu_ref::cfr::abstraction::Points::lower`.
-/// * Source: Johanson, Burch, Valenzano and Bowling 2013, "Evaluating state-space abstractions in extensive-form games".
+/// * Source: Johanson et al. 2013.
 ///
 /// # Safety
 /// Launched with `shape(n)`. `points` holds `n_bins · n` values, `weights` and `distances` hold `n`, `centre` `n_bins`, `sums` one a block; weights are at most 24.
@@ -80,7 +80,7 @@ pub unsafe fn cfr_abstraction_nearest(
 /// * Shared: none.
 /// * Cost: bins × centres differences, bins + 1 atomic additions a thread.
 /// * Twin: `warpplay_cpu_ref::cfr::abstraction::Points::nearest`, `warpplay_cpu_ref::cfr::abstraction::Points::sums`.
-/// * Source: Johanson, Burch, Valenzano and Bowling 2013, "Evaluating state-space abstractions in extensive-form games".
+/// * Source: Johanson et al. 2013.
 ///
 /// # Safety
 /// Launched with `shape(n)`. `points`, `weights`, `n`, `n_bins` as above; `centres` holds `[n_centres, n_bins]`, `n_centres` a multiple of [`TILE`]; `nearest` holds `n`;

@@ -76,7 +76,7 @@ pub fn bin(value: u32, most: u32, n_bins: u32) -> u32 {
 /// * Shared: 3,072 bytes: cards and strengths of a tile of hands.
 /// * Cost: run-outs of the part × ⌈hands / 256⌉ × hands comparisons a thread.
 /// * Twin: `warpplay_cpu_ref::cfr::abstraction::strengths`.
-/// * Source: Gilpin and Sandholm 2008, "Expectation-based versus potential-aware automated abstraction".
+/// * Source: Gilpin and Sandholm 2008.
 ///
 /// # Safety
 /// Launched with `shape`; everything `task` points to is valid for it, `most` and `n_bins` are not 0, and sums and histograms are only added to meanwhile.

@@ -182,7 +182,7 @@ macro_rules! instantiate {
             /// * Shared: none.
             /// * Cost: histories that one draw of chance and of the others leaves.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::external::Pass::external`.
-            /// * Source: Lanctot et al. 2009, "Monte Carlo Sampling for Regret Minimization in Extensive Games" (external sampling).
+            /// * Source: Lanctot et al. 2009 (external sampling).
             ///
             /// # Safety
             /// As [`external::external`].
@@ -200,7 +200,7 @@ macro_rules! instantiate {
             /// * Shared: none.
             /// * Cost: 2 × the length of one line of play.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::outcome::Pass::outcome`.
-            /// * Source: Lanctot et al. 2009, "Monte Carlo Sampling for Regret Minimization in Extensive Games" (outcome sampling).
+            /// * Source: Lanctot et al. 2009 (outcome sampling).
             ///
             /// # Safety
             /// As [`outcome::outcome`].
@@ -218,7 +218,7 @@ macro_rules! instantiate {
             /// * Shared: none.
             /// * Cost: histories of one deal.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::Pass::full`.
-            /// * Source: Zinkevich et al. 2007; Lanctot et al. 2009, "Monte Carlo Sampling for Regret Minimization in Extensive Games" (chance sampling).
+            /// * Source: Zinkevich et al. 2007; Lanctot et al. 2009 (chance sampling).
             ///
             /// # Safety
             /// As [`chance::chance`].
@@ -237,7 +237,7 @@ macro_rules! instantiate {
             /// * Cost: 3 × actions steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::Pass::add_regrets`, `warpplay_cpu_ref::cfr::mccfr::Pass::add_average`,
             ///   `warpplay_cpu_ref::cfr::pieces::match_regrets`.
-            /// * Source: Lanctot et al. 2009, "Monte Carlo Sampling for Regret Minimization in Extensive Games"; the mean over many traversals is ours.
+            /// * Source: Lanctot et al. 2009; the mean over many traversals is ours.
             ///
             /// # Safety
             /// As [`apply::apply`].

@@ -15,9 +15,7 @@ macro_rules! kernels {
         /// * Shared: dynamic: a whole game: values, reaches, both seats' tables, and the plan.
         /// * Cost: in an iteration, for each seat: ⌈items / threads⌉ steps of each phase, and 3 barriers + one for each own decision in a row.
         /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
-        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011, "Accelerating Best Response Calculation in Large Extensive Games" (public tree); Johanson
-        ///   et al. 2012, "Efficient Nash Equilibrium Approximation through Monte Carlo Counterfactual Regret Minimization" (sampling); a game in a block
-        ///   is ours.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree); Johanson et al. 2012 (sampling); a game in a block is ours.
         ///
         /// # Safety
         /// Launched with [`shape`](super::shape) for the games and their shared memory; all arrays hold what the games and the plan say, and `steps` one for each
@@ -44,7 +42,7 @@ kernels! {
 /// * Shared: dynamic: a whole game: values, reaches, both seats' tables, and the plan.
 /// * Cost: four passes: for each seat its value and its best response.
 /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::values`, `warpplay_cpu_ref::cfr::vector::solver::Solver::best_responses`.
-/// * Source: Johanson et al. 2011, "Accelerating Best Response Calculation in Large Extensive Games"; a game in a block is ours.
+/// * Source: Johanson et al. 2011; a game in a block is ours.
 ///
 /// # Safety
 /// As the kernels that solve; `utilities` has twice as many values.

@@ -184,8 +184,7 @@ macro_rules! kernels {
         /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
         /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread.
         /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
-        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011, "Accelerating Best Response Calculation in Large Extensive Games" (public tree); the
-        ///   partition is ours.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree); the partition is ours.
         ///
         /// # Safety
         /// Launched with [`shape`](super::shape); the task and its tables are the host's, `at.n_shared` values of shared memory hold what the programs address.
@@ -204,8 +203,7 @@ macro_rules! kernels {
         /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
         /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
         /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
-        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011, "Accelerating Best Response Calculation in Large Extensive Games" (prefix sums at the
-        ///   showdown); the partition is ours.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
         ///
         /// # Safety
         /// As the pass down, which has run; launched after the next street's.
@@ -223,8 +221,7 @@ macro_rules! kernels {
         /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
         /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
         /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
-        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011, "Accelerating Best Response Calculation in Large Extensive Games" (prefix sums at the
-        ///   showdown); the partition is ours.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
         ///
         /// # Safety
         /// As the pass down; launched after the street before.
@@ -242,8 +239,7 @@ macro_rules! kernels {
         /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
         /// * Cost: iterations × passes × operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
         /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
-        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011, "Accelerating Best Response Calculation in Large Extensive Games" (prefix sums at the
-        ///   showdown); the partition is ours.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
         ///
         /// # Safety
         /// As the pass down; `task.steps` holds `at.n_iterations` steps; there is at least one pass, and nothing is sampled. Kernels not for any passes

@@ -61,7 +61,7 @@ pub const fn drawn(seed: u64, iteration: u64, draw: u32, of: u32, n: u32) -> u32
 /// * Shared: none.
 /// * Cost: streets × log₂ of the boards of a street steps a thread.
 /// * Twin: `warpplay_cpu_ref::cfr::vector::sampling::Draw::new`, with other random numbers.
-/// * Source: Johanson et al. 2012, "Efficient Nash Equilibrium Approximation through Monte Carlo Counterfactual Regret Minimization".
+/// * Source: Johanson et al. 2012.
 ///
 /// # Safety
 /// Launched with `shape(draws.batch)`; `draws` is the host's, its counts are 0.
@@ -107,7 +107,7 @@ pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
 /// * Shared: none.
 /// * Cost: a quotient a thread.
 /// * Twin: `warpplay_cpu_ref::cfr::vector::sampling::Draw::reach`, `warpplay_cpu_ref::cfr::vector::pass::Pass::drawn`.
-/// * Source: Johanson et al. 2012, "Efficient Nash Equilibrium Approximation through Monte Carlo Counterfactual Regret Minimization".
+/// * Source: Johanson et al. 2012.
 ///
 /// # Safety
 /// Launched with `shape` of all boards and hands, after the draws; `draws` is the host's; `task.boards` has the boards in the order of `draws`, street by street.

@@ -39,7 +39,7 @@ pub const fn rows_shape(n_values: u32) -> LaunchShape {
 ///
 /// * Launch: a warp a word of bits, blocks of 256.
 /// * Reads: `gradient` `[n]`, below 2³¹ numbers.
-/// * Writes: `words` `[n_words(n)]`: row `r` at bit `r % 32` of word `r / 32`.
+/// * Writes: `words` `[n_words(n)]`: a bit for each row, the lowest of each word first.
 /// * Shared: none.
 /// * Cost: 16 loads a lane.
 /// * Twin: `tests::shogi::exchange::touched`.

@@ -715,6 +715,8 @@ macro_rules! passes {
     ($($(#[$doc:meta])* $name:ident: $set:ident;)*) => {$(
         $(#[$doc])*
         ///
+        /// One pass over positions: evaluations of all children, the loss, the ranks, and the gradient where it is wanted. The name says the set of features.
+        ///
         /// * Launch: [`shape`], any number of blocks of 128 threads; a block a parent after the other, a warp a child.
         /// * Reads: `pieces`, `sides`, `plies`, `games`, `first_child`, `played`, `first_change`, `changes`, `order`, `weights`.
         /// * Writes: `evaluations`, `slopes`; `gradient` and `totals`, added to atomically.
@@ -735,17 +737,17 @@ macro_rules! passes {
 }
 
 passes! {
-    /// A pass over positions with the features `Material`: evaluations of all children, loss, ranks and gradient.
+    /// A pass of `Material`.
     shogi_sparse_pass_material: Material;
-    /// A pass over positions with the features `MaterialHand`: evaluations of all children, loss, ranks and gradient.
+    /// A pass of `MaterialHand`.
     shogi_sparse_pass_material_hand: MaterialHand;
-    /// A pass over positions with the features `PieceSquare`: evaluations of all children, loss, ranks and gradient.
+    /// A pass of `PieceSquare`.
     shogi_sparse_pass_piece_square: PieceSquare;
-    /// A pass over positions with the features `KingPiece`: evaluations of all children, loss, ranks and gradient.
+    /// A pass of `KingPiece`.
     shogi_sparse_pass_kp: KingPiece;
-    /// A pass over positions with the features `KingKingPiece`: evaluations of all children, loss, ranks and gradient.
+    /// A pass of `KingKingPiece`.
     shogi_sparse_pass_kkp: KingKingPiece;
-    /// A pass over positions with the features `KingPiecePiece`: evaluations of all children, loss, ranks and gradient.
+    /// A pass of `KingPiecePiece`.
     shogi_sparse_pass_kpp: KingPiecePiece;
 }
 
