@@ -67,7 +67,7 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
     sum
 }
 
-/// The descent over positions. Its name is that of version 0.1.
+/// All iterations of the paper's descent over positions of 96 bytes, in one launch. Its name is that of version 0.1.
 ///
 /// * Launch: [`shape`], cooperative: as many blocks as fit, 256 threads; a thread a child after the other.
 /// * Reads: `positions` `[n * 96]` bytes; `played` `[n]`: for each child its parent's child 0, times 2, plus 1 where White moves; values and steps of

@@ -138,7 +138,7 @@ pub unsafe fn cfr_street_weigh(task: Task, draws: Draws) {
     }
 }
 
-/// On to the next iteration's step.
+/// Moves on to the next iteration's step.
 ///
 /// * Launch: one thread.
 /// * Reads: the step in `words`.

@@ -44,13 +44,13 @@ pub mod link {
     }
 }
 
-/// Finds the links of all batches; the first `n_deals` lanes of each have deals.
+/// Finds which lanes of each batch share a bucket: the links; the first `n_deals` lanes of each have deals.
 ///
 /// * Launch: [`shape`], a warp a slot of a batch, 4 warps a block.
 /// * Reads: `buckets` `[n_batches][n_slots][32]`.
 /// * Writes: `links`, likewise.
 /// * Shared: none.
-/// * Cost: one match and 5 shuffles of a warp.
+/// * Cost: one match, one maximum and 5 shuffles of a warp.
 /// * Twin: `warpplay_cpu_ref::cfr::sampled::learn`, which adds one deal after the other.
 /// * Source: our own.
 ///

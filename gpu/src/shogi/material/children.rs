@@ -29,7 +29,7 @@ fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f6
     x
 }
 
-/// The descent with all thirteen exponentials of each child.
+/// All iterations of the paper's descent over differences of material, in one launch, with all thirteen exponentials of each child.
 ///
 /// * Launch: [`shape`], cooperative: as many blocks as fit, 256 threads; a thread a child after the other.
 /// * Reads: `differences` `[n]`: of children with a difference other than 0 (others would be right too, and take their time); values and steps of `run`.
@@ -82,7 +82,7 @@ pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent
     }
 }
 
-/// The descent with one exponential a child ([`descent::add_fused`]).
+/// All iterations of the paper's descent over differences of material, in one launch, with one exponential a child ([`descent::add_fused`]).
 ///
 /// * Launch: [`shape`], cooperative: as many blocks as fit, 256 threads; a thread a child after the other.
 /// * Reads: `differences` `[n]`: of children with a difference other than 0; values and steps of `run`.

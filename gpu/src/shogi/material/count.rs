@@ -85,7 +85,7 @@ fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
     false
 }
 
-/// Counts the words other than 0 in pairs of words.
+/// Counts equal differences: the words other than 0 in pairs of words.
 ///
 /// * Launch: [`shape`], as many blocks as fit, 1024 threads.
 /// * Reads: `pairs` `[n]`: two words each, an odd one made whole by 0.

@@ -32,7 +32,7 @@ pub const fn gradient_shape() -> LaunchShape {
     LaunchShape::new(LEARNT, GRADIENT_BLOCK)
 }
 
-/// The descent over a histogram.
+/// All iterations of the paper's descent over the distinct differences with their counts, in one launch.
 ///
 /// * Launch: [`shape`], cooperative: up to 64 blocks of 416 threads, a warp a sum.
 /// * Reads: `differences`, `counts` `[n]`: a row each; values and steps of `run`.

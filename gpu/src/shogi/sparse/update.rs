@@ -129,7 +129,7 @@ pub fn stepped(rule: &Rule, weight: f32, gradient: f32, first: &mut f32, second:
     rounded(weight - down)
 }
 
-/// Moves all weights but weight 0. `largest` gets the bits of the largest size of a weight, or of what is no number.
+/// A step of any optimiser: moves all weights but weight 0. `largest` gets the bits of the largest size of a weight, or of what is no number.
 ///
 /// * Launch: a thread a weight, blocks of 256.
 /// * Reads: `gradient`; `weights`, `first` and `second`.

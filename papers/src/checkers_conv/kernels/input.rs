@@ -293,7 +293,7 @@ macro_rules! instances {
     ($($(#[$doc:meta])* $name:ident, $max:expr, $body:expr;)*) => {$(
         $(#[$doc])*
         ///
-        /// The input convolution, planes to channels, 3×3. The name says the form: which threads, which rows, where weights and sums are.
+        /// The input convolution, planes to channels, 3×3, in the form of its name: which threads, which rows, where weights and sums are.
         ///
         /// * Launch: [`shape_64`], [`shape_planes`] or [`shape_rows`] by its name: a block an output of a position, of 64, 64 × planes or 8 × planes
         ///   threads.

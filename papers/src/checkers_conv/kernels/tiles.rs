@@ -218,7 +218,7 @@ macro_rules! tile_kernels {
     )*) => {$(
         $(#[$doc])*
         ///
-        /// A convolution of channels to channels, an input channel a thread, sums by atomic additions. The name says the form: where boards, filters and sums are.
+        /// A convolution of channels to channels, an input channel a thread, sums by atomic additions, in the form of its name: where boards, filters and sums are.
         ///
         /// * Launch: [`shape`], a block an output of a position, 128 threads or 128 × 8.
         /// * Reads: `x` `[n, channels, 8, 8]`, `weight` `[outputs, channels]` for each tap, `bias`.
