@@ -1,4 +1,4 @@
-//! `cargo xtask`: set-up, the program, tests, the soak, the PTX table and benches in one command each.
+//! `cargo xtask`: set-up, the program, tests, the soak, the tables of kernels and of PTX, and benches in one command each.
 //!
 //! Messages go to stderr. Exit status: 0; 1 when something failed; 2 when the command line is wrong.
 
@@ -24,7 +24,10 @@ use warpplay_gpu_builder::PTXAS_VARIABLE;
 use families::{FAMILIES, Family};
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, programs, tests, the PTX table and benches of warpplay")]
+#[command(
+    name = "cargo xtask",
+    about = "Set-up, programs, tests, the tables of kernels and of PTX, and benches of warpplay"
+)]
 struct Cli {
     #[command(subcommand)]
     task: Task,

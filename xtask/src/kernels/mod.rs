@@ -16,9 +16,8 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::process;
 use declaration::{Declaration, declarations};
 use header::Header;
+use page::{Kernel, PAGE};
 
-/// The page that has the tables, from the root.
-const PAGE: &str = "docs/kernels.md";
 /// Lines of a header, in order.
 const FULL: [&str; 7] = ["Launch", "Reads", "Writes", "Shared", "Cost", "Twin", "Source"];
 /// Lines of the header of a kernel that serves a test or a lesson.
@@ -26,16 +25,6 @@ const SHORT: [&str; 1] = ["Launch"];
 /// Folders with kernels, from the root, and the lines of their headers. Only kernels with all lines are on the page.
 const FOLDERS: [(&str, &[&str]); 4] =
     [("gpu/src", &FULL), ("papers/src", &FULL), ("tests/kernels/src", &SHORT), ("host/examples", &SHORT)];
-
-/// What a doc comment says of one kernel, or of several that one declaration makes.
-struct Kernel {
-    /// The file that names it, from the root.
-    file: String,
-    names: Vec<String>,
-    header: Header,
-    /// The plain references that the line `Twin` names: each with its file.
-    twins: Vec<(String, String)>,
-}
 
 /// Writes the tables into the page, or with `check` tells whether they are there.
 ///

@@ -4,12 +4,24 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Kernel, PAGE};
+use super::header::Header;
 
+/// The page that has the tables, from the root.
+pub const PAGE: &str = "docs/kernels.md";
 /// What a line begins with that begins a slot.
 const BEGIN: &str = "<!-- kernels ";
 /// Line that ends a slot. Slots are as `cli/src/papers/page.rs` has them.
 const END: &str = "<!-- end -->";
+
+/// What a doc comment says of one kernel, or of several that one declaration makes.
+pub struct Kernel {
+    /// The file that names it, from the root.
+    pub file: String,
+    pub names: Vec<String>,
+    pub header: Header,
+    /// The plain references that the line `Twin` names: each with its file.
+    pub twins: Vec<(String, String)>,
+}
 
 /// The page with the tables of these kernels.
 ///
@@ -109,7 +121,6 @@ fn joined(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::FULL;
-    use super::super::header::Header;
     use super::*;
 
     fn kernel(file: &str, name: &str) -> Kernel {
