@@ -1,9 +1,10 @@
-//! `cargo xtask`: set-up, the program, tests, the soak, the PTX table and benches in one command each.
+//! `cargo xtask`: set-up, the program, tests, the soak, the tables of kernels and of PTX, and benches in one command each.
 //!
 //! Messages go to stderr. Exit status: 0; 1 when something failed; 2 when the command line is wrong.
 
 mod bundle;
 mod families;
+mod kernels;
 mod plan;
 mod process;
 mod ptx;
@@ -23,7 +24,10 @@ use warpplay_gpu_builder::PTXAS_VARIABLE;
 use families::{FAMILIES, Family};
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, programs, tests, the PTX table and benches of warpplay")]
+#[command(
+    name = "cargo xtask",
+    about = "Set-up, programs, tests, the tables of kernels and of PTX, and benches of warpplay"
+)]
 struct Cli {
     #[command(subcommand)]
     task: Task,
@@ -48,6 +52,12 @@ enum Task {
         /// Arguments of `cargo test`, such as `-p warpplay-tests` or `-- --nocapture`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
+    },
+    /// Write the tables of docs/kernels.md from the headers of all kernels; fail on a kernel that lacks a line of its header
+    Kernels {
+        /// Write nothing; fail where the page has other tables
+        #[arg(long)]
+        check: bool,
     },
     /// List every kernel's registers, shared memory, spills and local memory; fail on an unknown spill
     Ptx,
@@ -94,6 +104,7 @@ fn perform(task: Task) -> Result<()> {
     match task {
         Task::Run { family, ranks, arguments } => run(&family, ranks, &arguments),
         Task::Test { arguments } => test(&arguments),
+        Task::Kernels { check } => kernels::run(check),
         Task::Ptx => ptx::list(),
         Task::Bench { family, arguments } => bench(family.as_deref(), &arguments),
         Task::Setup { dry_run: true } => {

@@ -2,8 +2,6 @@
 //!
 //! Step 1 (all children): a thread a child adds its playouts to it, and a reduction sums them up. Step 2: a thread a node adds that sum along the path.
 //! No atomics: a tree has one block, a node one thread.
-//!
-//! Cost  O(B / threads + log threads) and O(path / threads) a tree.   Paper  Klęsk, MCTS-NC, stages "backup 1" and "2".   Twin  cpu-ref `seq::backup`.
 
 use super::expand::Blocks;
 use super::game::{Game, Player};

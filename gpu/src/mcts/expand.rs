@@ -5,8 +5,6 @@
 //!
 //! A leaf is expanded whole or not at all. It is not where the game is over, where it lies [`MAX_DEPTH`] deep, or where the pool is too full; then
 //! the leaf itself is played out (again). [`TreeHead::refused`] counts the last case.
-//!
-//! Cost  step 1: O(B log B / threads) a tree; step 2: O(size of a position) a child.   Paper  Klęsk, MCTS-NC, stages "expansion 1" and "2".   Twin  cpu-ref `seq::expand`.
 
 use super::game::{Draw, Game, Outcome, Player};
 use super::rng::Stream;

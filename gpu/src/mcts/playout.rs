@@ -2,8 +2,6 @@
 //!
 //! One block a node, one thread a playout (several playouts a thread where their words leave no room for so many threads). Each playout keeps a random
 //! stream of its own from step to step, numbered by (tree, lane) in every variant, so that thrifty and prodigal launches give the same games.
-//!
-//! Cost  O(plies of the longest playout + log m) a block.   Paper  Klęsk, MCTS-NC, stage "playout".   Twin  cpu-ref `seq::playouts`.
 
 use super::game::{Draw, Game, Outcome, Player, Playout, Scratch};
 use super::rng::Stream;

@@ -2,8 +2,6 @@
 //!
 //! Over trees: a block an action, a thread a tree. Over actions: one block, a thread an action.
 //! The best action is a proven win if there is one, then the one with most playouts, then most wins, then the lowest.
-//!
-//! Cost  O(log T) and O(log B).   Paper  Klęsk, MCTS-NC, stages "reduce over trees" and "over actions".   Twin  cpu-ref `statistics`.
 
 use bytemuck::{Pod, Zeroable};
 

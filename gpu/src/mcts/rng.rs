@@ -4,7 +4,7 @@
 //! so a thread reaches its stream by the binary digits of `k`: the jump by 2⁶⁴⁺ʲ steps is the polynomial x^(2^(64+j)) modulo the
 //! generator's characteristic polynomial, applied to the state.
 //!
-//! Kernel  [`seed_streams`].   Host  [`jump_polynomials`].   Paper  Blackman and Vigna, "Scrambled linear pseudorandom number generators", section 10.   Twin  cpu-ref `rng`.
+//! Kernel  [`seed_streams`].   Host  [`jump_polynomials`].
 
 use rand_xoshiro::Xoroshiro128Plus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -115,12 +115,6 @@ const fn apply_polynomial(polynomial: [u64; 2], state: [u64; 2]) -> [u64; 2] {
 }
 
 /// Sets up streams 0 to `n - 1`: stream `k` is `base` after `k` jumps.
-///
-/// One thread, one stream.
-/// Launch  [`shape`]`(n)`.
-/// Reads   `polynomials` [`STREAM_BITS`] pairs of words from [`jump_polynomials`].
-/// Writes  `streams`, n of them.
-/// Cost    128 generator steps for each set bit of the stream's number.
 ///
 /// # Safety
 /// `streams` holds `n` streams, `polynomials` [`STREAM_BITS`] pairs; `base` is not zero.

@@ -2,8 +2,6 @@
 //!
 //! One block a tree. On each level the threads read the children side by side, compute their bounds and find the largest by
 //! an arg-max reduction; ties go to the lowest action, since children ascend by action.
-//!
-//! Cost  O(depth × ⌈B / threads⌉ × log threads) a tree.   Paper  Klęsk, MCTS-NC, equation (6) and stage "selection".   Twin  cpu-ref `seq::select`, `tree::best_child`.
 
 use super::game::Game;
 use super::tree::{NodeStats, PATH_STRIDE, TreeHead, Trees};

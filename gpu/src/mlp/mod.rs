@@ -20,21 +20,17 @@
 //!
 //! # Kernels
 //!
-//! A product makes `[rows, cols]`.
+//! | kernels | module |
+//! |---|---|
+//! | `mlp_layers_order_{count,scan,scatter,rank}` | [`layers::order`] |
+//! | `mlp_layers_{forward,forward_images,backward,gradient,gradient_images}_{large,small}` | [`layers::product`] |
+//! | the same five with `_tf32`, `_bf16`, `_fp16` | [`layers::tensor`] |
+//! | `mlp_layers_{forward,gradient}_images_split` | [`layers::split`] |
+//! | `mlp_layers_loss_gradient`, `…_classify`, `…_active` | [`layers::loss`] |
+//! | `mlp_layers_update` | [`layers::update`] |
+//! | `mlp_epoch_train`, `mlp_epoch_classify` | [`epoch`] |
 //!
-//! | kernel | module | grid | block | twin in `warpplay_cpu_ref::mlp` |
-//! |---|---|---|---|---|
-//! | `mlp_layers_order_{count,scatter,rank}` | [`layers::order`] | ⌈samples / 256⌉ | 256 | `epoch_order` |
-//! | `mlp_layers_order_scan` | [`layers::order`] | 1 | 1024 | `epoch_order` |
-//! | `mlp_layers_{forward,forward_images,backward,gradient,gradient_images}_large` | [`layers::product`] | ⌈cols / 128⌉ × ⌈rows / 128⌉ × parts | 256 | `Network::{forward, backward}` |
-//! | the same five with `_small` | [`layers::product`] | ⌈cols / 32⌉ × ⌈rows / 32⌉ × parts | 64 | the same |
-//! | the same five with `_tf32`, `_bf16`, `_fp16` | [`layers::tensor`] | ⌈cols / 128⌉ × ⌈rows / 128⌉ × parts | 512 | the same |
-//! | `mlp_layers_{forward,gradient}_images_split` | [`layers::split`] | the same | 512 | the same |
-//! | `mlp_layers_loss_gradient`, `…_classify` | [`layers::loss`] | ⌈rows / 8⌉ | 256 | `pieces::{losses, softmax_cross_entropy_gradient, classes}` |
-//! | `mlp_layers_active` | [`layers::loss`] | ⌈units / 256⌉ × ⌈rows / 64⌉ | 256 | `pieces::mark_active` |
-//! | `mlp_layers_update` | [`layers::update`] | ⌈parameters of the largest layer / 1024⌉ × layers | 256 | `Optimizer::update` |
-//! | `mlp_epoch_train` | [`epoch`] | networks × cluster | [`THREADS`](epoch::THREADS) | `Training::epoch` |
-//! | `mlp_epoch_classify` | [`epoch`] | clusters × cluster | [`THREADS`](epoch::THREADS) | `Network::{forward, losses, classes}` |
+//! Each kernel's launch, memory, cost, twin and source stand at its declaration, and in the tables of `docs/kernels.md`.
 //!
 //! A cluster has ⌈hidden units / 16⌉ blocks, rounded up to a power of two, at least 2, at most 16. Parts are those of a batch whose gradients are
 //! made side by side; forward and backward products have one. Each launch shape is a function in the kernel's module.

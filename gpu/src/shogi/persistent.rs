@@ -4,8 +4,6 @@
 //! are, all kinds in one word ([`difference::unit`]), so that the values do not matter yet. Two words' difference is the child's difference of material, and one
 //! exponential gives all thirteen terms ([`descent::add_fused`]). Every iteration reads every position again, as the paper's program does: what is spared is
 //! the launches, the blocks and the twelve further passes.
-//!
-//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::material`.   Source: ours.
 
 use super::descent::{self, Columns, Descent};
 use super::difference::{self, KINDS};
@@ -69,11 +67,16 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
     sum
 }
 
-/// The descent over positions. Its name is that of version 0.1.
+/// All iterations of the paper's descent over positions of 96 bytes, in one launch. Its name is that of version 0.1.
 ///
-/// * `positions`: `[n * 96]` bytes ([`layout`])
-/// * `played`: `[n]`, for each child its parent's child 0, times 2, plus 1 where White moves
-/// * `sums`: `[n]`, working memory
+/// * Launch: [`shape`], cooperative: as many blocks as fit, 256 threads; a thread a child after the other.
+/// * Reads: `positions` `[n * 96]` bytes; `played` `[n]`: for each child its parent's child 0, times 2, plus 1 where White moves; values and steps of
+///   `run`.
+/// * Writes: `sums` and `rows` of `run`; `sums` `[n]` is working memory.
+/// * Shared: 27,112 bytes: thirteen sums of each thread, values, powers, units of the codes.
+/// * Cost: for an evaluation and child: 96 + 28 bytes, one exponential, a division for each number that is not 0.
+/// * Twin: `warpplay_cpu_ref::shogi::material::program::Program::positions`, `warpplay_cpu_ref::shogi::material::learn::learn`.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); one pass for all thirteen sums is ours.
 ///
 /// # Safety
 /// Launched with [`shape`]; the arrays have these lengths, `played` names children; the run is that of [`descent::descend`].

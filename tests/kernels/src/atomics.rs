@@ -39,6 +39,8 @@ pub struct Targets {
 
 /// Every atomic of global memory with one value a thread.
 ///
+/// * Launch: any shape.
+///
 /// # Safety
 /// `targets` holds one value; `values` an entry a thread.
 #[kernel]
@@ -83,6 +85,8 @@ pub unsafe fn test_atomics(values: *const u32, targets: *mut Targets) {
 }
 
 /// Every atomic of shared memory. Each thread draws a ticket; `tickets` gets the threads by ticket; `out` sum, largest and smallest.
+///
+/// * Launch: one block.
 ///
 /// # Safety
 /// One block; `values` and `tickets` have an entry a thread, `out` one.

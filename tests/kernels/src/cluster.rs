@@ -4,6 +4,8 @@ use warpplay_gpu::cuda::{kernel, memory, sync, thread};
 
 /// Every block leaves its number, waits for its cluster, and reads the number of the next block of the cluster.
 ///
+/// * Launch: clusters of `cluster` blocks.
+///
 /// # Safety
 /// Launched with clusters of `cluster` blocks; `left` and `read` have a value a block.
 #[kernel]

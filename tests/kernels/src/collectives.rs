@@ -27,6 +27,8 @@ pub struct BlockResults {
 
 /// All block reductions over one value a thread, the scratch used again and again without a barrier of the kernel's own.
 ///
+/// * Launch: a block of whole warps for each part of `values`.
+///
 /// # Safety
 /// One block a part of `values`, of whole warps; both arrays have an entry a thread.
 #[kernel]
@@ -54,6 +56,8 @@ pub unsafe fn test_block(values: *const u32, out: *mut BlockResults) {
 pub const WARP_RESULTS: usize = 20;
 
 /// Every warp collective over one value a lane.
+///
+/// * Launch: one block of whole warps.
 ///
 /// # Safety
 /// One block of whole warps; both arrays have an entry a thread.
@@ -94,6 +98,8 @@ pub unsafe fn test_warp(values: *const u64, out: *mut [u64; WARP_RESULTS]) {
 }
 
 /// A token goes round the grid: in each round every block adds one to what its left neighbour had the round before.
+///
+/// * Launch: cooperative, any number of blocks.
 ///
 /// # Safety
 /// Cooperative launch; `tokens` holds `rounds + 1` rows of a value a block, the first row set; `arrivals` is 0.

@@ -5,6 +5,8 @@ use warpplay_gpu::cuda::{kernel, memory, shared_array, sync, thread, warp};
 
 /// Threads below `n` wait at a barrier, the others do not.
 ///
+/// * Launch: blocks of more than `n` threads.
+///
 /// # Safety
 /// None of its own; without a checking back end it may hang.
 #[kernel]
@@ -15,6 +17,8 @@ pub unsafe fn test_divergent_barrier(n: u32) {
 }
 
 /// Writes entry `index` of `values`, whatever their number.
+///
+/// * Launch: 41 threads or more.
 ///
 /// # Safety
 /// None: that is what it is for.
@@ -27,6 +31,8 @@ pub unsafe fn test_out_of_bounds(values: *mut u32, index: u32) {
 }
 
 /// Thread 3 reads shared memory that nobody wrote.
+///
+/// * Launch: one block of 4 threads or more.
 ///
 /// # Safety
 /// `out` holds one value.
@@ -42,6 +48,8 @@ pub unsafe fn test_unwritten_shared(out: *mut u32) {
 
 /// Two threads write one shared word with no barrier between.
 ///
+/// * Launch: one block of 34 threads or more.
+///
 /// # Safety
 /// None of its own.
 #[kernel]
@@ -54,6 +62,8 @@ pub unsafe fn test_shared_race() {
 
 /// Traps in thread 7 of block 1.
 ///
+/// * Launch: two blocks or more of 8 threads or more.
+///
 /// # Safety
 /// On a GPU it ends the context.
 #[kernel]
@@ -64,6 +74,8 @@ pub unsafe fn test_trap() {
 }
 
 /// A shared array read at an index beyond its end.
+///
+/// * Launch: any shape.
 ///
 /// # Safety
 /// On a GPU it ends the context.
@@ -82,6 +94,8 @@ fn barrier(there: u32) {
 }
 
 /// The original's first gap: ranks of children are set to "none" by one thread each and then given by other threads.
+///
+/// * Launch: one block of up to 256 threads.
 ///
 /// # Safety
 /// One block; `out` has an entry a thread.
@@ -122,6 +136,8 @@ fn argmax_of_level(value: f32, values: Shared<f32>, indices: Shared<u32>, with_b
 
 /// The original's second gap: selection uses the arg-max's array for the next level while slower warps still read it.
 ///
+/// * Launch: one block of whole warps.
+///
 /// # Safety
 /// One block; `out` has an entry a level.
 #[kernel]
@@ -140,6 +156,8 @@ pub unsafe fn test_argmax_reuse(out: *mut u32, levels: u32, with_barrier: u32) {
 }
 
 /// The original's third gap: one thread collects the path in shared memory, all threads copy it out.
+///
+/// * Launch: one block of up to 256 threads.
 ///
 /// # Safety
 /// One block; `out` has an entry a thread.

@@ -6,6 +6,8 @@ use warpplay_gpu::launch::LaunchShape;
 
 /// Writes all indices and sizes of each thread, blocks and threads numbered with x fastest.
 ///
+/// * Launch: any shape.
+///
 /// # Safety
 /// `out` has an entry for each thread of the grid.
 #[kernel]
@@ -35,6 +37,8 @@ pub unsafe fn test_indices(out: *mut [u32; 12]) {
 
 /// Adds `1 + 1000 * lane + 100000 * warp` to each of `n` entries, once.
 ///
+/// * Launch: any shape along x.
+///
 /// # Safety
 /// `marks` holds at least `n` values.
 #[kernel]
@@ -48,6 +52,8 @@ pub unsafe fn test_mark_below(marks: *mut u32, n: u32) {
 }
 
 /// Adds each thread's value of `summands` to its own of `sums`, in `x` × `y` blocks: those off the first line have none.
+///
+/// * Launch: `x` × `y` blocks of 64 threads.
 #[kernel(shape = LaunchShape::grid_2d(x, y, 64))]
 pub fn test_add(
     #[len(n as usize)] mut sums: Disjoint<u32>,
@@ -98,6 +104,8 @@ pub fn test_scale(#[args] task: Scale) {
 }
 
 /// Two readings of the clock, one after the other.
+///
+/// * Launch: one thread.
 ///
 /// # Safety
 /// `out` holds one pair; one thread.

@@ -10,6 +10,8 @@ pub const BLOCK: u32 = 96;
 
 /// Copies `n` vectors in reverse, and adds up each of the rows of `row_stride` words they make.
 ///
+/// * Launch: a thread a vector.
+///
 /// # Safety
 /// `from` and `to` hold `n` vectors (16 bytes, as words), `sums` a value a row of `row_stride` words.
 #[kernel]
@@ -33,6 +35,8 @@ pub unsafe fn test_vectors(from: *const u32, to: *mut u32, sums: *mut u32, n: u3
 }
 
 /// Two groups of asynchronous copies; `out` gets the second half of the block's vectors first.
+///
+/// * Launch: one block of [`BLOCK`] threads.
 ///
 /// # Safety
 /// One block of [`BLOCK`] threads; `from` holds `2 * BLOCK` vectors (as words), `out` as many.
@@ -97,6 +101,8 @@ macro_rules! through_shared {
     ($($name:ident, $type:ty;)*) => {$(
         /// Values through a static shared array.
         ///
+        /// * Launch: one block of [`BLOCK`] threads.
+        ///
         /// # Safety
         /// One block of [`BLOCK`] threads; both arrays have an entry a thread.
         #[kernel]
@@ -121,6 +127,8 @@ through_shared! {
 
 /// Values of 16 bytes aligned to 16 through a static shared array, each given as four words.
 ///
+/// * Launch: one block of [`BLOCK`] threads.
+///
 /// # Safety
 /// One block of [`BLOCK`] threads; both arrays have an entry a thread.
 #[kernel]
@@ -130,6 +138,8 @@ pub unsafe fn test_shared_vec4(values: *const [u32; 4], out: *mut [u32; 4]) {
 }
 
 /// Two arrays in dynamic shared memory, the second 8-byte values after `n` words; beside a static one.
+///
+/// * Launch: one block of `n` threads, with at least `12 * n` bytes of dynamic shared memory.
 ///
 /// # Safety
 /// One block of `n` threads, `n` even, with at least `12 * n` bytes of dynamic shared memory; the arrays have an entry a thread.

@@ -4,6 +4,8 @@ use warpplay_gpu::cuda::{kernel, math, memory, thread};
 
 /// Bits of ln, exp, sqrt, `x * y + x` and `x / y`.
 ///
+/// * Launch: a thread a value.
+///
 /// # Safety
 /// All arrays hold `n` values.
 #[kernel]
@@ -18,6 +20,8 @@ pub unsafe fn test_exact(x: *const f32, y: *const f32, out: *mut [u32; 5], n: u3
 }
 
 /// Approximate log2, exp2, reciprocal, reciprocal square root and tanh.
+///
+/// * Launch: a thread a value.
 ///
 /// # Safety
 /// Both arrays hold `n` values.

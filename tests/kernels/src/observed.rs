@@ -7,6 +7,8 @@ use warpplay_gpu::mcts::{Game, Player};
 
 /// Writes observation and legal actions of position b in block b, as its player `observers[b]` sees it in layout `layout`.
 ///
+/// * Launch: a block a position.
+///
 /// # Safety
 /// One block a position, along x. `positions` and `observers` have one entry each, `values` [n, 320], `masks` [n, 512].
 #[kernel]

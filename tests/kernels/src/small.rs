@@ -6,6 +6,8 @@ use warpplay_gpu::cuda::{kernel, math, memory, sync, thread};
 
 /// `cfr_small_measure_f64` in single precision.
 ///
+/// * Launch: [`shape`](warpplay_gpu::cfr::small::shape), a block a game.
+///
 /// # Safety
 /// As that kernel.
 #[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
@@ -19,6 +21,8 @@ pub unsafe fn test_small_measure_f32(task: Task<f32>) {
 ///
 /// The address of word 4 is a sum with a constant, and the loop moves the register that it was made from: `ptxas` 12.0 to 13.2 reads another word unless the builder
 /// keeps the two apart.
+///
+/// * Launch: one block, with `n` words of dynamic shared memory.
 ///
 /// # Safety
 /// `out` has an entry a thread; `step` is at least 1, and the block's dynamic shared memory has `n` words, at least `index` and 36.

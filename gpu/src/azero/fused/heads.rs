@@ -219,7 +219,15 @@ fn warp_max(value: f32) -> f32 {
     most
 }
 
-/// One position a block: for small batches.
+/// Value, logits and policy from the planes of the heads, one position a block: for small batches.
+///
+/// * Launch: [`shape`] of 1: a thread an action or hidden unit, 512 threads.
+/// * Reads: `planes`, `value_weights_1`, `value_bias_1`, `value_weights_2`, `value_bias_2`, `policy_weights`, `policy_bias`, `masks`.
+/// * Writes: `values`, `logits`, `policies`.
+/// * Shared: dynamic: planes, hidden units and logits of the block's positions.
+/// * Cost: 2 × 64 × (value filters × hidden + policy filters × actions) operations a position.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::linear`, `warpplay_cpu_ref::azero::pieces::masked_softmax`.
+/// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
 /// Launched with [`shape`] of 1; the task's arrays have the lengths it says, inputs and outputs are different.
@@ -229,7 +237,15 @@ pub unsafe fn azero_fused_heads_1(task: HeadsTask) {
     unsafe { heads::<1>(task) }
 }
 
-/// Sixteen positions a block: the weights are read once for all.
+/// Value, logits and policy from the planes of the heads, sixteen positions a block: the weights are read once for all.
+///
+/// * Launch: [`shape`] of 16: a thread an action or hidden unit, 512 threads.
+/// * Reads: `planes`, `value_weights_1`, `value_bias_1`, `value_weights_2`, `value_bias_2`, `policy_weights`, `policy_bias`, `masks`.
+/// * Writes: `values`, `logits`, `policies`.
+/// * Shared: dynamic: planes, hidden units and logits of the block's positions.
+/// * Cost: 2 × 64 × (value filters × hidden + policy filters × actions) operations a position.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::linear`, `warpplay_cpu_ref::azero::pieces::masked_softmax`.
+/// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
 /// As [`azero_fused_heads_1`], with [`shape`] of 16.

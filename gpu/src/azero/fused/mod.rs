@@ -19,7 +19,7 @@
 //! another that takes it to the scale of its output. Activations beyond 65,504 of what is stored become infinite in `fp16` and `fp32`, and their position's results NaN.
 //!
 //! # Source
-//! The network: OpenSpiel's residual network for AlphaZero. The work partition is ours. Twin: `warpplay_cpu_ref::azero`.
+//! The network: OpenSpiel's residual network for AlphaZero. The work partition is ours.
 
 pub mod format;
 pub mod heads;

@@ -777,6 +777,17 @@ macro_rules! singles {
         $(
             $(#[$doc])*
             ///
+            /// The whole network for one position, or a few, in one launch. The name says the format.
+            ///
+            /// * Launch: the shape function of its name: a cluster of 16 blocks a position, 512 threads a block.
+            /// * Reads: `observations`, `weights`, `biases`, `factors`, the weights of the heads, `masks`.
+            /// * Writes: `values`, `logits`, `policies`.
+            /// * Shared: dynamic: two arrays of activations, one to four convolutions' weights, sums of the eighths; 218,624 bytes in the formats of 16
+            ///   bits, 191,488 in the others.
+            /// * Cost: a sixteenth of the network: of 2 × 9 × 128 × 128 × 64 operations a convolution, by tensor cores; three times as many in fp32.
+            /// * Twin: `warpplay_cpu_ref::azero::forward::Network::forward`.
+            /// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the partition is ours.
+            ///
             /// # Safety
             /// Launched with the shape function beside it; the task's arrays have the lengths it says, inputs and outputs are different.
             #[kernel(max_threads = 512, min_blocks = 1)]

@@ -564,6 +564,17 @@ macro_rules! towers {
         $(
             $(#[$doc])*
             ///
+            /// All convolutions of a batch in one launch, from observations to the planes of the heads. The name says the format and the boards of a block.
+            ///
+            /// * Launch: the shape function of its name: a block for so many boards as the name says, at most one a multiprocessor; 288 threads, in fp32
+            ///   384.
+            /// * Reads: `observations`, `weights`, `biases`, `factors`, `head_weights`, `head_biases`.
+            /// * Writes: `head_planes`; `trace`, where it is wanted; `scratch`, where X and M are one array.
+            /// * Shared: dynamic: the arrays of activations X and M, three to eight stages of weights, weights of the heads; 147,072 to 228,432 bytes.
+            /// * Cost: 2 × 9 × 128 × 128 × 64 operations a convolution and board, by tensor cores; three times as many in fp32.
+            /// * Twin: `warpplay_cpu_ref::azero::forward::Network::forward`.
+            /// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the partition is ours.
+            ///
             /// # Safety
             /// Launched with the shape function beside it for the task's `n`; the task's arrays have the lengths it says, inputs and outputs are
             /// different.

@@ -11,7 +11,7 @@
 //! An input row is read once and used for three output rows; of 576 products of a plane and a filter, the 92 with cells beyond the edge are left out. Sums
 //! have the order of [`conv`](super::conv), and so the same bits: a product with 0 that is left out changes none.
 //!
-//! Launch: `shape` of the form, [`row_shape`]; `ConvLayer` as for [`conv`](super::conv).
+//! `ConvLayer` is that of [`conv`](super::conv).
 #![allow(
     clippy::absurd_extreme_comparisons,
     clippy::out_of_bounds_indexing,
@@ -255,6 +255,14 @@ const _: () = assert!(LINE.is_multiple_of(PAIR.outputs));
 
 /// 128 outputs of two positions a block: for large batches.
 ///
+/// * Launch: [`Board::shape`] of [`PAIR`]: two positions × 128 outputs a block, 256 threads.
+/// * Reads: `input`, `weights`, `bias`, `residual`.
+/// * Writes: `output`.
+/// * Shared: 40,960 bytes: two tiles of weights and of cells.
+/// * Cost: 2 × 484 × inputs × outputs operations a position: of 576 products of a plane, those beyond the edge are left out.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, `warpplay_cpu_ref::azero::pieces::add`, `warpplay_cpu_ref::azero::pieces::relu`.
+/// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the rows in registers are ours.
+///
 /// # Safety
 /// Launched with the shape of [`PAIR`]. `layer` describes valid memory, its board is 8×8; the output overlaps nothing else, but may be the residual.
 #[kernel(max_threads = 256, min_blocks = 2)]
@@ -264,6 +272,14 @@ pub unsafe fn azero_layers_conv_board_pair(layer: ConvLayer) {
 }
 
 /// 128 outputs of one position a block: for batches of about as many positions as there are multiprocessors.
+///
+/// * Launch: [`Board::shape`] of [`SINGLE`]: a position × 128 outputs a block, 128 threads.
+/// * Reads: `input`, `weights`, `bias`, `residual`.
+/// * Writes: `output`.
+/// * Shared: 38,912 bytes: two tiles of weights and of cells.
+/// * Cost: 2 × 484 × inputs × outputs operations a position: of 576 products of a plane, those beyond the edge are left out.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, `warpplay_cpu_ref::azero::pieces::add`, `warpplay_cpu_ref::azero::pieces::relu`.
+/// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the rows in registers are ours.
 ///
 /// # Safety
 /// As [`azero_layers_conv_board_pair`], with the shape of [`SINGLE`].
@@ -277,6 +293,14 @@ pub unsafe fn azero_layers_conv_board_single(layer: ConvLayer) {
 
 /// 32 outputs of four positions a block: for widths that are no multiple of 128.
 ///
+/// * Launch: [`Board::shape`] of [`NARROW`]: four positions × 32 outputs a block, 128 threads.
+/// * Reads: `input`, `weights`, `bias`, `residual`.
+/// * Writes: `output`.
+/// * Shared: 17,408 bytes: two tiles of weights and of cells.
+/// * Cost: 2 × 484 × inputs × outputs operations a position: of 576 products of a plane, those beyond the edge are left out.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, `warpplay_cpu_ref::azero::pieces::add`, `warpplay_cpu_ref::azero::pieces::relu`.
+/// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the rows in registers are ours.
+///
 /// # Safety
 /// As [`azero_layers_conv_board_pair`], with the shape of [`NARROW`].
 #[kernel(max_threads = 128, min_blocks = 4)]
@@ -288,6 +312,14 @@ pub unsafe fn azero_layers_conv_board_narrow(layer: ConvLayer) {
 }
 
 /// 32 outputs of half a position a block, a row a thread: for small batches.
+///
+/// * Launch: [`row_shape`], half a position × 32 outputs a block, 128 threads.
+/// * Reads: `input`, `weights`, `bias`, `residual`.
+/// * Writes: `output`.
+/// * Shared: 22,528 bytes: two tiles of weights and of cells.
+/// * Cost: 2 × 528 × inputs × outputs operations a position: a row beyond the board is multiplied by 0.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, `warpplay_cpu_ref::azero::pieces::add`, `warpplay_cpu_ref::azero::pieces::relu`.
+/// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the rows in registers are ours.
 ///
 /// # Safety
 /// As [`azero_layers_conv_board_pair`], with [`row_shape`].

@@ -14,10 +14,8 @@
 //! An output is the sum over inputs, then taps, in ascending order of fused multiply-adds, then plus bias, plus residual: the same order in every kernel in
 //! single precision, so that all give the same bits.
 //!
-//! Launch  [`Tiles::shape`]; grid cells x outputs.
-//! Reads   activations `[n, inputs, rows, columns]`, weights `[inputs, 9, line]` (inputs filled up to a multiple of 8, lines of 128, with 0).
-//! Writes  activations `[n, outputs, rows, columns]`.
-//! Twin    `warpplay_cpu_ref::azero`.
+//! Activations are `[n, channels, rows, columns]`, weights `[inputs, 9, line]` (inputs filled up to a multiple of 8, lines of 128, with 0). The grid is cells
+//! x outputs.
 
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
@@ -329,7 +327,15 @@ const SMALL_WEIGHTS: usize = 2 * 2 * 9 * 32;
 const _: () = assert!(LARGE.threads == LARGE.cells * LARGE.inputs && SMALL.threads == SMALL.cells * SMALL.inputs);
 const _: () = assert!(INPUT_GROUP.is_multiple_of(LARGE.inputs) && INPUT_GROUP.is_multiple_of(SMALL.inputs));
 
-/// A convolution by large tiles.
+/// A 3×3 convolution of any board with bias, residual and rectifier, by large tiles: for large batches.
+///
+/// * Launch: [`Tiles::shape`] of [`LARGE`]: 128 cells × 128 outputs a block, 256 threads.
+/// * Reads: `input`, `weights`, `bias`, `residual`.
+/// * Writes: `output`.
+/// * Shared: 36,864 bytes: two tiles of weights and of cells.
+/// * Cost: 2 × 9 × inputs × outputs × cells operations a position.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, `warpplay_cpu_ref::azero::pieces::add`, `warpplay_cpu_ref::azero::pieces::relu`.
+/// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the product is ours.
 ///
 /// # Safety
 /// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
@@ -341,7 +347,15 @@ pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
     };
 }
 
-/// A convolution by small tiles.
+/// A 3×3 convolution of any board with bias, residual and rectifier, by small tiles: more blocks.
+///
+/// * Launch: [`Tiles::shape`] of [`SMALL`]: 32 cells × 32 outputs a block, 64 threads.
+/// * Reads: `input`, `weights`, `bias`, `residual`.
+/// * Writes: `output`.
+/// * Shared: 9,216 bytes: two tiles of weights and of cells.
+/// * Cost: 2 × 9 × inputs × outputs × cells operations a position.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, `warpplay_cpu_ref::azero::pieces::add`, `warpplay_cpu_ref::azero::pieces::relu`.
+/// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the product is ours.
 ///
 /// # Safety
 /// As [`azero_layers_conv_large`], with the shape of [`SMALL`].

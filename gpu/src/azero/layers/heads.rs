@@ -8,8 +8,7 @@
 //! A sum over channels has four parts, added up in a fixed order; a sum over planes is in ascending order. Neither depends on the number of positions or on
 //! which kernel makes it: the bits are the same.
 //!
-//! Launch  [`planes_shape`], then [`outputs_shape`].
-//! Twin    `warpplay_cpu_ref::azero`.
+//! The kernel of the planes runs first, then that of the outputs.
 
 use core::marker::PhantomData;
 
@@ -424,6 +423,14 @@ const MANY_PARTS: usize = (THREADS * MANY) as usize;
 
 /// The planes of both heads, from features `[n, width, cells]` in single precision.
 ///
+/// * Launch: [`planes_shape`], 64 cells a block, four of 256 threads a cell.
+/// * Reads: `features`, `plane_weights`, `plane_bias`.
+/// * Writes: `planes`.
+/// * Shared: 4,096 bytes: four sums of each thread.
+/// * Cost: 2 × channels × filters operations a cell.
+/// * Twin: `warpplay_cpu_ref::azero::forward::Network::conv_1x1`, `warpplay_cpu_ref::azero::pieces::relu`.
+/// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C); the four parts of a sum are ours.
+///
 /// # Safety
 /// Launched with [`planes_shape`]. `heads` describes valid memory.
 #[kernel(max_threads = THREADS)]
@@ -435,6 +442,14 @@ pub unsafe fn azero_layers_planes(heads: Heads) {
 macro_rules! planes_of {
     ($format:ident, $planes:ident) => {
         /// The planes of both heads, from features as the convolutions of the format leave them.
+        ///
+        /// * Launch: [`planes_shape`], 64 cells a block, four of 256 threads a cell.
+        /// * Reads: `features`, `plane_weights`, `plane_bias`.
+        /// * Writes: `planes`.
+        /// * Shared: 4,096 bytes: four sums of each thread.
+        /// * Cost: 2 × channels × filters operations a cell.
+        /// * Twin: `warpplay_cpu_ref::azero::forward::Network::conv_1x1`, `warpplay_cpu_ref::azero::pieces::relu`.
+        /// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C); the four parts of a sum are ours.
         ///
         /// # Safety
         /// As [`azero_layers_planes`].
@@ -452,6 +467,14 @@ planes_of!(Fp16, azero_layers_planes_fp16);
 
 /// Values, logits and policies of one position a block.
 ///
+/// * Launch: [`outputs_shape`] of 1: a block a position, 256 threads.
+/// * Reads: `planes`, `value_weights_1`, `value_bias_1`, `value_weights_2`, `policy_weights`, `policy_bias`, `masks`.
+/// * Writes: `values`, `policy_logits`, `policies`.
+/// * Shared: 2,048 bytes: planes at hand, shares of the value.
+/// * Cost: 2 × cells × (value filters × hidden + policy filters × actions) operations a position.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::linear`, `warpplay_cpu_ref::azero::pieces::masked_softmax`.
+/// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
+///
 /// # Safety
 /// Launched with [`outputs_shape`] of 1. `heads` describes valid memory, with planes.
 #[kernel(max_threads = THREADS)]
@@ -461,6 +484,14 @@ pub unsafe fn azero_layers_heads_one(heads: Heads) {
 }
 
 /// Values, logits and policies of [`MANY`] positions a block.
+///
+/// * Launch: [`outputs_shape`] of [`MANY`]: a block eight positions, 256 threads.
+/// * Reads: `planes`, `value_weights_1`, `value_bias_1`, `value_weights_2`, `policy_weights`, `policy_bias`, `masks`.
+/// * Writes: `values`, `policy_logits`, `policies`.
+/// * Shared: 16,384 bytes: planes at hand, shares of the value.
+/// * Cost: 2 × cells × (value filters × hidden + policy filters × actions) operations a position.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::linear`, `warpplay_cpu_ref::azero::pieces::masked_softmax`.
+/// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
 /// Launched with [`outputs_shape`] of [`MANY`]. `heads` describes valid memory, with planes.

@@ -14,8 +14,7 @@
 //!
 //! A lane's columns of the products are the outputs `2 ACROSS t` to `2 ACROSS (t + 1)` of the warp, so that it reads and writes neighbours.
 //!
-//! Launch  [`Tiles::shape`]; grid cells x outputs; [`pack_shape`].
-//! Twin    `warpplay_cpu_ref::azero`.
+//! The grid of a convolution is cells x outputs.
 
 use super::conv::{TAPS, each, rectify};
 use crate::cuda::memory::{self, Vec4};
@@ -551,7 +550,15 @@ unsafe fn pack<F: Format>(packing: &Packing) {
 
 macro_rules! kernels {
     ($format:ident, $large:ident, $small:ident, $pack:ident) => {
-        /// A convolution by large tiles.
+        /// A 3×3 convolution of any board with bias, residual and rectifier, by large tiles: for large batches.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`LARGE`]: 128 cells × 128 outputs a block, 128 threads.
+        /// * Reads: `input`, `weights`, `bias`, `residual`.
+        /// * Writes: `output`.
+        /// * Shared: dynamic: two tiles of cells with what is around them, eight rows of zeros, three taps of weights; 88,192 bytes on boards of 8 columns.
+        /// * Cost: 2 × 9 × inputs × outputs × cells operations a position by tensor cores.
+        /// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, `warpplay_cpu_ref::azero::pieces::add`, `warpplay_cpu_ref::azero::pieces::relu`.
+        /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the product is ours.
         ///
         /// # Safety
         /// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
@@ -561,7 +568,15 @@ macro_rules! kernels {
             unsafe { convolve::<$format, 4, 8, 8, 2>(&layer, LARGE) };
         }
 
-        /// A convolution by small tiles.
+        /// A 3×3 convolution of any board with bias, residual and rectifier, by small tiles: more blocks.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`SMALL`]: 64 cells × 32 outputs a block, 128 threads.
+        /// * Reads: `input`, `weights`, `bias`, `residual`.
+        /// * Writes: `output`.
+        /// * Shared: dynamic: two tiles of cells with what is around them, eight rows of zeros, three taps of weights; 34,944 bytes on boards of 8 columns.
+        /// * Cost: 2 × 9 × inputs × outputs × cells operations a position by tensor cores.
+        /// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, `warpplay_cpu_ref::azero::pieces::add`, `warpplay_cpu_ref::azero::pieces::relu`.
+        /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the product is ours.
         ///
         /// # Safety
         /// As the one by large tiles, with the shape of [`SMALL`].
@@ -571,7 +586,15 @@ macro_rules! kernels {
             unsafe { convolve::<$format, 1, 4, 4, 4>(&layer, SMALL) };
         }
 
-        /// Observations as channels of cells.
+        /// Observations in the format, as channels of cells.
+        ///
+        /// * Launch: [`pack_shape`], a thread a word, blocks of 256.
+        /// * Reads: `observations`.
+        /// * Writes: `packed`.
+        /// * Shared: none.
+        /// * Cost: a word a thread.
+        /// * Twin: `tests::azero::layers::Format::packed`.
+        /// * Source: our own.
         ///
         /// # Safety
         /// Launched with [`pack_shape`]. `packing` describes valid memory.

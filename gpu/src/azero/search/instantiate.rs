@@ -59,6 +59,16 @@ macro_rules! azero_search_kernels {
             use $crate::azero::search::{begin, playouts};
             use $crate::cuda::{kernel, shared_array};
 
+            /// Makes every tree a root that waits for its evaluation, and writes its observation.
+            ///
+            /// * Launch: [`begin::shape`], a warp a tree.
+            /// * Reads: `roots`, `tasks`.
+            /// * Writes: node 0 in `nodes`, `heads`, the first of `leaves`, `leaf_positions` and `paths`; `observations` and `masks` of `out`.
+            /// * Shared: none.
+            /// * Cost: an observation, by the lanes of a warp.
+            /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::new`.
+            /// * Source: Silver et al. 2018.
+            ///
             /// # Safety
             /// As [`begin::begin`].
             #[kernel(suffix = $suffix, max_threads = 32)]
@@ -67,6 +77,16 @@ macro_rules! azero_search_kernels {
                 unsafe { begin::begin(trees, out) }
             }
 
+            /// Mixes Dirichlet noise into the priors of the roots' children.
+            ///
+            /// * Launch: [`begin::shape`], a warp a tree.
+            /// * Reads: `tasks`, `nodes` of the root's children.
+            /// * Writes: priors of these `nodes`.
+            /// * Shared: none.
+            /// * Cost: 2 × ⌈children / 32⌉ gamma numbers a lane.
+            /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::add_noise`, `warpplay_cpu_ref::azero::search::random::gamma`.
+            /// * Source: Silver et al. 2018; OpenSpiel.
+            ///
             /// # Safety
             /// As [`begin::add_noise`].
             #[kernel(suffix = $suffix, max_threads = 32)]
@@ -75,6 +95,16 @@ macro_rules! azero_search_kernels {
                 unsafe { begin::add_noise(trees, alpha, epsilon) }
             }
 
+            /// One step of every tree: the last step's leaves are expanded, their values go up, new leaves are selected, their observations written.
+            ///
+            /// * Launch: [`step::shape`], a block a tree, a warp a leaf.
+            /// * Reads: `values` and `logits` of `evaluations`; `leaves`, `leaf_positions`, `paths`, `nodes`, `positions`, `heads`.
+            /// * Writes: `nodes`, `positions`, `leaves`, `leaf_positions`, `paths`, `heads`; `observations` and `masks` of `out`.
+            /// * Shared: 128 bytes: value and faults of each leaf.
+            /// * Cost: leaves × (⌈path / 32⌉ + depth × ⌈children / 32⌉) steps of one warp; expansion and observation of a leaf a warp.
+            /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::receive`, `warpplay_cpu_ref::azero::search::tree::Tree::select`.
+            /// * Source: Silver et al. 2018; OpenSpiel's `PUCTValue`.
+            ///
             /// # Safety
             /// As [`step::step`].
             #[kernel(suffix = $suffix, max_threads = 512)]
@@ -90,6 +120,16 @@ macro_rules! azero_search_kernels {
                 unsafe { step::step(trees, evaluations, out, c_puct, n_leaves, scratch) }
             }
 
+            /// Plays random games from every leaf that waits; the mean result for the first player is the leaf's value.
+            ///
+            /// * Launch: [`playouts::shape`], a block a leaf, up to 128 threads.
+            /// * Reads: `heads`, `leaves`, `leaf_positions`, `tasks`.
+            /// * Writes: `values`.
+            /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
+            /// * Cost: ⌈playouts / threads⌉ games + log threads steps a thread.
+            /// * Twin: `warpplay_cpu_ref::azero::search::evaluate::playouts`.
+            /// * Source: our own: the playouts of tree search in the place of the network.
+            ///
             /// # Safety
             /// As [`playouts::playouts`].
             #[kernel(suffix = $suffix, max_threads = 128)]
@@ -103,6 +143,16 @@ macro_rules! azero_search_kernels {
                 unsafe { playouts::playouts(trees, values, row_stride, n_playouts, shared_array![u32; 32]) }
             }
 
+            /// Writes what each search found, and chooses a move: the most visited, or one drawn by visits and temperature.
+            ///
+            /// * Launch: [`finish::shape`], a thread a tree, blocks of 64.
+            /// * Reads: `tasks`, `heads`, `nodes` of the root and its children.
+            /// * Writes: `found`, `actions`.
+            /// * Shared: none.
+            /// * Cost: 3 × children steps a thread.
+            /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::found`, `warpplay_cpu_ref::azero::search::tree::Tree::choose`.
+            /// * Source: Silver et al. 2018.
+            ///
             /// # Safety
             /// As [`finish::finish`].
             #[kernel(suffix = $suffix, max_threads = 64)]

@@ -30,16 +30,17 @@
 //! begin → evaluate → step(0) → noise → step(n) → [ evaluate → step(n) ] × steps → finish
 //! ```
 //!
-//! | kernel | grid | block | function |
-//! |---|---|---|---|
-//! | `azero_search_begin` | trees | 32 | [`begin::begin`] |
-//! | `azero_search_step` | trees | 32 × leaves | [`step::step`]: expansion, backup, selection, observations |
-//! | `azero_search_noise` | trees | 32 | [`begin::add_noise`] |
-//! | `azero_search_playouts` | trees × leaves | up to 128 | [`playouts::playouts`] |
-//! | `azero_search_finish` | ⌈trees / 64⌉ | 64 | [`finish::finish`] |
+//! | kernel | function |
+//! |---|---|
+//! | `azero_search_begin` | [`begin::begin`] |
+//! | `azero_search_step` | [`step::step`]: expansion, backup, selection, observations |
+//! | `azero_search_noise` | [`begin::add_noise`] |
+//! | `azero_search_playouts` | [`playouts::playouts`] |
+//! | `azero_search_finish` | [`finish::finish`] |
 //!
-//! Twin: `warpplay_cpu_ref::azero::search`. Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through
-//! self-play", 2018; OpenSpiel's `PUCTValue`.
+//! Each kernel's launch, memory, cost, twin and source stand at its declaration in [`instantiate`], and in the tables of `docs/kernels.md`.
+//!
+//! Paper: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play", 2018; and OpenSpiel's `PUCTValue`.
 
 pub mod begin;
 pub mod expand;

@@ -1,6 +1,4 @@
 //! Selection: from the root to a leaf, to the child with the best score each time. One warp a tree, one lane a child.
-//!
-//! Cost  O(depth × ⌈children / 32⌉) a leaf.
 
 use super::tree::{Head, Leaf, MAX_PATH, Node, Searched, Trees, kind, outcome_value, seen_by};
 use crate::cuda::{math, memory, sync, thread, warp};

@@ -7,8 +7,6 @@
 //! ```
 //!
 //! One warp, one position; lane `l` has the actions `l`, `l + 32`, …: a word of the legal actions' bits each time.
-//! Launch  [`shape`]: [`ROWS`] positions a block.
-//! Twin    `warpplay_cpu_ref::azero::training`.   Source: Silver et al. 2017.
 
 use super::quad::{line_length, store_quad};
 use super::samples::{Batch, Samples, words};
@@ -53,7 +51,16 @@ pub struct Loss {
 
 const _: () = assert!(size_of::<Loss>() == 120);
 
-/// Loss and gradient of each position of the step.
+/// Loss of policy and value of each position of the step, and its gradient by the network's outputs.
+///
+/// * Launch: [`shape`], a warp a position, 8 positions a block.
+/// * Reads: `samples`, `batch`, `logits`, `value`.
+/// * Writes: `logit_gradient`, `value_gradient`, `outcomes`.
+/// * Shared: none.
+/// * Cost: 3 × ⌈actions / 32⌉ + ⌈visits / 32⌉ steps a lane.
+/// * Twin: `warpplay_cpu_ref::azero::training::loss::policy`, `warpplay_cpu_ref::azero::training::loss::value`,
+///   `warpplay_cpu_ref::azero::training::loss::is_hit`.
+/// * Source: Silver et al. 2017, equation (1).
 ///
 /// # Safety
 /// Launched with [`shape`]. `loss` describes valid memory; every position has a legal action and a visit, and all visits are of legal actions.

@@ -16,8 +16,6 @@
 //! | `azero_train_norm_back_apply` | gradient of x; and the gradient that the residual gets |
 //!
 //! The mean is known before squares are summed, so nothing cancels; all sums are in a fixed order.
-//!
-//! Twin    `warpplay_cpu_ref::azero::training`.   Source: Ioffe and Szegedy 2015; libtorch's running statistics.
 
 use super::quad::{add, load_quad, store_quad};
 use crate::cuda::memory::{self, Vec4};
@@ -173,6 +171,14 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
 
 /// Mean of each part, and the sum of squared distances from it.
 ///
+/// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
+/// * Reads: `input`.
+/// * Writes: `parts`.
+/// * Shared: 8,192 bytes: four channels of each thread, twice.
+/// * Cost: 8 pixels × 4 channels a thread.
+/// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::Statistics::of`.
+/// * Source: Ioffe and Szegedy 2015, Algorithm 1.
+///
 /// # Safety
 /// Launched with [`shape`]. `norm` describes valid memory.
 #[kernel(max_threads = BLOCK)]
@@ -216,9 +222,17 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
     }
 }
 
-/// Mean and inverse deviation of the batch, and the running statistics; or, with a momentum below 0, those of the running statistics.
+/// The batch's mean and inverse deviation, and the running statistics; or, with a momentum below 0, those of the running statistics.
 ///
 /// The running variance follows the batch's variance over n - 1.
+///
+/// * Launch: [`finish_shape`], a warp a channel, 256 threads.
+/// * Reads: `parts`, `running`.
+/// * Writes: `moments`, `running`.
+/// * Shared: none.
+/// * Cost: 2 × ⌈parts / 32⌉ loads a lane.
+/// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::Statistics::of`, `warpplay_cpu_ref::azero::training::batch_norm::Statistics::into_running`.
+/// * Source: Ioffe and Szegedy 2015, Algorithm 1; libtorch's running statistics.
 ///
 /// # Safety
 /// Launched with [`finish_shape`], after the parts. `norm` describes valid memory.
@@ -270,7 +284,15 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
     }
 }
 
-/// `relu((x - mean) · inverse · weight + bias [+ residual])`.
+/// Norm, residual sum and ReLU: `relu((x - mean) · inverse · weight + bias [+ residual])`.
+///
+/// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
+/// * Reads: `input`, `moments`, `weight`, `bias`, `residual`.
+/// * Writes: `output`.
+/// * Shared: none.
+/// * Cost: 8 pixels × 4 channels a thread.
+/// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::forward`.
+/// * Source: Ioffe and Szegedy 2015, Algorithm 1.
 ///
 /// # Safety
 /// Launched with [`shape`], after the finish. `norm` describes valid memory.
@@ -306,6 +328,14 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 
 /// Sums of each part: of the gradient behind the ReLU, and of it times the normalised value.
 ///
+/// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
+/// * Reads: `input`, `output`, `output_gradient`, `moments`.
+/// * Writes: `parts`.
+/// * Shared: 8,192 bytes: four channels of each thread, twice.
+/// * Cost: 8 pixels × 4 channels a thread.
+/// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
+/// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
+///
 /// # Safety
 /// Launched with [`shape`], after apply. `norm` describes valid memory.
 #[kernel(max_threads = BLOCK)]
@@ -340,7 +370,15 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     }
 }
 
-/// Gradients of bias and weight.
+/// Gradients of the norm's weight and bias from the parts' sums.
+///
+/// * Launch: [`finish_shape`], a warp a channel, 256 threads.
+/// * Reads: `parts`.
+/// * Writes: `weight_gradient`, `bias_gradient`.
+/// * Shared: none.
+/// * Cost: 2 × ⌈parts / 32⌉ loads a lane.
+/// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
+/// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
 ///
 /// # Safety
 /// Launched with [`finish_shape`], after the parts. `norm` describes valid memory.
@@ -369,6 +407,14 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 }
 
 /// Gradient of the input: `weight · inverse · (g - mean of g - normalised · mean of g · normalised)`, with `g` what passes the ReLU.
+///
+/// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
+/// * Reads: `input`, `output`, `output_gradient`, `moments`, `weight`, `weight_gradient`, `bias_gradient`.
+/// * Writes: `input_gradient`; `output_gradient`, where `keep` is 1.
+/// * Shared: none.
+/// * Cost: 8 pixels × 4 channels a thread.
+/// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
+/// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
 ///
 /// # Safety
 /// Launched with [`shape`], after the finish. `norm` describes valid memory.

@@ -23,8 +23,7 @@
 //!
 //! Sums are in ascending order of the depth, by fused multiply-adds; both sizes of tiles give the same bits.
 //!
-//! Launch  [`Tiles::shape`] of [`LARGE`] or [`SMALL`]; grid rows x columns x parts.
-//! Twin    `warpplay_cpu_ref::azero::training`.
+//! The grid is rows x columns x parts.
 
 use super::operand::{Gradient, Operand, Shifted, Turned, Weights, Window};
 use super::quad::{add, load_quad, store_quad};
@@ -441,7 +440,15 @@ impl Product {
 macro_rules! kernels {
     ($words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal,
         $forward:ident, $backward:ident, $gradient:ident) => {
-        /// Outputs of a layer.
+        /// Outputs of a layer: a convolution of 9 taps or 1, or a linear layer.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `pixels` × `n_outputs`, one part.
+        /// * Reads: `inputs`, `weights`, `bias`.
+        /// * Writes: `result` `[pixels, n_outputs]`.
+        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Cost: 2 × pixels × outputs × taps × inputs operations.
+        /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::forward`.
+        /// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the tiles are ours.
         ///
         /// # Safety
         /// Launched with the tiles' shape for `pixels` x `n_outputs`, one part. `layer` describes valid memory; channels are multiples of 4.
@@ -459,6 +466,14 @@ macro_rules! kernels {
 
         /// Gradient of a layer's inputs.
         ///
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `pixels` × `n_inputs`, one part.
+        /// * Reads: `output_gradient`, `weights`.
+        /// * Writes: `result` `[pixels, n_inputs]`, replaced or added to.
+        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Cost: 2 × pixels × inputs × taps × outputs operations.
+        /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::input_gradient`.
+        /// * Source: the chain rule for that layer; the tiles are ours.
+        ///
         /// # Safety
         /// Launched with the tiles' shape for `pixels` x `n_inputs`, one part. `layer` describes valid memory; channels are multiples of 4.
         #[kernel(max_threads = $threads, min_blocks = $blocks)]
@@ -474,6 +489,16 @@ macro_rules! kernels {
         }
 
         /// Gradient of a layer's weights, and of its bias, in parts.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `side² · n_inputs` (four more with the
+        ///   bias) × `n_outputs`, a part for each `part` pixels.
+        /// * Reads: `inputs`, `output_gradient`.
+        /// * Writes: `result`, a part each.
+        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Cost: 2 × taps × inputs × outputs × pixels operations.
+        /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`,
+        ///   `warpplay_cpu_ref::azero::training::convolution::Layer::bias_gradient`.
+        /// * Source: the chain rule for that layer; the tiles are ours.
         ///
         /// # Safety
         /// Launched with the tiles' shape for `side² · n_inputs` (four more with the bias) x `n_outputs`, a part for each `part` pixels. `layer` describes
@@ -506,6 +531,14 @@ pub const fn gate_shape(n: u32) -> LaunchShape {
 }
 
 /// Gradient before a ReLU: 0 where its output is not positive.
+///
+/// * Launch: [`gate_shape`], a thread four values, blocks of 256.
+/// * Reads: `outputs`.
+/// * Writes: `gradient`.
+/// * Shared: none.
+/// * Cost: four values a thread.
+/// * Twin: `warpplay_cpu_ref::azero::training::gradient::gate`.
+/// * Source: the chain rule for the rectifier.
 ///
 /// # Safety
 /// Launched with [`gate_shape`]. Both arrays hold `n` values, a multiple of 4.

@@ -88,7 +88,15 @@ pub const fn shape(n: u32, cells: u32, planes: u32) -> LaunchShape {
     LaunchShape::linear(n * cells * (line_length(planes) / 4), BLOCK)
 }
 
-/// Observations `[n, cells, line_length(planes)]` of a batch, 0 or 1.
+/// Observations `[n, cells, line_length(planes)]` of a batch, 0 or 1, from the bits in which positions are stored.
+///
+/// * Launch: [`shape`], a thread four planes of a pixel, blocks of 256.
+/// * Reads: bits of `planes` in `samples`, `order` and `step` of `batch`.
+/// * Writes: `observations`.
+/// * Shared: none.
+/// * Cost: four bits a thread.
+/// * Twin: `warpplay_cpu_ref::azero::observation::observation`.
+/// * Source: our own.
 ///
 /// # Safety
 /// Launched with [`shape`]. `samples` and `batch` describe valid memory; `observations` holds the batch.

@@ -10,8 +10,6 @@
 //! | `azero_train_sum_parts` | a quad of a product's gradient: its parts in order |
 //! | `azero_train_adam` | a quad of the parameters |
 //! | `azero_train_finish` | one block: the step's losses, the gradient's length; moves on to the next step |
-//!
-//! Twin    `warpplay_cpu_ref::azero::training`.   Source: Kingma and Ba 2015; the L2 term is a part of the gradient, as in OpenSpiel.
 
 use super::loss::OUTCOME;
 use super::quad::{add, load_quad, store_quad};
@@ -34,6 +32,15 @@ pub const fn n_partial(n: u32) -> u32 {
 }
 
 /// Sum over the parts of a gradient `[n_parts, n_weights + n_rest]`, in order: the first `n_weights` values, and `n_bias` values of the rest.
+///
+/// * Launch: [`shape`], a thread four values, blocks of 256.
+/// * Reads: `parts`.
+/// * Writes: `weights`, `bias`.
+/// * Shared: none.
+/// * Cost: parts quads a thread.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`,
+///   `warpplay_cpu_ref::azero::training::convolution::Layer::bias_gradient`.
+/// * Source: our own: the order of the sum.
 ///
 /// # Safety
 /// Launched with `shape(n_weights + n_bias)`. `weights` and `bias` hold their values, `parts` all parts of `part` values; numbers are multiples of 4.
@@ -117,7 +124,15 @@ pub fn stepped(adam: &Adam, rate: &Rate, value: f32, gradient: f32, first: &mut 
     value - rate.step_size * *first / (math::sqrt(*second) / rate.root + adam.epsilon)
 }
 
-/// Updates all parameters.
+/// Adam with L2: updates all parameters.
+///
+/// * Launch: [`shape`], a thread four parameters, blocks of 256.
+/// * Reads: `gradients`, `rates`, `step`.
+/// * Writes: `parameters`, `first`, `second`, `partials`.
+/// * Shared: 32 bytes: a sum of each warp.
+/// * Cost: four parameters a thread, two sums of a block.
+/// * Twin: `warpplay_cpu_ref::azero::training::adam::Update::apply`.
+/// * Source: Kingma and Ba 2015, Algorithm 1; the L2 term is a part of the gradient, as in OpenSpiel.
 ///
 /// # Safety
 /// Launched with `shape(n)`, after the gradients. `adam` describes valid memory; numbers are multiples of 4.
@@ -206,6 +221,14 @@ pub const fn finish_shape() -> LaunchShape {
 }
 
 /// Writes the step's report and moves on to the next step.
+///
+/// * Launch: [`finish_shape`], one block of 256 threads.
+/// * Reads: `outcomes`, `partials`.
+/// * Writes: `reports`, `step`.
+/// * Shared: 32 bytes: a sum of each warp.
+/// * Cost: ⌈positions / 256⌉ + ⌈partial sums / 512⌉ loads a thread, five sums of the block.
+/// * Twin: `warpplay_cpu_ref::azero::training::Training::step`.
+/// * Source: our own.
 ///
 /// # Safety
 /// Launched with [`finish_shape`], last of the step. `finish` describes valid memory.

@@ -2,8 +2,6 @@
 //! cumulative forms.
 //!
 //! One thread, one point. Points are cumulative histograms `[n_bins, n]`, the largest value [`UNIT`]; a distance is below 2³².
-//! Launch  [`shape`].
-//! Twin    `warpplay_cpu_ref::cfr::abstraction`.   Source: Johanson, Burch, Valenzano and Bowling, "Evaluating state-space abstractions in extensive-form games" (2013).
 
 use crate::cuda::{atomic, block, kernel, memory, shared_array, thread};
 use crate::launch::LaunchShape;
@@ -27,6 +25,14 @@ pub const fn shape(n: u32) -> LaunchShape {
 }
 
 /// Lowers each point's distance to the distance to one more centre (`first`: sets it), and sums weight · distance² over each block.
+///
+/// * Launch: [`shape`], a thread a point, blocks of 256.
+/// * Reads: `points`, `weights`, `centre`, `distances`.
+/// * Writes: `distances`; `sums`, one a block.
+/// * Shared: 64 bytes: a sum of each warp.
+/// * Cost: bins + log block steps a thread.
+/// * Twin: `warpplay_cpu_ref::cfr::abstraction::Points::lower`.
+/// * Source: Johanson et al. 2013.
 ///
 /// # Safety
 /// Launched with `shape(n)`. `points` holds `n_bins · n` values, `weights` and `distances` hold `n`, `centre` `n_bins`, `sums` one a block; weights are at most 24.
@@ -67,6 +73,14 @@ pub unsafe fn cfr_abstraction_nearest(
 }
 
 /// Finds each point's nearest centre (the first of equal ones), counts the points that changed, and adds weight and weighted values to the centre's sums.
+///
+/// * Launch: [`shape`], a thread a point, blocks of 256.
+/// * Reads: `points`, `weights`, `centres`, `nearest`.
+/// * Writes: `nearest`; `sums` and `changed`, added to atomically.
+/// * Shared: none.
+/// * Cost: bins × centres differences, bins + 1 atomic additions a thread.
+/// * Twin: `warpplay_cpu_ref::cfr::abstraction::Points::nearest`, `warpplay_cpu_ref::cfr::abstraction::Points::sums`.
+/// * Source: Johanson et al. 2013.
 ///
 /// # Safety
 /// Launched with `shape(n)`. `points`, `weights`, `n`, `n_bins` as above; `centres` holds `[n_centres, n_bins]`, `n_centres` a multiple of [`TILE`]; `nearest` holds `n`;

@@ -2,8 +2,6 @@
 //!
 //! One block, one board and a part of the run-outs; one thread, one hand at a time, which it compares with all others as they pass through shared memory in
 //! tiles of a block's size.
-//! Launch  [`shape`]: boards along x, parts of the run-outs along y.
-//! Twin    `warpplay_cpu_ref::cfr::abstraction::strengths`.   Source: Gilpin and Sandholm, "Expectation-based versus potential-aware automated abstraction" (2008).
 
 use super::rank;
 use crate::cuda::{atomic, kernel, math, memory, shared_array, sync, thread};
@@ -71,6 +69,14 @@ pub fn bin(value: u32, most: u32, n_bins: u32) -> u32 {
 }
 
 /// Adds the run-outs of a part to the sums and histograms of a board.
+///
+/// * Launch: [`shape`], boards along x, parts of the run-outs along y, 256 threads.
+/// * Reads: `hands`, `boards`, `runouts`.
+/// * Writes: `sums` and `histograms`, added to atomically.
+/// * Shared: 3,072 bytes: cards and strengths of a tile of hands.
+/// * Cost: run-outs of the part × ⌈hands / 256⌉ × hands comparisons a thread.
+/// * Twin: `warpplay_cpu_ref::cfr::abstraction::strengths`.
+/// * Source: Gilpin and Sandholm 2008.
 ///
 /// # Safety
 /// Launched with `shape`; everything `task` points to is valid for it, `most` and `n_bins` are not 0, and sums and histograms are only added to meanwhile.

@@ -1,8 +1,6 @@
 //! What an iteration's traversals found goes into the tables, as their mean, and the next strategies are matched.
 //!
-//! One thread, one set; the sums are 0 again afterwards.
-//! Launch  [`shape`](super::profile::shape) for all sets.
-//! Writes  all averages; regrets and strategies of the seats that traversed.
+//! One thread, one set; the sums are 0 again afterwards. All averages are written, but regrets and strategies of the seats that traversed only.
 
 use super::super::regret::{Real, Step};
 use super::update::{current_step, match_regrets};

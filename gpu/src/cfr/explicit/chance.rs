@@ -2,7 +2,7 @@
 //!
 //! Event number k of chance has the same random number on all lines, so that lines which differ by actions only meet the same cards.
 //!
-//! One thread, one traversal.   Launch  [`shape`](super::sample::shape).
+//! One thread, one traversal.
 
 use super::super::regret::Real;
 use super::sample::{MAX_DECISIONS, Sample};

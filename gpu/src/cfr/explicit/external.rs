@@ -2,7 +2,7 @@
 //!
 //! The strategy of the seat behind the traversing one goes into the average where it is met, as in the simple form of the method.
 //!
-//! One thread, one traversal.   Launch  [`shape`](super::sample::shape).
+//! One thread, one traversal.
 
 use super::super::regret::Real;
 use super::sample::{MAX_DECISIONS, Sample};

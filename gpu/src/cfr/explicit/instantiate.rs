@@ -13,6 +13,14 @@ use crate::{
 
 /// Counts the iteration: adds 1 to `clock[0]`.
 ///
+/// * Launch: any: the first thread does it.
+/// * Reads: `clock`.
+/// * Writes: `clock`.
+/// * Shared: none.
+/// * Cost: one addition.
+/// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Solver::iterate`.
+/// * Source: our own.
+///
 /// # Safety
 /// One thread does it; `clock` holds a value.
 #[kernel]
@@ -76,6 +84,16 @@ macro_rules! instantiate {
             use crate::cfr::explicit::{chance, external, outcome};
             use crate::cuda::kernel;
 
+            /// Reach of a seat's histories: of chance and the others, and of the seat itself.
+            ///
+            /// * Launch: [`reach::shape`], a thread a history of the seat, blocks of 128; seats along y.
+            /// * Reads: the tree; `probabilities`.
+            /// * Writes: `others`, `own`.
+            /// * Shared: none.
+            /// * Cost: depth of the history steps a thread.
+            /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Pass::value`.
+            /// * Source: Zinkevich et al. 2007.
+            ///
             /// # Safety
             /// As [`reach::reach`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
@@ -84,6 +102,16 @@ macro_rules! instantiate {
                 unsafe { reach::reach(task) }
             }
 
+            /// Values of the nodes of one level: the mean over the children.
+            ///
+            /// * Launch: [`values::shape`], a thread a node of the level, blocks of 128; seats along y.
+            /// * Reads: the tree; `probabilities`, `values` of the level below.
+            /// * Writes: `values` of the level.
+            /// * Shared: none.
+            /// * Cost: children of the node steps a thread.
+            /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Pass::value`.
+            /// * Source: Zinkevich et al. 2007.
+            ///
             /// # Safety
             /// As [`values::values`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
@@ -92,6 +120,16 @@ macro_rules! instantiate {
                 unsafe { values::values(task) }
             }
 
+            /// Best responses of one level: in each of a seat's sets the action with the largest counterfactual value, the first of equals.
+            ///
+            /// * Launch: [`update::shape`], 1 to 32 threads a set, blocks of 128; seats along y.
+            /// * Reads: the tree; `set_levels`, `others`, `values` of the level below.
+            /// * Writes: `values` of the level; `strategies`, where `writes` is 1.
+            /// * Shared: none.
+            /// * Cost: (actions + 1) × ⌈histories of the set / threads⌉ steps a thread.
+            /// * Twin: `warpplay_cpu_ref::cfr::tree::best_response::BestResponse::best_action`.
+            /// * Source: our own: the best response level by level.
+            ///
             /// # Safety
             /// As [`respond::respond`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
@@ -100,6 +138,16 @@ macro_rules! instantiate {
                 unsafe { respond::respond(task) }
             }
 
+            /// Regrets of a seat's information sets, its averages, and its next strategies.
+            ///
+            /// * Launch: [`update::shape`], 1 to 32 threads a set, blocks of 128; seats along y.
+            /// * Reads: the tree; `values`, `others`, `own`, `steps`, `clock`.
+            /// * Writes: `regrets`, `averages`, `predictions`, `strategies`, `copy`; `utilities`.
+            /// * Shared: none.
+            /// * Cost: actions × ⌈histories of the set / threads⌉ steps a thread.
+            /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Solver::pass`, `warpplay_cpu_ref::cfr::tree::solver::Solver::renew`.
+            /// * Source: Zinkevich et al. 2007; its variants as `Options` of the host name them.
+            ///
             /// # Safety
             /// As [`update::update`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
@@ -108,6 +156,16 @@ macro_rules! instantiate {
                 unsafe { update::update(task) }
             }
 
+            /// The average profile in double precision; uniform where a set was never reached.
+            ///
+            /// * Launch: [`profile::shape`], a thread a set, blocks of 128.
+            /// * Reads: the tree; `averages`.
+            /// * Writes: `average_profile`.
+            /// * Shared: none.
+            /// * Cost: 2 × actions steps a thread.
+            /// * Twin: `warpplay_cpu_ref::cfr::tree::profile::Profile::from_weights`.
+            /// * Source: Zinkevich et al. 2007 (the average strategy).
+            ///
             /// # Safety
             /// As [`profile::profile`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
@@ -116,6 +174,16 @@ macro_rules! instantiate {
                 unsafe { profile::profile(tree, averages, average_profile) }
             }
 
+            /// Traversals by external sampling: all actions of one seat, one of chance and of each other seat.
+            ///
+            /// * Launch: [`sample::shape`], a thread a traversal, blocks of 64; seats along y.
+            /// * Reads: the tree; `strategies`, `payoffs`; the iteration in `clock`.
+            /// * Writes: `regrets`, `averages` and `utilities`, added to atomically as whole numbers.
+            /// * Shared: none.
+            /// * Cost: histories that one draw of chance and of the others leaves.
+            /// * Twin: `warpplay_cpu_ref::cfr::mccfr::external::Pass::external`.
+            /// * Source: Lanctot et al. 2009 (external sampling).
+            ///
             /// # Safety
             /// As [`external::external`].
             #[kernel(suffix = $suffix, max_threads = sample::BLOCK)]
@@ -124,6 +192,16 @@ macro_rules! instantiate {
                 unsafe { external::external(task) }
             }
 
+            /// Traversals by outcome sampling: one line of play.
+            ///
+            /// * Launch: [`sample::shape`], a thread a traversal, blocks of 64; seats along y.
+            /// * Reads: the tree; `strategies`, `payoffs`; the iteration in `clock`.
+            /// * Writes: `regrets`, `averages` and `utilities`, added to atomically as whole numbers.
+            /// * Shared: none.
+            /// * Cost: 2 × the length of one line of play.
+            /// * Twin: `warpplay_cpu_ref::cfr::mccfr::outcome::Pass::outcome`.
+            /// * Source: Lanctot et al. 2009 (outcome sampling).
+            ///
             /// # Safety
             /// As [`outcome::outcome`].
             #[kernel(suffix = $suffix, max_threads = sample::BLOCK)]
@@ -132,6 +210,16 @@ macro_rules! instantiate {
                 unsafe { outcome::outcome(task) }
             }
 
+            /// Traversals by chance sampling: one deal, all actions of all seats.
+            ///
+            /// * Launch: [`sample::shape`], a thread a traversal, blocks of 64; seats along y.
+            /// * Reads: the tree; `strategies`, `payoffs`; the iteration in `clock`.
+            /// * Writes: `regrets`, `averages` and `utilities`, added to atomically as whole numbers.
+            /// * Shared: none.
+            /// * Cost: histories of one deal.
+            /// * Twin: `warpplay_cpu_ref::cfr::mccfr::Pass::full`.
+            /// * Source: Zinkevich et al. 2007; Lanctot et al. 2009 (chance sampling).
+            ///
             /// # Safety
             /// As [`chance::chance`].
             #[kernel(suffix = $suffix, max_threads = sample::BLOCK, min_blocks = 8)]
@@ -140,6 +228,17 @@ macro_rules! instantiate {
                 unsafe { chance::chance(task) }
             }
 
+            /// What an iteration's traversals found goes into the tables, as their mean, and the next strategies are matched.
+            ///
+            /// * Launch: [`profile::shape`], a thread a set, blocks of 128.
+            /// * Reads: `found_regrets`, `found_averages`, `found_utilities`; the tree, `steps`, `clock`.
+            /// * Writes: `averages`, `regrets`, `predictions`, `strategies`, `utilities`; what was found is 0 again.
+            /// * Shared: none.
+            /// * Cost: 3 × actions steps a thread.
+            /// * Twin: `warpplay_cpu_ref::cfr::mccfr::Pass::add_regrets`, `warpplay_cpu_ref::cfr::mccfr::Pass::add_average`,
+            ///   `warpplay_cpu_ref::cfr::pieces::match_regrets`.
+            /// * Source: Lanctot et al. 2009; the mean over many traversals is ours.
+            ///
             /// # Safety
             /// As [`apply::apply`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]

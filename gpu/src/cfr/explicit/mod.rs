@@ -12,7 +12,7 @@
 //! | `cfr_explicit_apply` | what the traversals found, into the tables | a set |
 //!
 //! Each has the suffix `_f32` or `_f64`, but `tick`. Seats that learn from the same strategies are blocks along y. All sums have a fixed order; sampled
-//! traversals add whole numbers, whose order does not matter. Twin: `warpplay_cpu_ref::cfr`. Sources: Zinkevich et al. (2007); Lanctot et al. (2009).
+//! traversals add whole numbers, whose order does not matter.
 
 pub mod apply;
 pub mod chance;

@@ -3,7 +3,7 @@
 //! The traversing seat explores: with probability ε it takes any action, else one of its strategy. With u the payoff, s the probability of all its own
 //! sampled choices and σ the strategy, an action taken at h has the counterfactual value u / s · Π σ over its own choices below h, the others 0.
 //!
-//! One thread, one traversal: down for the averages, up for the regrets.   Launch  [`shape`](super::sample::shape).
+//! One thread, one traversal: down for the averages, up for the regrets.
 
 use super::super::regret::Real;
 use super::sample::Sample;

@@ -1,8 +1,6 @@
 //! The average profile: sums of strategies divided by their total, in double precision; uniform where a set was never reached.
 //!
 //! One thread, one set.
-//! Launch  [`shape`].
-//! Reads   `averages` `[n_rows]`.   Writes  `profile`, its first n_rows values.
 
 use super::super::regret::{Real, probability};
 use super::view::{BLOCK, TreeView};

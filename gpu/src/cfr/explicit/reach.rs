@@ -4,9 +4,6 @@
 //! most loads of a walk come from the caches.
 //!
 //! One thread, one history of the seat.
-//! Launch  [`shape`]: histories along x, seats along y.
-//! Reads   the tree, `probabilities` `[n_rows + n_outcomes]`.
-//! Writes  `others`, `own` `[n_decisions]`.
 
 use super::super::regret::Real;
 use super::view::{BLOCK, TreeView};

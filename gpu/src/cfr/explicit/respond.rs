@@ -1,10 +1,7 @@
 //! Best responses of one level: in each of a seat's sets the action with the largest counterfactual value, ties to the first.
 //!
 //! The values below are those of the best response already, so levels are done from the deepest on, and all histories of a set must lie on one level.
-//!
-//! Launch  [`shape`](super::update::shape): a [`Group`] of threads a set along x, seats along y.
-//! Reads   the tree, reach of chance and the others, values of the level below.
-//! Writes  values of the seat's nodes of the level; where asked, the seat's rows of `strategies`, 0 or 1.
+//! A [`Group`] of threads has a set.
 
 use super::super::regret::Real;
 use super::view::{Group, TreeView};

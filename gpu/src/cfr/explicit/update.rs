@@ -1,9 +1,6 @@
 //! Regrets of a seat's information sets, its averages, and its next strategies.
 //!
-//! Launch  [`shape`]: a [`Group`] of threads a set along x, seats along y.
-//! Reads   the tree, values of the pass, reach, the iteration's [`Step`].
-//! Writes  the seat's rows of `regrets`, `averages`, `predictions` and `strategies`.
-//! Source  Zinkevich et al. (2007); the variants as `Options` of the host name them.
+//! A [`Group`] of threads has a set.
 
 use super::super::regret::{Real, Step, probability};
 use super::view::{BLOCK, Group, TreeView};

@@ -1,9 +1,6 @@
 //! Values of the nodes of one level: the mean over the children by the probabilities of the edges.
 //!
-//! One thread, one node.
-//! Launch  [`shape`]: nodes of the level along x, seats along y; the deepest level first.
-//! Reads   the tree, `probabilities` `[n_rows + n_outcomes]`.
-//! Writes  `values` `[n_seats][n_nodes]`, those of the level's inner nodes; ends hold their payoffs.
+//! One thread, one node; the deepest level is done first. Ends hold their payoffs.
 
 use super::super::regret::Real;
 use super::view::{BLOCK, TreeView};

@@ -9,6 +9,14 @@ macro_rules! kernels {
     ($($type:ident: $solve:ident;)*) => {$(
         /// Runs `task.n_iterations` iterations of every game. The bits are the same however iterations are split over launches.
         ///
+        /// * Launch: [`shape`](super::shape), a block a game, up to 512 threads.
+        /// * Reads: `games`, `chunks`, `words`, `reals`, `state`, `utilities`, `steps`; `boards` and `hands`, where something is drawn.
+        /// * Writes: `state`, `utilities`.
+        /// * Shared: dynamic: a whole game: values, reaches, both seats' tables, and the plan.
+        /// * Cost: in an iteration, for each seat: ⌈items / threads⌉ steps of each phase, and 3 barriers + one for each own decision in a row.
+        /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree); Johanson et al. 2012 (sampling); a game in a block is ours.
+        ///
         /// # Safety
         /// Launched with [`shape`](super::shape) for the games and their shared memory; all arrays hold what the games and the plan say, and `steps` one for each
         /// iteration, at least one.
@@ -27,6 +35,14 @@ kernels! {
 
 /// Values and best responses against the averages, in chips: `utilities` gets `[game, seat, value or best response]`. In double precision whatever was solved
 /// in: a best response's gain is a small difference.
+///
+/// * Launch: [`shape`](super::shape), a block a game, up to 512 threads.
+/// * Reads: `games`, `chunks`, `words`, `reals`, `state`.
+/// * Writes: `utilities`.
+/// * Shared: dynamic: a whole game: values, reaches, both seats' tables, and the plan.
+/// * Cost: four passes: for each seat its value and its best response.
+/// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::values`, `warpplay_cpu_ref::cfr::vector::solver::Solver::best_responses`.
+/// * Source: Johanson et al. 2011; a game in a block is ours.
 ///
 /// # Safety
 /// As the kernels that solve; `utilities` has twice as many values.

@@ -6,8 +6,6 @@
 //! 2. values of terminals, a thread a terminal and hand
 //! 3. values of the seat's nodes, its deepest decisions first: one phase for each decision in a row
 //! 4. regrets and the next strategy
-//!
-//! Twin    `warpplay_cpu_ref::cfr`.   Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree), 2012 (public chance sampling, CFR-BR).
 
 mod arena;
 #[cfg(feature = "cfr-small")]

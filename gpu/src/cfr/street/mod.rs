@@ -17,9 +17,7 @@
 //! Tables are `[board][action vector][hand]`, a row a whole number of warps long. The hands of a row are those that the board leaves possible, on the last
 //! street in order of strength, so that prefix sums run along the row. Reach and values between streets are in the game's own numbers.
 //!
-//! Launch  [`shape`]: boards × entries along x, games of a batch along y.
-//! Twin    `warpplay_cpu_ref::cfr::vector`.   Source: Johanson et al., "Accelerating best response calculation in large extensive games" (2011), for the
-//! evaluations by prefix sums; Zinkevich et al. (2007) and later for the updates, see [`regret`](crate::cfr::regret).
+//! Updates of regrets, for all algorithms, are in [`regret`](crate::cfr::regret).
 
 mod block;
 mod down;

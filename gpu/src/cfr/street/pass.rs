@@ -178,6 +178,14 @@ macro_rules! kernels {
     ($($numbers:ident $any:literal: $down:ident, $up:ident, $last:ident, $solve:ident;)*) => {$(
         /// A pass down a street that is not the last: averages of the traverser; reach of both seats for the next street.
         ///
+        /// * Launch: [`shape`](super::shape), a block a board and entry, games along y, up to 384 threads.
+        /// * Reads: `streets`, `programs`, `ops`, `boards`; `reach` of the street before; `regrets`, or what the pass plays by.
+        /// * Writes: `averages` of the traverser; `reach` for the next street.
+        /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
+        /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread.
+        /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree); the partition is ours.
+        ///
         /// # Safety
         /// Launched with [`shape`](super::shape); the task and its tables are the host's, `at.n_shared` values of shared memory hold what the programs address.
         /// Launched after the street before. Kernels not for any pass are given [`Pass::is_plain`] ones.
@@ -189,6 +197,14 @@ macro_rules! kernels {
 
         /// A pass up a street that is not the last: values, and what the traverser learns.
         ///
+        /// * Launch: [`shape`](super::shape), a block a board and entry, games along y, up to 384 threads.
+        /// * Reads: as the pass down; `values` of the next street, `records`, `evals`.
+        /// * Writes: `values`; `regrets`, `last` and `kept` of the traverser; `utilities`.
+        /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
+        /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
+        /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
+        ///
         /// # Safety
         /// As the pass down, which has run; launched after the next street's.
         #[kernel(max_threads = MAX_THREADS)]
@@ -199,6 +215,14 @@ macro_rules! kernels {
 
         /// A pass down and up the last street.
         ///
+        /// * Launch: [`shape`](super::shape), a block a board and entry, games along y, up to 384 threads.
+        /// * Reads: as the passes down and up, but for `values` of a next street.
+        /// * Writes: `values`; `averages`, `regrets`, `last` and `kept` of the traverser; `utilities`.
+        /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
+        /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
+        /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
+        ///
         /// # Safety
         /// As the pass down; launched after the street before.
         #[kernel(max_threads = MAX_THREADS)]
@@ -208,6 +232,14 @@ macro_rules! kernels {
         }
 
         /// Iterations of games of one street, whose boards know nothing of each other.
+        ///
+        /// * Launch: [`shape`](super::shape), a block a board and entry, games along y, up to 384 threads.
+        /// * Reads: as the pass of a last street; `steps`.
+        /// * Writes: `averages`, `regrets` and `last` of both seats; `utilities`.
+        /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
+        /// * Cost: iterations × passes × operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
+        /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
+        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
         ///
         /// # Safety
         /// As the pass down; `task.steps` holds `at.n_iterations` steps; there is at least one pass, and nothing is sampled. Kernels not for any passes

@@ -55,6 +55,14 @@ pub const fn drawn(seed: u64, iteration: u64, draw: u32, of: u32, n: u32) -> u32
 
 /// Draws a board of every street and a hand of each seat, and counts them.
 ///
+/// * Launch: [`shape`], a thread a draw, blocks of 128.
+/// * Reads: `children`, `cumulative`; iteration and step in `control`.
+/// * Writes: `counts`, added to atomically.
+/// * Shared: none.
+/// * Cost: streets × log₂ of the boards of a street steps a thread.
+/// * Twin: `warpplay_cpu_ref::cfr::vector::sampling::Draw::new`, with other random numbers.
+/// * Source: Johanson et al. 2012.
+///
 /// # Safety
 /// Launched with `shape(draws.batch)`; `draws` is the host's, its counts are 0.
 #[kernel(max_threads = BLOCK)]
@@ -93,6 +101,14 @@ pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
 
 /// Importance of boards, relative to their parents', and of hands.
 ///
+/// * Launch: [`shape`], a thread a board or hand, blocks of 128.
+/// * Reads: `counts`, `cumulative`, `children`, `boards`.
+/// * Writes: `board_factors`, `hand_factors`.
+/// * Shared: none.
+/// * Cost: a quotient a thread.
+/// * Twin: `warpplay_cpu_ref::cfr::vector::sampling::Draw::reach`, `warpplay_cpu_ref::cfr::vector::pass::Pass::drawn`.
+/// * Source: Johanson et al. 2012.
+///
 /// # Safety
 /// Launched with `shape` of all boards and hands, after the draws; `draws` is the host's; `task.boards` has the boards in the order of `draws`, street by street.
 #[kernel(max_threads = BLOCK)]
@@ -122,7 +138,15 @@ pub unsafe fn cfr_street_weigh(task: Task, draws: Draws) {
     }
 }
 
-/// On to the next iteration's step.
+/// Moves on to the next iteration's step.
+///
+/// * Launch: one thread.
+/// * Reads: the step in `words`.
+/// * Writes: the step in `words`.
+/// * Shared: none.
+/// * Cost: one addition.
+/// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
+/// * Source: our own.
 ///
 /// # Safety
 /// Launched with one thread, after everything of the iteration; `words` are those of [`control`].

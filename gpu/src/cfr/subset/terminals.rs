@@ -6,7 +6,7 @@
 //! that of the sets that hold everybody who is still in.
 //!
 //! Two threads a terminal: one makes G and sums for the lower cards of the seat, the other H, and sums for the higher ones.
-//! Launch  [`shape`]: [`TERMINALS`] terminals a block; shared memory a column of SETS numbers a thread, so that lanes never meet in a bank.
+//! A thread has a column of SETS numbers in shared memory, so that lanes never meet in a bank.
 
 use super::layout::{CARDS, OTHERS, Row, SETS, Tables, terminal};
 use crate::cfr::regret::Real;

@@ -1,9 +1,6 @@
 //! Which deals of a batch share a bucket: found once a batch, so that the sums of many sequences need no search.
 //!
 //! One warp, one slot (seat and round) of one batch; a lane, a deal.
-//! Launch  [`shape`].
-//! Reads   `buckets`, `[n_batches][n_slots][32]`.
-//! Writes  `links`, likewise.
 
 use crate::cuda::warp::ALL;
 use crate::cuda::{kernel, memory, thread, warp};
@@ -47,7 +44,15 @@ pub mod link {
     }
 }
 
-/// Finds the links of all batches; the first `n_deals` lanes of each have deals.
+/// Finds which lanes of each batch share a bucket: the links; the first `n_deals` lanes of each have deals.
+///
+/// * Launch: [`shape`], a warp a slot of a batch, 4 warps a block.
+/// * Reads: `buckets` `[n_batches][n_slots][32]`.
+/// * Writes: `links`, likewise.
+/// * Shared: none.
+/// * Cost: one match, one maximum and 5 shuffles of a warp.
+/// * Twin: `warpplay_cpu_ref::cfr::sampled::learn`, which adds one deal after the other.
+/// * Source: our own.
 ///
 /// # Safety
 /// Launched with `shape(n)`; both arrays hold `32 n` values.

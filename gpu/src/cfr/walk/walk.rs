@@ -1,10 +1,6 @@
 //! The walk: a warp goes through a piece of the betting tree depth first, 32 deals side by side.
 //!
-//! One warp, one piece; a lane, a deal. All lanes do the same operation at the same time.
-//! Launch  [`shape`], once for each stage: the pieces of a stage need those of earlier stages only.
-//! Reads   regrets of the piece's sequences and of those on the way to it, values of earlier pieces.
-//! Writes  regrets and averages of the piece's sequences, values of the piece; at the root the utilities' sums.
-//! Twin    `warpplay_cpu_ref::cfr::sampled` for one deal.
+//! One warp, one piece; a lane, a deal. All lanes do the same operation at the same time. The pieces of a stage need those of earlier stages only.
 //!
 //! Reaches and the values of the sequence at hand are in registers, those of the sequences before it in shared memory; nothing of an iteration is stored but a
 //! value a piece, seat and deal. A value is what a seat wins from here on, less what it still puts in: what it has put in before is the same for all actions, so
@@ -417,6 +413,14 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
 macro_rules! walks {
     ($($name:ident, $type:ty, $n_players:literal;)*) => {$(
         /// Walks the pieces of a stage; for games of at most as many seats as the name says.
+        ///
+        /// * Launch: [`shape`], a warp a piece of the stage.
+        /// * Reads: `ops`, `pieces`, `buckets`, `links`, `beats`, `changes`, `regrets`; `values` of earlier pieces.
+        /// * Writes: `regrets` and `averages` of the piece's sequences, `values` of the piece; at the root `sums` and `next`.
+        /// * Shared: dynamic: reach, strategy and values of the sequences above the one at hand, for each lane.
+        /// * Cost: operations of the piece, the same for 32 deals.
+        /// * Twin: `warpplay_cpu_ref::cfr::sampled::recursive::Walk::values`.
+        /// * Source: Reis 2015, sections 3.1.3 and 4.2 (depth first, one deal); 32 deals side by side are ours.
         ///
         /// # Safety
         /// Launched with `shape` for the stage after all earlier stages of the batch; everything that `task` points to is valid for the game.

@@ -61,7 +61,16 @@ pub struct ClassifyTask {
     pub clusters_per_model: u32,
 }
 
-/// Classifies the images.
+/// Classifies the images: logits, classes, losses and active units, as far as they are wanted.
+///
+/// * Launch: [`shape`](super::shape), `n_models` × `clusters_per_model` clusters of 2 to 16 blocks of 384 threads.
+/// * Reads: `images`, `labels`, `values`.
+/// * Writes: `logits`, `classes`, `losses`, `active`, where they are wanted; `range`.
+/// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 202,608 bytes for 784 pixels.
+/// * Cost: 2 × pixels × hidden + 2 × hidden × classes operations a sample by tensor cores.
+/// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`, `warpplay_cpu_ref::mlp::network::Network::losses`,
+///   `warpplay_cpu_ref::mlp::network::Network::classes`.
+/// * Source: Ha and Beqaj, section 1.1 (forward, loss); the partition into blocks is ours.
 ///
 /// # Safety
 /// Launched with [`shape`](super::shape)`(n_models * clusters_per_model, n_inputs, n_hidden)`. The arrays are as [`ClassifyTask`] says and do not overlap.

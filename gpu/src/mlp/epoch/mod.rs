@@ -21,9 +21,6 @@
 //! # Precision
 //! Pixels 0 to 255 are exact in half precision. Weights, hidden values and gradients are multiplied by a power of two of their hidden unit or class, and split into two
 //! half-precision parts; weights in f32 and sums in f32 keep what single precision keeps. The module `scale` has the powers, the bounds, and what happens where they do not do.
-//!
-//! # Source
-//! Network and update: Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification". Twin: `warpplay_cpu_ref::mlp`.
 
 mod classify;
 mod forward;

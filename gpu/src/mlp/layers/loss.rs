@@ -1,8 +1,6 @@
 //! Softmax, cross-entropy and its gradient; classes; units that are ever positive.
 //!
 //! One warp, one sample; lane `l` has the classes `l`, `l + 32`, …
-//! Launch  [`shape`]: [`ROWS`] samples a block.
-//! Twin    `warpplay_cpu_ref::mlp`.
 
 use super::control;
 use super::view::{Rows, line_length};
@@ -102,6 +100,14 @@ fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
 /// `gradient = (softmax - onehot) / divisor * loss_scale`, where `divisor` is the batch's size for `mean = 1`, else 1, and the loss scale is 1 without
 /// `control`.
 ///
+/// * Launch: [`shape`], a warp a sample, 8 samples a block.
+/// * Reads: `logits`, `labels`, the loss scale in `control`.
+/// * Writes: `gradient`, `partial_losses`.
+/// * Shared: 32 bytes: a loss of each warp.
+/// * Cost: ⌈classes / 32⌉ exponentials a lane, two reductions of a warp, one of the block.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::softmax_cross_entropy_gradient`, `warpplay_cpu_ref::mlp::pieces::losses`.
+/// * Source: Ha and Beqaj, section 1.1 (loss, ∂L/∂z₂) and section 1.3, kernels 3 and 4.
+///
 /// # Safety
 /// Launched with `shape(rows.batch)`. `logits` and `gradient` hold `[batch, line_length(n_classes)]` values, `partial_losses` one a block, `labels` a
 /// byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; 1 <= n_classes <= [`MAX_CLASSES`].
@@ -149,6 +155,14 @@ pub unsafe fn mlp_layers_loss_gradient(
 }
 
 /// The likeliest class of each sample, the lowest of equals, and its loss.
+///
+/// * Launch: [`shape`], a warp a sample, 8 samples a block.
+/// * Reads: `logits`, `labels`.
+/// * Writes: `classes`, `losses`.
+/// * Shared: none.
+/// * Cost: ⌈classes / 32⌉ exponentials a lane, three reductions of a warp.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::classes`, `warpplay_cpu_ref::mlp::pieces::losses`.
+/// * Source: Ha and Beqaj, section 1.1 (loss) and section 2.1 (accuracy by the largest output).
 ///
 /// # Safety
 /// Launched with `shape(rows.batch)`. `logits` holds `[batch, line_length(n_classes)]` values, `labels` a byte below `n_classes` for each sample,
@@ -198,6 +212,14 @@ pub const fn active_shape(n_rows: u32, n_units: u32) -> LaunchShape {
 }
 
 /// Sets `active[unit]` to 1 where any sample makes the unit positive.
+///
+/// * Launch: [`active_shape`], a thread a unit and 64 samples, blocks of 256.
+/// * Reads: `outputs`.
+/// * Writes: `active`.
+/// * Shared: none.
+/// * Cost: 64 loads a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::mark_active`.
+/// * Source: our own.
 ///
 /// # Safety
 /// Launched with [`active_shape`]. `outputs` holds `[n_rows, line_length(n_units)]` values, `active` `n_units`.

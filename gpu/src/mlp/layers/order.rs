@@ -6,8 +6,6 @@
 //!               -> mlp_layers_order_scatter samples side by side with their bucket's others, in order of arrival
 //!               -> mlp_layers_order_rank    each sample to its index: the result no longer depends on arrivals
 //! ```
-//!
-//! Twin    a sort by (key, index).
 
 use crate::cuda::view::{Atomic, Disjoint};
 use crate::cuda::{block, kernel, memory, shared_array, thread};
@@ -28,6 +26,14 @@ pub const fn shape(n: u32) -> LaunchShape {
 }
 
 /// Counts the samples of each bucket, of which there are 2^`bits`, and notes how many were there before this one. `counts` are 0 before.
+///
+/// * Launch: [`shape`], a thread a sample, blocks of 256.
+/// * Reads: nothing; a sample's key is computed.
+/// * Writes: `counts`, added to atomically; `arrivals`.
+/// * Shared: none.
+/// * Cost: one key and one atomic addition a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::random::epoch_order`.
+/// * Source: our own: a counting sort of random keys.
 #[kernel(shape = shape(n), max_threads = BLOCK)]
 pub fn mlp_layers_order_count(
     #[len(1usize.checked_shl(bits).unwrap_or(usize::MAX))] counts: Atomic<u32>,
@@ -43,6 +49,14 @@ pub fn mlp_layers_order_count(
 }
 
 /// Replaces each count by the sum of those before it; `counts[n_buckets]` becomes their total. One block.
+///
+/// * Launch: one block of 1024 threads.
+/// * Reads: `counts`.
+/// * Writes: `counts`.
+/// * Shared: 128 bytes: a sum of each warp.
+/// * Cost: ⌈(2^`bits` + 1) / 1024⌉ prefix sums of a block.
+/// * Twin: `warpplay_cpu_ref::mlp::random::epoch_order`.
+/// * Source: our own: a counting sort of random keys.
 #[kernel(shape = LaunchShape::new(1, SCAN_BLOCK), max_threads = SCAN_BLOCK)]
 pub fn mlp_layers_order_scan(#[len(n_buckets as usize + 1)] mut counts: Disjoint<u32>, n_buckets: u32) {
     let scratch = shared_array![u32; SCAN_WARPS];
@@ -64,6 +78,14 @@ pub fn mlp_layers_order_scan(#[len(n_buckets as usize + 1)] mut counts: Disjoint
 }
 
 /// Puts each sample among its bucket's others.
+///
+/// * Launch: [`shape`], a thread a sample, blocks of 256.
+/// * Reads: `firsts`, `arrivals`.
+/// * Writes: `scattered`.
+/// * Shared: none.
+/// * Cost: one key, two loads and a store a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::random::epoch_order`.
+/// * Source: our own: a counting sort of random keys.
 ///
 /// # Safety
 /// Launched with `shape(n)` after count and scan of the same seed, epoch and bits. `firsts` holds `2^bits + 1` values, `arrivals` and `scattered` `n`.
@@ -87,6 +109,14 @@ pub unsafe fn mlp_layers_order_scatter(
 }
 
 /// Puts each sample at its index in the epoch: after all of its bucket that precede it.
+///
+/// * Launch: [`shape`], a thread an index, blocks of 256.
+/// * Reads: `firsts`, `scattered`.
+/// * Writes: `order`.
+/// * Shared: none.
+/// * Cost: a key for each sample of the bucket, about eight.
+/// * Twin: `warpplay_cpu_ref::mlp::random::epoch_order`.
+/// * Source: our own: a counting sort of random keys.
 ///
 /// # Safety
 /// Launched with `shape(n)` after the scatter. `firsts` holds `2^bits + 1` values, `scattered` and `order` `n`; they do not overlap.

@@ -16,8 +16,7 @@
 //! | `mlp_layers_backward_*` | gradient of a layer's inputs, 0 where they are 0 | its outputs |
 //! | `mlp_layers_gradient_images_*`, `mlp_layers_gradient_*` | gradient of weights and bias, a part of the batch for each z of the grid | samples |
 //!
-//! Launch  [`Tiles::shape`] of `LARGE` or `SMALL`; grid columns x rows x parts.
-//! Twin    `warpplay_cpu_ref::mlp`.   Source: Ha and Beqaj, the tiled product.
+//! The grid is columns x rows x parts.
 
 use super::view::{Images, Line, Matrix, NO_LINE, Rows, Values, line_length};
 use crate::cuda::math::fma;
@@ -510,7 +509,15 @@ macro_rules! kernels {
         const _: () = assert!($rows * $depth == 4 * $qa * $threads && $cols * $depth == 4 * $qb * $threads);
         const _: () = assert!($threads * 16 * $r * $c == $rows * $cols);
 
-        /// Outputs of the first layer.
+        /// Outputs of the first layer from the images, with bias, and with ReLU where another layer follows.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `batch` × `n_outputs`, one part.
+        /// * Reads: `images` of the step's samples, `parameters`.
+        /// * Writes: `result` `[batch, n_outputs]`.
+        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Cost: 2 × samples × outputs × pixels operations.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`.
+        /// * Source: Ha and Beqaj, section 1.1 (forward) and section 1.3, kernel 2 (the tile); tiles of registers are ours.
         ///
         /// # Safety
         /// Launched with the tiles' shape for `batch` x `n_outputs`, one part. `layer` describes valid memory.
@@ -527,7 +534,15 @@ macro_rules! kernels {
             }
         }
 
-        /// Outputs of a later layer.
+        /// Outputs of a later layer, with bias, and with ReLU where another layer follows.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `batch` × `n_outputs`, one part.
+        /// * Reads: `inputs`, `parameters`.
+        /// * Writes: `result` `[batch, n_outputs]`.
+        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Cost: 2 × samples × outputs × inputs operations.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`.
+        /// * Source: Ha and Beqaj, section 1.1 (forward) and section 1.3, kernel 2 (the tile); tiles of registers are ours.
         ///
         /// # Safety
         /// As the first layer's.
@@ -543,7 +558,15 @@ macro_rules! kernels {
             }
         }
 
-        /// Gradient of a layer's inputs before their ReLU.
+        /// Gradient of a layer's inputs before their ReLU: 0 where they are 0.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `batch` × `n_inputs`, one part.
+        /// * Reads: `output_gradient`, `parameters`, `inputs`.
+        /// * Writes: `result` `[batch, n_inputs]`.
+        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Cost: 2 × samples × inputs × outputs operations.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::backward`.
+        /// * Source: Ha and Beqaj, section 1.1 (∂L/∂h, ReLU masking) and section 1.3, kernel 5; tiles of registers are ours.
         ///
         /// # Safety
         /// Launched with the tiles' shape for `batch` x `n_inputs`, one part. `layer` describes valid memory.
@@ -559,7 +582,16 @@ macro_rules! kernels {
             }
         }
 
-        /// Gradient of the first layer's weights and bias, in parts.
+        /// Gradient of the first layer's weights and bias, in parts; the last row is the bias.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `n_inputs + 1` × `n_outputs`, a part of
+        ///   the batch for each z of the grid.
+        /// * Reads: `images` of the step's samples, `output_gradient`.
+        /// * Writes: `result`, a part each; `overflow`.
+        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Cost: 2 × (pixels + 1) × outputs × samples operations.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::backward`.
+        /// * Source: Ha and Beqaj, section 1.1 (∂L/∂W₁) and section 1.3, kernels 5 and 6; tiles of registers are ours.
         ///
         /// # Safety
         /// Launched with the tiles' shape for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
@@ -577,7 +609,16 @@ macro_rules! kernels {
             }
         }
 
-        /// Gradient of a later layer's weights and bias, in parts.
+        /// Gradient of a later layer's weights and bias, in parts; the last row is the bias.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `n_inputs + 1` × `n_outputs`, a part of
+        ///   the batch for each z of the grid.
+        /// * Reads: `inputs`, `output_gradient`.
+        /// * Writes: `result`, a part each; `overflow`.
+        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Cost: 2 × (inputs + 1) × outputs × samples operations.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::backward`.
+        /// * Source: Ha and Beqaj, section 1.1 (∂L/∂W₂) and section 1.3, kernels 5 and 6; tiles of registers are ours.
         ///
         /// # Safety
         /// As the first layer's.

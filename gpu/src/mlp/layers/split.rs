@@ -9,8 +9,6 @@
 //!
 //! Tensor cores round towards zero when they add. So only the products of one tile of depths are added there, and the tiles' sums as ordinary floats.
 //! Kernels and arguments are those of [`product`](super::product); needs `sm_80`.
-//!
-//! Launch  [`shape`]; grid columns x rows x parts.
 
 use super::product::{LayerProduct, Output};
 use super::tensor::{
@@ -191,7 +189,15 @@ unsafe fn product<A: Matrix, B: Matrix, O: Output>(a: A, b: B, out: O, from: u32
     store(&sums, first_row, first_col, out);
 }
 
-/// Outputs of the first layer.
+/// Outputs of the first layer from the images, with bias, and with ReLU where another layer follows.
+///
+/// * Launch: [`shape`] (128 × 128, 512 threads) for `batch` × `n_outputs`, one part.
+/// * Reads: `images` of the step's samples, `parameters`.
+/// * Writes: `result` `[batch, n_outputs]`.
+/// * Shared: 69,632 bytes, dynamic: two tiles of the pixels and of the three parts of the weights.
+/// * Cost: 3 × 2 × samples × outputs × pixels operations by tensor cores.
+/// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`.
+/// * Source: Ha and Beqaj, section 1.1 (forward); the split into three parts is ours.
 ///
 /// # Safety
 /// Launched with `shape` for `batch` x `n_outputs`, one part. `layer` describes valid memory.
@@ -206,7 +212,15 @@ pub unsafe fn mlp_layers_forward_images_split(layer: LayerProduct) {
     }
 }
 
-/// Gradient of the first layer's weights and bias, in parts.
+/// Gradient of the first layer's weights and bias, in parts; the last row is the bias.
+///
+/// * Launch: [`shape`] (128 × 128, 512 threads) for `n_inputs + 1` × `n_outputs`, a part of the batch for each z of the grid.
+/// * Reads: `images` of the step's samples, `output_gradient`.
+/// * Writes: `result`, a part each; `overflow`.
+/// * Shared: 69,632 bytes, dynamic: two tiles of the pixels and of the three parts of the gradient.
+/// * Cost: 3 × 2 × (pixels + 1) × outputs × samples operations by tensor cores.
+/// * Twin: `warpplay_cpu_ref::mlp::network::Network::backward`.
+/// * Source: Ha and Beqaj, section 1.1 (∂L/∂W₁); the split into three parts is ours.
 ///
 /// # Safety
 /// Launched with `shape` for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.

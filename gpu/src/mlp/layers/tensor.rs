@@ -9,8 +9,6 @@
 //!
 //! The 8 spreads a warp's operands (4 depths of 8 rows) over all 32 banks. Pixels are taken as whole numbers, exact in every format, and 1/255 is applied to
 //! the sums. Kernels, arguments and layout are those of [`product`](super::product); needs `sm_80`.
-//!
-//! Launch  [`TENSOR`]`.shape`; grid columns x rows x parts.
 
 use super::product::{LayerProduct, Output, Tiles};
 use super::view::{Line, Matrix, NO_LINE};
@@ -371,7 +369,15 @@ macro_rules! kernels {
     ($format:ident, $quads:literal, $forward_images:ident, $forward:ident, $backward:ident, $gradient_images:ident, $gradient:ident) => {
         const _: () = assert!($quads * THREADS * 4 == ROWS * WORDS * <$format as Format>::PER_WORD);
 
-        /// Outputs of the first layer.
+        /// Outputs of the first layer from the images, with bias, and with ReLU where another layer follows.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`TENSOR`] (128 × 128, 512 threads) for `batch` × `n_outputs`, one part.
+        /// * Reads: `images` of the step's samples, `parameters`.
+        /// * Writes: `result` `[batch, n_outputs]`.
+        /// * Shared: 34,816 bytes: two tiles of each operand.
+        /// * Cost: 2 × samples × outputs × pixels operations by tensor cores.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`.
+        /// * Source: Ha and Beqaj, section 1.1 (forward) and section 1.3, kernel 2 (the tile); the tensor cores are ours.
         ///
         /// # Safety
         /// Launched with the tiles' shape for `batch` x `n_outputs`, one part. `layer` describes valid memory.
@@ -388,7 +394,15 @@ macro_rules! kernels {
             }
         }
 
-        /// Outputs of a later layer.
+        /// Outputs of a later layer, with bias, and with ReLU where another layer follows.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`TENSOR`] (128 × 128, 512 threads) for `batch` × `n_outputs`, one part.
+        /// * Reads: `inputs`, `parameters`.
+        /// * Writes: `result` `[batch, n_outputs]`.
+        /// * Shared: 34,816 bytes: two tiles of each operand.
+        /// * Cost: 2 × samples × outputs × inputs operations by tensor cores.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`.
+        /// * Source: Ha and Beqaj, section 1.1 (forward) and section 1.3, kernel 2 (the tile); the tensor cores are ours.
         ///
         /// # Safety
         /// As the first layer's.
@@ -404,7 +418,15 @@ macro_rules! kernels {
             }
         }
 
-        /// Gradient of a layer's inputs before their ReLU.
+        /// Gradient of a layer's inputs before their ReLU: 0 where they are 0.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`TENSOR`] (128 × 128, 512 threads) for `batch` × `n_inputs`, one part.
+        /// * Reads: `output_gradient`, `parameters`, `inputs`.
+        /// * Writes: `result` `[batch, n_inputs]`.
+        /// * Shared: 34,816 bytes: two tiles of each operand.
+        /// * Cost: 2 × samples × inputs × outputs operations by tensor cores.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::backward`.
+        /// * Source: Ha and Beqaj, section 1.1 (∂L/∂h, ReLU masking) and section 1.3, kernel 5; the tensor cores are ours.
         ///
         /// # Safety
         /// Launched with the tiles' shape for `batch` x `n_inputs`, one part. `layer` describes valid memory.
@@ -420,7 +442,15 @@ macro_rules! kernels {
             }
         }
 
-        /// Gradient of the first layer's weights and bias, in parts.
+        /// Gradient of the first layer's weights and bias, in parts; the last row is the bias.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`TENSOR`] (128 × 128, 512 threads) for `n_inputs + 1` × `n_outputs`, a part of the batch for each z of the grid.
+        /// * Reads: `images` of the step's samples, `output_gradient`.
+        /// * Writes: `result`, a part each; `overflow`.
+        /// * Shared: 34,816 bytes: two tiles of each operand.
+        /// * Cost: 2 × (pixels + 1) × outputs × samples operations by tensor cores.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::backward`.
+        /// * Source: Ha and Beqaj, section 1.1 (∂L/∂W₁) and section 1.3, kernels 5 and 6; the tensor cores are ours.
         ///
         /// # Safety
         /// Launched with the tiles' shape for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
@@ -438,7 +468,15 @@ macro_rules! kernels {
             }
         }
 
-        /// Gradient of a later layer's weights and bias, in parts.
+        /// Gradient of a later layer's weights and bias, in parts; the last row is the bias.
+        ///
+        /// * Launch: [`Tiles::shape`] of [`TENSOR`] (128 × 128, 512 threads) for `n_inputs + 1` × `n_outputs`, a part of the batch for each z of the grid.
+        /// * Reads: `inputs`, `output_gradient`.
+        /// * Writes: `result`, a part each; `overflow`.
+        /// * Shared: 34,816 bytes: two tiles of each operand.
+        /// * Cost: 2 × (inputs + 1) × outputs × samples operations by tensor cores.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::backward`.
+        /// * Source: Ha and Beqaj, section 1.1 (∂L/∂W₂) and section 1.3, kernels 5 and 6; the tensor cores are ours.
         ///
         /// # Safety
         /// As the first layer's.

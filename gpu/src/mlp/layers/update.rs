@@ -1,8 +1,6 @@
 //! The update: gradients' parts summed in order, weight decay, optimiser, the step's loss, and on to the next step. One launch for all layers.
 //!
 //! One thread, one quad of parameters.
-//! Launch  [`shape`]: blocks along x for the largest layer, layers along y.
-//! Twin    `warpplay_cpu_ref::mlp`.   Source: PyTorch's definitions of the optimisers.
 
 use super::control;
 use super::loss;
@@ -194,6 +192,14 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
 ///
 /// With a loss scale, a step whose gradients are not finite changes nothing but the scale, which is halved; after [`control::PATIENCE`] good steps it is
 /// doubled.
+///
+/// * Launch: [`shape`], a thread four parameters, blocks of 256; layers along y.
+/// * Reads: `parts`, `offsets`, `rates`, `partial_losses`.
+/// * Writes: `parameters`, `first`, `second`, `losses`, `control`.
+/// * Shared: 32 bytes: a loss of each warp.
+/// * Cost: parts of the gradient + 1 quads a thread; ⌈losses / 256⌉ more in the first block.
+/// * Twin: `warpplay_cpu_ref::mlp::optimizer::Update::apply`.
+/// * Source: PyTorch's definitions of SGD, Adam, AdamW and RMSprop; plain SGD: Ha and Beqaj, section 1.1 and section 1.3, kernel 7.
 ///
 /// # Safety
 /// Launched with `shape` for the layers of `offsets`, after the gradients of the same step; everything `update` points to is valid.

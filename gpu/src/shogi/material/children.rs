@@ -1,7 +1,6 @@
 //! All iterations over the children whose difference is not 0, in one launch.
 //!
 //! Children are spread over the grid's threads; a thread has its thirteen sums in shared memory ([`Columns`]), since it adds to one after the other.
-//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::material`.
 
 use crate::cuda::{kernel, memory, shared_array, sync, thread};
 use crate::launch::LaunchShape;
@@ -30,9 +29,15 @@ fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f6
     x
 }
 
-/// The descent with all thirteen exponentials of each child.
+/// All iterations of the paper's descent over differences of material, in one launch, with all thirteen exponentials of each child.
 ///
-/// * `differences`: `[n]`, of children with a difference other than 0 (others would be right too, and take their time)
+/// * Launch: [`shape`], cooperative: as many blocks as fit, 256 threads; a thread a child after the other.
+/// * Reads: `differences` `[n]`: of children with a difference other than 0 (others would be right too, and take their time); values and steps of `run`.
+/// * Writes: `sums` and `rows` of `run`.
+/// * Shared: 28,080 bytes: thirteen sums of each thread, thirteen sets of values.
+/// * Cost: for an evaluation and child: 8 bytes, thirteen exponentials, 13 × 12 products.
+/// * Twin: `warpplay_cpu_ref::shogi::material::program::Program::differences`, `warpplay_cpu_ref::shogi::material::learn::learn`.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); differences instead of positions are ours.
 ///
 /// # Safety
 /// Launched with [`shape`]; `differences` has `n` words; the run is that of [`descent::descend`].
@@ -77,9 +82,15 @@ pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent
     }
 }
 
-/// The descent with one exponential a child ([`descent::add_fused`]).
+/// All iterations of the paper's descent over differences of material, in one launch, with one exponential a child ([`descent::add_fused`]).
 ///
-/// * `differences`: `[n]`, of children with a difference other than 0
+/// * Launch: [`shape`], cooperative: as many blocks as fit, 256 threads; a thread a child after the other.
+/// * Reads: `differences` `[n]`: of children with a difference other than 0; values and steps of `run`.
+/// * Writes: `sums` and `rows` of `run`.
+/// * Shared: 26,856 bytes: thirteen sums of each thread, values, powers.
+/// * Cost: for an evaluation and child: 8 bytes, one exponential, a division for each number that is not 0.
+/// * Twin: `warpplay_cpu_ref::shogi::material::program::Program::differences`, `warpplay_cpu_ref::shogi::material::learn::learn`.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); one exponential for thirteen is ours.
 ///
 /// # Safety
 /// As [`shogi_material_plain`].

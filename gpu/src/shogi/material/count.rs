@@ -3,8 +3,6 @@
 //! Each block counts in an open-addressing table in shared memory: most of its words are among a few hundred, so that nearly every word is one read and one
 //! atomic addition there, and the words of one pass over memory are all that the grid reads. Then the block adds its rows to one table in global memory.
 //! A word of 0 is not counted: the host knows how many words there were.
-//!
-//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::material::histogram_of`.   Source: ours.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -87,11 +85,16 @@ fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
     false
 }
 
-/// Counts the words other than 0 in pairs of words.
+/// Counts equal differences: the words other than 0 in pairs of words.
 ///
-/// * `pairs`: `[n]`, two words each, an odd one made whole by 0
-/// * `words`, `counts`: the grid's table, `[mask + 1]`, a power of two, 0 at the launch
-/// * `full`: one word, 0 at the launch; set to 1 where the table had too little room, and then the counts are of no use
+/// * Launch: [`shape`], as many blocks as fit, 1024 threads.
+/// * Reads: `pairs` `[n]`: two words each, an odd one made whole by 0.
+/// * Writes: `words` and `counts` `[mask + 1]`, a power of two: the grid's table, 0 at the launch; `full`: 1 where it had too little room, and then the
+///   counts are of no use.
+/// * Shared: 24,576 bytes: a table of 2,048 words and counts.
+/// * Cost: 8 bytes a word; a read and an atomic addition in shared memory, where the word is known there.
+/// * Twin: `warpplay_cpu_ref::shogi::material::program::histogram_of`.
+/// * Source: our own.
 ///
 /// # Safety
 /// Launched with [`shape`]; all arrays have these lengths. A block sees fewer than 2³² words.

@@ -1,7 +1,6 @@
 //! The descent and the gradient over distinct differences with their counts; `count.rs` counts them.
 //!
 //! A warp makes one of the thirteen sums of its block's rows, so that an iteration of some thousand rows is a few dozen terms a lane.
-//! Launch  [`shape`], [`gradient_shape`].   Twin  `warpplay_cpu_ref::shogi::material`.   Source: ours.
 
 use crate::cuda::{block, kernel, memory, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
@@ -33,9 +32,15 @@ pub const fn gradient_shape() -> LaunchShape {
     LaunchShape::new(LEARNT, GRADIENT_BLOCK)
 }
 
-/// The descent over a histogram.
+/// All iterations of the paper's descent over the distinct differences with their counts, in one launch.
 ///
-/// * `differences`, `counts`: `[n]`, a row each
+/// * Launch: [`shape`], cooperative: up to 64 blocks of 416 threads, a warp a sum.
+/// * Reads: `differences`, `counts` `[n]`: a row each; values and steps of `run`.
+/// * Writes: `sums` and `rows` of `run`.
+/// * Shared: 104 bytes: the values.
+/// * Cost: for an evaluation: ⌈rows / lanes of the grid⌉ exponentials and 12 products a lane.
+/// * Twin: `warpplay_cpu_ref::shogi::material::program::Program::histogram`, `warpplay_cpu_ref::shogi::material::learn::learn`.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); the histogram is ours.
 ///
 /// # Safety
 /// Launched with [`shape`]; both arrays have `n` words; the run is that of [`descent::descend`].
@@ -83,9 +88,13 @@ pub unsafe fn shogi_material_histogram(differences: *const u64, counts: *const u
 
 /// The gradient of the objective, not divided by the number of children: Σ count · number · a T (1 − T) for each value, a T (1 − T) rounded to a multiple of 2⁻³⁶.
 ///
-/// * `differences`, `counts`: `[n]`, fewer than 2²⁴ rows
-/// * `values`: `[LEARNT]`
-/// * `sums`: `[LEARNT * 2]`, low and high of each: the sum is `high · 2³² + low`, both with a sign
+/// * Launch: [`gradient_shape`], a block a learnt value: 12 of 256 threads.
+/// * Reads: `differences`, `counts` `[n]`, fewer than 2²⁴ rows; `values` `[LEARNT]`.
+/// * Writes: `sums` `[LEARNT * 2]`, low and high of each: the sum is `high · 2³² + low`, both with a sign.
+/// * Shared: 64 bytes: a sum of each warp.
+/// * Cost: ⌈rows / 256⌉ rows a thread: an exponential and 12 products where the value is in the row.
+/// * Twin: `warpplay_cpu_ref::shogi::material::program::gradient`.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) and (2), differentiated; the histogram is ours.
 ///
 /// # Safety
 /// Launched with [`gradient_shape`]; all arrays have these lengths.

@@ -2,12 +2,8 @@
 //!
 //! A row is [`ROW`] weights beside each other, a line of memory; the last one may reach beyond the weights.
 //!
-//! | kernel | a thread | launch |
-//! | --- | --- | --- |
-//! | [`shogi_sparse_touched`] | [`ROW`] numbers of 32 rows, with its warp | a warp a word of bits |
-//! | [`shogi_sparse_take_rows`], [`shogi_sparse_put_rows`] | a number of a row | a thread a number |
-//!
-//! No twin in `cpu-ref`: the tests compare with the host engine's own loops.
+//! [`shogi_sparse_touched`] finds the rows, [`shogi_sparse_take_rows`] and [`shogi_sparse_put_rows`] copy them out and in. They have no twin in `cpu-ref`, which knows no ranks:
+//! the tests say in their own way which rows are touched, and that several ranks learn what one learns.
 
 use crate::cuda::view::{Disjoint, Slice};
 use crate::cuda::warp::{self, ALL};
@@ -41,9 +37,13 @@ pub const fn rows_shape(n_values: u32) -> LaunchShape {
 
 /// A bit for each row of the gradient, 1 where one of its numbers is not 0. A warp reads 32 rows, two at a time.
 ///
-/// * `gradient`: `[n]`
-/// * `words`: `[n_words(n)]`, row `r` at bit `r % 32` of word `r / 32`
-/// * `n`: below 2³¹
+/// * Launch: a warp a word of bits, blocks of 256.
+/// * Reads: `gradient` `[n]`, below 2³¹ numbers.
+/// * Writes: `words` `[n_words(n)]`: a bit for each row, the lowest of each word first.
+/// * Shared: none.
+/// * Cost: 16 loads a lane.
+/// * Twin: `tests::shogi::exchange::touched`.
+/// * Source: our own.
 #[kernel(shape = touched_shape(n), max_threads = BLOCK)]
 pub fn shogi_sparse_touched(
     #[len(n as usize)] gradient: Slice<i64>,
@@ -69,9 +69,13 @@ pub fn shogi_sparse_touched(
 
 /// Copies rows of the gradient beside each other; beyond the last weight 0.
 ///
-/// * `gradient`: `[n]`
-/// * `rows`: `[n_values / ROW]`, numbers of rows
-/// * `values`: `[n_values]`
+/// * Launch: [`rows_shape`], a thread a number, blocks of 256.
+/// * Reads: `gradient` `[n]`; `rows` `[n_values / ROW]`, numbers of rows.
+/// * Writes: `values` `[n_values]`.
+/// * Shared: none.
+/// * Cost: a number a thread.
+/// * Twin: `tests::shogi::exchange::run` of one rank alone, which learns the same bits.
+/// * Source: our own.
 #[kernel(shape = rows_shape(n_values), max_threads = BLOCK)]
 pub fn shogi_sparse_take_rows(
     #[len(n as usize)] gradient: Slice<i64>,
@@ -93,8 +97,13 @@ fn index_in_gradient(rows: Slice<u32>, index: u32) -> usize {
 
 /// Replaces rows of the gradient, or adds to them with wrapping; what lies beyond the last weight is left out.
 ///
-/// * `gradient`, `rows`, `values`: as for [`shogi_sparse_take_rows`]
-/// * `adds`: 1 to add
+/// * Launch: [`rows_shape`], a thread a number, blocks of 256.
+/// * Reads: `rows`, `values`, as of [`shogi_sparse_take_rows`]; where `adds` is 1, `gradient`.
+/// * Writes: `gradient`.
+/// * Shared: none.
+/// * Cost: a number a thread.
+/// * Twin: `tests::shogi::exchange::run` of one rank alone, which learns the same bits.
+/// * Source: our own.
 ///
 /// # Safety
 /// Launched with [`rows_shape`] for `n_values`; the arrays have the lengths of [`shogi_sparse_take_rows`], and a row is named once.

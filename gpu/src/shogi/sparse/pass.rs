@@ -1,8 +1,6 @@
 //! One pass over positions: evaluations of all children, the loss and the ranks, and the gradient. Everything in one launch, for every set of features.
 //!
 //! A block, a parent after the other; a warp of it, a child after the other.
-//! Launch  [`shape`]: any number of blocks.
-//! Twin    `warpplay_cpu_ref::shogi::sparse`.
 //!
 //! A child is evaluated by what differs from its parent. A perspective whose kings stay loses the terms of the slots that change and wins those of their new
 //! numbers; one whose king moves is counted anew. What a slot's old number takes away is summed once a parent: a child reads one sum for it. In the same way the
@@ -716,6 +714,16 @@ unsafe fn run<S: Set>(pass: Pass) {
 macro_rules! passes {
     ($($(#[$doc:meta])* $name:ident: $set:ident;)*) => {$(
         $(#[$doc])*
+        ///
+        /// One pass over positions: evaluations of all children, the loss, the ranks, and the gradient where it is wanted. The name says the set of features.
+        ///
+        /// * Launch: [`shape`], any number of blocks of 128 threads; a block a parent after the other, a warp a child.
+        /// * Reads: `pieces`, `sides`, `plies`, `games`, `first_child`, `played`, `first_change`, `changes`, `order`, `weights`.
+        /// * Writes: `evaluations`, `slopes`; `gradient` and `totals`, added to atomically.
+        /// * Shared: 3,968 bytes: the parent, what its slots are worth, a child of each warp, slopes that are gone.
+        /// * Cost: for a child: a term for each slot that changes, in pairs of pieces 38 for each; for its parent once all terms.
+        /// * Twin: `warpplay_cpu_ref::shogi::sparse::pass`.
+        /// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) and (2), with any features and the analytic gradient; the partition is ours.
         ///
         /// # Safety
         /// Launched with `shape`. The columns are as [`Pass`] says: parents' and children's first indices ascend and end with the columns' lengths, a parent has

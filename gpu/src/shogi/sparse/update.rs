@@ -1,7 +1,6 @@
 //! Steps of the optimisers, and scaling.
 //!
-//! One thread, one weight.
-//! Twin    `warpplay_cpu_ref::shogi::sparse::update`: every product, sum, quotient and root is rounded by itself in `f32`, so the bits are the same.
+//! One thread, one weight. Every product, sum, quotient and root is rounded by itself in `f32`, so the bits are the twin's.
 
 use crate::cuda::view::{Atomic, Disjoint, Slice};
 use crate::cuda::{kernel, math, thread};
@@ -130,7 +129,15 @@ pub fn stepped(rule: &Rule, weight: f32, gradient: f32, first: &mut f32, second:
     rounded(weight - down)
 }
 
-/// Moves all weights but weight 0. `largest` gets the bits of the largest size of a weight, or of what is no number.
+/// A step of any optimiser: moves all weights but weight 0. `largest` gets the bits of the largest size of a weight, or of what is no number.
+///
+/// * Launch: a thread a weight, blocks of 256.
+/// * Reads: `gradient`; `weights`, `first` and `second`.
+/// * Writes: `weights`, `first`, `second`; `largest`, by an atomic maximum.
+/// * Shared: none.
+/// * Cost: a step of the optimiser a thread.
+/// * Twin: `warpplay_cpu_ref::shogi::sparse::update::update`.
+/// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equation (3) (sign); Kingma and Ba 2015 (Adam), Duchi et al. 2011 (AdaGrad).
 #[kernel(shape = shape(n), max_threads = BLOCK)]
 pub fn shogi_sparse_update(
     #[len(n as usize)] mut weights: Disjoint<f32>,
@@ -160,6 +167,14 @@ pub fn shogi_sparse_update(
 }
 
 /// Multiplies all weights but weight 0, and rounds; `largest` as in [`shogi_sparse_update`].
+///
+/// * Launch: a thread a weight, blocks of 256.
+/// * Reads: `weights`.
+/// * Writes: `weights`; `largest`, by an atomic maximum.
+/// * Shared: none.
+/// * Cost: a product a thread.
+/// * Twin: `warpplay_cpu_ref::shogi::sparse::update::scale`.
+/// * Source: our own.
 #[kernel(shape = shape(n), max_threads = BLOCK)]
 pub fn shogi_sparse_scale(
     #[len(n as usize)] mut weights: Disjoint<f32>,

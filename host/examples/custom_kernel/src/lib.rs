@@ -28,6 +28,8 @@ pub const fn lines(stones: u32) -> u32 {
 }
 
 /// Writes the number of [`lines`] of each of `n` boards, a thread a board.
+///
+/// * Launch: a thread a board, blocks of 128.
 #[kernel(shape = LaunchShape::linear(n, 128), max_threads = 128)]
 pub fn count_lines(#[len(n as usize)] boards: Slice<u32>, #[len(n as usize)] mut counts: Disjoint<u32>, n: u32) {
     let Some(own) = thread::own_index_below(n) else { return };

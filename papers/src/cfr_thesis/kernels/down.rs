@@ -1,10 +1,6 @@
 //! First phase: strategies, averages and reaches, a level at a time from the root on.
 //!
 //! One thread, one sequence.
-//! Launch  [`shape`](super::shape), once a level.
-//! Reads   the level's list, `regrets` of the acting seat's bucket, `reaches` of the level.
-//! Writes  `strategies` and `averages` of the level, `reaches` of the next.
-//! Twin    `warpplay_cpu_ref::cfr::sampled`.   Source: Reis 2015, section 4.3.2 and figure 21.
 
 use super::kept::{Row, column, home};
 use super::sequence::{ACTIONS, Phase, Sequence, child, matched};
@@ -75,7 +71,15 @@ unsafe fn down<T: Real, const HOME: u32>(phase: Phase<T>) {
 
 macro_rules! kernels {
     ($($name:ident, $type:ty, $home:expr;)*) => {$(
-        /// The phase at one level; the name says where rows and utilities are kept, and the precision.
+        /// The first phase at one level: strategies, averages and reaches. The name says where rows and utilities are kept, and the precision.
+        ///
+        /// * Launch: [`shape`](super::shape), once a level; a thread a sequence of it, blocks of 64 by default.
+        /// * Reads: the level's list in `order`, `sequences`, `regrets` of the acting seat's bucket, `reaches` of the level.
+        /// * Writes: `strategies` and `averages` of the level, `reaches` of the next.
+        /// * Shared: dynamic, but with rows in global memory: 3 + max(seats, 3) values of each thread.
+        /// * Cost: 3 actions × seats steps a thread.
+        /// * Twin: `warpplay_cpu_ref::cfr::sampled::levels::Sampled::down`.
+        /// * Source: Reis 2015, section 4.3 (first phase), section 4.3.2 and Figure 21.
         ///
         /// # Safety
         /// Launched with `shape` after the phase of the level before; everything that `phase` points to is valid for the game.

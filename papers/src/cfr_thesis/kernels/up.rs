@@ -1,10 +1,6 @@
 //! Second phase: utilities and regrets, a level at a time from the last to the root.
 //!
 //! One thread, one sequence.
-//! Launch  [`shape`](super::shape), once a level.
-//! Reads   the level's list, `strategies` and `reaches` of the level, `utilities` of the next, the ends.
-//! Writes  `regrets` and `utilities` of the level; at the root the utilities' sums, and the count of deals.
-//! Twin    `warpplay_cpu_ref::cfr::sampled`.   Source: Reis 2015.
 
 use super::kept::{Row, Utilities, column, home};
 use super::sequence::{ACTIONS, Phase, Sequence, child};
@@ -117,7 +113,15 @@ unsafe fn up<T: Real, const HOME: u32>(phase: Phase<T>) {
 
 macro_rules! kernels {
     ($($name:ident, $type:ty, $home:expr;)*) => {$(
-        /// The phase at one level; the name says where rows and utilities are kept, and the precision.
+        /// The second phase at one level: utilities and regrets. The name says where rows and utilities are kept, and the precision.
+        ///
+        /// * Launch: [`shape`](super::shape), once a level; a thread a sequence of it, blocks of 64 by default.
+        /// * Reads: the level's list in `order`, `sequences`, `strategies` and `reaches` of the level, `utilities` of the next, `ends`, `stakes`.
+        /// * Writes: `regrets` and `utilities` of the level; at the root `sums` and `next`.
+        /// * Shared: dynamic, but with rows in global memory: 3 + max(seats, 3) values of each thread.
+        /// * Cost: 3 actions × seats steps a thread.
+        /// * Twin: `warpplay_cpu_ref::cfr::sampled::levels::Sampled::up`.
+        /// * Source: Reis 2015, section 4.3 (second phase) and section 4.3.2.
         ///
         /// # Safety
         /// Launched with `shape` after the phase of the level behind (of the last one: after the first phase); everything that `phase` points to is valid

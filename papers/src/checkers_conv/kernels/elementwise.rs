@@ -1,9 +1,6 @@
 //! What stands between the convolutions, a thread a value: batch norm, rectifier, residual sum, and clearing what is added to atomically.
 //!
-//! Launch  grid [positions, ceil(values of a position / 256)], block 256.
-//! Reads   `x` `[n, channels, 8, 8]` f32; the norm's four parameters `[channels]` f32.
-//! Writes  `x`, in place.
-//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu: what their "layer" has besides the convolution; OpenSpiel's blocks.
+//! `x` is `[n, channels, 8, 8]`, the norm's four parameters `[channels]`. This is what the paper's "layer" has besides the convolution.
 
 use super::CELLS;
 use warpplay_gpu::cuda::{kernel, math, memory, thread};
@@ -24,7 +21,15 @@ fn value(n_values: u32) -> Option<(u32, usize)> {
     if at < n_values { Some((at, thread::block_idx_x() as usize * n_values as usize + at as usize)) } else { None }
 }
 
-/// `x = 0`.
+/// `x = 0`, before the kernels that add atomically.
+///
+/// * Launch: [`shape`], a thread a value of a position, blocks of 256.
+/// * Reads: nothing.
+/// * Writes: `x`.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, whose sums begin at 0.
+/// * Source: our own: the published kernels add to what is there.
 ///
 /// # Safety
 /// Launched with [`shape`]; `x` holds `n * n_values` values.
@@ -36,6 +41,14 @@ pub unsafe fn azero_paper_clear(x: *mut f32, n_values: u32) {
 }
 
 /// `x = (x - mean) / sqrt(variance + epsilon) * weight + bias`, channel by channel.
+///
+/// * Launch: [`shape`], a thread a value of a position, blocks of 256.
+/// * Reads: `x`, `weight`, `bias`, `mean`, `variance`.
+/// * Writes: `x`.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::normalize`.
+/// * Source: OpenSpiel's blocks (Paul and Xu, section II.C).
 ///
 /// # Safety
 /// Launched with [`shape`]; `x` holds `n * n_values` values, `n_values` is 64 for each channel; the parameters hold one for each channel and do not overlap
@@ -62,6 +75,14 @@ pub unsafe fn azero_paper_batch_norm(
 
 /// `x = max(x, 0)`; a NaN stays one.
 ///
+/// * Launch: [`shape`], a thread a value of a position, blocks of 256.
+/// * Reads: `x`.
+/// * Writes: `x`.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::relu`.
+/// * Source: OpenSpiel's blocks (Paul and Xu, section II.C).
+///
 /// # Safety
 /// As [`azero_paper_clear`].
 #[kernel(max_threads = BLOCK)]
@@ -76,6 +97,14 @@ pub unsafe fn azero_paper_relu(x: *mut f32, n_values: u32) {
 }
 
 /// `x = x + y`.
+///
+/// * Launch: [`shape`], a thread a value of a position, blocks of 256.
+/// * Reads: `x`, `y`.
+/// * Writes: `x`.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::add`.
+/// * Source: OpenSpiel's `ResTorsoBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
 /// As [`azero_paper_clear`]; `y` has the same length and does not overlap `x`.

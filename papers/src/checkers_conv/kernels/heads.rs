@@ -1,11 +1,6 @@
 //! The ends of both heads: linear layers, hyperbolic tangent, softmax over the legal actions.
 //!
 //! The published kernels stop at the 1×1 convolutions; these are plain kernels, so that the whole model can be run the same way.
-//!
-//! Launch  linear and tanh: grid [positions, ceil(outputs / 128)], block 128; policy: grid positions, block 128.
-//! Reads   `x` `[n, inputs]`, `weight` `[outputs, inputs]`, `bias` `[outputs]`, logits `[n, actions]`, all f32; masks `[n, actions]` u8.
-//! Writes  `out` `[n, outputs]`, values `[n]`, policies `[n, actions]`, all f32.
-//! Twin    `warpplay_cpu_ref::azero`.   Source  OpenSpiel's `ResOutputBlock`.
 
 use warpplay_gpu::cuda::{block, kernel, math, memory, shared_array, thread};
 use warpplay_gpu::launch::LaunchShape;
@@ -26,6 +21,14 @@ pub const fn shape_policy(n: u32) -> LaunchShape {
 }
 
 /// `out = weight · x + bias`.
+///
+/// * Launch: [`shape_linear`], a thread an output of a position, blocks of 128.
+/// * Reads: `x` `[n, inputs]`, `weight` `[outputs, inputs]`, `bias`.
+/// * Writes: `out` `[n, outputs]`.
+/// * Shared: none.
+/// * Cost: inputs products a thread.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::linear`.
+/// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
 /// Launched with [`shape_linear`]. `x` holds `n * n_inputs` values, `weight` `n_outputs * n_inputs`, `bias` `n_outputs`, `out` `n * n_outputs`; `out`
@@ -59,6 +62,14 @@ pub unsafe fn azero_paper_linear(
 
 /// `out = tanh(x)`, one value a position.
 ///
+/// * Launch: [`shape_linear`] of one output: a block a position, one of its threads.
+/// * Reads: `x` `[n]`.
+/// * Writes: `out` `[n]`.
+/// * Shared: none.
+/// * Cost: one value by one thread.
+/// * Twin: `warpplay_cpu_ref::azero::forward::Network::forward`.
+/// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
+///
 /// # Safety
 /// Launched with [`shape_linear`]`(n, 1)`. Both hold `n` values and do not overlap.
 #[kernel(max_threads = BLOCK)]
@@ -72,6 +83,14 @@ pub unsafe fn azero_paper_tanh(x: *const f32, out: *mut f32) {
 }
 
 /// Softmax of the legal actions' logits; an illegal action has 0, and all have where none is legal.
+///
+/// * Launch: [`shape_policy`], a block a position, 128 threads.
+/// * Reads: `logits` and `masks` `[n, actions]`.
+/// * Writes: `policies` `[n, actions]`.
+/// * Shared: 128 bytes: a value of each warp.
+/// * Cost: 3 × ⌈actions / 128⌉ + 2 × log block steps a thread.
+/// * Twin: `warpplay_cpu_ref::azero::pieces::masked_softmax`.
+/// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
 /// Launched with [`shape_policy`]. `logits`, `masks` and `policies` hold `n * n_actions` values; `policies` overlaps neither.

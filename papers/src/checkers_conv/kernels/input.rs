@@ -25,12 +25,6 @@
 //! 320 threads of *planes* bring their sums together, is our reading. The repository divides a value's number by the row's length *with* padding, so
 //! that its `[10][33]` is a flat array again; its forms are plain here. *Turned* puts 8 lanes in a column and 4 columns in a warp, whose values lie 8
 //! apart: two lanes in a bank. In *rows* 8 lanes are in one bank.
-//!
-//! Launch  grid `[positions, outputs]`, block `[64]`, `[64, planes]` or `[8, planes]`, dynamic shared memory: planes, weights, and 64 sums (*atomic*) or 64 a
-//!         plane (*planes*).
-//! Reads   `x` `[n, planes, 8, 8]`, `weight` `[outputs, planes, 3, 3]`, `bias` `[outputs]`, all f32.
-//! Writes  `out` `[n, outputs, 8, 8]` f32; *planes global* and *rows* add to it.
-//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, section III.A; the repository's `input_conv_cuda.cu`.
 
 use super::{CELLS, SIDE, TAPS, Values, WITHOUT_BIAS, neighbour};
 use warpplay_gpu::cuda::shared::{self, Shared};
@@ -299,6 +293,17 @@ macro_rules! instances {
     ($($(#[$doc:meta])* $name:ident, $max:expr, $body:expr;)*) => {$(
         $(#[$doc])*
         ///
+        /// The input convolution, planes to channels, 3×3, in the form of its name: which threads, which rows, where weights and sums are.
+        ///
+        /// * Launch: [`shape_64`], [`shape_planes`] or [`shape_rows`] by its name: a block an output of a position, of 64, 64 × planes or 8 × planes
+        ///   threads.
+        /// * Reads: `x` `[n, planes, 8, 8]`, `weight` `[outputs, planes, 3, 3]`, `bias`.
+        /// * Writes: `out` `[n, outputs, 8, 8]`; *planes global* and *rows* add to it atomically.
+        /// * Shared: dynamic: the planes in rows of 32 or 33 values, their weights where they are staged, 64 sums (*atomic*) or 64 a plane (*planes*).
+        /// * Cost: 9 × planes products a thread (*64*), 9 and the sum over planes (*planes*), 9 × 8 (*rows*).
+        /// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`.
+        /// * Source: Paul and Xu, section III.A; the repository's `input_conv_cuda.cu`.
+        ///
         /// # Safety
         /// Launched with the shape of this form. `x` holds `n * n_planes * 64` values, `weight` `outputs * n_planes * 9`, `bias` `outputs`, `out`
         /// `n * outputs * 64`; `out` overlaps none of them; `n_planes >= 1`.
@@ -341,7 +346,7 @@ instances! {
     azero_paper_input_planes_global, CELLS * MAX_THREAD_PLANES, by_planes::<ROW, GLOBAL>;
     /// Input convolution by 8 threads a plane, atomic sums in `out`, which must be 0 before, weights staged: the repository's V2; [`shape_rows`].
     azero_paper_input_rows, SIDE * MAX_THREAD_PLANES, by_rows::<true>;
-    /// The same with weights in global memory: the repository's V1; [`shape_rows`].
+    /// Input convolution by 8 threads a plane, atomic sums in `out`, which must be 0 before, weights in global memory: the repository's V1; [`shape_rows`].
     azero_paper_input_rows_global, SIDE * MAX_THREAD_PLANES, by_rows::<false>;
 }
 

@@ -1,16 +1,18 @@
 //! The published kernels, one by one: a convolution, a norm or a rectifier a launch, and a network is a sequence of launches.
 //!
-//! | kernels | file | grid | block | steps of a thread |
-//! |---|---|---|---|---|
-//! | `azero_paper_input_64_{padded,plain,turned}`, `…_64_global_{padded,plain}` | [`input`] | positions × outputs | 64 | 9 × planes |
-//! | `azero_paper_input_planes_{padded,plain,global}`, `…_planes_atomic_{padded,plain}` | [`input`] | positions × outputs | 64 × planes | 9 + planes |
-//! | `azero_paper_input_rows`, `…_rows_global` | [`input`] | positions × outputs | 8 × planes | 9 × 8 |
-//! | `azero_paper_torso_{global,shared}_{banked,plain}`, `…_repository_{1,2,3}` | [`torso`] | positions × outputs | 128 × 1 or 128 × 8 | 9 × squares of its columns × ⌈channels / 128⌉ |
-//! | `azero_paper_output_{global,shared}`, `…_repository_{1,2}` | [`output`] | positions × outputs | 128 × 1 or 128 × 8 | squares of its columns × ⌈channels / 128⌉ |
-//! | `azero_paper_output_squares` | [`output`] | positions × outputs | 64 | channels |
-//! | `azero_paper_clear`, `…_batch_norm`, `…_relu`, `…_add` | [`elementwise`] | positions × ⌈values / 256⌉ | 256 | 1 |
-//! | `azero_paper_linear`, `…_tanh` | [`heads`] | positions × ⌈outputs / 128⌉ | 128 | inputs |
-//! | `azero_paper_policy` | [`heads`] | positions | 128 | ⌈actions / 128⌉ + log block |
+//! | kernels | file |
+//! |---|---|
+//! | `azero_paper_input_64_{padded,plain,turned}`, `…_64_global_{padded,plain}` | [`input`] |
+//! | `azero_paper_input_planes_{padded,plain,global}`, `…_planes_atomic_{padded,plain}` | [`input`] |
+//! | `azero_paper_input_rows`, `…_rows_global` | [`input`] |
+//! | `azero_paper_torso_{global,shared}_{banked,plain}`, `…_repository_{1,2,3}` | [`torso`] |
+//! | `azero_paper_output_{global,shared}`, `…_repository_{1,2}` | [`output`] |
+//! | `azero_paper_output_squares` | [`output`] |
+//! | `azero_paper_clear`, `…_batch_norm`, `…_relu`, `…_add` | [`elementwise`] |
+//! | `azero_paper_linear`, `…_tanh` | [`heads`] |
+//! | `azero_paper_policy` | [`heads`] |
+//!
+//! Each kernel's launch, memory, cost, twin and place in the paper stand at its declaration, and in the tables of `docs/kernels.md`.
 //!
 //! Boards are 8×8: a thread for each of the 64 squares is what these kernels are made of. Planes, channels, depth and heads may have other sizes than the
 //! paper's. The paper evaluates one position at a time; here the grid's x counts positions, so the same kernels take a batch.
@@ -18,7 +20,7 @@
 //! The published kernels add no bias to a convolution. Each convolution here has a flag for that: [`WITH_BIAS`] gives the network's value, [`WITHOUT_BIAS`]
 //! what the published kernels computed.
 //!
-//! Twin  `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference".
+//! Paper: Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference".
 
 pub mod elementwise;
 pub mod heads;

@@ -10,11 +10,6 @@
 //! | *repository 1* | `[256][32]` | in global memory | by values | in global memory | the repository's first kernel |
 //! | *repository 2* | `[256][32]` | `[128]` | by values | in global memory | its V2, which it launches |
 //! | *squares* | in global memory | in global memory | | in a register | not published: 64 threads, a square each, which need no atomics |
-//!
-//! Launch  grid [positions, outputs], block [128, 1] or [128, 8], *squares* 64.
-//! Reads   `x` `[n, channels, 8, 8]`, `weight` `[outputs, channels]`, `bias` `[outputs]`, all f32.
-//! Writes  `out` `[n, outputs, 8, 8]` f32; *global* and the repository's add to it.
-//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, section III.C; the repository's `output_conv_cuda.cu`.
 
 use super::tiles::{BANKED, BOARDS, CHANNELS, PLAIN, UNSTAGED, tile_kernels};
 use super::{CELLS, WITHOUT_BIAS};
@@ -39,7 +34,15 @@ tile_kernels! {
     azero_paper_output_repository_2, 1, BANKED, PLAIN, true { boards: BOARDS, weights: CHANNELS }
 }
 
-/// `out = weight · x`, square by square, a thread each.
+/// Output convolution 1×1, `out = weight · x`, square by square, a thread each.
+///
+/// * Launch: [`shape_squares`], a block an output of a position, a thread a square: 64.
+/// * Reads: `x` `[n, channels, 8, 8]`, `weight` `[outputs, channels]`, `bias`.
+/// * Writes: `out` `[n, outputs, 8, 8]`.
+/// * Shared: none.
+/// * Cost: channels products a thread.
+/// * Twin: `warpplay_cpu_ref::azero::forward::Network::conv_1x1`.
+/// * Source: our own: the output convolution without atomics.
 ///
 /// # Safety
 /// Launched with [`shape_squares`]. `x` holds `n * n_inputs * 64` values, `weight` `outputs * n_inputs`, `bias` `outputs`, `out` `n * outputs * 64`; `out`

@@ -218,6 +218,16 @@ macro_rules! tile_kernels {
     )*) => {$(
         $(#[$doc])*
         ///
+        /// A convolution of channels to channels, an input channel a thread, sums by atomic additions, in the form of its name: where boards, filters and sums are.
+        ///
+        /// * Launch: [`shape`], a block an output of a position, 128 threads or 128 × 8.
+        /// * Reads: `x` `[n, channels, 8, 8]`, `weight` `[outputs, channels]` for each tap, `bias`.
+        /// * Writes: `out` `[n, outputs, 8, 8]`, added to atomically but for *shared*: the last bits change from run to run.
+        /// * Shared: 128 boards (32,768 bytes) and 128 filters (512 bytes a tap) where they are staged; in *shared* 64 sums.
+        /// * Cost: taps × squares of its columns × ⌈channels / 128⌉ products a thread, as many atomic additions as squares.
+        /// * Twin: `warpplay_cpu_ref::azero::pieces::convolution`, `warpplay_cpu_ref::azero::forward::Network::conv_1x1`.
+        /// * Source: Paul and Xu, sections III.B and III.C; the repository's `torso_conv_cuda.cu` and `output_conv_cuda.cu`.
+        ///
         /// # Safety
         /// Launched with [`shape`]. `x` holds `n * n_inputs * 64` values, `weight` `outputs * n_inputs` for each tap, `bias` `outputs`, `out` `n * outputs * 64`;
         /// `out` overlaps none of them, and nobody else accesses it meanwhile; `n_inputs >= 1`.

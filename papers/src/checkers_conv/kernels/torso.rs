@@ -9,10 +9,7 @@
 //! | *repository 2* | `[256][32]` | `[1152]` | by values | in global memory | its V2, which it launches |
 //! | *repository 3* | in global memory | `[1152]` | by values | in global memory | its V3 |
 //!
-//! Launch  grid [positions, outputs], block [128, 1] or [128, 8]; the repository's kernels are 1024 threads.
-//! Reads   `x` `[n, channels, 8, 8]`, `weight` `[outputs, channels, 3, 3]`, `bias` `[outputs]`, all f32.
-//! Writes  `out` `[n, outputs, 8, 8]` f32; all but *shared* add to it. The order of additions is not fixed, so neither are the last bits.
-//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, section III.B; the repository's `torso_conv_cuda.cu`.
+//! The repository's kernels are 1024 threads.
 
 use super::tiles::{BANKED, BOARDS, CHANNELS, PLAIN, UNSTAGED, tile_kernels};
 use super::{CELLS, TAPS};

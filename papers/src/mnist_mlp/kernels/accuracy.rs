@@ -2,10 +2,6 @@
 //!
 //! One thread a row; the hits of a block are counted by a block reduction and added to the count by one atomic addition of an integer, so the count
 //! is exact.
-//! Launch  grid ceil(n_rows / block), block `block` of whole warps.
-//! Reads   `z` `[n_rows, n_classes]` f32, `labels` `[n_rows]` u32.
-//! Writes  `found[first + row]` u32, the lowest of equals, the first where that is not a number; adds to `correct[0]` u32.
-//! Twin    `warpplay_cpu_ref::mlp::pieces`: `classes`, `n_correct`.   Source  Ha and Beqaj, kernel of the accuracy.
 
 use warpplay_gpu::cuda::view::{Atomic, Disjoint, Slice};
 use warpplay_gpu::cuda::{block, kernel, shared_array, thread};
@@ -15,6 +11,14 @@ use warpplay_gpu::launch::LaunchShape;
 const WARPS: usize = block::MAX_WARPS as usize;
 
 /// Classes of the samples and the number of those that are the labels.
+///
+/// * Launch: a thread a row, blocks of `block` threads, whole warps.
+/// * Reads: `z` `[n_rows, n_classes]`, `labels`.
+/// * Writes: `found[first + row]`: the lowest of equals, the first where that is not a number; `correct`, added to atomically.
+/// * Shared: 128 bytes: hits of each warp.
+/// * Cost: classes + log block steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::classes`, `warpplay_cpu_ref::mlp::pieces::n_correct`.
+/// * Source: Ha and Beqaj, section 2.1 (accuracy by the largest output).
 #[kernel(shape = |block: u32| LaunchShape::linear(n_rows, block), require = block.is_multiple_of(thread::WARP))]
 pub fn mlp_paper_accuracy(
     #[len(n_rows as usize * n_classes as usize)] z: Slice<f32>,

@@ -1,10 +1,6 @@
 //! Bias, ReLU and its gradient, and which units are alive.
 //!
 //! One thread a value; for the units one thread a column.
-//! Launch  grid ceil(n / block), block `block`, no shared memory; n is the number of values or of columns.
-//! Reads   `z` `[n_rows, n_columns]` f32, `bias` `[n_columns]` f32.
-//! Writes  `z` + bias in place; `h` = max(z, 0), NaN stays NaN; `gradient` in place, 0 where z is not above 0; `active` `[n_columns]` u32.
-//! Twin    `warpplay_cpu_ref::mlp::pieces`: `add_bias`, `relu`, `relu_backward`, `mark_active`.   Source  Ha and Beqaj, kernels of the activation.
 
 use warpplay_gpu::cuda::view::{Disjoint, Slice};
 use warpplay_gpu::cuda::{kernel, thread};
@@ -23,6 +19,14 @@ pub fn relu_gradient(z: f32, gradient: f32) -> f32 {
 }
 
 /// Adds the bias of its column to every value.
+///
+/// * Launch: a thread a value, blocks of `block` threads.
+/// * Reads: `z` `[n_rows, n_columns]`, `bias`.
+/// * Writes: `z`.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::add_bias`.
+/// * Source: Ha and Beqaj, section 1.1 (z₁, z₂) and section 1.2 (1D grid).
 #[kernel(shape = |block: u32| LaunchShape::linear(n_rows * n_columns, block))]
 pub fn mlp_paper_bias_add(
     #[len((n_rows * n_columns) as usize)] mut z: Disjoint<f32>,
@@ -35,6 +39,14 @@ pub fn mlp_paper_bias_add(
 }
 
 /// `h = max(z, 0)`.
+///
+/// * Launch: a thread a value, blocks of `block` threads.
+/// * Reads: `z`.
+/// * Writes: `h`; NaN stays NaN.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::relu`.
+/// * Source: Ha and Beqaj, section 1.1 (h) and section 1.2 (1D grid).
 #[kernel(shape = |block: u32| LaunchShape::linear(n, block))]
 pub fn mlp_paper_relu(#[len(n as usize)] z: Slice<f32>, #[len(n as usize)] mut h: Disjoint<f32>, n: u32) {
     let Some(own) = thread::own_index_below(n) else { return };
@@ -42,6 +54,14 @@ pub fn mlp_paper_relu(#[len(n as usize)] z: Slice<f32>, #[len(n as usize)] mut h
 }
 
 /// Sets the gradient to 0 where `z` is not above 0.
+///
+/// * Launch: a thread a value, blocks of `block` threads.
+/// * Reads: `z`, `gradient`.
+/// * Writes: `gradient`.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::relu_backward`.
+/// * Source: Ha and Beqaj, section 1.1 (∂L/∂z₁) and section 1.2 (1D grid).
 #[kernel(shape = |block: u32| LaunchShape::linear(n, block))]
 pub fn mlp_paper_relu_backward(
     #[len(n as usize)] z: Slice<f32>,
@@ -53,6 +73,14 @@ pub fn mlp_paper_relu_backward(
 }
 
 /// Sets `active[unit]` to 1 where some row makes the unit positive, and leaves it where none does: flags gather over several batches.
+///
+/// * Launch: a thread a unit, blocks of `block` threads.
+/// * Reads: `h` `[n_rows, n_columns]`.
+/// * Writes: `active` `[n_columns]`.
+/// * Shared: none.
+/// * Cost: rows steps a thread, fewer where a row makes the unit positive.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::mark_active`.
+/// * Source: our own, to count dead units.
 #[kernel(shape = |block: u32| LaunchShape::linear(n_columns, block))]
 pub fn mlp_paper_units_active(
     #[len(n_rows as usize * n_columns as usize)] h: Slice<f32>,

@@ -13,11 +13,7 @@
 //!
 //! Those that end in `_f64` add up in double precision and round once at the end.
 //!
-//! Launch  tree, atomic_thread, atomic_block: grid n_columns, block `block`, a power of two up to 512; warp: grid ceil(32 n_columns / block), whole warps;
-//!         atomic: grid ceil(n / block).
-//! Reads   `values` `[n_rows, n_columns]` f32.
-//! Writes  `sums` `[n_columns]` f32; the atomic ones add to what is there.
-//! Twin    `warpplay_cpu_ref::mlp::pieces::column_sums`.   Source  Ha and Beqaj, kernels of the bias gradient.
+//! The atomic ones add to what is there.
 
 use warpplay_gpu::cuda::shared::Shared;
 use warpplay_gpu::cuda::sync::sync_threads;
@@ -145,6 +141,14 @@ unsafe fn by_warp<S: Sum>(values: *const f32, sums: *mut f32, n_rows: u32, n_col
 
 /// Column sums by a tree in shared memory.
 ///
+/// * Launch: [`shape_tree`], a block a column, a power of two up to 512 threads.
+/// * Reads: `values` `[n_rows, n_columns]`.
+/// * Writes: `sums`.
+/// * Shared: 2,048 bytes: a sum of each thread.
+/// * Cost: ⌈rows / block⌉ + log block steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::column_sums`.
+/// * Source: Ha and Beqaj, section 1.2 (tree reduction, as section 2.2, decision 3 suggests).
+///
 /// # Safety
 /// Launched with [`shape_tree`]. `values` holds `n_rows * n_columns` values, `sums` `n_columns`; they do not overlap; `n_rows` is at most 2³¹.
 #[kernel(max_threads = MAX_BLOCK)]
@@ -153,7 +157,15 @@ pub unsafe fn mlp_paper_column_sums_tree(values: *const f32, sums: *mut f32, n_r
     unsafe { tree(values, sums, n_rows, n_columns, shared_array![f32; MAX_BLOCK_LEN]) }
 }
 
-/// [`mlp_paper_column_sums_tree`] in double precision.
+/// Column sums by a tree in shared memory, in double precision.
+///
+/// * Launch: [`shape_tree`], a block a column, a power of two up to 512 threads.
+/// * Reads: `values` `[n_rows, n_columns]`.
+/// * Writes: `sums`.
+/// * Shared: 4,096 bytes: a sum of each thread.
+/// * Cost: ⌈rows / block⌉ + log block steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::column_sums`.
+/// * Source: our own: the same in double precision.
 ///
 /// # Safety
 /// As [`mlp_paper_column_sums_tree`].
@@ -165,6 +177,14 @@ pub unsafe fn mlp_paper_column_sums_tree_f64(values: *const f32, sums: *mut f32,
 
 /// Column sums by warp shuffles.
 ///
+/// * Launch: [`shape_warp`], a warp a column.
+/// * Reads: `values` `[n_rows, n_columns]`.
+/// * Writes: `sums`.
+/// * Shared: none.
+/// * Cost: ⌈rows / 32⌉ + 5 steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::column_sums`.
+/// * Source: our own.
+///
 /// # Safety
 /// Launched with [`shape_warp`]. `values` holds `n_rows * n_columns` values, `sums` `n_columns`; they do not overlap; `n_rows` is at most 2³¹.
 #[kernel]
@@ -173,7 +193,15 @@ pub unsafe fn mlp_paper_column_sums_warp(values: *const f32, sums: *mut f32, n_r
     unsafe { by_warp::<f32>(values, sums, n_rows, n_columns) }
 }
 
-/// [`mlp_paper_column_sums_warp`] in double precision.
+/// Column sums by warp shuffles, in double precision.
+///
+/// * Launch: [`shape_warp`], a warp a column.
+/// * Reads: `values` `[n_rows, n_columns]`.
+/// * Writes: `sums`.
+/// * Shared: none.
+/// * Cost: ⌈rows / 32⌉ + 5 steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::column_sums`.
+/// * Source: our own.
 ///
 /// # Safety
 /// As [`mlp_paper_column_sums_warp`].
@@ -185,6 +213,14 @@ pub unsafe fn mlp_paper_column_sums_warp_f64(values: *const f32, sums: *mut f32,
 
 /// Adds every column to its sum by atomic additions. Whoever wants the sums themselves sets them to 0 before; the update of the weights does
 /// (`mlp_paper_sgd`).
+///
+/// * Launch: [`shape_atomic`], a thread a value.
+/// * Reads: `values` `[n_rows, n_columns]`.
+/// * Writes: `sums`, added to atomically: the last bits change from run to run.
+/// * Shared: none.
+/// * Cost: one atomic addition a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::column_sums`.
+/// * Source: Ha and Beqaj, section 1.3, kernel 6 without its stride loop.
 ///
 /// # Safety
 /// Launched with [`shape_atomic`]`(n_rows * n_columns, …)`. `values` holds that many values, `sums` `n_columns`; they do not overlap; `n_columns >=
@@ -201,6 +237,14 @@ pub unsafe fn mlp_paper_column_sums_atomic(values: *const f32, sums: *mut f32, n
 
 /// Adds every column to its sum: a block a column, an atomic addition a thread.
 ///
+/// * Launch: [`shape_tree`], a block a column, a power of two up to 512 threads.
+/// * Reads: `values` `[n_rows, n_columns]`.
+/// * Writes: `sums`, added to atomically: the last bits change from run to run.
+/// * Shared: none.
+/// * Cost: ⌈rows / block⌉ loads and one atomic addition a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::column_sums`.
+/// * Source: Ha and Beqaj, section 1.3, kernel 6, to the letter.
+///
 /// # Safety
 /// Launched with [`shape_tree`]. `values` holds `n_rows * n_columns` values, `sums` `n_columns`; they do not overlap; `n_rows` is at most 2³¹.
 #[kernel(max_threads = MAX_BLOCK)]
@@ -214,6 +258,14 @@ pub unsafe fn mlp_paper_column_sums_atomic_thread(values: *const f32, sums: *mut
 }
 
 /// Adds every column to its sum: a block a column, which adds up its threads' partial sums first; one atomic addition a block.
+///
+/// * Launch: [`shape_tree`], a block a column, a power of two up to 512 threads, whole warps.
+/// * Reads: `values` `[n_rows, n_columns]`.
+/// * Writes: `sums`, added to atomically, once a block.
+/// * Shared: 128 bytes: a sum of each warp.
+/// * Cost: ⌈rows / block⌉ + log block steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::column_sums`.
+/// * Source: Ha and Beqaj, section 1.3, kernel 6, if one addition a block is meant.
 ///
 /// # Safety
 /// As [`mlp_paper_column_sums_atomic_thread`], `block` a multiple of 32.

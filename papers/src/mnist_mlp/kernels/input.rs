@@ -1,10 +1,6 @@
 //! Batches: pixels and labels of the samples that an order names.
 //!
 //! One thread a value.
-//! Launch  grid ceil(n / block), block `block`, no shared memory; n is `n_rows * n_inputs` pixels or `n_rows` labels.
-//! Reads   `pixels` `[n_samples, n_inputs]` u8, `labels` `[n_samples]` u8, `order` `[n_order]` u32.
-//! Writes  `x` `[n_rows, n_inputs]` f32, pixel / 255; `classes` `[n_rows]` u32. An entry of the order that is no sample gives NaN and [`NO_CLASS`].
-//! Twin    `warpplay_cpu_ref::mlp::pieces::scale_pixels`.   Source  Ha and Beqaj, section on data.
 
 use warpplay_gpu::cuda::view::{Disjoint, Slice};
 use warpplay_gpu::cuda::{kernel, thread};
@@ -20,6 +16,14 @@ pub fn scaled(pixel: u8) -> f32 {
 }
 
 /// Row i of `x` becomes the pixels of sample `order[first + i]`, divided by 255.
+///
+/// * Launch: a thread a pixel, blocks of `block` threads.
+/// * Reads: `pixels` `[n_samples, n_inputs]`, `order`.
+/// * Writes: `x` `[n_rows, n_inputs]`: pixel / 255; NaN where the order names no sample.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::scale_pixels`.
+/// * Source: Ha and Beqaj, section 1.1 (images in [0, 1]); drawing from an order on the device is ours.
 #[kernel(shape = |block: u32| LaunchShape::linear(n_rows * n_inputs, block))]
 pub fn mlp_paper_gather(
     #[len(n_samples as usize * n_inputs as usize)] pixels: Slice<u8>,
@@ -39,6 +43,14 @@ pub fn mlp_paper_gather(
 }
 
 /// `classes[i]` becomes the label of sample `order[first + i]`.
+///
+/// * Launch: a thread a label, blocks of `block` threads.
+/// * Reads: `labels` `[n_samples]`, `order`.
+/// * Writes: `classes` `[n_rows]`; [`NO_CLASS`] where the order names no sample.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::training::Training::step`, which takes the labels of a batch.
+/// * Source: Ha and Beqaj, section 1.3 (a batch's data); drawing from an order on the device is ours.
 #[kernel(shape = |block: u32| LaunchShape::linear(n_rows, block))]
 pub fn mlp_paper_gather_labels(
     #[len(n_samples as usize)] labels: Slice<u8>,

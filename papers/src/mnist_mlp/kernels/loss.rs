@@ -4,12 +4,6 @@
 //!
 //! *Atomic* is the published form (section 1.3, item 4; section 2.2, decision 1; 64 threads for 64 samples in the table of section 2.3): a thread a sample, from the
 //! probabilities, added to one float in the order of arrival, so that the last bits change from run to run.
-//!
-//! Launch  loss: grid n_rows, block `block` of whole warps; sum: grid 1, block `block` of whole warps; atomic: grid ceil(n_rows / block).
-//! Reads   `z`, or for *atomic* `p`, `[n_rows, n_classes]` f32, `classes` `[n_rows]` u32.
-//! Writes  `losses` `[n_rows]` f32, log of the sum of exp(z) minus `z[class]`, NaN where the class is none; `sums[slot]` f32, to which *atomic*
-//!         adds.
-//! Twin    `warpplay_cpu_ref::mlp::pieces::losses`.   Source  Ha and Beqaj, kernel of the loss.
 
 use super::softmax::largest_and_sum;
 use warpplay_gpu::cuda::view::{Atomic, Disjoint, Slice};
@@ -33,6 +27,14 @@ pub fn negative_log(p: f32) -> f32 {
 
 /// The loss of every sample.
 ///
+/// * Launch: [`shape`], a block a row, whole warps.
+/// * Reads: `z` `[n_rows, n_classes]`, `classes`.
+/// * Writes: `losses`: log of the sum of exp(z) minus `z[class]`, NaN where the class is none.
+/// * Shared: 128 bytes: a value of each warp.
+/// * Cost: 2 × (⌈classes / block⌉ + log block) steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::losses`.
+/// * Source: Ha and Beqaj, section 1.1 (loss); its order is ours.
+///
 /// # Safety
 /// Launched with [`shape`]`(n_rows, …)`. `z` holds `n_rows * n_classes` values, `classes` and `losses` `n_rows`; `losses` overlaps neither.
 #[kernel]
@@ -52,6 +54,14 @@ pub unsafe fn mlp_paper_loss(z: *const f32, classes: *const u32, losses: *mut f3
 }
 
 /// `sums[slot]` becomes the sum of `n` losses.
+///
+/// * Launch: one block of `block` threads, whole warps.
+/// * Reads: `losses` `[n]`.
+/// * Writes: `sums[slot]`.
+/// * Shared: 128 bytes: a sum of each warp.
+/// * Cost: ⌈rows / block⌉ + log block steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::losses`, whose sum it is.
+/// * Source: Ha and Beqaj, section 1.1 (loss); its order is ours.
 #[kernel(shape = |block: u32| LaunchShape::new(1, block), require = block.is_multiple_of(thread::WARP))]
 pub fn mlp_paper_loss_sum(
     #[len(n as usize)] losses: Slice<f32>,
@@ -74,6 +84,14 @@ pub fn mlp_paper_loss_sum(
 }
 
 /// Adds the losses of `n_rows` samples to `sums[slot]`, each by an atomic addition. Whoever wants the sum itself sets it to 0 before.
+///
+/// * Launch: a thread a row, blocks of `block` threads.
+/// * Reads: `p` `[n_rows, n_classes]`, `classes`.
+/// * Writes: `sums[slot]`, added to atomically: the last bits change from run to run.
+/// * Shared: none.
+/// * Cost: one logarithm and one atomic addition a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::losses`, whose sum it is.
+/// * Source: Ha and Beqaj, section 1.3, item 4 of the GPU, section 2.2, decision 1, and section 2.3 (64 threads).
 #[kernel(shape = |block: u32| LaunchShape::linear(n_rows, block))]
 pub fn mlp_paper_loss_atomic(
     #[len(n_rows as usize * n_classes as usize)] p: Slice<f32>,

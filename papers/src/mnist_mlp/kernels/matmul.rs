@@ -10,10 +10,7 @@
 //! bits. Those
 //! that end in `_f64` add up in double precision and round once at the end.
 //!
-//! Launch  grid [ceil(m / side), ceil(n / side)], block [side, side], no dynamic shared memory.
-//! Reads   `a` `[m, k]` f32, or `[k, m]` where bit [`TRANSPOSE_A`] is set; `b` `[k, n]` f32, or `[n, k]` where bit [`TRANSPOSE_B`] is set; row-major.
-//! Writes  `c` `[m, n]` f32, row-major.
-//! Twin    `warpplay_cpu_ref::mlp::pieces::matmul`.   Source  Ha and Beqaj, kernels of the matrix product.
+//! All matrices are row-major.
 
 use warpplay_gpu::cuda::shared::Shared;
 use warpplay_gpu::cuda::sync::sync_threads;
@@ -191,6 +188,14 @@ unsafe fn load_or_zero(matrix: *const f32, major: u32, minor: u32, majors: u32, 
 
 /// `c = op(a) op(b)`, operands from global memory.
 ///
+/// * Launch: [`shape`], square blocks of 8, 16 or 32 threads a side, a thread an element.
+/// * Reads: `a` `[m, k]`, or `[k, m]` where bit [`TRANSPOSE_A`] of `transpose` is set; `b` `[k, n]`, or `[n, k]` where [`TRANSPOSE_B`] is.
+/// * Writes: `c` `[m, n]`.
+/// * Shared: none.
+/// * Cost: 2 × k operations and 2 × k loads a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::matmul`.
+/// * Source: Ha and Beqaj, section 1.3, kernels 1 and 5.
+///
 /// # Safety
 /// Launched with [`shape`]`(m, n, side)`, `side` one of [`SIDES`]. `a` holds `m * k` values, `b` `k * n`, `c` `m * n`; `c` overlaps neither; no
 /// dimension is above 2³¹ - 32.
@@ -208,7 +213,15 @@ pub unsafe fn mlp_paper_matmul_plain(
     unsafe { plain::<f32>(Product { a, b, c, m, n, k, transpose }) }
 }
 
-/// [`mlp_paper_matmul_plain`] with sums in double precision.
+/// `c = op(a) op(b)`, operands from global memory, sums in double precision.
+///
+/// * Launch: [`shape`], square blocks of 8, 16 or 32 threads a side, a thread an element.
+/// * Reads: `a` `[m, k]`, or `[k, m]` where bit [`TRANSPOSE_A`] of `transpose` is set; `b` `[k, n]`, or `[n, k]` where [`TRANSPOSE_B`] is.
+/// * Writes: `c` `[m, n]`.
+/// * Shared: none.
+/// * Cost: 2 × k operations and 2 × k loads a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::matmul`.
+/// * Source: Ha and Beqaj, section 1.3, kernels 1 and 5; double precision is ours.
 ///
 /// # Safety
 /// As [`mlp_paper_matmul_plain`].
@@ -229,6 +242,16 @@ pub unsafe fn mlp_paper_matmul_plain_f64(
 macro_rules! tiled {
     ($($(#[$doc:meta])* $name:ident, $sum:ty, $side:literal;)*) => {$(
         $(#[$doc])*
+        ///
+        /// `c = op(a) op(b)` by tiles in shared memory. The name says their side, and whether sums are in double precision.
+        ///
+        /// * Launch: [`shape`], square blocks of the tile's side, a thread an element.
+        /// * Reads: `a` `[m, k]`, or `[k, m]` where bit [`TRANSPOSE_A`] of `transpose` is set; `b` `[k, n]`, or `[n, k]` where [`TRANSPOSE_B`] is.
+        /// * Writes: `c` `[m, n]`.
+        /// * Shared: two tiles of side × (side + 1) values: 576, 2,176 or 8,448 bytes.
+        /// * Cost: 2 × k operations and 2 × k / side loads a thread.
+        /// * Twin: `warpplay_cpu_ref::mlp::pieces::matmul`.
+        /// * Source: Ha and Beqaj, section 1.3, kernels 2 and 5; sums in double precision are ours.
         ///
         /// # Safety
         /// Launched with [`shape`]`(m, n, side)` of the tile's side. `a` holds `m * k` values, `b` `k * n`, `c` `m * n`; `c` overlaps neither; no

@@ -1,20 +1,22 @@
 //! The published kernels, one by one: each does one thing, and a training step is a sequence of launches.
 //!
-//! | kernels | file | grid, block | cost |
-//! |---|---|---|---|
-//! | `mlp_paper_gather`, `…_gather_labels` | [`input`] | a thread a value | batch × inputs |
-//! | `mlp_paper_matmul_plain`, `…_tiled_8`, `…_tiled_16`, `…_tiled_32`, each also `…_f64` | [`matmul`] | square blocks, a thread an element | 2 m n k operations |
-//! | `mlp_paper_bias_add`, `…_relu`, `…_relu_backward`, `…_units_active` | [`activation`] | a thread a value; a thread a unit | batch × units |
-//! | `mlp_paper_softmax`, `…_softmax_gradient_fused`, `…_softmax_gradient` | [`softmax`] | a block a row; a thread a value | batch × classes |
-//! | `mlp_paper_loss`, `…_loss_sum`, `…_loss_atomic` | [`loss`] | a block a row; one block; a thread a row | batch × classes; batch |
-//! | `mlp_paper_column_sums_tree`, `…_warp`, each also `…_f64`, and `…_atomic`, `…_atomic_thread`, `…_atomic_block` | [`column_sums`] | a block, a warp, a thread; a block | batch × units |
-//! | `mlp_paper_sgd` | [`sgd`] | a thread a value | weights |
-//! | `mlp_paper_accuracy` | [`accuracy`] | a thread a row | batch × classes |
+//! | kernels | file |
+//! |---|---|
+//! | `mlp_paper_gather`, `…_gather_labels` | [`input`] |
+//! | `mlp_paper_matmul_plain`, `…_tiled_8`, `…_tiled_16`, `…_tiled_32`, each also `…_f64` | [`matmul`] |
+//! | `mlp_paper_bias_add`, `…_relu`, `…_relu_backward`, `…_units_active` | [`activation`] |
+//! | `mlp_paper_softmax`, `…_softmax_gradient_fused`, `…_softmax_gradient` | [`softmax`] |
+//! | `mlp_paper_loss`, `…_loss_sum`, `…_loss_atomic` | [`loss`] |
+//! | `mlp_paper_column_sums_tree`, `…_warp`, each also `…_f64`, and `…_atomic`, `…_atomic_thread`, `…_atomic_block` | [`column_sums`] |
+//! | `mlp_paper_sgd` | [`sgd`] |
+//! | `mlp_paper_accuracy` | [`accuracy`] |
+//!
+//! Each kernel's launch, memory, cost, twin and place in the paper stand at its declaration, and in the tables of `docs/kernels.md`.
 //!
 //! All shapes are allowed, and no kernel touches anything behind its buffers. All but `…_column_sums_atomic`, `…_atomic_thread` and
 //! `…_loss_atomic` give the same bits every time.
 //!
-//! Twins  `warpplay_cpu_ref::mlp::pieces`.   Source  Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
+//! Paper: Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
 
 pub mod accuracy;
 pub mod activation;

@@ -1,16 +1,18 @@
 //! Stochastic gradient descent, with the gradient reset.
-//!
-//! One thread a value.
-//! Launch  grid ceil(n / block), block `block`, no shared memory.
-//! Reads   `gradient` `[n]` f32.
-//! Writes  `weights` `[n]` f32, w - learning_rate * g; `gradient` becomes 0.
-//! Twin    `warpplay_cpu_ref::mlp::pieces::sgd_update`.   Source  Ha and Beqaj, kernel of the update.
 
 use warpplay_gpu::cuda::view::Disjoint;
 use warpplay_gpu::cuda::{kernel, thread};
 use warpplay_gpu::launch::LaunchShape;
 
 /// `w -= learning_rate * g; g = 0`.
+///
+/// * Launch: a thread a weight, blocks of `block` threads.
+/// * Reads: `weights`, `gradient`.
+/// * Writes: `weights`; `gradient` becomes 0.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::sgd_update`.
+/// * Source: Ha and Beqaj, section 1.1 (SGD) and section 1.3, kernel 7.
 #[kernel(shape = |block: u32| LaunchShape::linear(n, block))]
 pub fn mlp_paper_sgd(
     #[len(n as usize)] mut weights: Disjoint<f32>,

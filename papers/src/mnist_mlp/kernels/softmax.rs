@@ -4,12 +4,7 @@
 //! before the powers are taken, so
 //! nothing overflows. Largest value and sum are block reductions, whose order is fixed: the same bits every time.
 //!
-//! Launch  grid n_rows, block `block` of whole warps; gradient from probabilities: grid ceil(n / block).
-//! Reads   `z` `[n_rows, n_classes]` f32, `classes` `[n_rows]` u32.
-//! Writes  `p` `[n_rows, n_classes]` f32, rows sum to 1; `gradient` `[n_rows, n_classes]` f32, (p - onehot) * factor, factor 1 / n_rows for the mean
-//!         and 1 for the sum.
-//! Twin    `warpplay_cpu_ref::mlp::pieces`: `softmax`, `softmax_cross_entropy_gradient`, `cross_entropy_gradient`.   Source  Ha and Beqaj, kernels
-//!         of softmax and of the fused gradient.
+//! A gradient's factor is 1 / n_rows for the mean and 1 for the sum.
 
 use warpplay_gpu::cuda::shared::Shared;
 use warpplay_gpu::cuda::view::{Disjoint, Slice};
@@ -52,6 +47,14 @@ pub(super) unsafe fn largest_and_sum(row: *const f32, n_classes: u32, scratch: S
 
 /// `p = softmax(z)`.
 ///
+/// * Launch: [`shape_rows`], a block a row, whole warps.
+/// * Reads: `z` `[n_rows, n_classes]`.
+/// * Writes: `p` `[n_rows, n_classes]`, rows sum to 1.
+/// * Shared: 128 bytes: a value of each warp.
+/// * Cost: 3 × ⌈classes / block⌉ + 2 × log block steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::softmax`.
+/// * Source: Ha and Beqaj, section 1.3, kernel 3.
+///
 /// # Safety
 /// Launched with [`shape_rows`]`(n_rows, …)`. Both buffers hold `n_rows * n_classes` values and do not overlap.
 #[kernel]
@@ -72,6 +75,14 @@ pub unsafe fn mlp_paper_softmax(z: *const f32, p: *mut f32, n_classes: u32) {
 }
 
 /// `gradient = (softmax(z) - onehot(class)) * factor`, in one kernel.
+///
+/// * Launch: [`shape_rows`], a block a row, whole warps.
+/// * Reads: `z` `[n_rows, n_classes]`, `classes`.
+/// * Writes: `gradient` `[n_rows, n_classes]`.
+/// * Shared: 128 bytes: a value of each warp.
+/// * Cost: 3 × ⌈classes / block⌉ + 2 × log block steps a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::softmax_cross_entropy_gradient`.
+/// * Source: Ha and Beqaj, section 1.3, kernels 3 and 4 in one.
 ///
 /// # Safety
 /// Launched with [`shape_rows`]`(n_rows, …)`. `z` and `gradient` hold `n_rows * n_classes` values, `classes` `n_rows`; `gradient` overlaps neither.
@@ -101,6 +112,14 @@ pub unsafe fn mlp_paper_softmax_gradient_fused(
 }
 
 /// `gradient = (p - onehot(class)) * factor`, from probabilities.
+///
+/// * Launch: a thread a value, blocks of `block` threads.
+/// * Reads: `p` `[n_rows, n_classes]`, `classes`.
+/// * Writes: `gradient` `[n_rows, n_classes]`.
+/// * Shared: none.
+/// * Cost: one value a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::cross_entropy_gradient`.
+/// * Source: Ha and Beqaj, section 1.3, kernel 4.
 #[kernel(shape = |block: u32| LaunchShape::linear(n_rows * n_classes, block))]
 pub fn mlp_paper_softmax_gradient(
     #[len((n_rows * n_classes) as usize)] p: Slice<f32>,

@@ -3,8 +3,6 @@
 //! The table from codes to kinds lies in constant memory, as in the paper, and so do the values, which are a parameter. That memory answers the threads of a warp
 //! together only where they ask for the same word, so it is not what one would choose today (the values are copied to shared memory first). The time goes
 //! to the instructions of the reduction, seven barriers (its listing has two) for 95 additions; launching the blocks takes little of it, and memory idles.
-//!
-//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::material::evaluate`.   Source: the paper's first kernel.
 
 use warpplay_gpu::cuda::{kernel, memory, shared_array, sync, thread};
 use warpplay_gpu::launch::LaunchShape;
@@ -68,9 +66,13 @@ fn piece_index(code: u32) -> i32 {
 
 /// The value of each position, positive where Black has more.
 ///
-/// * `positions`: `[n * stride]` bytes ([`layout`])
-/// * `f`: `[n]`
-/// * `stride`: 96, or 95
+/// * Launch: [`shape`], a block a position, a thread a byte: 96.
+/// * Reads: `positions` `[n * stride]` bytes, `stride` 96 or 95; `values` and the table of codes in constant memory.
+/// * Writes: `f` `[n]`.
+/// * Shared: 872 bytes: a value of each thread, the values of the kinds.
+/// * Cost: one byte a thread, 5 + 1 steps of a reduction, 7 barriers.
+/// * Twin: `warpplay_cpu_ref::shogi::material::positions::evaluate`.
+/// * Source: the shogi paper of 2009, section 4, Table 4.
 ///
 /// # Safety
 /// Launched with [`shape`] for `n`; the arrays have these lengths.

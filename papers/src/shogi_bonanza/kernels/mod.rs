@@ -1,12 +1,12 @@
 //! The paper's program on the GPU: positions of 96 bytes ([`layout`](warpplay_gpu::shogi::layout)), a block of 96 threads for each.
 //!
-//! | kernel | grid × block | what | source |
-//! | --- | --- | --- | --- |
-//! | [`shogi_paper_evaluate`](evaluate::shogi_paper_evaluate) | positions × 96 | the value of each position: a thread a byte, then a reduction in shared memory | the paper's first kernel |
-//! | [`shogi_paper_sum`](sum::shogi_paper_sum) | children / 512 × 512 | T of each child against the played one, added up by blocks | its second kernel |
+//! | kernel | what |
+//! | --- | --- |
+//! | [`shogi_paper_evaluate`](evaluate::shogi_paper_evaluate) | the paper's first: the value of each position, a thread a byte, then a reduction in shared memory |
+//! | [`shogi_paper_sum`](sum::shogi_paper_sum) | its second: T of each child against the played one, added up by blocks |
 //!
 //! Where the paper's reductions leave out barriers (the last steps among the threads of a warp, and one inside a branch), ours have them: since Volta the threads of a
-//! warp do not run in step. Twin: `warpplay_cpu_ref::shogi::material`. [`shogi_paper_evaluate`](evaluate::shogi_paper_evaluate) adds in the order of its tree, so that a
+//! warp do not run in step. [`shogi_paper_evaluate`](evaluate::shogi_paper_evaluate) adds in the order of its tree, so that a
 //! value may differ from the twin's in its last bit.
 
 pub mod evaluate;

@@ -1,6 +1,4 @@
 //! T of each child against the played one, added up by blocks of 512.
-//!
-//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::material`.   Source: the paper's second kernel; the host adds the blocks' sums, as there.
 
 use warpplay_gpu::cuda::{kernel, memory, shared_array, sync, thread};
 use warpplay_gpu::launch::LaunchShape;
@@ -18,9 +16,13 @@ pub const fn shape(n: u32) -> LaunchShape {
 
 /// Sums of T(σ (f(child) − f(played))) in multiples of 2⁻³⁶.
 ///
-/// * `f`: `[n]`, values of positions
-/// * `played`: `[n]`, for each child its parent's child 0, times 2, plus 1 where White moves
-/// * `sums`: one for each block
+/// * Launch: [`shape`], a thread a child, blocks of 512.
+/// * Reads: `f` `[n]`, values of positions; `played` `[n]`: for each child its parent's child 0, times 2, plus 1 where White moves.
+/// * Writes: `sums`, one a block.
+/// * Shared: 4,096 bytes: a term of each thread.
+/// * Cost: one exponential a thread, 8 + 1 steps of a reduction.
+/// * Twin: `warpplay_cpu_ref::shogi::material::program::Program::positions`.
+/// * Source: the shogi paper of 2009, equation (5) and section 4, Table 5; the host adds the blocks' sums, as there.
 ///
 /// # Safety
 /// Launched with [`shape`] for `n`; the arrays have these lengths, and `played` names children.
