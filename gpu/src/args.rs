@@ -129,6 +129,14 @@ impl<'a, T> InOut<'a, T> {
         Self { values: std::ptr::null_mut(), len: 0, owner: None }
     }
 
+    /// The same values once more, for another field of the same launch.
+    ///
+    /// # Safety
+    /// The kernel allows the two fields to be one array.
+    pub unsafe fn again(&self) -> Self {
+        Self { ..*self }
+    }
+
     /// The first `n` values, or all where there are fewer, and the rest: two parts that a kernel may write in any order.
     pub fn split_at(self, n: usize) -> (Self, Self) {
         let n = n.min(self.len);
