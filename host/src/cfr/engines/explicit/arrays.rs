@@ -191,10 +191,7 @@ pub(in crate::cfr) struct Learnt<T> {
     pub iteration: u64,
 }
 
-impl<T: Real + Number> Learnt<T>
-where
-    Step<T>: bytemuck::Pod,
-{
+impl<T: Real + Number> Learnt<T> {
     /// Takes the memory; the strategies are uniform.
     pub fn new(stream: &Stream, tree: &Tree, options: &Options) -> Result<Self> {
         let n_rows = tree.n_rows();
