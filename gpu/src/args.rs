@@ -159,13 +159,14 @@ macro_rules! arguments {
                 self.owner.is_none()
             }
 
-            /// The same bytes as values of another type of the same size.
+            /// The same bytes as values of another type, one or several for each of these.
             pub fn cast<U: Pod>(self) -> $name<'a, U>
             where
                 T: Pod,
             {
-                const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() >= align_of::<U>()) };
-                $name { values: self.values.cast(), len: self.len, owner: self.owner }
+                const { assert!(size_of::<T>() % size_of::<U>() == 0 && align_of::<T>() >= align_of::<U>()) };
+                let len = self.len * (size_of::<T>() / size_of::<U>());
+                $name { values: self.values.cast(), len, owner: self.owner }
             }
         }
 
