@@ -129,6 +129,14 @@ impl<'a, T> InOut<'a, T> {
         Self { values: std::ptr::null_mut(), len: 0, owner: None }
     }
 
+    /// The same values once more, for another field of the same launch.
+    ///
+    /// # Safety
+    /// The kernel allows the two fields to be one array.
+    pub unsafe fn again(&self) -> Self {
+        Self { ..*self }
+    }
+
     /// The first `n` values, or all where there are fewer, and the rest: two parts that a kernel may write in any order.
     pub fn split_at(self, n: usize) -> (Self, Self) {
         let n = n.min(self.len);
@@ -151,13 +159,14 @@ macro_rules! arguments {
                 self.owner.is_none()
             }
 
-            /// The same bytes as values of another type of the same size.
+            /// The same bytes as values of another type, one or several for each of these.
             pub fn cast<U: Pod>(self) -> $name<'a, U>
             where
                 T: Pod,
             {
-                const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() >= align_of::<U>()) };
-                $name { values: self.values.cast(), len: self.len, owner: self.owner }
+                const { assert!(size_of::<T>() % size_of::<U>() == 0 && align_of::<T>() >= align_of::<U>()) };
+                let len = self.len * (size_of::<T>() / size_of::<U>());
+                $name { values: self.values.cast(), len, owner: self.owner }
             }
         }
 

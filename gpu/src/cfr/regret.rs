@@ -2,9 +2,15 @@
 
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
+mod sealed {
+    /// Of [`Real`](super::Real)'s types alone.
+    pub trait Sealed {}
+}
+
 /// `f32` or `f64`.
 pub trait Real:
-    Copy
+    sealed::Sealed
+    + Copy
     + Default
     + PartialOrd
     + Send
@@ -43,6 +49,7 @@ pub trait Real:
 
 macro_rules! real {
     ($type:ty) => {
+        impl sealed::Sealed for $type {}
         impl Real for $type {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -78,14 +85,10 @@ pub struct Step<T> {
     pub predicts: T,
 }
 
-// SAFETY: four floats, no padding, all bit patterns allowed.
-unsafe impl bytemuck::Zeroable for Step<f32> {}
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for Step<f32> {}
-// SAFETY: as above.
-unsafe impl bytemuck::Zeroable for Step<f64> {}
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for Step<f64> {}
+// SAFETY: four values of one type.
+unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for Step<T> {}
+// SAFETY: as above, so no padding.
+unsafe impl<T: bytemuck::Pod> bytemuck::Pod for Step<T> {}
 
 impl<T: Real> Step<T> {
     /// A cumulative regret after this iteration's `gain` was added.

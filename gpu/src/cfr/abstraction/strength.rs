@@ -4,7 +4,7 @@
 //! tiles of a block's size.
 
 use super::rank;
-use crate::cuda::{atomic, kernel, math, memory, shared_array, sync, thread};
+use crate::cuda::{DeviceArgs, atomic, kernel, math, memory, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
 /// Threads per block, and hands of a tile.
@@ -31,17 +31,27 @@ pub fn deposit(mask: u64, left: u64) -> u64 {
 
 /// What the kernel works on. A hand's value on a full board is twice the opponents' hands it beats and once those it ties.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Boards.
+    n_boards: u32
+)]
+#[require(n_bins >= 1 && most >= 1)]
 pub struct Task {
     /// All hands, `[n_hands]`.
+    #[len(n_hands)]
     pub hands: *const u64,
     /// Boards, one a block along x.
+    #[len(n_boards)]
     pub boards: *const u64,
     /// Run-outs as numbers of the cards that a board leaves, `[n_runouts]`.
+    #[len(n_runouts)]
     pub runouts: *const u64,
     /// Run-outs by value, `[board, hand, bin]`, added to; of hands that the board blocks nothing.
+    #[len(n_boards * n_hands * n_bins)]
     pub histograms: *mut u32,
     /// Sums of values, `[board, hand]`, added to.
+    #[len(n_boards * n_hands)]
     pub sums: *mut u64,
     /// All cards.
     pub deck: u64,

@@ -4,34 +4,53 @@
 
 use super::super::regret::{Real, Step};
 use super::update::{current_step, match_regrets};
-use super::view::TreeView;
-use crate::cuda::{memory, thread};
+use super::view;
+use crate::cuda::{DeviceArgs, memory, thread};
 
 /// What the kernel works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Rows of the sets' actions.
+    n_rows: u32,
+    /// Steps on the device.
+    n_steps: u32
+)]
+#[require(n_learners >= 1 && first_seat.saturating_add(n_learners) <= tree.n_seats)]
 pub struct Apply<T> {
     /// The tree.
-    pub tree: TreeView,
-    /// `[n_rows + n_outcomes]` Probabilities of the strategies.
+    #[args]
+    pub tree: view::TreeView,
+    /// `[n_rows]` Probabilities of the strategies.
+    #[len(n_rows)]
     pub strategies: *mut T,
     /// `[n_rows]` Cumulative regrets.
+    #[len(n_rows)]
     pub regrets: *mut T,
     /// `[n_rows]` Sums of strategies.
+    #[len(n_rows)]
     pub averages: *mut T,
-    /// `[n_rows]` Last regrets; not used by steps that do not predict.
+    /// `[n_rows]` Last regrets; null where no step predicts.
+    #[len(n_rows)]
+    #[nullable]
     pub predictions: *mut T,
     /// `[n_rows]` Regrets found.
+    #[len(n_rows)]
     pub found_regrets: *mut u64,
     /// `[n_rows]` Strategies found.
+    #[len(n_rows)]
     pub found_averages: *mut u64,
     /// `[n_seats]` Values of the root found.
+    #[len(tree.n_seats)]
     pub found_utilities: *mut u64,
     /// `[n_seats]` Sums of the values of the root.
+    #[len(tree.n_seats)]
     pub utilities: *mut f64,
-    /// Steps of the iterations from `clock[1] + 1` on.
+    /// `[n_steps]` Steps of the iterations from `clock[1] + 1` on.
+    #[len(n_steps)]
     pub steps: *const Step<T>,
     /// `[2]` The iteration, from 1; iterations before the first of `steps`.
+    #[len(2)]
     pub clock: *const u64,
     /// What a found regret is divided by: parts of a chip, times traversals.
     pub regret_parts: f64,

@@ -6,8 +6,8 @@
 //! One thread, one history of the seat.
 
 use super::super::regret::Real;
-use super::view::{BLOCK, TreeView};
-use crate::cuda::{memory, thread};
+use super::view::{self, BLOCK};
+use crate::cuda::{DeviceArgs, memory, thread};
 use crate::launch::LaunchShape;
 
 /// Launch shape for seats of at most `n_members` histories.
@@ -18,15 +18,26 @@ pub const fn shape(n_members: u32, n_seats: u32) -> LaunchShape {
 
 /// What the kernel works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Histories where somebody acts.
+    n_decisions: u32,
+    /// Rows of the sets' actions, and of chance.
+    n_probabilities: u32
+)]
+#[require(first_seat < tree.n_seats)]
 pub struct Reach<T> {
     /// The tree.
-    pub tree: TreeView,
-    /// Probability of each row.
+    #[args]
+    pub tree: view::TreeView,
+    /// `[n_probabilities]` Probability of each row.
+    #[len(n_probabilities)]
     pub probabilities: *const T,
-    /// Reach of chance and the other seats.
+    /// `[n_decisions]` Reach of chance and the other seats.
+    #[len(n_decisions)]
     pub others: *mut T,
-    /// Reach of the seat itself.
+    /// `[n_decisions]` Reach of the seat itself.
+    #[len(n_decisions)]
     pub own: *mut T,
     /// Seat of the blocks with y = 0.
     pub first_seat: u32,

@@ -4,23 +4,37 @@
 //! A [`Group`] of threads has a set.
 
 use super::super::regret::Real;
-use super::view::{Group, TreeView};
+use super::view::{self, Group};
 use crate::cuda::warp::Word;
-use crate::cuda::{math, memory, thread};
+use crate::cuda::{DeviceArgs, math, memory, thread};
 
 /// What the kernel works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Histories where somebody acts.
+    n_decisions: u32,
+    /// Rows of the sets' actions.
+    n_rows: u32
+)]
+#[require(first_seat < tree.n_seats && level < n_levels && lanes.is_power_of_two() && lanes <= thread::WARP)]
+#[require(writes == 0 || !strategies.is_none())]
 pub struct Respond<T> {
     /// The tree.
-    pub tree: TreeView,
+    #[args]
+    pub tree: view::TreeView,
     /// `[n_seats][n_levels + 1]` First set of each level.
+    #[len(tree.n_seats * (n_levels + 1))]
     pub set_levels: *const u32,
     /// `[n_seats][n_nodes]` Value of each node.
+    #[len(tree.n_seats * tree.n_nodes)]
     pub values: *mut T,
     /// `[n_decisions]` Reach of chance and the others.
+    #[len(n_decisions)]
     pub others: *const T,
-    /// `[n_rows + n_outcomes]` Where the response is written.
+    /// `[n_rows]` Where the response is written, or null.
+    #[len(n_rows)]
+    #[nullable]
     pub strategies: *mut T,
     /// The level.
     pub level: u32,

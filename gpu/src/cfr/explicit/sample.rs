@@ -5,8 +5,8 @@
 
 use super::super::regret::Real;
 use super::random::Draws;
-use super::view::TreeView;
-use crate::cuda::{atomic, memory, thread};
+use super::view;
+use crate::cuda::{DeviceArgs, atomic, memory, thread};
 use crate::launch::LaunchShape;
 
 /// Threads of a block.
@@ -23,21 +23,35 @@ pub const fn shape(n: u32, n_seats: u32) -> LaunchShape {
 
 /// What the kernels work on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Rows of the sets' actions.
+    n_rows: u32,
+    /// Rows of the sets' actions, and of chance.
+    n_probabilities: u32
+)]
+#[require(first_seat < tree.n_seats)]
 pub struct Sample<T> {
     /// The tree.
-    pub tree: TreeView,
-    /// `[n_rows + n_outcomes]` Probabilities of the strategies.
+    #[args]
+    pub tree: view::TreeView,
+    /// `[n_probabilities]` Probabilities of the strategies.
+    #[len(n_probabilities)]
     pub strategies: *const T,
     /// `[n_seats][n_nodes]` Payoffs of the ends.
+    #[len(tree.n_seats * tree.n_nodes)]
     pub payoffs: *const T,
     /// `[n_rows]` Regrets found, times `regret_scale`.
+    #[len(n_rows)]
     pub regrets: *mut u64,
     /// `[n_rows]` Strategies found, times `average_scale`.
+    #[len(n_rows)]
     pub averages: *mut u64,
     /// `[n_seats]` Values of the root found, times `regret_scale`.
+    #[len(tree.n_seats)]
     pub utilities: *mut u64,
     /// `[2]` The iteration, from 1; not used.
+    #[len(2)]
     pub clock: *const u64,
     /// Parts of a chip.
     pub regret_scale: f64,

@@ -3,9 +3,9 @@
 //! A [`Group`] of threads has a set.
 
 use super::super::regret::{Real, Step, probability};
-use super::view::{BLOCK, Group, TreeView};
+use super::view::{self, BLOCK, Group};
 use crate::cuda::warp::Word;
-use crate::cuda::{math, memory, thread};
+use crate::cuda::{DeviceArgs, math, memory, thread};
 use crate::launch::LaunchShape;
 
 /// Launch shape for seats of at most `n_sets` sets, `lanes` threads each.
@@ -26,31 +26,53 @@ pub const fn lanes(n_members: u32, n_sets: u32) -> u32 {
 
 /// What the kernel works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Histories where somebody acts.
+    n_decisions: u32,
+    /// Rows of the sets' actions.
+    n_rows: u32,
+    /// Steps on the device.
+    n_steps: u32
+)]
+#[require(first_seat < tree.n_seats && lanes.is_power_of_two() && lanes <= thread::WARP)]
 pub struct Update<T> {
     /// The tree.
-    pub tree: TreeView,
+    #[args]
+    pub tree: view::TreeView,
     /// `[n_seats][n_nodes]` Value of each node.
+    #[len(tree.n_seats * tree.n_nodes)]
     pub values: *const T,
     /// `[n_decisions]` Reach of chance and the others.
+    #[len(n_decisions)]
     pub others: *const T,
     /// `[n_decisions]` Own reach.
+    #[len(n_decisions)]
     pub own: *const T,
-    /// `[n_rows + n_outcomes]` Probabilities of the strategies.
+    /// `[n_rows]` Probabilities of the strategies.
+    #[len(n_rows)]
     pub strategies: *mut T,
-    /// The same where it is kept twice, else `strategies` again.
+    /// `[n_rows]` The same where it is kept twice, else `strategies` again.
+    #[len(n_rows)]
     pub copy: *mut T,
     /// `[n_rows]` Cumulative regrets.
+    #[len(n_rows)]
     pub regrets: *mut T,
     /// `[n_rows]` Sums of strategies.
+    #[len(n_rows)]
     pub averages: *mut T,
-    /// `[n_rows]` Last regrets; not used by steps that do not predict.
+    /// `[n_rows]` Last regrets; null where no step predicts.
+    #[len(n_rows)]
+    #[nullable]
     pub predictions: *mut T,
-    /// Steps of the iterations from `clock[1] + 1` on.
+    /// `[n_steps]` Steps of the iterations from `clock[1] + 1` on.
+    #[len(n_steps)]
     pub steps: *const Step<T>,
     /// `[2]` The iteration, from 1; iterations before the first of `steps`.
+    #[len(2)]
     pub clock: *const u64,
     /// `[n_seats]` Sums of the values of the root.
+    #[len(tree.n_seats)]
     pub utilities: *mut f64,
     /// Seat of the blocks with y = 0.
     pub first_seat: u32,

@@ -3,8 +3,8 @@
 //! One thread, one node; the deepest level is done first. Ends hold their payoffs.
 
 use super::super::regret::Real;
-use super::view::{BLOCK, TreeView};
-use crate::cuda::{memory, thread};
+use super::view::{self, BLOCK};
+use crate::cuda::{DeviceArgs, memory, thread};
 use crate::launch::LaunchShape;
 
 /// Launch shape for a level of `n_nodes` nodes.
@@ -14,13 +14,21 @@ pub const fn shape(n_nodes: u32, n_seats: u32) -> LaunchShape {
 
 /// What the kernel works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Rows of the sets' actions, and of chance.
+    n_probabilities: u32
+)]
+#[require(first_seat < tree.n_seats && start.saturating_add(n) <= tree.n_nodes)]
 pub struct Values<T> {
     /// The tree.
-    pub tree: TreeView,
-    /// Probability of each row.
+    #[args]
+    pub tree: view::TreeView,
+    /// `[n_probabilities]` Probability of each row.
+    #[len(n_probabilities)]
     pub probabilities: *const T,
-    /// Value of each node, by seat.
+    /// `[n_seats][n_nodes]` Value of each node.
+    #[len(tree.n_seats * tree.n_nodes)]
     pub values: *mut T,
     /// First node of the level.
     pub start: u32,

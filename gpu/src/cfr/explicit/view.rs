@@ -5,7 +5,7 @@
 //! chance. The edge into node `h` has row `rows[h]`.
 
 use crate::cuda::warp::{self, Word};
-use crate::cuda::{memory, thread};
+use crate::cuda::{DeviceArgs, memory, thread};
 
 use super::super::regret::Real;
 
@@ -47,21 +47,32 @@ impl SeatRange {
 
 /// A tree on the device.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Histories where somebody acts.
+    n_decisions: u32
+)]
 pub struct TreeView {
     /// `[n_nodes]` The node before; of the root 0.
+    #[len(n_nodes)]
     pub parents: *const u32,
     /// `[n_nodes]` Row of the edge into the node; of the root not used.
+    #[len(n_nodes)]
     pub rows: *const u32,
     /// `[n_nodes + 1]` First child; a node without children has none of its own.
+    #[len(n_nodes + 1)]
     pub first: *const u32,
     /// `[n_decisions]` Nodes where somebody acts, set by set.
+    #[len(n_decisions)]
     pub members: *const u32,
     /// `[n_sets + 1]` Index of a set's first history in `members`.
+    #[len(n_sets + 1)]
     pub set_members: *const u32,
     /// `[n_sets + 1]` First row of a set.
+    #[len(n_sets + 1)]
     pub set_rows: *const u32,
     /// `[n_seats]` What belongs to each seat.
+    #[len(n_seats)]
     pub seats: *const SeatRange,
     /// Nodes.
     pub n_nodes: u32,

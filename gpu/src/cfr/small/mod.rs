@@ -23,7 +23,7 @@ use sample::{Drawn, sampling};
 use upwards::Choice;
 
 use crate::cfr::regret::{Real, Step};
-use crate::cuda::{math, memory, sync, thread};
+use crate::cuda::{DeviceArgs, math, memory, sync, thread};
 use crate::launch::LaunchShape;
 
 /// Most threads of a block: more would leave a thread too few registers.
@@ -42,25 +42,42 @@ pub const fn shape(n_games: u32, largest_phase: u32, shared_bytes: u32) -> Launc
 
 /// What the kernels work on: arrays of all games together.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Games.
+    n_games: u32,
+    /// Offsets behind those of the last game.
+    end: Game,
+    /// Values of `utilities` for each game: 2 where iterations are done, 4 where something is measured.
+    n_utilities: u32
+)]
 pub struct Task<T> {
     /// The games, one a block.
+    #[len(n_games)]
     pub games: *const Game,
     /// Paths and lists.
+    #[len(end.chunks_from)]
     pub chunks: *const u64,
     /// The other parts of the plans.
+    #[len(end.words_from)]
     pub words: *const u32,
     /// Weights and payoffs.
+    #[len(end.reals_from)]
     pub reals: *const T,
     /// Tables: regrets of both seats, averages, last regrets where the algorithm predicts.
+    #[len(end.state_from)]
     pub state: *mut T,
     /// Sums of utilities `[game, seat]`, or results.
+    #[len(n_games * n_utilities)]
     pub utilities: *mut f64,
     /// Boards, for drawing.
+    #[len(end.boards_from)]
     pub boards: *const BoardRecord,
     /// Cards of the hands, for drawing.
+    #[len(end.hands_from)]
     pub hands: *const u64,
-    /// What each iteration of the launch does.
+    /// What each iteration of the launch does; the first is read in any case where iterations are done.
+    #[len(n_iterations.max(1))]
     pub steps: *const Step<T>,
     /// Iterations of all launches before.
     pub first_iteration: u64,

@@ -1,6 +1,7 @@
 //! What the host prepares for the kernels: programs, streets, boards, and where the tables are.
 
 use crate::cfr::regret::Step;
+use crate::cuda::DeviceArgs;
 use crate::cuda::memory::Vec4;
 
 /// Most cards of a deck.
@@ -271,71 +272,139 @@ impl Pass {
 
 /// A seat's tables: rows of hands for each board and action vector. Scales are used by 16-bit numbers only, one for [`ROW`] values.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Values of a table.
+    n_values: u64,
+    /// Bytes of a value.
+    value_bytes: u32,
+    /// Scales of a table.
+    n_scales: u64
+)]
 pub struct SeatTables {
     /// Cumulative regrets.
+    #[len(n_values * value_bytes)]
     pub regrets: *mut u8,
     /// Their scales.
+    #[len(n_scales)]
     pub regret_scales: *mut f32,
     /// Sums of strategies.
+    #[len(n_values * value_bytes)]
     pub averages: *mut u8,
     /// Their scales.
+    #[len(n_scales)]
     pub average_scales: *mut f32,
     /// Last regrets; null unless the algorithm predicts.
+    #[len(n_values * value_bytes)]
+    #[nullable]
     pub last: *mut u8,
-    /// Their scales.
+    /// Their scales, or null.
+    #[len(n_scales)]
+    #[nullable]
     pub last_scales: *mut f32,
     /// Strategies that a pass keeps for another; null unless one does.
+    #[len(n_values)]
+    #[nullable]
     pub kept: *mut f32,
+}
+
+/// How many there are of what a [`Task`] points to.
+#[cfg(not(target_arch = "nvptx64"))]
+#[allow(missing_docs, reason = "the fields are those of the task")]
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    pub streets: usize,
+    pub programs: usize,
+    pub segments: usize,
+    pub evals: usize,
+    pub ops: usize,
+    pub operands: usize,
+    pub boards: usize,
+    pub links: usize,
+    pub permutations: usize,
+    pub hands: usize,
+    pub reach: u64,
+    pub values: u64,
+    pub utilities: u64,
+    pub hand_factors: usize,
+    pub steps: usize,
 }
 
 /// What the kernels work on. A batch of games has one array of each kind.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// How many there are of each.
+    counts: Counts
+)]
 pub struct Task {
     /// Streets: those of one number of all games stand together.
+    #[len(counts.streets)]
     pub streets: *const Street,
     /// Programs.
+    #[len(counts.programs)]
     pub programs: *const Program,
     /// Segments.
+    #[len(counts.segments)]
     pub segments: *const Segment,
     /// Evaluations.
+    #[len(counts.evals)]
     pub evals: *const Eval,
     /// Operations.
+    #[len(counts.ops)]
     pub ops: *const Op,
     /// Their operands.
+    #[len(counts.operands)]
     pub operands: *const u32,
     /// Boards.
+    #[len(counts.boards)]
     pub boards: *const Board,
     /// Links between boards.
+    #[len(counts.links)]
     pub links: *const Link,
     /// Maps between hands.
+    #[len(counts.permutations)]
     pub permutations: *const u16,
     /// Number that the game gives each hand of a board.
+    #[len(counts.hands)]
     pub hands: *const u16,
     /// What is known of each hand of a board.
+    #[len(counts.hands)]
     pub records: *const Record,
     /// Hands of a board by card, two values a hand.
+    #[len(2 * counts.hands)]
     pub lists: *const u16,
     /// First entry of each card among them, [`BEGINS`] a board and seat.
+    #[len(2 * BEGINS * counts.boards)]
     pub begins: *const u16,
     /// Reach.
+    #[len(counts.reach)]
     pub reach: *mut f32,
     /// Values.
+    #[len(counts.values)]
     pub values: *mut f32,
     /// Sums of the root's values over iterations.
+    #[len(counts.utilities)]
     pub utilities: *mut f64,
     /// Importance of each board in this iteration relative to its parent's, 0 for those left out; null unless boards are sampled.
+    #[len(counts.boards)]
+    #[nullable]
     pub board_factors: *const f32,
     /// Importance of each hand; null unless hands are sampled.
+    #[len(counts.hand_factors)]
+    #[nullable]
     pub hand_factors: *const f32,
     /// Steps of the iterations to come.
+    #[len(counts.steps)]
     pub steps: *const Step<f32>,
     /// See [`control`].
+    #[len(control::WORDS)]
     pub control: *mut u32,
     /// Tables of seat 0.
+    #[args]
     pub first: SeatTables,
     /// Tables of seat 1.
+    #[args]
     pub second: SeatTables,
 }
 

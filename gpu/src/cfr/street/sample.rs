@@ -4,7 +4,7 @@
 //! each is a function of seed, iteration and number alone.
 
 use super::layout::{Board, Task, control};
-use crate::cuda::{atomic, kernel, memory, thread};
+use crate::cuda::{DeviceArgs, atomic, kernel, memory, thread};
 use crate::launch::LaunchShape;
 use crate::split_mix::element;
 
@@ -13,17 +13,22 @@ pub const BLOCK: u32 = 128;
 
 /// What is drawn from.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
 pub struct Draws {
     /// How often each board was drawn, then each hand; zero before.
+    #[len(n_boards + n_hands[0] + n_hands[1])]
     pub counts: *mut u32,
     /// Members of the classes of boards up to and with each, among the children of the same parent.
+    #[len(n_boards)]
     pub cumulative: *const u32,
     /// The children of each board as a range; one more at the end: the boards of the first street.
+    #[len(n_boards + 1)]
     pub children: *const [u32; 2],
     /// Importance of each board.
+    #[len(n_boards)]
     pub board_factors: *mut f32,
     /// Importance of each hand.
+    #[len(n_hands[0] + n_hands[1])]
     pub hand_factors: *mut f32,
     /// The seed.
     pub seed: u64,

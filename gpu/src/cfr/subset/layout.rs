@@ -9,6 +9,7 @@
 //! equal values.
 
 use crate::cfr::regret::{Real, Step};
+use crate::cuda::DeviceArgs;
 
 /// Most cards, and most players.
 pub const CARDS: usize = 8;
@@ -41,6 +42,11 @@ pub mod terminal {
 #[derive(Clone, Copy, Debug)]
 pub struct Row<T>(pub [T; CARDS]);
 
+// SAFETY: eight of `f32` or `f64`.
+unsafe impl<T: Real + bytemuck::Zeroable> bytemuck::Zeroable for Row<T> {}
+// SAFETY: as above; they are one or two alignments, so no padding.
+unsafe impl<T: Real + bytemuck::Pod> bytemuck::Pod for Row<T> {}
+
 /// A node of the betting tree.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -65,39 +71,65 @@ pub struct OwnNode {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Row<f32>>() == 32 && size_of::<Node>() == 8 && size_of::<OwnNode>() == 16);
+const _: () = assert!(size_of::<Row<f32>>() == 32 && size_of::<Row<f64>>() == 64);
+const _: () = assert!(size_of::<Node>() == 8 && size_of::<OwnNode>() == 16);
 
 /// Everything on the device.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Nodes.
+    n_nodes: u32,
+    /// Decision nodes.
+    n_own: u32,
+    /// Players.
+    n_players: u32,
+    /// Iterations whose steps are there.
+    n_steps: u32
+)]
 pub struct Tables<T> {
     /// The nodes.
+    #[len(n_nodes)]
     pub nodes: *const Node,
     /// Decision nodes, seat by seat.
+    #[len(n_own)]
     pub own: *const OwnNode,
     /// Of each terminal: its node (low bits), who is still in (high 8).
+    #[len(n_terminals)]
     pub terminals: *const u32,
     /// Of each terminal: the row of reaches of each of eight holders.
+    #[len(n_terminals)]
     pub rows: *const [u32; CARDS],
     /// Seat by seat, of each terminal: what it gets when it loses, and when it wins, in chips; the same twice when it has folded.
+    #[len(n_players * n_terminals)]
     pub payoffs: *const [T; 2],
     /// Values of the nodes for the seat that is being worked on, summed over deals.
+    #[len(n_nodes)]
     pub values: *mut Row<T>,
     /// Strategies, by action.
+    #[len(n_nodes)]
     pub strategy: *mut Row<T>,
     /// Cumulative regrets, by action.
+    #[len(n_nodes)]
     pub regrets: *mut Row<T>,
     /// Weighted sums of strategies, by action.
+    #[len(n_nodes)]
     pub averages: *mut Row<T>,
-    /// Last regrets, by action; used only where the algorithm predicts.
+    /// Last regrets, by action; null unless the algorithm predicts.
+    #[len(n_nodes)]
+    #[nullable]
     pub last: *mut Row<T>,
     /// Reaches: two rows that belong to no action, then by action ([`row`]).
+    #[len(n_nodes + 1)]
     pub reach: *mut Row<T>,
     /// What each iteration of a run does.
+    #[len(n_steps)]
     pub steps: *const Step<T>,
     /// Iterations of the run that are done.
+    #[len(1)]
     pub step: *mut u32,
     /// Sums of utilities by seat, then results `[seat, value or best response]`.
+    #[len(3 * n_players)]
     pub sums: *mut f64,
     /// Terminals.
     pub n_terminals: u32,

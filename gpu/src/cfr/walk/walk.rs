@@ -13,7 +13,7 @@ use crate::cfr::regret::{self, Real};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::warp::{ALL, Word};
-use crate::cuda::{kernel, thread, warp};
+use crate::cuda::{DeviceArgs, kernel, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Actions of a limit game: fold, call, raise.
@@ -50,40 +50,57 @@ pub struct Change<T> {
     pub reserved: T,
 }
 
-// SAFETY: four floats, no padding, all bit patterns allowed.
-unsafe impl bytemuck::Zeroable for Change<f32> {}
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for Change<f32> {}
-// SAFETY: as above.
-unsafe impl bytemuck::Zeroable for Change<f64> {}
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for Change<f64> {}
+// SAFETY: four values of one type.
+unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for Change<T> {}
+// SAFETY: as above, so no padding.
+unsafe impl<T: bytemuck::Pod> bytemuck::Pod for Change<T> {}
 
 /// What a walk works on. `T` is `f32` or `f64`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Operations of all pieces.
+    n_ops: u32,
+    /// Pieces.
+    n_pieces: u32,
+    /// Rows of the tables.
+    n_rows: u32,
+    /// Batches on the device.
+    n_batches: u32
+)]
 pub struct Walk<T> {
     /// Operations of all pieces, and one more.
+    #[len(n_ops)]
     pub ops: *const Vec4,
     /// First operation of each piece.
+    #[len(n_pieces)]
     pub pieces: *const u32,
     /// Cumulative regrets, `[row][ACTIONS]`.
+    #[len(n_rows * ACTIONS)]
     pub regrets: *mut T,
     /// Sums of strategies, likewise.
+    #[len(n_rows * ACTIONS)]
     pub averages: *mut T,
     /// Values, `[piece][n_players][32]`.
+    #[len(n_pieces * n_players * LANES)]
     pub values: *mut T,
     /// Buckets, `[batch][n_slots][32]`.
+    #[len(n_batches * n_slots * LANES)]
     pub buckets: *const u32,
     /// See [`links`](super::links), likewise.
+    #[len(n_batches * n_slots * LANES)]
     pub links: *const u32,
     /// See [`beats`], `[batch][n_players][32]`.
+    #[len(n_batches * n_players * LANES)]
     pub beats: *const u32,
     /// `[batch]`.
+    #[len(n_batches)]
     pub changes: *const Change<T>,
     /// Sums of the root's values over all deals, `[n_players]`.
+    #[len(n_players)]
     pub sums: *mut f64,
     /// The batch at hand.
+    #[len(1)]
     pub next: *mut u32,
     /// Seats and rounds.
     pub n_slots: u32,

@@ -1,7 +1,7 @@
 //! The kernels of the abstraction, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::cfr::abstraction::cluster::{self, cfr_abstraction_assign, cfr_abstraction_nearest};
-use warpplay_gpu::cfr::abstraction::strength::{self, Task, cfr_abstraction_strength};
+use warpplay_gpu::cfr::abstraction::strength::{self, TaskArgs, cfr_abstraction_strength};
 use warpplay_gpu::ptx::embedded::CFR_ABSTRACTION;
 
 use crate::cfr::game::cards::{CardSet, Deck};
@@ -80,22 +80,23 @@ impl Kernels {
         let mut histograms: Buffer<u32> = stream.alloc(rows * table.n_bins as usize)?;
         stream.zero(&mut sums)?;
         stream.zero(&mut histograms)?;
-        let task = Task {
-            hands: hands.as_ptr(),
-            boards: device_boards.as_ptr(),
-            runouts: runouts.as_ptr(),
-            histograms: histograms.as_mut_ptr(),
-            sums: sums.as_mut_ptr(),
+        let task = TaskArgs {
+            hands: hands.view(),
+            boards: device_boards.view(),
+            runouts: runouts.view(),
+            histograms: histograms.view_mut(),
+            sums: sums.view_mut(),
             deck: table.deck.all(),
             n_hands: table.hands.len() as u32,
             n_runouts: table.runouts.len() as u32,
-            n_bins: table.n_bins.max(1),
+            n_bins: table.n_bins,
             most: table.most.max(1),
             n_suits: table.deck.n_suits.into(),
             has_ace: u32::from(table.deck.n_ranks == 13),
+            n_boards: boards.len() as u32,
         };
         let n_parts = (BLOCKS / boards.len().max(1)).clamp(1, table.runouts.len().max(1));
-        // SAFETY: the buffers were made for these boards, hands, run-outs and bins, and live until the results are read below.
+        // SAFETY: the shape has a block for each board.
         unsafe { stream.launch(&self.strength, strength::shape(boards.len() as u32, n_parts as u32), (task,)) }?;
         Ok((stream.read(&sums)?, stream.read(&histograms)?))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::explicit::update;
-use warpplay_gpu::cfr::explicit::view::{SeatRange, TreeView};
+use warpplay_gpu::cfr::explicit::view::{SeatRange, TreeViewArgs};
 use warpplay_gpu::cfr::regret::{Real, Step};
 
 use super::matching::{probabilities_of, step_of};
@@ -84,20 +84,36 @@ impl DeviceTree {
     }
 
     /// What kernels are told.
-    pub fn view(&self) -> TreeView {
-        TreeView {
-            parents: self.parents.as_ptr(),
-            rows: self.rows.as_ptr(),
-            first: self.first.as_ptr(),
-            members: self.members.as_ptr(),
-            set_members: self.set_members.as_ptr(),
-            set_rows: self.set_rows.as_ptr(),
-            seats: self.seats.as_ptr(),
+    pub fn args(&self) -> TreeViewArgs<'_> {
+        TreeViewArgs {
+            parents: self.parents.view(),
+            rows: self.rows.view(),
+            first: self.first.view(),
+            members: self.members.view(),
+            set_members: self.set_members.view(),
+            set_rows: self.set_rows.view(),
+            seats: self.seats.view(),
             n_nodes: self.tree.n_nodes() as u32,
             n_sets: self.tree.sets.len() as u32,
             n_seats: self.tree.n_players as u32,
             reserved: 0,
+            n_decisions: self.n_decisions(),
         }
+    }
+
+    /// Histories where somebody acts.
+    pub fn n_decisions(&self) -> u32 {
+        self.tree.members.len() as u32
+    }
+
+    /// Rows of the sets' actions.
+    pub fn n_rows(&self) -> u32 {
+        self.tree.n_rows() as u32
+    }
+
+    /// Rows of the sets' actions, and of chance.
+    pub fn n_probabilities(&self) -> u32 {
+        self.n_rows() + self.tree.outcomes.len() as u32
     }
 
     /// Whether one of the seats acts on a level.
@@ -163,8 +179,8 @@ pub(in crate::cfr) struct Learnt<T> {
     pub regrets: Buffer<T>,
     /// `[n_rows]` Weighted sums of strategies.
     pub averages: Buffer<T>,
-    /// `[n_rows]` Last regrets; empty unless the algorithm predicts.
-    pub predictions: Buffer<T>,
+    /// `[n_rows]` Last regrets, where the algorithm predicts.
+    pub predictions: Option<Buffer<T>>,
     /// `[n_seats]` Sums of the root's values.
     pub utilities: Buffer<f64>,
     /// Steps of the next iterations.
@@ -175,19 +191,16 @@ pub(in crate::cfr) struct Learnt<T> {
     pub iteration: u64,
 }
 
-impl<T: Real + Number> Learnt<T>
-where
-    Step<T>: bytemuck::Pod,
-{
+impl<T: Real + Number> Learnt<T> {
     /// Takes the memory; the strategies are uniform.
     pub fn new(stream: &Stream, tree: &Tree, options: &Options) -> Result<Self> {
         let n_rows = tree.n_rows();
-        let n_last = if options.algorithm == Algorithm::PcfrPlus { n_rows } else { 0 };
+        let predicts = options.algorithm == Algorithm::PcfrPlus;
         Ok(Self {
             strategies: stream.upload(&probabilities_of(tree, &vec![T::ZERO; n_rows], &[]))?,
             regrets: stream.alloc(n_rows)?,
             averages: stream.alloc(n_rows)?,
-            predictions: stream.alloc(n_last)?,
+            predictions: predicts.then(|| stream.alloc(n_rows)).transpose()?,
             utilities: stream.alloc(tree.n_players)?,
             steps: stream.alloc(STEPS as usize)?,
             clock: stream.alloc(2)?,
@@ -215,9 +228,6 @@ where
     /// Reads all that is remembered.
     pub fn read(&self, stream: &Stream, tree: &Tree) -> Result<Tables> {
         let by_seat = |buffer: &Buffer<T>| -> Result<Vec<Values>> {
-            if buffer.is_empty() {
-                return Ok(Vec::new());
-            }
             let all = stream.read(buffer)?;
             Ok((0..tree.n_players).map(|seat| T::wrap(all[tree.seat_rows(seat)].to_vec())).collect())
         };
@@ -225,7 +235,7 @@ where
             iteration: self.iteration,
             regrets: by_seat(&self.regrets)?,
             averages: by_seat(&self.averages)?,
-            predictions: by_seat(&self.predictions)?,
+            predictions: self.predictions.as_ref().map_or(Ok(Vec::new()), by_seat)?,
             utilities: stream.read(&self.utilities)?,
             random: Vec::new(),
         })
@@ -235,7 +245,7 @@ where
     pub fn write(&mut self, stream: &Stream, tree: &Tree, tables: &Tables) -> Result<()> {
         let regrets = whole::<T>(tree, "regrets", &tables.regrets)?;
         let averages = whole::<T>(tree, "averages", &tables.averages)?;
-        let predicts = !self.predictions.is_empty();
+        let predicts = self.predictions.is_some();
         let last = if predicts { whole::<T>(tree, "predictions", &tables.predictions)? } else { Vec::new() };
         if !predicts && !tables.predictions.is_empty() {
             return Err(Error::shape("predictions", "none with this algorithm", tables.predictions.len()));
@@ -246,7 +256,9 @@ where
         stream.write(&mut self.strategies, 0, &probabilities_of(tree, &regrets, &last))?;
         stream.write(&mut self.regrets, 0, &regrets)?;
         stream.write(&mut self.averages, 0, &averages)?;
-        stream.write(&mut self.predictions, 0, &last)?;
+        if let Some(predictions) = &mut self.predictions {
+            stream.write(predictions, 0, &last)?;
+        }
         stream.write(&mut self.utilities, 0, &tables.utilities)?;
         self.iteration = tables.iteration;
         Ok(())

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::explicit::ExplicitKernels;
-use warpplay_gpu::cfr::regret::Step;
 
 use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
 use super::kernels::Kernels;
@@ -41,10 +40,7 @@ struct Work<T: ExplicitKernels + Number> {
 }
 
 /// Memory on the device.
-pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> Memory
-where
-    Step<T>: bytemuck::Pod,
-{
+pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> Memory {
     let answers = if options.algorithm == Algorithm::CfrBr { 2 * (tree.n_rows() + tree.outcomes.len()) } else { 0 };
     let memory = Memory::default()
         .on_device("tree", DeviceTree::bytes(tree))
@@ -54,10 +50,7 @@ where
     if answers > 0 { memory.on_device("best responses", (size_of::<T>() * answers) as u64) } else { memory }
 }
 
-impl<T: ExplicitKernels + Number> Explicit<T>
-where
-    Step<T>: bytemuck::Pod,
-{
+impl<T: ExplicitKernels + Number> Explicit<T> {
     /// Takes the memory and records an iteration.
     pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Self> {
         let stream = device.stream()?;
@@ -84,10 +77,7 @@ where
     }
 }
 
-impl<T: ExplicitKernels + Number> Work<T>
-where
-    Step<T>: bytemuck::Pod,
-{
+impl<T: ExplicitKernels + Number> Work<T> {
     /// One iteration.
     fn iterate(&mut self, stream: &Stream) -> Result<()> {
         let n_players = self.tree.tree.n_players;
@@ -121,10 +111,7 @@ where
     }
 }
 
-impl<T: ExplicitKernels + Number> Solve for Explicit<T>
-where
-    Step<T>: bytemuck::Pod,
-{
+impl<T: ExplicitKernels + Number> Solve for Explicit<T> {
     fn run(&mut self, n: u32) -> Result<()> {
         let mut left = n;
         while left > 0 {

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use warpplay_gpu::cfr::explicit::reach::{self, Reach};
-use warpplay_gpu::cfr::explicit::respond::Respond;
-use warpplay_gpu::cfr::explicit::update::{self, Update};
-use warpplay_gpu::cfr::explicit::values::{self, Values};
+use warpplay_gpu::cfr::explicit::reach::{self, ReachArgs};
+use warpplay_gpu::cfr::explicit::respond::RespondArgs;
+use warpplay_gpu::cfr::explicit::update::{self, UpdateArgs};
+use warpplay_gpu::cfr::explicit::values::{self, ValuesArgs};
 use warpplay_gpu::cfr::explicit::{ExplicitKernels, cfr_explicit_tick, profile};
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
-use super::arrays::{DeviceTree, Learnt, Pass};
+use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
 use crate::cfr::layout::Number;
-use crate::{Buffer, Device, Function, Module, Result, Stream};
+use crate::{Buffer, Device, Function, InOut, Module, Result, Stream};
 
 /// The kernels of full traversals.
 pub(in crate::cfr) struct Kernels<T: ExplicitKernels + Number> {
@@ -40,7 +40,7 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
 
     /// Counts an iteration.
     pub fn tick(&self, stream: &Stream, learnt: &mut Learnt<T>) -> Result<()> {
-        // SAFETY: the clock has two values; the graph that this may be recorded in lives no longer than the engine's buffers.
+        // SAFETY: the clock has two values.
         unsafe { stream.launch(&self.tick, LaunchShape::new(1, 1), (&mut learnt.clock,)) }
     }
 
@@ -53,16 +53,18 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         pass: &mut Pass<T>,
         seats: Range<usize>,
     ) -> Result<()> {
-        let task = Reach {
-            tree: tree.view(),
-            probabilities: probabilities.as_ptr(),
-            others: pass.others.as_mut_ptr(),
-            own: pass.own.as_mut_ptr(),
+        let task = ReachArgs {
+            tree: tree.args(),
+            probabilities: probabilities.view(),
+            others: pass.others.view_mut(),
+            own: pass.own.view_mut(),
             first_seat: seats.start as u32,
             reserved: 0,
+            n_decisions: tree.n_decisions(),
+            n_probabilities: tree.n_probabilities(),
         };
         let shape = reach::shape(tree.most_members, seats.len() as u32);
-        // SAFETY: all arrays were made for this tree, and live as long as the engine that launches or replays this.
+        // SAFETY: the shape has the tree's seats, from the first that is told; nodes and rows in its arrays are its own.
         unsafe { stream.launch(&self.reach, shape, (task,)) }
     }
 
@@ -98,20 +100,21 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
             if !tree.acts_on(level, seats.clone()) {
                 continue;
             }
-            let values = pass.values.as_mut_ptr();
-            let task = Respond {
-                tree: tree.view(),
-                set_levels: tree.set_levels.as_ptr(),
-                values,
-                others: pass.others.as_ptr(),
-                // Not used where there is no answer.
-                strategies: answer.as_deref_mut().map_or(values, Buffer::as_mut_ptr),
+            let writes = u32::from(answer.is_some());
+            let task = RespondArgs {
+                tree: tree.args(),
+                set_levels: tree.set_levels.view(),
+                values: pass.values.view_mut(),
+                others: pass.others.view(),
+                strategies: answer.as_deref_mut().map_or_else(InOut::none, Buffer::view_mut),
                 level: level as u32,
                 n_levels: tree.tree.n_levels() as u32,
                 first_seat: seats.start as u32,
                 lanes: tree.lanes,
-                writes: u32::from(answer.is_some()),
+                writes,
                 reserved: 0,
+                n_decisions: tree.n_decisions(),
+                n_rows: tree.n_rows(),
             };
             let stride = tree.tree.n_levels() + 1;
             let n_sets = |seat: usize| {
@@ -138,14 +141,15 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         skips_own: bool,
     ) -> Result<()> {
         let nodes = tree.tree.level(level);
-        let task = Values {
-            tree: tree.view(),
-            probabilities: probabilities.as_ptr(),
-            values: pass.values.as_mut_ptr(),
+        let task = ValuesArgs {
+            tree: tree.args(),
+            probabilities: probabilities.view(),
+            values: pass.values.view_mut(),
             start: nodes.start as u32,
             n: nodes.len() as u32,
             first_seat: seats.start as u32,
             skips_own: u32::from(skips_own),
+            n_probabilities: tree.n_probabilities(),
         };
         let shape = values::shape(nodes.len() as u32, seats.len() as u32);
         // SAFETY: as in `reach`; the level below is done, launches of a stream keep their order.
@@ -162,22 +166,26 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         copy: Option<&mut Buffer<T>>,
         seats: Range<usize>,
     ) -> Result<()> {
-        let strategies = learnt.strategies.as_mut_ptr();
-        let task = Update {
-            tree: tree.view(),
-            values: pass.values.as_ptr(),
-            others: pass.others.as_ptr(),
-            own: pass.own.as_ptr(),
+        let strategies = learnt.strategies.view_mut();
+        let task = UpdateArgs {
+            tree: tree.args(),
+            values: pass.values.view(),
+            others: pass.others.view(),
+            own: pass.own.view(),
+            // SAFETY: without a copy the kernel is told the strategies again.
+            copy: copy.map_or_else(|| unsafe { strategies.again() }, Buffer::view_mut),
             strategies,
-            copy: copy.map_or(strategies, Buffer::as_mut_ptr),
-            regrets: learnt.regrets.as_mut_ptr(),
-            averages: learnt.averages.as_mut_ptr(),
-            predictions: learnt.predictions.as_mut_ptr(),
-            steps: learnt.steps.as_ptr(),
-            clock: learnt.clock.as_ptr(),
-            utilities: learnt.utilities.as_mut_ptr(),
+            regrets: learnt.regrets.view_mut(),
+            averages: learnt.averages.view_mut(),
+            predictions: learnt.predictions.as_mut().map_or_else(InOut::none, Buffer::view_mut),
+            steps: learnt.steps.view(),
+            clock: learnt.clock.view(),
+            utilities: learnt.utilities.view_mut(),
             first_seat: seats.start as u32,
             lanes: tree.lanes,
+            n_decisions: tree.n_decisions(),
+            n_rows: tree.n_rows(),
+            n_steps: STEPS,
         };
         let shape = update::shape(tree.most_sets, seats.len() as u32, tree.lanes);
         // SAFETY: as in `reach`; reach and values of the pass are done; the clock is within the steps, which `Learnt::begin` wrote for as many iterations
@@ -195,6 +203,6 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
     ) -> Result<()> {
         let shape = profile::shape(tree.tree.sets.len() as u32);
         // SAFETY: as in `reach`.
-        unsafe { stream.launch(&self.profile, shape, (tree.view(), averages, probabilities)) }
+        unsafe { stream.launch(&self.profile, shape, (tree.args(), averages, probabilities)) }
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::explicit::ExplicitKernels;
-use warpplay_gpu::cfr::regret::Step;
 
 use super::found::{Found, Scales};
 use super::kernels::Kernels;
@@ -62,10 +61,7 @@ fn largest_weight(tree: &Tree, exploration: f64) -> f64 {
 }
 
 /// Memory on the device.
-pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> Memory
-where
-    Step<T>: bytemuck::Pod,
-{
+pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> Memory {
     let payoffs = size_of::<T>() * tree.n_players * tree.n_nodes();
     Memory::default()
         .on_device("tree", DeviceTree::bytes(tree) + payoffs as u64)
@@ -95,10 +91,7 @@ struct Work<T: ExplicitKernels + Number> {
     scales: Scales,
 }
 
-impl<T: ExplicitKernels + Number> Mccfr<T>
-where
-    Step<T>: bytemuck::Pod,
-{
+impl<T: ExplicitKernels + Number> Mccfr<T> {
     /// Takes the memory and records an iteration.
     pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Self> {
         let scales = Scales::new(tree, options).ok_or_else(|| too_coarse(options))?;
@@ -131,10 +124,7 @@ pub(super) fn too_coarse(options: &Options) -> Error {
     Error::option("batch", options.batch, allowed)
 }
 
-impl<T: ExplicitKernels + Number> Work<T>
-where
-    Step<T>: bytemuck::Pod,
-{
+impl<T: ExplicitKernels + Number> Work<T> {
     /// One iteration.
     fn iterate(&mut self, stream: &Stream) -> Result<()> {
         let Self { full, kernels, tree, payoffs, learnt, found, options, scales } = self;
@@ -147,10 +137,7 @@ where
     }
 }
 
-impl<T: ExplicitKernels + Number> Solve for Mccfr<T>
-where
-    Step<T>: bytemuck::Pod,
-{
+impl<T: ExplicitKernels + Number> Solve for Mccfr<T> {
     fn run(&mut self, n: u32) -> Result<()> {
         let mut left = n;
         while left > 0 {

@@ -1,15 +1,15 @@
 //! The kernels of sampled traversals, resolved, with a safe function for each stage.
 
-use warpplay_gpu::cfr::explicit::apply::Apply;
-use warpplay_gpu::cfr::explicit::sample::{self, Sample};
+use warpplay_gpu::cfr::explicit::apply::ApplyArgs;
+use warpplay_gpu::cfr::explicit::sample::{self, SampleArgs};
 use warpplay_gpu::cfr::explicit::{ExplicitKernels, profile};
 use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::found::{Found, Scales};
-use crate::cfr::engines::explicit::{DeviceTree, Learnt};
+use crate::cfr::engines::explicit::{DeviceTree, Learnt, STEPS};
 use crate::cfr::layout::Number;
 use crate::cfr::options::{Options, Sampling};
-use crate::{Buffer, Device, Function, Module, Result, Stream};
+use crate::{Buffer, Device, Function, InOut, Module, Result, Stream};
 
 /// The kernels.
 pub(super) struct Kernels<T: ExplicitKernels + Number> {
@@ -45,24 +45,25 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         seats: std::ops::Range<usize>,
     ) -> Result<()> {
         let (first_seat, n_learners) = (seats.start as u32, seats.len() as u32);
-        let task = Sample {
-            tree: tree.view(),
-            strategies: learnt.strategies.as_ptr(),
-            payoffs: payoffs.as_ptr(),
-            regrets: found.regrets.as_mut_ptr(),
-            averages: found.averages.as_mut_ptr(),
-            utilities: found.utilities.as_mut_ptr(),
-            clock: learnt.clock.as_ptr(),
+        let task = SampleArgs {
+            tree: tree.args(),
+            strategies: learnt.strategies.view(),
+            payoffs: payoffs.view(),
+            regrets: found.regrets.view_mut(),
+            averages: found.averages.view_mut(),
+            utilities: found.utilities.view_mut(),
+            clock: learnt.clock.view(),
             regret_scale: scales.regret,
             average_scale: scales.average,
             exploration: options.exploration,
             seed: options.seed,
             n: options.batch,
             first_seat,
+            n_rows: tree.n_rows(),
+            n_probabilities: tree.n_probabilities(),
         };
         let shape = sample::shape(options.batch, n_learners);
-        // SAFETY: all arrays were made for this tree, and live as long as the engine that launches or replays this; `fits` has seen that the lines are
-        // short enough for the stacks.
+        // SAFETY: the shape has the tree's seats, from the first that is told; nodes and rows in its arrays are its own. `fits` has seen that the lines are short enough for the stacks.
         unsafe {
             match options.sampling {
                 Sampling::Outcome => stream.launch(&self.outcome, shape, (task,))?,
@@ -70,22 +71,24 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
                 _ => stream.launch(&self.external, shape, (task,))?,
             }
         }
-        let task = Apply {
-            tree: tree.view(),
-            strategies: learnt.strategies.as_mut_ptr(),
-            regrets: learnt.regrets.as_mut_ptr(),
-            averages: learnt.averages.as_mut_ptr(),
-            predictions: learnt.predictions.as_mut_ptr(),
-            found_regrets: found.regrets.as_mut_ptr(),
-            found_averages: found.averages.as_mut_ptr(),
-            found_utilities: found.utilities.as_mut_ptr(),
-            utilities: learnt.utilities.as_mut_ptr(),
-            steps: learnt.steps.as_ptr(),
-            clock: learnt.clock.as_ptr(),
+        let task = ApplyArgs {
+            tree: tree.args(),
+            strategies: learnt.strategies.view_mut(),
+            regrets: learnt.regrets.view_mut(),
+            averages: learnt.averages.view_mut(),
+            predictions: learnt.predictions.as_mut().map_or_else(InOut::none, Buffer::view_mut),
+            found_regrets: found.regrets.view_mut(),
+            found_averages: found.averages.view_mut(),
+            found_utilities: found.utilities.view_mut(),
+            utilities: learnt.utilities.view_mut(),
+            steps: learnt.steps.view(),
+            clock: learnt.clock.view(),
             regret_parts: scales.regret * f64::from(options.batch),
             average_parts: scales.average * f64::from(options.batch),
             first_seat,
             n_learners,
+            n_rows: tree.n_rows(),
+            n_steps: STEPS,
         };
         let shape = profile::shape(tree.tree.sets.len() as u32);
         // SAFETY: as above; the clock is within the steps, which `Learnt::begin` wrote for as many iterations as are launched.

@@ -7,6 +7,7 @@ use warpplay_gpu::cfr::regret::Step;
 use super::kernels::{Arrays, Kernels, MAX_ITERATIONS, SmallKernels, memory, n_tables};
 use super::plan::Plan;
 use crate::cfr::engines::Solve;
+use crate::cfr::engines::explicit::step_of;
 use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
 use crate::cfr::options::Options;
 use crate::{Device, Error, Memory, Precision, Result, Stream};
@@ -83,17 +84,8 @@ impl<T: SmallKernels> Games<T> {
         let mut left = n;
         while left > 0 {
             let now = left.min(MAX_ITERATIONS);
-            let steps: Vec<Step<T>> = (1..=u64::from(now))
-                .map(|t| {
-                    let step = self.options.step(self.iteration + t);
-                    Step {
-                        positive: T::from_f64(step.positive),
-                        negative: T::from_f64(step.negative),
-                        weight: T::from_f64(step.weight),
-                        predicts: T::from_f64(f64::from(u8::from(step.predicts))),
-                    }
-                })
-                .collect();
+            let steps = (1..=u64::from(now)).map(|t| step_of(self.options.step(self.iteration + t)));
+            let steps: Vec<Step<T>> = steps.collect();
             self.arrays.solve(&self.stream, &self.kernels, &steps, self.iteration)?;
             self.iteration += u64::from(now);
             left -= now;

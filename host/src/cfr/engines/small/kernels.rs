@@ -3,7 +3,7 @@
 use warpplay_gpu::cfr::regret::{Real, Step};
 use warpplay_gpu::cfr::small::layout::{BoardRecord, Game};
 use warpplay_gpu::cfr::small::sample::sampling;
-use warpplay_gpu::cfr::small::{self, Task, cfr_small_measure_f64, cfr_small_solve_f32, cfr_small_solve_f64};
+use warpplay_gpu::cfr::small::{self, Task, TaskArgs, cfr_small_measure_f64, cfr_small_solve_f32, cfr_small_solve_f64};
 use warpplay_gpu::ptx::embedded::CFR_SMALL;
 
 use super::plan::{Plan, n_deals};
@@ -66,12 +66,13 @@ pub(super) struct Arrays<T: SmallKernels> {
     state: Buffer<T>,
     utilities: Buffer<f64>,
     results: Buffer<f64>,
-    /// Four numbers a step.
-    steps: Buffer<T>,
+    steps: Buffer<Step<T>>,
     shape: LaunchShape,
     asked: Asked,
     /// Where the tables of each game begin.
     state_from: Vec<u64>,
+    /// Offsets behind those of the last game.
+    end: Game,
 }
 
 /// Tables of a seat: regrets, averages, and last regrets where the algorithm predicts.
@@ -116,15 +117,22 @@ impl<T: SmallKernels> Arrays<T> {
             hands.extend(&plan.hands);
             planned.push(game);
         }
+        let mut end = Game {
+            words_from: offset(words.len())?,
+            chunks_from: offset(chunks.len())?,
+            reals_from: offset(reals.len())?,
+            boards_from: offset(boards.len())?,
+            hands_from: offset(hands.len())?,
+            ..Game::default()
+        };
         let tables = n_tables(options);
         let mut games = Vec::with_capacity(plan_of.len());
         let mut state_from = Vec::with_capacity(plan_of.len());
-        let mut state = 0u64;
         for &plan in plan_of {
             let mut game = planned[plan];
-            game.state_from = state;
-            state_from.push(state);
-            state += tables * u64::from(game.table_len());
+            game.state_from = end.state_from;
+            state_from.push(end.state_from);
+            end.state_from += tables * u64::from(game.table_len());
             games.push(game);
         }
         let n_games = offset(games.len())?;
@@ -137,10 +145,10 @@ impl<T: SmallKernels> Arrays<T> {
             reals: stream.upload(&reals)?,
             boards: stream.upload(&boards)?,
             hands: stream.upload(&hands)?,
-            state: stream.alloc(state as usize)?,
+            state: stream.alloc(end.state_from as usize)?,
             utilities: stream.alloc(2 * games.len())?,
             results: stream.alloc(4 * games.len())?,
-            steps: stream.alloc(4 * MAX_ITERATIONS as usize)?,
+            steps: stream.alloc(MAX_ITERATIONS as usize)?,
             shape: small::shape(n_games, largest_phase, shared_bytes),
             asked: Asked {
                 seed: options.seed,
@@ -151,22 +159,25 @@ impl<T: SmallKernels> Arrays<T> {
                 predicts,
             },
             state_from,
+            end,
         })
     }
 
-    /// A launch's parameters; `utilities` are the sums, or the results where something is measured.
-    fn task(&mut self, utilities: *mut f64, n_iterations: u32, first_iteration: u64) -> Task<T> {
+    /// Parameters of a launch: of one that measures where there are no iterations.
+    fn task(&mut self, n_iterations: u32, first_iteration: u64) -> TaskArgs<'_, T> {
         let asked = self.asked;
-        Task {
-            games: self.games.as_ptr(),
-            chunks: self.chunks.as_ptr(),
-            words: self.words.as_ptr(),
-            reals: self.reals.as_ptr(),
-            state: self.state.as_mut_ptr(),
-            utilities,
-            boards: self.boards.as_ptr(),
-            hands: self.hands.as_ptr(),
-            steps: self.steps.as_ptr().cast(),
+        let (utilities, n_utilities) =
+            if n_iterations == 0 { (&mut self.results, 4) } else { (&mut self.utilities, 2) };
+        TaskArgs {
+            games: self.games.view(),
+            chunks: self.chunks.view(),
+            words: self.words.view(),
+            reals: self.reals.view(),
+            state: self.state.view_mut(),
+            utilities: utilities.view_mut(),
+            boards: self.boards.view(),
+            hands: self.hands.view(),
+            steps: self.steps.view(),
             first_iteration,
             seed: asked.seed,
             n_iterations,
@@ -175,6 +186,9 @@ impl<T: SmallKernels> Arrays<T> {
             simultaneous: asked.simultaneous.into(),
             responds: asked.responds.into(),
             predicts: asked.predicts.into(),
+            n_games: self.state_from.len() as u32,
+            end: self.end,
+            n_utilities,
         }
     }
 
@@ -183,13 +197,11 @@ impl<T: SmallKernels> Arrays<T> {
         if steps.is_empty() {
             return Ok(());
         }
-        let numbers = steps.iter().flat_map(|step| [step.positive, step.negative, step.weight, step.predicts]);
-        stream.write(&mut self.steps, 0, &numbers.collect::<Vec<T>>())?;
-        let utilities = self.utilities.as_mut_ptr();
-        let task = self.task(utilities, steps.len() as u32, done);
-        // SAFETY: the plans' own shape; all arrays were made for the plans, and there is a step for each iteration. They outlive the launch: the engine
-        // waits for the stream before it is dropped, and buffers are freed in the device's order.
-        unsafe { stream.launch(&kernels.solve, self.shape, (task,)) }
+        stream.write(&mut self.steps, 0, steps)?;
+        let shape = self.shape;
+        let task = self.task(steps.len() as u32, done);
+        // SAFETY: the plans' own shape, and what the games name is within the plans.
+        unsafe { stream.launch(&kernels.solve, shape, (task,)) }
     }
 
     /// Sums of utilities, `[game, seat]`.
@@ -218,10 +230,10 @@ impl<T: SmallKernels> Arrays<T> {
 impl Arrays<f64> {
     /// Values and best responses of all games, `[game, seat, value or best response]`; waits for them.
     pub fn measure(&mut self, stream: &Stream, kernels: &Kernels<f64>) -> Result<Vec<f64>> {
-        let results = self.results.as_mut_ptr();
-        let task = self.task(results, 0, 0);
-        // SAFETY: as in `solve`; the results have four values for each game.
-        unsafe { stream.launch(&kernels.measure, self.shape, (task,)) }?;
+        let shape = self.shape;
+        let task = self.task(0, 0);
+        // SAFETY: as in `solve`.
+        unsafe { stream.launch(&kernels.measure, shape, (task,)) }?;
         stream.read(&self.results)
     }
 }

@@ -1,12 +1,11 @@
 //! The kernels of streets, resolved, with a safe function for each launch; and the device arrays they work on.
 
-use std::ptr;
-
 use warpplay_gpu::cfr::regret::Step;
 use warpplay_gpu::cfr::street::layout::{
-    self, Board, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTables, Segment, Task, control,
+    self, Board, Counts, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTablesArgs, Segment, Task,
+    TaskArgs, control,
 };
-use warpplay_gpu::cfr::street::sample::{self, Draws, cfr_street_draw, cfr_street_next, cfr_street_weigh};
+use warpplay_gpu::cfr::street::sample::{self, DrawsArgs, cfr_street_draw, cfr_street_next, cfr_street_weigh};
 use warpplay_gpu::cfr::street::{
     self, Passes, Where, cfr_street_down_any_f32, cfr_street_down_any_i16, cfr_street_down_f32, cfr_street_down_i16,
     cfr_street_last_any_f32, cfr_street_last_any_i16, cfr_street_last_f32, cfr_street_last_i16,
@@ -18,7 +17,7 @@ use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_STREET;
 
 use super::image::{Image, Level, Shape};
-use crate::{Buffer, Device, Function, Memory, Module, Result, Stream};
+use crate::{Buffer, Device, Function, In, InOut, Memory, Module, Result, Stream};
 
 /// Steps that are uploaded at once.
 pub(super) const STEPS: usize = 256;
@@ -69,6 +68,8 @@ pub(super) struct Seat {
     pub averages: Table,
     pub last: Table,
     kept: Buffer<f32>,
+    /// Values of a table.
+    len: usize,
 }
 
 impl Seat {
@@ -84,20 +85,29 @@ impl Seat {
             averages: table(true)?,
             last: table(room.last)?,
             kept: stream.alloc(if room.kept[seat] { len } else { 0 })?,
+            len,
         })
     }
 
-    fn pointers(&mut self) -> SeatTables {
-        SeatTables {
-            regrets: self.regrets.cells.as_mut_ptr().cast(),
-            regret_scales: self.regrets.scales.as_mut_ptr(),
-            averages: self.averages.cells.as_mut_ptr().cast(),
-            average_scales: self.averages.scales.as_mut_ptr(),
-            last: self.last.cells.as_mut_ptr().cast(),
-            last_scales: self.last.scales.as_mut_ptr(),
-            kept: self.kept.as_mut_ptr(),
+    fn args(&mut self, short: bool) -> SeatTablesArgs<'_> {
+        SeatTablesArgs {
+            regrets: self.regrets.cells.view_mut().cast(),
+            regret_scales: self.regrets.scales.view_mut(),
+            averages: self.averages.cells.view_mut().cast(),
+            average_scales: self.averages.scales.view_mut(),
+            last: if_any(&mut self.last.cells).cast(),
+            last_scales: if_any(&mut self.last.scales),
+            kept: if_any(&mut self.kept),
+            n_values: self.len as u64,
+            value_bytes: if short { 2 } else { 4 },
+            n_scales: if short { self.len as u64 / u64::from(ROW) } else { 0 },
         }
     }
+}
+
+/// A table that not every solve has.
+fn if_any<T>(table: &mut Buffer<T>) -> InOut<'_, T> {
+    if table.is_empty() { InOut::none() } else { table.view_mut() }
 }
 
 /// What is drawn.
@@ -148,6 +158,7 @@ pub(super) struct Arrays {
     pub seats: [Seat; 2],
     sampled: Option<Sampled>,
     levels: Vec<Level>,
+    counts: Counts,
     n_games: u32,
     short: bool,
 }
@@ -176,6 +187,23 @@ impl Arrays {
                 batch: urn.batch,
             }),
         };
+        let counts = Counts {
+            streets: image.streets.len(),
+            programs: image.programs.len(),
+            segments: image.segments.len(),
+            evals: image.evals.len(),
+            ops: image.ops.len(),
+            operands: image.operands.len(),
+            boards: n_boards,
+            links: image.links.len(),
+            permutations: image.permutations.len(),
+            hands: image.hands.len(),
+            reach: shape.reach_len,
+            values: shape.values_len,
+            utilities: shape.utilities_len,
+            hand_factors: urn.map_or(0, |urn| urn.n_hands[0] as usize + urn.n_hands[1] as usize),
+            steps: STEPS + 1,
+        };
         Ok(Self {
             streets: stream.upload(&image.streets)?,
             programs: stream.upload(&image.programs)?,
@@ -198,6 +226,7 @@ impl Arrays {
             seats: [seat(0)?, seat(1)?],
             sampled,
             levels: shape.levels.clone(),
+            counts,
             n_games: (image.streets.len() / (shape.levels.len() + 1)) as u32,
             short: room.short,
         })
@@ -228,48 +257,61 @@ impl Arrays {
         (shape, Where { street: street as u32 * n_games, n_games, n_shared: level.n_shared, n_iterations })
     }
 
-    fn task(&mut self) -> Task {
-        let factors = self.sampled.as_ref();
-        Task {
-            streets: self.streets.as_ptr(),
-            programs: self.programs.as_ptr(),
-            segments: self.segments.as_ptr(),
-            evals: self.evals.as_ptr(),
-            ops: self.ops.as_ptr(),
-            operands: self.operands.as_ptr(),
-            boards: self.boards.as_ptr(),
-            links: self.links.as_ptr(),
-            permutations: self.permutations.as_ptr(),
-            hands: self.hands.as_ptr(),
-            records: self.records.as_ptr(),
-            lists: self.lists.as_ptr(),
-            begins: self.begins.as_ptr(),
-            board_factors: factors.map_or(ptr::null(), |sampled| sampled.board_factors.as_ptr()),
-            hand_factors: factors.map_or(ptr::null(), |sampled| sampled.hand_factors.as_ptr()),
-            steps: self.steps.as_ptr(),
-            reach: self.reach.as_mut_ptr(),
-            values: self.values.as_mut_ptr(),
-            utilities: self.utilities.as_mut_ptr(),
-            control: self.control.as_mut_ptr(),
-            first: self.seats[0].pointers(),
-            second: self.seats[1].pointers(),
-        }
+    /// What the kernels work on, without what is drawn; and that.
+    fn split(&mut self) -> (TaskArgs<'_>, Option<&mut Sampled>) {
+        let [first, second] = &mut self.seats;
+        let task = TaskArgs {
+            streets: self.streets.view(),
+            programs: self.programs.view(),
+            segments: self.segments.view(),
+            evals: self.evals.view(),
+            ops: self.ops.view(),
+            operands: self.operands.view(),
+            boards: self.boards.view(),
+            links: self.links.view(),
+            permutations: self.permutations.view(),
+            hands: self.hands.view(),
+            records: self.records.view(),
+            lists: self.lists.view(),
+            begins: self.begins.view(),
+            board_factors: In::none(),
+            hand_factors: In::none(),
+            steps: self.steps.view(),
+            reach: self.reach.view_mut(),
+            values: self.values.view_mut(),
+            utilities: self.utilities.view_mut(),
+            control: self.control.view_mut(),
+            first: first.args(self.short),
+            second: second.args(self.short),
+            counts: self.counts,
+        };
+        (task, self.sampled.as_mut())
     }
 
-    fn draws(&mut self) -> Option<Draws> {
-        self.sampled.as_mut().map(|sampled| Draws {
-            counts: sampled.counts.as_mut_ptr(),
-            cumulative: sampled.cumulative.as_ptr(),
-            children: sampled.children.as_ptr(),
-            board_factors: sampled.board_factors.as_mut_ptr(),
-            hand_factors: sampled.hand_factors.as_mut_ptr(),
+    fn task(&mut self) -> TaskArgs<'_> {
+        let (task, sampled) = self.split();
+        let Some(sampled) = sampled else { return task };
+        let (board_factors, hand_factors) = (sampled.board_factors.view(), sampled.hand_factors.view());
+        TaskArgs { board_factors, hand_factors, ..task }
+    }
+
+    fn draws(&mut self) -> Option<(TaskArgs<'_>, DrawsArgs<'_>)> {
+        let (task, sampled) = self.split();
+        let sampled = sampled?;
+        let draws = DrawsArgs {
+            counts: sampled.counts.view_mut(),
+            cumulative: sampled.cumulative.view(),
+            children: sampled.children.view(),
+            board_factors: sampled.board_factors.view_mut(),
+            hand_factors: sampled.hand_factors.view_mut(),
             seed: sampled.seed,
             n_boards: sampled.n_boards,
             n_hands: sampled.n_hands,
             n_streets: sampled.n_streets,
             batch: sampled.batch,
             reserved: 0,
-        })
+        };
+        Some((task, draws))
     }
 }
 
@@ -299,32 +341,29 @@ where
 
     /// One pass over all streets: down, the last, and back up.
     fn pass(&self, stream: &Stream, arrays: &mut Arrays, pass: Pass) -> Result<()> {
-        let task = arrays.task();
         let last = arrays.levels.len() - 1;
-        // SAFETY (all three): the arrays were made together, for these levels; they outlive the launches, and a graph of them, which their owner drops
-        // first. One stream keeps the order of streets. A step is there for the word of `control`.
+        // SAFETY (all three): the arrays were made together, for these levels. One stream keeps the order of streets. A step is there for the word of `control`.
         for street in 0..last {
             let (shape, at) = arrays.launch_of(street, 1);
             // SAFETY: as above.
-            unsafe { stream.launch(&self.down, shape, (task, at, pass)) }?;
+            unsafe { stream.launch(&self.down, shape, (arrays.task(), at, pass)) }?;
         }
         let (shape, at) = arrays.launch_of(last, 1);
         // SAFETY: as above.
-        unsafe { stream.launch(&self.last, shape, (task, at, pass)) }?;
+        unsafe { stream.launch(&self.last, shape, (arrays.task(), at, pass)) }?;
         for street in (0..last).rev() {
             let (shape, at) = arrays.launch_of(street, 1);
             // SAFETY: as above.
-            unsafe { stream.launch(&self.up, shape, (task, at, pass)) }?;
+            unsafe { stream.launch(&self.up, shape, (arrays.task(), at, pass)) }?;
         }
         Ok(())
     }
 
     /// The first `n` steps of games of one street, in one launch.
     fn solve(&self, stream: &Stream, arrays: &mut Arrays, passes: Passes, n: u32) -> Result<()> {
-        let task = arrays.task();
         let (shape, at) = arrays.launch_of(0, n);
         // SAFETY: as in `pass`; `n` is at most the steps there are, and nothing is sampled.
-        unsafe { stream.launch(&self.solve, shape, (task, at, passes)) }
+        unsafe { stream.launch(&self.solve, shape, (arrays.task(), at, passes)) }
     }
 }
 
@@ -379,14 +418,13 @@ impl Kernels {
     /// Draws boards and hands of the iteration under way; nothing where nothing is sampled.
     pub fn draw(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
         arrays.clear_draws(stream)?;
-        let task = arrays.task();
-        let Some(draws) = arrays.draws() else { return Ok(()) };
+        let Some((task, draws)) = arrays.draws() else { return Ok(()) };
+        // SAFETY: the urn was made for these boards and hands, its counts are 0.
+        unsafe { stream.launch(&self.draw, sample::shape(draws.batch), (task, draws)) }?;
+        let Some((task, draws)) = arrays.draws() else { return Ok(()) };
         let n = draws.n_boards + draws.n_hands[0] + draws.n_hands[1];
-        // SAFETY: the urn was made for these boards and hands, its counts are 0; as in `Set::pass`.
-        unsafe {
-            stream.launch(&self.draw, sample::shape(draws.batch), (task, draws))?;
-            stream.launch(&self.weigh, sample::shape(n), (task, draws))
-        }
+        // SAFETY: as above; the boards are those of the draws.
+        unsafe { stream.launch(&self.weigh, sample::shape(n), (task, draws)) }
     }
 
     /// On to the next step.

@@ -1,7 +1,7 @@
 //! The kernels over all deals, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use warpplay_gpu::cfr::regret::Real;
-use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, Tables, mode};
+use warpplay_gpu::cfr::regret::{Real, Step};
+use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, Row, Tables, TablesArgs, mode};
 use warpplay_gpu::cfr::subset::nodes::{finish_shape, shape};
 use warpplay_gpu::cfr::subset::{
     cfr_subset_finish_f32, cfr_subset_finish_f64, cfr_subset_reach_f32, cfr_subset_reach_f64, cfr_subset_strategy_f32,
@@ -12,7 +12,7 @@ use warpplay_gpu::ptx::embedded::CFR_SUBSET;
 
 use super::plan::Plan;
 use crate::cfr::layout::Number;
-use crate::{Buffer, Device, Function, Graph, Kernel, Module, Result, Stream};
+use crate::{Buffer, Device, Function, Graph, InOut, Kernel, Module, Result, Stream};
 
 /// Iterations whose steps are uploaded together.
 pub(super) const MAX_ITERATIONS: u32 = 1 << 12;
@@ -68,15 +68,15 @@ pub(super) struct Arrays<T: SubsetKernels> {
     nodes: Buffer<Node>,
     own: Buffer<OwnNode>,
     terminals: Buffer<u32>,
-    rows: Buffer<u32>,
-    payoffs: Buffer<T>,
-    values: Buffer<T>,
-    strategy: Buffer<T>,
-    regrets: Buffer<T>,
-    averages: Buffer<T>,
-    last: Buffer<T>,
-    reach: Buffer<T>,
-    steps: Buffer<T>,
+    rows: Buffer<[u32; CARDS]>,
+    payoffs: Buffer<[T; 2]>,
+    values: Buffer<Row<T>>,
+    strategy: Buffer<Row<T>>,
+    regrets: Buffer<Row<T>>,
+    averages: Buffer<Row<T>>,
+    last: Option<Buffer<Row<T>>>,
+    reach: Buffer<Row<T>>,
+    steps: Buffer<Step<T>>,
     step: Buffer<u32>,
     sums: Buffer<f64>,
     levels: Vec<u32>,
@@ -84,7 +84,6 @@ pub(super) struct Arrays<T: SubsetKernels> {
     n_terminals: u32,
     n_cards: u32,
     factor: T,
-    predicts: bool,
 }
 
 impl<T: SubsetKernels> Arrays<T> {
@@ -99,26 +98,25 @@ impl<T: SubsetKernels> Arrays<T> {
             values: module.function(values)?,
             finish: module.function(finish)?,
         };
-        let n = plan.nodes.len() * CARDS;
-        let mut rows = vec![T::ONE; CARDS];
-        rows.extend((0..CARDS).map(|card| if card < plan.n_cards { T::ONE } else { T::ZERO }));
-        let payoffs: Vec<T> = plan.payoffs.iter().flatten().map(|&payoff| T::from_f64(payoff)).collect();
-        let mut reach = stream.alloc(n + CARDS)?;
-        stream.write(&mut reach, 0, &rows)?;
+        let n = plan.nodes.len();
+        let root = std::array::from_fn(|card| if card < plan.n_cards { T::ONE } else { T::ZERO });
+        let payoffs: Vec<[T; 2]> = plan.payoffs.iter().map(|payoffs| payoffs.map(T::from_f64)).collect();
+        let mut reach = stream.alloc(n + 1)?;
+        stream.write(&mut reach, 0, &[Row([T::ONE; CARDS]), Row(root)])?;
         Ok(Self {
             kernels,
             nodes: stream.upload(&plan.nodes)?,
             own: stream.upload(&plan.own)?,
             terminals: stream.upload(&plan.terminals)?,
-            rows: stream.upload(bytemuck::cast_slice(&plan.rows))?,
+            rows: stream.upload(&plan.rows)?,
             payoffs: stream.upload(&payoffs)?,
             values: stream.alloc(n)?,
             strategy: stream.alloc(n)?,
             regrets: stream.alloc(n)?,
             averages: stream.alloc(n)?,
-            last: stream.alloc(if predicts { n } else { 0 })?,
+            last: predicts.then(|| stream.alloc(n)).transpose()?,
             reach,
-            steps: stream.alloc(4 * MAX_ITERATIONS as usize)?,
+            steps: stream.alloc(MAX_ITERATIONS as usize)?,
             step: stream.alloc(1)?,
             sums: stream.alloc(3 * plan.n_players)?,
             levels: plan.levels.clone(),
@@ -126,7 +124,6 @@ impl<T: SubsetKernels> Arrays<T> {
             n_terminals: plan.terminals.len() as u32,
             n_cards: plan.n_cards as u32,
             factor: T::from_f64(1.0 / plan.deals),
-            predicts,
         })
     }
 
@@ -134,26 +131,38 @@ impl<T: SubsetKernels> Arrays<T> {
         self.own_from.len() as u32 - 1
     }
 
-    fn tables(&mut self) -> Tables<T> {
-        Tables {
-            nodes: self.nodes.as_ptr(),
-            own: self.own.as_ptr(),
-            terminals: self.terminals.as_ptr(),
-            rows: self.rows.as_ptr().cast(),
-            payoffs: self.payoffs.as_ptr().cast(),
-            values: self.values.as_mut_ptr().cast(),
-            strategy: self.strategy.as_mut_ptr().cast(),
-            regrets: self.regrets.as_mut_ptr().cast(),
-            averages: self.averages.as_mut_ptr().cast(),
-            last: self.last.as_mut_ptr().cast(),
-            reach: self.reach.as_mut_ptr().cast(),
-            steps: self.steps.as_ptr().cast(),
-            step: self.step.as_mut_ptr(),
-            sums: self.sums.as_mut_ptr(),
+    /// The kernels, and what they work on.
+    fn split(&mut self) -> (&Kernels<T>, TablesArgs<'_, T>) {
+        let (n_players, n_own) = (self.n_players(), self.own_from.last().copied().unwrap_or(0));
+        let tables = TablesArgs {
+            nodes: self.nodes.view(),
+            own: self.own.view(),
+            terminals: self.terminals.view(),
+            rows: self.rows.view(),
+            payoffs: self.payoffs.view(),
+            values: self.values.view_mut(),
+            strategy: self.strategy.view_mut(),
+            regrets: self.regrets.view_mut(),
+            averages: self.averages.view_mut(),
+            last: self.last.as_mut().map_or_else(InOut::none, Buffer::view_mut),
+            reach: self.reach.view_mut(),
+            steps: self.steps.view(),
+            step: self.step.view_mut(),
+            sums: self.sums.view_mut(),
             n_terminals: self.n_terminals,
             n_cards: self.n_cards,
             factor: self.factor,
-        }
+            n_nodes: self.levels.last().copied().unwrap_or(0),
+            n_own,
+            n_players,
+            n_steps: MAX_ITERATIONS,
+        };
+        (&self.kernels, tables)
+    }
+
+    /// 1 where the algorithm predicts.
+    fn predicts(&self) -> u32 {
+        u32::from(self.last.is_some())
     }
 
     fn own(&self, seat: u32) -> (u32, u32) {
@@ -164,43 +173,46 @@ impl<T: SubsetKernels> Arrays<T> {
     /// Queues a seat's strategies from regrets or averages, and its reaches.
     pub fn renew(&mut self, stream: &Stream, seat: u32, averages: bool) -> Result<()> {
         let (from, n) = self.own(seat);
-        let arguments = (self.tables(), from, n, u32::from(averages), u32::from(self.predicts));
-        // SAFETY: the plan's own lists and shapes; all arrays were made for it and outlive every launch and graph, which the engine drops first.
-        unsafe { stream.launch(&self.kernels.strategy, shape(n), arguments)? };
+        let predicts = self.predicts();
+        let (kernels, tables) = self.split();
+        // SAFETY: the plan's own lists and shapes.
+        unsafe { stream.launch(&kernels.strategy, shape(n), (tables, from, n, u32::from(averages), predicts))? };
         self.reach(stream, seat)
     }
 
     /// Queues a seat's reaches.
     fn reach(&mut self, stream: &Stream, seat: u32) -> Result<()> {
         let (from, n) = self.own(seat);
-        let arguments = (self.tables(), from, n);
+        let (kernels, tables) = self.split();
         // SAFETY: as in `renew`.
-        unsafe { stream.launch(&self.kernels.reach, shape(n), arguments) }
+        unsafe { stream.launch(&kernels.reach, shape(n), (tables, from, n)) }
     }
 
     /// Queues the terminals' values for a seat.
     fn terminals(&mut self, stream: &Stream, seat: u32) -> Result<()> {
         let shape = terminals::shape(self.n_terminals, size_of::<T>() as u32);
-        let arguments = (self.tables(), seat);
+        let (kernels, tables) = self.split();
         // SAFETY: as in `renew`.
-        unsafe { stream.launch(&self.kernels.terminals, shape, arguments) }
+        unsafe { stream.launch(&kernels.terminals, shape, (tables, seat)) }
     }
 
     /// Queues values of all nodes for a seat, the deepest level first.
     fn values(&mut self, stream: &Stream, seat: u32, what: u32) -> Result<()> {
         for level in (0..self.levels.len() - 1).rev() {
             let (first, end) = (self.levels[level], self.levels[level + 1]);
-            let arguments = (self.tables(), first, end - first, seat, what, u32::from(self.predicts));
+            let (n, predicts) = (end - first, self.predicts());
+            let (kernels, tables) = self.split();
             // SAFETY: as in `renew`.
-            unsafe { stream.launch(&self.kernels.values, shape(end - first), arguments)? };
+            unsafe { stream.launch(&kernels.values, shape(n), (tables, first, n, seat, what, predicts))? };
         }
         Ok(())
     }
 
     fn finish(&mut self, stream: &Stream, sum: u32, replaces: bool, advances: bool) -> Result<()> {
-        let arguments = (self.tables(), sum, u32::from(replaces), u32::from(advances));
+        let (kernels, tables) = self.split();
+        let arguments = (tables, sum, u32::from(replaces), u32::from(advances));
         // SAFETY: as in `renew`; there are three sums for each seat.
-        unsafe { stream.launch(&self.kernels.finish, finish_shape(), arguments) }
+        unsafe { stream.launch(&kernels.finish, finish_shape(), arguments) }
     }
 
     /// Records one iteration.
@@ -223,7 +235,7 @@ impl<T: SubsetKernels> Arrays<T> {
     }
 
     /// Puts the steps of a run in place.
-    pub fn write_steps(&mut self, stream: &Stream, steps: &[T]) -> Result<()> {
+    pub fn write_steps(&mut self, stream: &Stream, steps: &[Step<T>]) -> Result<()> {
         stream.write(&mut self.steps, 0, steps)?;
         stream.zero(&mut self.step)
     }
@@ -255,21 +267,21 @@ impl<T: SubsetKernels> Arrays<T> {
         stream.write(&mut self.sums, 0, sums)
     }
 
-    fn kept(&mut self, which: Kept) -> &mut Buffer<T> {
+    fn kept(&mut self, which: Kept) -> Option<&mut Buffer<Row<T>>> {
         match which {
-            Kept::Regrets => &mut self.regrets,
-            Kept::Averages => &mut self.averages,
-            Kept::Last => &mut self.last,
+            Kept::Regrets => Some(&mut self.regrets),
+            Kept::Averages => Some(&mut self.averages),
+            Kept::Last => self.last.as_mut(),
         }
     }
 
-    /// A whole table, a row of cards an action.
-    pub fn read(&mut self, stream: &Stream, which: Kept) -> Result<Vec<T>> {
-        stream.read(self.kept(which))
+    /// A whole table, a row of cards an action; nothing where there is none.
+    pub fn read(&mut self, stream: &Stream, which: Kept) -> Result<Vec<Row<T>>> {
+        self.kept(which).map_or(Ok(Vec::new()), |table| stream.read(table))
     }
 
-    /// Replaces a whole table.
-    pub fn write(&mut self, stream: &Stream, which: Kept, values: &[T]) -> Result<()> {
-        stream.write(self.kept(which), 0, values)
+    /// Replaces a whole table, where there is one.
+    pub fn write(&mut self, stream: &Stream, which: Kept, rows: &[Row<T>]) -> Result<()> {
+        self.kept(which).map_or(Ok(()), |table| stream.write(table, 0, rows))
     }
 }

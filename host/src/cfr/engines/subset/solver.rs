@@ -1,10 +1,12 @@
 //! The engine over all deals, and its public face.
 
-use warpplay_gpu::cfr::subset::layout::CARDS;
+use warpplay_gpu::cfr::regret::Step;
+use warpplay_gpu::cfr::subset::layout::{CARDS, Row};
 
 use super::kernels::{Arrays, Kept, MAX_ITERATIONS, SubsetKernels};
 use super::plan::{self, Plan};
 use crate::cfr::engines::Solve;
+use crate::cfr::engines::explicit::step_of;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Measured, Tables, Values};
@@ -38,12 +40,8 @@ impl<T: SubsetKernels> OnDevice<T> {
         let mut left = n;
         while left > 0 {
             let now = left.min(MAX_ITERATIONS);
-            let steps = (1..=u64::from(now)).flat_map(|t| {
-                let step = self.options.step(self.iteration + t);
-                let predicts = f64::from(u8::from(step.predicts));
-                [step.positive, step.negative, step.weight, predicts].map(T::from_f64)
-            });
-            self.arrays.write_steps(&self.stream, &steps.collect::<Vec<T>>())?;
+            let steps = (1..=u64::from(now)).map(|t| step_of(self.options.step(self.iteration + t)));
+            self.arrays.write_steps(&self.stream, &steps.collect::<Vec<Step<T>>>())?;
             for _ in 0..now {
                 self.stream.launch_graph(&self.graph)?;
             }
@@ -64,8 +62,8 @@ impl<T: SubsetKernels> OnDevice<T> {
         if self.options.step(1).predicts { all } else { &all[..2] }
     }
 
-    /// Calls `visit(seat, index in the seat's table, index on the device)` for every value of all tables.
-    fn each_value(&self, mut visit: impl FnMut(usize, usize, usize)) {
+    /// Calls `visit(seat, index in the seat's table, [row, card] on the device)` for every value of all tables.
+    fn each_value(&self, mut visit: impl FnMut(usize, usize, [usize; 2])) {
         for seat in 0..self.plan.n_players {
             let mut index = 0;
             for own in self.plan.own(seat) {
@@ -73,7 +71,7 @@ impl<T: SubsetKernels> OnDevice<T> {
                 let n_actions = node.children_and_seat as usize & 0xFFFF;
                 for card in 0..self.plan.n_cards {
                     for action in 0..n_actions {
-                        visit(seat, index, (node.first_child as usize + action) * CARDS + card);
+                        visit(seat, index, [node.first_child as usize + action, card]);
                         index += 1;
                     }
                 }
@@ -85,7 +83,7 @@ impl<T: SubsetKernels> OnDevice<T> {
     fn by_seat(&mut self, which: Kept) -> Result<Vec<Values>> {
         let on_device = self.arrays.read(&self.stream, which)?;
         let mut tables: Vec<Vec<T>> = vec![Vec::new(); self.plan.n_players];
-        self.each_value(|seat, _, index| tables[seat].push(on_device[index]));
+        self.each_value(|seat, _, [row, card]| tables[seat].push(on_device[row].0[card]));
         Ok(tables.into_iter().map(T::wrap).collect())
     }
 
@@ -98,8 +96,8 @@ impl<T: SubsetKernels> OnDevice<T> {
             let got: Vec<usize> = tables.iter().map(Values::len).collect();
             return Err(Error::shape("tables by seat", expected, format!("{got:?} values")));
         }
-        let mut on_device = vec![T::ZERO; self.plan.nodes.len() * CARDS];
-        self.each_value(|seat, from, index| on_device[index] = given[seat][from]);
+        let mut on_device = vec![Row([T::ZERO; CARDS]); self.plan.nodes.len()];
+        self.each_value(|seat, from, [row, card]| on_device[row].0[card] = given[seat][from]);
         self.arrays.write(&self.stream, which, &on_device)
     }
 }

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use bytemuck::Pod;
 use rayon::prelude::*;
 use warpplay_gpu::cfr::beats::{self, MAX_PLAYERS};
 use warpplay_gpu::cfr::regret::{self, Real};
@@ -156,10 +155,7 @@ pub(super) struct OnCpu<T: Stored> {
     iteration: u64,
 }
 
-impl<T: Stored> OnCpu<T>
-where
-    Change<T>: Pod,
-{
+impl<T: Stored> OnCpu<T> {
     /// Takes the memory.
     pub fn new(plan: &Arc<Plan>, options: &Options) -> Result<Self> {
         let (n_players, n_values) = (plan.sequences.n_players, plan.n_values());
@@ -397,10 +393,7 @@ impl<T: Stored, const L: usize> Walk<'_, T, L> {
     }
 }
 
-impl<T: Stored> Solve for OnCpu<T>
-where
-    Change<T>: Pod,
-{
+impl<T: Stored> Solve for OnCpu<T> {
     fn run(&mut self, n: u32) -> Result<()> {
         let passes = self.draws.passes();
         let mut left = n as usize;
@@ -459,10 +452,7 @@ where
     }
 }
 
-impl<T: Stored> Reading for OnCpu<T>
-where
-    Change<T>: Pod,
-{
+impl<T: Stored> Reading for OnCpu<T> {
     fn row(&self, row: usize) -> Result<[[f64; ACTIONS]; 2]> {
         let read = |words: &[T::Word]| std::array::from_fn(|action| T::get(&words[row * ACTIONS + action]).to_f64());
         Ok([read(&self.regrets), read(&self.averages)])

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use bytemuck::Pod;
-use warpplay_gpu::cfr::walk::walk::{ACTIONS, Change};
+use warpplay_gpu::cfr::walk::walk::ACTIONS;
 
 use super::cpu::{self, Reading};
 use super::draws::Draws;
@@ -82,10 +81,7 @@ pub(super) fn with_plan(device: &Device, plan: &Arc<Plan>, options: &Options) ->
 }
 
 /// The walk on a device. Field order: the stream last, so that arrays and graphs go before it.
-struct OnDevice<T: WalkKernels>
-where
-    Change<T>: Pod,
-{
+struct OnDevice<T: WalkKernels> {
     plan: Arc<Plan>,
     options: Options,
     kernels: Kernels<T>,
@@ -97,10 +93,7 @@ where
     stream: Stream,
 }
 
-impl<T: WalkKernels> OnDevice<T>
-where
-    Change<T>: Pod,
-{
+impl<T: WalkKernels> OnDevice<T> {
     fn new(device: &Device, plan: &Arc<Plan>, options: &Options) -> Result<Self> {
         let stream = device.stream()?;
         let n_players = plan.sequences.n_players;
@@ -137,10 +130,7 @@ where
     }
 }
 
-impl<T: WalkKernels> Solve for OnDevice<T>
-where
-    Change<T>: Pod,
-{
+impl<T: WalkKernels> Solve for OnDevice<T> {
     fn run(&mut self, n: u32) -> Result<()> {
         let mut left = n as usize;
         let mut drawn: Batches<T> = self.draws.draw(self.iteration, left.min(BATCHES));
@@ -196,10 +186,7 @@ where
     }
 }
 
-impl<T: WalkKernels> Reading for OnDevice<T>
-where
-    Change<T>: Pod,
-{
+impl<T: WalkKernels> Reading for OnDevice<T> {
     fn row(&self, row: usize) -> Result<[[f64; ACTIONS]; 2]> {
         let read = |buffer: &Buffer<T>| {
             let mut values = [T::ZERO; ACTIONS];

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use warpplay_gpu::cfr::regret::Real;
 use warpplay_gpu::cfr::walk::links::{self, cfr_walk_links};
 use warpplay_gpu::cfr::walk::walk::{
-    ACTIONS, Change, Walk, cfr_walk_2_f32, cfr_walk_2_f64, cfr_walk_3_f32, cfr_walk_3_f64, cfr_walk_5_f32,
+    ACTIONS, Change, Walk, WalkArgs, cfr_walk_2_f32, cfr_walk_2_f64, cfr_walk_3_f32, cfr_walk_3_f64, cfr_walk_5_f32,
     cfr_walk_5_f64, cfr_walk_8_f32, cfr_walk_8_f64, cfr_walk_10_f32, cfr_walk_10_f64, shape,
 };
 use warpplay_gpu::cuda::memory::Vec4;
@@ -22,12 +22,9 @@ pub(super) const LANES: usize = 32;
 pub(super) const BATCHES: usize = 128;
 
 /// The walk for one number of seats.
-type Launch<T> = Box<dyn Fn(&Stream, LaunchShape, Walk<T>) -> Result<()> + Send>;
+type Launch<T> = Box<dyn Fn(&Stream, LaunchShape, WalkArgs<'_, T>) -> Result<()> + Send>;
 
-fn launch<T: 'static, K: Kernel<Params = (Walk<T>,)>>(function: Function<K>) -> Launch<T>
-where
-    Walk<T>: Copy,
-{
+fn launch<T: 'static, K: Kernel<Params = (Walk<T>,)>>(function: Function<K>) -> Launch<T> {
     // SAFETY: the only caller is `Kernels::walk`, which vouches for the task.
     Box::new(move |stream, shape, task| unsafe { stream.launch(&function, shape, (task,)) })
 }
@@ -77,6 +74,9 @@ pub(super) struct Arrays<T: Pod> {
     changes: Buffer<Change<T>>,
     pub sums: Buffer<f64>,
     next: Buffer<u32>,
+    n_ops: u32,
+    n_pieces: u32,
+    n_rows: u32,
     n_players: u32,
     n_slots: u32,
 }
@@ -93,13 +93,11 @@ pub(super) fn memory(pieces: &Pieces, n_players: usize, n_slots: usize, value: u
         .on_device("lists of operations", (pieces.ops.len() * 16 + pieces.starts.len() * 4) as u64)
 }
 
-impl<T: WalkKernels> Arrays<T>
-where
-    Change<T>: Pod,
-{
+impl<T: WalkKernels> Arrays<T> {
     /// Takes the memory and uploads the game.
     pub fn new(stream: &Stream, pieces: &Pieces, n_players: usize, n_slots: usize) -> Result<Self> {
-        let table = pieces.rows.last().copied().unwrap_or(0) as usize * ACTIONS;
+        let n_rows = pieces.rows.last().copied().unwrap_or(0);
+        let table = n_rows as usize * ACTIONS;
         Ok(Self {
             ops: stream.upload(&pieces.ops)?,
             pieces: stream.upload(&pieces.starts)?,
@@ -112,6 +110,9 @@ where
             changes: stream.alloc(BATCHES)?,
             sums: stream.alloc(n_players)?,
             next: stream.alloc(1)?,
+            n_ops: pieces.ops.len() as u32,
+            n_pieces: pieces.starts.len() as u32,
+            n_rows,
             n_players: n_players as u32,
             n_slots: n_slots as u32,
         })
@@ -133,10 +134,7 @@ pub(super) struct Kernels<T> {
     n_players: u32,
 }
 
-impl<T: WalkKernels> Kernels<T>
-where
-    Change<T>: Pod,
-{
+impl<T: WalkKernels> Kernels<T> {
     /// Loads the module, for a number of seats.
     pub fn load(device: &Device, n_players: usize) -> Result<Self> {
         let module = Module::load(device, &CFR_WALK)?;
@@ -153,27 +151,31 @@ where
 
     /// Walks a stage's pieces for the batch at hand: `seats` learn; `ends` says that this is the last pass of the batch. The uploaded batches must not be used up.
     pub fn walk(&self, stream: &Stream, arrays: &mut Arrays<T>, stage: &Stage, seats: u32, ends: bool) -> Result<()> {
-        let task = Walk {
-            ops: arrays.ops.as_ptr(),
-            pieces: arrays.pieces.as_ptr(),
-            regrets: arrays.regrets.as_mut_ptr(),
-            averages: arrays.averages.as_mut_ptr(),
-            values: arrays.values.as_mut_ptr(),
-            buckets: arrays.buckets.as_ptr(),
-            links: arrays.links.as_ptr(),
-            beats: arrays.beats.as_ptr(),
-            changes: arrays.changes.as_ptr(),
-            sums: arrays.sums.as_mut_ptr(),
-            next: arrays.next.as_mut_ptr(),
+        let task = WalkArgs {
+            ops: arrays.ops.view(),
+            pieces: arrays.pieces.view(),
+            regrets: arrays.regrets.view_mut(),
+            averages: arrays.averages.view_mut(),
+            values: arrays.values.view_mut(),
+            buckets: arrays.buckets.view(),
+            links: arrays.links.view(),
+            beats: arrays.beats.view(),
+            changes: arrays.changes.view(),
+            sums: arrays.sums.view_mut(),
+            next: arrays.next.view_mut(),
             n_slots: arrays.n_slots,
             n_players: arrays.n_players,
             first: stage.first,
             seats,
-            root: if ends { arrays.pieces.len() as u32 - 1 } else { u32::MAX },
+            root: if ends { arrays.n_pieces - 1 } else { u32::MAX },
             depth: stage.depth,
+            n_ops: arrays.n_ops,
+            n_pieces: arrays.n_pieces,
+            n_rows: arrays.n_rows,
+            n_batches: BATCHES as u32,
         };
         let launch = shape(stage.n, stage.depth, self.n_players, size_of::<T>() as u32);
-        // `Arrays::new` made every array for this game, of different buffers; they are dropped with the stream's owner, after its work.
+        // What the operations name is within this game's arrays.
         (self.walk)(stream, launch, task)
     }
 }
