@@ -47,7 +47,7 @@ pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box
 }
 
 struct DeviceEngine {
-    /// Dropped first: it uses the arrays below.
+    /// A step.
     graph: Option<Graph>,
     arrays: Arrays,
     kernels: Kernels,
