@@ -129,11 +129,12 @@ impl<'a, T> InOut<'a, T> {
         Self { values: std::ptr::null_mut(), len: 0, owner: None }
     }
 
-    /// The first `n` values, or all where there are fewer, and the rest: two parts that a kernel may write in any order.
-    pub fn split_at(self, n: usize) -> (Self, Self) {
-        let n = n.min(self.len);
-        let rest = Self { values: self.values.wrapping_add(n), len: self.len - n, owner: self.owner };
-        (Self { len: n, ..self }, rest)
+    /// The same values for another field, through which the kernel reads them.
+    ///
+    /// # Safety
+    /// The kernel reads no value through it that another of its threads may have written.
+    pub unsafe fn also_read(&self) -> In<'a, T> {
+        In { values: self.values, len: self.len, owner: self.owner }
     }
 }
 
@@ -149,6 +150,13 @@ macro_rules! arguments {
             /// Whether it is a null pointer.
             pub fn is_none(&self) -> bool {
                 self.owner.is_none()
+            }
+
+            /// The first `n` values, or all where there are fewer, and the rest: two parts that a kernel may use in any order.
+            pub fn split_at(self, n: usize) -> (Self, Self) {
+                let n = n.min(self.len);
+                let rest = Self { values: self.values.wrapping_add(n), len: self.len - n, owner: self.owner };
+                (Self { len: n, ..self }, rest)
             }
 
             /// The same bytes as values of another type of the same size.

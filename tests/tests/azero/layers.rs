@@ -8,10 +8,10 @@ use warpplay_gpu::azero::layers::board::{
     azero_layers_conv_board_single, azero_layers_conv_row,
 };
 use warpplay_gpu::azero::layers::conv::{
-    ConvLayer, INPUT_GROUP, LARGE, LINE, SMALL, azero_layers_conv_large, azero_layers_conv_small,
+    ConvLayerArgs, INPUT_GROUP, LARGE, LINE, SMALL, azero_layers_conv_large, azero_layers_conv_small,
 };
 use warpplay_gpu::azero::layers::tensor::{
-    self, TensorLayer, azero_layers_conv_bf16_large, azero_layers_conv_bf16_small, azero_layers_conv_fp16_large,
+    self, TensorLayerArgs, azero_layers_conv_bf16_large, azero_layers_conv_bf16_small, azero_layers_conv_fp16_large,
     azero_layers_conv_fp16_small, azero_layers_conv_tf32_large, azero_layers_conv_tf32_small,
 };
 use warpplay_gpu::cuda::mma;
@@ -350,12 +350,12 @@ fn every_kernel_in_single_precision_gives_the_same_bits() {
                 macro_rules! run {
                     ($kernel:ident, $shape:expr) => {
                         let mut output = stream.alloc::<f32>(residual.len())?;
-                        let layer = ConvLayer {
-                            input: input.as_ptr(),
-                            weights: packed.as_ptr(),
-                            bias: wide_bias.as_ptr(),
-                            residual: residual.as_ptr(),
-                            output: output.as_mut_ptr(),
+                        let layer = ConvLayerArgs {
+                            input: input.view(),
+                            weights: packed.view(),
+                            bias: wide_bias.view(),
+                            residual: residual.view(),
+                            output: output.view_mut(),
                             n,
                             rows,
                             columns,
@@ -363,7 +363,7 @@ fn every_kernel_in_single_precision_gives_the_same_bits() {
                             n_outputs,
                             line: line as u32,
                         };
-                        // SAFETY: buffers of the layer's sizes.
+                        // SAFETY: the kernel's own shape.
                         unsafe { stream.launch(&module.function($kernel)?, $shape, (layer,))? };
                         all.push((stringify!($kernel), stream.read(&output)?));
                     };
@@ -521,12 +521,12 @@ fn run_tensor(
     large: bool,
 ) -> Result<Vec<u32>, warpplay::Error> {
     let mut output = stream.alloc::<u32>(residual.len())?;
-    let layer = TensorLayer {
-        input: input.as_ptr(),
-        weights: weights.as_ptr(),
-        bias: bias.as_ptr(),
-        residual: residual.as_ptr(),
-        output: output.as_mut_ptr(),
+    let layer = TensorLayerArgs {
+        input: input.view(),
+        weights: weights.view(),
+        bias: bias.view(),
+        residual: residual.view(),
+        output: output.view_mut(),
         n: conv.n as u32,
         rows: conv.rows as u32,
         columns: conv.columns as u32,
@@ -538,7 +538,7 @@ fn run_tensor(
     let shape = tiles.shape(layer.n, layer.rows, layer.columns, conv.n_outputs as u32);
     macro_rules! launch {
         ($kernel:ident) => {
-            // SAFETY: buffers of the layer's sizes.
+            // SAFETY: the kernel's own shape.
             unsafe { stream.launch(&module.function($kernel)?, shape, (layer,))? }
         };
     }

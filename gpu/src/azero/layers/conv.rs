@@ -22,7 +22,7 @@
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
-use crate::cuda::{kernel, shared_array, sync, thread};
+use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
 /// Outputs of a line of weights are a multiple of this.
@@ -34,17 +34,24 @@ pub const TAPS: u32 = 9;
 
 /// A convolution with all that follows it: what the kernels in single precision take.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(rows >= 1 && columns >= 1 && n_outputs <= line && line.is_multiple_of(LINE))]
 pub struct ConvLayer {
     /// `[n, n_inputs, rows, columns]`.
+    #[len(n * n_inputs * rows * columns)]
     pub input: *const f32,
     /// `[n_inputs up to a multiple of INPUT_GROUP, 9, line]`.
+    #[len(n_inputs.next_multiple_of(INPUT_GROUP) * TAPS * line)]
     pub weights: *const f32,
     /// `[line]`.
+    #[len(line)]
     pub bias: *const f32,
     /// `[n, n_outputs, rows, columns]`, added before the rectifier; may be null.
+    #[len(n * n_outputs * rows * columns)]
+    #[nullable]
     pub residual: *const f32,
     /// `[n, n_outputs, rows, columns]`.
+    #[len(n * n_outputs * rows * columns)]
     pub output: *mut f32,
     /// Positions.
     pub n: u32,

@@ -18,7 +18,7 @@ use super::tensor::{Bf16, Format, Fp16, Tf32};
 use crate::cuda::math::{exp2_approx, fma};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
-use crate::cuda::{kernel, shared_array, sync, thread, warp};
+use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Threads of a block.
@@ -36,33 +36,50 @@ const CHUNK: u32 = 256;
 
 /// What both kernels take.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(cells >= 1)]
 pub struct Heads {
     /// The torso's output; its layout is the kernel's.
+    #[len(n * cells * stride)]
     pub features: *const u32,
     /// `[width up to a multiple of AT_ONCE, filters up to a multiple of 4]`, the value's first.
+    #[len(width.next_multiple_of(AT_ONCE) * (value_filters + policy_filters).next_multiple_of(4))]
     pub plane_weights: *const f32,
-    /// `[filters up to a multiple of 4]`.
+    /// `[filters]`.
+    #[len(value_filters + policy_filters)]
     pub plane_bias: *const f32,
     /// `[n, filters, cells]`.
+    #[len(n * (value_filters + policy_filters) * cells)]
     pub planes: *mut f32,
     /// `[value_filters * cells, value_hidden]`.
+    #[len(value_filters * cells * value_hidden)]
     pub value_weights_1: *const f32,
     /// `[value_hidden]`.
+    #[len(value_hidden)]
     pub value_bias_1: *const f32,
     /// `[value_hidden + 1]`, the bias last.
+    #[len(value_hidden + 1)]
     pub value_weights_2: *const f32,
     /// `[policy_filters * cells, actions]`.
+    #[len(policy_filters * cells * actions)]
     pub policy_weights: *const f32,
     /// `[actions]`.
+    #[len(actions)]
     pub policy_bias: *const f32,
     /// `[n, actions]`.
+    #[len(n * actions)]
     pub masks: *const u8,
-    /// `[n]`.
+    /// `[n]`; this and what follows may be null for the kernels that make planes.
+    #[len(n)]
+    #[nullable]
     pub values: *mut f32,
     /// `[n, actions]`.
+    #[len(n * actions)]
+    #[nullable]
     pub policy_logits: *mut f32,
     /// `[n, actions]`.
+    #[len(n * actions)]
+    #[nullable]
     pub policies: *mut f32,
     /// Positions.
     pub n: u32,
@@ -70,7 +87,7 @@ pub struct Heads {
     pub cells: u32,
     /// Channels of the torso.
     pub width: u32,
-    /// Words from one cell's channels to the next, where channels lie together.
+    /// Words from one cell's channels to the next, where channels lie together; else the width.
     pub stride: u32,
     /// Planes of the value head.
     pub value_filters: u32,

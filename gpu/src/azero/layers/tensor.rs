@@ -20,7 +20,7 @@
 use super::conv::{TAPS, each, rectify};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::{self, Shared};
-use crate::cuda::{kernel, mma, sync, thread, warp};
+use crate::cuda::{DeviceArgs, kernel, mma, sync, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Words of a chunk of channels.
@@ -36,17 +36,25 @@ const PIECES: u32 = CHUNK / 4;
 
 /// A convolution with all that follows it.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(rows >= 1 && columns >= 1 && input_words.is_multiple_of(GROUP) && output_words.is_multiple_of(GROUP))]
+#[require(output_words <= line && line.is_multiple_of(super::conv::LINE))]
 pub struct TensorLayer {
     /// `[n * rows * columns, input_words]`.
+    #[len(n * rows * columns * input_words)]
     pub input: *const u32,
     /// `[input_words / CHUNK rounded up, 9, line, CHUNK]`.
+    #[len(input_words.div_ceil(CHUNK) * TAPS * line * CHUNK)]
     pub weights: *const u32,
     /// `[line]`.
+    #[len(line)]
     pub bias: *const f32,
     /// `[n * rows * columns, output_words]`, added before the rectifier; may be null.
+    #[len(n * rows * columns * output_words)]
+    #[nullable]
     pub residual: *const u32,
     /// `[n * rows * columns, output_words]`.
+    #[len(n * rows * columns * output_words)]
     pub output: *mut u32,
     /// Positions.
     pub n: u32,
@@ -66,11 +74,14 @@ const _: () = assert!(size_of::<TensorLayer>() == 64);
 
 /// Observations `[n, planes, cells]` to be packed as cells' channels.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(cells >= 1 && words >= 1)]
 pub struct Packing {
     /// `[n, planes, cells]`.
+    #[len(n * planes * cells)]
     pub observations: *const f32,
     /// `[n * cells, words]`.
+    #[len(n * cells * words)]
     pub packed: *mut u32,
     /// Positions.
     pub n: u32,

@@ -1,28 +1,26 @@
 //! The kernels, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use std::ptr;
-
 use warpplay_gpu::azero::layers::board::{
     self, PAIR, SINGLE, azero_layers_conv_board_narrow, azero_layers_conv_board_pair, azero_layers_conv_board_single,
     azero_layers_conv_row,
 };
-use warpplay_gpu::azero::layers::conv::{ConvLayer, LARGE, azero_layers_conv_large, azero_layers_conv_small};
+use warpplay_gpu::azero::layers::conv::{ConvLayerArgs, LARGE, azero_layers_conv_large, azero_layers_conv_small};
 use warpplay_gpu::azero::layers::heads::{
-    self, Heads, azero_layers_heads_many, azero_layers_heads_one, azero_layers_planes, azero_layers_planes_bf16,
+    self, HeadsArgs, azero_layers_heads_many, azero_layers_heads_one, azero_layers_planes, azero_layers_planes_bf16,
     azero_layers_planes_fp16, azero_layers_planes_tf32,
 };
 use warpplay_gpu::azero::layers::tensor::{
-    self, Packing, TensorLayer, azero_layers_conv_bf16_large, azero_layers_conv_bf16_small,
+    self, PackingArgs, TensorLayerArgs, azero_layers_conv_bf16_large, azero_layers_conv_bf16_small,
     azero_layers_conv_fp16_large, azero_layers_conv_fp16_small, azero_layers_conv_tf32_large,
     azero_layers_conv_tf32_small, azero_layers_pack_bf16, azero_layers_pack_fp16, azero_layers_pack_tf32,
 };
 use warpplay_gpu::ptx::embedded::AZERO_LAYERS;
 
-use super::plan::{self, ConvOffsets, Form, Format, Packed};
+use super::plan::{self, Form, Format, Packed};
 use crate::azero::NetworkShape;
 use crate::azero::evaluation::{Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
-use crate::{Buffer, Device, Error, Function, Memory, Module, Result, Stream};
+use crate::{Buffer, Device, Error, Function, In, InOut, Memory, Module, Result, Stream};
 
 /// Fewest positions that share a block of the heads: below, a block each keeps more multiprocessors busy.
 const LEAST_MANY: u32 = 264;
@@ -96,10 +94,11 @@ impl Arrays {
             false => Err(Error::shape("positions", format!("1 to {}", self.capacity), n)),
         }
     }
+}
 
-    fn at(&self, offset: usize) -> *const f32 {
-        self.parameters.as_ptr().wrapping_add(offset).cast()
-    }
+/// The parameters from an offset on.
+fn from(parameters: &Buffer<u32>, offset: usize) -> In<'_, f32> {
+    parameters.view().split_at(offset).1.cast()
 }
 
 /// A convolution of the network.
@@ -179,36 +178,54 @@ impl Kernels {
             Conv::First(block) => 1 + 2 * block,
             Conv::Second(block) => 2 + 2 * block,
         }];
+        let Arrays { shape, format, parameters, observations, features, middle, .. } = arrays;
+        let (weights, bias) = (from(parameters, offset.weights), from(parameters, offset.bias));
         let (input, residual, output) = match conv {
-            Conv::Input => (arrays.observations.as_ptr(), ptr::null(), arrays.features.as_mut_ptr()),
-            Conv::First(_) => (arrays.features.as_ptr(), ptr::null(), arrays.middle.as_mut_ptr()),
-            Conv::Second(_) => (arrays.middle.as_ptr(), arrays.features.as_ptr(), arrays.features.as_mut_ptr()),
+            Conv::Input if *format == Format::Fp32 => {
+                (inputs.observations.view().cast(), In::none(), features.view_mut())
+            }
+            Conv::Input => (observations.view(), In::none(), features.view_mut()),
+            Conv::First(_) => (features.view(), In::none(), middle.view_mut()),
+            Conv::Second(_) => {
+                let output = features.view_mut();
+                // SAFETY: a thread reads of the residual what it writes to the output afterwards.
+                (middle.view(), unsafe { output.also_read() }, output)
+            }
         };
-        if arrays.format == Format::Fp32 {
-            let input = if conv == Conv::Input { inputs.observations.as_ptr() } else { input.cast() };
-            // SAFETY: inputs and arrays hold n positions of the shape, checked above and made together.
-            return unsafe { self.single(stream, arrays, offset, n as u32, input, residual.cast(), output.cast()) };
+        if *format == Format::Fp32 {
+            let layer = ConvLayerArgs {
+                input: input.cast(),
+                weights,
+                bias,
+                residual: residual.cast(),
+                output: output.cast(),
+                n: n as u32,
+                rows: shape.rows,
+                columns: shape.columns,
+                n_inputs: offset.n_inputs,
+                n_outputs: offset.n_outputs,
+                line: offset.line,
+            };
+            return self.single(stream, shape, layer);
         }
-        let shape = arrays.shape;
-        let layer = TensorLayer {
+        let layer = TensorLayerArgs {
             input,
-            weights: arrays.at(offset.weights).cast(),
-            bias: arrays.at(offset.bias),
+            weights: weights.cast(),
+            bias,
             residual,
             output,
             n: n as u32,
             rows: shape.rows,
             columns: shape.columns,
-            input_words: arrays.format.words(offset.n_inputs),
-            output_words: arrays.format.words(offset.n_outputs),
+            input_words: format.words(offset.n_inputs),
+            output_words: format.words(offset.n_outputs),
             line: offset.line,
         };
-        let tiles = plan::tensor_tiles(&shape, layer.n, offset.n_outputs);
+        let tiles = plan::tensor_tiles(shape, layer.n, offset.n_outputs);
         let shape = tiles.shape(layer.n, layer.rows, layer.columns, offset.n_outputs);
-        // SAFETY: as above; parameters were packed as the kernels read them. Input and output are two buffers, the residual may be the output. The engine
-        // keeps its buffers as long as its graphs.
+        // SAFETY: the shape is the kernel's own; parameters were packed as the kernels read them, each part at a multiple of four words.
         unsafe {
-            match (arrays.format, tiles == tensor::LARGE) {
+            match (*format, tiles == tensor::LARGE) {
                 (Format::Tf32, true) => stream.launch(&self.conv_tf32_large, shape, (layer,)),
                 (Format::Tf32, false) => stream.launch(&self.conv_tf32_small, shape, (layer,)),
                 (Format::Bf16, true) => stream.launch(&self.conv_bf16_large, shape, (layer,)),
@@ -222,16 +239,16 @@ impl Kernels {
     /// The observations as channels of cells.
     fn pack(&self, stream: &Stream, arrays: &mut Arrays, inputs: &Inputs, n: usize) -> Result<()> {
         let shape = arrays.shape;
-        let packing = Packing {
-            observations: inputs.observations.as_ptr(),
-            packed: arrays.observations.as_mut_ptr(),
+        let packing = PackingArgs {
+            observations: inputs.observations.view(),
+            packed: arrays.observations.view_mut(),
             n: n as u32,
             cells: shape.cells() as u32,
             planes: shape.planes,
             words: arrays.format.words(shape.planes),
         };
         let shape = tensor::pack_shape(packing.n, packing.cells, packing.words);
-        // SAFETY: the caller has checked that inputs and arrays hold n positions; the caller's buffers are looked at before each replay of a graph.
+        // SAFETY: the shape is the kernel's own.
         unsafe {
             match arrays.format {
                 Format::Tf32 => stream.launch(&self.pack_tf32, shape, (packing,)),
@@ -242,39 +259,11 @@ impl Kernels {
     }
 
     /// A convolution in single precision.
-    ///
-    /// # Safety
-    /// Input, residual and output are valid for `n` positions, as the kernels ask.
-    #[allow(clippy::too_many_arguments, reason = "what a layer is made of")]
-    unsafe fn single(
-        &self,
-        stream: &Stream,
-        arrays: &Arrays,
-        offset: ConvOffsets,
-        n: u32,
-        input: *const f32,
-        residual: *const f32,
-        output: *mut f32,
-    ) -> Result<()> {
-        let shape = arrays.shape;
-        let layer = ConvLayer {
-            input,
-            weights: arrays.at(offset.weights),
-            bias: arrays.at(offset.bias),
-            residual,
-            output,
-            n,
-            rows: shape.rows,
-            columns: shape.columns,
-            n_inputs: offset.n_inputs,
-            n_outputs: offset.n_outputs,
-            line: offset.line,
-        };
+    fn single(&self, stream: &Stream, shape: &NetworkShape, layer: ConvLayerArgs<'_>) -> Result<()> {
         let cells = shape.cells() as u32;
-        // SAFETY: the caller's promise; parameters were packed as the kernels read them. Input and output are two buffers, the residual may be the output.
-        // The engine keeps its buffers as long as its graphs; those of the caller are looked at before each replay.
+        // SAFETY: the shape is the kernel's own, whose board is 8×8 where it asks for that; parameters were packed as the kernels read them.
         unsafe {
-            match Form::choose(&shape, layer.n, layer.n_outputs) {
+            match Form::choose(shape, layer.n, layer.n_outputs) {
                 Form::Row => stream.launch(&self.conv_row, board::row_shape(layer.n, layer.n_outputs), (layer,)),
                 Form::Board(board) => {
                     let shape = board.shape(layer.n, layer.n_outputs);
@@ -304,49 +293,24 @@ impl Kernels {
         n: usize,
         outputs: Option<&mut Outputs>,
     ) -> Result<()> {
-        let shape = arrays.shape;
+        let (shape, format) = (arrays.shape, arrays.format);
         inputs.check(shape, n)?;
         arrays.check(n)?;
-        let offsets = arrays.packed.heads;
-        let mut heads = Heads {
-            features: arrays.features.as_ptr(),
-            plane_weights: arrays.at(offsets.plane_weights),
-            plane_bias: arrays.at(offsets.plane_bias),
-            planes: arrays.planes.as_mut_ptr(),
-            value_weights_1: arrays.at(offsets.value_weights_1),
-            value_bias_1: arrays.at(offsets.value_bias_1),
-            value_weights_2: arrays.at(offsets.value_weights_2),
-            policy_weights: arrays.at(offsets.policy_weights),
-            policy_bias: arrays.at(offsets.policy_bias),
-            masks: inputs.masks.as_ptr(),
-            values: ptr::null_mut(),
-            policy_logits: ptr::null_mut(),
-            policies: ptr::null_mut(),
-            n: n as u32,
-            cells: shape.cells() as u32,
-            width: shape.width,
-            stride: arrays.format.words(shape.width),
-            value_filters: shape.value_filters,
-            policy_filters: shape.policy_filters,
-            value_hidden: shape.value_hidden,
-            actions: shape.actions,
-        };
-        // SAFETY: as in `conv`; planes were made with the features; outputs are checked before they are used.
+        let heads = heads_args(arrays, inputs, n as u32, None);
+        let planes = heads::planes_shape(heads.n, heads.cells);
+        // SAFETY: the shape is the kernels' own; parameters were packed as they read them.
         unsafe {
-            let shape = heads::planes_shape(heads.n, heads.cells);
-            match arrays.format {
-                Format::Fp32 => stream.launch(&self.planes, shape, (heads,))?,
-                Format::Tf32 => stream.launch(&self.planes_tf32, shape, (heads,))?,
-                Format::Bf16 => stream.launch(&self.planes_bf16, shape, (heads,))?,
-                Format::Fp16 => stream.launch(&self.planes_fp16, shape, (heads,))?,
+            match format {
+                Format::Fp32 => stream.launch(&self.planes, planes, (heads,))?,
+                Format::Tf32 => stream.launch(&self.planes_tf32, planes, (heads,))?,
+                Format::Bf16 => stream.launch(&self.planes_bf16, planes, (heads,))?,
+                Format::Fp16 => stream.launch(&self.planes_fp16, planes, (heads,))?,
             }
         };
         let Some(outputs) = outputs else { return Ok(()) };
         outputs.check(shape, n)?;
-        heads.values = outputs.values.as_mut_ptr();
-        heads.policy_logits = outputs.policy_logits.as_mut_ptr();
-        heads.policies = outputs.policies.as_mut_ptr();
-        // SAFETY: as above.
+        let heads = heads_args(arrays, inputs, n as u32, Some(outputs));
+        // SAFETY: as above; the planes were made before, and there are outputs.
         unsafe {
             if heads.n < LEAST_MANY {
                 stream.launch(&self.heads_one, heads::outputs_shape(heads.n, 1), (heads,))
@@ -354,5 +318,45 @@ impl Kernels {
                 stream.launch(&self.heads_many, heads::outputs_shape(heads.n, heads::MANY), (heads,))
             }
         }
+    }
+}
+
+/// What the heads' kernels take for `n` positions: outputs for those that make them.
+fn heads_args<'a>(
+    arrays: &'a mut Arrays,
+    inputs: &'a Inputs,
+    n: u32,
+    outputs: Option<&'a mut Outputs>,
+) -> HeadsArgs<'a> {
+    let Arrays { shape, format, parameters, packed, features, planes, .. } = arrays;
+    let (at, offsets) = (|offset| from(parameters, offset), packed.heads);
+    let (values, policy_logits, policies) = match outputs {
+        None => (InOut::none(), InOut::none(), InOut::none()),
+        Some(Outputs { values, policy_logits, policies }) => {
+            (values.view_mut(), policy_logits.view_mut(), policies.view_mut())
+        }
+    };
+    HeadsArgs {
+        features: features.view(),
+        plane_weights: at(offsets.plane_weights),
+        plane_bias: at(offsets.plane_bias),
+        planes: planes.view_mut(),
+        value_weights_1: at(offsets.value_weights_1),
+        value_bias_1: at(offsets.value_bias_1),
+        value_weights_2: at(offsets.value_weights_2),
+        policy_weights: at(offsets.policy_weights),
+        policy_bias: at(offsets.policy_bias),
+        masks: inputs.masks.view(),
+        values,
+        policy_logits,
+        policies,
+        n,
+        cells: shape.cells() as u32,
+        width: shape.width,
+        stride: format.words(shape.width),
+        value_filters: shape.value_filters,
+        policy_filters: shape.policy_filters,
+        value_hidden: shape.value_hidden,
+        actions: shape.actions,
     }
 }

@@ -53,7 +53,7 @@ fn format(device: &Device, precision: Precision) -> Result<Format> {
 }
 
 struct LayersEngine {
-    /// Dropped first: they use the arrays. None where launches are done at once.
+    /// None where launches are done at once.
     graphs: Option<Graphs>,
     kernels: Kernels,
     arrays: Arrays,
