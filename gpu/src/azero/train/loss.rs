@@ -11,8 +11,8 @@
 //! Twin    `warpplay_cpu_ref::azero::training`.   Source: Silver et al. 2017.
 
 use super::quad::{line_length, store_quad};
-use super::samples::{Batch, Samples, words};
-use crate::cuda::{kernel, math, memory, sync, thread, warp};
+use super::samples::words;
+use crate::cuda::{DeviceArgs, kernel, math, memory, sync, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Positions, so warps, of a block.
@@ -29,21 +29,28 @@ pub const fn shape(n: u32) -> LaunchShape {
 
 /// What the loss works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
 pub struct Loss {
     /// All positions.
-    pub samples: Samples,
+    #[args]
+    pub samples: super::samples::Samples,
     /// Those of the step.
-    pub batch: Batch,
+    #[args]
+    pub batch: super::samples::Batch,
     /// `[n, line_length(actions)]`.
+    #[len(batch.n * line_length(actions))]
     pub logits: *const f32,
     /// Of the value before tanh, `[n, 4]`, the first of each four.
+    #[len(batch.n * 4)]
     pub value: *const f32,
     /// Gradient by the logits, written.
+    #[len(batch.n * line_length(actions))]
     pub logit_gradient: *mut f32,
     /// Gradient by the value before tanh, `[n, 4]`, written.
+    #[len(batch.n * 4)]
     pub value_gradient: *mut f32,
     /// `[n, OUTCOME]`, written.
+    #[len(batch.n * OUTCOME)]
     pub outcomes: *mut f32,
     /// Actions.
     pub actions: u32,

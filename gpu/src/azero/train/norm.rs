@@ -22,7 +22,7 @@
 use super::quad::{add, load_quad, store_quad};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
-use crate::cuda::{kernel, math, shared_array, sync, thread, warp};
+use crate::cuda::{DeviceArgs, kernel, math, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Threads of a block.
@@ -53,31 +53,46 @@ pub const fn finish_shape(channels: u32) -> LaunchShape {
 
 /// One norm in a step: what all kernels here take.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(n_pixels >= 1 && channels >= 4 && channels.is_multiple_of(4))]
 pub struct Norm {
     /// Values before the norm, `[n_pixels, channels]`.
+    #[len(n_pixels * channels)]
     pub input: *const f32,
     /// Values after norm, residual and ReLU, of the same shape. Written by apply, read by the backward kernels.
+    #[len(n_pixels * channels)]
     pub output: *mut f32,
     /// What is added before the ReLU, of the same shape; null without.
+    #[len(n_pixels * channels)]
+    #[nullable]
     pub residual: *const f32,
     /// Factor and term, `[channels]` each.
+    #[len(channels)]
     pub weight: *const f32,
     /// See `weight`.
+    #[len(channels)]
     pub bias: *const f32,
     /// Mean and inverse deviation that the batch is normalised with, `[2, channels]`.
+    #[len(2 * channels)]
     pub moments: *mut f32,
     /// Running mean and variance, `[2, channels]`.
+    #[len(2 * channels)]
     pub running: *mut f32,
     /// `[2, n_parts, channels]`.
+    #[len(2 * n_parts(n_pixels) * channels)]
     pub parts: *mut f32,
-    /// Gradient of `output`; apply leaves there what passes the ReLU, where `keep` is 1.
+    /// Gradient of `output`; apply leaves there what passes the ReLU, where `keep` is 1. Null for the forward kernels.
+    #[len(n_pixels * channels)]
+    #[nullable]
     pub output_gradient: *mut f32,
     /// Gradient of `input`, written.
+    #[len(n_pixels * channels)]
     pub input_gradient: *mut f32,
     /// Gradients of `weight` and `bias`, written.
+    #[len(channels)]
     pub weight_gradient: *mut f32,
     /// See `weight_gradient`.
+    #[len(channels)]
     pub bias_gradient: *mut f32,
     /// Pixels of the batch.
     pub n_pixels: u32,

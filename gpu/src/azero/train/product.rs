@@ -31,7 +31,7 @@ use super::quad::{add, load_quad, store_quad};
 use crate::cuda::math::fma;
 use crate::cuda::memory::Vec4;
 use crate::cuda::shared::Shared;
-use crate::cuda::{kernel, shared_array, sync, thread};
+use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
 /// A size of tiles.
@@ -68,17 +68,32 @@ const SMALL_WORDS: usize = 2 * 32 * (32 + 4);
 
 /// One layer's product: what all kernels here take.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(n_positions >= 1 && rows >= 1 && columns >= 1 && (side == 1 || side == 3))]
+#[require(n_inputs >= 4 && n_inputs.is_multiple_of(4) && n_outputs >= 4 && n_outputs.is_multiple_of(4))]
+#[require(option <= 1 && (part >= 1 || !weights.is_none()))]
+#[require(output_gradient.is_none() != (inputs.is_none() || weights.is_none() || bias.is_none()))]
 pub struct Product {
-    /// Inputs of the layer, `[pixels, n_inputs]`; not for backward.
+    /// Inputs of the layer, `[pixels, n_inputs]`; null for backward.
+    #[len(n_positions * rows * columns * n_inputs)]
+    #[nullable]
     pub inputs: *const f32,
-    /// `[side², n_inputs, n_outputs]`; not for gradient.
+    /// `[side², n_inputs, n_outputs]`; null for gradient.
+    #[len(side * side * n_inputs * n_outputs)]
+    #[nullable]
     pub weights: *const f32,
-    /// Gradient of the outputs, `[pixels, n_outputs]`; not for forward.
+    /// Gradient of the outputs, `[pixels, n_outputs]`; null for forward.
+    #[len(n_positions * rows * columns * n_outputs)]
+    #[nullable]
     pub output_gradient: *const f32,
-    /// Forward: `[n_outputs]`, added to every line.
+    /// Forward: `[n_outputs]`, added to every line; else null.
+    #[len(n_outputs)]
+    #[nullable]
     pub bias: *const f32,
     /// What the kernel writes. Gradient: parts, `[n_parts, side² · n_inputs + 4 · with_bias, n_outputs]`.
+    #[len((if weights.is_none() { (n_positions * rows * columns).div_ceil(part) } else { n_positions * rows * columns })
+        * (if weights.is_none() { side * side * n_inputs + 4 * option } else { 1 })
+        * (if inputs.is_none() { n_inputs } else { n_outputs }))]
     pub result: *mut f32,
     /// Positions.
     pub n_positions: u32,

@@ -12,7 +12,7 @@
 //! `azero_train_gather` makes a batch's observations of them. One thread, one quad of a pixel.
 
 use super::quad::{line_length, store_quad};
-use crate::cuda::{kernel, memory, thread};
+use crate::cuda::{DeviceArgs, kernel, memory, thread};
 use crate::launch::LaunchShape;
 
 /// Threads of a block.
@@ -35,29 +35,52 @@ pub struct Visit {
 
 /// All positions.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Positions.
+    n: u32,
+    /// Planes times cells of an observation.
+    n_observation: u32,
+    /// Actions.
+    actions: u32,
+    /// Visits of all positions.
+    n_visits: u32,
+)]
 pub struct Samples {
     /// See the module.
+    #[len(n * words(n_observation))]
     pub planes: *const u32,
     /// See the module.
+    #[len(n * words(actions))]
     pub legal: *const u32,
     /// See the module.
+    #[len(n + 1)]
     pub first: *const u32,
     /// See the module.
+    #[len(n_visits)]
     pub visits: *const Visit,
     /// See the module.
+    #[len(n)]
     pub total: *const u32,
     /// See the module.
+    #[len(n)]
     pub values: *const f32,
 }
 
 /// Which positions a step works on. The launches of a step are the same for all steps: the step is read from device memory.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Steps that the order is for.
+    n_steps: u32
+)]
 pub struct Batch {
     /// Order of the positions.
+    #[len(from + n_steps * n)]
     pub order: *const u32,
     /// The step, or null for step 0.
+    #[len(1)]
+    #[nullable]
     pub step: *const u32,
     /// Index into the order of step 0's first position.
     pub from: u32,

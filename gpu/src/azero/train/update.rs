@@ -15,7 +15,7 @@
 
 use super::loss::OUTCOME;
 use super::quad::{add, load_quad, store_quad};
-use crate::cuda::{block, kernel, math, memory, shared_array, thread};
+use crate::cuda::{DeviceArgs, block, kernel, math, memory, shared_array, thread};
 use crate::launch::LaunchShape;
 
 /// Threads of a block.
@@ -77,21 +77,33 @@ pub struct Rate {
 
 /// What the update works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Steps that there are rates for.
+    n_steps: u32
+)]
+#[require(n.is_multiple_of(4) && n_decayed.is_multiple_of(4))]
 pub struct Adam {
     /// All parameters.
+    #[len(n)]
     pub parameters: *mut f32,
     /// Their gradients without the L2 term.
+    #[len(n)]
     pub gradients: *const f32,
     /// Means of gradients.
+    #[len(n)]
     pub first: *mut f32,
     /// Means of squares.
+    #[len(n)]
     pub second: *mut f32,
     /// Of each step.
+    #[len(n_steps)]
     pub rates: *const Rate,
     /// The step.
+    #[len(1)]
     pub step: *const u32,
     /// `[n_partial]`: for each block the sum of squares of the gradient with the L2 term, and of the parameters that have one.
+    #[len(n_partial(n))]
     pub partials: *mut f32,
     /// Parameters.
     pub n: u32,
@@ -178,15 +190,23 @@ pub struct StepReport {
 
 /// What the end of a step works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Steps that there is room for.
+    n_steps: u32
+)]
 pub struct Finish {
     /// `[n, OUTCOME]`.
+    #[len(n * OUTCOME)]
     pub outcomes: *const f32,
     /// `[n_partial]`.
+    #[len(n_partial)]
     pub partials: *const f32,
     /// Of each step.
+    #[len(n_steps)]
     pub reports: *mut StepReport,
     /// The step, moved on.
+    #[len(1)]
     pub step: *mut u32,
     /// Positions of the step.
     pub n: u32,

@@ -1,27 +1,25 @@
 //! The training kernels, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use std::ptr;
-
-use warpplay_gpu::azero::train::loss::{self, Loss, OUTCOME, azero_train_loss};
+use warpplay_gpu::azero::train::line_length;
+use warpplay_gpu::azero::train::loss::{self, LossArgs, OUTCOME, azero_train_loss};
 use warpplay_gpu::azero::train::norm::{
-    self, Norm, azero_train_norm_apply, azero_train_norm_back_apply, azero_train_norm_back_finish,
+    self, NormArgs, azero_train_norm_apply, azero_train_norm_back_apply, azero_train_norm_back_finish,
     azero_train_norm_back_parts, azero_train_norm_finish, azero_train_norm_parts,
 };
 use warpplay_gpu::azero::train::product::{
-    self, LARGE, Product, azero_train_backward_large, azero_train_backward_small, azero_train_forward_large,
+    self, LARGE, ProductArgs, azero_train_backward_large, azero_train_backward_small, azero_train_forward_large,
     azero_train_forward_small, azero_train_gate, azero_train_gradient_large, azero_train_gradient_small,
 };
-use warpplay_gpu::azero::train::samples::{self, Batch, Visit, azero_train_gather};
+use warpplay_gpu::azero::train::samples::{self, BatchArgs, SamplesArgs, Visit, azero_train_gather};
 use warpplay_gpu::azero::train::update::{
-    self, Adam, Finish, Rate, StepReport, azero_train_adam, azero_train_finish, azero_train_sum_parts,
+    self, AdamArgs, FinishArgs, Rate, StepReport, azero_train_adam, azero_train_finish, azero_train_sum_parts,
 };
-use warpplay_gpu::azero::train::{line_length, samples::Samples as DeviceSamples};
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 
-use super::plan::{NormPlan, Plan, ProductPlan};
+use super::plan::{NormPlan, Plan, ProductPlan, STEPS_AT_ONCE};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{NORM_EPSILON, NetworkShape};
-use crate::{Buffer, Device, Error, Function, Memory, Module, Result, Stream};
+use crate::{Buffer, Device, Error, Function, In, InOut, LaunchShape, Memory, Module, Result, Stream};
 
 /// All positions on the device.
 pub(super) struct SampleArrays {
@@ -53,14 +51,18 @@ impl SampleArrays {
         })
     }
 
-    fn view(&self) -> DeviceSamples {
-        DeviceSamples {
-            planes: self.planes.as_ptr(),
-            legal: self.legal.as_ptr(),
-            first: self.first.as_ptr(),
-            visits: self.visits.as_ptr(),
-            total: self.total.as_ptr(),
-            values: self.values.as_ptr(),
+    fn args(&self, shape: &NetworkShape) -> SamplesArgs<'_> {
+        SamplesArgs {
+            planes: self.planes.view(),
+            legal: self.legal.view(),
+            first: self.first.view(),
+            visits: self.visits.view(),
+            total: self.total.view(),
+            values: self.values.view(),
+            n: self.total.len() as u32,
+            n_observation: shape.n_observation() as u32,
+            actions: shape.actions,
+            n_visits: self.visits.len() as u32,
         }
     }
 }
@@ -78,12 +80,18 @@ struct Activations {
     by_logits: Buffer<f32>,
     by_value: Buffer<f32>,
     by_hidden: Buffer<f32>,
-    by_head: Buffer<f32>,
-    /// By a block's output; by what is before a norm; by what is between the two convolutions of a block.
-    by_output: Buffer<f32>,
+    /// By what is before a norm.
     by_before: Buffer<f32>,
-    by_middle: Buffer<f32>,
+    /// By outputs of blocks, numbered as [`HEAD`], [`OUTPUT`], [`MIDDLE`].
+    by: [Buffer<f32>; 3],
 }
+
+/// Gradient by a head's planes.
+const HEAD: usize = 0;
+/// Gradient by the output of a block of the torso.
+const OUTPUT: usize = 1;
+/// Gradient by what is between the two convolutions of a block of the torso.
+const MIDDLE: usize = 2;
 
 /// Everything a training has on the device.
 pub(super) struct Arrays {
@@ -114,7 +122,7 @@ pub(super) struct Arrays {
 
 impl Arrays {
     /// What [`Arrays::new`] takes.
-    pub fn memory(plan: &Plan, samples: &Samples, n_steps: usize, n_order: usize) -> Memory {
+    pub fn memory(plan: &Plan, samples: &Samples) -> Memory {
         let NetworkShape { planes, width, value_filters, value_hidden, policy_filters, actions, .. } = plan.shape;
         let (batch, line) = (u64::from(plan.batch), |channels: u32| u64::from(line_length(channels)));
         let pixels = batch * plan.shape.cells() as u64;
@@ -124,7 +132,8 @@ impl Arrays {
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
         let norm_parts = 2 * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
         let sums = norm_parts + plan.n_part_values as u64 + u64::from(update::n_partial(plan.n_values));
-        let steps = n_steps * (size_of::<StepReport>() + size_of::<Rate>()) + 4 * (n_order + 1);
+        let order = STEPS_AT_ONCE * plan.batch as usize;
+        let steps = STEPS_AT_ONCE * (size_of::<StepReport>() + size_of::<Rate>()) + 4 * (order + 1);
         Memory::default()
             .on_device("positions", SampleArrays::bytes(samples))
             .on_device("parameters", 4 * (4 * u64::from(plan.n_values) + 2 * u64::from(plan.n_running)))
@@ -133,15 +142,8 @@ impl Arrays {
             .on_device("steps", steps as u64)
     }
 
-    /// Takes the memory: for steps of the plan's batch, at most `n_steps` of them and `n_order` positions at once.
-    pub fn new(
-        stream: &Stream,
-        plan: Plan,
-        samples: &Samples,
-        options: &Options,
-        n_steps: usize,
-        n_order: usize,
-    ) -> Result<Self> {
+    /// Takes the memory: for [`STEPS_AT_ONCE`] steps of the plan's batch.
+    pub fn new(stream: &Stream, plan: Plan, samples: &Samples, options: &Options) -> Result<Self> {
         let batch = plan.batch as usize;
         let pixels = batch * plan.shape.cells();
         let lines = |n: usize, channels: u32| stream.alloc::<f32>(n * line_length(channels) as usize);
@@ -158,10 +160,8 @@ impl Arrays {
             by_logits: lines(batch, plan.shape.actions)?,
             by_value: lines(batch, 1)?,
             by_hidden: lines(batch, plan.shape.value_hidden)?,
-            by_head: lines(pixels, head)?,
-            by_output: lines(pixels, plan.shape.width)?,
             by_before: lines(pixels, most)?,
-            by_middle: lines(pixels, plan.shape.width)?,
+            by: [lines(pixels, head)?, lines(pixels, plan.shape.width)?, lines(pixels, plan.shape.width)?],
         };
         let n_values = plan.n_values as usize;
         Ok(Self {
@@ -177,9 +177,9 @@ impl Arrays {
             parts: stream.alloc(plan.n_part_values)?,
             outcomes: stream.alloc(batch * OUTCOME)?,
             partials: stream.alloc(update::n_partial(plan.n_values) as usize)?,
-            reports: stream.alloc(n_steps)?,
-            rates: stream.alloc(n_steps)?,
-            order: stream.alloc(n_order)?,
+            reports: stream.alloc(STEPS_AT_ONCE)?,
+            rates: stream.alloc(STEPS_AT_ONCE)?,
+            order: stream.alloc(STEPS_AT_ONCE * batch)?,
             step: stream.alloc(1)?,
             decay: options.weight_decay as f32,
             value_weight: options.value_weight as f32,
@@ -252,62 +252,61 @@ impl Kernels {
     /// One step: the batch that the step's number says, which is moved on. Nothing is allocated; it can be recorded.
     pub fn step(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
         self.gradient(stream, arrays, Positions::Step)?;
-        let n_partial = update::n_partial(arrays.plan.n_values);
-        let adam = Adam {
-            parameters: arrays.parameters.as_mut_ptr(),
-            gradients: arrays.gradients.as_ptr(),
-            first: arrays.first.as_mut_ptr(),
-            second: arrays.second.as_mut_ptr(),
-            rates: arrays.rates.as_ptr(),
-            step: arrays.step.as_ptr(),
-            partials: arrays.partials.as_mut_ptr(),
+        let n_steps = STEPS_AT_ONCE as u32;
+        let adam = AdamArgs {
+            parameters: arrays.parameters.view_mut(),
+            gradients: arrays.gradients.view(),
+            first: arrays.first.view_mut(),
+            second: arrays.second.view_mut(),
+            rates: arrays.rates.view(),
+            step: arrays.step.view(),
+            partials: arrays.partials.view_mut(),
             n: arrays.plan.n_values,
             n_decayed: arrays.plan.n_decayed,
             decay: arrays.decay,
             beta1: arrays.beta1,
             beta2: arrays.beta2,
             epsilon: arrays.epsilon,
+            n_steps,
         };
-        let finish = Finish {
-            outcomes: arrays.outcomes.as_ptr(),
-            partials: arrays.partials.as_ptr(),
-            reports: arrays.reports.as_mut_ptr(),
-            step: arrays.step.as_mut_ptr(),
+        // SAFETY: the shape is the kernel's own; the caller runs at most `STEPS_AT_ONCE` steps from 0 on.
+        unsafe { stream.launch(&self.adam, update::shape(adam.n), (adam,))? };
+        let finish = FinishArgs {
+            outcomes: arrays.outcomes.view(),
+            partials: arrays.partials.view(),
+            reports: arrays.reports.view_mut(),
+            step: arrays.step.view_mut(),
             n: arrays.plan.batch,
-            n_partial,
+            n_partial: update::n_partial(arrays.plan.n_values),
             decay: arrays.decay,
             reserved: 0,
+            n_steps,
         };
-        // SAFETY: the arrays were made for the plan, rates and reports for every step that the caller runs; they outlive the launch, and a graph of it,
-        // since the engine drops its graph first.
-        unsafe {
-            stream.launch(&self.adam, update::shape(adam.n), (adam,))?;
-            stream.launch(&self.finish, update::finish_shape(), (finish,))
-        }
+        // SAFETY: as above.
+        unsafe { stream.launch(&self.finish, update::finish_shape(), (finish,)) }
     }
 
     /// Forward with the batch's statistics, loss and gradients.
     pub fn gradient(&self, stream: &Stream, arrays: &mut Arrays, positions: Positions) -> Result<()> {
-        let batch = batch(arrays, positions)?;
-        self.forward(stream, arrays, batch, true)?;
-        self.backward(stream, arrays, batch.n)
+        self.forward(stream, arrays, positions, true)?;
+        self.backward(stream, arrays, positions.n(&arrays.plan))
     }
 
     /// Forward with the running statistics, and loss: the outcomes of the positions are then there to be read.
     pub fn evaluate(&self, stream: &Stream, arrays: &mut Arrays, from: u32, n: u32) -> Result<()> {
-        let batch = batch(arrays, Positions::Part { from, n })?;
-        self.forward(stream, arrays, batch, false)
+        self.forward(stream, arrays, Positions::Part { from, n }, false)
     }
 
-    fn forward(&self, stream: &Stream, arrays: &mut Arrays, batch: Batch, training: bool) -> Result<()> {
-        let (cells, planes, n) = (arrays.plan.shape.cells() as u32, arrays.plan.shape.planes, batch.n);
-        let shape = samples::shape(n, cells, planes);
-        let view = arrays.samples.view();
-        // SAFETY: the order holds the batch, whose positions the engine has checked; the observations have room for it.
-        unsafe {
-            let observations = &mut arrays.activations.observations;
-            stream.launch(&self.gather, shape, (view, batch, observations, cells, planes))?;
+    fn forward(&self, stream: &Stream, arrays: &mut Arrays, positions: Positions, training: bool) -> Result<()> {
+        let (network, n) = (arrays.plan.shape, positions.n(&arrays.plan));
+        if n > arrays.plan.batch {
+            return Err(Error::shape("positions at once", format!("at most {}", arrays.plan.batch), n));
         }
+        let (cells, planes) = (network.cells() as u32, network.planes);
+        let batch = positions.args(&arrays.plan, &arrays.order, &arrays.step);
+        let arguments = (arrays.samples.args(&network), batch, &mut arrays.activations.observations, cells, planes);
+        // SAFETY: the shape is the kernel's own; the engine has checked the positions of the order; the observations have room for the plan's batch.
+        unsafe { stream.launch(&self.gather, samples::shape(n, cells, planes), arguments)? };
         let n_blocks = arrays.plan.n_blocks();
         let last = n_blocks - 3;
         for block in 0..n_blocks {
@@ -315,8 +314,8 @@ impl Kernels {
             let Activations { observations, before, after, .. } = &mut arrays.activations;
             // Both heads read the torso's output.
             let inputs = match block {
-                0 => observations.as_ptr(),
-                _ => after[(block - 1).min(last)].as_ptr(),
+                0 => &*observations,
+                _ => &after[(block - 1).min(last)],
             };
             self.product(stream, &arrays.parameters, plan, n, inputs, &mut before[block], false)?;
             // Every second convolution of the torso has the block's input added.
@@ -326,19 +325,19 @@ impl Kernels {
         let [value_1, value_2, policy] = linear(&arrays.plan);
         let Activations { after, hidden, value, logits, .. } = &mut arrays.activations;
         let parameters = &arrays.parameters;
-        self.product(stream, parameters, value_1, n, after[last + 1].as_ptr(), hidden, true)?;
-        self.product(stream, parameters, value_2, n, hidden.as_ptr(), value, false)?;
-        self.product(stream, parameters, policy, n, after[last + 2].as_ptr(), logits, false)?;
+        self.product(stream, parameters, value_1, n, &after[last + 1], hidden, true)?;
+        self.product(stream, parameters, value_2, n, hidden, value, false)?;
+        self.product(stream, parameters, policy, n, &after[last + 2], logits, false)?;
         let activations = &mut arrays.activations;
-        let loss = Loss {
-            samples: view,
-            batch,
-            logits: activations.logits.as_ptr(),
-            value: activations.value.as_ptr(),
-            logit_gradient: activations.by_logits.as_mut_ptr(),
-            value_gradient: activations.by_value.as_mut_ptr(),
-            outcomes: arrays.outcomes.as_mut_ptr(),
-            actions: arrays.plan.shape.actions,
+        let loss = LossArgs {
+            samples: arrays.samples.args(&network),
+            batch: positions.args(&arrays.plan, &arrays.order, &arrays.step),
+            logits: activations.logits.view(),
+            value: activations.value.view(),
+            logit_gradient: activations.by_logits.view_mut(),
+            value_gradient: activations.by_value.view_mut(),
+            outcomes: arrays.outcomes.view_mut(),
+            actions: network.actions,
             value_weight: arrays.value_weight,
         };
         // SAFETY: as above; samples have a legal action and a visit each, and visits of legal actions only.
@@ -348,58 +347,33 @@ impl Kernels {
     fn backward(&self, stream: &Stream, arrays: &mut Arrays, n: u32) -> Result<()> {
         let last = arrays.plan.n_blocks() - 3;
         let [value_1, value_2, policy] = linear(&arrays.plan);
-        let Arrays { parameters, activations, .. } = arrays;
-        let Activations {
-            after, hidden, by_logits, by_value, by_hidden, by_head, by_output, by_before, by_middle, ..
-        } = activations;
-        let pointers = Pointers {
-            observations: activations.observations.as_ptr(),
-            after: after.iter().map(Buffer::as_ptr).collect(),
-            hidden: hidden.as_ptr(),
-            by_logits: by_logits.as_ptr(),
-            by_value: by_value.as_ptr(),
-            by_hidden: by_hidden.as_mut_ptr(),
-            by_head: by_head.as_mut_ptr(),
-            by_output: by_output.as_mut_ptr(),
-            by_before: by_before.as_mut_ptr(),
-            by_middle: by_middle.as_mut_ptr(),
-            parameters: parameters.as_ptr(),
-        };
-        let Pointers { by_hidden, by_head, by_output, by_middle, .. } = pointers;
+        let Arrays { parameters, gradients, parts, activations, .. } = &mut *arrays;
+        let Activations { after, hidden, by_value, by_hidden, by, .. } = activations;
         // The value head, down to the torso's output.
-        self.weights(stream, arrays, value_2, n, pointers.hidden, pointers.by_value)?;
-        self.inputs(stream, &pointers, value_2, n, pointers.by_value, by_hidden, false)?;
+        self.weights(stream, parts, gradients, value_2, n, hidden, by_value)?;
+        self.inputs(stream, parameters, value_2, n, by_value, by_hidden, false)?;
         let n_hidden = n * value_2.n_inputs;
-        // SAFETY: both arrays hold the batch's hidden units.
-        unsafe {
-            let Activations { hidden, by_hidden, .. } = &mut arrays.activations;
-            stream.launch(&self.gate, product::gate_shape(n_hidden), (&*hidden, by_hidden, n_hidden))?;
-        }
-        self.weights(stream, arrays, value_1, n, pointers.after[last + 1], by_hidden)?;
-        self.inputs(stream, &pointers, value_1, n, by_hidden, by_head, false)?;
-        self.block(
-            stream,
-            arrays,
-            &pointers,
-            Back { block: last + 1, n, output: by_head, inputs: Some((by_output, false)), keep: false },
-        )?;
+        // SAFETY: both arrays hold the hidden units of the plan's batch.
+        unsafe { stream.launch(&self.gate, product::gate_shape(n_hidden), (&*hidden, &mut *by_hidden, n_hidden))? };
+        self.weights(stream, parts, gradients, value_1, n, &after[last + 1], by_hidden)?;
+        self.inputs(stream, parameters, value_1, n, by_hidden, &mut by[HEAD], false)?;
+        let back = Back { block: last + 1, n, output: HEAD, inputs: Some((OUTPUT, false)), keep: false };
+        self.block(stream, arrays, back)?;
         // The policy head adds to it.
-        self.weights(stream, arrays, policy, n, pointers.after[last + 2], pointers.by_logits)?;
-        self.inputs(stream, &pointers, policy, n, pointers.by_logits, by_head, false)?;
-        self.block(
-            stream,
-            arrays,
-            &pointers,
-            Back { block: last + 2, n, output: by_head, inputs: Some((by_output, true)), keep: false },
-        )?;
+        let Arrays { parameters, gradients, parts, activations, .. } = &mut *arrays;
+        let Activations { after, by_logits, by, .. } = activations;
+        self.weights(stream, parts, gradients, policy, n, &after[last + 2], by_logits)?;
+        self.inputs(stream, parameters, policy, n, by_logits, &mut by[HEAD], false)?;
+        let back = Back { block: last + 2, n, output: HEAD, inputs: Some((OUTPUT, true)), keep: false };
+        self.block(stream, arrays, back)?;
         // The torso: what passes the last ReLU of a block is also the residual's, to which the first convolution adds.
         for second in (1..=last / 2).rev().map(|number| 2 * number) {
-            let back = Back { block: second, n, output: by_output, inputs: Some((by_middle, false)), keep: true };
-            self.block(stream, arrays, &pointers, back)?;
-            let back = Back { block: second - 1, n, output: by_middle, inputs: Some((by_output, true)), keep: false };
-            self.block(stream, arrays, &pointers, back)?;
+            let back = Back { block: second, n, output: OUTPUT, inputs: Some((MIDDLE, false)), keep: true };
+            self.block(stream, arrays, back)?;
+            let back = Back { block: second - 1, n, output: MIDDLE, inputs: Some((OUTPUT, true)), keep: false };
+            self.block(stream, arrays, back)?;
         }
-        self.block(stream, arrays, &pointers, Back { block: 0, n, output: by_output, inputs: None, keep: false })
+        self.block(stream, arrays, Back { block: 0, n, output: OUTPUT, inputs: None, keep: false })
     }
 
     /// Outputs of a layer.
@@ -410,20 +384,20 @@ impl Kernels {
         parameters: &Buffer<f32>,
         plan: ProductPlan,
         n: u32,
-        inputs: *const f32,
+        inputs: &Buffer<f32>,
         result: &mut Buffer<f32>,
         relu: bool,
     ) -> Result<()> {
-        let product = Product {
-            inputs,
-            weights: parameters.as_ptr().wrapping_add(plan.weights as usize),
-            bias: parameters.as_ptr().wrapping_add(plan.bias as usize),
-            result: result.as_mut_ptr(),
+        let product = ProductArgs {
+            inputs: inputs.view(),
+            weights: from(parameters, plan.weights),
+            bias: from(parameters, plan.bias),
+            result: result.view_mut(),
             option: u32::from(relu),
             ..empty(plan, n)
         };
-        let shape = plan.forward.shape(product.pixels(), plan.n_outputs, 1);
-        // SAFETY: arrays of the plan, made for at least `n` positions; the result is another array than the inputs; all outlive the launch and its graph.
+        let shape = plan.forward.shape(n * plan.lines, plan.n_outputs, 1);
+        // SAFETY: the shape is the kernel's own; the plan's arrays begin at multiples of 4.
         unsafe {
             match plan.forward {
                 LARGE => stream.launch(&self.forward_large, shape, (product,)),
@@ -437,21 +411,21 @@ impl Kernels {
     fn inputs(
         &self,
         stream: &Stream,
-        pointers: &Pointers,
+        parameters: &Buffer<f32>,
         plan: ProductPlan,
         n: u32,
-        output_gradient: *const f32,
-        result: *mut f32,
+        output_gradient: &Buffer<f32>,
+        result: &mut Buffer<f32>,
         add: bool,
     ) -> Result<()> {
-        let product = Product {
-            weights: pointers.parameters.wrapping_add(plan.weights as usize),
-            output_gradient,
-            result,
+        let product = ProductArgs {
+            weights: from(parameters, plan.weights),
+            output_gradient: output_gradient.view(),
+            result: result.view_mut(),
             option: u32::from(add),
             ..empty(plan, n)
         };
-        let shape = plan.backward.shape(product.pixels(), plan.n_inputs, 1);
+        let shape = plan.backward.shape(n * plan.lines, plan.n_inputs, 1);
         // SAFETY: as in `product`.
         unsafe {
             match plan.backward {
@@ -462,39 +436,41 @@ impl Kernels {
     }
 
     /// Gradient of a layer's weights and, for a linear one, of its bias.
+    #[allow(clippy::too_many_arguments, reason = "what a product is made of")]
     fn weights(
         &self,
         stream: &Stream,
-        arrays: &mut Arrays,
+        parts: &mut Buffer<f32>,
+        gradients: &mut Buffer<f32>,
         plan: ProductPlan,
         n: u32,
-        inputs: *const f32,
-        output_gradient: *const f32,
+        inputs: &Buffer<f32>,
+        output_gradient: &Buffer<f32>,
     ) -> Result<()> {
-        let product = Product {
-            inputs,
-            output_gradient,
-            result: arrays.parts.as_mut_ptr(),
+        let product = ProductArgs {
+            inputs: inputs.view(),
+            output_gradient: output_gradient.view(),
+            result: parts.view_mut(),
             option: u32::from(plan.with_bias),
             part: plan.part,
             ..empty(plan, n)
         };
-        let n_parts = product.pixels().div_ceil(plan.part);
+        let n_parts = (n * plan.lines).div_ceil(plan.part);
         let shape = plan.gradient.shape(plan.gradient_rows(), plan.n_outputs, n_parts);
-        let n_bias = if plan.with_bias { plan.n_outputs } else { 0 };
-        let shape_of_sum = update::shape(plan.n_weights() + n_bias);
-        let gradients = arrays.gradients.as_mut_ptr();
-        let (weights, bias) =
-            (gradients.wrapping_add(plan.weights as usize), gradients.wrapping_add(plan.bias as usize));
-        let arguments = (arrays.parts.as_ptr(), weights, bias, n_parts, plan.part_values(), plan.n_weights(), n_bias);
-        // SAFETY: as in `product`; the parts were made for the largest gradient of the plan.
+        // SAFETY: as in `product`.
         unsafe {
             match plan.gradient {
                 LARGE => stream.launch(&self.gradient_large, shape, (product,))?,
                 _ => stream.launch(&self.gradient_small, shape, (product,))?,
             }
-            stream.launch(&self.sum_parts, shape_of_sum, arguments)
         }
+        let n_bias = if plan.with_bias { plan.n_outputs } else { 0 };
+        // Weights of all products come before biases.
+        let (weights, bias) = gradients.view_mut().split_at(plan.bias as usize);
+        let (_, weights) = weights.split_at(plan.weights as usize);
+        let arguments = (&*parts, weights, bias, n_parts, plan.part_values(), plan.n_weights(), n_bias);
+        // SAFETY: the shape is the kernel's own; the parts were made above, weights and bias are those of the plan.
+        unsafe { stream.launch(&self.sum_parts, update::shape(plan.n_weights() + n_bias), arguments) }
     }
 
     /// Norm, residual and ReLU after a convolution.
@@ -507,42 +483,40 @@ impl Kernels {
         residual: Option<usize>,
         training: bool,
     ) -> Result<()> {
-        let mut norm = norm_of(arrays, block, n);
-        norm.residual = residual.map_or(ptr::null(), |block| arrays.activations.after[block].as_ptr());
-        if !training {
-            norm.momentum = -1.0;
-        }
-        let shape = norm::shape(norm.n_pixels, norm.channels);
-        // SAFETY: arrays of the plan, made for at least `n` positions; the parts for the widest norm.
+        let momentum = if training { arrays.momentum } else { -1.0 };
+        let norm = NormOf { block, n, residual, momentum, output_gradient: None, keep: false };
+        let (shape, finish_shape) = norm.shapes(&arrays.plan);
+        // SAFETY: the shapes are the kernels' own.
         unsafe {
             if training {
-                stream.launch(&self.norm_parts, shape, (norm,))?;
+                stream.launch(&self.norm_parts, shape, (norm.args(arrays),))?;
             }
-            stream.launch(&self.norm_finish, norm::finish_shape(norm.channels), (norm,))?;
-            stream.launch(&self.norm_apply, shape, (norm,))
+            stream.launch(&self.norm_finish, finish_shape, (norm.args(arrays),))?;
+            stream.launch(&self.norm_apply, shape, (norm.args(arrays),))
         }
     }
 
     /// From the gradient of a block's output to those of its parameters and inputs.
-    fn block(&self, stream: &Stream, arrays: &mut Arrays, pointers: &Pointers, back: Back) -> Result<()> {
+    fn block(&self, stream: &Stream, arrays: &mut Arrays, back: Back) -> Result<()> {
         let Back { block, n, output, inputs, keep } = back;
-        let norm = Norm { output_gradient: output, keep: u32::from(keep), ..norm_of(arrays, block, n) };
-        let shape = norm::shape(norm.n_pixels, norm.channels);
-        // SAFETY: as in `norm`.
+        let norm = NormOf { block, n, residual: None, momentum: arrays.momentum, output_gradient: Some(output), keep };
+        let (shape, finish_shape) = norm.shapes(&arrays.plan);
+        // SAFETY: as in `norm`; the gradient of the output is there.
         unsafe {
-            stream.launch(&self.norm_back_parts, shape, (norm,))?;
-            stream.launch(&self.norm_back_finish, norm::finish_shape(norm.channels), (norm,))?;
-            stream.launch(&self.norm_back_apply, shape, (norm,))?;
+            stream.launch(&self.norm_back_parts, shape, (norm.args(arrays),))?;
+            stream.launch(&self.norm_back_finish, finish_shape, (norm.args(arrays),))?;
+            stream.launch(&self.norm_back_apply, shape, (norm.args(arrays),))?;
         }
-        let plan = arrays.plan.products[block];
         let last = arrays.plan.n_blocks() - 3;
+        let Arrays { plan, parameters, gradients, parts, activations, .. } = arrays;
+        let (plan, Activations { observations, after, by_before, by, .. }) = (plan.products[block], activations);
         let of = match block {
-            0 => pointers.observations,
-            _ => pointers.after[(block - 1).min(last)],
+            0 => &*observations,
+            _ => &after[(block - 1).min(last)],
         };
-        self.weights(stream, arrays, plan, n, of, pointers.by_before)?;
+        self.weights(stream, parts, gradients, plan, n, of, by_before)?;
         match inputs {
-            Some((result, add)) => self.inputs(stream, pointers, plan, n, pointers.by_before, result, add),
+            Some((result, add)) => self.inputs(stream, parameters, plan, n, by_before, &mut by[result], add),
             None => Ok(()),
         }
     }
@@ -552,27 +526,12 @@ impl Kernels {
 struct Back {
     block: usize,
     n: u32,
-    /// Gradient of its output.
-    output: *mut f32,
-    /// Where the gradient of its inputs goes, and whether it is added to what is there.
-    inputs: Option<(*mut f32, bool)>,
-    /// Whether `output` is to hold what passes the ReLU.
+    /// Number of the gradient of its output.
+    output: usize,
+    /// Number of the gradient of its inputs, and whether it is added to what is there.
+    inputs: Option<(usize, bool)>,
+    /// Whether the gradient of the output is to hold what passes the ReLU.
     keep: bool,
-}
-
-/// Addresses of the arrays on the way back, which are several at once in one launch.
-struct Pointers {
-    observations: *const f32,
-    after: Vec<*const f32>,
-    hidden: *const f32,
-    by_logits: *const f32,
-    by_value: *const f32,
-    by_hidden: *mut f32,
-    by_head: *mut f32,
-    by_output: *mut f32,
-    by_before: *mut f32,
-    by_middle: *mut f32,
-    parameters: *const f32,
 }
 
 /// The linear layers: the value's two, the policy's.
@@ -581,18 +540,23 @@ fn linear(plan: &Plan) -> [ProductPlan; 3] {
     [plan.products[first], plan.products[first + 1], plan.products[first + 2]]
 }
 
+/// The parameters from an offset on.
+fn from(parameters: &Buffer<f32>, offset: u32) -> In<'_, f32> {
+    parameters.view().split_at(offset as usize).1
+}
+
 /// A product's sizes, without its arrays. Where nothing looks at neighbours, all squares are one row.
-fn empty(plan: ProductPlan, n: u32) -> Product {
+fn empty<'a>(plan: ProductPlan, n: u32) -> ProductArgs<'a> {
     let (n_positions, rows, columns) = match plan.side {
         1 => (1, 1, n * plan.lines),
         _ => (n, plan.rows, plan.lines / plan.rows),
     };
-    Product {
-        inputs: ptr::null(),
-        weights: ptr::null(),
-        output_gradient: ptr::null(),
-        bias: ptr::null(),
-        result: ptr::null_mut(),
+    ProductArgs {
+        inputs: In::none(),
+        weights: In::none(),
+        output_gradient: In::none(),
+        bias: In::none(),
+        result: InOut::none(),
         n_positions,
         rows,
         columns,
@@ -604,47 +568,70 @@ fn empty(plan: ProductPlan, n: u32) -> Product {
     }
 }
 
-/// A block's norm, without gradient of its output and residual.
-fn norm_of(arrays: &mut Arrays, block: usize, n: u32) -> Norm {
-    let NormPlan { channels, weight, bias, running, .. } = arrays.plan.norms[block];
-    let n_pixels = n * arrays.plan.shape.cells() as u32;
-    let Arrays { parameters, gradients, activations, .. } = arrays;
-    let (weight, bias, running) = (weight as usize, bias as usize, running as usize);
-    let gradients = gradients.as_mut_ptr();
-    Norm {
-        input: activations.before[block].as_ptr(),
-        output: activations.after[block].as_mut_ptr(),
-        residual: ptr::null(),
-        weight: parameters.as_ptr().wrapping_add(weight),
-        bias: parameters.as_ptr().wrapping_add(bias),
-        moments: arrays.moments.as_mut_ptr().wrapping_add(running),
-        running: arrays.running.as_mut_ptr().wrapping_add(running),
-        parts: arrays.norm_parts.as_mut_ptr(),
-        output_gradient: ptr::null_mut(),
-        input_gradient: activations.by_before.as_mut_ptr(),
-        weight_gradient: gradients.wrapping_add(weight),
-        bias_gradient: gradients.wrapping_add(bias),
-        n_pixels,
-        channels,
-        momentum: arrays.momentum,
-        epsilon: NORM_EPSILON as f32,
-        keep: 0,
-        reserved: 0,
+/// A block's norm in a pass.
+#[derive(Clone, Copy)]
+struct NormOf {
+    block: usize,
+    n: u32,
+    /// The block whose output is added.
+    residual: Option<usize>,
+    momentum: f32,
+    /// On the way back the number of the gradient of the output, and whether it is to hold what passes the ReLU.
+    output_gradient: Option<usize>,
+    keep: bool,
+}
+
+impl NormOf {
+    /// Of the kernels that go through all pixels, and of those that finish.
+    fn shapes(self, plan: &Plan) -> (LaunchShape, LaunchShape) {
+        let channels = plan.norms[self.block].channels;
+        (norm::shape(self.n * plan.shape.cells() as u32, channels), norm::finish_shape(channels))
+    }
+
+    fn args(self, arrays: &mut Arrays) -> NormArgs<'_> {
+        let NormPlan { channels, weight, bias, running, .. } = arrays.plan.norms[self.block];
+        let Activations { before, after, by_before, by, .. } = &mut arrays.activations;
+        let (earlier, after) = after.split_at_mut(self.block);
+        // The gradients of factor and term are neighbours, as they are themselves.
+        let (_, gradients) = arrays.gradients.view_mut().split_at(weight as usize);
+        let (weight_gradient, bias_gradient) = gradients.split_at((bias - weight) as usize);
+        NormArgs {
+            input: before[self.block].view(),
+            output: after[0].view_mut(),
+            residual: self.residual.map_or(In::none(), |block| earlier[block].view()),
+            weight: from(&arrays.parameters, weight),
+            bias: from(&arrays.parameters, bias),
+            moments: arrays.moments.view_mut().split_at(running as usize).1,
+            running: arrays.running.view_mut().split_at(running as usize).1,
+            parts: arrays.norm_parts.view_mut(),
+            output_gradient: self.output_gradient.map_or(InOut::none(), |number| by[number].view_mut()),
+            input_gradient: by_before.view_mut(),
+            weight_gradient,
+            bias_gradient,
+            n_pixels: self.n * arrays.plan.shape.cells() as u32,
+            channels,
+            momentum: self.momentum,
+            epsilon: NORM_EPSILON as f32,
+            keep: u32::from(self.keep),
+            reserved: 0,
+        }
     }
 }
 
-/// The positions as the kernels take them.
-fn batch(arrays: &Arrays, positions: Positions) -> Result<Batch> {
-    let order = arrays.order.as_ptr();
-    match positions {
-        Positions::Step => Ok(Batch { order, step: arrays.step.as_ptr(), from: 0, n: arrays.plan.batch }),
-        Positions::Part { from, n } => {
-            let fits = n <= arrays.plan.batch && (from as usize + n as usize) <= arrays.order.len();
-            if !fits {
-                let most = format!("at most {}, of {}", arrays.plan.batch, arrays.order.len());
-                return Err(Error::shape("positions at once", most, format!("{n} from {from} on")));
-            }
-            Ok(Batch { order, step: ptr::null(), from, n })
+impl Positions {
+    /// How many.
+    fn n(self, plan: &Plan) -> u32 {
+        match self {
+            Self::Step => plan.batch,
+            Self::Part { n, .. } => n,
         }
+    }
+
+    fn args<'a>(self, plan: &Plan, order: &'a Buffer<u32>, step: &'a Buffer<u32>) -> BatchArgs<'a> {
+        let (step, from, n_steps) = match self {
+            Self::Step => (step.view(), 0, STEPS_AT_ONCE as u32),
+            Self::Part { from, .. } => (In::none(), from, 1),
+        };
+        BatchArgs { order: order.view(), step, from, n: self.n(plan), n_steps }
     }
 }
