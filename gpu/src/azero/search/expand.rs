@@ -4,15 +4,27 @@
 //! one by one, so that the sum has the same bits wherever it is computed.
 
 use super::tree::{Leaf, MAX_PATH, Node, Searched, Trees, fault, kind, outcome_value, seen_by};
-use crate::cuda::{math, memory, thread, warp};
+use crate::cuda::{DeviceArgs, math, memory, thread, warp};
 
 /// Where a step reads what the evaluator says. Row `tree · row_stride + leaf` is that of a leaf.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Trees.
+    n_trees: u32,
+    /// Most actions.
+    max_actions: u32,
+)]
+#[require(!values.is_none() || uses & uses::VALUES == 0)]
+#[require(!logits.is_none() || uses & uses::LOGITS == 0)]
 pub struct Evaluations {
     /// `[rows]`; not read without [`uses::VALUES`].
+    #[len(n_trees * row_stride)]
+    #[nullable]
     pub values: *const f32,
     /// `[rows, MAX_ACTIONS]`; not read without [`uses::LOGITS`].
+    #[len(n_trees * row_stride * max_actions)]
+    #[nullable]
     pub logits: *const f32,
     /// Bits of [`uses`].
     pub uses: u32,

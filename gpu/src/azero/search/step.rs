@@ -13,7 +13,7 @@ use super::tree::{Leaf, MAX_LEAVES, Searched, Trees, kind};
 use crate::azero::observation::{Layout, write_mask, write_observation};
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::{sync_threads, sync_warp};
-use crate::cuda::{memory, thread, warp};
+use crate::cuda::{DeviceArgs, memory, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Launch shape of [`step`] that evaluates and selects up to `n_leaves` leaves a tree.
@@ -24,11 +24,24 @@ pub const fn shape(n_trees: u32, n_leaves: u32) -> LaunchShape {
 
 /// Where a step writes what the evaluator reads. Row `tree · row_stride + leaf` is that of a leaf.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Trees.
+    n_trees: u32,
+    /// Numbers of an observation.
+    n_observation: u32,
+    /// Most actions.
+    max_actions: u32,
+)]
+#[require(observations.is_none() == masks.is_none())]
 pub struct Observations {
     /// `[rows, planes, rows, columns]`; nothing is written where it is null.
+    #[len(n_trees * row_stride * n_observation)]
+    #[nullable]
     pub observations: *mut f32,
-    /// `[rows, MAX_ACTIONS]`.
+    /// `[rows, MAX_ACTIONS]`; null where `observations` is.
+    #[len(n_trees * row_stride * max_actions)]
+    #[nullable]
     pub masks: *mut u8,
     /// What an observation shows, [`Layout`]'s number.
     pub layout: u32,

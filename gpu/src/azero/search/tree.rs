@@ -12,6 +12,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::azero::observation::Observed;
+use crate::cuda::DeviceArgs;
 use crate::cuda::memory::{self, Vec4};
 use crate::mcts::{Outcome, Player};
 
@@ -191,23 +192,36 @@ const _: () = assert!(size_of::<Leaf>() == 16 && size_of::<Head>() == 32 && size
 
 /// Device arrays of a search, as kernels get them.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, DeviceArgs)]
+#[args(
+    /// Trees.
+    n_trees: u32
+)]
+#[require(capacity >= 1 && n_positions >= 1 && (1..=MAX_LEAVES).contains(&max_leaves))]
 pub struct Trees<G> {
     /// `[n_trees, capacity]`.
+    #[len(n_trees * capacity)]
     pub nodes: *mut Node,
     /// `[n_trees, n_positions]`.
+    #[len(n_trees * n_positions)]
     pub positions: *mut G,
     /// `[n_trees]`.
+    #[len(n_trees)]
     pub heads: *mut Head,
     /// `[n_trees, max_leaves]`.
+    #[len(n_trees * max_leaves)]
     pub leaves: *mut Leaf,
     /// `[n_trees, max_leaves]`: the leaves' positions.
+    #[len(n_trees * max_leaves)]
     pub leaf_positions: *mut G,
     /// `[n_trees, max_leaves, MAX_PATH]`: nodes from the root to each leaf.
+    #[len(n_trees * max_leaves * MAX_PATH)]
     pub paths: *mut u32,
     /// `[n_trees]`: the positions to be searched.
+    #[len(n_trees)]
     pub roots: *const G,
     /// `[n_trees]`.
+    #[len(n_trees)]
     pub tasks: *const Task,
     /// Nodes that a tree can hold.
     pub capacity: u32,

@@ -19,7 +19,7 @@ const SIZES: u32 = 8;
 
 /// A search with its trees in device memory.
 pub(super) struct DeviceTrees<G: SearchKernels> {
-    // Before the buffers whose addresses they hold; of searches by the evaluator, and of those again.
+    /// Of searches by the evaluator, and of those again.
     graphs: [HashMap<u32, Graph>; 2],
     /// Whether the evaluator can be recorded, likewise.
     records: [bool; 2],

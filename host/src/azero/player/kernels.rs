@@ -1,20 +1,19 @@
 //! The search's kernels of one game, resolved, with a safe function for each; and the device arrays they work on.
 
-use std::ptr;
-
+use warpplay_gpu::azero::observation::{Layout, n_observation};
 use warpplay_gpu::azero::search::begin;
-use warpplay_gpu::azero::search::expand::{Evaluations, uses};
+use warpplay_gpu::azero::search::expand::{EvaluationsArgs, uses};
 use warpplay_gpu::azero::search::finish::{self, Found, FoundAction};
-use warpplay_gpu::azero::search::step::{self, Observations};
-use warpplay_gpu::azero::search::tree::{Head, Leaf, MAX_LEAVES, MAX_PATH, Node, Task, Trees};
+use warpplay_gpu::azero::search::step::{self, ObservationsArgs};
+use warpplay_gpu::azero::search::tree::{Head, Leaf, MAX_LEAVES, MAX_PATH, Node, Task, TreesArgs};
 use warpplay_gpu::azero::search::{SearchKernels, playouts};
 
 use super::options::{Noise, SearchOptions};
 use crate::azero::{Inputs, ObservationLayout, Outputs, ValueOf};
-use crate::{Buffer, Device, Error, Function, Memory, Module, Pinned, Result, Stream};
+use crate::{Buffer, Device, Function, In, InOut, Memory, Module, Pinned, Result, Stream};
 
-/// Everything the trees keep on their device, for `n_trees` of them.
-pub(super) struct Arrays<G> {
+/// The trees.
+struct TreeArrays<G> {
     nodes: Buffer<Node>,
     positions: Buffer<G>,
     heads: Buffer<Head>,
@@ -23,6 +22,35 @@ pub(super) struct Arrays<G> {
     paths: Buffer<u32>,
     roots: Buffer<G>,
     tasks: Buffer<Task>,
+    capacity: u32,
+    n_positions: u32,
+    max_leaves: u32,
+}
+
+impl<G> TreeArrays<G> {
+    /// The first `n_trees` trees.
+    fn args(&mut self, n_trees: u32) -> TreesArgs<'_, G> {
+        TreesArgs {
+            nodes: self.nodes.view_mut(),
+            positions: self.positions.view_mut(),
+            heads: self.heads.view_mut(),
+            leaves: self.leaves.view_mut(),
+            leaf_positions: self.leaf_positions.view_mut(),
+            paths: self.paths.view_mut(),
+            roots: self.roots.view(),
+            tasks: self.tasks.view(),
+            capacity: self.capacity,
+            n_positions: self.n_positions,
+            max_leaves: self.max_leaves,
+            reserved: 0,
+            n_trees,
+        }
+    }
+}
+
+/// Everything the trees keep on their device, for `n_trees` of them.
+pub(super) struct Arrays<G> {
+    trees: TreeArrays<G>,
     found: Buffer<Found>,
     actions: Buffer<FoundAction>,
     /// Values of playouts, `[n_trees, max_leaves]`; empty without them.
@@ -31,9 +59,6 @@ pub(super) struct Arrays<G> {
     host_tasks: Pinned<Task>,
     host_found: Pinned<Found>,
     host_actions: Pinned<FoundAction>,
-    capacity: u32,
-    n_positions: u32,
-    max_leaves: u32,
     /// Trees there is room for.
     pub n_trees: u32,
 }
@@ -62,7 +87,7 @@ impl<G: SearchKernels> Arrays<G> {
         let trees = n_trees as usize;
         let leaves = trees * max_leaves as usize;
         let n_actions = trees * G::MAX_LEGAL as usize;
-        Ok(Self {
+        let tree_arrays = TreeArrays {
             nodes: stream.alloc(trees * capacity as usize)?,
             positions: stream.alloc(trees * n_positions as usize)?,
             heads: stream.alloc(trees)?,
@@ -71,6 +96,12 @@ impl<G: SearchKernels> Arrays<G> {
             paths: stream.alloc(leaves * MAX_PATH as usize)?,
             roots: stream.alloc(trees)?,
             tasks: stream.alloc(trees)?,
+            capacity,
+            n_positions,
+            max_leaves,
+        };
+        Ok(Self {
+            trees: tree_arrays,
             found: stream.alloc(trees)?,
             actions: stream.alloc(n_actions)?,
             values: stream.alloc(if playouts { leaves } else { 0 })?,
@@ -78,28 +109,8 @@ impl<G: SearchKernels> Arrays<G> {
             host_tasks: stream.pinned(trees)?,
             host_found: stream.pinned(trees)?,
             host_actions: stream.pinned(n_actions)?,
-            capacity,
-            n_positions,
-            max_leaves,
             n_trees,
         })
-    }
-
-    fn view(&mut self) -> Trees<G> {
-        Trees {
-            nodes: self.nodes.as_mut_ptr(),
-            positions: self.positions.as_mut_ptr(),
-            heads: self.heads.as_mut_ptr(),
-            leaves: self.leaves.as_mut_ptr(),
-            leaf_positions: self.leaf_positions.as_mut_ptr(),
-            paths: self.paths.as_mut_ptr(),
-            roots: self.roots.as_ptr(),
-            tasks: self.tasks.as_ptr(),
-            capacity: self.capacity,
-            n_positions: self.n_positions,
-            max_leaves: self.max_leaves,
-            reserved: 0,
-        }
     }
 
     /// Queues the copy of positions and their tasks; the rest of `n` trees repeats the first position, with no simulations.
@@ -112,8 +123,8 @@ impl<G: SearchKernels> Arrays<G> {
         for ((position, task), (to, task_to)) in padded.zip(roots.iter_mut().zip(tasks.iter_mut())) {
             (*to, *task_to) = (position, task);
         }
-        stream.write_pinned(&mut self.roots, 0, &self.host_roots, n)?;
-        stream.write_pinned(&mut self.tasks, 0, &self.host_tasks, n)
+        stream.write_pinned(&mut self.trees.roots, 0, &self.host_roots, n)?;
+        stream.write_pinned(&mut self.trees.tasks, 0, &self.host_tasks, n)
     }
 
     /// What the first `n` searches found, waited for; actions `[n, MAX_LEGAL]`.
@@ -137,50 +148,32 @@ pub(super) enum Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn observations(&mut self, row_stride: u32) -> Observations {
-        match self {
-            Self::Network(inputs, _, layout, _) => Observations {
-                observations: inputs.observations.as_mut_ptr(),
-                masks: inputs.masks.as_mut_ptr(),
-                layout: warpplay_gpu::azero::observation::Layout::from(*layout) as u32,
-                row_stride,
-            },
-            _ => Observations { observations: ptr::null_mut(), masks: ptr::null_mut(), layout: 0, row_stride },
-        }
-    }
-
-    fn evaluations(&self, playouts: &Buffer<f32>, row_stride: u32) -> Evaluations {
-        match self {
-            Self::Network(_, outputs, _, value_of) => Evaluations {
-                values: outputs.values.as_ptr(),
-                logits: outputs.policy_logits.as_ptr(),
-                uses: uses::VALUES | uses::LOGITS | if *value_of == ValueOf::Mover { uses::OF_MOVER } else { 0 },
-                row_stride,
-            },
-            Self::Uniform => Evaluations { values: ptr::null(), logits: ptr::null(), uses: 0, row_stride },
+    /// What a step of `n_trees` trees reads, `read_stride` rows a tree, and where it writes, `write_stride` rows a tree.
+    fn args<'a, G: SearchKernels>(
+        &'a mut self,
+        playouts: &'a Buffer<f32>,
+        n_trees: u32,
+        (read_stride, write_stride): (u32, u32),
+    ) -> (EvaluationsArgs<'a>, ObservationsArgs<'a>) {
+        let max_actions = G::MAX_ACTIONS;
+        let (values, logits, uses, observations, masks, layout) = match self {
+            Self::Network(inputs, outputs, layout, value_of) => {
+                let of_mover = if *value_of == ValueOf::Mover { uses::OF_MOVER } else { 0 };
+                let uses = uses::VALUES | uses::LOGITS | of_mover;
+                let (observations, masks) = (inputs.observations.view_mut(), inputs.masks.view_mut());
+                (outputs.values.view(), outputs.policy_logits.view(), uses, observations, masks, Layout::from(*layout))
+            }
+            Self::Uniform => (In::none(), In::none(), 0, InOut::none(), InOut::none(), Layout::Default),
             Self::Playouts => {
-                Evaluations { values: playouts.as_ptr(), logits: ptr::null(), uses: uses::VALUES, row_stride }
+                (playouts.view(), In::none(), uses::VALUES, InOut::none(), InOut::none(), Layout::Default)
             }
-        }
-    }
-
-    /// Checks that there is a row for each leaf of `n_trees` trees.
-    fn check<G: SearchKernels>(&self, n_rows: u32) -> Result<()> {
-        let Self::Network(inputs, outputs, ..) = self else { return Ok(()) };
-        let n = n_rows as usize;
-        let cells = (G::PLANES * G::BOARD.0 * G::BOARD.1) as usize;
-        let actions = G::MAX_ACTIONS as usize;
-        for (name, len, each) in [
-            ("observations", inputs.observations.len(), cells),
-            ("masks", inputs.masks.len(), actions),
-            ("values", outputs.values.len(), 1),
-            ("policy logits", outputs.policy_logits.len(), actions),
-        ] {
-            if len < n * each {
-                return Err(Error::shape(name, format!("at least {} values", n * each), len));
-            }
-        }
-        Ok(())
+        };
+        let evaluations = EvaluationsArgs { values, logits, uses, row_stride: read_stride, n_trees, max_actions };
+        let (layout, n_observation) = (layout as u32, n_observation::<G>());
+        let row_stride = write_stride;
+        let observations =
+            ObservationsArgs { observations, masks, layout, row_stride, n_trees, n_observation, max_actions };
+        (evaluations, observations)
     }
 }
 
@@ -207,12 +200,9 @@ impl<G: SearchKernels> Kernels<G> {
 
     /// Roots that wait for their evaluation, one row a tree.
     pub fn begin(&self, stream: &Stream, arrays: &mut Arrays<G>, rows: &mut Rows<'_>, n_trees: u32) -> Result<()> {
-        rows.check::<G>(n_trees)?;
-        let n_trees = n_trees.min(arrays.n_trees);
-        let out = rows.observations(1);
-        let arguments = (arrays.view(), out);
-        // SAFETY: a warp a tree, of which there is room for as many; positions and tasks were written; a row for each tree was checked.
-        unsafe { stream.launch(&self.begin, begin::shape(n_trees), arguments) }
+        let (_, observations) = rows.args::<G>(&arrays.values, n_trees, (0, 1));
+        // SAFETY: a warp a tree; positions and tasks were written.
+        unsafe { stream.launch(&self.begin, begin::shape(n_trees), (arrays.trees.args(n_trees), observations)) }
     }
 
     /// One step: takes the evaluations of the leaves that wait, `read_stride` rows a tree, and selects up to `n_leaves` new ones in as many rows a tree.
@@ -225,21 +215,19 @@ impl<G: SearchKernels> Kernels<G> {
         n_trees: u32,
         (read_stride, n_leaves): (u32, u32),
     ) -> Result<()> {
-        let n_trees = n_trees.min(arrays.n_trees);
-        let (read_stride, n_leaves) = (read_stride.min(arrays.max_leaves), n_leaves.min(arrays.max_leaves));
-        let most = read_stride.max(n_leaves).min(MAX_LEAVES);
-        rows.check::<G>(n_trees * most)?;
-        let evaluations = rows.evaluations(&arrays.values, read_stride);
-        let arguments = (arrays.view(), evaluations, rows.observations(n_leaves), c_puct, n_leaves);
-        // SAFETY: a block a tree with a warp for each leaf, of those that wait and of those to be selected; every tree was begun; rows were checked.
-        unsafe { stream.launch(&self.step, step::shape(n_trees, most), arguments) }
+        let n_leaves = n_leaves.min(arrays.trees.max_leaves);
+        let shape = step::shape(n_trees, read_stride.max(n_leaves).min(MAX_LEAVES));
+        let (evaluations, observations) = rows.args::<G>(&arrays.values, n_trees, (read_stride, n_leaves));
+        let arguments = (arrays.trees.args(n_trees), evaluations, observations, c_puct, n_leaves);
+        // SAFETY: a block a tree with a warp for each leaf, of those that wait, at most `read_stride`, and of those to be selected; every tree was begun.
+        unsafe { stream.launch(&self.step, shape, arguments) }
     }
 
     /// Noise in the roots' priors, after the step that expanded them.
     pub fn noise(&self, stream: &Stream, arrays: &mut Arrays<G>, noise: Noise, n_trees: u32) -> Result<()> {
-        let shape = begin::shape(n_trees.min(arrays.n_trees));
+        let arguments = (arrays.trees.args(n_trees), noise.alpha, noise.epsilon);
         // SAFETY: a warp a tree; the caller has expanded the roots; were they not, they would have no children to change.
-        unsafe { stream.launch(&self.noise, shape, (arrays.view(), noise.alpha, noise.epsilon)) }
+        unsafe { stream.launch(&self.noise, begin::shape(n_trees), arguments) }
     }
 
     /// Values by playouts for the leaves that wait, `row_stride` rows a tree.
@@ -251,20 +239,16 @@ impl<G: SearchKernels> Kernels<G> {
         n_trees: u32,
         row_stride: u32,
     ) -> Result<()> {
-        let (n_trees, row_stride) = (n_trees.min(arrays.n_trees), row_stride.min(arrays.max_leaves));
-        arrays.values.expect_len("values of playouts", (arrays.n_trees * arrays.max_leaves) as usize)?;
-        let shape = playouts::shape::<G>(n_trees, row_stride, n);
-        let view = arrays.view();
+        arrays.values.expect_len_at_least("values of playouts", n_trees as usize * row_stride as usize)?;
+        let arguments = (arrays.trees.args(n_trees), &mut arrays.values, row_stride, n);
         // SAFETY: a block for each row; leaves that wait have been selected; the values' length was checked; options keep `n` below 2¹⁶.
-        unsafe { stream.launch(&self.playouts, shape, (view, &mut arrays.values, row_stride, n)) }
+        unsafe { stream.launch(&self.playouts, playouts::shape::<G>(n_trees, row_stride, n), arguments) }
     }
 
     /// What the searches found.
     pub fn finish(&self, stream: &Stream, arrays: &mut Arrays<G>, n_trees: u32) -> Result<()> {
-        let n_trees = n_trees.min(arrays.n_trees);
-        let view = arrays.view();
-        let arguments = (view, &mut arrays.found, &mut arrays.actions, n_trees);
-        // SAFETY: a thread a tree; the roots were expanded and all values have arrived; the results have room for every tree.
+        let arguments = (arrays.trees.args(n_trees), &mut arrays.found, &mut arrays.actions, n_trees);
+        // SAFETY: a thread a tree; the roots were expanded and all values have arrived; the results have room for every tree of the arrays.
         unsafe { stream.launch(&self.finish, finish::shape(n_trees), arguments) }
     }
 }
