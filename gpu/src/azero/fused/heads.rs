@@ -5,7 +5,7 @@ use crate::cuda::math::{exp, fma, relu};
 use crate::cuda::memory::{load, store};
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::sync_threads;
-use crate::cuda::{kernel, thread, warp};
+use crate::cuda::{DeviceArgs, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
 use crate::launch::LaunchShape;
@@ -19,29 +19,41 @@ pub const MAX_HIDDEN: u32 = 512;
 
 /// What a launch works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(hidden <= MAX_HIDDEN && actions <= MAX_ACTIONS)]
 pub struct HeadsTask {
     /// The heads' planes after their rectifier, the value's first: `[n, value_filters + policy_filters, 8, 8]`.
+    #[len(n * (value_filters + policy_filters) * CELLS)]
     pub planes: *const f32,
     /// First linear layer of the value, turned: `[64 value_filters, hidden]`, and its bias `[hidden]`.
+    #[len(CELLS * value_filters * hidden)]
     pub value_weights_1: *const f32,
     /// Its bias, `[hidden]`.
+    #[len(hidden)]
     pub value_bias_1: *const f32,
     /// Second linear layer of the value, `[hidden]`.
+    #[len(hidden)]
     pub value_weights_2: *const f32,
     /// Its bias, `[1]`.
+    #[len(1)]
     pub value_bias_2: *const f32,
     /// Linear layer of the policy, turned: `[64 policy_filters, actions]`.
+    #[len(CELLS * policy_filters * actions)]
     pub policy_weights: *const f32,
     /// Its bias, `[actions]`.
+    #[len(actions)]
     pub policy_bias: *const f32,
     /// Legal actions, `[n, actions]`.
+    #[len(n * actions)]
     pub masks: *const u8,
     /// Values, `[n]`.
+    #[len(n)]
     pub values: *mut f32,
     /// Logits, `[n, actions]`.
+    #[len(n * actions)]
     pub logits: *mut f32,
     /// Softmax of the legal actions' logits, `[n, actions]`.
+    #[len(n * actions)]
     pub policies: *mut f32,
     /// Positions.
     pub n: u32,

@@ -15,7 +15,7 @@ use crate::cuda::memory::{Vec4, load, store};
 use crate::cuda::ring::Ring;
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
-use crate::cuda::{kernel, thread, warp};
+use crate::cuda::{DeviceArgs, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
 use crate::launch::LaunchShape;
@@ -45,39 +45,61 @@ const SHARED_BYTES: u32 = 232_448;
 
 /// What a launch works on. `n_convs` is 1 + 2 · depth.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Vectors of the weights.
+    n_weights: u32
+)]
+#[require(n_convs >= 1 && planes <= PLANES && value_filters + policy_filters <= FILTERS)]
+#[require(hidden <= MAX_HIDDEN && actions <= MAX_ACTIONS)]
 pub struct SingleTask {
     /// `[n, planes, 8, 8]`.
+    #[len(n * planes * CELLS)]
     pub observations: *const f32,
     /// Weights of all convolutions for each block, `[BLOCKS]` times [`block_bytes`], as [`weight_offset`] says.
+    #[len(n_weights)]
     pub weights: *const Vec4,
     /// `[n_convs, 128]`, in the scale of the convolution's outputs.
+    #[len(n_convs * WIDTH)]
     pub biases: *const f32,
     /// `[n_convs, 128]`: powers of two that take a convolution's sums to the scale of its outputs.
+    #[len(n_convs * WIDTH)]
     pub factors: *const f32,
     /// Weights of the heads' 1×1 convolutions, `[filters, 128]`.
+    #[len((value_filters + policy_filters) * WIDTH)]
     pub head_weights: *const f32,
     /// Their biases, `[filters]`.
+    #[len(value_filters + policy_filters)]
     pub head_biases: *const f32,
     /// First linear layer of the value, `[hidden, 64 value_filters]`.
+    #[len(CELLS * value_filters * hidden)]
     pub value_weights_1: *const f32,
     /// Its bias, `[hidden]`.
+    #[len(hidden)]
     pub value_bias_1: *const f32,
     /// Second linear layer of the value, `[hidden]`.
+    #[len(hidden)]
     pub value_weights_2: *const f32,
     /// Its bias, `[1]`.
+    #[len(1)]
     pub value_bias_2: *const f32,
     /// Linear layer of the policy, `[actions, 64 policy_filters]`.
+    #[len(CELLS * policy_filters * actions)]
     pub policy_weights: *const f32,
     /// Its bias, `[actions]`.
+    #[len(actions)]
     pub policy_bias: *const f32,
     /// Legal actions, `[n, actions]`.
+    #[len(n * actions)]
     pub masks: *const u8,
     /// Values, `[n]`.
+    #[len(n)]
     pub values: *mut f32,
     /// Logits, `[n, actions]`.
+    #[len(n * actions)]
     pub logits: *mut f32,
     /// Softmax of the legal actions' logits, `[n, actions]`.
+    #[len(n * actions)]
     pub policies: *mut f32,
     /// Positions.
     pub n: u32,

@@ -16,7 +16,7 @@ use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::{sync_some, sync_threads};
 use crate::cuda::wgmma::{self, Tiles};
-use crate::cuda::{kernel, thread, warp};
+use crate::cuda::{DeviceArgs, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
 use crate::launch::LaunchShape;
@@ -44,25 +44,42 @@ const HEAD_BYTES: u32 = FILTERS * WIDTH * 4;
 
 /// What a launch works on. `n_convs` is 1 + 2 · depth.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Vectors of the weights.
+    n_weights: u32,
+    /// Blocks of the launch.
+    blocks: u32,
+)]
+#[require(n_convs >= 1 && planes <= PLANES && filters <= FILTERS)]
 pub struct TowerTask {
     /// `[n, planes, 8, 8]`.
+    #[len(n * planes * CELLS)]
     pub observations: *const f32,
     /// Stages of all convolutions in order, as [`weight_offset`] says, [`n_weight_bytes`] bytes.
+    #[len(n_weights)]
     pub weights: *const Vec4,
     /// `[n_convs, 128]`, in the scale of the convolution's outputs.
+    #[len(n_convs * WIDTH)]
     pub biases: *const f32,
     /// `[n_convs, 128]`: powers of two that take a convolution's sums to the scale of its outputs.
+    #[len(n_convs * WIDTH)]
     pub factors: *const f32,
     /// Weights of the heads' 1×1 convolutions, `[filters, 128]`.
+    #[len(filters * WIDTH)]
     pub head_weights: *const f32,
     /// Their biases, `[filters]`.
+    #[len(filters)]
     pub head_biases: *const f32,
     /// Where the heads' planes go, after their rectifier: `[n, filters, 8, 8]`.
+    #[len(n * filters * CELLS)]
     pub head_planes: *mut f32,
     /// Null, or where the outputs of all convolutions go after their rectifier: `[n_convs, n, 128, 8, 8]`.
+    #[len(n_convs * n * WIDTH * CELLS)]
+    #[nullable]
     pub trace: *mut f32,
     /// Where a tower in place keeps the inputs of blocks: [`scratch_bytes`] bytes; not used by others.
+    #[len(scratch_bytes(blocks) / 16)]
     pub scratch: *mut Vec4,
     /// Positions, at least 1.
     pub n: u32,

@@ -1,9 +1,9 @@
 //! The kernels of `fused`, resolved, with a safe function for each; and the device arrays they work on.
 
-use warpplay_gpu::azero::fused::heads::{self, HeadsTask, azero_fused_heads_1, azero_fused_heads_16};
-use warpplay_gpu::azero::fused::single::{self, SingleTask};
-use warpplay_gpu::azero::fused::tower::{self, TowerTask};
-use warpplay_gpu::azero::fused::{CELLS, WIDTH};
+use warpplay_gpu::azero::fused::WIDTH;
+use warpplay_gpu::azero::fused::heads::{self, HeadsTaskArgs, azero_fused_heads_1, azero_fused_heads_16};
+use warpplay_gpu::azero::fused::single::{self, SingleTaskArgs};
+use warpplay_gpu::azero::fused::tower::{self, TowerTaskArgs};
 use warpplay_gpu::cuda::memory::Vec4;
 use warpplay_gpu::ptx::embedded::AZERO_FUSED;
 
@@ -11,11 +11,11 @@ use super::pack;
 use super::scales::Scaled;
 use crate::azero::NetworkShape;
 use crate::azero::evaluation::{Inputs, Outputs};
-use crate::{Buffer, Device, Function, LaunchShape, Module, Precision, Result, Stream};
+use crate::{Buffer, Device, Function, InOut, LaunchShape, Module, Precision, Result, Stream};
 
-type LaunchTower = Box<dyn Fn(&Stream, LaunchShape, TowerTask) -> Result<()> + Send>;
+type LaunchTower = Box<dyn Fn(&Stream, LaunchShape, TowerTaskArgs<'_>) -> Result<()> + Send>;
 
-type LaunchSingle = Box<dyn Fn(&Stream, SingleTask) -> Result<()> + Send>;
+type LaunchSingle = Box<dyn Fn(&Stream, SingleTaskArgs<'_>) -> Result<()> + Send>;
 
 /// One form of the tower: the boards of a block.
 struct Tower {
@@ -33,6 +33,7 @@ pub(super) struct Kernels {
     heads_1: Function<azero_fused_heads_1>,
     heads_16: Function<azero_fused_heads_16>,
     multiprocessors: u32,
+    precision: Precision,
 }
 
 impl Kernels {
@@ -43,8 +44,8 @@ impl Kernels {
         macro_rules! add {
             ($($boards:literal, $kernel:ident, $shape:ident;)*) => {{$({
                 let function = module.function(tower::$kernel)?;
-                let launch = move |stream: &Stream, shape: LaunchShape, task: TowerTask| {
-                    // SAFETY: `Kernels::tower` has checked the arrays of the task, and made the shape by this kernel's function.
+                let launch = move |stream: &Stream, shape: LaunchShape, task: TowerTaskArgs<'_>| {
+                    // SAFETY: `Kernels::tower` has made the shape by this kernel's function; the weights are packed for its format.
                     unsafe { stream.launch(&function, shape, (task,)) }
                 };
                 towers.push(Tower { boards: $boards, shape: tower::$shape, launch: Box::new(launch) });
@@ -55,8 +56,8 @@ impl Kernels {
             ($kernel:ident, $shape:ident) => {{
                 let function = module.function(single::$kernel)?;
                 clusters = function.max_active_clusters(&single::$shape(1, 1))?;
-                let launch: LaunchSingle = Box::new(move |stream: &Stream, task: SingleTask| {
-                    // SAFETY: `Kernels::single` has checked the arrays of the task; the shape is this kernel's own.
+                let launch: LaunchSingle = Box::new(move |stream: &Stream, task: SingleTaskArgs<'_>| {
+                    // SAFETY: the shape is this kernel's own; the weights are packed for its format.
                     unsafe { stream.launch(&function, single::$shape(task.n, clusters.max(1)), (task,)) }
                 });
                 launch
@@ -83,7 +84,8 @@ impl Kernels {
             },
         }
         let (heads_1, heads_16) = (module.function(azero_fused_heads_1)?, module.function(azero_fused_heads_16)?);
-        Ok(Self { towers, single, clusters, heads_1, heads_16, multiprocessors: device.info()?.n_multiprocessors })
+        let multiprocessors = device.info()?.n_multiprocessors;
+        Ok(Self { towers, single, clusters, heads_1, heads_16, multiprocessors, precision })
     }
 
     /// Positions that [`Kernels::single`] works on at once.
@@ -103,30 +105,23 @@ impl Kernels {
         n: u32,
         outputs: &mut Outputs,
     ) -> Result<()> {
-        let (positions, actions) = (n as usize, network.actions as usize);
-        let observation = positions * (network.planes * CELLS) as usize;
-        inputs.observations.expect_len_at_least("observations", observation)?;
-        inputs.masks.expect_len_at_least("masks", positions * actions)?;
-        outputs.values.expect_len_at_least("values", positions)?;
-        outputs.policy_logits.expect_len_at_least("policy logits", positions * actions)?;
-        outputs.policies.expect_len_at_least("policies", positions * actions)?;
-        let task = SingleTask {
-            observations: inputs.observations.as_ptr(),
-            weights: network.single.as_ptr(),
-            biases: network.biases.as_ptr(),
-            factors: network.factors.as_ptr(),
-            head_weights: network.head_weights.as_ptr(),
-            head_biases: network.head_biases.as_ptr(),
-            value_weights_1: network.value_rows_1.as_ptr(),
-            value_bias_1: network.value_bias_1.as_ptr(),
-            value_weights_2: network.value_weights_2.as_ptr(),
-            value_bias_2: network.value_bias_2.as_ptr(),
-            policy_weights: network.policy_rows.as_ptr(),
-            policy_bias: network.policy_bias.as_ptr(),
-            masks: inputs.masks.as_ptr(),
-            values: outputs.values.as_mut_ptr(),
-            logits: outputs.policy_logits.as_mut_ptr(),
-            policies: outputs.policies.as_mut_ptr(),
+        let task = SingleTaskArgs {
+            observations: inputs.observations.view(),
+            weights: network.single.view(),
+            biases: network.biases.view(),
+            factors: network.factors.view(),
+            head_weights: network.head_weights.view(),
+            head_biases: network.head_biases.view(),
+            value_weights_1: network.value_rows_1.view(),
+            value_bias_1: network.value_bias_1.view(),
+            value_weights_2: network.value_weights_2.view(),
+            value_bias_2: network.value_bias_2.view(),
+            policy_weights: network.policy_rows.view(),
+            policy_bias: network.policy_bias.view(),
+            masks: inputs.masks.view(),
+            values: outputs.values.view_mut(),
+            logits: outputs.policy_logits.view_mut(),
+            policies: outputs.policies.view_mut(),
             n,
             planes: network.planes,
             n_convs: network.n_convs,
@@ -134,6 +129,7 @@ impl Kernels {
             policy_filters: network.policy_filters,
             hidden: network.hidden,
             actions: network.actions,
+            n_weights: pack::n_vectors(network.n_convs, self.precision)[1] as u32,
         };
         (self.single)(stream, task)
     }
@@ -161,40 +157,32 @@ impl Kernels {
         network: &DeviceNetwork,
         observations: &Buffer<f32>,
         buffers: &mut Buffers,
-        mut trace: Option<&mut Buffer<f32>>,
+        trace: Option<&mut Buffer<f32>>,
         n: u32,
         boards: u32,
     ) -> Result<()> {
-        let positions = n as usize;
-        let filters = network.filters();
-        observations.expect_len_at_least("observations", positions * (network.planes * CELLS) as usize)?;
-        buffers.planes.expect_len_at_least("planes of the heads", positions * (filters * CELLS) as usize)?;
-        buffers.scratch.expect_len_at_least("scratch", self.n_scratch())?;
-        if let Some(trace) = &trace {
-            trace.expect_len_at_least(
-                "outputs of the convolutions",
-                positions * (network.n_convs * WIDTH * CELLS) as usize,
-            )?;
-        }
-        let task = TowerTask {
-            observations: observations.as_ptr(),
-            weights: network.tower.as_ptr(),
-            biases: network.biases.as_ptr(),
-            factors: network.factors.as_ptr(),
-            head_weights: network.head_weights.as_ptr(),
-            head_biases: network.head_biases.as_ptr(),
-            head_planes: buffers.planes.as_mut_ptr(),
-            trace: trace.as_mut().map_or(std::ptr::null_mut(), |trace| trace.as_mut_ptr()),
-            scratch: buffers.scratch.as_mut_ptr(),
-            n,
-            planes: network.planes,
-            n_convs: network.n_convs,
-            filters,
-        };
         let Some(tower) = self.towers.iter().find(|tower| tower.boards == boards) else {
             return Err(crate::Error::shape("boards of a block", "1, 2 or 4", boards));
         };
-        (tower.launch)(stream, (tower.shape)(n, self.multiprocessors), task)
+        let shape = (tower.shape)(n, self.multiprocessors);
+        let task = TowerTaskArgs {
+            observations: observations.view(),
+            weights: network.tower.view(),
+            biases: network.biases.view(),
+            factors: network.factors.view(),
+            head_weights: network.head_weights.view(),
+            head_biases: network.head_biases.view(),
+            head_planes: buffers.planes.view_mut(),
+            trace: trace.map_or(InOut::none(), Buffer::view_mut),
+            scratch: buffers.scratch.view_mut(),
+            n,
+            planes: network.planes,
+            n_convs: network.n_convs,
+            filters: network.filters(),
+            n_weights: pack::n_vectors(network.n_convs, self.precision)[0] as u32,
+            blocks: shape.n_blocks() as u32,
+        };
+        (tower.launch)(stream, shape, task)
     }
 
     /// What follows the tower.
@@ -210,24 +198,18 @@ impl Kernels {
         n: u32,
         outputs: &mut Outputs,
     ) -> Result<()> {
-        let (positions, actions) = (n as usize, network.actions as usize);
-        planes.expect_len_at_least("planes of the heads", positions * (network.filters() * CELLS) as usize)?;
-        inputs.masks.expect_len_at_least("masks", positions * actions)?;
-        outputs.values.expect_len_at_least("values", positions)?;
-        outputs.policy_logits.expect_len_at_least("policy logits", positions * actions)?;
-        outputs.policies.expect_len_at_least("policies", positions * actions)?;
-        let task = HeadsTask {
-            planes: planes.as_ptr(),
-            value_weights_1: network.value_weights_1.as_ptr(),
-            value_bias_1: network.value_bias_1.as_ptr(),
-            value_weights_2: network.value_weights_2.as_ptr(),
-            value_bias_2: network.value_bias_2.as_ptr(),
-            policy_weights: network.policy_weights.as_ptr(),
-            policy_bias: network.policy_bias.as_ptr(),
-            masks: inputs.masks.as_ptr(),
-            values: outputs.values.as_mut_ptr(),
-            logits: outputs.policy_logits.as_mut_ptr(),
-            policies: outputs.policies.as_mut_ptr(),
+        let task = HeadsTaskArgs {
+            planes: planes.view(),
+            value_weights_1: network.value_weights_1.view(),
+            value_bias_1: network.value_bias_1.view(),
+            value_weights_2: network.value_weights_2.view(),
+            value_bias_2: network.value_bias_2.view(),
+            policy_weights: network.policy_weights.view(),
+            policy_bias: network.policy_bias.view(),
+            masks: inputs.masks.view(),
+            values: outputs.values.view_mut(),
+            logits: outputs.policy_logits.view_mut(),
+            policies: outputs.policies.view_mut(),
             n,
             value_filters: network.value_filters,
             policy_filters: network.policy_filters,
@@ -235,8 +217,7 @@ impl Kernels {
             actions: network.actions,
         };
         let shape = |positions| heads::shape(positions, n, network.filters(), network.hidden, network.actions);
-        // SAFETY: the shape is the kernel's own; the arrays were checked above or made for the network, and outlive the stream's work: the caller's by
-        // `Engine::enqueue`, the network's with the engine.
+        // SAFETY: the shape is the kernel's own.
         unsafe {
             match n {
                 ..512 => stream.launch(&self.heads_1, shape(1), (task,)),
@@ -297,7 +278,8 @@ impl DeviceNetwork {
         // The first linear layers are there twice, as they are and transposed.
         let value = 2 * size(shape.value_filters) * cells * size(shape.value_hidden) + 2 * size(shape.value_hidden) + 1;
         let policy = 2 * size(shape.policy_filters) * cells * size(shape.actions) + size(shape.actions);
-        pack::weight_bytes(shape.depth, precision) as u64 + 4 * (biases_and_factors + heads + value + policy)
+        let [tower, single] = pack::n_vectors(1 + 2 * shape.depth, precision);
+        16 * (tower + single) as u64 + 4 * (biases_and_factors + heads + value + policy)
     }
 
     /// Packs and uploads a network of a shape that `fits` has accepted.

@@ -68,16 +68,16 @@ pub(super) fn single_weights(network: &FoldedNetwork, precision: Precision) -> V
     }
 }
 
-/// Bytes of the weights of the tower's convolutions and of those for one position, which a network of `depth` blocks has.
-pub(super) fn weight_bytes(depth: u32, precision: Precision) -> usize {
-    fn of<F: Format>(n_torso: u32) -> usize {
-        tower::n_weight_bytes::<F>(n_torso) + single::block_bytes::<F>(n_torso) * single::BLOCKS as usize
+/// Vectors of the weights of the tower's convolutions, and of those for one position.
+pub(super) fn n_vectors(n_convs: u32, precision: Precision) -> [usize; 2] {
+    fn of<F: Format>(n_torso: u32) -> [usize; 2] {
+        [tower::n_weight_bytes::<F>(n_torso) / 16, single::block_bytes::<F>(n_torso) * single::BLOCKS as usize / 16]
     }
     match precision {
-        Precision::F16 => of::<Fp16>(2 * depth),
-        Precision::Bf16 => of::<Bf16>(2 * depth),
-        Precision::Tf32 => of::<Tf32>(2 * depth),
-        Precision::F32 | Precision::F64 | Precision::I16 => of::<Split>(2 * depth),
+        Precision::F16 => of::<Fp16>(n_convs - 1),
+        Precision::Bf16 => of::<Bf16>(n_convs - 1),
+        Precision::Tf32 => of::<Tf32>(n_convs - 1),
+        Precision::F32 | Precision::F64 | Precision::I16 => of::<Split>(n_convs - 1),
     }
 }
 
