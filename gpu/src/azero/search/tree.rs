@@ -197,7 +197,7 @@ const _: () = assert!(size_of::<Leaf>() == 16 && size_of::<Head>() == 32 && size
     /// Trees.
     n_trees: u32
 )]
-#[require(capacity >= 1 && n_positions >= 1 && max_leaves >= 1 && max_leaves <= MAX_LEAVES)]
+#[require(capacity >= 1 && n_positions >= 1 && (1..=MAX_LEAVES).contains(&max_leaves))]
 pub struct Trees<G> {
     /// `[n_trees, capacity]`.
     #[len(n_trees * capacity)]

@@ -59,8 +59,11 @@ impl Graphs {
         for memory in self.0.iter().flat_map(|(_, graph)| &graph.kept) {
             *own.entry(Arc::as_ptr(memory)).or_insert(0) += 1;
         }
-        self.0
-            .retain(|(_, graph)| graph.kept.iter().all(|memory| Arc::strong_count(memory) > own[&Arc::as_ptr(memory)]));
+        let has_owner = |memory: &Arc<_>| Arc::strong_count(memory) > own[&Arc::as_ptr(memory)];
+        // All are asked before any is dropped: what is dropped counts no more.
+        let kept: Vec<bool> = self.0.iter().map(|(_, graph)| graph.kept.iter().all(has_owner)).collect();
+        let mut kept = kept.into_iter();
+        self.0.retain(|_| kept.next() == Some(true));
     }
 }
 

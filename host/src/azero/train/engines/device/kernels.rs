@@ -16,8 +16,7 @@ use warpplay_gpu::azero::train::update::{
 };
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 
-use super::STEPS_AT_ONCE;
-use super::plan::{NormPlan, Plan, ProductPlan};
+use super::plan::{NormPlan, Plan, ProductPlan, STEPS_AT_ONCE};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{NORM_EPSILON, NetworkShape};
 use crate::{Buffer, Device, Error, Function, In, InOut, LaunchShape, Memory, Module, Result, Stream};
@@ -123,7 +122,7 @@ pub(super) struct Arrays {
 
 impl Arrays {
     /// What [`Arrays::new`] takes.
-    pub fn memory(plan: &Plan, samples: &Samples, n_steps: usize, n_order: usize) -> Memory {
+    pub fn memory(plan: &Plan, samples: &Samples) -> Memory {
         let NetworkShape { planes, width, value_filters, value_hidden, policy_filters, actions, .. } = plan.shape;
         let (batch, line) = (u64::from(plan.batch), |channels: u32| u64::from(line_length(channels)));
         let pixels = batch * plan.shape.cells() as u64;
@@ -133,7 +132,8 @@ impl Arrays {
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
         let norm_parts = 2 * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
         let sums = norm_parts + plan.n_part_values as u64 + u64::from(update::n_partial(plan.n_values));
-        let steps = n_steps * (size_of::<StepReport>() + size_of::<Rate>()) + 4 * (n_order + 1);
+        let order = STEPS_AT_ONCE * plan.batch as usize;
+        let steps = STEPS_AT_ONCE * (size_of::<StepReport>() + size_of::<Rate>()) + 4 * (order + 1);
         Memory::default()
             .on_device("positions", SampleArrays::bytes(samples))
             .on_device("parameters", 4 * (4 * u64::from(plan.n_values) + 2 * u64::from(plan.n_running)))
@@ -142,15 +142,8 @@ impl Arrays {
             .on_device("steps", steps as u64)
     }
 
-    /// Takes the memory: for steps of the plan's batch, at most `n_steps` of them and `n_order` positions at once.
-    pub fn new(
-        stream: &Stream,
-        plan: Plan,
-        samples: &Samples,
-        options: &Options,
-        n_steps: usize,
-        n_order: usize,
-    ) -> Result<Self> {
+    /// Takes the memory: for [`STEPS_AT_ONCE`] steps of the plan's batch.
+    pub fn new(stream: &Stream, plan: Plan, samples: &Samples, options: &Options) -> Result<Self> {
         let batch = plan.batch as usize;
         let pixels = batch * plan.shape.cells();
         let lines = |n: usize, channels: u32| stream.alloc::<f32>(n * line_length(channels) as usize);
@@ -184,9 +177,9 @@ impl Arrays {
             parts: stream.alloc(plan.n_part_values)?,
             outcomes: stream.alloc(batch * OUTCOME)?,
             partials: stream.alloc(update::n_partial(plan.n_values) as usize)?,
-            reports: stream.alloc(n_steps)?,
-            rates: stream.alloc(n_steps)?,
-            order: stream.alloc(n_order)?,
+            reports: stream.alloc(STEPS_AT_ONCE)?,
+            rates: stream.alloc(STEPS_AT_ONCE)?,
+            order: stream.alloc(STEPS_AT_ONCE * batch)?,
             step: stream.alloc(1)?,
             decay: options.weight_decay as f32,
             value_weight: options.value_weight as f32,

@@ -11,14 +11,12 @@ use warpplay_gpu::azero::train::update::Rate;
 
 use self::kernels::{Arrays, Kernels, Positions};
 use self::plan::Plan;
+pub(in crate::azero::train) use self::plan::STEPS_AT_ONCE;
 use super::{Setup, Train};
 use crate::azero::train::step::{Numbers, StepReport};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{Network, NetworkShape};
 use crate::{Device, Error, Graph, Memory, Result, Stream};
-
-/// Most steps between two answers of the device.
-pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
 
 /// What it takes, with all positions.
 ///
@@ -26,7 +24,7 @@ pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
 /// [`Error::Shape`] for a network or a batch that the kernels do not take.
 pub(in crate::azero::train) fn memory(shape: NetworkShape, samples: &Samples, batch: u32) -> Result<Memory> {
     let plan = Plan::new(shape, batch)?;
-    Ok(Arrays::memory(&plan, samples, STEPS_AT_ONCE, STEPS_AT_ONCE * batch as usize))
+    Ok(Arrays::memory(&plan, samples))
 }
 
 /// Opens it.
@@ -37,8 +35,7 @@ pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box
     let Setup { options, samples, state } = setup;
     let stream = device.stream()?;
     let plan = Plan::new(state.network.shape(), options.batch)?;
-    let n_order = STEPS_AT_ONCE * options.batch as usize;
-    let arrays = Arrays::new(&stream, plan, &samples, &options, STEPS_AT_ONCE, n_order)?;
+    let arrays = Arrays::new(&stream, plan, &samples, &options)?;
     let kernels = Kernels::load(device)?;
     let mut engine =
         DeviceEngine { graph: None, arrays, kernels, stream, options, samples, like: state.network.clone() };

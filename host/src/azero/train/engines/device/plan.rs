@@ -7,6 +7,8 @@ use crate::azero::NetworkShape;
 use crate::azero::network::{Network, Norm};
 use crate::{Error, Result};
 
+/// Most steps between two answers of the device.
+pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
 /// Blocks that a gradient's product should have, if its pixels can be parted: what the multiprocessors of a large GPU (132) hold at once. Constants, so
 /// that results do not depend on the device.
 const LARGE_BLOCKS: u32 = 264;
