@@ -172,7 +172,18 @@ macro_rules! arguments {
             where
                 T: Pod,
             {
-                const { assert!(size_of::<T>() % size_of::<U>() == 0 && align_of::<T>() >= align_of::<U>()) };
+                // SAFETY: plain data.
+                unsafe { self.retyped() }
+            }
+
+            /// As `cast`, for types that are not plain data.
+            ///
+            /// # Safety
+            /// The bytes of every `T` are values of `U`, and the other way round.
+            pub(crate) unsafe fn retyped<U>(self) -> $name<'a, U> {
+                const {
+                    assert!(size_of::<T>().is_multiple_of(size_of::<U>()) && align_of::<T>() >= align_of::<U>());
+                };
                 let len = self.len * (size_of::<T>() / size_of::<U>());
                 $name { values: self.values.cast(), len, owner: self.owner }
             }
@@ -205,6 +216,13 @@ macro_rules! arguments {
 
 arguments!(In, const, Slice);
 arguments!(InOut, mut, Disjoint, Atomic);
+
+/// Values of an array that is borrowed exclusively for its other parts, and of which these are only read.
+impl<'a, T> From<InOut<'a, T>> for In<'a, T> {
+    fn from(InOut { values, len, owner }: InOut<'a, T>) -> Self {
+        Self { values, len, owner }
+    }
+}
 
 /// A structure of pointers and numbers that has passed its checks; only `SArgs` of `#[derive(DeviceArgs)]` becomes one.
 #[derive(Clone, Copy, Debug)]
@@ -255,8 +273,10 @@ mod tests {
         let (first, rest) = all.split_at(2);
         assert_eq!((first.len(), rest.len()), (2, 1));
         let mut notes = Notes::default();
-        let rest: *mut u32 = rest.cast::<u32>().into_param(&mut notes);
-        assert_eq!(rest, (&raw mut values[2]).cast());
+        let halves = In::from(rest).cast::<u16>();
+        assert_eq!(halves.len(), 2);
+        let halves: *const u16 = halves.into_param(&mut notes);
+        assert_eq!(halves, (&raw const values[2]).cast());
         assert_eq!(notes.owners, [7]);
         assert_eq!(first.split_at(9).1.len(), 0);
     }

@@ -1,12 +1,12 @@
 //! Trees grown kernel by kernel, so that every node can be read: what the engine does inside, with the arrays open.
 
 use warpplay::mcts::{Game, KernelSet, Outcome, Player, Variant};
-use warpplay::{Buffer, Device, LaunchShape, Module, Result, Stream};
+use warpplay::{Buffer, Device, InOut, LaunchShape, Module, Result, Stream};
 use warpplay_cpu_ref::mcts as reference;
 use warpplay_gpu::kernel::Kernel;
 use warpplay_gpu::mcts::playout;
 use warpplay_gpu::mcts::rng;
-use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, Trees};
+use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, TreesArgs};
 
 /// Shared memory that every device gives a block without being asked.
 const SHARED_BYTES: u32 = 48 * 1024;
@@ -88,9 +88,33 @@ impl Shape {
 
 /// T trees on a device.
 pub struct Forest<G: KernelSet> {
+    launcher: Launcher,
+    trees: Arrays<G>,
+    sums: Buffer<PlayoutCounts>,
+}
+
+/// What launches the kernels of a game.
+struct Launcher {
     stream: Stream,
     module: Module,
+}
+
+impl Launcher {
+    fn launch<K: Kernel + Default>(
+        &self,
+        shape: LaunchShape,
+        arguments: impl warpplay::IntoParams<K::Params>,
+    ) -> Result<()> {
+        let function = self.module.function(K::default())?;
+        // SAFETY: the callers below launch the search's kernels in its order, with the shapes they ask for.
+        unsafe { self.stream.launch(&function, shape, arguments) }
+    }
+}
+
+/// The arrays of the trees.
+struct Arrays<G> {
     shape: Shape,
+    n_lanes: u32,
     stats: Buffer<NodeStats>,
     states: Buffer<G>,
     links: Buffer<NodeLink>,
@@ -98,9 +122,30 @@ pub struct Forest<G: KernelSet> {
     paths: Buffer<u32>,
     expanded: Buffer<u16>,
     outcomes: Buffer<PlayoutCounts>,
-    sums: Buffer<PlayoutCounts>,
     playout_streams: Buffer<[u64; 2]>,
     expansion_streams: Buffer<[u64; 2]>,
+}
+
+impl<G: KernelSet> Arrays<G> {
+    fn args(&mut self) -> TreesArgs<'_, G> {
+        TreesArgs {
+            stats: self.stats.view_mut(),
+            states: self.states.view_mut(),
+            links: self.links.view_mut(),
+            heads: self.heads.view_mut(),
+            paths: self.paths.view_mut(),
+            expanded: self.expanded.view_mut(),
+            outcomes: self.outcomes.view_mut(),
+            playout_streams: self.playout_streams.view_mut().into(),
+            expansion_streams: self.expansion_streams.view_mut().into(),
+            capacity: self.shape.capacity,
+            n_trees: self.shape.n_trees,
+            n_playouts: self.shape.n_playouts,
+            reserved: 0,
+            n_actions: G::MAX_ACTIONS,
+            n_lanes: self.n_lanes,
+        }
+    }
 }
 
 impl<G: KernelSet> Forest<G> {
@@ -112,9 +157,11 @@ impl<G: KernelSet> Forest<G> {
         let stream = device.stream()?;
         let n_trees = shape.n_trees as usize;
         let (nodes, actions) = (n_trees * shape.capacity as usize, n_trees * G::MAX_ACTIONS as usize);
-        let lanes = if shape.variant.plays_all_children() { G::MAX_ACTIONS } else { 1 } * shape.n_playouts;
-        let module = Module::load(device, G::PTX)?;
-        let mut forest = Self {
+        let n_lanes = if shape.variant.plays_all_children() { G::MAX_ACTIONS } else { 1 } * shape.n_playouts;
+        let sums = stream.alloc(n_trees)?;
+        let mut trees = Arrays {
+            shape,
+            n_lanes,
             stats: stream.alloc(nodes)?,
             states: stream.alloc(nodes)?,
             links: stream.alloc(nodes)?,
@@ -122,76 +169,37 @@ impl<G: KernelSet> Forest<G> {
             paths: stream.alloc(n_trees * PATH_STRIDE as usize)?,
             expanded: stream.alloc(actions)?,
             outcomes: stream.alloc(actions)?,
-            sums: stream.alloc(n_trees)?,
-            playout_streams: stream.alloc(n_trees * lanes as usize)?,
+            playout_streams: stream.alloc(n_trees * n_lanes as usize)?,
             expansion_streams: stream.alloc(n_trees)?,
-            module,
-            shape,
-            stream,
         };
-        let polynomials = forest.stream.upload(&rng::jump_polynomials())?;
-        let root = forest.stream.upload(std::slice::from_ref(position))?;
-        let seed_streams = forest.module.function(G::SeedStreams::default())?;
+        let polynomials = stream.upload(&rng::jump_polynomials())?;
+        let root = stream.upload(std::slice::from_ref(position))?;
+        let launcher = Launcher { stream, module: Module::load(device, G::PTX)? };
         for (base, streams) in [
-            (rng::playout_base(shape.seed), &mut forest.playout_streams),
-            (rng::expansion_base(shape.seed), &mut forest.expansion_streams),
+            (rng::playout_base(shape.seed), &mut trees.playout_streams),
+            (rng::expansion_base(shape.seed), &mut trees.expansion_streams),
         ] {
             let n = streams.len() as u32;
-            let pointer = streams.as_mut_ptr().cast();
-            // SAFETY: n streams of two words; the polynomials are those of the family.
-            unsafe {
-                let arguments = (pointer, n, base[0], base[1], &polynomials);
-                forest.stream.launch(&seed_streams, LaunchShape::linear(n, rng::BLOCK), arguments)?;
-            }
+            let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], &polynomials);
+            launcher.launch::<G::SeedStreams>(LaunchShape::linear(n, rng::BLOCK), arguments)?;
         }
-        let reset = forest.module.function(G::Reset::default())?;
-        let view = forest.view();
-        // SAFETY: one block a tree; the arrays have the lengths that `Trees` asks for.
-        unsafe { forest.stream.launch(&reset, LaunchShape::new(shape.n_trees, 32), (view, &root))? };
-        forest.stream.synchronize()?;
-        Ok(forest)
-    }
-
-    fn view(&mut self) -> Trees<G> {
-        Trees {
-            stats: self.stats.as_mut_ptr(),
-            states: self.states.as_mut_ptr(),
-            links: self.links.as_mut_ptr(),
-            heads: self.heads.as_mut_ptr(),
-            paths: self.paths.as_mut_ptr(),
-            expanded: self.expanded.as_mut_ptr(),
-            outcomes: self.outcomes.as_mut_ptr(),
-            playout_streams: self.playout_streams.as_mut_ptr().cast(),
-            expansion_streams: self.expansion_streams.as_mut_ptr().cast(),
-            capacity: self.shape.capacity,
-            n_trees: self.shape.n_trees,
-            n_playouts: self.shape.n_playouts,
-            reserved: 0,
-        }
-    }
-
-    fn launch<K: Kernel + Default>(
-        &self,
-        shape: LaunchShape,
-        arguments: impl warpplay::IntoParams<K::Params>,
-    ) -> Result<()> {
-        let function = self.module.function(K::default())?;
-        // SAFETY: the callers below launch the search's kernels in its order, with the shapes they ask for, on arrays of the right lengths.
-        unsafe { self.stream.launch(&function, shape, arguments) }
+        launcher.launch::<G::Reset>(LaunchShape::new(shape.n_trees, 32), (trees.args(), &root))?;
+        launcher.stream.synchronize()?;
+        Ok(Self { launcher, trees, sums })
     }
 
     /// One block a tree.
     fn tree_blocks(&self) -> LaunchShape {
-        LaunchShape::new(self.shape.n_trees, self.shape.block)
+        LaunchShape::new(self.trees.shape.n_trees, self.trees.shape.block)
     }
 
     /// One block a tree with a thread an action.
     fn action_blocks(&self) -> LaunchShape {
-        LaunchShape::new(self.shape.n_trees, self.shape.block.max(G::MAX_ACTIONS.next_multiple_of(32)))
+        LaunchShape::new(self.trees.shape.n_trees, self.trees.shape.block.max(G::MAX_ACTIONS.next_multiple_of(32)))
     }
 
     fn playout_shape(&self, x: u32, y: u32) -> LaunchShape {
-        let threads = playout::block_size::<G>(self.shape.n_playouts, SHARED_BYTES);
+        let threads = playout::block_size::<G>(self.trees.shape.n_playouts, SHARED_BYTES);
         LaunchShape::grid_2d(x, y, threads).with_shared(playout::shared_bytes::<G>(threads))
     }
 
@@ -200,45 +208,45 @@ impl<G: KernelSet> Forest<G> {
     /// # Errors
     /// As the library says.
     pub fn step(&mut self) -> Result<()> {
-        let view = self.view();
-        let Shape { ucb_c, draw_value, variant, n_trees, .. } = self.shape;
-        self.launch::<G::Select>(self.tree_blocks(), (view, ucb_c, draw_value))?;
+        let Shape { ucb_c, draw_value, variant, n_trees, .. } = self.trees.shape;
+        self.launcher.launch::<G::Select>(self.tree_blocks(), (self.trees.args(), ucb_c, draw_value))?;
         let shape = self.action_blocks();
         match variant {
-            Variant::OcpThrifty => self.launch::<G::Expand1OcpThrifty>(shape, (view,))?,
-            Variant::OcpProdigal => self.launch::<G::Expand1OcpProdigal>(shape, (view,))?,
-            Variant::AcpThrifty => self.launch::<G::Expand1AcpThrifty>(shape, (view,))?,
-            Variant::AcpProdigal => self.launch::<G::Expand1AcpProdigal>(shape, (view,))?,
+            Variant::OcpThrifty => self.launcher.launch::<G::Expand1OcpThrifty>(shape, (self.trees.args(),))?,
+            Variant::OcpProdigal => self.launcher.launch::<G::Expand1OcpProdigal>(shape, (self.trees.args(),))?,
+            Variant::AcpThrifty => self.launcher.launch::<G::Expand1AcpThrifty>(shape, (self.trees.args(),))?,
+            Variant::AcpProdigal => self.launcher.launch::<G::Expand1AcpProdigal>(shape, (self.trees.args(),))?,
         }
         if !variant.is_thrifty() {
             let shape = LaunchShape::grid_2d(n_trees, G::MAX_ACTIONS, 32);
-            self.launch::<G::Expand2Prodigal>(shape, (view,))?;
-            self.play(view)?;
+            self.launcher.launch::<G::Expand2Prodigal>(shape, (self.trees.args(),))?;
+            self.play()?;
             return self.backup();
         }
-        let heads = self.stream.read(&self.heads)?;
+        let heads = self.launcher.stream.read(&self.trees.heads)?;
         let list: Vec<[u16; 2]> = (0u16..)
             .zip(&heads)
             .flat_map(|(tree, head)| (0..head.n_expanded.max(1) as u16).map(move |rank| [tree, rank]))
             .collect();
-        let children = self.stream.upload(&list)?;
+        let children = self.launcher.stream.upload(&list)?;
         let n = list.len() as u32;
-        self.launch::<G::Expand2Thrifty>(LaunchShape::new(n, 32), (view, &children))?;
+        self.launcher.launch::<G::Expand2Thrifty>(LaunchShape::new(n, 32), (self.trees.args(), &children))?;
         if variant.plays_all_children() {
-            self.launch::<G::PlayoutAcpThrifty>(self.playout_shape(n, 1), (view, &children))?;
+            self.launcher.launch::<G::PlayoutAcpThrifty>(self.playout_shape(n, 1), (self.trees.args(), &children))?;
         } else {
-            self.play(view)?;
+            self.play()?;
         }
         self.backup()
     }
 
     /// Playouts of all variants but `acp_thrifty`.
-    fn play(&self, view: Trees<G>) -> Result<()> {
-        let n_trees = self.shape.n_trees;
-        if self.shape.variant.plays_all_children() {
-            self.launch::<G::PlayoutAcpProdigal>(self.playout_shape(n_trees, G::MAX_ACTIONS), (view,))
+    fn play(&mut self) -> Result<()> {
+        let n_trees = self.trees.shape.n_trees;
+        if self.trees.shape.variant.plays_all_children() {
+            self.launcher
+                .launch::<G::PlayoutAcpProdigal>(self.playout_shape(n_trees, G::MAX_ACTIONS), (self.trees.args(),))
         } else {
-            self.launch::<G::PlayoutOcp>(self.playout_shape(n_trees, 1), (view,))
+            self.launcher.launch::<G::PlayoutOcp>(self.playout_shape(n_trees, 1), (self.trees.args(),))
         }
     }
 
@@ -247,18 +255,22 @@ impl<G: KernelSet> Forest<G> {
     /// # Errors
     /// As the library says.
     pub fn backup(&mut self) -> Result<()> {
-        let view = self.view();
-        let sums = self.sums.as_mut_ptr();
         let shape = self.tree_blocks();
-        match self.shape.variant {
-            Variant::OcpThrifty | Variant::OcpProdigal => self.launch::<G::BackupOcp>(shape, (view,))?,
-            Variant::AcpThrifty => self.launch::<G::Backup1AcpThrifty>(shape, (view, sums))?,
-            Variant::AcpProdigal => self.launch::<G::Backup1AcpProdigal>(shape, (view, sums))?,
+        match self.trees.shape.variant {
+            Variant::OcpThrifty | Variant::OcpProdigal => {
+                self.launcher.launch::<G::BackupOcp>(shape, (self.trees.args(),))?
+            }
+            Variant::AcpThrifty => {
+                self.launcher.launch::<G::Backup1AcpThrifty>(shape, (self.trees.args(), &mut self.sums))?
+            }
+            Variant::AcpProdigal => {
+                self.launcher.launch::<G::Backup1AcpProdigal>(shape, (self.trees.args(), &mut self.sums))?
+            }
         }
-        if self.shape.variant.plays_all_children() {
-            self.launch::<G::Backup2Acp>(shape, (view, &self.sums))?;
+        if self.trees.shape.variant.plays_all_children() {
+            self.launcher.launch::<G::Backup2Acp>(shape, (self.trees.args(), &self.sums))?;
         }
-        self.stream.synchronize()
+        self.launcher.stream.synchronize()
     }
 
     /// One step in the fast form of the prodigal variants, its backup left to the next one or to [`backup`](Self::backup).
@@ -266,16 +278,18 @@ impl<G: KernelSet> Forest<G> {
     /// # Errors
     /// As the library says.
     pub fn fused_step(&mut self) -> Result<()> {
-        let view = self.view();
-        let n_trees = self.shape.n_trees;
-        let arguments = (view, self.shape.ucb_c, self.shape.draw_value);
-        if self.shape.variant.plays_all_children() {
-            self.launch::<G::StepAcp>(self.action_blocks(), arguments)?;
-            self.launch::<G::PlayAcp>(self.playout_shape(n_trees, G::MAX_ACTIONS), (view,))
+        let n_trees = self.trees.shape.n_trees;
+        let Shape { ucb_c, draw_value, .. } = self.trees.shape;
+        if self.trees.shape.variant.plays_all_children() {
+            self.launcher.launch::<G::StepAcp>(self.action_blocks(), (self.trees.args(), ucb_c, draw_value))?;
+            self.launcher.launch::<G::PlayAcp>(self.playout_shape(n_trees, G::MAX_ACTIONS), (self.trees.args(),))
         } else {
-            self.launch::<G::StepOcp>(self.action_blocks(), arguments)?;
+            self.launcher.launch::<G::StepOcp>(self.action_blocks(), (self.trees.args(), ucb_c, draw_value))?;
             let threads = self.playout_shape(n_trees, 1).block[0];
-            self.launch::<G::PlayOcp>(self.playout_shape(n_trees, 1 + G::MAX_ACTIONS.div_ceil(threads)), (view,))
+            self.launcher.launch::<G::PlayOcp>(
+                self.playout_shape(n_trees, 1 + G::MAX_ACTIONS.div_ceil(threads)),
+                (self.trees.args(),),
+            )
         }
     }
 
@@ -284,7 +298,7 @@ impl<G: KernelSet> Forest<G> {
     /// # Errors
     /// As the library says.
     pub fn load<H: reference::Game>(&mut self, root: &G, search: &reference::Search<H>) -> Result<()> {
-        for tree in 0..self.shape.n_trees as usize {
+        for tree in 0..self.trees.shape.n_trees as usize {
             let nodes = search.tree(tree).unwrap_or_default();
             let (mut stats, mut links, mut states) =
                 (Vec::new(), vec![NodeLink::default(); nodes.len()], vec![*root; nodes.len()]);
@@ -302,11 +316,11 @@ impl<G: KernelSet> Forest<G> {
                     states[child].apply(action);
                 }
             }
-            let at = tree * self.shape.capacity as usize;
-            self.stream.write(&mut self.stats, at, &stats)?;
-            self.stream.write(&mut self.links, at, &links)?;
-            self.stream.write(&mut self.states, at, &states)?;
-            self.stream.write(&mut self.heads, tree, &[head])?;
+            let at = tree * self.trees.shape.capacity as usize;
+            self.launcher.stream.write(&mut self.trees.stats, at, &stats)?;
+            self.launcher.stream.write(&mut self.trees.links, at, &links)?;
+            self.launcher.stream.write(&mut self.trees.states, at, &states)?;
+            self.launcher.stream.write(&mut self.trees.heads, tree, &[head])?;
         }
         Ok(())
     }
@@ -316,19 +330,19 @@ impl<G: KernelSet> Forest<G> {
     /// # Errors
     /// As the library says.
     pub fn add_playouts(&mut self, tree: usize, n: u64) -> Result<()> {
-        let at = tree * self.shape.capacity as usize;
+        let at = tree * self.trees.shape.capacity as usize;
         let mut root = [NodeStats::default()];
-        self.stream.read_into(&self.stats, at, &mut root)?;
+        self.launcher.stream.read_into(&self.trees.stats, at, &mut root)?;
         let mut children = vec![NodeStats::default(); root[0].n_children() as usize];
         let first = at + root[0].first_child as usize;
-        self.stream.read_into(&self.stats, first, &mut children)?;
+        self.launcher.stream.read_into(&self.trees.stats, first, &mut children)?;
         for child in &mut children {
             child.n += n;
             child.wins += n;
         }
         root[0].n += n * children.len() as u64;
-        self.stream.write(&mut self.stats, first, &children)?;
-        self.stream.write(&mut self.stats, at, &root)
+        self.launcher.stream.write(&mut self.trees.stats, first, &children)?;
+        self.launcher.stream.write(&mut self.trees.stats, at, &root)
     }
 
     /// Heads of the trees: sizes, and what the last step did.
@@ -336,7 +350,7 @@ impl<G: KernelSet> Forest<G> {
     /// # Errors
     /// As the library says.
     pub fn heads(&self) -> Result<Vec<TreeHead>> {
-        self.stream.read(&self.heads)
+        self.launcher.stream.read(&self.trees.heads)
     }
 
     /// The nodes on the last selected path of a tree.
@@ -345,7 +359,7 @@ impl<G: KernelSet> Forest<G> {
     /// As the library says.
     pub fn path(&self, tree: usize) -> Result<Vec<u32>> {
         let mut path = vec![0; self.heads()?[tree].path_length as usize];
-        self.stream.read_into(&self.paths, tree * PATH_STRIDE as usize, &mut path)?;
+        self.launcher.stream.read_into(&self.trees.paths, tree * PATH_STRIDE as usize, &mut path)?;
         Ok(path)
     }
 
@@ -355,13 +369,13 @@ impl<G: KernelSet> Forest<G> {
     /// As the library says.
     pub fn tree(&self, tree: usize) -> Result<Tree<G>> {
         let size = self.heads()?[tree].size as usize;
-        let at = tree * self.shape.capacity as usize;
+        let at = tree * self.trees.shape.capacity as usize;
         let mut stats = vec![NodeStats::default(); size];
         let mut links = vec![NodeLink::default(); size];
         let mut states = vec![G::zeroed(); size];
-        self.stream.read_into(&self.stats, at, &mut stats)?;
-        self.stream.read_into(&self.links, at, &mut links)?;
-        self.stream.read_into(&self.states, at, &mut states)?;
+        self.launcher.stream.read_into(&self.trees.stats, at, &mut stats)?;
+        self.launcher.stream.read_into(&self.trees.links, at, &mut links)?;
+        self.launcher.stream.read_into(&self.trees.states, at, &mut states)?;
         let nodes = stats.iter().zip(&links).map(|(stats, link)| Node {
             n: stats.n,
             wins: stats.wins,
@@ -423,11 +437,11 @@ pub fn compare<G: KernelSet + Game + PartialEq + std::fmt::Debug, H: reference::
     forest: &Forest<G>,
     search: &reference::Search<H>,
 ) -> Result<()> {
-    for tree in 0..forest.shape.n_trees as usize {
+    for tree in 0..forest.trees.shape.n_trees as usize {
         let grown = forest.tree(tree)?;
-        let what = format!("{} of {}, tree {tree}", forest.shape.variant, G::NAME);
+        let what = format!("{} of {}, tree {tree}", forest.trees.shape.variant, G::NAME);
         crate::tolerance::same(&what, &grown.nodes, &nodes_of(search, tree));
-        crate::invariants::check_tree(&grown, forest.shape.capacity, u64::from(forest.shape.n_playouts));
+        crate::invariants::check_tree(&grown, forest.trees.shape.capacity, u64::from(forest.trees.shape.n_playouts));
     }
     Ok(())
 }

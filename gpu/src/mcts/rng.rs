@@ -10,6 +10,8 @@ use rand_xoshiro::Xoroshiro128Plus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::game::Draw;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::args::InOut;
 use crate::cuda::{memory, thread};
 use crate::launch::LaunchShape;
 
@@ -68,6 +70,15 @@ impl Stream {
     pub unsafe fn store(self, streams: *mut Stream, index: usize) {
         // SAFETY: the caller vouches for the element; a generator is plain words.
         unsafe { memory::store(streams.cast(), index, core::mem::transmute::<Stream, [u64; 2]>(self)) }
+    }
+}
+
+/// The host keeps streams by their states.
+#[cfg(not(target_arch = "nvptx64"))]
+impl<'a> From<InOut<'a, [u64; 2]>> for InOut<'a, Stream> {
+    fn from(states: InOut<'a, [u64; 2]>) -> Self {
+        // SAFETY: a generator is the two words of its state, whichever they are.
+        unsafe { states.retyped() }
     }
 }
 

@@ -16,6 +16,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::game::{Game, Outcome, Player};
 use super::rng::Stream;
+use crate::cuda::DeviceArgs;
 use crate::cuda::memory::{self, Vec4};
 
 /// Deepest node that may still be reached; a leaf this deep is played out, never expanded.
@@ -135,25 +136,41 @@ pub struct PlayoutCounts {
 
 /// Device arrays of a search, as kernels get them. `B` is the game's number of actions.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, DeviceArgs)]
+#[args(
+    /// Actions of the game, `B`.
+    n_actions: u32,
+    /// Playout streams of a tree.
+    n_lanes: u32
+)]
+#[require(capacity >= 1)]
 pub struct Trees<G> {
     /// `[n_trees, capacity]`.
+    #[len(n_trees * capacity)]
     pub stats: *mut NodeStats,
     /// `[n_trees, capacity]`.
+    #[len(n_trees * capacity)]
     pub states: *mut G,
     /// `[n_trees, capacity]`.
+    #[len(n_trees * capacity)]
     pub links: *mut NodeLink,
     /// `[n_trees]`.
+    #[len(n_trees)]
     pub heads: *mut TreeHead,
     /// `[n_trees, PATH_STRIDE]`: nodes from the root to the selected one.
+    #[len(n_trees * PATH_STRIDE)]
     pub paths: *mut u32,
     /// `[n_trees, B]`. Prodigal: the rank of each action's child or [`NOT_EXPANDED`]. Thrifty: the actions of the children by rank.
+    #[len(n_trees * n_actions)]
     pub expanded: *mut u16,
     /// `[n_trees, B]`: playouts of each action's child; entry 0 where only one node was played.
+    #[len(n_trees * n_actions)]
     pub outcomes: *mut PlayoutCounts,
     /// `[n_trees, lanes]`: one stream a lane; lanes are `n_playouts` (one child) or `B * n_playouts` (all children, by action).
+    #[len(n_trees * n_lanes)]
     pub playout_streams: *mut Stream,
     /// `[n_trees]`: the streams that draw the child to play.
+    #[len(n_trees)]
     pub expansion_streams: *mut Stream,
     /// Nodes that a tree can hold.
     pub capacity: u32,

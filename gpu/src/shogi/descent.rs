@@ -15,7 +15,7 @@ use super::difference::{KINDS, float, float_of_four, learnt_kinds};
 use super::fixed::fixed;
 use super::sigmoid;
 use crate::cuda::shared::Shared;
-use crate::cuda::{atomic, memory, sync, thread, warp};
+use crate::cuda::{DeviceArgs, atomic, memory, sync, thread, warp};
 
 /// Words of an evaluation in `sums`.
 pub const SUM_WORDS: usize = 32;
@@ -26,13 +26,17 @@ pub const ROW: usize = 16;
 
 /// A run: some evaluations, and the steps between them.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(evaluations >= 1 && first >= 1 && end <= KINDS)]
 pub struct Descent {
     /// `[evaluations * SUM_WORDS]`, 0 at the launch.
+    #[len(evaluations * SUM_WORDS)]
     pub sums: *mut u64,
     /// `[evaluations * ROW]`; the first line holds the values to begin with.
+    #[len(evaluations * ROW)]
     pub rows: *mut f64,
     /// One word, 0 at the launch.
+    #[len(1)]
     pub arrivals: *mut u32,
     /// Slope of the sigmoid.
     pub a: f64,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use warpplay::mcts::{Connect4, KernelSet};
-use warpplay::{Device, LaunchShape, Module};
+use warpplay::{Device, InOut, LaunchShape, Module};
 use warpplay_cpu_ref::mcts::Streams;
 use warpplay_gpu::mcts::rng::{self, STREAM_BITS};
 use warpplay_tests::Checked;
@@ -21,11 +21,9 @@ fn seeded(device: &Device, n: u32, base: [u64; 2], polynomials: &[[u64; 2]]) -> 
     let kernel = Module::load(device, Connect4::PTX)?.function(Seed::default())?;
     let polynomials = stream.upload(polynomials)?;
     let mut streams = stream.alloc::<[u64; 2]>(n as usize)?;
-    let pointer = streams.as_mut_ptr().cast();
-    // SAFETY: n streams of two words; as many polynomials as the kernel reads.
-    unsafe {
-        stream.launch(&kernel, LaunchShape::linear(n, rng::BLOCK), (pointer, n, base[0], base[1], &polynomials))?
-    };
+    let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], &polynomials);
+    // SAFETY: n streams; as many polynomials as the kernel reads.
+    unsafe { stream.launch(&kernel, LaunchShape::linear(n, rng::BLOCK), arguments)? };
     stream.read(&streams)
 }
 
@@ -36,9 +34,9 @@ fn drawn(device: &Device, states: &[[u64; 2]], bound: u32) -> Result<(Vec<u32>, 
     let mut streams = stream.upload(states)?;
     let mut numbers = stream.alloc::<u32>(states.len())?;
     let n = states.len() as u32;
-    let pointer = streams.as_mut_ptr().cast();
+    let arguments = (InOut::from(streams.view_mut()), &mut numbers, n, bound);
     // SAFETY: n streams and numbers, the bound is not 0.
-    unsafe { stream.launch(&kernel, LaunchShape::linear(n, 128), (pointer, &mut numbers, n, bound))? };
+    unsafe { stream.launch(&kernel, LaunchShape::linear(n, 128), arguments)? };
     Ok((stream.read(&numbers)?, stream.read(&streams)?))
 }
 

@@ -7,13 +7,13 @@ use warpplay::mlp::{
     Checkpoint, Classifier, Dataset, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Residence,
     Trainer,
 };
-use warpplay::{Backend, Device, Module};
+use warpplay::{Backend, Device, In, InOut, Module};
 use warpplay_gpu::mlp::layers::order::{
     self, mlp_layers_order_count, mlp_layers_order_rank, mlp_layers_order_scan, mlp_layers_order_scatter,
 };
-use warpplay_gpu::mlp::layers::product::LayerProduct;
+use warpplay_gpu::mlp::layers::product::LayerProductArgs;
 use warpplay_gpu::mlp::layers::split::{self, mlp_layers_forward_images_split, mlp_layers_gradient_images_split};
-use warpplay_gpu::mlp::layers::view::{Rows, image_stride, line_length};
+use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
 use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_tests::backends::{for_each_device, gpu};
@@ -269,27 +269,28 @@ fn split_products_are_as_good_as_single_precision() {
         let mut outputs = stream.alloc::<f32>(batch as usize * ld)?;
         let n_parts = batch.div_ceil(part);
         let mut parts = stream.alloc::<f32>(n_parts as usize * (n_inputs as usize + 1) * ld)?;
-        let rows = Rows { order: order.as_ptr(), step: std::ptr::null(), n, batch, first: 13, base: 0 };
-        let layer = LayerProduct {
-            rows,
-            images: images.as_ptr(),
-            inputs: std::ptr::null(),
-            parameters: weights.as_ptr(),
-            output_gradient: from.as_ptr(),
-            result: outputs.as_mut_ptr(),
-            overflow: std::ptr::null_mut(),
+        let layer = |result, size| LayerProductArgs {
+            rows: RowsArgs { order: order.view(), step: In::none(), n, batch, first: 13, base: 0 },
+            images: images.view(),
+            inputs: In::none(),
+            parameters: weights.view(),
+            output_gradient: from.view(),
+            result,
+            overflow: InOut::none(),
             n_inputs,
             n_outputs,
             image_stride: stride as u32,
             part,
             activate: 1,
             reserved: 0,
+            size,
         };
-        // SAFETY: the buffers have the sizes that the layer says.
+        // SAFETY: the shapes are those of the sizes, and the order holds images that there are.
         unsafe {
-            stream.launch(&forward, split::shape(batch, n_outputs, 1), (layer,))?;
-            let layer = LayerProduct { result: parts.as_mut_ptr(), ..layer };
-            stream.launch(&gradient, split::shape(n_inputs + 1, n_outputs, n_parts), (layer,))?;
+            let forward_layer = layer(outputs.view_mut(), [batch, n_outputs, 1]);
+            stream.launch(&forward, split::shape(batch, n_outputs, 1), (forward_layer,))?;
+            let gradient_layer = layer(parts.view_mut(), [n_inputs + 1, n_outputs, n_parts]);
+            stream.launch(&gradient, split::shape(n_inputs + 1, n_outputs, n_parts), (gradient_layer,))?;
         }
         let used = |values: Vec<f32>| -> Vec<f64> {
             values.chunks_exact(ld).flat_map(|line| line[..n_outputs as usize].iter().map(|&v| f64::from(v))).collect()

@@ -18,11 +18,11 @@
 //!
 //! The grid is columns x rows x parts.
 
-use super::view::{Images, Line, Matrix, NO_LINE, Rows, Values, line_length};
+use super::view::{self, Images, Line, Matrix, NO_LINE, Values, line_length};
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
-use crate::cuda::{kernel, shared_array, sync, thread};
+use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
 /// A size of tiles.
@@ -59,22 +59,38 @@ const SMALL_WORDS: usize = 2 * 32 * (32 + 4);
 
 /// One layer's product in a step: what all kernels here take.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Rows, columns and parts of the result, as the launch's shape has them.
+    size: [u32; 3]
+)]
+#[require(image_stride.is_multiple_of(16))]
 pub struct LayerProduct {
     /// The step's samples.
-    pub rows: Rows,
-    /// Images, for the first layer.
+    #[args]
+    pub rows: view::Rows,
+    /// Images, `[n_samples, image_stride]`, for the first layer; null for the others.
+    #[len(rows.n_samples() * image_stride)]
+    #[nullable]
     pub images: *const u8,
-    /// Inputs of the layer, `[batch, line_length(n_inputs)]`; not for the first.
+    /// Inputs of the layer, `[batch, line_length(n_inputs)]`; null for the first.
+    #[len(rows.batch * line_length(n_inputs))]
+    #[nullable]
     pub inputs: *const f32,
     /// Weights and bias, `[n_inputs + 1, line_length(n_outputs)]`.
+    #[len((n_inputs + 1) * line_length(n_outputs))]
     pub parameters: *const f32,
-    /// Gradient of the outputs before ReLU, `[batch, line_length(n_outputs)]`.
+    /// Gradient of the outputs before ReLU, `[batch, line_length(n_outputs)]`; null for forward.
+    #[len(rows.batch * line_length(n_outputs))]
+    #[nullable]
     pub output_gradient: *const f32,
     /// What the kernel writes. Forward: the outputs, `[batch, line_length(n_outputs)]`. Backward: `[batch, line_length(n_inputs)]`. Gradient: parts,
     /// `[n_parts, n_inputs + 1, line_length(n_outputs)]`.
+    #[len(size[0] * line_length(size[1]) * size[2])]
     pub result: *mut f32,
     /// Set to 1 where a gradient is not finite; may be null.
+    #[len(1)]
+    #[nullable]
     pub overflow: *mut u32,
     /// Inputs of the layer.
     pub n_inputs: u32,

@@ -4,9 +4,9 @@
 
 use super::control;
 use super::loss;
-use super::view::Rows;
+use super::view;
 use crate::cuda::memory::{self, Vec4};
-use crate::cuda::{atomic, block, kernel, math, shared_array, sync, thread};
+use crate::cuda::{DeviceArgs, atomic, block, kernel, math, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
 /// Threads per block.
@@ -109,28 +109,47 @@ const _: () = assert!(size_of::<LayerOffsets>() == 24 && size_of::<Rate>() == 16
 
 /// What the update works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Parameters of all layers.
+    n_values: usize,
+    /// Values of all parts.
+    n_part_values: usize,
+    /// Layers.
+    n_layers: u32
+)]
+#[require(rows.batch >= 1)]
 pub struct Update {
     /// All parameters.
+    #[len(n_values)]
     pub parameters: *mut f32,
-    /// What the optimiser remembers: mean or momentum, or the only one there is; dangling without.
+    /// What the optimiser remembers: mean or momentum, or the only one there is; null without.
+    #[len(if n_moments > 0 { n_values } else { 0 })]
     pub first: *mut f32,
-    /// The mean square of Adam; dangling without.
+    /// The mean square of Adam; null without.
+    #[len(if n_moments > 1 { n_values } else { 0 })]
     pub second: *mut f32,
     /// All parts of gradients.
+    #[len(n_part_values)]
     pub parts: *const f32,
     /// The layers.
+    #[len(n_layers)]
     pub offsets: *const LayerOffsets,
     /// Rates of the epoch's steps.
+    #[len(rows.n.div_ceil(rows.batch))]
     pub rates: *const Rate,
     /// Sum of the losses of each of the epoch's steps.
+    #[len(rows.n.div_ceil(rows.batch))]
     pub losses: *mut f32,
     /// Partial losses of this step.
+    #[len(loss::n_blocks(rows.batch))]
     pub partial_losses: *const f32,
     /// See [`control`].
+    #[len(control::WORDS)]
     pub control: *mut u32,
-    /// The step's samples.
-    pub rows: Rows,
+    /// The epoch's samples; order and step are not read here.
+    #[args]
+    pub rows: view::Rows,
     /// The optimiser.
     pub rule: Rule,
     /// Arrays that the optimiser remembers, 0 to 2.

@@ -8,6 +8,7 @@
 //!
 //! The bias as one more line of weights makes its gradient one more line of the weights' gradient, whose operand is 1 for every sample.
 
+use crate::cuda::DeviceArgs;
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
 
@@ -23,11 +24,15 @@ pub const fn image_stride(n_inputs: u32) -> u32 {
 
 /// Which samples the present step works on. The launches of a step are the same for all steps: the step is read from device memory.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
 pub struct Rows {
-    /// Order of the samples, or null: row `r` is then sample `base + r`.
+    /// Order of the samples, each below `n`; or null: row `r` is then sample `base + r`.
+    #[len(n)]
+    #[nullable]
     pub order: *const u32,
     /// The step, or null for step 0.
+    #[len(1)]
+    #[nullable]
     pub step: *const u32,
     /// Samples of the set.
     pub n: u32,
@@ -42,6 +47,16 @@ pub struct Rows {
 const _: () = assert!(size_of::<Rows>() == 32);
 
 impl Rows {
+    /// Samples of a set that has all those which are named here.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fn n_samples(&self) -> usize {
+        if self.order.is_null() {
+            self.base as usize + self.batch.min(self.n.saturating_sub(self.first)) as usize
+        } else {
+            self.n as usize
+        }
+    }
+
     /// Position in the order of the step's first sample.
     ///
     /// # Safety

@@ -23,7 +23,7 @@ use super::draw::is_drawn;
 use super::index::{HAND_VALUES, NONE, Set, is_mirrored, kind_and_side, sets, tri, view_square};
 use crate::cuda::shared::Shared;
 use crate::cuda::warp::{self, ALL};
-use crate::cuda::{atomic, block, kernel, math, memory, shared_array, sync, thread};
+use crate::cuda::{DeviceArgs, atomic, block, kernel, math, memory, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 use crate::shogi::fixed::fixed;
 use crate::shogi::piece::{BLACK_KING, PIECES, SLOTS, WHITE_KING};
@@ -64,35 +64,59 @@ pub mod total {
 
 /// What a pass works on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Parents that there are.
+    n_all: usize,
+    /// Children of all parents.
+    n_children: usize,
+    /// Changes of all children.
+    n_changes: usize,
+    /// Parameters of the set.
+    n_weights: usize
+)]
 pub struct Pass {
-    /// Lists of all parents, `[parents][40]`.
+    /// Lists of all parents, `[n_all][40]`.
+    #[len(n_all * SLOTS)]
     pub pieces: *const u16,
     /// Who moves, a parent each.
+    #[len(n_all)]
     pub sides: *const u8,
     /// Half-moves before.
+    #[len(n_all)]
     pub plies: *const u16,
     /// Hashes of games.
+    #[len(n_all)]
     pub games: *const u64,
-    /// First children, `[parents + 1]`.
+    /// First children, `[n_all + 1]`.
+    #[len(n_all + 1)]
     pub first_child: *const u32,
     /// Played moves among the children, from 1.
+    #[len(n_all)]
     pub played: *const u16,
     /// First changes, `[n_children + 1]`.
+    #[len(n_children + 1)]
     pub first_change: *const u32,
-    /// Changes, `slot << 16 | number`.
+    /// Changes, `slot << 16 | number`, `[n_changes]`.
+    #[len(n_changes)]
     pub changes: *const u32,
     /// The parents that are worked on, `[n_parents]`, in this order: those whose kings stand alike beside each other.
+    #[len(n_parents)]
     pub order: *const u32,
     /// Weights of the set.
+    #[len(n_weights)]
     pub weights: *const f32,
-    /// Gradient of the set, two's complement, added to; dangling without.
+    /// Gradient of the set, two's complement, added to; may be null without.
+    #[len(if with_gradient != 0 { n_weights } else { 0 })]
     pub gradient: *mut u64,
     /// Evaluations of the children, seen from the side that moved, `[n_children]`.
+    #[len(n_children)]
     pub evaluations: *mut f64,
-    /// Slopes of the children, `[n_children]`; dangling without gradient.
+    /// Slopes of the children, `[n_children]`; may be null without gradient.
+    #[len(if with_gradient != 0 { n_children } else { 0 })]
     pub slopes: *mut u64,
     /// See [`total`]; added to.
+    #[len(total::LEN)]
     pub totals: *mut u64,
     /// Slope of the sigmoid.
     pub a: f64,

@@ -1,7 +1,7 @@
 //! The kernels that fit the twelve values, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::cuda::memory::Vec4;
-use warpplay_gpu::shogi::descent::{Descent, HIGH, ROW, SUM_WORDS};
+use warpplay_gpu::shogi::descent::{DescentArgs, HIGH, ROW, SUM_WORDS};
 use warpplay_gpu::shogi::material::children::{self, shogi_material_fused, shogi_material_plain};
 use warpplay_gpu::shogi::material::count::{self, shogi_material_count};
 use warpplay_gpu::shogi::material::histogram::{self, shogi_material_gradient, shogi_material_histogram};
@@ -45,18 +45,18 @@ impl RunArrays {
         })
     }
 
-    /// Clears the arrays, with room for the run, and says where they are.
-    fn prepare(&mut self, stream: &Stream, run: &Run) -> Result<Descent> {
+    /// Clears the arrays, with room for the run, and gives them to it.
+    fn prepare(&mut self, stream: &Stream, run: &Run) -> Result<DescentArgs<'_>> {
         if run.evaluations > self.evaluations {
             *self = Self::new(stream, run.evaluations)?;
         }
         stream.zero(&mut self.sums)?;
         stream.zero(&mut self.arrivals)?;
         stream.write(&mut self.rows, 0, &run.values)?;
-        Ok(Descent {
-            sums: self.sums.as_mut_ptr(),
-            rows: self.rows.as_mut_ptr(),
-            arrivals: self.arrivals.as_mut_ptr(),
+        Ok(DescentArgs {
+            sums: self.sums.view_mut(),
+            rows: self.rows.view_mut(),
+            arrivals: self.arrivals.view_mut(),
             a: run.objective.a,
             delta: run.objective.delta,
             h: run.objective.h,
@@ -155,7 +155,7 @@ impl MaterialKernels {
         let n = differences.len() as u32;
         let shape = children::shape(resident(&self.plain, children::shape(1), n.div_ceil(children::BLOCK))?);
         let descent = arrays.prepare(stream, run)?;
-        // SAFETY: the length is the buffer's; `prepare` made the arrays for this run, and they live until it has been read.
+        // SAFETY: the shape is the kernel's own; the length is the buffer's; `prepare` cleared what the run adds to.
         unsafe { stream.launch(&self.plain, shape, (differences, n, descent)) }
     }
 
@@ -260,7 +260,7 @@ impl PersistentKernels {
         let wanted = (n as u32).div_ceil(persistent::BLOCK);
         let shape = persistent::shape(resident(&self.persistent, persistent::shape(1), wanted)?);
         let descent = arrays.prepare(stream, run)?;
-        // SAFETY: the lengths were looked at, and played children are below their number; `prepare` made the arrays for this run.
+        // SAFETY: the shape is the kernel's own; the lengths were looked at, and played children are below their number; `prepare` cleared what the run adds to.
         unsafe { stream.launch(&self.persistent, shape, (positions, &played.0, sums, n as u32, descent)) }
     }
 }

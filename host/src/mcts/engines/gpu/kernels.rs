@@ -5,16 +5,16 @@ use std::time::Instant;
 use warpplay_gpu::kernel::Kernel;
 use warpplay_gpu::mcts::reduce::RootAction;
 use warpplay_gpu::mcts::rng::STREAM_BITS;
-use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, Trees};
+use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, TreesArgs};
 use warpplay_gpu::mcts::{Game, KernelSet, backup, expand, playout, reduce, reset, rng, select, step};
 
 use crate::mcts::blocks::BlockSizes;
 use crate::mcts::layout::lanes_per_tree;
 use crate::mcts::options::Options;
-use crate::{Buffer, Device, Function, IntoParams, LaunchShape, Module, Pinned, Result, Stream};
+use crate::{Buffer, Device, Function, InOut, IntoParams, LaunchShape, Module, Pinned, Result, Stream};
 
-/// Everything a search keeps on its device.
-pub(in crate::mcts) struct Arrays<G> {
+/// The trees.
+struct TreeArrays<G> {
     stats: Buffer<NodeStats>,
     states: Buffer<G>,
     links: Buffer<NodeLink>,
@@ -22,9 +22,40 @@ pub(in crate::mcts) struct Arrays<G> {
     paths: Buffer<u32>,
     expanded: Buffer<u16>,
     outcomes: Buffer<PlayoutCounts>,
-    sums: Buffer<PlayoutCounts>,
     playout_streams: Buffer<[u64; 2]>,
     expansion_streams: Buffer<[u64; 2]>,
+    capacity: u32,
+    n_trees: u32,
+    n_playouts: u32,
+    n_lanes: u32,
+}
+
+impl<G: Game> TreeArrays<G> {
+    fn args(&mut self) -> TreesArgs<'_, G> {
+        TreesArgs {
+            stats: self.stats.view_mut(),
+            states: self.states.view_mut(),
+            links: self.links.view_mut(),
+            heads: self.heads.view_mut(),
+            paths: self.paths.view_mut(),
+            expanded: self.expanded.view_mut(),
+            outcomes: self.outcomes.view_mut(),
+            playout_streams: self.playout_streams.view_mut().into(),
+            expansion_streams: self.expansion_streams.view_mut().into(),
+            capacity: self.capacity,
+            n_trees: self.n_trees,
+            n_playouts: self.n_playouts,
+            reserved: 0,
+            n_actions: G::MAX_ACTIONS,
+            n_lanes: self.n_lanes,
+        }
+    }
+}
+
+/// Everything a search keeps on its device.
+pub(in crate::mcts) struct Arrays<G> {
+    trees: TreeArrays<G>,
+    sums: Buffer<PlayoutCounts>,
     polynomials: Buffer<[u64; 2]>,
     root: Buffer<G>,
     children: Buffer<[u16; 2]>,
@@ -33,9 +64,6 @@ pub(in crate::mcts) struct Arrays<G> {
     best: Buffer<RootAction>,
     host_heads: Pinned<TreeHead>,
     host_children: Pinned<[u16; 2]>,
-    capacity: u32,
-    n_trees: u32,
-    n_playouts: u32,
 }
 
 impl<G: Game> Arrays<G> {
@@ -47,7 +75,8 @@ impl<G: Game> Arrays<G> {
         let n_trees = options.n_trees as usize;
         let nodes = n_trees * capacity as usize;
         let actions = n_trees * G::MAX_ACTIONS as usize;
-        Ok(Self {
+        let n_lanes = lanes_per_tree::<G>(options);
+        let trees = TreeArrays {
             stats: stream.alloc(nodes)?,
             states: stream.alloc(nodes)?,
             links: stream.alloc(nodes)?,
@@ -55,9 +84,16 @@ impl<G: Game> Arrays<G> {
             paths: stream.alloc(n_trees * PATH_STRIDE as usize)?,
             expanded: stream.alloc(actions)?,
             outcomes: stream.alloc(actions)?,
-            sums: stream.alloc(n_trees)?,
-            playout_streams: stream.alloc(n_trees * lanes_per_tree::<G>(options) as usize)?,
+            playout_streams: stream.alloc(n_trees * n_lanes as usize)?,
             expansion_streams: stream.alloc(n_trees)?,
+            capacity,
+            n_trees: options.n_trees,
+            n_playouts: options.n_playouts,
+            n_lanes,
+        };
+        Ok(Self {
+            trees,
+            sums: stream.alloc(n_trees)?,
             polynomials: stream.upload(&rng::jump_polynomials())?,
             root: stream.alloc(1)?,
             children: stream.alloc(actions)?,
@@ -66,33 +102,12 @@ impl<G: Game> Arrays<G> {
             best: stream.alloc(1)?,
             host_heads: stream.pinned(n_trees)?,
             host_children: stream.pinned(actions)?,
-            capacity,
-            n_trees: options.n_trees,
-            n_playouts: options.n_playouts,
         })
-    }
-
-    fn view(&mut self) -> Trees<G> {
-        Trees {
-            stats: self.stats.as_mut_ptr(),
-            states: self.states.as_mut_ptr(),
-            links: self.links.as_mut_ptr(),
-            heads: self.heads.as_mut_ptr(),
-            paths: self.paths.as_mut_ptr(),
-            expanded: self.expanded.as_mut_ptr(),
-            outcomes: self.outcomes.as_mut_ptr(),
-            playout_streams: self.playout_streams.as_mut_ptr().cast(),
-            expansion_streams: self.expansion_streams.as_mut_ptr().cast(),
-            capacity: self.capacity,
-            n_trees: self.n_trees,
-            n_playouts: self.n_playouts,
-            reserved: 0,
-        }
     }
 
     /// Copies the trees' heads to the host and waits for them.
     pub fn read_heads(&mut self, stream: &Stream) -> Result<&[TreeHead]> {
-        stream.read_pinned(&self.heads, 0, &mut self.host_heads, self.n_trees as usize)?;
+        stream.read_pinned(&self.trees.heads, 0, &mut self.host_heads, self.trees.n_trees as usize)?;
         stream.synchronize()?;
         self.host_heads.as_slice()
     }
@@ -100,7 +115,7 @@ impl<G: Game> Arrays<G> {
     /// Lists (tree, rank) of every child that the step made, a single entry for a tree that did not grow, and queues the list's copy to the device.
     /// Returns its length.
     pub fn list_children(&mut self, stream: &Stream) -> Result<u32> {
-        stream.read_pinned(&self.heads, 0, &mut self.host_heads, self.n_trees as usize)?;
+        stream.read_pinned(&self.trees.heads, 0, &mut self.host_heads, self.trees.n_trees as usize)?;
         stream.synchronize()?;
         let list = self.host_children.as_mut_slice()?;
         let mut n = 0;
@@ -117,7 +132,7 @@ impl<G: Game> Arrays<G> {
     /// Number of the root's children, waited for. The root is the first node of the first tree.
     pub fn root_children(&self, stream: &Stream) -> Result<u32> {
         let mut root = [NodeStats::default()];
-        stream.read_into(&self.stats, 0, &mut root)?;
+        stream.read_into(&self.trees.stats, 0, &mut root)?;
         Ok(root[0].n_children())
     }
 
@@ -232,59 +247,57 @@ impl<G: KernelSet> Kernels<G> {
     /// Sets all streams to their beginning and every tree to its root.
     pub fn reset(&self, stream: &Stream, arrays: &mut Arrays<G>, position: &G, seed: u64) -> Result<()> {
         for (base, streams) in [
-            (rng::playout_base(seed), &mut arrays.playout_streams),
-            (rng::expansion_base(seed), &mut arrays.expansion_streams),
+            (rng::playout_base(seed), &mut arrays.trees.playout_streams),
+            (rng::expansion_base(seed), &mut arrays.trees.expansion_streams),
         ] {
             let n = streams.len() as u32;
             let shape = rng::shape(n);
-            let pointer = streams.as_mut_ptr().cast();
-            // SAFETY: the buffer holds n streams of two words each, the polynomials are those of the family; a seed's state is never zero.
-            unsafe {
-                self.launch(stream, &self.seed_streams, shape, (pointer, n, base[0], base[1], &arrays.polynomials))?;
-            }
+            let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], &arrays.polynomials);
+            // SAFETY: the buffer holds n streams, the polynomials are those of the family; a seed's state is never zero.
+            unsafe { self.launch(stream, &self.seed_streams, shape, arguments)? };
         }
         debug_assert_eq!(arrays.polynomials.len(), STREAM_BITS as usize);
         stream.write(&mut arrays.root, 0, std::slice::from_ref(position))?;
-        let shape = reset::shape(arrays.n_trees, self.blocks.reset);
-        let view = arrays.view();
-        // SAFETY: one block a tree; `Arrays` has the lengths that `Trees` asks for.
-        unsafe { self.launch(stream, &self.reset, shape, (view, &arrays.root)) }
+        let shape = reset::shape(arrays.trees.n_trees, self.blocks.reset);
+        // SAFETY: one block a tree; a root.
+        unsafe { self.launch(stream, &self.reset, shape, (arrays.trees.args(), &arrays.root)) }
     }
 
     /// Selection.
     pub fn select(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let shape = select::shape(arrays.n_trees, self.blocks.select);
-        // SAFETY: one block a tree, whole warps; `Arrays` has the lengths that `Trees` asks for, the reset made the trees.
-        unsafe { self.launch(stream, &self.select, shape, (arrays.view(), options.ucb_c, options.draw_value)) }
+        let shape = select::shape(arrays.trees.n_trees, self.blocks.select);
+        // SAFETY: one block a tree, whole warps; the reset made the trees.
+        unsafe { self.launch(stream, &self.select, shape, (arrays.trees.args(), options.ucb_c, options.draw_value)) }
     }
 
     /// Expansion, step 1.
     pub fn expand_1(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
         use crate::mcts::Variant::{AcpProdigal, AcpThrifty, OcpProdigal, OcpThrifty};
-        let shape = expand::shape_1(arrays.n_trees, self.blocks.expand_1);
-        let view = arrays.view();
+        let shape = expand::shape_1(arrays.trees.n_trees, self.blocks.expand_1);
+        let trees = arrays.trees.args();
         // SAFETY: one block a tree, whole warps, a thread for each action (checked with the block sizes); a leaf has been selected.
         unsafe {
             match options.variant {
-                OcpThrifty => self.launch(stream, &self.expand_1_ocp_thrifty, shape, (view,)),
-                OcpProdigal => self.launch(stream, &self.expand_1_ocp_prodigal, shape, (view,)),
-                AcpThrifty => self.launch(stream, &self.expand_1_acp_thrifty, shape, (view,)),
-                AcpProdigal => self.launch(stream, &self.expand_1_acp_prodigal, shape, (view,)),
+                OcpThrifty => self.launch(stream, &self.expand_1_ocp_thrifty, shape, (trees,)),
+                OcpProdigal => self.launch(stream, &self.expand_1_ocp_prodigal, shape, (trees,)),
+                AcpThrifty => self.launch(stream, &self.expand_1_acp_thrifty, shape, (trees,)),
+                AcpProdigal => self.launch(stream, &self.expand_1_acp_prodigal, shape, (trees,)),
             }
         }
     }
 
     /// Expansion, step 2; `n_listed` entries of the list of children where the variant is thrifty.
     pub fn expand_2(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options, n_listed: u32) -> Result<()> {
-        let view = arrays.view();
+        let n_trees = arrays.trees.n_trees;
+        let trees = arrays.trees.args();
         // SAFETY: prodigal: a block for each tree and action; thrifty: a block for each entry of the list made from this step's heads.
         unsafe {
             if options.variant.is_thrifty() {
                 let shape = expand::shape_2_thrifty(n_listed, self.blocks.expand_2);
-                self.launch(stream, &self.expand_2_thrifty, shape, (view, &arrays.children))
+                self.launch(stream, &self.expand_2_thrifty, shape, (trees, &arrays.children))
             } else {
-                let shape = expand::shape_2_prodigal::<G>(arrays.n_trees, self.blocks.expand_2);
-                self.launch(stream, &self.expand_2_prodigal, shape, (view,))
+                let shape = expand::shape_2_prodigal::<G>(n_trees, self.blocks.expand_2);
+                self.launch(stream, &self.expand_2_prodigal, shape, (trees,))
             }
         }
     }
@@ -292,27 +305,27 @@ impl<G: KernelSet> Kernels<G> {
     /// Notes the root's actions; after the first expansion.
     pub fn memorize_root_actions(&self, stream: &Stream, arrays: &mut Arrays<G>) -> Result<()> {
         let shape = expand::shape_memorize::<G>(self.blocks.reduce_over_actions);
-        let view = arrays.view();
+        let arguments = (arrays.trees.args(), &mut arrays.root_actions);
         // SAFETY: a thread for each action; `root_actions` holds one entry each.
-        unsafe { self.launch(stream, &self.memorize_root_actions, shape, (view, &mut arrays.root_actions)) }
+        unsafe { self.launch(stream, &self.memorize_root_actions, shape, arguments) }
     }
 
     /// Playouts; `n_listed` entries of the list of children where the variant is thrifty.
     pub fn playout(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options, n_listed: u32) -> Result<()> {
-        let view = arrays.view();
-        let m = options.n_playouts;
+        let (n_trees, m) = (arrays.trees.n_trees, options.n_playouts);
+        let trees = arrays.trees.args();
         // SAFETY: blocks and lists as the kernels ask; a thread for each playout; scratch memory as the game asks; the streams are as many as
         // the variant has lanes.
         unsafe {
             if !options.variant.plays_all_children() {
-                let shape = playout::shape_ocp::<G>(arrays.n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.playout_ocp, shape, (view,))
+                let shape = playout::shape_ocp::<G>(n_trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.playout_ocp, shape, (trees,))
             } else if options.variant.is_thrifty() {
                 let shape = playout::shape_acp_thrifty::<G>(n_listed, m, self.max_shared_bytes);
-                self.launch(stream, &self.playout_acp_thrifty, shape, (view, &arrays.children))
+                self.launch(stream, &self.playout_acp_thrifty, shape, (trees, &arrays.children))
             } else {
-                let shape = playout::shape_acp_prodigal::<G>(arrays.n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.playout_acp_prodigal, shape, (view,))
+                let shape = playout::shape_acp_prodigal::<G>(n_trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.playout_acp_prodigal, shape, (trees,))
             }
         }
     }
@@ -320,26 +333,26 @@ impl<G: KernelSet> Kernels<G> {
     /// Backup, all of it.
     pub fn backup(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
         let one_block = |threads| backup::shape(options.n_trees, threads);
-        let view = arrays.view();
+        let Arrays { trees, sums, .. } = arrays;
         // SAFETY: one block a tree, whole warps; the playouts of this step are done; `sums` holds an entry a tree.
         unsafe {
             if !options.variant.plays_all_children() {
-                return self.launch(stream, &self.backup_ocp, one_block(self.blocks.backup_2), (view,));
+                return self.launch(stream, &self.backup_ocp, one_block(self.blocks.backup_2), (trees.args(),));
             }
             let shape = one_block(self.blocks.backup_1);
             if options.variant.is_thrifty() {
-                self.launch(stream, &self.backup_1_acp_thrifty, shape, (view, &mut arrays.sums))?;
+                self.launch(stream, &self.backup_1_acp_thrifty, shape, (trees.args(), &mut *sums))?;
             } else {
-                self.launch(stream, &self.backup_1_acp_prodigal, shape, (view, &mut arrays.sums))?;
+                self.launch(stream, &self.backup_1_acp_prodigal, shape, (trees.args(), &mut *sums))?;
             }
-            self.launch(stream, &self.backup_2_acp, one_block(self.blocks.backup_2), (view, &arrays.sums))
+            self.launch(stream, &self.backup_2_acp, one_block(self.blocks.backup_2), (trees.args(), &*sums))
         }
     }
 
     /// Backup of the last step, selection and expansion, step 1, in one kernel (prodigal variants).
     pub fn step(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let shape = step::shape(arrays.n_trees, self.blocks.step);
-        let arguments = (arrays.view(), options.ucb_c, options.draw_value);
+        let shape = step::shape(arrays.trees.n_trees, self.blocks.step);
+        let arguments = (arrays.trees.args(), options.ucb_c, options.draw_value);
         // SAFETY: one block a tree, whole warps, a thread for each action; the last step's playouts are in the arrays.
         unsafe {
             if options.variant.plays_all_children() {
@@ -352,16 +365,16 @@ impl<G: KernelSet> Kernels<G> {
 
     /// Expansion, step 2, and playouts in one kernel (prodigal variants, after [`step`](Self::step)).
     pub fn play(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let (trees, m) = (arrays.n_trees, options.n_playouts);
-        let view = arrays.view();
+        let (n_trees, m) = (arrays.trees.n_trees, options.n_playouts);
+        let trees = arrays.trees.args();
         // SAFETY: blocks as the kernels ask, of whole warps; scratch memory as the game asks; the streams are as many as the variant has lanes.
         unsafe {
             if options.variant.plays_all_children() {
-                let shape = step::shape_play_acp::<G>(trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.play_acp, shape, (view,))
+                let shape = step::shape_play_acp::<G>(n_trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.play_acp, shape, (trees,))
             } else {
-                let shape = step::shape_play_ocp::<G>(trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.play_ocp, shape, (view,))
+                let shape = step::shape_play_ocp::<G>(n_trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.play_ocp, shape, (trees,))
             }
         }
     }
@@ -376,14 +389,12 @@ impl<G: KernelSet> Kernels<G> {
     ) -> Result<u32> {
         let n = if options.variant.is_thrifty() { n_root_actions } else { G::MAX_ACTIONS };
         let shape = reduce::shape_over_trees(n, self.blocks.reduce_over_trees);
-        let view = arrays.view();
+        let arguments = (arrays.trees.args(), &arrays.root_actions, &mut arrays.totals);
         // SAFETY: a block for each of the root's children (thrifty) or each action; a thread for each tree; the totals hold an entry an action.
         unsafe {
             if options.variant.is_thrifty() {
-                let arguments = (view, &arrays.root_actions, &mut arrays.totals);
                 self.launch(stream, &self.reduce_over_trees_thrifty, shape, arguments)?;
             } else {
-                let arguments = (view, &arrays.root_actions, &mut arrays.totals);
                 self.launch(stream, &self.reduce_over_trees_prodigal, shape, arguments)?;
             }
         }
@@ -418,9 +429,8 @@ impl<G: KernelSet> RawArrays<G> {
             totals: stream.alloc(4)?,
         };
         let base = rng::playout_base(seed);
-        let pointer = arrays.streams.as_mut_ptr().cast();
         let shape = rng::shape(n_threads);
-        let arguments = (pointer, n_threads, base[0], base[1], &arrays.polynomials);
+        let arguments = (InOut::from(arrays.streams.view_mut()), n_threads, base[0], base[1], &arrays.polynomials);
         // SAFETY: the buffer holds a stream a thread, the polynomials are those of the family.
         unsafe { kernels.launch(stream, &kernels.seed_streams, shape, arguments)? };
         Ok(arrays)
@@ -436,8 +446,7 @@ impl<G: KernelSet> RawArrays<G> {
         restart: bool,
     ) -> Result<()> {
         let blocks = self.streams.len() as u32 / threads;
-        let pointer = self.streams.as_mut_ptr().cast();
-        let arguments = (&self.root, pointer, &mut self.totals, n_games);
+        let arguments = (&self.root, InOut::from(self.streams.view_mut()), &mut self.totals, n_games);
         // SAFETY: a stream for each thread of the grid, four totals, whole warps, scratch memory as the game asks.
         unsafe {
             if restart {

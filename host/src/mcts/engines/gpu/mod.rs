@@ -83,7 +83,7 @@ impl Outcome {
     }
 }
 
-/// A search's device side. The graph comes first, so that it is gone before the arrays it works on.
+/// A search's device side.
 pub(in crate::mcts) struct DeviceSearch<G: KernelSet> {
     graph: Option<Graph>,
     arrays: Arrays<G>,

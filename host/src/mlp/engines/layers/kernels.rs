@@ -1,14 +1,12 @@
 //! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use std::ptr;
-
 use warpplay_gpu::mlp::layers::control;
 use warpplay_gpu::mlp::layers::loss::{self, mlp_layers_active, mlp_layers_classify, mlp_layers_loss_gradient};
 use warpplay_gpu::mlp::layers::order::{
     self, mlp_layers_order_count, mlp_layers_order_rank, mlp_layers_order_scan, mlp_layers_order_scatter,
 };
 use warpplay_gpu::mlp::layers::product::{
-    LayerProduct, mlp_layers_backward_large, mlp_layers_backward_small, mlp_layers_forward_images_large,
+    LayerProductArgs, mlp_layers_backward_large, mlp_layers_backward_small, mlp_layers_forward_images_large,
     mlp_layers_forward_images_small, mlp_layers_forward_large, mlp_layers_forward_small,
     mlp_layers_gradient_images_large, mlp_layers_gradient_images_small, mlp_layers_gradient_large,
     mlp_layers_gradient_small,
@@ -21,13 +19,13 @@ use warpplay_gpu::mlp::layers::tensor::{
     mlp_layers_gradient_images_bf16, mlp_layers_gradient_images_fp16, mlp_layers_gradient_images_tf32,
     mlp_layers_gradient_tf32,
 };
-use warpplay_gpu::mlp::layers::update::{self, LayerOffsets, Rate, Rule, Update, mlp_layers_update};
-use warpplay_gpu::mlp::layers::view::{Rows, image_stride, line_length};
+use warpplay_gpu::mlp::layers::update::{self, LayerOffsets, Rate, Rule, UpdateArgs, mlp_layers_update};
+use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 
 use super::plan::{Form, LayerPlan, Plan};
-use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
+use crate::{Buffer, Device, Error, Function, In, InOut, Module, Result, Stream};
 
 /// The order of an epoch on the device, and what it is made with.
 pub(super) struct Order {
@@ -328,35 +326,49 @@ impl Kernels {
         }
     }
 
-    /// A layer of the network as its kernels take it, without what they write.
-    fn layer(network: &NetworkArrays, number: usize, samples: &Samples, rows: Rows) -> LayerProduct {
+    /// A layer of the network as its kernels take it, without what they write; and its outputs.
+    fn layer<'a>(
+        network: &'a mut NetworkArrays,
+        number: usize,
+        samples: &'a Samples,
+        rows: RowsArgs<'a>,
+    ) -> (LayerProductArgs<'a>, InOut<'a, f32>) {
         let plan = &network.plan.layers[number];
-        LayerProduct {
+        let (before, outputs) = network.outputs.split_at_mut(number);
+        let layer = LayerProductArgs {
             rows,
-            images: samples.images.as_ptr(),
-            inputs: number.checked_sub(1).map_or(ptr::null(), |before| network.outputs[before].as_ptr()),
-            parameters: network.parameters.as_ptr().wrapping_add(plan.parameters),
-            output_gradient: ptr::null(),
-            result: ptr::null_mut(),
-            overflow: ptr::null_mut(),
+            images: if number == 0 { samples.images.view() } else { In::none() },
+            inputs: before.last().map_or_else(In::none, Buffer::view),
+            parameters: network.parameters.view().split_at(plan.parameters).1,
+            output_gradient: In::none(),
+            result: InOut::none(),
+            overflow: InOut::none(),
             n_inputs: plan.n_inputs,
             n_outputs: plan.n_outputs,
             image_stride: image_stride(plan.n_inputs),
             part: 0,
             activate: u32::from(number + 1 < network.plan.layers.len()),
             reserved: 0,
-        }
+            size: [0; 3],
+        };
+        (layer, outputs[0].view_mut())
     }
 
     /// Outputs of all layers for the samples of `rows`, at most `rows.batch`.
-    fn forward(&self, stream: &Stream, network: &mut NetworkArrays, samples: &Samples, rows: Rows) -> Result<()> {
+    fn forward<'a>(
+        &self,
+        stream: &Stream,
+        network: &mut NetworkArrays,
+        samples: &Samples,
+        rows: impl Fn() -> RowsArgs<'a>,
+    ) -> Result<()> {
         for number in 0..network.plan.layers.len() {
             let plan = network.plan.layers[number];
-            let mut layer = Self::layer(network, number, samples, rows);
-            layer.result = network.outputs[number].as_mut_ptr();
-            let shape = plan.forward.shape(rows.batch, plan.n_outputs, 1);
-            // SAFETY: the arrays were made for at least `rows.batch` samples and the layer's widths; inputs and result are two buffers. They outlive
-            // the launch, and a graph of it, since the engine drops its graphs first.
+            let (mut layer, outputs) = Self::layer(network, number, samples, rows());
+            layer.size = [layer.rows.batch, plan.n_outputs, 1];
+            layer.result = outputs;
+            let shape = plan.forward.shape(layer.size);
+            // SAFETY: the shape is that of the size, which is the outputs'; the order holds samples of the set.
             unsafe {
                 if number == 0 {
                     launch!(
@@ -391,32 +403,40 @@ impl Kernels {
         source: Source<'_>,
     ) -> Result<()> {
         let (samples, order) = match source {
-            Source::Ordered(samples, order) => (samples, order.order.as_ptr()),
-            Source::Copied(samples) => (samples, ptr::null()),
+            Source::Ordered(samples, order) => (samples, order.order.view()),
+            Source::Copied(samples) => (samples, In::none()),
         };
-        let step = train.control.as_ptr();
-        let rows = Rows { order, step, n: train.n, batch: train.batch, first: 0, base: 0 };
-        self.forward(stream, network, samples, rows)?;
+        let (n, batch) = (train.n, train.batch);
+        // A function, since each launch borrows the control words for itself.
+        fn rows<'a>(order: In<'a, u32>, step: In<'a, u32>, n: u32, batch: u32) -> RowsArgs<'a> {
+            RowsArgs { order, step, n, batch, first: 0, base: 0 }
+        }
+        self.forward(stream, network, samples, || rows(order, train.control.view(), n, batch))?;
         let last = network.plan.layers.len() - 1;
-        let scale = if train.scaled { step } else { ptr::null() };
         let n_classes = network.plan.layers[last].n_outputs;
-        let shape = loss::shape(train.batch);
+        let shape = loss::shape(batch);
         let mean = u32::from(train.mean);
         // SAFETY: the arrays were made for `batch` samples of these classes, which the labels were checked for; a partial loss for each block.
         unsafe {
             let (gradient, partial) = (&mut train.gradients[last], &mut train.partial_losses);
             let logits = &network.outputs[last];
+            let step = train.control.view();
+            let scale = if train.scaled { step } else { In::none() };
+            let rows = rows(order, step, n, batch);
             let arguments = (logits, gradient, &samples.labels, partial, scale, rows, n_classes, mean);
             stream.launch(&self.loss_gradient, shape, arguments)?;
         }
         for number in (0..=last).rev() {
             let plan = network.plan.layers[number];
-            let mut layer = Self::layer(network, number, samples, rows);
-            layer.output_gradient = train.gradients[number].as_ptr();
-            if number > 0 {
-                layer.result = train.gradients[number - 1].as_mut_ptr();
-                let shape = plan.backward.shape(rows.batch, plan.n_inputs, 1);
-                // SAFETY: as in `forward`; the gradients were made for `batch` samples.
+            let (before, own) = train.gradients.split_at_mut(number);
+            if let Some(result) = before.last_mut() {
+                let rows = rows(order, train.control.view(), n, batch);
+                let (mut layer, _) = Self::layer(network, number, samples, rows);
+                layer.output_gradient = own[0].view();
+                layer.size = [batch, plan.n_inputs, 1];
+                layer.result = result.view_mut();
+                let shape = plan.backward.shape(layer.size);
+                // SAFETY: the shape is that of the size, which is the inputs'.
                 unsafe {
                     launch!(
                         self,
@@ -428,13 +448,17 @@ impl Kernels {
                     )?
                 };
             }
-            layer.result = train.parts.as_mut_ptr().wrapping_add(plan.parts);
+            let (step, from_overflow) = train.control.view_mut().split_at(control::OVERFLOW);
+            let (mut layer, _) = Self::layer(network, number, samples, rows(order, step.into(), n, batch));
+            layer.output_gradient = own[0].view();
+            layer.size = [plan.n_inputs + 1, plan.n_outputs, plan.n_parts];
+            layer.result = train.parts.view_mut().split_at(plan.parts).1;
             layer.part = plan.part;
             if train.scaled {
-                layer.overflow = train.control.as_mut_ptr().wrapping_add(control::OVERFLOW);
+                layer.overflow = from_overflow;
             }
-            let shape = plan.gradient.shape(plan.n_inputs + 1, plan.n_outputs, plan.n_parts);
-            // SAFETY: as in `forward`; the parts were made for the plan.
+            let shape = plan.gradient.shape(layer.size);
+            // SAFETY: the shape is that of the size, which is the parameters' in the plan's parts; the order holds samples of the set.
             unsafe {
                 if number == 0 {
                     launch!(
@@ -457,26 +481,30 @@ impl Kernels {
                 }
             }
         }
-        let [first, second] =
-            [0, 1].map(|moment| train.moments.get_mut(moment).map_or(ptr::null_mut(), Buffer::as_mut_ptr));
-        let update = Update {
-            parameters: network.parameters.as_mut_ptr(),
-            first,
-            second,
-            parts: train.parts.as_ptr(),
-            offsets: train.offsets.as_ptr(),
-            rates: train.rates.as_ptr(),
-            losses: train.losses.as_mut_ptr(),
-            partial_losses: train.partial_losses.as_ptr(),
-            control: train.control.as_mut_ptr(),
-            rows,
+        let (n_moments, n_layers) = (train.moments.len() as u32, network.plan.layers.len() as u32);
+        let mut moments = train.moments.iter_mut().map(Buffer::view_mut);
+        let update = UpdateArgs {
+            parameters: network.parameters.view_mut(),
+            first: moments.next().unwrap_or_else(InOut::none),
+            second: moments.next().unwrap_or_else(InOut::none),
+            parts: train.parts.view(),
+            offsets: train.offsets.view(),
+            rates: train.rates.view(),
+            losses: train.losses.view_mut(),
+            partial_losses: train.partial_losses.view(),
+            control: train.control.view_mut(),
+            // The step is among the control words, which are given to be written.
+            rows: rows(In::none(), In::none(), n, batch),
             rule: train.rule,
-            n_moments: train.moments.len() as u32,
+            n_moments,
             scaled: u32::from(train.scaled),
             reserved: 0,
+            n_values: network.plan.n_values,
+            n_part_values: network.plan.n_part_values,
+            n_layers,
         };
-        let shape = update::shape(network.plan.largest, network.plan.layers.len() as u32);
-        // SAFETY: the arrays were made for the plan, and rates and losses for every step of an epoch; as in `forward` they outlive the launch.
+        let shape = update::shape(network.plan.largest, n_layers);
+        // SAFETY: the shape is that of the plan's layers, whose offsets lie inside its values and parts; the engine steps no further than the epoch.
         unsafe { stream.launch(&self.update, shape, (update,)) }
     }
 
@@ -489,7 +517,7 @@ impl Kernels {
         from: u32,
         n: u32,
     ) -> Result<()> {
-        let rows = self.rows_of(network, samples, from, n)?;
+        let rows = Self::rows_of(network, samples, from, n)?;
         self.forward(stream, network, samples, rows)
     }
 
@@ -503,15 +531,15 @@ impl Kernels {
         from: u32,
         n: u32,
     ) -> Result<()> {
-        let rows = self.rows_of(network, samples, from, n)?;
+        let rows = Self::rows_of(network, samples, from, n)?;
         let last = network.plan.layers.len() - 1;
         let n_classes = network.plan.layers[last].n_outputs;
         findings.classes.expect_len("classes", samples.capacity as usize)?;
-        self.forward(stream, network, samples, rows)?;
+        self.forward(stream, network, samples, &rows)?;
         // SAFETY: `rows_of` has checked the samples; a slot for each sample; labels were checked when the set was loaded.
         unsafe {
             let Findings { classes, losses } = findings;
-            let arguments = (&network.outputs[last], &samples.labels, classes, losses, rows, n_classes);
+            let arguments = (&network.outputs[last], &samples.labels, classes, losses, rows(), n_classes);
             stream.launch(&self.classify, loss::shape(n), arguments)?;
         }
         for (number, active) in network.active.iter_mut().enumerate() {
@@ -525,11 +553,20 @@ impl Kernels {
         Ok(())
     }
 
-    fn rows_of(&self, network: &NetworkArrays, samples: &Samples, from: u32, n: u32) -> Result<Rows> {
+    /// `n` samples from `from` on, as they lie.
+    fn rows_of(
+        network: &NetworkArrays,
+        samples: &Samples,
+        from: u32,
+        n: u32,
+    ) -> Result<impl Fn() -> RowsArgs<'static> + use<>> {
         if n > network.capacity || from.checked_add(n).is_none_or(|end| end > samples.capacity) {
             let most = network.capacity.min(samples.capacity.saturating_sub(from));
             return Err(Error::shape("samples at once", format!("at most {most}"), n));
         }
-        Ok(Rows { order: ptr::null(), step: ptr::null(), n: from + n, batch: n, first: from, base: from })
+        Ok(move || {
+            let (order, step) = (In::none(), In::none());
+            RowsArgs { order, step, n: from + n, batch: n, first: from, base: from }
+        })
     }
 }

@@ -47,7 +47,7 @@ impl Form {
     }
 
     /// Launch shape for a result of `n_rows` x `n_cols`, in `n_parts` parts of the depth.
-    pub fn shape(self, n_rows: u32, n_cols: u32, n_parts: u32) -> LaunchShape {
+    pub fn shape(self, [n_rows, n_cols, n_parts]: [u32; 3]) -> LaunchShape {
         match self {
             Self::Split => split::shape(n_rows, n_cols, n_parts),
             _ => self.tiles().shape(n_rows, n_cols, n_parts),

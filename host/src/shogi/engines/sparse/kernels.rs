@@ -5,7 +5,7 @@ use warpplay_gpu::shogi::sparse::exchange::{
     self, ROW, shogi_sparse_put_rows, shogi_sparse_take_rows, shogi_sparse_touched,
 };
 use warpplay_gpu::shogi::sparse::pass::{
-    self, Pass, shogi_sparse_pass_kkp, shogi_sparse_pass_kp, shogi_sparse_pass_kpp, shogi_sparse_pass_material,
+    self, PassArgs, shogi_sparse_pass_kkp, shogi_sparse_pass_kp, shogi_sparse_pass_kpp, shogi_sparse_pass_material,
     shogi_sparse_pass_material_hand, shogi_sparse_pass_piece_square, total,
 };
 use warpplay_gpu::shogi::sparse::update::{Rule, shogi_sparse_scale, shogi_sparse_update};
@@ -15,14 +15,14 @@ use crate::runtime::ipc;
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::shard::Shard;
-use crate::{Buffer, Device, Error, Function, Module, Pinned, Result, Stream};
+use crate::{Buffer, Device, Error, Function, In, Module, Pinned, Result, Stream};
 
 /// A part of a shard on the device.
 pub(super) struct Packed {
     words: Buffer<u64>,
     n_parents: usize,
     n_children: usize,
-    layout: Layout,
+    n_changes: usize,
     /// Where each parent stands in the order in which they are worked on; none of a part that is on its way.
     ranks: Vec<u32>,
 }
@@ -31,17 +31,25 @@ impl Packed {
     /// Takes the memory for parts of at most `bytes` bytes; there is none in it yet.
     pub fn with_room(stream: &Stream, bytes: usize) -> Result<Self> {
         let words = stream.alloc(bytes.div_ceil(8))?;
-        Ok(Self { words, n_parents: 0, n_children: 0, layout: Layout::new(0, 0, 0), ranks: Vec::new() })
+        Ok(Self { words, n_parents: 0, n_children: 0, n_changes: 0, ranks: Vec::new() })
     }
 
     /// Copies a part of a checked shard to the device.
     pub fn upload(stream: &Stream, shard: &Shard, part: &Part) -> Result<Self> {
-        let layout = part.layout();
-        let mut words = vec![0; layout.bytes / 8];
+        let mut words = vec![0; part.layout().bytes / 8];
         part.pack(shard, &mut words)?;
-        let words = stream.upload(&words)?;
-        let ranks = part.ranks(shard);
-        Ok(Self { words, n_parents: part.parents.len(), n_children: part.children.len(), layout, ranks })
+        Ok(Self {
+            words: stream.upload(&words)?,
+            n_parents: part.parents.len(),
+            n_children: part.children.len(),
+            n_changes: part.changes.len(),
+            ranks: part.ranks(shard),
+        })
+    }
+
+    /// The column that begins at byte `at` of the words, and what follows it.
+    fn column<T: bytemuck::Pod>(&self, at: usize) -> In<'_, T> {
+        self.words.view().split_at(at / 8).1.cast()
     }
 
     /// Some of the parents of a checked selection, in the order in which they are worked on.
@@ -53,12 +61,12 @@ impl Packed {
 
     /// Packs a part of a checked shard in pinned memory, once the last copy from there has ended, and queues its copy.
     pub fn stage(&mut self, stream: &Stream, pinned: &mut Pinned<u64>, shard: &Shard, part: &Part) -> Result<()> {
-        let layout = part.layout();
         part.pack(shard, pinned.as_mut_slice()?)?;
         // Until the copy is queued there is nothing to be computed on.
-        (self.n_parents, self.n_children) = (0, 0);
-        stream.write_pinned(&mut self.words, 0, pinned, layout.bytes / 8)?;
-        (self.n_parents, self.n_children, self.layout) = (part.parents.len(), part.children.len(), layout);
+        self.n_parents = 0;
+        stream.write_pinned(&mut self.words, 0, pinned, part.layout().bytes / 8)?;
+        (self.n_parents, self.n_children, self.n_changes) =
+            (part.parents.len(), part.children.len(), part.changes.len());
         Ok(())
     }
 }
@@ -231,29 +239,25 @@ impl Kernels {
             }
             stream.write(&mut results.list, 0, &order)?;
         }
-        results.evaluations.expect_len_at_least("evaluations", packed.n_children)?;
-        results.slopes.expect_len_at_least("slopes", packed.n_children)?;
-        parameters.weights.expect_len("weights", self.features.len())?;
-        parameters.gradient.expect_len("gradient", self.features.len())?;
         let n_parents =
             u32::try_from(n_parents).map_err(|_| Error::shape("parents of a part", "below 2³²", n_parents))?;
-        let at = packed.layout;
-        let base = packed.words.as_ptr().cast::<u8>();
-        let arguments = Pass {
-            pieces: base.wrapping_add(at.pieces).cast(),
-            sides: base.wrapping_add(at.sides),
-            plies: base.wrapping_add(at.plies).cast(),
-            games: base.wrapping_add(at.games).cast(),
-            first_child: base.wrapping_add(at.first_child).cast(),
-            played: base.wrapping_add(at.played).cast(),
-            first_change: base.wrapping_add(at.first_change).cast(),
-            changes: base.wrapping_add(at.changes).cast(),
-            order: if some.is_some() { results.list.as_ptr() } else { base.wrapping_add(at.order).cast() },
-            weights: parameters.weights.as_ptr(),
-            gradient: parameters.gradient.as_mut_ptr().cast(),
-            evaluations: results.evaluations.as_mut_ptr(),
-            slopes: results.slopes.as_mut_ptr(),
-            totals: results.totals.as_mut_ptr(),
+        let &Packed { n_parents: n_all, n_children, n_changes, .. } = packed;
+        let at = Layout::new(n_all, n_children, n_changes);
+        let arguments = PassArgs {
+            pieces: packed.column(at.pieces),
+            sides: packed.column(at.sides),
+            plies: packed.column(at.plies),
+            games: packed.column(at.games),
+            first_child: packed.column(at.first_child),
+            played: packed.column(at.played),
+            first_change: packed.column(at.first_change),
+            changes: packed.column(at.changes),
+            order: if some.is_some() { results.list.view() } else { packed.column(at.order) },
+            weights: parameters.weights.view(),
+            gradient: parameters.gradient.view_mut().cast(),
+            evaluations: results.evaluations.view_mut(),
+            slopes: results.slopes.view_mut(),
+            totals: results.totals.view_mut(),
             a: loss.a,
             window: loss.window,
             seed: loss.seed,
@@ -261,11 +265,14 @@ impl Kernels {
             siblings: loss.siblings,
             with_gradient: u32::from(with_gradient),
             reserved: 0,
+            n_all,
+            n_children,
+            n_changes,
+            n_weights: self.features.len(),
         };
         let shape = pass::shape(self.n_blocks.min(n_parents));
         // SAFETY: the columns lie in `words` as `Layout` says, of a shard that `Shard::expect_columns` has looked at: indices ascend, slots and numbers are below their ends, a
-        // parent has at most 2¹⁶ children; `order` is a permutation (`columns::order`), or names parents of the part once each (`Packed::ordered`). The set's arrays have its length, the results room for the children: checked
-        // above. All of it belongs to the engine, which drops nothing before its stream has been waited for: buffers free their memory in the stream's order.
+        // parent has at most 2¹⁶ children; `order` is a permutation (`columns::order`), or names parents of the part once each (`Packed::ordered`).
         of_set!(self, function => unsafe { stream.launch(function, shape, (arguments,)) })
     }
 
