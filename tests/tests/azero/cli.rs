@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use safetensors::tensor::TensorView;
@@ -777,4 +777,46 @@ fn ctrl_c_says_how_to_go_on_with_a_journal() {
     let output = child.wait_with_output().expect("it ends");
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && shown.contains(" of 100000 games; go on with --resume journal"), "{shown}");
+}
+
+/// What is named on the command line is named in the error, also where it is nothing.
+#[test]
+fn empty_names_are_refused_by_their_option() {
+    let scratch = new_scratch();
+    for (line, told) in [
+        ("analyse --weights \"\" --device cpu", "invalid value '' for '--weights <FILE|seed:N>': it is empty"),
+        ("selfplay --weights \"\" --device cpu", "invalid value '' for '--weights <FILE|seed:N>': it is empty"),
+        ("train --records x --save-weights y --held-out \"\"", "'--held-out <SHARE or N>': it is empty"),
+        ("match --a \"\" --device cpu", "'--a <PLAYER>': a player is a network (FILE or seed:N), uniform"),
+        ("train --records \"\" --save-weights y", "'--records <FILES>'"),
+        ("selfplay --uniform --json \"\"", "'--json <FILE>'"),
+    ] {
+        let said = scratch.misused(line);
+        assert!(said.contains(told), "{line}: {said}");
+    }
+    let said = scratch.fails(2, "selfplay --uniform --device \"\"");
+    assert!(said.contains("option device: '' is not allowed (auto, "), "{said}");
+}
+
+/// The program's data is limited to much less than the trees may become: it would end without a word if it began to grow them.
+#[cfg(target_os = "linux")]
+#[test]
+fn trees_that_no_machine_has_memory_for_are_refused_before_any_grows() {
+    let scratch = new_scratch();
+    let of = |line: &str| {
+        let asked = scratch.command(line);
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -d 1000000 && exec \"$@\"", "sh"]).arg(asked.get_program()).args(asked.get_args());
+        let output = command.current_dir(scratch.folder()).output().expect("the program starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for line in [
+        "selfplay --uniform --games 65536 --parallel 65536 --simulations 1048576 --device cpu --checkpoint journal",
+        "match --a uniform,simulations=1048576 --b random --games 65536 --parallel 65536 --device cpu --checkpoint journal",
+    ] {
+        let (code, said) = of(line);
+        assert_eq!(code, Some(1), "{line}: {said}");
+        assert!(said.starts_with("error: the host has ") && said.contains("TiB needed: "), "{line}: {said}");
+        assert!(!scratch.path("journal").exists(), "{line}");
+    }
 }
