@@ -11,6 +11,7 @@
 //!           fibre  coroutines and their stacks, kept between launches
 //!           barrier, shared, memory   who waits for whom; shared memory and its shadow; registered buffers
 //!           banks  turns that shared memory takes to answer, where they are counted
+//!           watch  whether a launch goes on, where somebody asks to be asked
 //! kernel -> hooks -> block
 //! ```
 //!
@@ -20,7 +21,8 @@
 //! - shared memory is read that nobody wrote;
 //! - two threads touch the same shared byte with no barrier between, not both only read and not both are atomic
 //!   ([`Options::check_races`]);
-//! - a thread panics or traps.
+//! - a thread panics or traps;
+//! - its caller stops it ([`watch::asking`]).
 //!
 //! # Limits
 //! A thread that spins until another one writes something waits for ever, since threads are switched at barriers only. A
@@ -64,6 +66,7 @@ mod report;
 mod shared;
 #[cfg(test)]
 mod tests;
+pub mod watch;
 
 pub use report::{Access, Elsewhere, Fault, FaultKind, Nearest, SourceLocation, Space, Wait};
 

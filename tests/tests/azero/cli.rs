@@ -820,3 +820,31 @@ fn trees_that_no_machine_has_memory_for_are_refused_before_any_grows() {
         assert!(!scratch.path("journal").exists(), "{line}");
     }
 }
+
+/// Thread by thread on the CPU a launch for these games takes tens of seconds, a move minutes: the signal is heard in the middle of a launch.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_self_play_whose_launches_take_long() {
+    // A second on a machine with nothing else to do; tests run side by side with others.
+    const MOST: Duration = Duration::from_secs(10);
+    let scratch = new_scratch();
+    for trees in ["selfplay --games 64 --simulations 64", "match --a seed:27,simulations=64 --b random --games 64"] {
+        let line = format!("{trees} --device simt --json out.json --checkpoint journal");
+        let mut command = scratch.command(&line);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the program starts");
+        programs::await_handler(&mut child);
+        while !scratch.path("journal").exists() {
+            assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Into a launch.
+        std::thread::sleep(Duration::from_secs(1));
+        let status = programs::ended_by(&mut child, "TERM", MOST);
+        assert_eq!(status.code(), Some(0), "{line}");
+        let found = scratch.json("out.json");
+        assert!(found["report"].is_object(), "{found}");
+        assert_eq!(scratch.text("journal").lines().count(), 1, "no game is over");
+        fs::remove_file(scratch.path("journal")).expect("it is there");
+    }
+}
