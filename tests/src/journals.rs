@@ -108,6 +108,17 @@ impl Journaled<'_> {
     }
 }
 
+/// A command that keeps a journal, with something that is refused (`told` is part of the error): no journal is left behind, which would stand in the way of the right command.
+///
+/// # Panics
+/// If it ends otherwise, or a journal is there.
+#[track_caller]
+pub fn refused_without_journal(scratch: &Scratch, code: i32, line: &str, told: &str) {
+    let said = scratch.fails(code, &format!("{line} --checkpoint refused"));
+    assert!(said.contains(told), "{line}: {said}");
+    assert!(!scratch.path("refused").exists(), "{line}: a journal was left");
+}
+
 /// Gives the lines of a journal that were changed the checksums that belong to them: FNV-1a of a line without its last field.
 ///
 /// # Panics

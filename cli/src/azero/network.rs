@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use warpplay::azero::{
     Engine, Evaluation, Evaluator, EvaluatorOptions, MAX_BATCH, Network, NetworkShape, ObservationLayout, Positions,
 };
@@ -21,12 +22,20 @@ pub const DEFAULT: &str = "seed:27";
 #[derive(clap::Args, Clone, Debug)]
 pub struct WeightsFlags {
     /// The network: a safetensors file under libtorch's names, a checkpoint of OpenSpiel, or seed:N for the one of a seed, which has learned nothing [default: seed:27]
-    #[arg(long, value_name = "FILE|seed:N")]
+    #[arg(long, value_name = "FILE|seed:N", value_parser = weights_name())]
     pub weights: Option<OsString>,
 
     /// What its observations show: default, egocentric, legacy (egocentric as before OpenSpiel 1.6.10) [default: as the file says, else default]
     #[arg(long, value_name = "LAYOUT")]
     pub observation: Option<ObservationLayout>,
+}
+
+/// Reads the name of a network. The parser's own type for names, unlike that for paths, takes an empty one.
+fn weights_name() -> impl TypedValueParser<Value = OsString> {
+    OsStringValueParser::new().try_map(|name| match name.is_empty() {
+        true => Err("it is empty, expected a file or seed:N"),
+        false => Ok(name),
+    })
 }
 
 impl WeightsFlags {

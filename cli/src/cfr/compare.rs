@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use warpplay::cfr::{Algorithm, Options, Point, Problem, Sampling, Solver};
@@ -46,6 +46,12 @@ fn key(algorithm: Algorithm, sampling: Sampling) -> String {
     format!("{algorithm}, sampling {sampling}")
 }
 
+/// The options of a combination: a batch is of samples.
+fn options_of(asked: &Options, algorithm: Algorithm, sampling: Sampling) -> Options {
+    let batch = if sampling == Sampling::None { 1 } else { asked.batch };
+    Options { algorithm, sampling, batch, iterations: 1, ..*asked }
+}
+
 /// What decides a combination's run besides its key.
 fn facts(args: &CompareArgs, asked: &Options) -> Result<Value> {
     let mut facts = journal::options(asked, &["algorithm", "sampling", "iterations", "threads"]);
@@ -81,14 +87,21 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let device = args.device.open()?;
-    let facts = facts(args, &asked)?;
-    let header = || Header::new("cfr compare", facts, std::slice::from_ref(&device));
-    let (mut journal, mut finished) = Journal::open::<Piece<Run>>(args.journal.target().as_ref(), header)?;
     let combinations: Vec<(Algorithm, Sampling)> = args
         .samplings
         .iter()
         .flat_map(|&sampling| args.algorithms.iter().map(move |&algorithm| (algorithm, sampling)))
         .collect();
+    // What cannot be run is found before any combination runs, and before there is a journal. One layout of the game at a time: together they may not fit.
+    for &(algorithm, sampling) in &combinations {
+        let options = options_of(&asked, algorithm, sampling);
+        let plan = common::without_results(|| Solver::builder(problem.clone()).options(options).plan(&device));
+        let plan = plan.and_then(|plan| device.expect_memory(plan.memory_needed()));
+        plan.with_context(|| format!("{}: {}", args.game.display(), key(algorithm, sampling)))?;
+    }
+    let facts = facts(args, &asked)?;
+    let header = || Header::new("cfr compare", facts, std::slice::from_ref(&device));
+    let (mut journal, mut finished) = Journal::open::<Piece<Run>>(args.journal.target().as_ref(), header)?;
     for (name, Piece { result: run, .. }) in &finished {
         if *name != key(run.algorithm, run.sampling) || !combinations.contains(&(run.algorithm, run.sampling)) {
             return Err(journal.not_asked(name).into());
@@ -104,8 +117,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         if common::interrupted() {
             break;
         }
-        let batch = if sampling == Sampling::None { 1 } else { asked.batch };
-        let options = Options { algorithm, sampling, batch, ..asked };
+        let options = options_of(&asked, algorithm, sampling);
         let run = one(args, &problem, &device, options, runs.is_empty())?;
         if journal.is_kept() && !common::interrupted() {
             let seconds = run.trajectory.last().map_or(0.0, |point| point.seconds);
@@ -140,7 +152,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
 
 /// One combination until its time is over; exploitability is found after 1, 2, 4, … iterations.
 fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options, is_first: bool) -> Result<Run> {
-    let builder = Solver::builder(problem.clone()).options(Options { iterations: 1, ..options });
+    let builder = Solver::builder(problem.clone()).options(options);
     let build = |builder| match is_first {
         true => common::without_results(|| solve::build(builder, device, args.output.quiet)),
         false => solve::build(builder, device, args.output.quiet),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use warpplay::cfr::game::{Goofspiel, LiarsDice, PrizeOrder};
 use warpplay::cfr::{GameDef, Problem, Tree};
 
@@ -17,6 +17,7 @@ pub fn read(game: &Path) -> Result<Problem> {
 }
 
 fn build(game: &Path) -> Result<Problem> {
+    let named = || game.display().to_string();
     let name = game.to_str().unwrap_or_default();
     let (name, numbers) = name.split_once(':').unwrap_or((name, ""));
     let numbers: Vec<&str> = numbers.split(',').filter(|number| !number.is_empty()).collect();
@@ -27,13 +28,14 @@ fn build(game: &Path) -> Result<Problem> {
                 [dice, faces] => [number(dice)?, number(faces)?],
                 _ => return Err(Usage("game liars_dice: expected liars_dice:DICE,FACES".into()).into()),
             };
-            Problem::from(Tree::build(&LiarsDice::new(2, dice, faces)?)?)
+            Problem::from(LiarsDice::new(2, dice, faces).and_then(|game| Tree::build(&game)).with_context(named)?)
         }
         "goofspiel" => {
             let [cards] = numbers[..] else {
                 return Err(Usage("game goofspiel: expected goofspiel:CARDS".into()).into());
             };
-            Problem::from(Tree::build(&Goofspiel::new(2, number(cards)?, PrizeOrder::Descending)?)?)
+            let rules = Goofspiel::new(2, number(cards)?, PrizeOrder::Descending);
+            Problem::from(rules.and_then(|game| Tree::build(&game)).with_context(named)?)
         }
         _ => Problem::from(GameDef::read(game)?),
     })

@@ -1,6 +1,6 @@
 //! `info`: how large a game is.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::cfr::{Counts, GameDef};
 
@@ -22,7 +22,7 @@ pub fn run(args: &InfoArgs) -> Result<()> {
     common::expect_apart(&[("FILE.game", Some(&args.game))], &[("--json", args.output.json.as_deref())], &[])?;
     let game = GameDef::read(&args.game)?;
     let json = args.output.json_file()?;
-    let counts = common::without_results(|| Counts::of(&game))?;
+    let counts = common::without_results(|| Counts::of(&game)).with_context(|| args.game.display().to_string())?;
     if let Some(json) = json {
         let facts = Facts { game: args.game.display().to_string(), definition: &game, counts: &counts };
         json.write_json(&common::Record::new("cfr info", facts))?;

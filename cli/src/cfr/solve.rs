@@ -88,7 +88,10 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     if let Some(time) = args.checkpoint.checkpoint_every {
         builder = builder.checkpoint_every(time);
     }
-    let mut solver = common::without_results(|| build(builder, &device, args.output.quiet))?;
+    // What is refused, such as a game that is too large, is refused of this file.
+    let named = args.game.as_ref().or(args.checkpoint.resume.as_ref());
+    let solver = common::without_results(|| build(builder, &device, args.output.quiet));
+    let mut solver = solver.with_context(|| named.map_or(String::new(), |path| path.display().to_string()))?;
     iterate(&mut solver, &args.output)?;
     if let Some(path) = &args.strategy {
         let strategy = solver.strategy()?;

@@ -40,7 +40,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         spots.extend(all.filter(|(name, _)| args.spot.is_empty() || args.spot.contains(name)));
     }
     if let Some(missing) = args.spot.iter().find(|&name| spots.iter().all(|(of, _)| of != name)) {
-        return Err(Usage(format!("option spot: {missing} is in none of the files")).into());
+        return Err(Usage(format!("option spot: '{missing}' is in none of the files")).into());
     }
     let [resume, checkpoint] = args.journal.paths();
     let read = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).chain([resume]);

@@ -212,6 +212,9 @@ impl FromStr for HeldOut {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("it is empty, expected a share, a number or, where the help says so, a path".into());
+        }
         if let Ok(n) = text.parse() {
             return Ok(Self::Number(n));
         }

@@ -61,8 +61,10 @@ impl Visitor for Match<'_> {
         let bar = args.output.bar(args.games.into());
         let contest =
             Contest { args, start, opening, devices: devices.map(|device| device.unwrap_or_else(Device::cpu)), bar };
+        // What a device refuses is found before there is a journal.
+        let players = contest.players()?;
         let (journal, finished) = contest.journal()?;
-        let games = contest.play_all(journal, finished)?;
+        let games = contest.play_all(players, journal, finished)?;
         contest.bar.finish_and_clear();
 
         let scores = scores(&games);
@@ -118,6 +120,15 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
         }
     }
 
+    /// Both players, ready to play.
+    fn players(&self) -> Result<[Contestant<G>; 2]> {
+        let player = |side: Side| {
+            Contestant::new(&self.spec(side).kind.player, &self.devices[side.index()])
+                .with_context(|| format!("player {side} ({})", self.spec(side)))
+        };
+        Ok([player(Side::A)?, player(Side::B)?])
+    }
+
     /// The journal of the match, and the games that it holds, by their numbers from 0.
     fn journal(&self) -> Result<(Journal, BTreeMap<u32, Played>)> {
         let args = self.args;
@@ -171,19 +182,23 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
         check::game(&played.record)
     }
 
-    /// All games in their order, or those that were finished when Ctrl-C came; with their numbers from 0. Those of the journal are taken as they are.
-    fn play_all(&self, journal: Journal, finished: BTreeMap<u32, Played>) -> Result<Vec<(u32, Played)>> {
+    /// All games in their order, or those that were finished when Ctrl-C came; with their numbers from 0. Those of the journal are taken as they are. The first game in
+    /// progress has `players`, each beside it makes its own.
+    fn play_all(
+        &self,
+        players: [Contestant<G>; 2],
+        journal: Journal,
+        finished: BTreeMap<u32, Played>,
+    ) -> Result<Vec<(u32, Played)>> {
         let left: Vec<u32> = (0..self.args.games).filter(|game| !finished.contains_key(game)).collect();
         let next = AtomicUsize::new(0);
         let failed = AtomicBool::new(false);
         self.bar.set_position(finished.len() as u64);
         let played = Mutex::new((journal, Vec::from_iter(finished)));
+        let ready = Mutex::new(Some(players));
         let worker = || -> Result<()> {
-            let player = |side: Side| {
-                Contestant::new(&self.spec(side).kind.player, &self.devices[side.index()])
-                    .with_context(|| format!("player {side} ({})", self.spec(side)))
-            };
-            let mut players = [player(Side::A)?, player(Side::B)?];
+            let ready = ready.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+            let mut players = ready.map_or_else(|| self.players(), Ok)?;
             while !failed.load(Ordering::Relaxed) && !common::interrupted() {
                 let Some(&game) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 let result = self.play(game, &mut players).with_context(|| format!("game {}", game + 1));

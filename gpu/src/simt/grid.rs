@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::block::{Plan, Workspace};
 use super::report::{Fault, FaultKind};
+use super::watch;
 
 /// Launches with fewer threads than this run on the calling thread alone: to wake another one takes longer.
 const ALONE: u64 = 64;
@@ -21,7 +22,7 @@ struct Launch {
     plan: Plan,
     /// The next group that nobody has taken.
     next: AtomicU64,
-    /// Groups from here on need not run: this one or one before it had a fault.
+    /// Groups from here on need not run: this one or one before it had a fault, or the caller wants none.
     end: AtomicU64,
     progress: Mutex<Progress>,
     changed: Condvar,
@@ -35,6 +36,8 @@ struct Progress {
     fault: Option<(u64, Fault)>,
     /// Whether a thread has panicked; an error of `simt` itself.
     broken: bool,
+    /// Whether the caller wanted no more.
+    stopped: bool,
 }
 
 /// Runs all blocks of a launch with at most `threads` OS threads.
@@ -75,15 +78,11 @@ pub(super) fn run(plan: Plan, threads: Option<usize>) -> Result<(), Fault> {
     if let Some((_, fault)) = progress.fault.take() {
         return Err(fault);
     }
+    let whole = |kind| Err(Fault { kernel, block: [0; 3], thread: [0; 3], kind });
     if progress.broken {
-        return Err(Fault {
-            kernel,
-            block: [0; 3],
-            thread: [0; 3],
-            kind: FaultKind::Trap { message: "the simulator panicked outside the kernel".to_owned() },
-        });
+        return whole(FaultKind::Trap { message: "the simulator panicked outside the kernel".to_owned() });
     }
-    Ok(())
+    if progress.stopped { whole(FaultKind::Stopped) } else { Ok(()) }
 }
 
 impl Launch {
@@ -116,7 +115,12 @@ impl Launch {
 
     fn run_groups(&self) {
         let mut workspace = Workspace::take();
-        loop {
+        while !self.exhausted() {
+            if !watch::is_wanted() {
+                self.end.store(0, Ordering::Relaxed);
+                self.lock().stopped = true;
+                break;
+            }
             let group = self.next.fetch_add(1, Ordering::Relaxed);
             // Groups below a faulty one still run, so that the report is that of the lowest.
             if group >= self.end.load(Ordering::Relaxed) {

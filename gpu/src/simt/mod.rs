@@ -12,6 +12,7 @@
 //!           barrier, shared, memory   who waits for whom; shared memory and its shadow; registered buffers
 //!           cell, global              what a shadow remembers; the shadow of global memory
 //!           banks  turns that shared memory takes to answer, where they are counted
+//!           watch  whether a launch goes on, where somebody asks to be asked
 //! kernel -> hooks -> block
 //! ```
 //!
@@ -22,7 +23,8 @@
 //! - two threads touch the same shared byte with no barrier between, not both only read and not both are atomic
 //!   ([`Options::check_races`]);
 //! - two threads touch the same global byte without order, not both only read and not both are atomic ([`Options::check_global_races`]);
-//! - a thread panics or traps.
+//! - a thread panics or traps;
+//! - its caller stops it ([`watch::asking`]).
 //!
 //! # Limits
 //! A thread that spins until another one writes something waits for ever, since threads are switched at barriers only. A
@@ -68,6 +70,7 @@ mod report;
 mod shared;
 #[cfg(test)]
 mod tests;
+pub mod watch;
 
 pub use report::{Access, Elsewhere, Fault, FaultKind, Nearest, SourceLocation, Space, Wait};
 

@@ -14,9 +14,9 @@ pub type SourceLocation = &'static Location<'static>;
 pub struct Fault {
     /// Entry name of the kernel.
     pub kernel: &'static str,
-    /// Index of the block in the grid; zeros where the launch itself was refused ([`FaultKind::Shape`]).
+    /// Index of the block in the grid; zeros where the launch itself was refused ([`FaultKind::Shape`]) or stopped ([`FaultKind::Stopped`]).
     pub block: [u32; 3],
-    /// Index of the thread in its block; zeros where the launch itself was refused.
+    /// Index of the thread in its block; zeros where the launch itself was refused or stopped.
     pub thread: [u32; 3],
     /// What happened.
     pub kind: FaultKind,
@@ -129,6 +129,8 @@ pub enum FaultKind {
         /// What is wrong, and what is allowed.
         message: String,
     },
+    /// The caller wanted no more of it: [`watch::asking`](super::watch::asking).
+    Stopped,
 }
 
 /// A memory space.
@@ -265,7 +267,7 @@ impl Nearest {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel `{}`", self.kernel)?;
-        if !matches!(self.kind, FaultKind::Shape { .. }) {
+        if !matches!(self.kind, FaultKind::Shape { .. } | FaultKind::Stopped) {
             let (block, thread) = (Index(self.block), Index(self.thread));
             write!(f, ", block {block}, thread {thread}")?;
         }
@@ -348,6 +350,7 @@ impl fmt::Display for Fault {
             }
             FaultKind::Trap { message } => write!(f, "trap: {message}"),
             FaultKind::Shape { message } => f.write_str(message),
+            FaultKind::Stopped => f.write_str("stopped on request"),
         }
     }
 }

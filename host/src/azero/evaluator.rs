@@ -6,6 +6,7 @@ use super::engines::cpu::{self, Plain};
 use super::evaluation::{BlockOutput, Evaluation, Inputs, Outputs};
 use super::resident::Resident;
 use super::{Engine, EvaluatorOptions, Network, NetworkShape, ObservationLayout, ValueOf};
+use crate::runtime::progress::heard;
 use crate::runtime::setters::setters;
 use crate::{Device, Error, L2Span, Memory, Precision, Result, Stream};
 
@@ -200,7 +201,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The same; on the CPU it asks `go_on` between the parts of a large batch. Whether all of it was evaluated.
+    /// The same; where nothing runs on a GPU it asks `go_on` between the parts of a large batch, or of a launch. Whether all of it was evaluated.
     pub(in crate::azero) fn evaluate_while(
         &mut self,
         observations: &[f32],
@@ -220,7 +221,9 @@ impl Evaluator {
                 }
             }
             Program::Kernels(resident) => {
-                self.repeated_batches += u64::from(resident.evaluate(observations, masks, n, found)?);
+                let evaluated = heard(&self.device, go_on, || resident.evaluate(observations, masks, n, found))?;
+                let Some(is_repeated) = evaluated else { return Ok(false) };
+                self.repeated_batches += u64::from(is_repeated);
             }
         }
         self.check_found(found)?;

@@ -1,6 +1,6 @@
 //! The library's one error type.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use warpplay_gpu::simt::Fault;
 
@@ -120,7 +120,7 @@ pub enum Error {
     },
 
     /// An option has a value that is not allowed.
-    #[error("option {name}: {value} is not allowed ({allowed})")]
+    #[error("option {name}: {} is not allowed ({allowed})", if value.is_empty() { "''" } else { value.as_str() })]
     Option {
         /// The option's name.
         name: &'static str,
@@ -145,7 +145,7 @@ pub enum Error {
     },
 
     /// A file cannot be read or written, or holds something else than it should.
-    #[error("{}{}: {reason}", path.display(), at_line(*line))]
+    #[error("{}{}: {reason}", shown(path), at_line(*line))]
     File {
         /// The file.
         path: PathBuf,
@@ -285,6 +285,11 @@ fn of_kernels(kernel: &Option<String>) -> String {
     }
 }
 
+/// A path as it is shown: an empty one is not nothing.
+fn shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() { "''".to_string() } else { path.display().to_string() }
+}
+
 fn at_line(line: Option<u64>) -> String {
     match line {
         Some(line) => format!(", line {line}"),
@@ -350,6 +355,8 @@ mod tests {
         );
         let error = Error::file("game.txt", Some(3), "a move is missing");
         assert_eq!(error.to_string(), "game.txt, line 3: a move is missing");
+        assert_eq!(Error::file("", None, "cannot be read").to_string(), "'': cannot be read");
+        assert_eq!(Error::option("device", "", "cpu").to_string(), "option device: '' is not allowed (cpu)");
     }
 
     #[test]

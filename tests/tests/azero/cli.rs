@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use safetensors::tensor::TensorView;
@@ -777,4 +777,74 @@ fn ctrl_c_says_how_to_go_on_with_a_journal() {
     let output = child.wait_with_output().expect("it ends");
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && shown.contains(" of 100000 games; go on with --resume journal"), "{shown}");
+}
+
+/// What is named on the command line is named in the error, also where it is nothing.
+#[test]
+fn empty_names_are_refused_by_their_option() {
+    let scratch = new_scratch();
+    for (line, told) in [
+        ("analyse --weights \"\" --device cpu", "invalid value '' for '--weights <FILE|seed:N>': it is empty"),
+        ("selfplay --weights \"\" --device cpu", "invalid value '' for '--weights <FILE|seed:N>': it is empty"),
+        ("train --records x --save-weights y --held-out \"\"", "'--held-out <SHARE or N>': it is empty"),
+        ("match --a \"\" --device cpu", "'--a <PLAYER>': a player is a network (FILE or seed:N), uniform"),
+        ("train --records \"\" --save-weights y", "'--records <FILES>'"),
+        ("selfplay --uniform --json \"\"", "'--json <FILE>'"),
+    ] {
+        let said = scratch.misused(line);
+        assert!(said.contains(told), "{line}: {said}");
+    }
+    let said = scratch.fails(2, "selfplay --uniform --device \"\"");
+    assert!(said.contains("option device: '' is not allowed (auto, "), "{said}");
+}
+
+/// The program's data is limited to much less than the trees may become: it would end without a word if it began to grow them.
+#[cfg(target_os = "linux")]
+#[test]
+fn trees_that_no_machine_has_memory_for_are_refused_before_any_grows() {
+    let scratch = new_scratch();
+    let of = |line: &str| {
+        let asked = scratch.command(line);
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -d 1000000 && exec \"$@\"", "sh"]).arg(asked.get_program()).args(asked.get_args());
+        let output = command.current_dir(scratch.folder()).output().expect("the program starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for line in [
+        "selfplay --uniform --games 65536 --parallel 65536 --simulations 1048576 --device cpu --checkpoint journal",
+        "match --a uniform,simulations=1048576 --b random --games 65536 --parallel 65536 --device cpu --checkpoint journal",
+    ] {
+        let (code, said) = of(line);
+        assert_eq!(code, Some(1), "{line}: {said}");
+        assert!(said.starts_with("error: the host has ") && said.contains("TiB needed: "), "{line}: {said}");
+        assert!(!scratch.path("journal").exists(), "{line}");
+    }
+}
+
+/// Thread by thread on the CPU a launch for these games takes tens of seconds, a move minutes: the signal is heard in the middle of a launch.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_self_play_whose_launches_take_long() {
+    // A second on a machine with nothing else to do; tests run side by side with others.
+    const MOST: Duration = Duration::from_secs(10);
+    let scratch = new_scratch();
+    for trees in ["selfplay --games 64 --simulations 64", "match --a seed:27,simulations=64 --b random --games 64"] {
+        let line = format!("{trees} --device simt --json out.json --checkpoint journal");
+        let mut command = scratch.command(&line);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the program starts");
+        programs::await_handler(&mut child);
+        while !scratch.path("journal").exists() {
+            assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Into a launch.
+        std::thread::sleep(Duration::from_secs(1));
+        let status = programs::ended_by(&mut child, "TERM", MOST);
+        assert_eq!(status.code(), Some(0), "{line}");
+        let found = scratch.json("out.json");
+        assert!(found["report"].is_object(), "{found}");
+        assert_eq!(scratch.text("journal").lines().count(), 1, "no game is over");
+        fs::remove_file(scratch.path("journal")).expect("it is there");
+    }
 }

@@ -176,6 +176,28 @@ fn the_trees_of_a_player_and_what_evaluates_their_leaves_are_counted() -> Checke
     Ok(())
 }
 
+/// Trees in host memory are allocated as they grow, so what they can become is looked for before the first.
+#[test]
+fn trees_in_host_memory_that_do_not_fit_are_refused() -> Checked {
+    let search = SearchOptions { simulations: 1 << 20, trees: Trees::Host, ..SearchOptions::default() };
+    let tib = |memory: &Memory| memory.host() >> 40;
+    for device in [Device::cpu(), Device::simt()] {
+        let games = SelfPlay::builder(Estimator::Uniform).search(search).parallel(1 << 16);
+        // A tree a game, and no more.
+        let few = games.clone().games(1).memory_needed(&device)?;
+        let many = games.games(1 << 20);
+        let needed = many.memory_needed(&device)?;
+        assert_eq!(needed.host(), few.host() << 16, "{needed}");
+        assert!(tib(&needed) > 10, "{needed}");
+        let refused = many.build(&device).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.starts_with("the host has ") && refused.contains(" TiB needed"), "{refused}");
+        let contestants = [Contestant::Search(search, Estimator::Uniform), Contestant::Random];
+        let refused = Match::builder(contestants).games(1 << 16).parallel(1 << 16).build(&device).err();
+        assert!(matches!(refused, Some(warpplay::Error::OutOfMemory { .. })), "{refused:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_match_needs_what_both_contestants_do() -> Checked {
     let device = Device::simt();

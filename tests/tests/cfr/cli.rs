@@ -1,7 +1,7 @@
 //! The commands `warpplay cfr` as others use them: its JSON, its exit codes, its one-line errors, strategies, checkpoints.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use warpplay_tests::backends::gpu;
 use warpplay_tests::golden;
-use warpplay_tests::journals::Journaled;
+use warpplay_tests::journals::{Journaled, refused_without_journal};
 use warpplay_tests::programs::{self, Scratch, has};
 
 /// The program `warpplay`.
@@ -635,4 +635,89 @@ fn a_comparison_that_was_cut_off_goes_on_with_its_journal() {
     let said =
         scratch.fails(1, "compare kuhn.limit.2p.game --seconds 0.01 --algorithms cfr --device cpu --resume twice");
     assert!(said.contains("twice: was made with option game \"definition "), "{said}");
+}
+
+#[test]
+fn a_comparison_and_spots_that_are_refused_leave_no_journal() {
+    let scratch = new_scratch();
+    rivers(&scratch);
+    let compare = "compare kuhn.limit.2p.game --seconds 0.01 --device cpu";
+    for (line, told) in [
+        (format!("{compare} --precision i16"), "kuhn.limit.2p.game: cfr, sampling none: option precision: i16"),
+        (format!("{compare} --engine street"), "option engine: street"),
+        (format!("{compare} --discounts 1,nan,2"), "option discounts: NaN is not allowed (finite numbers)"),
+        (format!("{compare} --threads 0"), "option threads: 0"),
+        // The first combination could be run.
+        (
+            format!("{compare} --engine mccfr --algorithms cfr --samplings external,none"),
+            "cfr, sampling none: option sampling: none",
+        ),
+        ("subgame spots.json --iterations 5 --device cpu --precision i16".into(), "option precision: i16"),
+        ("subgame spots.json --iterations 5 --device cpu --engine explicit".into(), "option engine: explicit"),
+    ] {
+        refused_without_journal(&scratch, 2, &line, told);
+    }
+}
+
+/// A whole comparison, or a part of it that says so: its JSON, its plot and its journal, and nothing else.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_a_comparison_which_keeps_what_it_has() {
+    // A second on a machine with nothing else to do; tests run side by side with others.
+    const MOST: Duration = Duration::from_secs(5);
+    let start = |scratch: &Scratch, seconds: &str| {
+        let line = format!(
+            "compare leduc.limit.2p.game --algorithms cfr,dcfr --seconds {seconds} --device cpu --threads 1 --json run.json --plots run.svg --checkpoint journal"
+        );
+        let mut command = scratch.command(&line);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().expect("the program starts")
+    };
+    // In the first combination, and in the second, when the journal has the first.
+    for (name, seconds, n_kept) in [("INT", "600", 0), ("TERM", "600", 0), ("TERM", "4", 1)] {
+        let scratch = new_scratch();
+        let mut expected = scratch.names();
+        let mut child = start(&scratch, seconds);
+        programs::await_handler(&mut child);
+        let n_lines = || fs::read_to_string(scratch.path("journal")).map_or(0, |text| text.lines().count());
+        while n_lines() < 1 + n_kept {
+            assert!(child.try_wait().expect("a child").is_none(), "it ended by itself");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let status = programs::ended_by(&mut child, name, MOST);
+        assert_eq!(status.code(), Some(0), "{name} after {n_kept} combinations");
+        let mut shown = String::new();
+        child.stdout.take().expect("piped").read_to_string(&mut shown).expect("text");
+        let told = format!(
+            "ended early: {} of 2 combinations, the last perhaps in part; go on with --resume journal",
+            n_kept + 1
+        );
+        assert!(shown.contains(&told), "{shown}");
+        let runs = scratch.json("run.json")["runs"].as_array().expect("a list").len();
+        assert_eq!((runs, n_lines()), (n_kept + 1, n_kept + 1));
+        assert!(scratch.text("run.svg").trim_end().ends_with("</svg>"));
+        expected.extend(["journal", "run.json", "run.svg"].map(String::from));
+        expected.sort();
+        assert_eq!(scratch.names(), expected, "{name} after {n_kept} combinations");
+        if n_kept > 0 {
+            let line = "compare leduc.limit.2p.game --algorithms cfr,dcfr --seconds 4 --device cpu --threads 1 --quiet";
+            scratch.ok(&format!("{line} --resume journal"));
+            assert_eq!(n_lines(), 3);
+        }
+    }
+}
+
+/// A limit game of so many raises that its tree has more nodes than are built.
+#[test]
+fn a_game_that_is_too_large_is_named() {
+    let scratch = new_scratch();
+    let deep = "GAMEDEF\nnolimit\nnumPlayers = 2\nnumRounds = 4\nstack = 20000 20000\nblind = 50 100\nfirstPlayer = 1 2 2 2\nnumSuits = 4\nnumRanks = 13\n\
+                numHoleCards = 2\nnumBoardCards = 0 3 1 1\nEND GAMEDEF\n";
+    scratch.write("deep.game", deep.as_bytes());
+    for line in ["info deep.game", "solve deep.game --device cpu", "compare deep.game --device cpu"] {
+        let said = scratch.fails(2, line);
+        assert!(said.starts_with("error: deep.game: ") && said.contains("a betting tree of"), "{line}: {said}");
+    }
+    let said = scratch.fails(2, "solve goofspiel:99 --device cpu");
+    assert!(said.starts_with("error: goofspiel:99: option "), "{said}");
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use warpplay::mcts::Variant;
 use warpplay::mcts::contest::wilson_percent;
 use warpplay_tests::backends::kernel_devices;
-use warpplay_tests::journals::{Journaled, resealed};
+use warpplay_tests::journals::{Journaled, refused_without_journal, resealed};
 use warpplay_tests::programs::{self, has};
 
 /// The program `warpplay`.
@@ -604,4 +604,17 @@ fn a_match_that_was_cut_off_goes_on_with_its_journal() {
     scratch.write("journal", resealed(&format!("{}9{}", &text[..at], &text[at..])).as_bytes());
     let said = scratch.fails(1, &format!("{two} --resume journal"));
     assert!(said.contains("journal: ") && said.contains(": move 1 is illegal"), "{said}");
+}
+
+#[test]
+fn a_match_that_is_refused_leaves_no_journal() {
+    let scratch = programs::Scratch::new(program(), "mcts");
+    let small = "acp_prodigal,trees=1,playouts=4,steps=5";
+    for (players, told) in [
+        (format!("--a {small},engine=graph,device=cpu --b vanilla,steps=9"), "player A"),
+        (format!("--a vanilla,steps=9 --b {small},engine=cpu,device=simt"), "player B"),
+        (format!("--a {small},device=cpu,threads=0 --b vanilla,steps=9"), "option threads: 0"),
+    ] {
+        refused_without_journal(&scratch, 2, &format!("match --games 2 {players}"), told);
+    }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
 use warpplay_tests::backends::kernel_devices;
-use warpplay_tests::journals::Journaled;
+use warpplay_tests::journals::{Journaled, refused_without_journal};
 use warpplay_tests::programs::{self, Scratch, has, interrupt};
 
 /// The program `warpplay`.
@@ -580,4 +580,27 @@ fn a_sweep_that_was_cut_off_goes_on_with_its_journal() {
     scratch.ok(&format!("{more} --json all.json"));
     let models = |name: &str| scratch.json(name)["report"]["models"].clone();
     assert_eq!(models("more.json"), models("all.json"), "more models of the same sweep");
+}
+
+#[test]
+fn a_sweep_that_is_refused_leaves_no_journal() {
+    let scratch = new_scratch();
+    let base = "sweep --threads 1 --drawn 60 --drawn-test 20 --hidden 8 --epochs 1 --models 2";
+    for device in ["cpu", "simt"] {
+        let line = format!("{base} --device {device} --batch 61");
+        refused_without_journal(
+            &scratch,
+            2,
+            &line,
+            "option batch: 61 is not allowed (at most the 60 training samples)",
+        );
+    }
+    for (wrong, told) in [
+        ("--device cpu --batch 8 --precision bf16", "option precision: bf16"),
+        ("--device cpu --batch 8 --engine layers", "option engine: layers"),
+        ("--device cpu --batch 8 --learning-rates 0.1,-1", "option learning-rate: -1"),
+        ("--device simt --batch 8 --precision f64", "option precision: f64"),
+    ] {
+        refused_without_journal(&scratch, 2, &format!("{base} {wrong}"), told);
+    }
 }

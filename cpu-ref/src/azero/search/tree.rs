@@ -231,6 +231,7 @@ impl<G: Game> Tree<G> {
             *weight = libm::expf(*weight - largest);
             sum += *weight;
         }
+        self.reserve(legal.len(), max_nodes);
         let first = self.nodes.len();
         for (&action, weight) in legal.iter().zip(&weights) {
             let mut next = position.clone();
@@ -239,6 +240,15 @@ impl<G: Game> Tree<G> {
             self.nodes.push(Node::new(action, next, result, weight / sum));
         }
         self.nodes[leaf].children = first..self.nodes.len();
+    }
+
+    /// Makes room for `n` more nodes, which fit: twice as much as there was, as vectors grow, but never for more than `max_nodes`.
+    fn reserve(&mut self, n: usize, max_nodes: usize) {
+        let (len, room) = (self.nodes.len(), self.nodes.capacity());
+        if room < len + n {
+            let wanted = (2 * room).clamp(len + n, max_nodes);
+            self.nodes.reserve_exact(wanted - len);
+        }
     }
 
     /// Mixes noise into the priors of the root's children.
@@ -312,5 +322,30 @@ impl<G: Game> Tree<G> {
             }
         }
         chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::azero::search::evaluate::uniform;
+    use crate::mcts::games::connect4::Connect4;
+
+    /// What is looked for before a search is `max_nodes` nodes: vectors that double would take up to twice as much.
+    #[test]
+    fn a_tree_never_takes_room_for_more_than_its_nodes() {
+        for max_nodes in [8, 100, 129, 1000] {
+            let params = Params { leaves: 1, c_puct: 2.0, noise: None, max_nodes, max_path: 64 };
+            let task = Task { position: Connect4::new(6, 7), key: 1, temperature: 0.0, simulations: 300 };
+            let mut tree = Tree::new(task);
+            while !tree.is_done() {
+                let values = uniform(&tree.leaves().collect::<Vec<_>>()).values;
+                tree.receive(&params, values.into_iter().map(|value| (value, None)));
+                tree.select(&params);
+                assert!(tree.nodes.capacity() <= max_nodes, "{} of {max_nodes}", tree.nodes.capacity());
+            }
+            // Full: another leaf's seven children do not fit.
+            assert!(tree.nodes.len() + 7 > max_nodes.min(1 + 7 * 301), "{} of {max_nodes}", tree.nodes.len());
+        }
     }
 }

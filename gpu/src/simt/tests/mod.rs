@@ -31,6 +31,7 @@ mod barriers;
 mod faults;
 mod launches;
 mod races;
+mod stops;
 
 fn run<K: Kernel>(kernel: K, shape: LaunchShape, params: K::Params) -> Result<(), Fault> {
     // SAFETY: the kernels of these tests check their accesses and get buffers that outlive the launch.

@@ -10,6 +10,7 @@ use super::kernels::{Arrays, Kernels, Rows};
 use super::options::SearchOptions;
 use super::task::{Choice, ChoiceAction, Task, not_finite};
 use crate::azero::{Evaluator, Inputs, Outputs};
+use crate::runtime::progress::heard;
 use crate::{Backend, Device, Error, Graph, Memory, Result, Stream};
 
 /// Steps that are queued at once, and recorded as one graph: between two such parts the caller may stop a search.
@@ -187,8 +188,10 @@ impl<G: SearchKernels> DeviceTrees<G> {
             })
             .collect();
         self.work.arrays.write(&self.stream, &positions, n_trees as usize)?;
-        self.work.begin(&self.stream, options, n_trees)?;
-        if !self.run_steps(options, n_trees, go_on)? {
+        let device = self.stream.device().clone();
+        if heard(&device, go_on, || self.work.begin(&self.stream, options, n_trees))?.is_none()
+            || !self.run_steps(options, n_trees, go_on)?
+        {
             return Ok(None);
         }
         let Work { kernels, arrays, answers, .. } = &mut self.work;
@@ -217,7 +220,7 @@ impl<G: SearchKernels> DeviceTrees<G> {
         Ok(Some(decisions.collect()))
     }
 
-    /// Queues all steps: as graphs where the evaluator can be recorded, the rest one by one. Between parts it waits and asks `go_on`; whether all were queued.
+    /// Queues all steps: as graphs where the evaluator can be recorded, the rest one by one. Between parts it waits and asks `go_on`, without a GPU within them too; whether all were queued.
     fn run_steps(&mut self, options: &SearchOptions, n_trees: u32, go_on: &mut dyn FnMut() -> bool) -> Result<bool> {
         let steps = options.steps();
         // Without a GPU a step takes long, and there is nothing to gain by queueing many.
@@ -245,9 +248,13 @@ impl<G: SearchKernels> DeviceTrees<G> {
                 }
             }
             let part = chunk.min(steps - queued);
-            match graph {
-                Some(graph) if part == chunk => self.stream.launch_graph(graph)?,
-                _ => self.work.steps(&self.stream, options, n_trees, part)?,
+            let (work, stream) = (&mut self.work, &self.stream);
+            let launched = heard(stream.device(), go_on, || match graph {
+                Some(graph) if part == chunk => stream.launch_graph(graph),
+                _ => work.steps(stream, options, n_trees, part),
+            })?;
+            if launched.is_none() {
+                return Ok(false);
             }
             queued += part;
         }

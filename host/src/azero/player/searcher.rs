@@ -50,10 +50,8 @@ impl<G: SearchKernels> Searcher<G> {
         options.check()?;
         let trees = options.trees.chosen(device)?;
         let memory = Self::memory(device, &options, estimator, capacity)?;
-        // Trees in host memory grow as they are filled, seldom to their limit; an evaluator looks for its own part.
-        if trees != Trees::Host {
-            device.expect_memory(&memory)?;
-        }
+        // Trees in host memory are counted at their limit, though they are allocated as they grow: memory that runs out within a search ends the process.
+        device.expect_memory(&memory)?;
         let name = estimator.name();
         let leaves = Leaves::new::<G>(device, estimator, capacity * options.leaves as usize)?;
         let engine = leaves.engine();

@@ -60,13 +60,18 @@ impl SelfPlayBuilder {
         resume
     }
 
+    /// Games that are searched side by side: more trees than games would only take memory.
+    fn capacity(&self) -> usize {
+        u64::from(self.options.parallel).min(self.options.games) as usize
+    }
+
     /// What it needs: trees, the network that evaluates their leaves with its activations, positions and results. Trees in host memory are counted as they can
     /// become at most.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what the driver says.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
-        Searcher::<Checkers>::memory(device, &self.options.search, &self.estimator, self.options.parallel as usize)
+        Searcher::<Checkers>::memory(device, &self.options.search, &self.estimator, self.capacity())
     }
 
     /// Takes the memory for all trees, and for the network on the device.
@@ -75,8 +80,8 @@ impl SelfPlayBuilder {
     /// As [`PlayerBuilder::build`](super::PlayerBuilder::build); [`Error::File`] for a journal that is there already, or is not of such a run.
     pub fn build(self, device: &Device) -> Result<SelfPlay> {
         self.options.check()?;
-        let SelfPlayOptions { search, parallel, first, games } = self.options;
-        let searcher = Searcher::new(device, search, &self.estimator, parallel as usize)?;
+        let SelfPlayOptions { search, first, games, .. } = self.options;
+        let searcher = Searcher::new(device, search, &self.estimator, self.capacity())?;
         let options = || json!({ "search": search, "estimator": self.estimator.to_json() });
         let header = || Header::new("azero selfplay", options(), std::slice::from_ref(device));
         let (journal, records) = Journal::open(self.journal.as_ref(), header)?;

@@ -119,9 +119,18 @@ impl TrainerBuilder {
         }
         match (options.held_out, validation, options.early_stopping) {
             (0, None, Some(EarlyStopping { patience, .. })) => {
-                Err(Error::option("early_stopping", patience, "only with held-out samples"))
+                return Err(Error::option("early_stopping", patience, "only with held-out samples"));
             }
-            (1.., Some(_), _) => Err(Error::option("held_out", options.held_out, "0 with a validation set of its own")),
+            (1.., Some(_), _) => {
+                return Err(Error::option("held_out", options.held_out, "0 with a validation set of its own"));
+            }
+            _ => {}
+        }
+        // More held-out samples than there are is an error of the split.
+        match train.len().checked_sub(options.held_out as usize) {
+            Some(n @ 1..) if options.batch as usize > n => {
+                Err(Error::option("batch", options.batch, format!("at most the {n} training samples")))
+            }
             _ => Ok(()),
         }
     }
@@ -148,10 +157,6 @@ impl TrainerBuilder {
         let (train, validation) = self.sets(&options)?;
         let setup = setup(options.clone(), &train);
         let sizes = setup.sizes.clone();
-        if options.batch as usize > train.len() {
-            let allowed = format!("at most the {} training samples", train.len());
-            return Err(Error::option("batch", options.batch, allowed));
-        }
         for set in [&self.test, &validation].into_iter().flatten() {
             set.expect_fits(&sizes)?;
         }
