@@ -272,6 +272,8 @@ mod tests {
         let all = unsafe { InOut::new(values.as_mut_ptr(), 3, &owner) };
         let (first, rest) = all.split_at(2);
         assert_eq!((first.len(), rest.len()), (2, 1));
+        // SAFETY: nobody follows the addresses.
+        assert_eq!(unsafe { first.again() }.cast::<u8>().len(), 8);
         let mut notes = Notes::default();
         let halves = In::from(rest).cast::<u16>();
         assert_eq!(halves.len(), 2);

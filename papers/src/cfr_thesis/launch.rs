@@ -13,7 +13,7 @@ use super::kernels::down::{
     cfr_thesis_down_global_f32, cfr_thesis_down_global_f64, cfr_thesis_down_registers_f32,
     cfr_thesis_down_registers_f64, cfr_thesis_down_shared_f32, cfr_thesis_down_shared_f64,
 };
-use super::kernels::sequence::{self as device, Deal, Phase, child, way};
+use super::kernels::sequence::{self as device, Deal, Phase, PhaseArgs, child, way};
 use super::kernels::shape;
 use super::kernels::up::{
     cfr_thesis_up_global_f32, cfr_thesis_up_global_f64, cfr_thesis_up_registers_f32, cfr_thesis_up_registers_f64,
@@ -25,12 +25,9 @@ use super::options::{Lists, Rows};
 pub(super) const DEALS: usize = 1024;
 
 /// A phase's kernel for one way of keeping rows.
-type Launch<T> = Box<dyn Fn(&Stream, LaunchShape, Phase<T>) -> Result<()> + Send>;
+type Launch<T> = Box<dyn Fn(&Stream, LaunchShape, PhaseArgs<'_, T>) -> Result<()> + Send>;
 
-fn launch<T: 'static, K: Kernel<Params = (Phase<T>,)>>(function: Function<K>) -> Launch<T>
-where
-    Phase<T>: Copy,
-{
+fn launch<T: 'static, K: Kernel<Params = (Phase<T>,)>>(function: Function<K>) -> Launch<T> {
     // SAFETY: the only caller is `Kernels::queue`, which vouches for the phase.
     Box::new(move |stream, shape, phase| unsafe { stream.launch(&function, shape, (phase,)) })
 }
@@ -249,7 +246,7 @@ impl<T: Number> Arrays<T> {
     }
 
     /// A phase at a level of the next deal's iteration.
-    fn phase(&mut self, number: usize) -> Result<Phase<T>> {
+    fn phase(&mut self, number: usize) -> Result<PhaseArgs<'_, T>> {
         let ways = self.ways;
         let Some(&deal) = self.dealt.get(self.n_used) else {
             return Err(Error::shape("deals of iterations", "at least one that is left", 0));
@@ -260,19 +257,19 @@ impl<T: Number> Arrays<T> {
         let (sequence_stride, bucket_stride) = self.strides();
         let is_apart = !ways.flattened && ways.lists != Lists::Computed;
         let list = if self.lists.len() > 1 { number } else { 0 };
-        Ok(Phase {
-            sequences: self.sequences.as_ptr(),
-            ends: self.ends.as_ptr(),
-            stakes: self.stakes.as_ptr(),
-            regrets: self.regrets.as_mut_ptr(),
-            averages: self.averages.as_mut_ptr(),
-            strategies: self.strategies.as_mut_ptr(),
-            reaches: self.reaches.as_mut_ptr(),
-            utilities: self.utilities.as_mut_ptr(),
-            sums: self.sums.as_mut_ptr(),
-            order: self.lists[list].as_ptr(),
-            deals: self.deals.as_ptr(),
-            next: self.next.as_mut_ptr(),
+        Ok(PhaseArgs {
+            sequences: self.sequences.view(),
+            ends: self.ends.view(),
+            stakes: self.stakes.view(),
+            regrets: self.regrets.view_mut(),
+            averages: self.averages.view_mut(),
+            strategies: self.strategies.view_mut(),
+            reaches: self.reaches.view_mut(),
+            utilities: self.utilities.view_mut(),
+            sums: self.sums.view_mut(),
+            order: self.lists[list].view(),
+            deals: self.deals.view(),
+            next: self.next.view_mut(),
             sequence_stride,
             bucket_stride,
             n_sequences: self.sequences.len() as u32,
@@ -282,6 +279,8 @@ impl<T: Number> Arrays<T> {
             n: level.end - level.start,
             ways: ways.bits(),
             deal,
+            n_buckets: self.n_buckets,
+            n_deals: DEALS as u32,
         })
     }
 }
@@ -335,12 +334,12 @@ impl<T: Number> Kernels<T> {
     }
 
     fn queue(&self, kernel: &Launch<T>, stream: &Stream, arrays: &mut Arrays<T>, level: usize) -> Result<()> {
+        let block = arrays.ways.block;
         let phase = arrays.phase(level)?;
         let staged = self.rows != Rows::Global;
-        let shape = shape(phase.n, arrays.ways.block, phase.n_players, size_of::<T>() as u32, staged);
-        // The shape is that of these kernels. `Arrays::new` made every array for this game, of different buffers, and lists as its ways say; they are dropped
-        // before the stream that works on them. The deal that `next` counts is there, and its buckets are the game's. In another order of the levels the numbers are wrong, but
-        // every address is of the game.
+        let shape = shape(phase.n, block, phase.n_players, size_of::<T>() as u32, staged);
+        // The shape is that of these kernels. `Arrays::new` made lists as its ways say. The deal that `next` counts is there, and its buckets are the game's. In another order of
+        // the levels the numbers are wrong, but every address is of the game.
         kernel(stream, shape, phase)
     }
 

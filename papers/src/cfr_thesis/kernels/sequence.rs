@@ -2,6 +2,7 @@
 
 use warpplay_gpu::cfr::beats::MAX_PLAYERS;
 use warpplay_gpu::cfr::regret::{self, Real};
+use warpplay_gpu::cuda::DeviceArgs;
 use warpplay_gpu::cuda::memory::{self, Vec4};
 
 /// Actions of a limit game: fold, call, raise.
@@ -110,31 +111,50 @@ unsafe fn load_read_only(base: *const u32, index: usize) -> u32 {
 
 /// What a phase works on. `T` is `f32` or `f64`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Buckets of a sequence.
+    n_buckets: u32,
+    /// Deals on the device.
+    n_deals: u32
+)]
+#[require(n_players as usize <= MAX_PLAYERS && first.saturating_add(n) <= n_sequences)]
 pub struct Phase<T> {
     /// All sequences, `[n_sequences]`.
+    #[len(n_sequences)]
     pub sequences: *const Sequence,
     /// All ends.
+    #[len(n_ends)]
     pub ends: *const End,
     /// Chips that each seat has put in at each end, `[n_players][n_ends]`.
+    #[len(n_players * n_ends)]
     pub stakes: *const T,
     /// Cumulative regrets: action `a` of bucket `b` at sequence `s` at `s · sequence_stride + b · bucket_stride + a`.
+    #[len(n_sequences * n_buckets * ACTIONS)]
     pub regrets: *mut T,
     /// Sums of strategies, likewise.
+    #[len(n_sequences * n_buckets * ACTIONS)]
     pub averages: *mut T,
     /// Strategies of this deal, `[n_sequences][ACTIONS]`.
+    #[len(n_sequences * ACTIONS)]
     pub strategies: *mut T,
     /// Each seat's own reach of each sequence, `[n_players][n_sequences]`; 1 at the root.
+    #[len(n_players * n_sequences)]
     pub reaches: *mut T,
     /// Each seat's utility of each sequence, `[n_players][n_sequences]`.
+    #[len(n_players * n_sequences)]
     pub utilities: *mut T,
     /// Sum of the root's utilities over all iterations, `[n_players]`.
+    #[len(n_players)]
     pub sums: *mut f64,
     /// The paper's sequencesPerLevel: numbers of sequences, level by level, or of this level alone; read with [`way::LISTED`].
+    #[len(if ways & way::LISTED == 0 { 0 } else { first + n })]
     pub order: *const u32,
     /// Deals of the iterations to come.
+    #[len(n_deals)]
     pub deals: *const Deal,
     /// Which of them is next.
+    #[len(1)]
     pub next: *mut u32,
     /// See [`regrets`](Self::regrets).
     pub sequence_stride: u64,
