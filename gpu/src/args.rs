@@ -14,8 +14,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 
-use crate::cuda::view::{Atomic, Disjoint, Slice};
-use crate::kernel::View;
+use crate::cuda::view::{Atomic, Disjoint, Slice, View};
 
 /// What a launch learns of its arguments.
 pub trait Binding {
@@ -54,6 +53,16 @@ pub enum Refusal {
         /// The values in it.
         found: String,
     },
+}
+
+/// Checks a view for `expected` values; for the expansion of the attribute [`kernel`](macro@crate::cuda::kernel).
+///
+/// # Errors
+/// It is shorter.
+#[doc(hidden)]
+pub fn expect_len(name: &'static str, view: &impl View, expected: usize) -> Result<(), Refusal> {
+    let found = view.len();
+    if found < expected { Err(Refusal::TooShort { name, expected, found }) } else { Ok(()) }
 }
 
 /// A value that can be given for a kernel's parameter of type `P`.

@@ -53,23 +53,6 @@ pub trait Kernel: Copy + Send + Sync + 'static {
     unsafe fn call(params: Self::Params);
 }
 
-/// A view of device memory as the parameter of a safe kernel: a pointer for the launch, and a length that the host has checked.
-#[allow(clippy::len_without_is_empty, reason = "nobody asks for it")]
-pub trait View: Sized {
-    /// What crosses to the device.
-    type Pointer: Copy + 'static;
-
-    /// The view of `len` values.
-    ///
-    /// # Safety
-    /// The values are there and initialised while the view is used, and nobody uses them otherwise than the type of the view says.
-    unsafe fn new(values: Self::Pointer, len: usize) -> Self;
-    /// The first value.
-    fn pointer(&self) -> Self::Pointer;
-    /// Number of values.
-    fn len(&self) -> usize;
-}
-
 /// A kernel that is a safe function: its declaration says what is to be checked, so that whatever passes the checks may be launched.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait SafeKernel: Kernel {
@@ -83,17 +66,6 @@ pub trait SafeKernel: Kernel {
     /// # Errors
     /// A view is shorter than the kernel's declaration says, or its condition does not hold.
     fn prepare(views: Self::Views, launch: Self::Launch) -> Result<(LaunchShape, Self::Params), Refusal>;
-}
-
-/// Checks a view for `expected` values; for the expansion of the attribute [`kernel`](macro@crate::cuda::kernel).
-///
-/// # Errors
-/// It is shorter.
-#[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
-pub fn expect_len(name: &'static str, view: &impl View, expected: usize) -> Result<(), Refusal> {
-    let found = view.len();
-    if found < expected { Err(Refusal::TooShort { name, expected, found }) } else { Ok(()) }
 }
 
 /// A kernel's description without its type.

@@ -149,7 +149,7 @@ impl Param<'_> {
     fn crossing(&self) -> TokenStream {
         let ty = self.ty;
         match &self.len {
-            Some(_) => quote!(<#ty as ::warpplay_gpu::kernel::View>::Pointer),
+            Some(_) => quote!(<#ty as ::warpplay_gpu::cuda::view::View>::Pointer),
             None => quote!(#ty),
         }
     }
@@ -161,7 +161,7 @@ fn views(params: &[Param<'_>]) -> TokenStream {
         len.as_ref().map(|len| {
             quote! {
                 // SAFETY: the launch has checked the length, and its arguments were borrowed as the view uses them.
-                let #name = unsafe { <#ty as ::warpplay_gpu::kernel::View>::new(#name, #len) };
+                let #name = unsafe { <#ty as ::warpplay_gpu::cuda::view::View>::new(#name, #len) };
             }
         })
     });
@@ -463,11 +463,11 @@ fn safe_items(
         let text = name.to_string();
         len.as_ref().map(|len| {
             let len = len::saturating(len);
-            quote!(::warpplay_gpu::kernel::expect_len(#text, &#name, #len)?;)
+            quote!(::warpplay_gpu::args::expect_len(#text, &#name, #len)?;)
         })
     });
     let crossing = params.iter().map(|Param { name, len, .. }| match len {
-        Some(_) => quote!(::warpplay_gpu::kernel::View::pointer(&#name)),
+        Some(_) => quote!(::warpplay_gpu::cuda::view::View::pointer(&#name)),
         None => quote!(#name),
     });
     let Shape { arguments, body } = shape;
@@ -757,12 +757,12 @@ mod tests {
             ),
         );
         for part in [
-            "fn add (sum : < Disjoint < f32 > as :: warpplay_gpu :: kernel :: View > :: Pointer , b : f32 , n : u32) {",
+            "fn add (sum : < Disjoint < f32 > as :: warpplay_gpu :: cuda :: view :: View > :: Pointer , b : f32 , n : u32) {",
             "fn body (mut sum : Disjoint < f32 > , b : f32 , # [allow (unused_variables)] n : u32) { work (sum) }",
-            "let sum = unsafe { < Disjoint < f32 > as :: warpplay_gpu :: kernel :: View > :: new (sum , n as usize) } ;",
+            "let sum = unsafe { < Disjoint < f32 > as :: warpplay_gpu :: cuda :: view :: View > :: new (sum , n as usize) } ;",
             "type Views = (Disjoint < f32 > , f32 , u32 ,) ; type Launch = () ;",
             r#"expect_len ("sum" , & sum , ((n as usize) as usize)) ? ;"#,
-            "Ok ((LaunchShape :: linear (n , 256) , (:: warpplay_gpu :: kernel :: View :: pointer (& sum) , b , n ,)))",
+            "Ok ((LaunchShape :: linear (n , 256) , (:: warpplay_gpu :: cuda :: view :: View :: pointer (& sum) , b , n ,)))",
         ] {
             assert!(text.contains(part), "{part}\nis not in\n{text}");
         }

@@ -11,7 +11,23 @@
 
 use super::thread::OwnIndex;
 use super::{atomic, memory, trap};
-use crate::kernel::View;
+
+/// A view of device memory as the parameter of a safe kernel: a pointer for the launch, and a length that the host has checked.
+#[allow(clippy::len_without_is_empty, reason = "nobody asks for it")]
+pub trait View: Sized {
+    /// What crosses to the device.
+    type Pointer: Copy + 'static;
+
+    /// The view of `len` values.
+    ///
+    /// # Safety
+    /// The values are there and initialised while the view is used, and nobody uses them otherwise than the type of the view says.
+    unsafe fn new(values: Self::Pointer, len: usize) -> Self;
+    /// The first value.
+    fn pointer(&self) -> Self::Pointer;
+    /// Number of values.
+    fn len(&self) -> usize;
+}
 
 /// Values that nobody writes while the kernel runs.
 pub struct Slice<T> {

@@ -13,8 +13,8 @@ use crate::runtime::module::Loaded;
 /// A sequence of launches recorded by [`Stream::capture`](crate::Stream::capture).
 ///
 /// [`Stream::launch_graph`](crate::Stream::launch_graph) replays it with the arguments of the recording, at the cost
-/// of one launch. It keeps the modules of its kernels, and the buffers that were given as arguments; memory behind
-/// pointers inside structs it does not know of.
+/// of one launch. It keeps the modules of its kernels, and the buffers that were given as arguments or within `SArgs`; of memory behind
+/// pointers in a structure that was given as it is, it does not know.
 pub struct Graph {
     pub(crate) device: Device,
     pub(crate) replay: Replay,

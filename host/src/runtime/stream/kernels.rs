@@ -72,7 +72,7 @@ impl Stream {
     ///
     /// # Safety
     /// The kernel's own contract: its shape, the lengths of its buffers, what its other parameters may be. Memory
-    /// behind pointers inside struct arguments lives until the stream has been synchronised. Inside a
+    /// behind pointers in a structure that is given as it is, and not as `SArgs`, lives until the stream has been synchronised. Inside a
     /// [`capture`](Self::capture) all this holds for every replay of the graph, until the graph is dropped; in
     /// particular nothing else uses the memory at the same time as a replay.
     pub unsafe fn launch<K: Kernel, A: IntoParams<K::Params>>(
