@@ -2,7 +2,7 @@
 
 use warpplay_gpu::kernel::{Kernel, LaunchBounds, ParamDesc};
 use warpplay_gpu::ptx::{PtxImage, PtxSet};
-use warpplay_gpu::simt::hooks;
+use warpplay_gpu::simt::{Access, hooks};
 
 use crate::{Backend, Device};
 
@@ -34,7 +34,7 @@ impl Kernel for fill {
     unsafe fn call((values, n, value): Self::Params) {
         let i = index();
         if i < n as usize {
-            hooks::check_global(values as usize + 4 * i, 4, true);
+            hooks::check_global(values as usize + 4 * i, 4, Access::Write);
             // SAFETY: the launch promises n values.
             unsafe { values.add(i).write(value) };
         }
@@ -55,8 +55,8 @@ impl Kernel for scale_add {
     unsafe fn call((values, addend, n, factor): Self::Params) {
         let i = index();
         if i < n as usize {
-            hooks::check_global(values as usize + 4 * i, 4, true);
-            hooks::check_global(addend as usize + 4 * i, 4, false);
+            hooks::check_global(values as usize + 4 * i, 4, Access::Write);
+            hooks::check_global(addend as usize + 4 * i, 4, Access::Read);
             // SAFETY: the launch promises n values in each.
             unsafe { *values.add(i) = factor * *values.add(i) + *addend.add(i) };
         }
