@@ -166,6 +166,17 @@ impl Sampled for Sampler {
 /// Double precision with sums in another order.
 pub const SAMPLED: Tolerance = Tolerance { abs: 1e-9, rel: 1e-9 };
 
+/// What an independent program in single precision throughout was off in NashConv within ten iterations of Leduc, relative, at most (`tests/golden/cfr/README_reference.md`).
+const SINGLE_ELSEWHERE: f64 = 2e-7;
+
+/// Single precision within ten iterations, in NashConv and values, relative to NashConv or in chips: before an exact tie decides, after which there is nothing to compare (`docs/exact-ties.md`).
+///
+/// A bound of the worst case says nothing: an information set divides by the sum of its positive regrets, so that each iteration may make the error of the one before larger by the most chips over the least such sum, in
+/// Leduc 13 chips over 0.0006. So roundings are taken for independent numbers of mean 0 (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 2.8): then the errors of programs that add up the same terms
+/// have one standard deviation, in whatever order they add, and that of smaller games is no larger. Eight times what another program was off is four standard deviations even where that was only half a one; chance
+/// exceeds these once in 16,000.
+pub const SINGLE: Tolerance = Tolerance { abs: 8.0 * SINGLE_ELSEWHERE, rel: 8.0 * SINGLE_ELSEWHERE };
+
 /// Runs something to each checkpoint of the reference's sampled deals up to `last`, and compares all that is known of it. `build` gets the game and the seed.
 ///
 /// # Errors

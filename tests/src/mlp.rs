@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use warpplay::mlp::{Dataset, Layer, Network, Options, Trainer};
+use warpplay::mlp::{Dataset, Engine, Layer, Network, Options, Precision, Residence, Trainer};
 use warpplay::{Device, Progress, Result};
 use warpplay_cpu_ref::mlp as reference;
 use warpplay_gpu::mlp::random;
 
 use crate::golden::{self, Tensors};
 use crate::random::Random;
+use crate::tolerance::{Tolerance, close};
 
 /// Images of `rows` x `cols` pixels whose classes can be told apart: bright at pixels of the class, noise elsewhere.
 ///
@@ -36,6 +37,147 @@ pub fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(
     let mut trainer = Trainer::builder(set).options(options.clone()).test(set).build(device)?;
     let report = trainer.run(Progress::go_on)?;
     Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
+}
+
+/// Runs of the plain program in single precision that a [`Twin`] takes its scale from.
+const RENUMBERINGS: usize = 5;
+/// How many times the plain program's error an engine's may be. A sum of products loses up to 8 times as much for each term: the plain program rounds by 2⁻²⁴ of it, tensor cores cut the terms that they
+/// add at once off to 24 bits of the largest, by 2⁻²³ each, twice for operands in two halves, and the sum again. And the largest error of some runs may be a quarter of another run's.
+const FACTOR: f64 = 32.0;
+/// A rounding to single precision, with room for a second one.
+const SINGLE: f64 = 1.0 / (1 << 23) as f64;
+
+/// A training in double precision, and how far from it one in single precision may be.
+///
+/// A bound of the worst case says nothing: an error in the weights comes back in the next gradient at several times its size, and after twenty steps of the tests' rates as more than the weights themselves.
+/// So roundings are taken for independent numbers of mean 0 (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 2.8): then programs with as many roundings have errors of one distribution,
+/// whatever the order of their sums. Its scale is found from the plain program in single precision, run with the pixels and the hidden units in several orders, which is the same network with other roundings.
+#[derive(Clone, Debug)]
+pub struct Twin {
+    losses: Vec<f64>,
+    weights: Vec<f64>,
+    of_losses: Tolerance,
+    of_weights: Tolerance,
+}
+
+impl Twin {
+    /// Trains on the CPU.
+    ///
+    /// # Panics
+    /// If the options are not allowed.
+    pub fn of(options: &Options, set: &Arc<Dataset>) -> Self {
+        let plain = Options { engine: Engine::Auto, stream: Residence::Device, ..options.clone() };
+        let first = Network::initial(&widths(&plain, set), plain.init, plain.seed).expect("widths of a network");
+        let trained = |precision, number| {
+            let renumbered = Renumbered::new(&first, number);
+            let options = Options { precision, ..plain.clone() };
+            let builder = Trainer::builder(&renumbered.set(set)).options(options).network(renumbered.network(&first));
+            let mut trainer = builder.build(&Device::cpu()).expect("the plain program");
+            let report = trainer.run(Progress::go_on).expect("the plain program");
+            let losses: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
+            (losses, renumbered.values(&trainer.network().expect("the plain program")))
+        };
+        let (losses, weights) = trained(Precision::F64, 0);
+        let (mut of_losses, mut of_weights) = (0.0f64, 0.0f64);
+        for number in 0..RENUMBERINGS {
+            let (found_losses, found_weights) = trained(Precision::F32, number);
+            let errors = found_losses.iter().zip(&losses).map(|(found, expected)| (found - expected).abs() / expected);
+            of_losses = errors.fold(of_losses, f64::max);
+            let errors = found_weights.iter().zip(&weights).map(|(found, expected)| (found - expected).abs());
+            of_weights = errors.fold(of_weights, f64::max);
+        }
+        // The losses of all samples may be added in single precision too, a rounding each; each is a logarithm of a sum of powers.
+        let rel = FACTOR * of_losses + (set.len() + 8) as f64 * SINGLE;
+        Self {
+            losses,
+            weights,
+            of_losses: Tolerance { abs: 8.0 * SINGLE, rel },
+            of_weights: Tolerance { abs: FACTOR * of_weights, rel: SINGLE },
+        }
+    }
+
+    /// Holds the losses of an engine's epochs to it.
+    ///
+    /// # Panics
+    /// If one is too far.
+    #[track_caller]
+    pub fn check_losses(&self, what: &str, losses: &[f64]) {
+        close(&format!("losses of {what}"), losses, &self.losses, self.of_losses);
+    }
+
+    /// Holds an engine's training to it.
+    ///
+    /// # Panics
+    /// If a loss or a weight is too far.
+    #[track_caller]
+    pub fn check(&self, what: &str, losses: &[f64], network: &Network) {
+        self.check_losses(what, losses);
+        close(&format!("weights of {what}"), &values(network), &self.weights, self.of_weights);
+    }
+}
+
+/// Widths of the layers, the pixels first.
+fn widths(options: &Options, set: &Dataset) -> Vec<u32> {
+    [&[set.n_inputs()], &options.hidden[..], &[set.n_classes()]].concat()
+}
+
+/// A network with its pixels and hidden units in another order.
+struct Renumbered {
+    /// For each layer's inputs, and the last one's outputs: what stands at each place.
+    orders: Vec<Vec<usize>>,
+}
+
+impl Renumbered {
+    /// Number 0 leaves all as it is; classes always stay.
+    fn new(network: &Network, number: usize) -> Self {
+        let layers = network.layers();
+        let widths = layers.iter().map(|layer| layer.n_inputs).chain(layers.last().map(|layer| layer.n_outputs));
+        let mut random = Random(number as u64 + 1);
+        let mut orders: Vec<Vec<usize>> = widths.map(|n| (0..n as usize).collect()).collect();
+        for order in orders.iter_mut().take(if number == 0 { 0 } else { layers.len() }) {
+            for at in 1..order.len() {
+                order.swap(at, random.below(at + 1));
+            }
+        }
+        Self { orders }
+    }
+
+    fn set(&self, set: &Dataset) -> Arc<Dataset> {
+        let n = set.n_inputs() as usize;
+        let images = set.images().chunks_exact(n).flat_map(|image| self.orders[0].iter().map(|&at| image[at]));
+        let (labels, source) = (set.labels().to_vec(), "renumbered");
+        Arc::new(Dataset::new(images.collect(), labels, 1, n as u32, set.n_classes(), source).expect("the same sizes"))
+    }
+
+    /// Where the weights and biases of layer `number` come from: places in the other one's weights, then in its biases.
+    fn places(&self, number: usize) -> (Vec<usize>, &[usize]) {
+        let (inputs, outputs) = (&self.orders[number], &self.orders[number + 1]);
+        let of_input = |&input: &usize| outputs.iter().map(move |&output| input * outputs.len() + output);
+        (inputs.iter().flat_map(of_input).collect(), outputs)
+    }
+
+    fn network(&self, network: &Network) -> Network {
+        let layer = |(number, layer): (usize, &Layer)| {
+            let (weights, biases) = self.places(number);
+            let of = |values: &[f32], places: &[usize]| places.iter().map(|&at| values[at]).collect();
+            Layer { weights: of(&layer.weights, &weights), bias: of(&layer.bias, biases), ..layer.clone() }
+        };
+        Network::new(network.layers().iter().enumerate().map(layer).collect()).expect("the same sizes")
+    }
+
+    /// The values of a renumbered network where they were before.
+    fn values(&self, network: &Network) -> Vec<f64> {
+        let of_layer = |(number, layer): (usize, &Layer)| {
+            let (weights, biases) = self.places(number);
+            let back = |values: &[f32], places: &[usize]| {
+                let mut all = vec![0.0; values.len()];
+                places.iter().zip(values).for_each(|(&at, &value)| all[at] = f64::from(value));
+                all
+            };
+            [back(&layer.weights, &weights), back(&layer.bias, biases)].concat()
+        };
+        network.layers().iter().enumerate().flat_map(of_layer).collect()
+    }
 }
 
 /// The network in double precision, for the reference.

@@ -8,14 +8,11 @@ use warpplay::cfr::{
 use warpplay::{Backend, Device, Error, Precision};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu};
-use warpplay_tests::cfr::{TRAJECTORIES, close_to_value, floats, run_on, small_reference, tied};
+use warpplay_tests::cfr::{SINGLE, TRAJECTORIES, close_to_value, floats, run_on, small_reference, tied};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Double precision with sums in another order.
 const DOUBLE: Tolerance = Tolerance { abs: 1e-13, rel: 1e-9 };
-
-/// Single precision up to iteration 10: five times what another program in single precision was off in Leduc, 2e-7 (the reference's notes).
-const SINGLE: Tolerance = Tolerance { abs: 1e-6, rel: 1e-6 };
 
 /// The game of the reference with the most ties.
 const UNLIMITED: &str = "leduc.nolimit.2p";

@@ -7,7 +7,7 @@ use warpplay::cfr::layout::{Lock, Node, VectorGame};
 use warpplay::cfr::{Algorithm, Averaging, BettingTree, Engine, GameDef, Options, Sampling, Solver, Updates};
 use warpplay::{Device, Precision};
 use warpplay_tests::backends::for_each_device;
-use warpplay_tests::cfr::{Outcomes, TRAJECTORIES, estimate, game};
+use warpplay_tests::cfr::{Outcomes, SINGLE, TRAJECTORIES, estimate, game};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// A game of the reference file.
@@ -27,8 +27,6 @@ fn whole(name: &str) -> VectorGame {
 
 /// Sums in another order.
 const DOUBLE: Tolerance = Tolerance { abs: 1e-12, rel: 1e-9 };
-/// Single precision over ten iterations.
-const SINGLE: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
 fn options(algorithm: Algorithm, updates: Updates, precision: Precision) -> Options {
     Options { algorithm, updates, precision, ..Options::default() }

@@ -6,7 +6,7 @@ use warpplay::cfr::{
 };
 use warpplay::{Device, Precision};
 use warpplay_tests::backends::{for_each_device, gpu};
-use warpplay_tests::cfr::{TRAJECTORIES, holdem_reference, holdem_spots, reference, run_on};
+use warpplay_tests::cfr::{SINGLE, TRAJECTORIES, floats, holdem_reference, holdem_spots, number, reference, run_on};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 fn rules(reference: &Value, name: &str) -> GameDef {
@@ -39,17 +39,13 @@ fn leduc_runs_as_the_reference_s() {
             let expected = &reference["games"]["leduc.limit.2p"]["trajectories"][name];
             let at = [1, 2, 3, 5];
             for (t, point) in at.into_iter().zip(measured(street(&game, algorithm, updates), device, &at)?) {
+                // Before the first exact tie, where rounding would choose another strategy.
                 let expected = &expected[t.to_string()];
-                let number = |value: &Value| value.as_f64().expect("a number");
-                // Single precision, before the first exact tie, where rounding would choose another strategy.
-                let bound = 1e-5;
+                let what = |of: &str| format!("{of}, {name} at {t} on {device}");
                 let nash_conv = number(&expected["nash_conv"]);
-                let got = point.nash_conv;
-                assert!((got - nash_conv).abs() < bound * nash_conv, "{name} at {t} on {device}: {got}, {nash_conv}");
-                for seat in 0..2 {
-                    let value = number(&expected["average_profile_value"][seat]);
-                    assert!((point.value[seat] - value).abs() < bound, "{name} at {t} on {device}: {point:?}");
-                }
+                close(&what("NashConv"), &[point.nash_conv], &[nash_conv], SINGLE);
+                let within = Tolerance { abs: SINGLE.abs + SINGLE.rel * nash_conv, ..SINGLE };
+                close(&what("values"), &point.value, &floats(&expected["average_profile_value"]), within);
             }
         }
         Ok(())
@@ -93,8 +89,8 @@ fn unlimited_leduc_runs_as_the_reference_s() {
         let at = [1, 3];
         let points = measured(street(&game, Algorithm::Cfr, Updates::Alternating), device, &at)?;
         for (t, point) in at.into_iter().zip(points) {
-            let nash_conv = expected[t.to_string()]["nash_conv"].as_f64().expect("a number");
-            assert!((point.nash_conv - nash_conv).abs() < 1e-5 * nash_conv, "at {t} on {device}: {point:?}");
+            let nash_conv = number(&expected[t.to_string()]["nash_conv"]);
+            close(&format!("NashConv at {t} on {device}"), &[point.nash_conv], &[nash_conv], SINGLE);
         }
         Ok(())
     });

@@ -2,8 +2,11 @@
 
 use warpplay::mcts::{Connect4, Options, Search, Variant, position_after};
 use warpplay::{Device, Progress};
+use warpplay_cpu_ref::mcts::Game as _;
+use warpplay_cpu_ref::mcts::games::connect4::Connect4 as PlainConnect4;
+use warpplay_cpu_ref::mcts::vanilla::Vanilla;
 use warpplay_tests::backends::gpu;
-use warpplay_tests::golden;
+use warpplay_tests::golden::{self, Tactic};
 
 /// One step from the empty board on the CPU: all playouts are independent. Wins and playouts of each action.
 fn one_step(variant: Variant, n_trees: u32, n_playouts: u32, seed: u64) -> Vec<(f64, f64)> {
@@ -103,34 +106,82 @@ fn the_tactics_have_one_best_move_each() {
     }
 }
 
-/// Best moves found among the first `n` tactics.
-fn found(device: &Device, n: usize, steps: u64) -> (usize, usize) {
+/// Of each of the first `n` tactics, whether the search finds the best move.
+fn found(device: &Device, n: usize, steps: u64) -> Vec<bool> {
     let options =
         Options { steps: Some(steps), seconds: None, n_trees: 8, n_playouts: 128, seed: 0, ..Options::default() };
     let mut search = Search::<Connect4>::builder().options(options).profile_steps(0).build(device).expect("memory");
     let tactics = golden::tactics(&golden::text("connect4_tactics.txt"));
-    let tried = tactics.iter().take(n);
-    let good = tried
-        .clone()
-        .filter(|tactic| {
-            let position = position_after(&tactic.moves).expect("legal moves");
-            search.run(&position, Progress::go_on).expect("a search").best.index + 1 == tactic.best
-        })
-        .count();
-    (good, tried.count())
+    let is_found = |tactic: &Tactic| {
+        let position = position_after(&tactic.moves).expect("legal moves");
+        search.run(&position, Progress::go_on).expect("a search").best.index + 1 == tactic.best
+    };
+    tactics.iter().take(n).map(is_found).collect()
+}
+
+/// The same of the single-thread search, which makes one playout a step.
+fn found_by_single_playouts(n: usize, steps: u64) -> Vec<bool> {
+    let tactics = golden::tactics(&golden::text("connect4_tactics.txt"));
+    let is_found = |tactic: &Tactic| {
+        let mut position = PlainConnect4::new(6, 7);
+        tactic.moves.bytes().for_each(|column| position.apply(usize::from(column - b'1')));
+        let mut search = Vanilla::new(position, 2.0, 0.5, 0);
+        (0..steps).for_each(|_| search.step());
+        search.statistics().best + 1 == tactic.best as usize
+    };
+    tactics.iter().take(n).map(is_found).collect()
+}
+
+/// The chance that of independent events, each with its own chance, at least `least` happen.
+fn chance_of(events: impl IntoIterator<Item = f64>, least: usize) -> f64 {
+    let mut of_number = vec![1.0];
+    for chance in events {
+        of_number.push(0.0);
+        for at in (0..of_number.len()).rev() {
+            let one_less = if at > 0 { of_number[at - 1] } else { 0.0 };
+            of_number[at] = of_number[at] * (1.0 - chance) + one_less * chance;
+        }
+    }
+    of_number.iter().skip(least).sum()
+}
+
+/// The chance that who plays any legal column finds so many of the first `n` tactics or more.
+fn by_chance(n: usize, good: usize) -> f64 {
+    let tactics = golden::tactics(&golden::text("connect4_tactics.txt"));
+    let columns = |tactic: &Tactic| tactic.values.chars().filter(|&value| value != '.').count();
+    chance_of(tactics.iter().take(n).map(|tactic| 1.0 / columns(tactic) as f64), good)
 }
 
 #[test]
-fn on_a_gpu_85_per_cent_of_the_tactics_are_found_in_2000_steps() {
-    let Some(device) = gpu() else { return };
-    let (good, n) = found(&device, usize::MAX, 2000);
-    assert!(good * 100 >= n * 85, "{good} of {n}");
+fn chances_are_binomial() {
+    let one_in = |chance: f64| 1.0 / chance;
+    assert!((one_in(chance_of([0.5; 3], 2)) - 2.0).abs() < 1e-12);
+    assert!((one_in(chance_of([1.0 / 7.0; 8], 8)) - 7f64.powi(8)).abs() < 1e-3);
+    assert_eq!(chance_of([0.25, 0.5], 0), 1.0);
 }
 
-/// A choice at random among seven columns finds 6 of 8 or more once in 5,400 times. Without a GPU this stands for the whole file.
+/// The exact solver's best moves are found, and by more playouts more of them: with as many steps of one playout each, fewer.
+///
+/// Whether two searches are as good as each other, those tactics tell that only one of them finds: then each is as likely to be the one (the sign test).
+#[test]
+fn on_a_gpu_more_tactics_are_found_in_2000_steps_than_by_as_many_playouts() {
+    let Some(device) = gpu() else { return };
+    let found = found(&device, usize::MAX, 2000);
+    let single = found_by_single_playouts(usize::MAX, 2000);
+    let only = |these: &[bool], those: &[bool]| these.iter().zip(those).filter(|&(&a, &b)| a && !b).count();
+    let (ours, theirs) = (only(&found, &single), only(&single, &found));
+    let chance = chance_of(vec![0.5; ours + theirs], ours);
+    assert!(chance < 1e-3, "{ours} found by the search alone, {theirs} by single playouts alone: chance {chance:e}");
+    let good = found.iter().filter(|&&good| good).count();
+    let chance = by_chance(found.len(), good);
+    assert!(chance < 1e-9, "{good} of {}, which chance finds in {chance:e}", found.len());
+}
+
+/// Six of eight, or more, who chooses at random finds once in 5,400 times. Without a GPU this stands for the whole file.
 #[test]
 fn on_the_cpu_more_tactics_are_found_than_by_chance() {
-    let (good, n) = found(&Device::cpu(), 8, 100);
-    assert_eq!(n, 8);
-    assert!(good >= 6, "{good}");
+    let found = found(&Device::cpu(), 8, 100);
+    let good = found.iter().filter(|&&good| good).count();
+    let chance = by_chance(found.len(), good);
+    assert!(chance < 1e-3, "{good} of {}, which chance finds in {chance:e}", found.len());
 }

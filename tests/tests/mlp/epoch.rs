@@ -8,13 +8,8 @@ use warpplay::{Backend, Device, Progress};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::folder::Folder;
 use warpplay_tests::golden;
-use warpplay_tests::mlp::{images, train, values};
+use warpplay_tests::mlp::{Twin, images, train};
 use warpplay_tests::tolerance::{Tolerance, close};
-
-/// Losses of epochs, relative: the bound that single-precision programs are held to.
-const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
-/// Weights after an epoch of some tens of steps: another order of the sums.
-const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
 fn options(hidden: u32, batch: u32, engine: Engine) -> Options {
     Options { hidden: vec![hidden], batch, epochs: 2, learning_rate: 0.2, seed: 3, engine, ..Options::default() }
@@ -33,13 +28,12 @@ fn epochs_equal_the_plain_programs() {
         let set = images(n, side, side, n_classes);
         let rate = if reduction == Reduction::Sum { 0.002 } else { 0.2 };
         let base = Options { reduction, learning_rate: rate, ..options(hidden, batch, Engine::Auto) };
-        let (losses, network) = train(&Device::cpu(), &base, &set).expect("cpu");
+        let twin = Twin::of(&base, &set);
         for_each_device(|device| {
             let options = Options { engine: Engine::Epoch, ..base.clone() };
             let (found, weights) = train(device, &options, &set)?;
             let what = format!("{n} images of {side}², {n_classes} classes, {hidden} units, batch {batch} on {device}");
-            close(&format!("losses of {what}"), &found, &losses, LOSSES);
-            close(&format!("weights of {what}"), &values(&weights), &values(&network), WEIGHTS);
+            twin.check(&what, &found, &weights);
             Ok(())
         });
     }
@@ -136,7 +130,8 @@ fn a_sweep_gives_each_model_what_it_gets_alone() {
             let expected: Vec<f64> = alone.epochs.iter().map(|epoch| epoch.loss).collect();
             assert_eq!(losses(&model.epochs), expected, "the same bits as alone on {device}");
             assert_eq!(model.test_accuracy, alone.epochs.last().and_then(|epoch| epoch.test_accuracy));
-            close("losses of the cpu", &losses(&model.epochs), &losses(&on_cpu.epochs), LOSSES);
+            let single = Options { seed: model.seed, learning_rate: model.learning_rate, ..base.clone() };
+            Twin::of(&single, &set).check_losses(&format!("a model on {device}"), &losses(&model.epochs));
         }
         assert!(report.models_per_second > 0.0);
         Ok(())
@@ -191,7 +186,10 @@ fn a_sweep_side_by_side_goes_on_with_its_journal() {
     });
 }
 
-/// Real digits on a GPU: the published curve of the reference run, to the bound of single precision.
+/// Real digits on a GPU: the curve of an independent program's run in double precision.
+///
+/// In 9,380 steps a rounding grows, so no bound follows from their number. The same program in single precision ends 1.4e-5 of its loss away: one draw of the errors that roundings come to, and an engine's is
+/// another (Higham 2002, section 2.8). Eight times as much is four standard deviations even where that draw was only half a one, and chance exceeds these once in 16,000.
 #[test]
 fn the_reference_curve_is_met() {
     let Some(device) = gpu() else { return };
@@ -207,20 +205,24 @@ fn the_reference_curve_is_met() {
     let digits = Arc::new(Dataset::load_split(folder, Split::Train, None).expect("MNIST"));
     let test = Arc::new(Dataset::load_split(folder, Split::Test, Some(10)).expect("MNIST"));
     let reference: serde_json::Value = serde_json::from_str(&golden::text("mlp/mlp_reference_run.json")).expect("JSON");
-    let of = |field: &str| -> Vec<f64> {
-        let epochs = reference["trajectory"]["f32"].as_array().expect("epochs");
+    let of = |precision: &str, field: &str| -> Vec<f64> {
+        let epochs = reference["trajectory"][precision].as_array().expect("epochs");
         epochs.iter().map(|epoch| epoch[field].as_f64().expect("a number")).collect()
     };
+    let expected = of("f64", "train_loss");
+    let errors =
+        of("f32", "train_loss").into_iter().zip(&expected).map(|(single, double)| (single / double - 1.0).abs());
+    let curve = Tolerance { abs: 0.0, rel: 8.0 * errors.fold(0.0, f64::max) };
     for engine in [Engine::Epoch, Engine::Auto] {
         let options = Options { engine, ..Options::default() };
         let mut trainer = Trainer::builder(&digits).options(options).test(&test).build(&device).expect("build");
         let report = trainer.run(|_| ControlFlow::Continue(())).expect("run");
         assert_eq!(report.engine, Engine::Epoch);
         let losses: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
-        close("losses", &losses, &of("train_loss"), LOSSES);
+        close("losses", &losses, &expected, curve);
         let accuracies: Vec<f64> = report.epochs.iter().filter_map(|epoch| epoch.test_accuracy).collect();
         // Three images of 10,000: those whose two best logits are nearly equal.
-        close("accuracies", &accuracies, &of("test_acc"), Tolerance { abs: 3.5e-4, rel: 0.0 });
+        close("accuracies", &accuracies, &of("f32", "test_acc"), Tolerance { abs: 3.5e-4, rel: 0.0 });
         let seconds: Vec<f64> = report.epochs.iter().map(|epoch| epoch.seconds).collect();
         println!("seconds of an epoch: {seconds:?}");
     }

@@ -17,15 +17,10 @@ use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
 use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_tests::backends::{for_each_device, gpu};
-use warpplay_tests::mlp::{RealBatches, images, train, values};
+use warpplay_tests::mlp::{RealBatches, Twin, images, train, values};
 use warpplay_tests::random::Random;
 use warpplay_tests::skipped::skipped;
 use warpplay_tests::tolerance::{Tolerance, close, same};
-
-/// Losses of epochs, relative: the bound that single-precision programs are held to.
-const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
-/// Weights after some tens of steps: another order of the sums.
-const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
 fn options(hidden: &[u32], batch: u32) -> Options {
     let engine = Engine::Layers;
@@ -84,13 +79,12 @@ fn epochs_equal_the_plain_programs_for_any_shape() {
         let set = images(n, rows, cols, n_classes);
         let learning_rate = if reduction == Reduction::Sum { 0.002 } else { 0.1 };
         let options = Options { reduction, learning_rate, ..options(hidden, batch) };
-        let (losses, network) = plain(&options, &set);
+        let twin = Twin::of(&options, &set);
         for_each_device(|device| {
             let (found, weights) = train(device, &options, &set)?;
             let what =
                 format!("{n} images of {rows} x {cols}, {n_classes} classes, {hidden:?}, batch {batch} on {device}");
-            close(&format!("losses of {what}"), &found, &losses, LOSSES);
-            close(&format!("weights of {what}"), &values(&weights), &values(&network), WEIGHTS);
+            twin.check(&what, &found, &weights);
             Ok(())
         });
     }
@@ -115,14 +109,10 @@ fn every_optimizer_equals_the_plain_programs() {
     let set = images(35, 1, 13, 5);
     for (optimizer, weight_decay, learning_rate) in optimizers() {
         let options = Options { optimizer, weight_decay, learning_rate, ..options(&[9], 7) };
-        let (losses, network) = plain(&options, &set);
+        let twin = Twin::of(&options, &set);
         for_each_device(|device| {
             let (found, weights) = train(device, &options, &set)?;
-            let what = format!("{optimizer:?}, weight decay {weight_decay} on {device}");
-            close(&format!("losses of {what}"), &found, &losses, LOSSES);
-            // An adaptive step divides by the root of squares: where a gradient is nearly 0, its rounding counts.
-            let tolerance = if optimizer.n_moments() == 0 { WEIGHTS } else { Tolerance { abs: 2e-5, rel: 1e-5 } };
-            close(&format!("weights of {what}"), &values(&weights), &values(&network), tolerance);
+            twin.check(&format!("{optimizer:?}, weight decay {weight_decay} on {device}"), &found, &weights);
             Ok(())
         });
     }
@@ -311,10 +301,8 @@ fn large_batches_equal_the_plain_program() {
     let Some(device) = gpu() else { return };
     let set = images(2000, 28, 28, 10);
     let options = options(&[256], 768);
-    let (losses, network) = plain(&options, &set);
     let (found, weights) = train(&device, &options, &set).expect("cuda");
-    close("losses", &found, &losses, LOSSES);
-    close("weights", &values(&weights), &values(&network), WEIGHTS);
+    Twin::of(&options, &set).check("large batches", &found, &weights);
     let copied = Options { stream: Residence::Host, ..options };
     assert_eq!(train(&device, &copied, &set).expect("cuda"), (found, weights));
 }
