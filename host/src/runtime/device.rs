@@ -274,7 +274,8 @@ mod tests {
         assert_eq!(Device::parse("simt").expect("always there").to_string(), "simt");
         for wrong in ["", "gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"] {
             let error = Device::parse(wrong).expect_err("no such device");
-            assert_eq!(error.to_string(), format!("option device: {wrong} is not allowed ({SPELLINGS})"));
+            let named = if wrong.is_empty() { "''" } else { wrong };
+            assert_eq!(error.to_string(), format!("option device: {named} is not allowed ({SPELLINGS})"));
         }
         assert!(matches!(Device::parse("cuda:4096"), Err(Error::NoDevice { .. })));
     }
