@@ -59,7 +59,8 @@ pub fn report(report: &Report) -> Result<()> {
 pub fn game(game: &GameRecord) -> Result<()> {
     for found in &game.moves {
         ensure!(
-            found.wins + found.draws <= found.n && found.n <= found.playouts,
+            // A journal may hold any numbers.
+            found.wins.saturating_add(found.draws) <= found.n && found.n <= found.playouts,
             "check failed: move {} of {} has {} wins and {} draws of {} visits, {} playouts in all",
             found.name,
             found.side,

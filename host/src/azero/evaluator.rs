@@ -4,9 +4,9 @@ use super::dispatch::Setup;
 use super::engines::Evaluate;
 use super::engines::cpu::{self, Plain};
 use super::evaluation::{BlockOutput, Evaluation, Inputs, Outputs};
+use super::heard::heard;
 use super::resident::Resident;
 use super::{Engine, EvaluatorOptions, Network, NetworkShape, ObservationLayout, ValueOf};
-use crate::runtime::progress::heard;
 use crate::runtime::setters::setters;
 use crate::{Device, Error, L2Span, Memory, Precision, Result, Stream};
 

@@ -88,6 +88,7 @@ mod engines;
 mod evaluation;
 mod evaluator;
 mod folded;
+mod heard;
 pub mod learn;
 mod network;
 mod options;

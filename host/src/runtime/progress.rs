@@ -3,12 +3,6 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use warpplay_gpu::simt;
-
-use crate::runtime::device::Device;
-use crate::runtime::error::{Error, Result};
-use crate::runtime::info::Backend;
-
 /// What an engine tells the caller's `watch`, from time to time.
 ///
 /// `watch` answers [`ControlFlow::Continue`](std::ops::ControlFlow::Continue) to go on, or [`Break`](std::ops::ControlFlow::Break) to stop; the engine
@@ -50,25 +44,6 @@ impl<R> Progress<R> {
     /// A `watch` that never stops the work.
     pub fn go_on(&self) -> ControlFlow<()> {
         ControlFlow::Continue(())
-    }
-}
-
-/// Launches kernels on a device. Where they run thread by thread on the CPU a launch may take minutes: then `go_on` is asked in its middle too. None if it said no there; buffers then hold what
-/// was written before.
-///
-/// # Errors
-/// Those of `launches`.
-pub(crate) fn heard<R>(
-    device: &Device,
-    go_on: &mut dyn FnMut() -> bool,
-    launches: impl FnOnce() -> Result<R>,
-) -> Result<Option<R>> {
-    if device.backend() != Backend::Simt {
-        return launches().map(Some);
-    }
-    match simt::watch::asking(go_on, launches) {
-        Err(Error::Simt(fault)) if fault.kind == simt::FaultKind::Stopped => Ok(None),
-        launched => launched.map(Some),
     }
 }
 

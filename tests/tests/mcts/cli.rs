@@ -604,6 +604,14 @@ fn a_match_that_was_cut_off_goes_on_with_its_journal() {
     scratch.write("journal", resealed(&format!("{}9{}", &text[..at], &text[at..])).as_bytes());
     let said = scratch.fails(1, &format!("{two} --resume journal"));
     assert!(said.contains("journal: ") && said.contains(": move 1 is illegal"), "{said}");
+    // Wins that no sum takes.
+    let at = text.find("\"wins\":").expect("a move") + 7;
+    let digits = text[at..].find(',').expect("another field");
+    let damaged =
+        format!("{}{}{}", &text[..at], u64::MAX, &text[at + digits..]).replacen("\"draws\":0", "\"draws\":1", 1);
+    scratch.write("journal", resealed(&damaged).as_bytes());
+    let said = scratch.fails(1, &format!("{two} --resume journal"));
+    assert!(said.contains("journal: ") && said.contains("has 18446744073709551615 wins and "), "{said}");
 }
 
 #[test]

@@ -634,7 +634,7 @@ fn only_files_are_overwritten() {
         let path = Path::new("/dev/null");
         says(save(path), path, "cannot be written: it is a device or a pipe, expected a file");
     }
-    says(save(Path::new("")), Path::new(""), "cannot be written: the path names no file");
+    says(save(Path::new("")), Path::new("''"), "cannot be written: the path names no file");
     assert_eq!(folder.names(), [""; 0]);
 }
 

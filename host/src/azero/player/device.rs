@@ -9,8 +9,8 @@ use super::estimator::{Estimator, Leaves};
 use super::kernels::{Arrays, Kernels, Rows};
 use super::options::SearchOptions;
 use super::task::{Choice, ChoiceAction, Task, not_finite};
+use crate::azero::heard::heard;
 use crate::azero::{Evaluator, Inputs, Outputs};
-use crate::runtime::progress::heard;
 use crate::{Backend, Device, Error, Graph, Memory, Result, Stream};
 
 /// Steps that are queued at once, and recorded as one graph: between two such parts the caller may stop a search.

@@ -1,0 +1,24 @@
+//! Launches in whose middle the caller may stop them.
+
+use warpplay_gpu::simt;
+
+use crate::{Backend, Device, Error, Result};
+
+/// Launches kernels on a device. Where they run thread by thread on the CPU a launch may take minutes: then `go_on` is asked in its middle too. None if it said no there; buffers then hold what
+/// was written before.
+///
+/// # Errors
+/// Those of `launches`.
+pub(super) fn heard<R>(
+    device: &Device,
+    go_on: &mut dyn FnMut() -> bool,
+    launches: impl FnOnce() -> Result<R>,
+) -> Result<Option<R>> {
+    if device.backend() != Backend::Simt {
+        return launches().map(Some);
+    }
+    match simt::watch::asking(go_on, launches) {
+        Err(Error::Simt(fault)) if fault.kind == simt::FaultKind::Stopped => Ok(None),
+        launched => launched.map(Some),
+    }
+}
