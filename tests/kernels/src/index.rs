@@ -88,7 +88,9 @@ pub struct Scale {
     pub n_columns: u32,
 }
 
-/// Multiplies each row by its factor; `block` threads a block.
+/// Multiplies each row by its factor.
+///
+/// * Launch: a thread a value, blocks of `block` threads.
 #[kernel(shape = |block: u32| LaunchShape::linear(task.n_rows * task.n_columns, block), require = block.is_power_of_two())]
 pub fn test_scale(#[args] task: Scale) {
     let Some(at) = thread::index_1d_below(task.n_rows * task.n_columns) else { return };
