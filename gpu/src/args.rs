@@ -17,7 +17,10 @@ use bytemuck::Pod;
 use crate::cuda::view::{Atomic, Disjoint, Slice, View};
 
 /// What a launch learns of its arguments.
-pub trait Binding {
+///
+/// # Safety
+/// What comes of an argument goes to the kernel of one launch and nowhere else, while the argument is borrowed or its memory kept; and not if anything was refused.
+pub unsafe trait Binding {
     /// An argument lies in this memory. `owner` is what the host library keeps it by.
     fn memory(&mut self, owner: &dyn Any);
     /// An argument cannot be taken. The launch ends with the first refusal.
@@ -66,18 +69,22 @@ pub fn expect_len(name: &'static str, view: &impl View, expected: usize) -> Resu
 }
 
 /// A value that can be given for a kernel's parameter of type `P`.
+///
+/// # Safety
+/// The parameter is made of the argument alone, whose memory the binding has been told, and nothing else keeps it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given for a kernel's parameter `{P}`",
     label = "expected an argument for `{P}`",
     note = "`*const T` and `Slice<T>` take `&Buffer<T>`, `*mut T`, `Disjoint<T>` and `Atomic<T>` take `&mut Buffer<T>`, a structure `S` with `#[derive(DeviceArgs)]` takes `SArgs`, everything else takes a value of its own type"
 )]
-pub trait IntoParam<P> {
+pub unsafe trait IntoParam<P> {
     /// The parameter as it crosses to the device. What is wrong with it is told to `binding`.
     #[doc(hidden)]
     fn into_param(self, binding: &mut dyn Binding) -> P;
 }
 
-impl<P: Copy + 'static> IntoParam<P> for P {
+// SAFETY: the value itself; a view or a checked structure is made by unsafe code or by an argument alone.
+unsafe impl<P: Copy + 'static> IntoParam<P> for P {
     fn into_param(self, _: &mut dyn Binding) -> P {
         self
     }
@@ -204,7 +211,8 @@ macro_rules! arguments {
             }
         }
 
-        impl<T> IntoParam<*$pointer T> for $name<'_, T> {
+        // SAFETY: the binding is told the memory.
+        unsafe impl<T> IntoParam<*$pointer T> for $name<'_, T> {
             fn into_param(self, binding: &mut dyn Binding) -> *$pointer T {
                 if let Some(owner) = self.owner {
                     binding.memory(owner);
@@ -213,7 +221,8 @@ macro_rules! arguments {
             }
         }
 
-        $(impl<T: Copy + 'static> IntoParam<$view<T>> for $name<'_, T> {
+        // SAFETY: as for the pointer.
+        $(unsafe impl<T: Copy + 'static> IntoParam<$view<T>> for $name<'_, T> {
             fn into_param(self, binding: &mut dyn Binding) -> $view<T> {
                 let len = self.len;
                 // SAFETY: the values are there and used by nobody else, as whoever made `self` has promised, and the launch has them borrowed or keeps them.
@@ -264,7 +273,8 @@ mod tests {
         refusals: Vec<Refusal>,
     }
 
-    impl Binding for Notes {
+    // SAFETY: nothing is launched, and nobody follows the addresses.
+    unsafe impl Binding for Notes {
         fn memory(&mut self, owner: &dyn Any) {
             self.owners.push(*owner.downcast_ref().expect("a number"));
         }

@@ -157,7 +157,8 @@ fn items(
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl #host_impl ::warpplay_gpu::args::IntoParam<#ident #ty> for #args #host_ty #bounds {
+        // SAFETY: made of the fields, each of which tells the binding its memory.
+        unsafe impl #host_impl ::warpplay_gpu::args::IntoParam<#ident #ty> for #args #host_ty #bounds {
             #[allow(unused_variables, unused_parens, clippy::unnecessary_cast)]
             fn into_param(self, binding: &mut dyn ::warpplay_gpu::args::Binding) -> #ident #ty {
                 let Self { #(#names,)* #(#extra_names,)* } = self;
@@ -172,7 +173,8 @@ fn items(
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl #host_impl ::warpplay_gpu::args::IntoParam<::warpplay_gpu::args::Checked<#ident #ty>> for #args #host_ty #bounds {
+        // SAFETY: made of the fields, each of which tells the binding its memory.
+        unsafe impl #host_impl ::warpplay_gpu::args::IntoParam<::warpplay_gpu::args::Checked<#ident #ty>> for #args #host_ty #bounds {
             fn into_param(self, binding: &mut dyn ::warpplay_gpu::args::Binding) -> ::warpplay_gpu::args::Checked<#ident #ty> {
                 // SAFETY: lengths and conditions are checked, and what fails is refused.
                 unsafe { ::warpplay_gpu::args::Checked::new(self.into_param(binding)) }

@@ -57,7 +57,8 @@ impl<'a> Binding<'a> {
     }
 }
 
-impl gpu::Binding for Binding<'_> {
+// SAFETY: only launches make one, and `finish` gives none of what was refused.
+unsafe impl gpu::Binding for Binding<'_> {
     fn memory(&mut self, owner: &dyn Any) {
         let Some(allocation) = owner.downcast_ref::<Arc<Allocation>>() else {
             let error = Error::shape("memory of a launch", "a buffer of this library", "something else");
@@ -105,7 +106,8 @@ impl<T> Buffer<T> {
 
 macro_rules! buffers {
     ($($buffer:ty, $view:ident: $($param:ty),+;)+) => {$($(
-        impl<T: Copy + 'static> IntoParam<$param> for $buffer {
+        // SAFETY: as for the view of the buffer.
+        unsafe impl<T: Copy + 'static> IntoParam<$param> for $buffer {
             fn into_param(self, binding: &mut dyn gpu::Binding) -> $param {
                 self.$view().into_param(binding)
             }
@@ -149,12 +151,15 @@ buffers! {
 /// # fn check<P, A: IntoParams<P>>(_: A) {}
 /// check::<(u32, u32), _>((1,)); // one too few
 /// ```
+///
+/// # Safety
+/// As for [`IntoParam`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not match the kernel's parameters `{P}`",
     label = "expected arguments for `{P}`",
     note = "give one argument for each parameter, in a tuple; one argument alone is `(argument,)`"
 )]
-pub trait IntoParams<P> {
+pub unsafe trait IntoParams<P> {
     #[doc(hidden)]
     fn into_params(self, binding: &mut Binding<'_>) -> P;
     /// Addresses of the parameters, as the driver takes them, and their number.
@@ -164,7 +169,8 @@ pub trait IntoParams<P> {
 
 macro_rules! tuples {
     ($($param:ident $argument:ident $index:tt),*) => {
-        impl<$($param, $argument: IntoParam<$param>),*> IntoParams<($($param,)*)> for ($($argument,)*) {
+        // SAFETY: each is an `IntoParam`.
+        unsafe impl<$($param, $argument: IntoParam<$param>),*> IntoParams<($($param,)*)> for ($($argument,)*) {
             #[allow(unused_variables, clippy::unused_unit)]
             fn into_params(self, binding: &mut Binding<'_>) -> ($($param,)*) {
                 ($(self.$index.into_param(binding),)*)
