@@ -335,7 +335,7 @@ pub unsafe fn raw_playouts<G: Game>(
         let position = memory::load(root, 0);
         let mut stream = Stream::load(streams, index);
         let mut words = Words::new(G::PLAYOUT_WORDS);
-        for game in 0..n_games {
+        for _ in 0..n_games {
             sums.count(position.playout(&mut stream, &mut words));
         }
         stream.store(streams, index);
