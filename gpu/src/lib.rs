@@ -46,6 +46,8 @@
     allow(internal_features)
 )]
 
+#![allow(clippy::needless_range_loop, reason = "one counter indexes registers, shared and global memory")]
+
 extern crate self as warpplay_gpu;
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -83,17 +83,13 @@ pub unsafe fn write_observation<G: Observed>(
     lanes: u32,
 ) {
     let cells = G::BOARD.0 * G::BOARD.1;
-    let mut plane = 0;
-    while plane < G::PLANES {
+    for plane in 0..G::PLANES {
         let bits = position.plane(plane, observer, layout);
-        let mut cell = lane;
-        while cell < cells {
+        for cell in crate::cuda::thread::strided(lane, cells, lanes) {
             let value = if bits >> (cell & 63) & 1 == 1 { 1.0 } else { 0.0 };
             // SAFETY: plane < PLANES and cell < cells.
             unsafe { crate::cuda::memory::store(out, (plane * cells + cell) as usize, value) };
-            cell += lanes;
         }
-        plane += 1;
     }
 }
 
@@ -104,11 +100,9 @@ pub unsafe fn write_observation<G: Observed>(
 #[inline(always)]
 pub unsafe fn write_mask<G: Observed>(position: &G, out: *mut u8, lane: u32, lanes: u32) {
     let legal = position.legal();
-    let mut action = lane;
-    while action < G::MAX_ACTIONS {
+    for action in crate::cuda::thread::strided(lane, G::MAX_ACTIONS, lanes) {
         // SAFETY: action < MAX_ACTIONS.
         unsafe { crate::cuda::memory::store(out, action as usize, G::allows(&legal, action) as u8) };
-        action += lanes;
     }
 }
 

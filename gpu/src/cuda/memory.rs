@@ -53,16 +53,12 @@ pub unsafe fn copy_by_block<T: Copy>(to: *mut T, from: *const T) {
     // SAFETY: the caller vouches for both values; each piece is copied by one thread.
     unsafe {
         if align_of::<T>().is_multiple_of(4) {
-            let mut word = first;
-            while word < size_of::<T>() / 4 {
+            for word in super::thread::strided(first, size_of::<T>() / 4, threads) {
                 store(to.cast::<u32>(), word, load(from.cast::<u32>(), word));
-                word += threads;
             }
         } else {
-            let mut byte = first;
-            while byte < size_of::<T>() {
+            for byte in super::thread::strided(first, size_of::<T>(), threads) {
                 store(to.cast::<u8>(), byte, load(from.cast::<u8>(), byte));
-                byte += threads;
             }
         }
     }

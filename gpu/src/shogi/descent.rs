@@ -167,10 +167,8 @@ impl<const BLOCK: u32> Columns<BLOCK> {
     /// Clears the thread's own sums.
     #[inline(always)]
     pub fn clear(self) {
-        let mut kind = 0;
-        while kind < KINDS {
+        for kind in 0..KINDS {
             self.sums.set(kind * BLOCK + thread::thread_idx_x(), 0);
-            kind += 1;
         }
     }
 
@@ -193,20 +191,16 @@ impl<const BLOCK: u32> Columns<BLOCK> {
     pub unsafe fn flush(self, descent: &Descent, evaluation: u32) {
         // All columns must be complete.
         sync::sync_threads();
-        let mut kind = thread::warp_index();
-        while kind < KINDS {
+        for kind in thread::strided(thread::warp_index(), KINDS, BLOCK / thread::WARP) {
             let mut sum = 0;
-            let mut column = thread::lane();
-            while column < BLOCK {
+            for column in thread::strided(thread::lane(), BLOCK, thread::WARP) {
                 sum += self.sums.get(kind * BLOCK + column);
-                column += thread::WARP;
             }
             let sum = warp::reduce_sum(sum);
             if thread::lane() == 0 {
                 // SAFETY: the caller's promise.
                 unsafe { descent.add(evaluation, kind, sum as u64 & 0xffff_ffff, sum >> 32) };
             }
-            kind += BLOCK / thread::WARP;
         }
         // All columns have been read: they may be cleared.
         sync::sync_threads();
@@ -271,10 +265,8 @@ pub unsafe fn add_fused<const BLOCK: u32>(
 /// `columns` are as [`Columns::add_unchecked`] demands.
 #[inline(always)]
 pub unsafe fn complete<const BLOCK: u32>(columns: Columns<BLOCK>, sum: i64) {
-    let mut kind = 0;
-    while kind < KINDS {
+    for kind in 0..KINDS {
         // SAFETY: below 13; the caller's promise of the columns.
         unsafe { columns.add_unchecked(kind, sum) };
-        kind += 1;
     }
 }

@@ -154,8 +154,7 @@ unsafe fn copy_cells<const POSITIONS: u32, const COUNT: u32, const THREADS: u32>
     // SAFETY: the same aligned memory, as quads.
     let array = unsafe { Shared::<Vec4>::from_address(cells.base(), cells.len() / 4) };
     let tile = POSITIONS * COUNT * QUADS;
-    let mut quad = thread::thread_idx_x();
-    while quad < tile {
+    for quad in thread::strided(thread::thread_idx_x(), tile, THREADS) {
         let (plane, part) = (quad / QUADS, quad % QUADS);
         let (position, own) = (first_position + plane / COUNT, input + plane % COUNT);
         // SAFETY: the caller's promise; the plane is one of the layer's.
@@ -168,7 +167,6 @@ unsafe fn copy_cells<const POSITIONS: u32, const COUNT: u32, const THREADS: u32>
                 array.set_unchecked(half * tile + quad, Vec4::default());
             }
         }
-        quad += THREADS;
     }
 }
 
@@ -199,16 +197,14 @@ unsafe fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS
     let mut sums = [[0.0f32; 8]; 8];
     copy(0, 0);
     let mut half = 0;
-    let mut input = 0;
-    while input < layer.n_inputs {
+    for input in thread::strided(0, layer.n_inputs, INPUTS) {
         memory::async_wait_all();
         // The present tiles must be whole, and the other half read by all.
         sync::sync_threads();
         if input + INPUTS < layer.n_inputs {
             copy(1 - half, input + INPUTS);
         }
-        let mut number = 0;
-        while number < INPUTS {
+        for number in 0..INPUTS {
             let taps = taps::<OUTPUTS>(weights, half * tile + number * TAPS * OUTPUTS, own_output);
             let plane = ((half * POSITIONS + own_position) * INPUTS + number) * CELLS;
             each!(Y in [0 1 2 3 4 5 6 7] {
@@ -222,10 +218,8 @@ unsafe fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS
                     add_row(&mut sums[Y - 1], taps[2], &row);
                 }
             });
-            number += 1;
         }
         half = 1 - half;
-        input += INPUTS;
     }
     let (position, output) = (first_position + own_position, first_output + own_output);
     if position < layer.n && output < layer.n_outputs {
@@ -342,8 +336,7 @@ pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
     let mut sums = [0.0f32; 8];
     copy(0, 0);
     let mut half = 0;
-    let mut input = 0;
-    while input < layer.n_inputs {
+    for input in thread::strided(0, layer.n_inputs, ROW_INPUTS) {
         memory::async_wait_all();
         // The present tiles must be whole, and the other half read by all.
         sync::sync_threads();
@@ -363,7 +356,6 @@ pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
             });
         });
         half = 1 - half;
-        input += ROW_INPUTS;
     }
     let output = first_output + thread::lane();
     if output < layer.n_outputs {

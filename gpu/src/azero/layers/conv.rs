@@ -123,8 +123,7 @@ pub(super) unsafe fn copy_lines<const THREADS: u32>(
     width: u32,
     quads: u32,
 ) {
-    let mut quad = thread::thread_idx_x();
-    while quad < quads {
+    for quad in thread::strided(thread::thread_idx_x(), quads, THREADS) {
         let (row, column) = (quad / (width / 4), quad % (width / 4) * 4);
         // SAFETY: the caller's promise.
         unsafe {
@@ -132,7 +131,6 @@ pub(super) unsafe fn copy_lines<const THREADS: u32>(
             let array = Shared::<Vec4>::from_address(to.base(), to.len() / 4);
             memory::copy_async_unchecked(array, first / 4 + quad, source.cast::<Vec4>());
         }
-        quad += THREADS;
     }
 }
 
@@ -153,14 +151,12 @@ impl Neighbours {
         let (position, cell_of) = (cell / cells, cell % cells);
         let (row, column) = (cell_of / layer.columns, cell_of % layer.columns);
         let mut on_board = 0;
-        let mut tap = 0;
-        while tap < TAPS {
+        for tap in 0..TAPS {
             let (y, x) = (row + tap / 3, column + tap % 3);
             // Both are one too large.
             if position < layer.n && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
                 on_board |= 1 << tap;
             }
-            tap += 1;
         }
         let offset = position as usize * layer.n_inputs as usize * cells as usize;
         Self { position: layer.input.wrapping_add(offset), cell: cell_of as i32, on_board }
@@ -177,14 +173,12 @@ impl Neighbours {
         let cells = layer.rows * layer.columns;
         let on_board = if input < layer.n_inputs { self.on_board } else { 0 };
         let plane = input as usize * cells as usize;
-        let mut tap = 0;
-        while tap < 9 {
+        for tap in 0..9 {
             if on_board & 1 << tap != 0 {
                 let shift = (tap / 3 - 1) * layer.columns as i32 + tap % 3 - 1;
                 // SAFETY: the tap is on the board, so it is a cell of the plane.
                 values[tap as usize] = unsafe { memory::load(self.position, plane + (self.cell + shift) as usize) };
             }
-            tap += 1;
         }
         values
     }
@@ -224,12 +218,10 @@ unsafe fn convolve<
         }
     };
     let put = |half: u32, values: [f32; 9]| {
-        let mut tap = 0;
-        while tap < TAPS {
+        for tap in 0..TAPS {
             let at = half * tile_cells + (gathered_input * TAPS + tap) * CELLS + gathered_cell;
             // SAFETY: inside the tile of this half.
             unsafe { cells.set_unchecked(at, values[tap as usize]) };
-            tap += 1;
         }
     };
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
@@ -250,40 +242,26 @@ unsafe fn convolve<
             // SAFETY: the caller's promise.
             values = unsafe { neighbours.gather(layer, next + gathered_input) };
         }
-        let mut depth = 0;
-        while depth < INPUTS * TAPS {
+        for depth in 0..INPUTS * TAPS {
             let mut left = [[0.0; 4]; R];
             let mut right = [[0.0; 4]; C];
-            let mut r = 0;
-            while r < R {
+            for r in 0..R {
                 let at = half * tile_weights + depth * OUTPUTS + r as u32 * (OUTPUTS / R as u32) + my_output;
                 left[r] = get_quad(weights, at);
-                r += 1;
             }
-            let mut c = 0;
-            while c < C {
+            for c in 0..C {
                 let at = half * tile_cells + depth * CELLS + c as u32 * (CELLS / C as u32) + my_cell;
                 right[c] = get_quad(cells, at);
-                c += 1;
             }
-            let mut r = 0;
-            while r < R {
-                let mut c = 0;
-                while c < C {
-                    let mut i = 0;
-                    while i < 4 {
-                        let mut j = 0;
-                        while j < 4 {
+            for r in 0..R {
+                for c in 0..C {
+                    for i in 0..4 {
+                        for j in 0..4 {
                             sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
-                            j += 1;
                         }
-                        i += 1;
                     }
-                    c += 1;
                 }
-                r += 1;
             }
-            depth += 1;
         }
         half = 1 - half;
         if more {

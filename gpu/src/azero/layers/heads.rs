@@ -182,12 +182,10 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
     let share = heads.width.div_ceil(PARTS).next_multiple_of(AT_ONCE);
     let from = part * share;
     let to = if from + share < heads.width { from + share } else { heads.width };
-    let mut filter = 0;
-    while filter < filters {
+    for filter in thread::strided(0, filters, 4) {
         let mut sums = [0.0f32; 4];
         if active {
-            let mut channel = from;
-            while channel < to {
+            for channel in thread::strided(from, to, AT_ONCE) {
                 // SAFETY: a cell of a position there is, a channel below the width.
                 let values = unsafe { L::channels(heads, position, cell_of, channel) };
                 each!(I in [0 1 2 3 4 5 6 7] {
@@ -198,13 +196,10 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
                         sums[J] = fma(f32::from_bits(weights[J]), values[I], sums[J]);
                     });
                 });
-                channel += AT_ONCE;
             }
         }
-        let mut j = 0;
-        while j < 4 {
+        for j in 0..4 {
             parts.set((part * 4 + j) * CELLS + own, sums[j as usize]);
-            j += 1;
         }
         // All parts must be there. Part 0's thread adds up filter 0 of the four, and so on.
         sync::sync_threads();
@@ -220,7 +215,6 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
         }
         // All must be read before the next four.
         sync::sync_threads();
-        filter += 4;
     }
 }
 
@@ -245,8 +239,7 @@ unsafe fn linear<const P: usize>(
     let me = thread::thread_idx_x();
     let filters = heads.value_filters + heads.policy_filters;
     let line = filters as usize * heads.cells as usize;
-    let mut base = 0;
-    while base < n_outputs {
+    for base in thread::strided(0, n_outputs, THREADS) {
         let output = base + me;
         let mut sums = [0.0f32; P];
         let mut input = 0;
@@ -254,11 +247,9 @@ unsafe fn linear<const P: usize>(
             let here = if n_inputs - input < CHUNK { n_inputs - input } else { CHUNK };
             // Those before must have been read by all.
             sync::sync_threads();
-            let mut p = 0;
-            while p < P as u32 {
+            for p in 0..P as u32 {
                 let position = first + p;
-                let mut number = me;
-                while number < here {
+                for number in thread::strided(me, here, THREADS) {
                     let mut value = 0.0;
                     if position < heads.n {
                         let index = position as usize * line + (from * heads.cells + input + number) as usize;
@@ -266,9 +257,7 @@ unsafe fn linear<const P: usize>(
                         value = unsafe { memory::load(heads.planes.cast_const(), index) };
                     }
                     staged.set(number * P as u32 + p, value);
-                    number += THREADS;
                 }
-                p += 1;
             }
             // All must be there.
             sync::sync_threads();
@@ -280,12 +269,10 @@ unsafe fn linear<const P: usize>(
                     unsafe { memory::load(weights, at) }
                 };
                 let mut add = |number: u32, weight: f32| {
-                    let mut p = 0;
-                    while p < P {
+                    for p in 0..P {
                         // SAFETY: staged above.
                         let value = unsafe { staged.get_unchecked(number * P as u32 + p as u32) };
                         sums[p] = fma(weight, value, sums[p]);
-                        p += 1;
                     }
                 };
                 let mut number = 0;
@@ -309,7 +296,6 @@ unsafe fn linear<const P: usize>(
         if output < n_outputs {
             take(output, sums);
         }
-        base += THREADS;
     }
 }
 
@@ -329,10 +315,8 @@ unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts
         linear::<P>(heads, first, 0, n_inputs, heads.value_weights_1, heads.value_hidden, staged, |unit, sums| {
             let bias = memory::load(heads.value_bias_1, unit as usize);
             let weight = memory::load(heads.value_weights_2, unit as usize);
-            let mut p = 0;
-            while p < P {
+            for p in 0..P {
                 shares[p] = fma(weight, super::conv::rectify(sums[p] + bias), shares[p]);
-                p += 1;
             }
         });
         let n_inputs = heads.policy_filters * heads.cells;
@@ -346,21 +330,17 @@ unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts
             staged,
             |action, sums| {
                 let bias = memory::load(heads.policy_bias, action as usize);
-                let mut p = 0;
-                while p < P {
+                for p in 0..P {
                     if first + (p as u32) < heads.n {
                         let at = (first as usize + p) * heads.actions as usize + action as usize;
                         memory::store(heads.policy_logits, at, sums[p] + bias);
                     }
-                    p += 1;
                 }
             },
         );
     }
-    let mut p = 0;
-    while p < P {
+    for p in 0..P {
         parts.set(p as u32 * THREADS + me, shares[p]);
-        p += 1;
     }
     // The shares and the logits must be there for the warp that ends a position.
     sync::sync_threads();
@@ -388,10 +368,8 @@ fn tanh(x: f32) -> f32 {
 unsafe fn finish(heads: &Heads, position: u32, own: u32, parts: Shared<f32>) {
     let lane = thread::lane();
     let mut sum = 0.0f32;
-    let mut at = lane;
-    while at < THREADS {
+    for at in thread::strided(lane, THREADS, thread::WARP) {
         sum += parts.get(own * THREADS + at);
-        at += thread::WARP;
     }
     let sum = warp::reduce_sum(sum);
     let line = position as usize * heads.actions as usize;
@@ -415,19 +393,15 @@ unsafe fn finish(heads: &Heads, position: u32, own: u32, parts: Shared<f32>) {
         let largest = warp::reduce_max(largest);
         let exponential = |action: u32| exp2_approx((logit(action) - largest) * core::f32::consts::LOG2_E);
         let mut sum = 0.0f32;
-        let mut action = lane;
-        while action < heads.actions {
+        for action in thread::strided(lane, heads.actions, thread::WARP) {
             if legal(action) {
                 sum += exponential(action);
             }
-            action += thread::WARP;
         }
         let sum = warp::reduce_sum(sum);
-        let mut action = lane;
-        while action < heads.actions {
+        for action in thread::strided(lane, heads.actions, thread::WARP) {
             let share = if legal(action) { exponential(action) / sum } else { 0.0 };
             memory::store(heads.policies, line + action as usize, share);
-            action += thread::WARP;
         }
     }
 }

@@ -252,8 +252,7 @@ struct Tile {
 unsafe fn copy_cells(layer: &TensorLayer, tile: &Tile, half: u32, chunk: u32) {
     let words = layer.input_words - chunk * CHUNK;
     let pieces = if words < CHUNK { words / 4 } else { PIECES };
-    let mut at = thread::thread_idx_x();
-    while at < tile.halo * PIECES {
+    for at in thread::strided(thread::thread_idx_x(), tile.halo * PIECES, THREADS) {
         let (row, piece) = (at / PIECES, at % PIECES);
         // Wraps for cells before the first, which are no cells then.
         let cell = (tile.first_cell + row).wrapping_sub(layer.columns + 1);
@@ -266,7 +265,6 @@ unsafe fn copy_cells(layer: &TensorLayer, tile: &Tile, half: u32, chunk: u32) {
                 memory::copy_async_unchecked(tile.pieces, own * PIECES + (piece ^ (own % 8)), from.cast::<Vec4>());
             }
         }
-        at += THREADS;
     }
 }
 
@@ -278,8 +276,7 @@ unsafe fn copy_cells(layer: &TensorLayer, tile: &Tile, half: u32, chunk: u32) {
 #[track_caller]
 unsafe fn copy_weights<const ACROSS: u32>(layer: &TensorLayer, tile: &Tile, outputs: u32, stage: u32, step: u32) {
     let from = (step as usize * layer.line as usize + tile.first_output as usize) * CHUNK as usize;
-    let mut at = thread::thread_idx_x();
-    while at < outputs * PIECES {
+    for at in thread::strided(thread::thread_idx_x(), outputs * PIECES, THREADS) {
         let (output, piece) = (at / PIECES, at % PIECES);
         let row = tile.weights + stage * outputs + output;
         // SAFETY: the weights are filled up to whole tiles.
@@ -287,7 +284,6 @@ unsafe fn copy_weights<const ACROSS: u32>(layer: &TensorLayer, tile: &Tile, outp
             let from = layer.weights.add(from + 4 * at as usize).cast::<Vec4>();
             memory::copy_async_unchecked(tile.pieces, row * PIECES + (piece ^ twist::<ACROSS>(output)), from);
         }
-        at += THREADS;
     }
 }
 
@@ -400,14 +396,12 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
         if D < DOWN {
             let cell = tile.first_cell + first_row + 16 * D as u32;
             let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
-            let mut tap = 0;
-            while tap < TAPS {
+            for tap in 0..TAPS {
                 // Both are one too large.
                 let (y, x) = (row + tap / 3, column + tap % 3);
                 if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
                     on_board[D] |= 1 << tap;
                 }
-                tap += 1;
             }
         }
     });
@@ -418,8 +412,7 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
     let mut sums = [[[0.0f32; 4]; 8]; 4];
     copy(0);
     copy(1);
-    let mut step = 0;
-    while step < steps {
+    for step in 0..steps {
         memory::async_wait::<1>();
         // This step's tiles must be whole, and those of the last one read by all.
         sync::sync_threads();
@@ -452,15 +445,12 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
                 present = next;
             });
         } else {
-            let mut group = 0;
-            while group < groups {
+            for group in 0..groups {
                 let present = read(group);
                 // SAFETY: the whole warp is here.
                 unsafe { multiply::<F, DOWN, ACROSS>(&mut sums, &present) };
-                group += 1;
             }
         }
-        step += 1;
     }
     let output = tile.first_output + warp_across * 8 * N + lane % 4 * 2 * N;
     let cell = tile.first_cell + warp_down * 16 * DOWN as u32 + lane / 4;
@@ -507,10 +497,8 @@ unsafe fn put_quad<F: Format>(layer: &TensorLayer, cell: u32, output: u32, quad:
             });
         }
         let mut values = [0.0; 4];
-        let mut i = 0;
-        while i < 4 {
+        for i in 0..4 {
             values[i] = rectify(quad[i] + f32::from_bits(bias[i]) + residual[i]);
-            i += 1;
         }
         let words = F::pack(values);
         let to = layer.output.add(at);

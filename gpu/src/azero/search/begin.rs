@@ -56,8 +56,7 @@ pub unsafe fn add_noise<G: Searched>(trees: Trees<G>, alpha: f64, epsilon: f32) 
         let n = root.n_children();
         let number = |rank: u32| random::gamma(&mut random::stream(key, Purpose::Noise, rank as u64), alpha);
         let mut sum = 0.0;
-        let mut first = 0;
-        while first < n {
+        for first in thread::strided(0, n, thread::WARP) {
             let rank = first + lane;
             let mine = if rank < n { number(rank) } else { 0.0 };
             let mut other = 0;
@@ -65,16 +64,13 @@ pub unsafe fn add_noise<G: Searched>(trees: Trees<G>, alpha: f64, epsilon: f32) 
                 sum += warp::shuffle(warp::ALL, mine, other);
                 other += 1;
             }
-            first += thread::WARP;
         }
-        let mut rank = lane;
-        while rank < n {
+        for rank in thread::strided(lane, n, thread::WARP) {
             let noise = if sum > 0.0 { number(rank) / sum } else { 1.0 / n as f64 };
             let at = root.first_child + rank;
             let mut child = trees.node(tree, at);
             child.prior = (1.0 - epsilon) * child.prior + epsilon * noise as f32;
             trees.set_visits(tree, at, &child);
-            rank += thread::WARP;
         }
     }
 }

@@ -106,17 +106,14 @@ pub unsafe fn finish<G: Searched>(trees: Trees<G>, found: *mut Found, actions: *
             let weight_of =
                 |rank: u32| weight(trees.node(tree, root.first_child + rank).visits, most, task.temperature);
             let mut sum = 0.0;
-            let mut rank = 0;
-            while rank < n {
+            for rank in 0..n {
                 sum += weight_of(rank);
-                rank += 1;
             }
             let mut stream = random::stream(task.key, Purpose::Choice, 0);
             let threshold = random::unit_f32(&mut stream) * sum;
             let mut up_to = 0.0;
-            let mut rank = 0;
             // Rounding may leave the last sum at the threshold: then the last action that has a weight is taken.
-            while rank < n {
+            for rank in 0..n {
                 let weight = weight_of(rank);
                 if weight > 0.0 {
                     best = rank;
@@ -125,7 +122,6 @@ pub unsafe fn finish<G: Searched>(trees: Trees<G>, found: *mut Found, actions: *
                         break;
                     }
                 }
-                rank += 1;
             }
         }
         let action = trees.node(tree, root.first_child + best).action();

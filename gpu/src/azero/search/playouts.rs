@@ -41,8 +41,7 @@ pub unsafe fn playouts<G: Searched>(
         let key = memory::load(trees.tasks, tree as usize).key;
         let simulation = (head.begun - head.n_leaves + number) as u64;
         let mut wins = 0;
-        let mut playout = thread::thread_idx_x();
-        while playout < n_playouts {
+        for playout in thread::strided(thread::thread_idx_x(), n_playouts, thread::block_dim_x()) {
             let index = simulation * n_playouts as u64 + playout as u64;
             let mut stream = random::stream(key, Purpose::Playout, index);
             wins += match position.playout(&mut stream, &mut Words::new(G::PLAYOUT_WORDS)).outcome {
@@ -50,7 +49,6 @@ pub unsafe fn playouts<G: Searched>(
                 Outcome::Win(Player::Second) => 1 << 16,
                 _ => 0,
             };
-            playout += thread::block_dim_x();
         }
         let wins = block::sum(wins, scratch);
         if thread::thread_idx_x() == 0 {

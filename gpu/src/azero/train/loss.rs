@@ -87,8 +87,7 @@ pub unsafe fn azero_train_loss(loss: Loss) {
         let legal = samples.legal.add(sample * n_words as usize);
         let is_legal = |word: u32| memory::load(legal, word as usize) >> lane & 1 != 0;
         let (mut most, mut likeliest) = (f32::NEG_INFINITY, u32::MAX);
-        let mut word = 0;
-        while word < n_words {
+        for word in 0..n_words {
             let action = word * thread::WARP + lane;
             if is_legal(word) {
                 let logit = memory::load(logits, action as usize);
@@ -96,22 +95,18 @@ pub unsafe fn azero_train_loss(loss: Loss) {
                     (most, likeliest) = (logit, action);
                 }
             }
-            word += 1;
         }
         let (most, likeliest) = warp::reduce_argmax(most, likeliest);
         let mut sum = 0.0;
-        let mut word = 0;
-        while word < n_words {
+        for word in 0..n_words {
             if is_legal(word) {
                 sum += math::exp(memory::load(logits, (word * thread::WARP + lane) as usize) - most);
             }
-            word += 1;
         }
         let sum = warp::reduce_sum(sum);
         let count = batch.n as f32;
         let gradient = loss.logit_gradient.add(row as usize * line as usize);
-        let mut word = 0;
-        while word < n_words {
+        for word in 0..n_words {
             let action = word * thread::WARP + lane;
             if action < line {
                 let mut share = 0.0;
@@ -120,7 +115,6 @@ pub unsafe fn azero_train_loss(loss: Loss) {
                 }
                 memory::store(gradient, action as usize, share / count);
             }
-            word += 1;
         }
         // The gradient is there for the lanes that have the visits.
         sync::sync_warp(warp::ALL);

@@ -156,11 +156,9 @@ unsafe fn passed(norm: &Norm, at: usize, mean: [f32; 4], inverse: [f32; 4]) -> (
         (load_quad(norm.input, at), load_quad(norm.output.cast_const(), at), load_quad(norm.output_gradient, at))
     };
     let (mut passed, mut normal) = ([0.0; 4], [0.0; 4]);
-    let mut j = 0;
-    while j < 4 {
+    for j in 0..4 {
         passed[j] = if output[j] > 0.0 { gradient[j] } else { 0.0 };
         normal[j] = (input[j] - mean[j]) * inverse[j];
-        j += 1;
     }
     (passed, normal)
 }
@@ -174,12 +172,10 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
     // All lanes' quads must be there.
     sync::sync_threads();
     let mut sum = [0.0; 4];
-    let mut lane = 0;
-    while lane < LANES {
+    for lane in 0..LANES {
         // SAFETY: as above.
         let quad = unsafe { scratch.get_unchecked(lane * thread::WARP + thread::lane()) };
         sum = add(sum, quad.0.map(f32::from_bits));
-        lane += 1;
     }
     sum
 }
@@ -203,29 +199,23 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
     let count = norm.part_rows() as f32;
     let mut values = [[0.0; 4]; OWN];
     let mut sum = [0.0; 4];
-    let mut i = 0;
-    while i < OWN {
+    for i in 0..OWN {
         let pixel = first + i as u32 * LANES;
         if pixel < end {
             // SAFETY: pixel and channel exist.
             values[i] = unsafe { load_quad(norm.input, norm.at(pixel, channel)) };
             sum = add(sum, values[i]);
         }
-        i += 1;
     }
     let mean = sum_of_lanes(sum, sums).map(|sum| sum / count);
     let mut square = [0.0; 4];
-    let mut i = 0;
-    while i < OWN {
+    for i in 0..OWN {
         if first + (i as u32) * LANES < end {
-            let mut j = 0;
-            while j < 4 {
+            for j in 0..4 {
                 let distance = values[i][j] - mean[j];
                 square[j] += distance * distance;
-                j += 1;
             }
         }
-        i += 1;
     }
     let square = sum_of_lanes(square, squares);
     if active && thread::warp_index() == 0 {
@@ -268,19 +258,15 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
     // SAFETY: parts and channel exist; the channel is this warp's.
     unsafe {
         let mut sum = 0.0;
-        let mut part = thread::lane();
-        while part < parts {
+        for part in thread::strided(thread::lane(), parts, thread::WARP) {
             sum += memory::load(norm.parts.cast_const(), part as usize * channels + channel) * size(part);
-            part += thread::WARP;
         }
         let mean = warp::reduce_sum(sum) / count;
         let mut squares = 0.0;
-        let mut part = thread::lane();
-        while part < parts {
+        for part in thread::strided(thread::lane(), parts, thread::WARP) {
             let distance = memory::load(norm.parts.cast_const(), part as usize * channels + channel) - mean;
             let own = memory::load(norm.parts.cast_const(), (parts + part) as usize * channels + channel);
             squares += own + size(part) * distance * distance;
-            part += thread::WARP;
         }
         let squares = warp::reduce_sum(squares);
         if writes {
@@ -322,21 +308,17 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
         let (weight, bias) = (load_quad(norm.weight, channel as usize), load_quad(norm.bias, channel as usize));
-        let mut pixel = first;
-        while pixel < end {
+        for pixel in thread::strided(first, end, LANES) {
             let at = norm.at(pixel, channel);
             let input = load_quad(norm.input, at);
             let residual = if norm.residual.is_null() { [0.0; 4] } else { load_quad(norm.residual, at) };
             let mut output = [0.0; 4];
-            let mut j = 0;
-            while j < 4 {
+            for j in 0..4 {
                 let value = (input[j] - mean[j]) * inverse[j] * weight[j] + bias[j] + residual[j];
                 // Not `max`: a NaN must stay one, so that it is found in the loss.
                 output[j] = if value <= 0.0 { 0.0 } else { value };
-                j += 1;
             }
             store_quad(norm.output, at, output);
-            pixel += LANES;
         }
     }
 }
@@ -362,16 +344,12 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     unsafe {
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
-        let mut pixel = first;
-        while pixel < end {
+        for pixel in thread::strided(first, end, LANES) {
             let (gradient, normal) = passed(&norm, norm.at(pixel, channel), mean, inverse);
-            let mut j = 0;
-            while j < 4 {
+            for j in 0..4 {
                 sum[j] += gradient[j];
                 product[j] += gradient[j] * normal[j];
-                j += 1;
             }
-            pixel += LANES;
         }
     }
     let sum = sum_of_lanes(sum, sums);
@@ -407,11 +385,9 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
     let (mut sum, mut product) = (0.0, 0.0);
     // SAFETY: parts and channel exist; the channel is this warp's.
     unsafe {
-        let mut part = thread::lane();
-        while part < parts {
+        for part in thread::strided(thread::lane(), parts, thread::WARP) {
             sum += memory::load(norm.parts.cast_const(), part as usize * channels + channel);
             product += memory::load(norm.parts.cast_const(), (parts + part) as usize * channels + channel);
-            part += thread::WARP;
         }
         let (sum, product) = (warp::reduce_sum(sum), warp::reduce_sum(product));
         if writes {
@@ -447,21 +423,17 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
         let weight = load_quad(norm.weight, channel as usize);
         let sum = load_quad(norm.bias_gradient, channel as usize).map(|sum| sum / count);
         let product = load_quad(norm.weight_gradient, channel as usize).map(|sum| sum / count);
-        let mut pixel = first;
-        while pixel < end {
+        for pixel in thread::strided(first, end, LANES) {
             let at = norm.at(pixel, channel);
             let (gradient, normal) = passed(&norm, at, mean, inverse);
             let mut input = [0.0; 4];
-            let mut j = 0;
-            while j < 4 {
+            for j in 0..4 {
                 input[j] = weight[j] * inverse[j] * (gradient[j] - sum[j] - normal[j] * product[j]);
-                j += 1;
             }
             store_quad(norm.input_gradient, at, input);
             if norm.keep != 0 {
                 store_quad(norm.output_gradient, at, gradient);
             }
-            pixel += LANES;
         }
     }
 }

@@ -152,12 +152,10 @@ impl Output for Activated {
             unsafe {
                 let bias = load_quad(self.bias, col as usize);
                 let mut z = [0.0; 4];
-                let mut j = 0;
-                while j < 4 {
+                for j in 0..4 {
                     z[j] = quad[j] + bias[j];
                     // Not `max`: a NaN must stay one, so that it is found in the loss.
                     z[j] = if z[j] <= self.floor { 0.0 } else { z[j] };
-                    j += 1;
                 }
                 store_quad(self.result, row as usize * self.ld as usize + col as usize, z);
             }
@@ -233,15 +231,13 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
         let (outer, inner) = if O::ALONG_DEPTH { (first + line, depth + quad) } else { (first + quad, depth + line) };
         let mut share =
             Self { operand, own: [operand.own(outer); QUADS], indices: [operand.depth_index(inner); QUADS] };
-        let mut i = 1;
-        while i < QUADS {
+        for i in 1..QUADS {
             let further = i as u32 * (THREADS / Self::ACROSS);
             if O::ALONG_DEPTH {
                 share.own[i] = operand.own(outer + further);
             } else {
                 share.indices[i] = operand.depth_index(inner + further);
             }
-            i += 1;
         }
         share
     }
@@ -254,12 +250,10 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
     #[track_caller]
     unsafe fn fetch(&mut self) -> [[f32; 4]; QUADS] {
         let mut quads = [[0.0; 4]; QUADS];
-        let mut i = 0;
-        while i < QUADS {
+        for i in 0..QUADS {
             let (own, index) = if O::ALONG_DEPTH { (i, 0) } else { (0, i) };
             // SAFETY: the caller's promise.
             quads[i] = unsafe { self.operand.quad(&self.own[own], &self.indices[index]) };
-            i += 1;
         }
         let mut i = 0;
         while i < QUADS && !(O::ALONG_DEPTH && i > 0) {
@@ -274,21 +268,17 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
     #[track_caller]
     fn put(&self, tile: Shared<f32>, from: u32, quads: [[f32; 4]; QUADS]) {
         let me = thread::thread_idx_x();
-        let mut i = 0;
-        while i < QUADS {
+        for i in 0..QUADS {
             let line = me / Self::ACROSS + i as u32 * (THREADS / Self::ACROSS);
             let quad = me % Self::ACROSS * 4;
             if O::ALONG_DEPTH {
-                let mut j = 0;
-                while j < 4 {
+                for j in 0..4 {
                     // SAFETY: quad + j is below the tile's depth, line below its size.
                     unsafe { tile.set_unchecked(from + (quad + j) * (SIZE + 4) + line, quads[i][j as usize]) };
-                    j += 1;
                 }
             } else {
                 set_quad(tile, from + line * (SIZE + 4) + quad, quads[i]);
             }
-            i += 1;
         }
     }
 }
@@ -367,38 +357,24 @@ unsafe fn product<
         }
         let from_a = half * DEPTH * (ROWS + 4);
         let from_b = half * DEPTH * (COLS + 4);
-        let mut k = 0;
-        while k < DEPTH {
+        for k in 0..DEPTH {
             let mut left = [[0.0; 4]; R];
             let mut right = [[0.0; 4]; C];
-            let mut r = 0;
-            while r < R {
+            for r in 0..R {
                 left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
-                r += 1;
             }
-            let mut c = 0;
-            while c < C {
+            for c in 0..C {
                 right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
-                c += 1;
             }
-            let mut r = 0;
-            while r < R {
-                let mut c = 0;
-                while c < C {
-                    let mut i = 0;
-                    while i < 4 {
-                        let mut j = 0;
-                        while j < 4 {
+            for r in 0..R {
+                for c in 0..C {
+                    for i in 0..4 {
+                        for j in 0..4 {
                             sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
-                            j += 1;
                         }
-                        i += 1;
                     }
-                    c += 1;
                 }
-                r += 1;
             }
-            k += 1;
         }
         half = 1 - half;
         if next < to {
@@ -409,21 +385,15 @@ unsafe fn product<
         sync::sync_threads();
         depth = next;
     }
-    let mut r = 0;
-    while r < R {
-        let mut i = 0;
-        while i < 4 {
-            let mut c = 0;
-            while c < C {
+    for r in 0..R {
+        for i in 0..4 {
+            for c in 0..C {
                 let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
                 let col = first_col + c as u32 * (COLS / C as u32) + my_col;
                 // SAFETY: each quad of the tile is one thread's.
                 unsafe { out.put(row, col, sums[r][c][i]) };
-                c += 1;
             }
-            i += 1;
         }
-        r += 1;
     }
 }
 
@@ -564,10 +534,8 @@ pub unsafe fn azero_train_gate(outputs: *const f32, gradient: *mut f32, n: u32) 
     // SAFETY: the quad is in both arrays, and this thread's.
     unsafe {
         let (outputs, mut values) = (load_quad(outputs, at), load_quad(gradient, at));
-        let mut j = 0;
-        while j < 4 {
+        for j in 0..4 {
             values[j] = if outputs[j] > 0.0 { values[j] } else { 0.0 };
-            j += 1;
         }
         store_quad(gradient, at, values);
     }

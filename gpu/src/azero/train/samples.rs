@@ -133,15 +133,13 @@ pub unsafe fn azero_train_gather(samples: Samples, batch: Batch, observations: *
     // SAFETY: the position exists; its words hold all planes; the quad is this thread's.
     unsafe {
         let own = batch.sample(number) * words(planes * cells) as usize;
-        let mut j = 0;
-        while j < 4 {
+        for j in 0..4 {
             let plane = quad * 4 + j;
             if plane < planes {
                 let bit = plane * cells + cell;
                 let word = memory::load(samples.planes, own + (bit / 32) as usize);
                 values[j as usize] = (word >> (bit % 32) & 1) as f32;
             }
-            j += 1;
         }
         store_quad(observations, at as usize * 4, values);
     }

@@ -53,11 +53,9 @@ pub unsafe fn cfr_abstraction_nearest(
     unsafe {
         if let Some(point) = thread::index_1d_below(n) {
             let mut distance = 0;
-            let mut bin = 0;
-            while bin < n_bins {
+            for bin in 0..n_bins {
                 let value = memory::load(points, bin as usize * n as usize + point as usize);
                 distance += value.abs_diff(memory::load(centre, bin as usize));
-                bin += 1;
             }
             if first == 0 {
                 distance = distance.min(memory::load(distances, point as usize));
@@ -103,27 +101,19 @@ pub unsafe fn cfr_abstraction_assign(
     unsafe {
         let value_at = |bin: usize| memory::load(points, bin * n as usize + point as usize);
         let (mut least, mut best) = (u32::MAX, 0);
-        let mut tile = 0;
-        while tile < n_centres {
+        for tile in thread::strided(0, n_centres, TILE) {
             let mut distances = [0u32; TILE as usize];
-            let mut bin = 0;
-            while bin < n_bins {
+            for bin in 0..n_bins {
                 let value = value_at(bin);
-                let mut j = 0;
-                while j < TILE as usize {
+                for j in 0..TILE as usize {
                     distances[j] += value.abs_diff(memory::load(centres, (tile as usize + j) * n_bins + bin));
-                    j += 1;
                 }
-                bin += 1;
             }
-            let mut j = 0;
-            while j < TILE as usize {
+            for j in 0..TILE as usize {
                 if distances[j] < least {
                     (least, best) = (distances[j], tile + j as u32);
                 }
-                j += 1;
             }
-            tile += TILE;
         }
         if memory::load(nearest, point as usize) != best {
             memory::store(nearest, point as usize, best);
@@ -131,10 +121,8 @@ pub unsafe fn cfr_abstraction_assign(
         }
         let weight = memory::load(weights, point as usize) as u64;
         let row = best as usize * (n_bins + 1);
-        let mut bin = 0;
-        while bin < n_bins {
+        for bin in 0..n_bins {
             atomic::add_u64(sums.add(row + bin), weight * value_at(bin) as u64);
-            bin += 1;
         }
         atomic::add_u64(sums.add(row + n_bins), weight);
     }

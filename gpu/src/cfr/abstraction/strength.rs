@@ -109,34 +109,28 @@ pub unsafe fn cfr_abstraction_strength(task: Task) {
     // SAFETY: the contract; a hand's values are added atomically.
     unsafe {
         let board = memory::load(task.boards, board_index);
-        let mut runout = thread::block_idx_y();
-        while runout < task.n_runouts {
+        for runout in thread::strided(thread::block_idx_y(), task.n_runouts, thread::grid_dim_y()) {
             let full = board | deposit(memory::load(task.runouts, runout as usize), task.deck & !board);
-            let mut group = 0;
-            while group < n_tiles {
+            for group in 0..n_tiles {
                 let hand = group * BLOCK + me;
                 let own = hand_at(hand, full);
                 let strength = rank_of(own, full);
                 let (mut wins, mut ties) = (0u32, 0u32);
-                let mut tile = 0;
-                while tile < n_tiles {
+                for tile in 0..n_tiles {
                     let other = hand_at(tile * BLOCK + me, full);
                     masks.set(me, other);
                     strengths.set(me, rank_of(other, full));
                     // The tile is complete.
                     sync::sync_threads();
-                    let mut at = 0;
-                    while at < BLOCK {
+                    for at in 0..BLOCK {
                         // SAFETY: below the arrays' length.
                         let (other, theirs) = (masks.get_unchecked(at), strengths.get_unchecked(at));
                         let apart = own & other == 0;
                         wins += (apart && theirs < strength) as u32;
                         ties += (apart && theirs == strength) as u32;
-                        at += 1;
                     }
                     // Nobody reads the tile any more.
                     sync::sync_threads();
-                    tile += 1;
                 }
                 // Hidden from the compiler, which would else make a copy of the barriers for hands that do not count.
                 let counts = math::opaque((own != u64::MAX) as u32) != 0;
@@ -147,9 +141,7 @@ pub unsafe fn cfr_abstraction_strength(task: Task) {
                     atomic::add_u64(task.sums.add(row), value as u64);
                     atomic::add_u32(task.histograms.add(row * task.n_bins as usize + bin as usize), 1);
                 }
-                group += 1;
             }
-            runout += thread::grid_dim_y();
         }
     }
 }

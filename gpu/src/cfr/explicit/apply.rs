@@ -84,12 +84,10 @@ pub unsafe fn apply<T: Real>(task: Apply<T>) {
     unsafe {
         let seats = task.first_seat..task.first_seat + task.n_learners;
         if thread::index_1d() == 0 {
-            let mut seat = seats.start;
-            while seat < seats.end {
+            for seat in seats.start..seats.end {
                 let at = seat as usize;
                 let sum = memory::load(task.utilities, at) + take(task.found_utilities, at, task.regret_parts);
                 memory::store(task.utilities, at, sum);
-                seat += 1;
             }
         }
         let Some(set) = thread::index_1d_below(task.tree.n_sets) else { return };

@@ -88,10 +88,8 @@ pub unsafe fn chance<T: Real>(task: Sample<T>) {
                 depth -= 1;
                 if acts {
                     let first_row = tree.row(first);
-                    let mut of_set = first_row;
-                    while of_set < first_row + (end - first) {
+                    for of_set in first_row..first_row + (end - first) {
                         task.add_regret(of_set, -others * value);
-                        of_set += 1;
                     }
                 }
                 node = parent;

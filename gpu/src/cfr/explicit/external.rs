@@ -64,10 +64,8 @@ pub unsafe fn external<T: Real>(task: Sample<T>) {
                     value = values[at];
                     depth -= 1;
                     let first_row = tree.row(first);
-                    let mut of_set = first_row;
-                    while of_set < first_row + (end - first) {
+                    for of_set in first_row..first_row + (end - first) {
                         task.add_regret(of_set, -value);
-                        of_set += 1;
                     }
                 }
                 node = parent;

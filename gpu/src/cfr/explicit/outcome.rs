@@ -59,10 +59,8 @@ pub unsafe fn outcome<T: Real>(task: Sample<T>) {
                 let of_set = value * task.probability(taken);
                 let (first, end) = tree.children(parent);
                 let first_row = tree.row(first);
-                let mut row = first_row;
-                while row < first_row + (end - first) {
+                for row in first_row..first_row + (end - first) {
                     task.add_regret(row, if row == taken { value - of_set } else { -of_set });
-                    row += 1;
                 }
                 value = of_set;
             }

@@ -71,35 +71,27 @@ pub unsafe fn respond<T: Real + Word>(task: Respond<T>) {
         let (first_row, end_row) = task.tree.rows_of_set(set);
         let (first, end) = task.tree.members_of_set(set);
         let (mut best, mut most) = (0, T::ZERO);
-        let mut action = 0;
-        while action < end_row - first_row {
+        for action in 0..end_row - first_row {
             let mut sum = T::ZERO;
-            let mut member = first + group.rank;
-            while member < end {
+            for member in thread::strided(first + group.rank, end, group.size) {
                 let node = memory::load(task.tree.members, member as usize);
                 let child = memory::load(task.tree.first, node as usize) + action;
                 sum += memory::load(task.others, member as usize) * memory::load(values, child as usize);
-                member += group.size;
             }
             let sum = group.sum(sum);
             if action == 0 || sum > most {
                 (best, most) = (action, sum);
             }
-            action += 1;
         }
-        let mut member = first + group.rank;
-        while member < end {
+        for member in thread::strided(first + group.rank, end, group.size) {
             let node = memory::load(task.tree.members, member as usize);
             let child = memory::load(task.tree.first, node as usize) + best;
             memory::store(values, node as usize, memory::load(values, child as usize));
-            member += group.size;
         }
         if leads && task.writes != 0 {
-            let mut action = 0;
-            while action < end_row - first_row {
+            for action in 0..end_row - first_row {
                 let part = if action == best { T::ONE } else { T::ZERO };
                 memory::store(task.strategies, (first_row + action) as usize, part);
-                action += 1;
             }
         }
     }

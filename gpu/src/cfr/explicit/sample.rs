@@ -142,11 +142,9 @@ impl<T: Real> Sample<T> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn add_average(&self, first: u32, end: u32, weight: f64) {
-        let mut row = first;
-        while row < end {
+        for row in first..end {
             // SAFETY: the caller's promise; all access is atomic.
             unsafe { self.add(self.averages, row, weight * self.probability(row) * self.average_scale) };
-            row += 1;
         }
     }
 

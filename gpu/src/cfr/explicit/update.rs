@@ -101,15 +101,13 @@ pub unsafe fn current_step<T: Real>(steps: *const Step<T>, clock: *const u64) ->
 #[inline(always)]
 #[track_caller]
 pub unsafe fn match_regrets<T: Real>(strategies: *mut T, copy: *mut T, first: u32, end: u32, total: T) {
-    let mut row = first as usize;
-    while row < end as usize {
+    for row in first as usize..end as usize {
         // SAFETY: the caller's promise.
         unsafe {
             let part = probability(memory::load(strategies, row), total, end - first);
             memory::store(strategies, row, part);
             memory::store(copy, row, part);
         }
-        row += 1;
     }
 }
 
@@ -140,16 +138,13 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
         let (first, end) = task.tree.members_of_set(set);
         let weight = step.weight * memory::load(task.own, first as usize);
         let mut total = T::ZERO;
-        let mut row = first_row;
-        while row < end_row {
+        for row in first_row..end_row {
             let mut gain = T::ZERO;
-            let mut member = first + group.rank;
-            while member < end {
+            for member in thread::strided(first + group.rank, end, group.size) {
                 let node = memory::load(task.tree.members, member as usize);
                 let child = memory::load(task.tree.first, node as usize) + (row - first_row);
                 let better = memory::load(values, child as usize) - memory::load(values, node as usize);
                 gain += memory::load(task.others, member as usize) * better;
-                member += group.size;
             }
             let gain = group.sum(gain);
             if leads {
@@ -165,7 +160,6 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
                 memory::store(task.strategies, at, positive);
                 total += positive;
             }
-            row += 1;
         }
         if leads {
             match_regrets(task.strategies, task.copy, first_row, end_row, total);

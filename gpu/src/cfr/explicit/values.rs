@@ -60,11 +60,9 @@ pub unsafe fn values<T: Real>(task: Values<T>) {
         }
         let values = task.values.add(seat as usize * task.tree.n_nodes as usize);
         let mut sum = T::ZERO;
-        let mut child = first;
-        while child < end {
+        for child in first..end {
             let probability = memory::load(task.probabilities, task.tree.row(child) as usize);
             sum += probability * memory::load(values, child as usize);
-            child += 1;
         }
         memory::store(values, node as usize, sum);
     }

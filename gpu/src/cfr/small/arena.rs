@@ -123,31 +123,21 @@ impl<T: Real> Arena<T> {
         let (first, step) = (thread::thread_idx_x(), thread::block_dim_x());
         // SAFETY: the caller vouches for the arrays; each element is copied by one thread.
         unsafe {
-            let mut at = first;
-            while at < game.n_chunks {
+            for at in thread::strided(first, game.n_chunks, step) {
                 self.chunks.set_unchecked(at, memory::load(chunks, game.chunks_from as usize + at as usize));
-                at += step;
             }
-            let mut at = first;
-            while at < game.n_words {
+            for at in thread::strided(first, game.n_words, step) {
                 self.set_word(at, memory::load(words, game.words_from as usize + at as usize));
-                at += step;
             }
-            let mut at = first;
-            while at < game.n_given_reals {
+            for at in thread::strided(first, game.n_given_reals, step) {
                 self.set_real(game.given_reals + at, memory::load(reals, game.reals_from as usize + at as usize));
-                at += step;
             }
-            let mut at = first;
-            while at < game.most_hands {
+            for at in thread::strided(first, game.most_hands, step) {
                 self.set_real(at, T::ZERO);
-                at += step;
             }
             for seat in seats {
-                let mut hand = first;
-                while hand < seat.n_hands {
+                for hand in thread::strided(first, seat.n_hands, step) {
                     self.set_real(seat.strategy + seat.n_vectors * seat.n_hands + hand, T::ONE);
-                    hand += step;
                 }
             }
         }

@@ -121,8 +121,7 @@ unsafe fn seat_of<T>(task: &Task<T>, number: u32) -> Seat {
 #[track_caller]
 unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, stores: bool) {
     let mut global = game.state_from as usize;
-    let mut table = 0;
-    while table < 2 * (2 + task.predicts) {
+    for table in 0..2 * (2 + task.predicts) {
         // SAFETY: as many values as the seat has; each is one thread's.
         unsafe {
             let seat = seat_of(task, table % 2);
@@ -134,18 +133,15 @@ unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, st
                 seat.last
             };
             let n = seat.n_vectors * seat.n_hands;
-            let mut at = thread::thread_idx_x();
-            while at < n {
+            for at in thread::strided(thread::thread_idx_x(), n, thread::block_dim_x()) {
                 if stores {
                     memory::store(task.state, global + at as usize, arena.real(first + at));
                 } else {
                     arena.set_real(first + at, memory::load(task.state, global + at as usize));
                 }
-                at += thread::block_dim_x();
             }
             global += n as usize;
         }
-        table += 1;
     }
 }
 
@@ -178,12 +174,10 @@ unsafe fn pass<T: Real>(
         arena.terminals(game, seat, other, drawn);
         // The terminals' values are there.
         sync::sync_threads();
-        let mut level = 0;
-        while level < seat.n_levels {
+        for level in 0..seat.n_levels {
             arena.combine(game, seat, level, choice);
             // The level above adds these values up.
             sync::sync_threads();
-            level += 1;
         }
     }
 }
@@ -219,8 +213,7 @@ pub unsafe fn solve<T: Real>(task: Task<T>) {
             // Asked for now, needed in the next turn.
             let ahead = if iteration + 1 < task.n_iterations { iteration + 1 } else { iteration };
             let next = memory::load(task.steps, ahead as usize);
-            let mut number = 0;
-            while number < 2 {
+            for number in 0..2 {
                 let (seat, other) = (seat_of(&task, number), seat_of(&task, 1 - number));
                 let iteration = task.first_iteration + iteration as u64;
                 let (sampling, n_deals) = (task.sampling, task.n_deals);
@@ -242,7 +235,6 @@ pub unsafe fn solve<T: Real>(task: Task<T>) {
                 }
                 // The seat's tables are done.
                 sync::sync_threads();
-                number += 1;
             }
             if math::opaque(task.simultaneous) != 0 {
                 arena.strategies(&seat_of(&task, 0), &step, false, true);
@@ -280,8 +272,7 @@ pub unsafe fn measure<T: Real>(task: Task<T>) {
         arena.strategies(&seat_of(&task, 1), &step, true, false);
         // The strategies are there.
         sync::sync_threads();
-        let mut turn = 0;
-        while turn < 4 {
+        for turn in 0..4 {
             let (seat, other) = (seat_of(&task, turn / 2), seat_of(&task, 1 - turn / 2));
             let choice = if turn % 2 == 0 { Choice::Strategy } else { Choice::Best };
             pass(&arena, &game, &task, [&seat, &other], None, &Drawn::NOTHING, choice);
@@ -293,7 +284,6 @@ pub unsafe fn measure<T: Real>(task: Task<T>) {
             }
             // The values have been read.
             sync::sync_threads();
-            turn += 1;
         }
     }
 }

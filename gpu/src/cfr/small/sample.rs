@@ -115,14 +115,12 @@ impl<T: Real> Arena<T> {
                 self.set_word(words, drawn_hands[0]);
                 self.set_word(words + 1, drawn_hands[1]);
                 let (mut first, mut n) = (0, game.n_first_boards);
-                let mut street = 0;
-                while street < game.n_streets {
+                for street in 0..game.n_streets {
                     let (board, record, n_open) = Self::draw_board(&mut generator, game, boards, dead, first, n);
                     inverse *= n_open as f64 / record.n_members as f64;
                     self.set_word(words + 2 + street, board);
                     self.set_real(game.factors + deal * MAX_STREETS as u32 + street, T::from_f64(inverse));
                     (first, n) = (record.first_child, record.n_children);
-                    street += 1;
                 }
                 deal += thread::block_dim_x();
             }
@@ -148,11 +146,9 @@ impl<T: Real> Arena<T> {
         unsafe {
             let record = |board: u32| memory::load(boards, (game.boards_from + board) as usize);
             let mut n_open = 0;
-            let mut board = first;
-            while board < first + n {
+            for board in first..first + n {
                 let record = record(board);
                 n_open += if record.cards & dead == 0 { record.n_members } else { 0 };
-                board += 1;
             }
             let mut left = generator.below(n_open);
             let mut board = first;

@@ -95,8 +95,7 @@ impl<T: Real> Arena<T> {
             while deal < drawn.n_deals {
                 let words = game.n_words + deal * DEAL_WORDS;
                 let own = !sampling::draws_own(drawn.sampling) || self.word(words + drawn.seat) == hand;
-                let mut street = 0;
-                while street < game.n_streets {
+                for street in 0..game.n_streets {
                     if own && self.word(words + 2 + street) == board {
                         let factor = self.real(game.factors + deal * MAX_STREETS as u32 + street);
                         if sampling::draws_other(drawn.sampling) {
@@ -108,7 +107,6 @@ impl<T: Real> Arena<T> {
                             of_all += factor;
                         }
                     }
-                    street += 1;
                 }
                 deal += 1;
             }
@@ -191,14 +189,12 @@ impl<T: Real> Arena<T> {
             let first = self.word(seat.levels + level);
             let n = (self.word(seat.levels + level + 1) - first) * seat.n_hands;
             let values = self.node_values(game, seat) + first * seat.n_hands;
-            let mut item = thread::thread_idx_x();
-            while item < n {
+            for item in thread::strided(thread::thread_idx_x(), n, thread::block_dim_x()) {
                 let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
                 let (vector, n_actions, locked) = parts(self.word(seat.nodes + first + node));
                 let mut at = vector * seat.n_hands + hand;
                 let (mut value, mut best, mut best_action) = (T::ZERO, T::ZERO, 0);
-                let mut action = 0;
-                while action < n_actions {
+                for action in 0..n_actions {
                     let of_action = self.sum_of_list(seat, vector + action, hand);
                     self.set_real(seat.last + at, of_action);
                     value += self.real(seat.strategy + at) * of_action;
@@ -206,22 +202,18 @@ impl<T: Real> Arena<T> {
                         (best, best_action) = (of_action, action);
                     }
                     at += seat.n_hands;
-                    action += 1;
                 }
                 if choice != Choice::Strategy && !locked {
                     value = best;
                     if choice == Choice::Respond {
                         let mut at = seat.strategy + vector * seat.n_hands + hand;
-                        let mut action = 0;
-                        while action < n_actions {
+                        for action in 0..n_actions {
                             self.set_real(at, if action == best_action { T::ONE } else { T::ZERO });
                             at += seat.n_hands;
-                            action += 1;
                         }
                     }
                 }
                 self.set_real(values + item, value);
-                item += thread::block_dim_x();
             }
         }
     }
@@ -265,13 +257,11 @@ impl<T: Real> Arena<T> {
                     let value = self.real(values + item);
                     let first = vector * seat.n_hands + hand;
                     let mut at = first;
-                    let mut action = 0;
-                    while action < n_actions {
+                    for action in 0..n_actions {
                         let gain = self.real(seat.last + at) - value;
                         self.set_real(seat.last + at, gain);
                         self.set_real(seat.regrets + at, step.regret(self.real(seat.regrets + at), gain));
                         at += seat.n_hands;
-                        action += 1;
                     }
                     if renews {
                         self.match_node(seat, first, n_actions, step);
@@ -293,20 +283,16 @@ impl<T: Real> Arena<T> {
         unsafe {
             let mut sum = T::ZERO;
             let mut at = first;
-            let mut action = 0;
-            while action < n_actions {
+            for action in 0..n_actions {
                 let weight = weight(at);
                 self.set_real(seat.strategy + at, weight);
                 sum += weight;
                 at += seat.n_hands;
-                action += 1;
             }
             let mut at = seat.strategy + first;
-            let mut action = 0;
-            while action < n_actions {
+            for action in 0..n_actions {
                 self.set_real(at, probability(self.real(at), sum, n_actions));
                 at += seat.n_hands;
-                action += 1;
             }
         }
     }

@@ -72,13 +72,11 @@ pub unsafe fn cfr_walk_links(buckets: *const u32, links: *mut u32, n: u32, n_dea
     let largest = warp::reduce_max_u32(same.count_ones());
     let steps = u32::BITS - (largest - 1).leading_zeros();
     let mut link = steps << 25 | u32::from(is_dealt) << 30 | u32::from(is_dealt && same & below == 0) << 31;
-    let mut k = 0;
-    while k < STEPS {
+    for k in 0..STEPS {
         let there = if next == thread::WARP { lane } else { next };
         link |= there << (5 * k);
         let further = warp::shuffle(ALL, next, there);
         next = if next == thread::WARP { next } else { further };
-        k += 1;
     }
     if is_slot {
         // SAFETY: the contract; the value is this thread's.

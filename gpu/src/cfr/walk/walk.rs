@@ -134,12 +134,10 @@ fn pick<T: Copy, const N: usize>(values: &[T; N], at: u32) -> T {
 /// Sets such an element.
 #[inline(always)]
 fn put<T: Copy, const N: usize>(values: &mut [T; N], at: u32, value: T) {
-    let mut other = 0;
-    while other < N {
+    for other in 0..N {
         if at == other as u32 {
             values[other] = value;
         }
-        other += 1;
     }
 }
 
@@ -308,12 +306,10 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
         let batch = memory::load(walk.next, 0) as usize;
         let change = memory::load(walk.changes, batch);
         let of_slots = batch * walk.n_slots as usize * LANES + lane;
-        let mut seat = 0;
-        while seat < N {
+        for seat in 0..N {
             if (seat as u32) < walk.n_players {
                 words[seat] = memory::load(walk.beats, (batch * walk.n_players as usize + seat) * LANES + lane);
             }
-            seat += 1;
         }
         let mut at = memory::load(walk.pieces, number as usize) as usize;
         let mut packed = memory::load_vec4(walk.ops.add(at));
@@ -398,26 +394,22 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                 }
             }
         }
-        let mut seat = 0;
-        while seat < N {
+        for seat in 0..N {
             if (seat as u32) < walk.n_players {
                 let offset = (number as usize * walk.n_players as usize + seat) * LANES + lane;
                 memory::store(walk.values, offset, values[seat]);
             }
-            seat += 1;
         }
         if number == walk.root {
             // All slots have the same lanes without deals.
             let is_dealt = link::is_dealt(memory::load(walk.links, of_slots));
-            let mut seat = 0;
-            while seat < N {
+            for seat in 0..N {
                 // A loop with a shuffle stays a loop, so the index is not known to the compiler.
                 let value = pick(&values, seat as u32).to_f64();
                 let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
                 if lane == 0 && (seat as u32) < walk.n_players {
                     memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum);
                 }
-                seat += 1;
             }
             // The root's piece is alone in the last stage, and every lane has read the number.
             if lane == 0 {

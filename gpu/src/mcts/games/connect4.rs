@@ -67,10 +67,8 @@ impl<const ROWS: u32, const COLUMNS: u32> Connect4<ROWS, COLUMNS> {
     #[inline(always)]
     fn open_columns(occupied: u64) -> u32 {
         let mut open = 0;
-        let mut column = 0;
-        while column < COLUMNS {
+        for column in 0..COLUMNS {
             open |= ((!(occupied >> (8 * column + ROWS - 1)) & 1) as u32) << (4 * column);
-            column += 1;
         }
         open
     }

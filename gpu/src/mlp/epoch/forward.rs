@@ -5,7 +5,7 @@ use crate::cuda::math::{self, fma, opaque};
 use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4_transposed, split_f16, split_f16_apart};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::sync::{sync_threads, sync_warp};
-use crate::cuda::thread::{lane, thread_idx_x, warp_index};
+use crate::cuda::thread::{lane, strided, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
 use crate::cuda::{memory, wgmma};
 
@@ -334,10 +334,8 @@ impl Tiles {
     #[inline(always)]
     pub fn clear(&self, n_inputs: u32) {
         let all = self.part::<u32>(0, shared_bytes(n_inputs) / 4);
-        let mut word = self.me.thread();
-        while word < all.len() {
+        for word in strided(self.me.thread(), all.len(), THREADS) {
             all.set(word, 0);
-            word += THREADS;
         }
         // Zeros are there before anything else is put there.
         sync_threads();

@@ -103,11 +103,9 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
     if tiles.me.thread() < CLASSES {
         let number = tiles.me.thread();
         let mut largest = 0;
-        let mut class = 0;
-        while class < CLASSES {
+        for class in 0..CLASSES {
             // SAFETY: below RANGE_WORDS. Other clusters with this network add what this one has added already.
             largest = unsafe { memory::load(range, 1 + class as usize) }.max(largest);
-            class += 1;
         }
         // SAFETY: as above.
         let own = unsafe { memory::load(range, 1 + number as usize) };

@@ -54,17 +54,13 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
     unsafe {
         let starts = counters.add(n_buckets as usize);
         let filled = starts.add(n_buckets as usize + 1);
-        let mut bucket = first;
-        while bucket < n_buckets {
+        for bucket in thread::strided(first, n_buckets, stride) {
             memory::store(counters, bucket as usize, 0);
             memory::store(filled, bucket as usize, 0);
-            bucket += stride;
         }
         sync::sync_cluster();
-        let mut sample = first;
-        while sample < n {
+        for sample in thread::strided(first, n, stride) {
             atomic::add_u32(counters.add(bucket_of(key_of(sample)) as usize), 1);
-            sample += stride;
         }
         sync::sync_cluster();
         if rank == 0 {
@@ -72,48 +68,38 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
             let from = (thread::thread_idx_x() * each).min(n_buckets);
             let to = (from + each).min(n_buckets);
             let mut sum = 0;
-            let mut bucket = from;
-            while bucket < to {
+            for bucket in from..to {
                 sum += memory::load(counters, bucket as usize);
-                bucket += 1;
             }
             let (up_to, _) = block::inclusive_sum(sum, scratch);
             let mut start = up_to - sum;
-            let mut bucket = from;
-            while bucket < to {
+            for bucket in from..to {
                 memory::store(starts, bucket as usize, start);
                 start += memory::load(counters, bucket as usize);
-                bucket += 1;
             }
             if thread::thread_idx_x() == 0 {
                 memory::store(starts, n_buckets as usize, n);
             }
         }
         sync::sync_cluster();
-        let mut sample = first;
-        while sample < n {
+        for sample in thread::strided(first, n, stride) {
             let bucket = bucket_of(key_of(sample)) as usize;
             let slot = memory::load(starts, bucket) + atomic::add_u32(filled.add(bucket), 1);
             memory::store(slots, slot as usize, sample);
-            sample += stride;
         }
         sync::sync_cluster();
-        let mut slot = first;
-        while slot < n {
+        for slot in thread::strided(first, n, stride) {
             let sample = memory::load(slots, slot as usize);
             let mine = key_of(sample);
             let bucket = bucket_of(mine) as usize;
             let (from, to) = (memory::load(starts, bucket), memory::load(starts, bucket + 1));
             let mut position = from;
-            let mut other_slot = from;
-            while other_slot < to {
+            for other_slot in from..to {
                 let other = memory::load(slots, other_slot as usize);
                 let key = key_of(other);
                 position += u32::from(key < mine || (key == mine && other < sample));
-                other_slot += 1;
             }
             memory::store(order, position as usize, sample);
-            slot += stride;
         }
         sync::sync_cluster();
     }

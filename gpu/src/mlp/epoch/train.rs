@@ -3,7 +3,7 @@
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16_apart};
 use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
-use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, thread_idx_x, warp_index};
+use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, strided, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle};
 use crate::cuda::{DeviceArgs, atomic, kernel, math, memory, wgmma};
 
@@ -159,8 +159,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let class_tile = warp.wrapping_sub(W2_WARP);
     prefetch(&tiles, task.from_step);
 
-    let mut step = task.from_step;
-    while step < n_steps {
+    for step in task.from_step..n_steps {
         let tiles = tiles.renewed();
         let rows = rows_of(step);
         memory::async_wait_all();
@@ -212,26 +211,21 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
             }
         }
         first_layer_step(&tiles, step % 2, &sizes, rate, weights);
-        step += 1;
     }
 
     // SAFETY: as before.
     let mut finite = unsafe { store_network(&tiles, &sizes, &mut network, values) };
     // All losses are written.
     sync_cluster();
-    let mut step = task.from_step + sizes.rank * THREADS + thread_idx_x();
-    while step < n_steps {
+    for step in strided(task.from_step + sizes.rank * THREADS + thread_idx_x(), n_steps, blocks * THREADS) {
         let mut sum = 0f32;
-        let mut row = 0;
-        while row < rows_of(step) {
+        for row in 0..rows_of(step) {
             // SAFETY: slots of this step.
             sum += unsafe { memory::load(losses, (step * batch + row) as usize) };
-            row += 1;
         }
         finite &= sum.is_finite();
         // SAFETY: one thread a step.
         unsafe { memory::store(task.step_losses, model * n_steps as usize + step as usize, sum) };
-        step += blocks * THREADS;
     }
     if !finite {
         // SAFETY: this model's first word; only atomics write there.

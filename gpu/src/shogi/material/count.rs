@@ -39,8 +39,7 @@ fn hash(word: u64) -> u32 {
 #[inline(always)]
 unsafe fn add_to_grid(words: *mut u64, counts: *mut u64, mask: u32, word: u64, count: u64) -> bool {
     let mut slot = hash(word) & mask;
-    let mut tries = 0;
-    while tries < GRID_TRIES {
+    for tries in 0..GRID_TRIES {
         // SAFETY: masked; the caller's promise.
         unsafe {
             let at = words.add(slot as usize);
@@ -54,7 +53,6 @@ unsafe fn add_to_grid(words: *mut u64, counts: *mut u64, mask: u32, word: u64, c
             }
         }
         slot = (slot + 1) & mask;
-        tries += 1;
     }
     false
 }
@@ -63,8 +61,7 @@ unsafe fn add_to_grid(words: *mut u64, counts: *mut u64, mask: u32, word: u64, c
 #[inline(always)]
 fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
     let mut slot = hash(word) % ROWS;
-    let mut tries = 0;
-    while tries < TRIES {
+    for tries in 0..TRIES {
         // A slot is set once: what is read is its word, or 0 for one that may be set by now. `simt`, which wants no reading beside writing, asks the
         // other way at once.
         #[cfg(target_arch = "nvptx64")]
@@ -80,7 +77,6 @@ fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
             return true;
         }
         slot = (slot + 1) % ROWS;
-        tries += 1;
     }
     false
 }
@@ -109,11 +105,9 @@ pub unsafe fn shogi_material_count(
 ) {
     let block_words = shared_array![u64; ROWS as usize];
     let block_counts = shared_array![u32; ROWS as usize];
-    let mut row = thread::thread_idx_x();
-    while row < ROWS {
+    for row in thread::strided(thread::thread_idx_x(), ROWS, BLOCK) {
         block_words.set(row, 0);
         block_counts.set(row, 0);
-        row += BLOCK;
     }
     // The table must be empty before the first word.
     sync::sync_threads();
@@ -143,14 +137,12 @@ pub unsafe fn shogi_material_count(
     }
     // The block's table is complete.
     sync::sync_threads();
-    let mut row = thread::thread_idx_x();
-    while row < ROWS {
+    for row in thread::strided(thread::thread_idx_x(), ROWS, BLOCK) {
         let word = block_words.get(row);
         if word != 0 {
             // SAFETY: the contract.
             room &= unsafe { add_to_grid(words, counts, mask, word, block_counts.get(row) as u64) };
         }
-        row += BLOCK;
     }
     if !room {
         // SAFETY: the contract.

@@ -53,11 +53,9 @@ pub unsafe fn shogi_material_histogram(differences: *const u64, counts: *const u
     unsafe {
         descent::descend(&run, values, |evaluation| {
             let mut weights = [0.0; KINDS as usize];
-            let mut other = 0;
-            while other < KINDS {
+            for other in 0..KINDS {
                 let value = values.get(other);
                 weights[other as usize] = if kind > 0 && kind == other { value + run.delta } else { value };
-                other += 1;
             }
             let (mut low, mut high) = (0u64, 0u64);
             let mut row = thread::block_idx_x() as u64 * thread::WARP as u64 + thread::lane() as u64;
@@ -65,10 +63,8 @@ pub unsafe fn shogi_material_histogram(differences: *const u64, counts: *const u
                 let packed = memory::load(differences, row as usize);
                 let count = memory::load(counts, row as usize);
                 let mut x = float(packed, 0);
-                let mut other = 1;
-                while other < KINDS {
+                for other in 1..KINDS {
                     x += weights[other as usize] * float(packed, other);
-                    other += 1;
                 }
                 // A term is 2^36 at most, so the product is below 2^100 and its halves' sums stay in their words.
                 let product = count as u128 * sigmoid::term(run.a, x) as u128;
@@ -120,10 +116,8 @@ pub unsafe fn shogi_material_gradient(
             if number != 0 {
                 let count = memory::load(counts, row as usize);
                 let mut x = float(packed, 0);
-                let mut other = 1;
-                while other < KINDS {
+                for other in 1..KINDS {
                     x += memory::load(values, other as usize - 1) * float(packed, other);
-                    other += 1;
                 }
                 let t = sigmoid::sigmoid(a, x);
                 let product = count as u128 * fixed(a * t * (1.0 - t)) as u128;

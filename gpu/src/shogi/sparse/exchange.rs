@@ -53,13 +53,11 @@ pub fn shogi_sparse_touched(
     let (lane, word) = (thread::lane(), thread::block_idx_x() * (BLOCK / thread::WARP) + thread::warp_index());
     let first = word as usize * (u32::BITS * ROW) as usize;
     let mut bits = 0;
-    let mut pair = 0;
-    while pair < u32::BITS / 2 {
+    for pair in 0..u32::BITS / 2 {
         let at = first + (pair * thread::WARP + lane) as usize;
         let is_touched = at < n as usize && gradient.get(at) != 0;
         let touched = warp::ballot(ALL, is_touched);
         bits |= (((touched & 0xFFFF) != 0) as u32 | (((touched >> 16) != 0) as u32) << 1) << (2 * pair);
-        pair += 1;
     }
     if lane == 0 && word < n_words(n) {
         // SAFETY: the word is this warp's alone, and its first thread writes it.

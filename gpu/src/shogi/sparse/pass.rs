@@ -287,8 +287,7 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
     sync::sync_threads();
     if S::OF_PAIRS {
         let bases = [stand::<S>(scratch.old, 0, 0).1, stand::<S>(scratch.old, 0, 1).1];
-        let mut at = thread;
-        while at < 2 * N_PAIRS {
+        for at in thread::strided(thread, 2 * N_PAIRS, BLOCK) {
             let of_white = at >= N_PAIRS;
             let (first, base) = if of_white { (SLOTS, bases[1]) } else { (0, bases[0]) };
             let (i, j) = slots_of(if of_white { at - N_PAIRS } else { at });
@@ -300,7 +299,6 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
                 unsafe { memory::load(pass.weights, (base + tri(a, b)) as usize) }
             };
             pair_weights.set(at, weight);
-            at += BLOCK;
         }
         // All pairs are there.
         sync::sync_threads();
@@ -324,10 +322,8 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
     let thread = math::opaque(thread);
     if (S::OWN_KING || S::OTHER_KING) && thread < 2 {
         let mut whole = 0.0;
-        let mut slot = 0;
-        while slot < PIECES {
+        for slot in 0..PIECES {
             whole += scratch.worth.get(thread * SLOTS + slot);
-            slot += 1;
         }
         // A pair is worth something to both its slots.
         scratch.whole.set(thread, if S::OF_PAIRS { 0.5 * whole } else { whole });
@@ -399,8 +395,7 @@ unsafe fn prepare_child<S: Set>(pass: &Pass, scratch: Scratch, child: u32) -> Ch
 fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
     let (lane, warp) = (thread::lane(), thread::warp_index());
     let (list, first_row) = (warp * SLOTS, warp * BOTH);
-    let mut slot = lane;
-    while slot < PIECES {
+    for slot in thread::strided(lane, PIECES, thread::WARP) {
         if child.changes(slot) {
             let (was, is) = (scratch.old.get(slot), scratch.now.get(list + slot));
             let (lost, won) = (if was == 0 { NONE } else { S::value(was) }, if is == 0 { NONE } else { S::value(is) });
@@ -415,25 +410,21 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
                 }
             }
             if !S::OF_PAIRS {
-                let mut perspective = 0;
-                while perspective < 2 {
+                for perspective in 0..2 {
                     let row = scratch.rows.get(first_row + perspective * SLOTS + slot);
                     if !child.is_anew(perspective) && row != NONE {
                         visitor.term(child.base(perspective) + row, perspective == 1);
                     }
-                    perspective += 1;
                 }
             }
         }
-        slot += thread::WARP;
     }
     if S::OF_PAIRS {
         let mut left = child.changed & ((1 << PIECES) - 1);
         while left != 0 {
             let slot = left.trailing_zeros();
             left &= left - 1;
-            let mut at = lane;
-            while at < 2 * PIECES {
+            for at in thread::strided(lane, 2 * PIECES, thread::WARP) {
                 let of_white = at >= PIECES;
                 let (other, first, base) =
                     if of_white { (at - PIECES, SLOTS, child.bases[1]) } else { (at, 0, child.bases[0]) };
@@ -451,12 +442,10 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
                         }
                     }
                 }
-                at += thread::WARP;
             }
         }
     }
-    let mut perspective = 0;
-    while perspective < 2 {
+    for perspective in 0..2 {
         if child.is_anew(perspective) {
             let (rows, base) = (first_row + perspective * SLOTS, child.base(perspective));
             let mut at = lane;
@@ -476,7 +465,6 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
                 at += thread::WARP;
             }
         }
-        perspective += 1;
     }
 }
 
@@ -486,24 +474,20 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
 fn worth_of_gone(scratch: Scratch, child: Child) -> f64 {
     let lane = thread::lane();
     let mut worth = 0.0;
-    let mut perspective = 0;
-    while perspective < 2 {
+    for perspective in 0..2 {
         let mut sum = 0.0;
         if child.is_anew(perspective) {
             if lane == 0 {
                 sum = scratch.whole.get(perspective);
             }
         } else {
-            let mut slot = lane;
-            while slot < PIECES {
+            for slot in thread::strided(lane, PIECES, thread::WARP) {
                 if child.changes(slot) {
                     sum += scratch.worth.get(perspective * SLOTS + slot);
                 }
-                slot += thread::WARP;
             }
         }
         worth += if perspective == 1 { -sum } else { sum };
-        perspective += 1;
     }
     worth
 }
@@ -513,22 +497,18 @@ fn worth_of_gone(scratch: Scratch, child: Child) -> f64 {
 #[track_caller]
 fn note_gone(scratch: Scratch, child: Child, slope: u64) {
     let lane = thread::lane();
-    let mut perspective = 0;
-    while perspective < 2 {
+    for perspective in 0..2 {
         if child.is_anew(perspective) {
             if lane == 0 {
                 atomic::shared_add_u64(scratch.gone, BOTH + perspective, slope);
             }
         } else {
-            let mut slot = lane;
-            while slot < PIECES {
+            for slot in thread::strided(lane, PIECES, thread::WARP) {
                 if child.changes(slot) {
                     atomic::shared_add_u64(scratch.gone, perspective * SLOTS + slot, slope);
                 }
-                slot += thread::WARP;
             }
         }
-        perspective += 1;
     }
 }
 
@@ -538,8 +518,7 @@ fn note_gone(scratch: Scratch, child: Child, slope: u64) {
 unsafe fn take_gone<S: Set>(pass: &Pass, scratch: Scratch) {
     let n_terms = if S::OF_PAIRS { N_PAIRS } else { PIECES };
     let bases = [stand::<S>(scratch.old, 0, 0).1, stand::<S>(scratch.old, 0, 1).1];
-    let mut at = thread::thread_idx_x();
-    while at < 2 * n_terms {
+    for at in thread::strided(thread::thread_idx_x(), 2 * n_terms, BLOCK) {
         let of_white = at >= n_terms;
         let term = if of_white { at - n_terms } else { at };
         let (first, base) = if of_white { (SLOTS, bases[1]) } else { (0, bases[0]) };
@@ -554,7 +533,6 @@ unsafe fn take_gone<S: Set>(pass: &Pass, scratch: Scratch) {
             // SAFETY: rows and their pairs lie in the set's table; the gradient is only added to, atomically.
             unsafe { atomic::add_u64(pass.gradient.add(parameter as usize), signed(gone, !of_white)) };
         }
-        at += BLOCK;
     }
 }
 
@@ -656,14 +634,11 @@ unsafe fn run<S: Set>(pass: Pass) {
         scratch.values.set(thread, 0);
     }
     if thread == 0 {
-        let mut at = 0;
-        while at < total::LEN as u32 {
+        for at in 0..total::LEN as u32 {
             totals.set(at, 0);
-            at += 1;
         }
     }
-    let mut turn = thread::block_idx_x();
-    while turn < pass.n_parents {
+    for turn in thread::strided(thread::block_idx_x(), pass.n_parents, thread::grid_dim_x()) {
         // SAFETY: the contract of the kernels: `order` names a parent at most once, columns are as `Pass` says.
         unsafe {
             let parent = memory::load(pass.order, turn as usize);
@@ -671,8 +646,7 @@ unsafe fn run<S: Set>(pass: Pass) {
             let end = memory::load(pass.first_child, parent as usize + 1);
             let of_white = memory::load(pass.sides, parent as usize) != 0;
             prepare_parent::<S>(&pass, scratch, parent);
-            let mut at = first + thread::warp_index();
-            while at < end {
+            for at in thread::strided(first + thread::warp_index(), end, WARPS) {
                 let child = prepare_child::<S>(&pass, scratch, at);
                 let mut new = Sum { weights: pass.weights, sum: 0.0 };
                 visit_new::<S>(scratch, child, &mut new);
@@ -680,7 +654,6 @@ unsafe fn run<S: Set>(pass: Pass) {
                 if thread::lane() == 0 {
                     memory::store(pass.evaluations, at as usize, if of_white { -y } else { y });
                 }
-                at += WARPS;
             }
             // All evaluations are there.
             sync::sync_threads();
@@ -693,8 +666,7 @@ unsafe fn run<S: Set>(pass: Pass) {
             if math::opaque(pass.with_gradient) != 0 {
                 // All slopes are there.
                 sync::sync_threads();
-                let mut at = first + thread::warp_index();
-                while at < end {
+                for at in thread::strided(first + thread::warp_index(), end, WARPS) {
                     let slope = memory::load(pass.slopes, at as usize);
                     if slope != 0 {
                         let slope = signed(slope, of_white);
@@ -703,7 +675,6 @@ unsafe fn run<S: Set>(pass: Pass) {
                         visit_new::<S>(scratch, child, &mut scatter);
                         note_gone(scratch, child, slope);
                     }
-                    at += WARPS;
                 }
                 // All that is gone is noted.
                 sync::sync_threads();
@@ -712,7 +683,6 @@ unsafe fn run<S: Set>(pass: Pass) {
             // The parent is no longer read.
             sync::sync_threads();
         }
-        turn += thread::grid_dim_x();
     }
     // The values' gradient is complete, also for a block without a parent.
     sync::sync_threads();
@@ -720,10 +690,8 @@ unsafe fn run<S: Set>(pass: Pass) {
     // SAFETY: `totals` has as many sums, and the gradient begins with the values; both are only added to, atomically.
     unsafe {
         if thread == 0 {
-            let mut at = 0;
-            while at < total::LEN as u32 {
+            for at in 0..total::LEN as u32 {
                 atomic::add_u64(pass.totals.add(at as usize), totals.get(at));
-                at += 1;
             }
         }
         if pass.with_gradient != 0 && thread < HAND_VALUES && (thread as u64) < S::LEN {

@@ -86,12 +86,10 @@ unsafe fn partial_sum<S: Sum>(
     step: u32,
 ) -> S {
     let mut sum = S::default();
-    let mut row = first;
-    while row < n_rows {
+    for row in thread::strided(first, n_rows, step) {
         // SAFETY: row < n_rows, column < n_columns.
         let value = unsafe { memory::load(values, row as usize * n_columns as usize + column as usize) };
         sum = sum + S::of(value);
-        row += step;
     }
     sum
 }
