@@ -55,11 +55,13 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
         // The last square, then the hands.
         let Vec4(last) = memory::load_vec4(position.add(SQUARE_QUADS));
         sum = sum.wrapping_add(units.get_unchecked(last[0] & 31));
-        for kind in 0..7 {
+        let mut kind = 0;
+        while kind < 7 {
             let of = |at: u32| (last[(at / 4) as usize] >> (8 * (at % 4)) & 255) as u64;
             let black = of(1 + kind);
             let white = of(8 + kind);
             sum = sum.wrapping_add(black.wrapping_sub(white).wrapping_mul(difference::unit(kind)));
+            kind += 1;
         }
     }
     sum
@@ -97,21 +99,25 @@ pub unsafe fn shogi_paper_persistent(positions: *const Vec4, played: *const u32,
     // SAFETY: the contract; `pass` is the same for all threads and ends with the barrier of `flush`.
     unsafe {
         descent::descend(&run, values, |evaluation| {
-            for child in thread::strided(thread::index_1d(), n as u64, threads) {
+            let mut child = thread::index_1d();
+            while child < n as u64 {
                 let position = positions.add(child as usize * (layout::BYTES / 16) as usize);
                 memory::store(sums, child as usize, sum_of(position, units));
+                child += threads;
             }
             // A child's played one may be another block's.
             sync::sync_grid(run.arrivals);
             columns.clear();
             let mut sum = 0;
-            for child in thread::strided(thread::index_1d(), n as u64, threads) {
+            let mut child = thread::index_1d();
+            while child < n as u64 {
                 let played = memory::load(played, child as usize);
                 let of_child = memory::load(sums, child as usize);
                 let of_played = memory::load(sums, (played >> 1) as usize);
                 let more = of_child.wrapping_sub(of_played);
                 let packed = difference::from_sum(if played & 1 == 1 { more.wrapping_neg() } else { more });
                 sum += descent::add_fused(&run, wanted, packed, values, powers, columns);
+                child += threads;
             }
             descent::complete(columns, sum);
             columns.flush(&run, evaluation);

@@ -84,7 +84,8 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
     let logits = dynamic::<f32>(positions * (inputs + task.hidden) * 4, positions * task.actions);
     let first = thread::block_idx_x() * positions;
     let me = thread::thread_idx_x();
-    for at in thread::strided(me, positions * inputs, THREADS) {
+    let mut at = me;
+    while at < positions * inputs {
         let (position, input) = (at / inputs, at % inputs);
         let value = match first + position < task.n {
             // SAFETY: the planes have that element.
@@ -92,11 +93,13 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
             false => 0.0,
         };
         planes.set(input * positions + position, value);
+        at += THREADS;
     }
     sync_threads();
     // SAFETY: turned weights and biases have the lengths the task says.
     unsafe {
-        for action in thread::strided(me, task.actions, THREADS) {
+        let mut action = me;
+        while action < task.actions {
             let mut sums = [load(task.policy_bias, action as usize); POSITIONS];
             product(
                 &mut sums,
@@ -107,25 +110,34 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
                 value_inputs,
                 task.policy_filters * CELLS,
             );
-            for position in 0..POSITIONS {
+            let mut position = 0;
+            while position < POSITIONS {
                 logits.set(position as u32 * task.actions + action, sums[position]);
+                position += 1;
             }
+            action += THREADS;
         }
-        for unit in thread::strided(me, task.hidden, THREADS) {
+        let mut unit = me;
+        while unit < task.hidden {
             let mut sums = [load(task.value_bias_1, unit as usize); POSITIONS];
             product(&mut sums, task.value_weights_1, unit, task.hidden, planes, 0, value_inputs);
-            for position in 0..POSITIONS {
+            let mut position = 0;
+            while position < POSITIONS {
                 hidden.set(position as u32 * task.hidden + unit, relu(sums[position]));
+                position += 1;
             }
+            unit += THREADS;
         }
     }
     sync_threads();
     // A warp a position.
-    for position in thread::strided(warp::shuffle(warp::ALL, thread::warp_index(), 0), positions, THREADS / 32) {
+    let mut position = warp::shuffle(warp::ALL, thread::warp_index(), 0);
+    while position < positions {
         if first + position < task.n {
             // SAFETY: the position is one of `n`.
             unsafe { finish(task, first + position, position, hidden, logits) };
         }
+        position += THREADS / 32;
     }
 }
 
@@ -140,15 +152,19 @@ unsafe fn product<const POSITIONS: usize>(
     from: u32,
     inputs: u32,
 ) {
-    for input in 0..inputs {
+    let mut input = 0;
+    while input < inputs {
         // SAFETY: the caller gives the matrix; the planes have that input of all positions.
         unsafe {
             let weight = load(weights, (input * columns + column) as usize);
-            for position in 0..POSITIONS {
+            let mut position = 0;
+            while position < POSITIONS {
                 let value = planes.get_unchecked((from + input) * POSITIONS as u32 + position as u32);
                 sums[position] = fma(value, weight, sums[position]);
+                position += 1;
             }
         }
+        input += 1;
     }
 }
 
@@ -159,8 +175,10 @@ unsafe fn finish(task: HeadsTask, position: u32, row: u32, hidden: Shared<f32>, 
     // SAFETY: one weight a unit, one mask, logit and probability an action of the position.
     unsafe {
         let mut value = 0.0;
-        for unit in thread::strided(lane, task.hidden, 32) {
+        let mut unit = lane;
+        while unit < task.hidden {
             value = fma(hidden.get(row * task.hidden + unit), load(task.value_weights_2, unit as usize), value);
+            unit += 32;
         }
         let value = warp::reduce_sum(value) + load(task.value_bias_2, 0);
         if lane == 0 {
@@ -168,26 +186,32 @@ unsafe fn finish(task: HeadsTask, position: u32, row: u32, hidden: Shared<f32>, 
         }
         let base = position as usize * task.actions as usize;
         let mut most = f32::NEG_INFINITY;
-        for action in thread::strided(lane, task.actions, 32) {
+        let mut action = lane;
+        while action < task.actions {
             let logit = logits.get(row * task.actions + action);
             store(task.logits, base + action as usize, logit);
             if load(task.masks, base + action as usize) != 0 && (logit > most || logit.is_nan()) {
                 most = logit;
             }
+            action += 32;
         }
         let most = warp_max(most);
         let mut sum = 0.0;
-        for action in thread::strided(lane, task.actions, 32) {
+        let mut action = lane;
+        while action < task.actions {
             let mut weight = 0.0;
             if load(task.masks, base + action as usize) != 0 {
                 weight = exp(logits.get(row * task.actions + action) - most);
             }
             logits.set(row * task.actions + action, weight);
             sum += weight;
+            action += 32;
         }
         let factor = 1.0 / warp::reduce_sum(sum);
-        for action in thread::strided(lane, task.actions, 32) {
+        let mut action = lane;
+        while action < task.actions {
             store(task.policies, base + action as usize, logits.get(row * task.actions + action) * factor);
+            action += 32;
         }
     }
 }

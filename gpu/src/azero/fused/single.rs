@@ -232,18 +232,22 @@ unsafe fn single<F: Format>(task: SingleTask) {
         shared.message_box.expect(BLOCKS * 16);
     }
     let vectors = 2 * activation_bytes::<F>(1) / 16;
-    for at in thread::strided(me, vectors, THREADS) {
+    let mut at = me;
+    while at < vectors {
         // SAFETY: both arrays have that many vectors.
         unsafe { Shared::<Vec4>::from_address(shared.x.base(), vectors).set_unchecked(at, Vec4([0; 4])) };
+        at += THREADS;
     }
     let filters = task.value_filters + task.policy_filters;
-    for at in thread::strided(me, FILTERS * WIDTH, THREADS) {
+    let mut at = me;
+    while at < FILTERS * WIDTH {
         let weight = match at < filters * WIDTH {
             // SAFETY: the array has `filters` rows; the launch's promise.
             true => unsafe { load(task.head_weights, at as usize) },
             false => 0.0,
         };
         shared.head_weights.set(at, weight);
+        at += THREADS;
     }
     sync_cluster();
     if me == 0 {
@@ -251,13 +255,15 @@ unsafe fn single<F: Format>(task: SingleTask) {
         unsafe { weights.fetch_first::<F>() };
     }
     let (mut x_round, mut m_round) = (0, 0);
-    for turn in 0..n_mine {
+    let mut turn = 0;
+    while turn < n_mine {
         let position = cluster + turn * clusters;
         // SAFETY: the launch's promise; M is not in use between two positions.
         unsafe { load_observation::<F>(task, shared.m, position) };
         // The value of this thread's square and channel after the last block.
         let mut kept = 0.0;
-        for conv in 0..task.n_convs {
+        let mut conv = 0;
+        while conv < task.n_convs {
             let (from, to, to_box) = match conv % 2 {
                 0 => (shared.m, shared.x, shared.x_box),
                 _ => (shared.x, shared.m, shared.m_box),
@@ -311,6 +317,7 @@ unsafe fn single<F: Format>(task: SingleTask) {
                 // SAFETY: the slot's last readers have passed a barrier.
                 unsafe { weights.next::<F>() };
             }
+            conv += 1;
         }
         shared.x_box.wait(x_round);
         x_round += 1;
@@ -319,6 +326,7 @@ unsafe fn single<F: Format>(task: SingleTask) {
         }
         // SAFETY: X is complete; the launch's promise.
         unsafe { heads::<F>(task, shared, rank, warp_index, position, turn) };
+        turn += 1;
     }
 }
 
@@ -393,16 +401,19 @@ fn padded_index(cell: u32) -> u32 {
 #[inline(always)]
 unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, position: u32) {
     let chunks = PLANES / F::CHANNELS;
-    for item in thread::strided(thread::thread_idx_x(), CELLS * chunks, THREADS) {
+    let mut item = thread::thread_idx_x();
+    while item < CELLS * chunks {
         let (cell, chunk) = (item % CELLS, item / CELLS);
         let mut values = [0.0; 8];
-        for at in 0..F::CHANNELS {
+        let mut at = 0;
+        while at < F::CHANNELS {
             let plane = chunk * F::CHANNELS + at;
             if plane < task.planes {
                 // SAFETY: the observation has that plane.
                 values[at as usize] =
                     unsafe { load(task.observations, ((position * task.planes + plane) * CELLS + cell) as usize) };
             }
+            at += 1;
         }
         let packed = F::pack(values);
         let index = chunk * chunk_bytes(1) / 16 + padded_index(cell);
@@ -410,6 +421,7 @@ unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, positi
         if F::PARTS == 2 {
             to.set(index + to.len() / 2, Vec4(packed[1]));
         }
+        item += THREADS;
     }
 }
 
@@ -432,7 +444,8 @@ fn part_bytes<F: Format>() -> u32 {
 unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, warp_index: u32) -> [[f32; 4]; 2] {
     let a = rows_of(from, rank, warp_index);
     let mut sums = [[0.0; 4]; 4];
-    for step in thread::strided(warp_index / 2, 9 * tap_steps::<F>(PLANES), EIGHTHS) {
+    let mut step = warp_index / 2;
+    while step < 9 * tap_steps::<F>(PLANES) {
         let (pair, tap) = (step / 9, step % 9);
         sync_warp(warp::ALL);
         // SAFETY: the caller's promise.
@@ -441,6 +454,7 @@ unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, war
             let a = a + pair * 2 * chunk_bytes(1) + (tap / 3 * PADDED_WIDTH + tap % 3) * 16;
             add_step::<F>(&mut sums, false, a, w, second);
         }
+        step += EIGHTHS;
     }
     [add(sums[0], sums[2]), add(sums[1], sums[3])]
 }
@@ -575,7 +589,8 @@ unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_in
     }
     sync_threads();
     if warp_index != rank {
-        for channel in thread::strided(0, CHANNELS, 8) {
+        let mut channel = 0;
+        while channel < CHANNELS {
             // SAFETY: chunks of the array, ranks of the cluster; the caller's promise.
             unsafe {
                 let at = index(channel, 0, lane);
@@ -585,6 +600,7 @@ unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_in
                     mailbox.send_vec4(to, warp_index, at, to.get_unchecked(at));
                 }
             }
+            channel += 8;
         }
     }
 }
@@ -605,19 +621,23 @@ unsafe fn heads<F: Format>(
     let (cell, share) = (me / 8, me % 8);
     let chunks = WIDTH / F::CHANNELS;
     let mut sums = [0.0f32; FILTERS as usize];
-    for chunk in thread::strided(share, chunks, 8) {
+    let mut chunk = share;
+    while chunk < chunks {
         let index = chunk * (chunk_bytes(1) / 16) + padded_index(cell);
         let first: Vec4 = shared.x.get(index);
         let second: Vec4 = if F::PARTS == 2 { shared.x.get(index + part_bytes::<F>() / 16) } else { first };
         let values = F::unpack(first.0, second.0);
         let weight = |filter: u32, at: u32| shared.head_weights.get(filter * WIDTH + chunk * F::CHANNELS + at);
-        for at in 0..F::CHANNELS {
+        let mut at = 0;
+        while at < F::CHANNELS {
             let value = values[at as usize];
             sums[0] = fma(value, weight(0, at), sums[0]);
             sums[1] = fma(value, weight(1, at), sums[1]);
             sums[2] = fma(value, weight(2, at), sums[2]);
             sums[3] = fma(value, weight(3, at), sums[3]);
+            at += 1;
         }
+        chunk += 8;
     }
     let mut distance = 1;
     while distance < 8 {
@@ -685,21 +705,27 @@ unsafe fn heads<F: Format>(
                 number < actions && action < task.actions && load(task.masks, base + action as usize) != 0
             };
             let mut most = f32::NEG_INFINITY;
-            for number in thread::strided(lane, actions, 32) {
+            let mut number = lane;
+            while number < actions {
                 let logit = shared.logits.get(number);
                 if legal(number) && (logit > most || logit.is_nan()) {
                     most = logit;
                 }
+                number += 32;
             }
             let most = warp::reduce(most, |a: f32, b: f32| if a >= b { a } else { b });
             let (mut sum, mut value) = (0.0, 0.0);
-            for number in thread::strided(lane, actions, 32) {
+            let mut number = lane;
+            while number < actions {
                 if legal(number) {
                     sum += exp(shared.logits.get(number) - most);
                 }
+                number += 32;
             }
-            for number in thread::strided(lane, units, 32) {
+            let mut number = lane;
+            while number < units {
                 value += shared.hidden.get(number);
+                number += 32;
             }
             let (sum, value) = (warp::reduce_sum(sum), warp::reduce_sum(value));
             if lane < BLOCKS {
@@ -717,19 +743,23 @@ unsafe fn heads<F: Format>(
         }
         if me < actions && rank * actions + me < task.actions {
             let mut most = f32::NEG_INFINITY;
-            for block in 0..BLOCKS {
+            let mut block = 0;
+            while block < BLOCKS {
                 let theirs = f32::from_bits(shared.messages.get(block).0[0]);
                 if theirs > most || theirs.is_nan() {
                     most = theirs;
                 }
+                block += 1;
             }
             let mut sum = 0.0;
-            for block in 0..BLOCKS {
+            let mut block = 0;
+            while block < BLOCKS {
                 let message = shared.messages.get(block).0;
                 // A block without a legal action has no largest logit.
                 if f32::from_bits(message[1]) != 0.0 {
                     sum += f32::from_bits(message[1]) * exp(f32::from_bits(message[0]) - most);
                 }
+                block += 1;
             }
             let action = rank * actions + me;
             let logit = shared.logits.get(me);
@@ -739,8 +769,10 @@ unsafe fn heads<F: Format>(
         }
         if rank == 0 && me == 0 {
             let mut value = load(task.value_bias_2, 0);
-            for block in 0..BLOCKS {
+            let mut block = 0;
+            while block < BLOCKS {
                 value += f32::from_bits(shared.messages.get(block).0[2]);
+                block += 1;
             }
             store(task.values, position as usize, libm::tanhf(value));
         }
@@ -753,9 +785,11 @@ unsafe fn heads<F: Format>(
 #[inline(always)]
 unsafe fn row_product(weights: *const f32, row: u32, inputs: u32, planes: Shared<f32>, from: u32) -> f32 {
     let mut sum = 0.0;
-    for input in thread::strided(thread::lane(), inputs, 32) {
+    let mut input = thread::lane();
+    while input < inputs {
         // SAFETY: the caller gives the matrix.
         sum = fma(unsafe { load(weights, (row * inputs + input) as usize) }, planes.get(from + input), sum);
+        input += 32;
     }
     warp::reduce_sum(sum)
 }

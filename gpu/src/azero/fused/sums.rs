@@ -80,7 +80,8 @@ impl Operands {
 /// As [`wgmma::f16_n256`]: all threads of the warpgroup come here, and the activations are complete; `R` is 128, 64 or 32.
 #[inline(always)]
 pub unsafe fn short<F: Short, const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
-    for at in 0..operands.stages {
+    let mut at = 0;
+    while at < operands.stages {
         let (a, step) = (operands.weights(at), 3 * at);
         let b = [operands.activations(step), operands.activations(step + 1), operands.activations(step + 2)];
         // SAFETY: the caller's promise; the stage's weights are there.
@@ -90,6 +91,7 @@ pub unsafe fn short<F: Short, const R: usize>(d: &mut [f32; R], operands: Operan
             unsafe { wgmma::wait::<1>() };
             operands.release(at - 1, member);
         }
+        at += 1;
     }
     // SAFETY: as above.
     unsafe { complete::<R, 0>(d) };

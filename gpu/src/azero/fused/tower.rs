@@ -203,14 +203,18 @@ unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
 #[inline(always)]
 unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, shared: SharedLayout, boards: u32) {
     let vectors = array_bytes::<F>(boards) / 16;
-    for at in thread::strided(thread::thread_idx_x(), vectors, threads::<F>()) {
+    let mut at = thread::thread_idx_x();
+    while at < vectors {
         // SAFETY: the activations have that many vectors.
         unsafe { Shared::<Vec4>::from_address(shared.x, vectors).set_unchecked(at, Vec4([0; 4])) };
+        at += threads::<F>();
     }
-    for at in thread::strided(thread::thread_idx_x(), FILTERS * WIDTH, threads::<F>()) {
+    let mut at = thread::thread_idx_x();
+    while at < FILTERS * WIDTH {
         // SAFETY: the array has `filters` rows; the launch's promise.
         let weight = if at < task.filters * WIDTH { unsafe { load(task.head_weights, at as usize) } } else { 0.0 };
         shared.heads.set(at, weight);
+        at += threads::<F>();
     }
 }
 
@@ -220,7 +224,8 @@ unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, warp_
     let per_tile = n_stages::<F>(PLANES) + (task.n_convs - 1) * n_stages::<F>(WIDTH);
     let (lane, in_place) = (thread::lane(), in_place::<F>(BOARDS));
     let mut stage = 0;
-    for tile in thread::strided(thread::block_idx_x(), n_tiles, thread::grid_dim_x()) {
+    let mut tile = thread::block_idx_x();
+    while tile < n_tiles {
         sync_simt();
         let mut from = task.weights;
         let mut in_tile = 0;
@@ -245,6 +250,7 @@ unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, warp_
             }
         }
         sync_simt();
+        tile += thread::grid_dim_x();
     }
 }
 
@@ -263,12 +269,14 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
     // The warp's channels: rows 16 warp … of the product.
     let channel = warp_index * 16;
     let mut stage = 0;
-    for tile in thread::strided(thread::block_idx_x(), n_tiles, thread::grid_dim_x()) {
+    let mut tile = thread::block_idx_x();
+    while tile < n_tiles {
         // SAFETY: the launch's promise; M is not in use between two tiles.
         unsafe { load_observations::<F, BOARDS>(task, shared.m, tile) };
         wgmma::publish();
         sync_some(WORKERS_BARRIER, WORKERS);
-        for conv in 0..task.n_convs {
+        let mut conv = 0;
+        while conv < task.n_convs {
             let (from, to) = if conv % 2 == 0 { (shared.m, shared.x) } else { (shared.x, shared.m) };
             let (channels, stages) =
                 if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
@@ -315,6 +323,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
                 // SAFETY: the launch's promise.
                 unsafe { trace::<F, BOARDS>(task, to, conv, tile) };
             }
+            conv += 1;
         }
         // SAFETY: the launch's promise; X is complete.
         unsafe { heads::<F, BOARDS>(task, shared, tile) };
@@ -324,6 +333,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
         } else {
             sync_simt();
         }
+        tile += thread::grid_dim_x();
     }
 }
 
@@ -332,12 +342,14 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
 unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u32, tile: u32) {
     let squares = BOARDS * CELLS;
     let chunks = PLANES / F::CHANNELS;
-    for item in thread::strided(thread::thread_idx_x(), squares * chunks, WORKERS) {
+    let mut item = thread::thread_idx_x();
+    while item < squares * chunks {
         let (square, chunk) = (item % squares, item / squares);
         let (board, cell) = (square / CELLS, square % CELLS);
         let position = tile * BOARDS + board;
         let mut values = [0.0; 8];
-        for at in 0..F::CHANNELS {
+        let mut at = 0;
+        while at < F::CHANNELS {
             let plane = chunk * F::CHANNELS + at;
             if position < task.n && plane < task.planes {
                 // SAFETY: the observation has that plane.
@@ -348,6 +360,7 @@ unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u
                     )
                 };
             }
+            at += 1;
         }
         let storage = ((cell / SIDE + 1) * BOARDS + board) * PADDED_WIDTH + cell % SIDE + 1;
         let packed = F::pack(values);
@@ -360,6 +373,7 @@ unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u
                 Shared::<Vec4>::from_address(address + part, 1).set_unchecked(0, Vec4(packed[1]));
             }
         }
+        item += WORKERS;
     }
 }
 
@@ -480,20 +494,24 @@ fn storage_of(boards: u32, board: u32, cell: u32) -> u32 {
 #[inline(always)]
 unsafe fn trace<F: Format, const BOARDS: u32>(task: TowerTask, array: u32, conv: u32, tile: u32) {
     let chunks = WIDTH / F::CHANNELS;
-    for item in thread::strided(thread::thread_idx_x(), BOARDS * CELLS * chunks, WORKERS) {
+    let mut item = thread::thread_idx_x();
+    while item < BOARDS * CELLS * chunks {
         let (cell, chunk, board) = (item % CELLS, item / CELLS % chunks, item / CELLS / chunks);
         let position = tile * BOARDS + board;
         if position < task.n {
             // SAFETY: the array is complete; the trace has that element (the launch's promise).
             unsafe {
                 let values = read_chunk::<F>(array, BOARDS, chunk, storage_of(BOARDS, board, cell));
-                for at in 0..F::CHANNELS {
+                let mut at = 0;
+                while at < F::CHANNELS {
                     let channel = conv as usize * task.n as usize * WIDTH as usize
                         + (position * WIDTH + chunk * F::CHANNELS + at) as usize;
                     store(task.trace, channel * CELLS as usize + cell as usize, values[at as usize]);
+                    at += 1;
                 }
             }
         }
+        item += WORKERS;
     }
 }
 
@@ -506,21 +524,25 @@ unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, shared: SharedLay
     let storage = storage_of(BOARDS, board, cell);
     let mut sums = [0.0f32; FILTERS as usize];
     let chunks = WIDTH / F::CHANNELS / sharers;
-    for chunk in 0..chunks {
+    let mut chunk = 0;
+    while chunk < chunks {
         let chunk_index = chunk * sharers + share;
         // SAFETY: X is complete; weights of the channel's filters.
         unsafe {
             let values = read_chunk::<F>(shared.x, BOARDS, chunk_index, storage);
             let weight =
                 |filter: u32, at: u32| shared.heads.get_unchecked(filter * WIDTH + chunk_index * F::CHANNELS + at);
-            for at in 0..F::CHANNELS {
+            let mut at = 0;
+            while at < F::CHANNELS {
                 let value = values[at as usize];
                 sums[0] = fma(value, weight(0, at), sums[0]);
                 sums[1] = fma(value, weight(1, at), sums[1]);
                 sums[2] = fma(value, weight(2, at), sums[2]);
                 sums[3] = fma(value, weight(3, at), sums[3]);
+                at += 1;
             }
         }
+        chunk += 1;
     }
     let mut distance = 1;
     while distance < sharers {
@@ -532,7 +554,8 @@ unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, shared: SharedLay
     }
     let position = tile * BOARDS + board;
     if share == 0 && position < task.n {
-        for filter in 0..task.filters {
+        let mut filter = 0;
+        while filter < task.filters {
             let sum = match filter {
                 0 => sums[0],
                 1 => sums[1],
@@ -548,6 +571,7 @@ unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, shared: SharedLay
                     value,
                 );
             }
+            filter += 1;
         }
     }
 }

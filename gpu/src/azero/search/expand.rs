@@ -110,7 +110,8 @@ pub unsafe fn expand<G: Searched>(
         let weight = |rank: u32| if faulty { 1.0 } else { math::exp(logit(rank) - largest) };
 
         let mut sum = 0.0;
-        for first in thread::strided(0, n, thread::WARP) {
+        let mut first = 0;
+        while first < n {
             let rank = first + lane;
             let mine = if rank < n { weight(rank) } else { 0.0 };
             let mut other = 0;
@@ -118,14 +119,17 @@ pub unsafe fn expand<G: Searched>(
                 sum += warp::shuffle(warp::ALL, mine, other);
                 other += 1;
             }
+            first += thread::WARP;
         }
 
-        for rank in thread::strided(lane, n, thread::WARP) {
+        let mut rank = lane;
+        while rank < n {
             let action = G::nth_legal(&legal, rank);
             let mut next = position;
             next.apply(action);
             let child = Node::new(action, weight(rank) / sum, next.outcome_after(action), next.to_move());
             trees.set_node(tree, first_child + rank, child);
+            rank += thread::WARP;
         }
         if lane == 0 {
             let node = trees.node(tree, leaf.node);

@@ -97,9 +97,11 @@ unsafe fn descend<G: Searched>(trees: &Trees<G>, tree: u32, leaf: u32, c_puct: f
 #[inline(always)]
 pub unsafe fn select<G: Searched>(trees: &Trees<G>, tree: u32, head: &mut Head, n_leaves: u32, c_puct: f32) {
     let n = if head.remaining < n_leaves { head.remaining } else { n_leaves };
-    for leaf in 0..n {
+    let mut leaf = 0;
+    while leaf < n {
         // SAFETY: leaf < n_leaves.
         unsafe { descend(trees, tree, leaf, c_puct) };
+        leaf += 1;
     }
     head.n_leaves = n;
     head.remaining -= n;

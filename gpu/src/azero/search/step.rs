@@ -96,7 +96,8 @@ pub unsafe fn observe<G: Searched>(trees: &Trees<G>, out: &Observations, tree: u
 /// Called by all lanes of one warp that has the tree alone; `leaf` is leaf number `number`.
 #[inline(always)]
 unsafe fn back_up<G: Searched>(trees: &Trees<G>, tree: u32, number: u32, leaf: &Leaf, value: f32) {
-    for depth in thread::strided(thread::lane(), leaf.path_length, thread::WARP) {
+    let mut depth = thread::lane();
+    while depth < leaf.path_length {
         // SAFETY: the path's nodes are different ones, each this lane's.
         unsafe {
             let at = memory::load(trees.paths, trees.path_at(tree, number, depth));
@@ -106,6 +107,7 @@ unsafe fn back_up<G: Searched>(trees: &Trees<G>, tree: u32, number: u32, leaf: &
             node.total += value;
             trees.set_visits(tree, at, &node);
         }
+        depth += thread::WARP;
     }
     // The next leaf's path shares nodes with this one.
     sync_warp(warp::ALL);
@@ -132,7 +134,8 @@ pub unsafe fn step<G: Searched>(
         let mut head = trees.head(tree);
         let n_waiting = head.n_leaves;
         let (mut size, mut n_positions) = (head.size, head.n_positions);
-        for number in 0..n_waiting {
+        let mut number = 0;
+        while number < n_waiting {
             let leaf = trees.leaf(tree, number);
             let grows = expand::grows(&trees, &leaf, size, n_positions);
             if number == warp_index {
@@ -149,14 +152,17 @@ pub unsafe fn step<G: Searched>(
                 size += leaf.n_legal;
                 n_positions += 1;
             }
+            number += 1;
         }
         // All have read the head and written their children.
         sync_threads();
         if warp_index == 0 {
-            for number in 0..n_waiting {
+            let mut number = 0;
+            while number < n_waiting {
                 let leaf = trees.leaf(tree, number);
                 back_up(&trees, tree, number, &leaf, scratch.values.get(number));
                 head.faults |= scratch.faults.get(number);
+                number += 1;
             }
             (head.size, head.n_positions, head.n_leaves) = (size, n_positions, 0);
             select::select(&trees, tree, &mut head, n_leaves, c_puct);

@@ -162,7 +162,8 @@ pub unsafe fn azero_train_adam(adam: Adam) {
             let gradients = load_quad(adam.gradients, at);
             let (mut first, mut second) = (load_quad(adam.first, at), load_quad(adam.second, at));
             let decays = at < adam.n_decayed as usize;
-            for j in 0..4 {
+            let mut j = 0;
+            while j < 4 {
                 let mut gradient = gradients[j];
                 if decays {
                     gradient += adam.decay * values[j];
@@ -170,6 +171,7 @@ pub unsafe fn azero_train_adam(adam: Adam) {
                 }
                 squares += gradient * gradient;
                 values[j] = stepped(&adam, &rate, values[j], gradient, &mut first[j], &mut second[j]);
+                j += 1;
             }
             store_quad(adam.parameters, at, values);
             store_quad(adam.first, at, first);
@@ -257,18 +259,26 @@ pub unsafe fn azero_train_finish(finish: Finish) {
     let mut sums = [0.0; 5];
     // SAFETY: outcomes and partial sums exist; one thread writes.
     unsafe {
-        for row in thread::strided(me, finish.n, BLOCK) {
+        let mut row = me;
+        while row < finish.n {
             let outcome = load_quad(finish.outcomes, row as usize * OUTCOME);
-            for j in 0..3 {
+            let mut j = 0;
+            while j < 3 {
                 sums[j] += outcome[j];
+                j += 1;
             }
+            row += BLOCK;
         }
-        for at in thread::strided(me, finish.n_partial / 2, BLOCK) {
+        let mut at = me;
+        while at < finish.n_partial / 2 {
             sums[3] += memory::load(finish.partials, at as usize * 2);
             sums[4] += memory::load(finish.partials, at as usize * 2 + 1);
+            at += BLOCK;
         }
-        for j in 0..5 {
+        let mut j = 0;
+        while j < 5 {
             sums[j] = block::sum(sums[j], scratch);
+            j += 1;
         }
         if me == 0 {
             let count = finish.n as f32;

@@ -18,7 +18,8 @@ pub(super) unsafe fn arrive(view: &BlockView<'_>, side: &Side, slot: u32, chance
     let from = view.reach_row(side.seat);
     let is_first = view.street.is_first != 0;
     let factor = if chance { view.on.chance * factor } else { 1.0 };
-    for hand in thread::strided(thread::thread_idx_x(), side.n, thread::block_dim_x()) {
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
         let reach = if is_first && !chance {
             1.0
         } else {
@@ -32,6 +33,7 @@ pub(super) unsafe fn arrive(view: &BlockView<'_>, side: &Side, slot: u32, chance
             1.0
         };
         view.set(slot + hand, reach * factor * drawn);
+        hand += thread::block_dim_x();
     }
 }
 
@@ -50,7 +52,8 @@ pub(super) unsafe fn run<N: Numbers>(
     pass: &Pass,
     average: bool,
 ) {
-    for at in range[0]..range[1] {
+    let mut at = range[0];
+    while at < range[1] {
         // SAFETY: the host's program. A copy: behind a store the compiler would read each field again.
         let op = &unsafe { memory::load(view.task.ops, at as usize) };
         // SAFETY: the caller's promises.
@@ -61,6 +64,7 @@ pub(super) unsafe fn run<N: Numbers>(
                 leave(view, side, op);
             }
         }
+        at += 1;
     }
 }
 
@@ -81,8 +85,9 @@ unsafe fn reach<N: Numbers>(
     let from = if locked { source::AVERAGES } else { from };
     let tables = &view.tables(side);
     let operands = view.task.operands;
+    let mut hand = thread::thread_idx_x();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
-    for hand in thread::strided(thread::thread_idx_x(), side.padded, thread::block_dim_x()) {
+    while hand < side.padded {
         let active = hand < side.n;
         let row = side.table + op.row as usize * side.stride as usize + hand as usize;
         // SAFETY: the board's rows hold `stride` values; operands are the host's.
@@ -105,6 +110,7 @@ unsafe fn reach<N: Numbers>(
                 }
             });
         }
+        hand += thread::block_dim_x();
     }
 }
 
@@ -136,8 +142,10 @@ unsafe fn hand_factor(view: &BlockView<'_>, side: &Side, hand: u32) -> f32 {
 #[track_caller]
 unsafe fn leave(view: &BlockView<'_>, side: &Side, op: &Op) {
     let row = view.next_reach_row(side.seat, op.entry);
-    for hand in thread::strided(thread::thread_idx_x(), side.n, thread::block_dim_x()) {
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
         // SAFETY: rows of reach hold all hands of the game; this block alone writes the row.
         unsafe { memory::store(view.task.reach, row + view.number(side, hand), view.get(op.input + hand)) };
+        hand += thread::block_dim_x();
     }
 }

@@ -9,7 +9,7 @@
 
 use super::block::{BlockView, Side};
 use super::layout::{ALL_CARDS, BEGINS, Eval, NO_CARD, ROW, TOTALS};
-use crate::cuda::thread::{WARP, block_dim_x, lane, strided, warp_index};
+use crate::cuda::thread::{WARP, block_dim_x, lane, warp_index};
 use crate::cuda::{memory, warp};
 
 /// Runs the evaluations `range` of the opponent's reach.
@@ -21,7 +21,8 @@ use crate::cuda::{memory, warp};
 pub(super) unsafe fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
     let parts = 1 + view.street.n_cards.div_ceil(WARP);
     let n_tasks = (range[1] - range[0]) * parts;
-    for task in strided(warp_index(), n_tasks, block_dim_x() / WARP) {
+    let mut task = warp_index();
+    while task < n_tasks {
         // SAFETY: the host's program.
         let eval = &unsafe { memory::load(view.task.evals, (range[0] + task / parts) as usize) };
         let part = task % parts;
@@ -31,6 +32,7 @@ pub(super) unsafe fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
             // SAFETY: the caller's promise.
             unsafe { by_card(view, side, eval, (part - 1) * WARP + lane()) };
         }
+        task += block_dim_x() / WARP;
     }
 }
 
@@ -42,8 +44,10 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     let from = (lane() * run).min(side.n);
     let to = (from + run).min(side.n);
     let mut sum = 0.0;
-    for at in from..to {
+    let mut at = from;
+    while at < to {
         sum += view.get(eval.source + at);
+        at += 1;
     }
     let up_to = warp::inclusive_sum(sum);
     let before = warp::shuffle_up(warp::ALL, up_to, 1);
@@ -55,9 +59,11 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     if eval.full != 0 {
         let prefix = eval.region + TOTALS;
         let mut sum = if lane() == 0 { 0.0 } else { before };
-        for at in from..to {
+        let mut at = from;
+        while at < to {
             view.set(prefix + at, sum);
             sum += view.get(eval.source + at);
+            at += 1;
         }
         if lane() == 0 {
             view.set(prefix + side.n, all);
@@ -85,8 +91,10 @@ unsafe fn by_card(view: &BlockView<'_>, side: &Side, eval: &Eval, card: u32) {
         // Four at a time, so that their loads are under way together.
         while at + 4 <= to {
             let mut hands = [0; 4];
-            for i in 0..4 {
+            let mut i = 0;
+            while i < 4 {
                 hands[i] = memory::load(list, at as usize + i) as u32;
+                i += 1;
             }
             let reach = [
                 view.get(eval.source + hands[0]),
@@ -94,11 +102,13 @@ unsafe fn by_card(view: &BlockView<'_>, side: &Side, eval: &Eval, card: u32) {
                 view.get(eval.source + hands[2]),
                 view.get(eval.source + hands[3]),
             ];
-            for i in 0..4 {
+            let mut i = 0;
+            while i < 4 {
                 if full {
                     view.set(prefix + at + i as u32, sum);
                 }
                 sum += reach[i];
+                i += 1;
             }
             at += 4;
         }

@@ -141,21 +141,25 @@ unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Pa
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
         let n_passes = if ANY { passes.n } else { 2 };
-        for turn in 0..at.n_iterations * n_passes {
+        let mut turn = 0;
+        while turn < at.n_iterations * n_passes {
             let step = memory::load(task.steps, (turn / n_passes) as usize);
             let pass = if ANY {
                 // Chosen, not indexed: an index would send the kernel's parameters to local memory.
                 let mut pass = passes.all[0];
-                for i in 1..MAX_PASSES {
+                let mut i = 1;
+                while i < MAX_PASSES {
                     if turn % n_passes == i as u32 {
                         pass = passes.all[i];
                     }
+                    i += 1;
                 }
                 pass
             } else {
                 learning(turn % 2)
             };
             go_up::<N>(&view, &step, &pass, true, 1.0);
+            turn += 1;
         }
     }
 }

@@ -78,7 +78,8 @@ pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
         let word = |at: usize| memory::load(task.control, at) as u64;
         let iteration = word(control::ITERATION) + (word(control::ITERATION + 1) << 32) + word(control::STEP);
         let mut parent = draws.n_boards;
-        for street in 0..draws.n_streets {
+        let mut street = 0;
+        while street < draws.n_streets {
             let [from, to] = memory::load(draws.children, parent as usize);
             let n = memory::load(draws.cumulative, to as usize - 1);
             let target = drawn(draws.seed, iteration, draw, street, n);
@@ -94,6 +95,7 @@ pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
             }
             atomic::add_u32(draws.counts.add(low as usize), 1);
             parent = low;
+            street += 1;
         }
         let first = draws.n_boards + drawn(draws.seed, iteration, draw, 64, draws.n_hands[0]);
         atomic::add_u32(draws.counts.add(first as usize), 1);

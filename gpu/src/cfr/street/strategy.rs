@@ -65,11 +65,13 @@ impl Weights {
         let (mut regrets, mut held, mut sum) = ([0.0; HELD as usize], [0.0; HELD as usize], 0.0);
         // SAFETY: the caller's promise.
         unsafe {
-            for a in 0..HELD {
+            let mut a = 0;
+            while a < HELD {
                 if a < n {
                     (regrets[a as usize], held[a as usize]) =
                         weight::<N>(tables, from, predicts, at + a as usize * stride);
                 }
+                a += 1;
             }
             // Added after all loads are under way.
             let mut a = 0;

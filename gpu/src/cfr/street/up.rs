@@ -22,7 +22,8 @@ pub(super) unsafe fn run<N: Numbers>(
     step: &Step<f32>,
     pass: &Pass,
 ) {
-    for at in range[0]..range[1] {
+    let mut at = range[0];
+    while at < range[1] {
         // SAFETY: the host's program. A copy: behind a store the compiler would read each field again.
         let op = &unsafe { memory::load(view.task.ops, at as usize) };
         // SAFETY: the caller's promises.
@@ -35,6 +36,7 @@ pub(super) unsafe fn run<N: Numbers>(
                 end(view, side, other, op);
             }
         }
+        at += 1;
     }
 }
 
@@ -48,7 +50,8 @@ unsafe fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
     let all = view.get(op.region + ALL_CARDS);
     // SAFETY: records of all hands of the board.
     let records = unsafe { view.task.records.add(side.hands) };
-    for hand in thread::strided(thread::thread_idx_x(), side.n, thread::block_dim_x()) {
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
         // SAFETY: a record for each hand of the board.
         let record = unsafe { memory::load_vec4(records.add(hand as usize)) }.0;
         let low = |word: u32| word & 0xffff;
@@ -66,6 +69,7 @@ unsafe fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
             op.payoff[0] * weaker + op.payoff[1] * (met - not_stronger) + op.payoff[2] * (not_stronger - weaker)
         };
         view.put(op.output + hand, value, add);
+        hand += thread::block_dim_x();
     }
 }
 
@@ -81,7 +85,8 @@ unsafe fn come_back(view: &BlockView<'_>, side: &Side, op: &Op, pass: &Pass) {
     let rows = street.values[side.seat as usize] as usize + op.entry as usize * hand_stride;
     let row_stride = street.n_entries as usize * hand_stride;
     let permutations = street.permutations as usize + side.seat as usize * hand_stride;
-    for hand in thread::strided(thread::thread_idx_x(), side.n, thread::block_dim_x()) {
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
         // SAFETY: links, permutations and rows of values are the host's.
         unsafe {
             let number = view.number(side, hand);
@@ -114,6 +119,7 @@ unsafe fn come_back(view: &BlockView<'_>, side: &Side, op: &Op, pass: &Pass) {
             }
             view.put(op.output + hand, sum, add);
         }
+        hand += thread::block_dim_x();
     }
 }
 
@@ -128,8 +134,9 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
     let learns = pass.mode == mode::LEARN && !locked;
     let best = pass.mode == mode::BEST && !locked;
     let operands = view.task.operands;
+    let mut hand = thread::thread_idx_x();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
-    for hand in thread::strided(thread::thread_idx_x(), side.padded, thread::block_dim_x()) {
+    while hand < side.padded {
         let active = hand < side.n;
         let row = side.table + op.row as usize * side.stride as usize + hand as usize;
         // SAFETY: the board's rows hold `stride` values; operands are the host's.
@@ -142,16 +149,20 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
             };
             let value = if best {
                 let (mut value, mut choice) = (value_of(0), 0);
-                for action in 1..op.n {
+                let mut action = 1;
+                while action < op.n {
                     let other = value_of(action);
                     if other > value {
                         (value, choice) = (other, action);
                     }
+                    action += 1;
                 }
                 if pass.keeps != 0 {
-                    for action in 0..op.n {
+                    let mut action = 0;
+                    while action < op.n {
                         let chosen = if action == choice && active { 1.0 } else { 0.0 };
                         memory::store(tables.kept, row + action as usize * side.stride as usize, chosen);
+                        action += 1;
                     }
                 }
                 value
@@ -182,6 +193,7 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
                 view.put(op.output + hand, value, add);
             }
         }
+        hand += thread::block_dim_x();
     }
 }
 
@@ -194,7 +206,8 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
 pub(super) unsafe fn depart(view: &BlockView<'_>, side: &Side, slot: u32, pass: &Pass) {
     let row = view.value_row(side.seat);
     let sums = view.street.utilities[side.seat as usize] as usize + view.board as usize * side.stride as usize;
-    for hand in thread::strided(thread::thread_idx_x(), side.n, thread::block_dim_x()) {
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
         let value = view.get(slot + hand);
         // SAFETY: rows of values hold all hands of the game; this block alone writes the row. A sum for each hand of the first street.
         unsafe {
@@ -204,5 +217,6 @@ pub(super) unsafe fn depart(view: &BlockView<'_>, side: &Side, slot: u32, pass: 
                 memory::store(sums, hand as usize, memory::load(sums, hand as usize) + value as f64);
             }
         }
+        hand += thread::block_dim_x();
     }
 }

@@ -33,10 +33,12 @@ unsafe fn act<T: Real, const HOME: u32>(
         averages.set(action, averages.get(action) + own * probability);
         // Ends need no reach.
         if code & child::END == 0 {
-            for seat in 0..phase.n_players {
+            let mut seat = 0;
+            while seat < phase.n_players {
                 let before = memory::load(phase.reaches, phase.offset(seat, number));
                 let after = if seat == sequence.seat { before * probability } else { before };
                 memory::store(phase.reaches, phase.offset(seat, code), after);
+                seat += 1;
             }
         }
     }

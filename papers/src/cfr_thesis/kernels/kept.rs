@@ -139,9 +139,11 @@ impl<T: Real> Utilities<T> {
             Some(column) => Self::Shared(column),
             None => Self::Global,
         };
-        for seat in 0..phase.n_players {
+        let mut seat = 0;
+        while seat < phase.n_players {
             // SAFETY: the caller's promise.
             unsafe { made.set(phase, seat, sequence, T::ZERO) };
+            seat += 1;
         }
         made
     }
@@ -182,12 +184,14 @@ impl<T: Real> Utilities<T> {
     #[track_caller]
     pub unsafe fn close(self, phase: &Phase<T>, sequence: u32) {
         let Self::Shared(_) = self else { return };
-        for seat in 0..phase.n_players {
+        let mut seat = 0;
+        while seat < phase.n_players {
             // SAFETY: the caller's promise.
             unsafe {
                 let value = self.get(phase, seat, sequence);
                 memory::store(phase.utilities, phase.offset(seat, sequence), value);
             }
+            seat += 1;
         }
     }
 }

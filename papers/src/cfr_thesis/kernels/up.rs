@@ -44,13 +44,15 @@ unsafe fn add_up<T: Real>(phase: &Phase<T>, sequence: &Sequence, number: u32, su
     // SAFETY: the caller's promise.
     unsafe {
         let probability = memory::load(phase.strategies, number as usize * ACTIONS + action);
-        for seat in 0..phase.n_players {
+        let mut seat = 0;
+        while seat < phase.n_players {
             let value = after(phase, code, seat);
             if seat == sequence.seat {
                 own = value;
             }
             let sum = sums.get(phase, seat, number);
             sums.set(phase, seat, number, sum + probability * value);
+            seat += 1;
         }
     }
     own
@@ -87,10 +89,12 @@ unsafe fn up<T: Real, const HOME: u32>(phase: Phase<T>) {
         let mean = sums.get(&phase, sequence.seat, number);
         let row = phase.row(number, phase.bucket(sequence.seat));
         let mut regrets = Row::<T, HOME>::open(column, phase.regrets.add(row), 0);
-        for action in 0..ACTIONS {
+        let mut action = 0;
+        while action < ACTIONS {
             if sequence.children[action] != child::NONE {
                 regrets.set(action, regrets.get(action) + others * (values[action] - mean));
             }
+            action += 1;
         }
         regrets.close();
         sums.close(&phase, number);

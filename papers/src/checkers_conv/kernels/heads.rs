@@ -50,9 +50,11 @@ pub unsafe fn azero_paper_linear(
     // SAFETY: output < n_outputs, input < n_inputs; no other thread has this output.
     unsafe {
         let mut sum = memory::load(bias, output);
-        for input in 0..n_inputs {
+        let mut input = 0;
+        while input < n_inputs {
             let value = memory::load(x, position * n_inputs + input);
             sum = math::fma(value, memory::load(weight, output * n_inputs + input), sum);
+            input += 1;
         }
         memory::store(out, position * n_outputs + output, sum);
     }
@@ -100,26 +102,32 @@ pub unsafe fn azero_paper_policy(logits: *const f32, masks: *const u8, policies:
     unsafe {
         let (logits, masks, policies) = (logits.add(first), masks.add(first), policies.add(first));
         let mut largest = f32::NEG_INFINITY;
-        for action in thread::strided(thread::thread_idx_x(), n_actions, BLOCK) {
+        let mut action = thread::thread_idx_x();
+        while action < n_actions {
             let logit = memory::load(logits, action as usize);
             if memory::load(masks, action as usize) != 0 && logit > largest {
                 largest = logit;
             }
+            action += BLOCK;
         }
         let largest = block::max(largest, f32::NEG_INFINITY, scratch);
         let mut sum = 0.0;
-        for action in thread::strided(thread::thread_idx_x(), n_actions, BLOCK) {
+        let mut action = thread::thread_idx_x();
+        while action < n_actions {
             if memory::load(masks, action as usize) != 0 {
                 sum += math::exp(memory::load(logits, action as usize) - largest);
             }
+            action += BLOCK;
         }
         let sum = block::sum(sum, scratch);
-        for action in thread::strided(thread::thread_idx_x(), n_actions, BLOCK) {
+        let mut action = thread::thread_idx_x();
+        while action < n_actions {
             let mut probability = 0.0;
             if memory::load(masks, action as usize) != 0 {
                 probability = math::exp(memory::load(logits, action as usize) - largest) / sum;
             }
             memory::store(policies, action as usize, probability);
+            action += BLOCK;
         }
     }
 }

@@ -126,15 +126,19 @@ impl Operands {
         unsafe {
             let x = x.add(thread::block_idx_x() as usize * n_values as usize);
             let weight = weight.add(thread::block_idx_y() as usize * n_weights as usize);
-            for value in thread::strided(thread, n_values, n_threads) {
+            let mut value = thread;
+            while value < n_values {
                 planes.set_unchecked(value / ROW * ROW_LENGTH + value % ROW, memory::load(x, value as usize));
+                value += n_threads;
             }
             if !STAGED {
                 return (planes, Values::Global(weight));
             }
             let weights = shared::dynamic::<f32>(4 * length, n_weights);
-            for at in thread::strided(thread, n_weights, n_threads) {
+            let mut at = thread;
+            while at < n_weights {
                 weights.set_unchecked(at, memory::load(weight, at as usize));
+                at += n_threads;
             }
             (planes, Values::Shared(weights))
         }
@@ -165,7 +169,8 @@ unsafe fn add_plane<const ROW_LENGTH: u32>(
     plane: u32,
     (row, column): (u32, u32),
 ) -> f32 {
-    for tap in 0..TAPS {
+    let mut tap = 0;
+    while tap < TAPS {
         // Lanes at the border leave taps out.
         warp_step();
         if let Some(square) = neighbour(row, column, tap) {
@@ -177,6 +182,7 @@ unsafe fn add_plane<const ROW_LENGTH: u32>(
             };
             sum = math::fma(value, weight, sum);
         }
+        tap += 1;
     }
     sum
 }
@@ -195,8 +201,10 @@ unsafe fn by_squares<const ROW_LENGTH: u32, const STAGED: bool, const TURNED: bo
         // The whole observation must be there before anybody reads its neighbours, and all weights.
         sync_threads();
         let mut sum = operands.bias(thread::block_idx_y());
-        for plane in 0..operands.n_planes {
+        let mut plane = 0;
+        while plane < operands.n_planes {
             sum = add_plane::<ROW_LENGTH>(sum, planes, weights, plane, (row, column));
+            plane += 1;
         }
         memory::store(operands.channel(), (row * SIDE + column) as usize, sum);
     }
@@ -247,8 +255,10 @@ unsafe fn by_planes<const ROW_LENGTH: u32, const SUMS: u32>(operands: Operands) 
         if plane == 0 {
             let mut sum = if SUMS == ATOMIC { sums.get_unchecked(square) } else { operands.bias(output) };
             if SUMS == IN_ORDER {
-                for plane in 0..n_planes {
+                let mut plane = 0;
+                while plane < n_planes {
                     sum += sums.get_unchecked(plane * CELLS + square);
+                    plane += 1;
                 }
             }
             memory::store(channel, square as usize, sum);
@@ -270,9 +280,11 @@ unsafe fn by_rows<const STAGED: bool>(operands: Operands) {
         sync_threads();
         let start = if math::opaque(plane) == 0 { operands.bias(thread::block_idx_y()) } else { 0.0 };
         let channel = operands.channel();
-        for column in 0..SIDE {
+        let mut column = 0;
+        while column < SIDE {
             let sum = add_plane::<ROW>(start, planes, weights, plane, (row, column));
             atomic::add_f32(channel.add((row * SIDE + column) as usize), sum);
+            column += 1;
         }
     }
 }

@@ -62,8 +62,10 @@ pub unsafe fn azero_paper_output_squares(
         let x = x.add(position as usize * n_inputs as usize * CELLS as usize + square as usize);
         let weight = weight.add(output as usize * n_inputs as usize);
         let mut sum = if with_bias == WITHOUT_BIAS { 0.0 } else { memory::load(bias, output as usize) };
-        for channel in 0..n_inputs as usize {
+        let mut channel = 0;
+        while channel < n_inputs as usize {
             sum = math::fma(memory::load(x, channel * CELLS as usize), memory::load(weight, channel), sum);
+            channel += 1;
         }
         let at = position as usize * thread::grid_dim_y() as usize + output as usize;
         memory::store(out, at * CELLS as usize + square as usize, sum);

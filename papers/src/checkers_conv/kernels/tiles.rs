@@ -97,18 +97,22 @@ unsafe fn stage<const LAYOUT: u32, const PER_CHANNEL: u32, const BY_VALUES: bool
 ) {
     let (lane, layer, layers) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_dim_y());
     if BY_VALUES {
-        for value in thread::strided(layer * CHANNELS + lane, n_channels * PER_CHANNEL, layers * CHANNELS) {
+        let mut value = layer * CHANNELS + lane;
+        while value < n_channels * PER_CHANNEL {
             let at = offset::<LAYOUT, PER_CHANNEL>(value / PER_CHANNEL, value % PER_CHANNEL);
             // SAFETY: the value is one of the channels'.
             unsafe { to.set_unchecked(at, memory::load(from, value as usize)) };
+            value += layers * CHANNELS;
         }
     } else if lane < n_channels {
-        for at in thread::strided(layer, PER_CHANNEL, layers) {
+        let mut at = layer;
+        while at < PER_CHANNEL {
             // SAFETY: the lane is one of the channels.
             unsafe {
                 let value = memory::load(from, (lane * PER_CHANNEL + at) as usize);
                 to.set_unchecked(offset::<LAYOUT, PER_CHANNEL>(lane, at), value);
             }
+            at += layers;
         }
     }
 }
@@ -138,7 +142,8 @@ pub(super) unsafe fn convolve<const TAPS: u32, const BOARD: u32, const FILTER: u
         {
             sums.set_unchecked(thread, 0.0);
         }
-        for first in thread::strided(0, n_inputs, CHANNELS) {
+        let mut first = 0;
+        while first < n_inputs {
             let here = if n_inputs - first < CHANNELS { n_inputs - first } else { CHANNELS };
             let (x, weight) = (x.add((first * CELLS) as usize), weight.add((first * TAPS) as usize));
             let boards = match arrays.boards {
@@ -166,29 +171,38 @@ pub(super) unsafe fn convolve<const TAPS: u32, const BOARD: u32, const FILTER: u
                     0.0
                 };
                 let mut taps = [0.0; 9];
-                for tap in 0..TAPS {
+                let mut tap = 0;
+                while tap < TAPS {
                     taps[tap as usize] = weights.get(offset::<FILTER, TAPS>(lane, tap));
+                    tap += 1;
                 }
-                for column in thread::strided(layer, SIDE, layers) {
-                    for row in 0..SIDE {
+                let mut column = layer;
+                while column < SIDE {
+                    let mut row = 0;
+                    while row < SIDE {
                         let mut sum = start;
-                        for tap in 0..TAPS {
+                        let mut tap = 0;
+                        while tap < TAPS {
                             let met = if TAPS == 1 { Some(row * SIDE + column) } else { neighbour(row, column, tap) };
                             if let Some(square) = met {
                                 let value = boards.get(offset::<BOARD, CELLS>(lane, square));
                                 sum = math::fma(value, taps[tap as usize], sum);
                             }
+                            tap += 1;
                         }
                         let square = row * SIDE + column;
                         match arrays.sums {
                             Some(sums) => atomic::shared_add_f32(sums, square, sum),
                             None => atomic::add_f32(out.add(square as usize), sum),
                         };
+                        row += 1;
                     }
+                    column += layers;
                 }
             }
             // All have read: the arrays may be written again, and the sums are complete.
             sync_threads();
+            first += CHANNELS;
         }
         if let Some(sums) = arrays.sums
             && thread < CELLS

@@ -86,10 +86,12 @@ unsafe fn partial_sum<S: Sum>(
     step: u32,
 ) -> S {
     let mut sum = S::default();
-    for row in thread::strided(first, n_rows, step) {
+    let mut row = first;
+    while row < n_rows {
         // SAFETY: row < n_rows, column < n_columns.
         let value = unsafe { memory::load(values, row as usize * n_columns as usize + column as usize) };
         sum = sum + S::of(value);
+        row += step;
     }
     sum
 }

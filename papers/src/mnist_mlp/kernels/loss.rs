@@ -71,8 +71,10 @@ pub fn mlp_paper_loss_sum(
 ) {
     let scratch = shared_array![f32; WARPS];
     let mut mine = 0.0;
-    for at in thread::strided(thread::thread_idx_x(), n, thread::block_dim_x()) {
+    let mut at = thread::thread_idx_x();
+    while at < n {
         mine += losses.get(at as usize);
+        at += thread::block_dim_x();
     }
     let sum = block::sum(mine, scratch);
     if thread::thread_idx_x() == 0 {

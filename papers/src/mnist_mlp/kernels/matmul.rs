@@ -96,10 +96,12 @@ unsafe fn plain<S: Sum>(product: Product) {
     let (a_first, a_stride) = if transpose & TRANSPOSE_A == 0 { (row * depth, 1) } else { (row, m) };
     let (b_first, b_stride) = if transpose & TRANSPOSE_B == 0 { (column, n) } else { (column * depth, 1) };
     let mut sum = S::ZERO;
-    for at in 0..depth {
+    let mut at = 0;
+    while at < depth {
         // SAFETY: row < m, column < n, at < k: both elements are inside their matrices.
         let (a, b) = unsafe { (memory::load(a, a_first + at * a_stride), memory::load(b, b_first + at * b_stride)) };
         sum = sum.add_product(a, b);
+        at += 1;
     }
     // SAFETY: row < m, column < n; no other thread has this element.
     unsafe { memory::store(c, row * n + column, sum.rounded()) };
@@ -130,7 +132,8 @@ unsafe fn tiled<S: Sum, const SIDE: u32>(product: Product, a_tile: Shared<f32>, 
     let stride = SIDE + 1;
     let (straight, mirrored) = (y * stride + x, x * stride + y);
     let mut sum = S::ZERO;
-    for start in thread::strided(0, k, SIDE) {
+    let mut start = 0;
+    while start < k {
         // (major, minor) are row and column of the stored matrix.
         let (major, minor, majors, minors, offset) = if transpose & TRANSPOSE_A == 0 {
             (first_row + y, start + x, m, k, straight)
@@ -150,13 +153,16 @@ unsafe fn tiled<S: Sum, const SIDE: u32>(product: Product, a_tile: Shared<f32>, 
         b_tile.set(offset, value);
         // Both tiles must be complete before anybody reads them.
         sync_threads();
-        for at in 0..SIDE {
+        let mut at = 0;
+        while at < SIDE {
             // SAFETY: x, y and at are below SIDE, so both offsets are inside the tiles.
             let (a, b) = unsafe { (a_tile.get_unchecked(y * stride + at), b_tile.get_unchecked(at * stride + x)) };
             sum = sum.add_product(a, b);
+            at += 1;
         }
         // All have read: the tiles may be written again.
         sync_threads();
+        start += SIDE;
     }
     let (row, column) = (first_row + y, first_column + x);
     if row < m && column < n {

@@ -27,16 +27,20 @@ pub const fn shape_rows(n_rows: u32, block: u32) -> LaunchShape {
 pub(super) unsafe fn largest_and_sum(row: *const f32, n_classes: u32, scratch: Shared<f32>) -> (f32, f32) {
     let threads = thread::block_dim_x();
     let mut largest = f32::NEG_INFINITY;
-    for class in thread::strided(thread::thread_idx_x(), n_classes, threads) {
+    let mut class = thread::thread_idx_x();
+    while class < n_classes {
         // SAFETY: class < n_classes.
         let z = unsafe { memory::load(row, class as usize) };
         largest = if z > largest { z } else { largest };
+        class += threads;
     }
     let largest = block::max(largest, f32::NEG_INFINITY, scratch);
     let mut sum = 0.0;
-    for class in thread::strided(thread::thread_idx_x(), n_classes, threads) {
+    let mut class = thread::thread_idx_x();
+    while class < n_classes {
         // SAFETY: class < n_classes.
         sum += math::exp(unsafe { memory::load(row, class as usize) } - largest);
+        class += threads;
     }
     (largest, block::sum(sum, scratch))
 }
@@ -61,9 +65,11 @@ pub unsafe fn mlp_paper_softmax(z: *const f32, p: *mut f32, n_classes: u32) {
     unsafe {
         let row = z.add(first);
         let (largest, sum) = largest_and_sum(row, n_classes, scratch);
-        for class in thread::strided(thread::thread_idx_x(), n_classes, thread::block_dim_x()) {
+        let mut class = thread::thread_idx_x();
+        while class < n_classes {
             let power = math::exp(memory::load(row, class as usize) - largest);
             memory::store(p, first + class as usize, power / sum);
+            class += thread::block_dim_x();
         }
     }
 }
@@ -96,9 +102,11 @@ pub unsafe fn mlp_paper_softmax_gradient_fused(
         let row = z.add(first);
         let (largest, sum) = largest_and_sum(row, n_classes, scratch);
         let label = memory::load(classes, n);
-        for class in thread::strided(thread::thread_idx_x(), n_classes, thread::block_dim_x()) {
+        let mut class = thread::thread_idx_x();
+        while class < n_classes {
             let p = math::exp(memory::load(row, class as usize) - largest) / sum;
             memory::store(gradient, first + class as usize, difference(p, class == label, factor));
+            class += thread::block_dim_x();
         }
     }
 }

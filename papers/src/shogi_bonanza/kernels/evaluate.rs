@@ -83,10 +83,12 @@ pub unsafe fn shogi_paper_evaluate(positions: *const u8, f: *mut f64, values: Ki
     let own = thread::thread_idx_x();
     let position = thread::block_idx_x();
     // A parameter with an index known only to the thread would be copied for every thread first.
-    for kind in 0..KINDS {
+    let mut kind = 0;
+    while kind < KINDS {
         if own == kind {
             worths.set(kind, values.0[kind as usize]);
         }
+        kind += 1;
     }
     // The values must be there.
     sync::sync_threads();
