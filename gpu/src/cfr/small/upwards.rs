@@ -257,7 +257,7 @@ impl<T: Real> Arena<T> {
                     let value = self.real(values + item);
                     let first = vector * seat.n_hands + hand;
                     let mut at = first;
-                    for action in 0..n_actions {
+                    for _ in 0..n_actions {
                         let gain = self.real(seat.last + at) - value;
                         self.set_real(seat.last + at, gain);
                         self.set_real(seat.regrets + at, step.regret(self.real(seat.regrets + at), gain));
@@ -283,14 +283,14 @@ impl<T: Real> Arena<T> {
         unsafe {
             let mut sum = T::ZERO;
             let mut at = first;
-            for action in 0..n_actions {
+            for _ in 0..n_actions {
                 let weight = weight(at);
                 self.set_real(seat.strategy + at, weight);
                 sum += weight;
                 at += seat.n_hands;
             }
             let mut at = seat.strategy + first;
-            for action in 0..n_actions {
+            for _ in 0..n_actions {
                 self.set_real(at, probability(self.real(at), sum, n_actions));
                 at += seat.n_hands;
             }

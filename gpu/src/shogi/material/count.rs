@@ -39,7 +39,7 @@ fn hash(word: u64) -> u32 {
 #[inline(always)]
 unsafe fn add_to_grid(words: *mut u64, counts: *mut u64, mask: u32, word: u64, count: u64) -> bool {
     let mut slot = hash(word) & mask;
-    for tries in 0..GRID_TRIES {
+    for _ in 0..GRID_TRIES {
         // SAFETY: masked; the caller's promise.
         unsafe {
             let at = words.add(slot as usize);
@@ -61,7 +61,7 @@ unsafe fn add_to_grid(words: *mut u64, counts: *mut u64, mask: u32, word: u64, c
 #[inline(always)]
 fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
     let mut slot = hash(word) % ROWS;
-    for tries in 0..TRIES {
+    for _ in 0..TRIES {
         // A slot is set once: what is read is its word, or 0 for one that may be set by now. `simt`, which wants no reading beside writing, asks the
         // other way at once.
         #[cfg(target_arch = "nvptx64")]
