@@ -83,3 +83,70 @@ pub struct KernelInfo {
 pub const fn info<K: Kernel>() -> KernelInfo {
     KernelInfo { name: K::NAME, params: K::PARAMS, bounds: K::BOUNDS }
 }
+
+/// What the kernels of a set are taken from: a module that is loaded on a device, on the host.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Load {
+    /// A kernel that can be launched.
+    type Function<K: Kernel>;
+    /// Why a kernel is not there.
+    type Error;
+
+    /// The kernel of this type.
+    ///
+    /// # Errors
+    /// There is none of its name.
+    fn function<K: Kernel>(&self, kernel: K) -> Result<Self::Function<K>, Self::Error>;
+}
+
+/// The kernels of one module: a structure with a field for each, of its name, and the function `kernels` with their descriptions. This is the one place
+/// that lists them; [`Load`] says what they are loaded from.
+///
+/// ```
+/// mod copy {
+///     /// Copies a value.
+///     ///
+///     /// # Safety
+///     /// Both are there.
+///     #[warpplay_gpu::cuda::kernel]
+///     pub unsafe fn copy_one(to: *mut u32, from: *const u32) {
+///         // SAFETY: the contract.
+///         unsafe { *to = *from };
+///     }
+/// }
+/// warpplay_gpu::kernel_set! {
+///     /// All of them.
+///     copy::copy_one,
+/// }
+/// # fn main() {
+/// assert_eq!(kernels()[0].name, "copy_one");
+/// # }
+/// ```
+#[macro_export]
+macro_rules! kernel_set {
+    ($(#[$doc:meta])* $($module:ident::$kernel:ident),+ $(,)?) => {
+        $(#[$doc])*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(missing_docs, reason = "each field is the kernel of its name, which has its description")]
+        pub struct Kernels<L: $crate::kernel::Load> {
+            $(pub $kernel: L::Function<$module::$kernel>,)+
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl<L: $crate::kernel::Load> Kernels<L> {
+            /// Looks all of them up.
+            ///
+            /// # Errors
+            /// One of them is not there.
+            pub fn load(from: &L) -> ::core::result::Result<Self, L::Error> {
+                Ok(Self { $($kernel: from.function($module::$kernel)?,)+ })
+            }
+        }
+
+        /// Descriptions of all kernels.
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub fn kernels() -> ::std::vec::Vec<$crate::kernel::KernelInfo> {
+            ::std::vec![$($crate::kernel::info::<$module::$kernel>()),+]
+        }
+    };
+}

@@ -19,31 +19,27 @@ pub mod conv;
 pub mod heads;
 pub mod tensor;
 
-/// Descriptions of all kernels.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
-    use crate::kernel::info;
-    vec![
-        info::<conv::azero_layers_conv_large>(),
-        info::<conv::azero_layers_conv_small>(),
-        info::<board::azero_layers_conv_board_pair>(),
-        info::<board::azero_layers_conv_board_single>(),
-        info::<board::azero_layers_conv_board_narrow>(),
-        info::<board::azero_layers_conv_row>(),
-        info::<tensor::azero_layers_conv_tf32_large>(),
-        info::<tensor::azero_layers_conv_tf32_small>(),
-        info::<tensor::azero_layers_pack_tf32>(),
-        info::<tensor::azero_layers_conv_bf16_large>(),
-        info::<tensor::azero_layers_conv_bf16_small>(),
-        info::<tensor::azero_layers_pack_bf16>(),
-        info::<tensor::azero_layers_conv_fp16_large>(),
-        info::<tensor::azero_layers_conv_fp16_small>(),
-        info::<tensor::azero_layers_pack_fp16>(),
-        info::<heads::azero_layers_planes_tf32>(),
-        info::<heads::azero_layers_planes_bf16>(),
-        info::<heads::azero_layers_planes_fp16>(),
-        info::<heads::azero_layers_planes>(),
-        info::<heads::azero_layers_heads_one>(),
-        info::<heads::azero_layers_heads_many>(),
-    ]
+crate::kernel_set! {
+    /// The kernels that evaluate layer by layer.
+    conv::azero_layers_conv_large,
+    conv::azero_layers_conv_small,
+    board::azero_layers_conv_board_pair,
+    board::azero_layers_conv_board_single,
+    board::azero_layers_conv_board_narrow,
+    board::azero_layers_conv_row,
+    tensor::azero_layers_conv_tf32_large,
+    tensor::azero_layers_conv_tf32_small,
+    tensor::azero_layers_pack_tf32,
+    tensor::azero_layers_conv_bf16_large,
+    tensor::azero_layers_conv_bf16_small,
+    tensor::azero_layers_pack_bf16,
+    tensor::azero_layers_conv_fp16_large,
+    tensor::azero_layers_conv_fp16_small,
+    tensor::azero_layers_pack_fp16,
+    heads::azero_layers_planes_tf32,
+    heads::azero_layers_planes_bf16,
+    heads::azero_layers_planes_fp16,
+    heads::azero_layers_planes,
+    heads::azero_layers_heads_one,
+    heads::azero_layers_heads_many,
 }

@@ -29,28 +29,24 @@ pub mod update;
 
 pub use quad::line_length;
 
-/// Descriptions of all kernels.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
-    use crate::kernel::info;
-    vec![
-        info::<samples::azero_train_gather>(),
-        info::<product::azero_train_forward_large>(),
-        info::<product::azero_train_backward_large>(),
-        info::<product::azero_train_gradient_large>(),
-        info::<product::azero_train_forward_small>(),
-        info::<product::azero_train_backward_small>(),
-        info::<product::azero_train_gradient_small>(),
-        info::<product::azero_train_gate>(),
-        info::<norm::azero_train_norm_parts>(),
-        info::<norm::azero_train_norm_finish>(),
-        info::<norm::azero_train_norm_apply>(),
-        info::<norm::azero_train_norm_back_parts>(),
-        info::<norm::azero_train_norm_back_finish>(),
-        info::<norm::azero_train_norm_back_apply>(),
-        info::<loss::azero_train_loss>(),
-        info::<update::azero_train_sum_parts>(),
-        info::<update::azero_train_adam>(),
-        info::<update::azero_train_finish>(),
-    ]
+crate::kernel_set! {
+    /// The kernels of a training step.
+    samples::azero_train_gather,
+    product::azero_train_forward_large,
+    product::azero_train_backward_large,
+    product::azero_train_gradient_large,
+    product::azero_train_forward_small,
+    product::azero_train_backward_small,
+    product::azero_train_gradient_small,
+    product::azero_train_gate,
+    norm::azero_train_norm_parts,
+    norm::azero_train_norm_finish,
+    norm::azero_train_norm_apply,
+    norm::azero_train_norm_back_parts,
+    norm::azero_train_norm_back_finish,
+    norm::azero_train_norm_back_apply,
+    loss::azero_train_loss,
+    update::azero_train_sum_parts,
+    update::azero_train_adam,
+    update::azero_train_finish,
 }

@@ -7,16 +7,9 @@ pub mod cluster;
 pub mod rank;
 pub mod strength;
 
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::KernelInfo;
-
-/// All kernels of the module.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<KernelInfo> {
-    use crate::kernel::info;
-    vec![
-        info::<strength::cfr_abstraction_strength>(),
-        info::<cluster::cfr_abstraction_nearest>(),
-        info::<cluster::cfr_abstraction_assign>(),
-    ]
+crate::kernel_set! {
+    /// The kernels that make buckets.
+    strength::cfr_abstraction_strength,
+    cluster::cfr_abstraction_nearest,
+    cluster::cfr_abstraction_assign,
 }

@@ -17,15 +17,11 @@ pub mod children;
 pub mod count;
 pub mod histogram;
 
-/// All kernels of the module.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
-    use crate::kernel::info;
-    vec![
-        info::<children::shogi_material_plain>(),
-        info::<children::shogi_material_fused>(),
-        info::<histogram::shogi_material_histogram>(),
-        info::<histogram::shogi_material_gradient>(),
-        info::<count::shogi_material_count>(),
-    ]
+crate::kernel_set! {
+    /// The kernels for material.
+    children::shogi_material_plain,
+    children::shogi_material_fused,
+    histogram::shogi_material_histogram,
+    histogram::shogi_material_gradient,
+    count::shogi_material_count,
 }

@@ -14,21 +14,17 @@ pub mod index;
 pub mod pass;
 pub mod update;
 
-/// Descriptions of all kernels.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
-    use crate::kernel::info;
-    vec![
-        info::<pass::shogi_sparse_pass_material>(),
-        info::<pass::shogi_sparse_pass_material_hand>(),
-        info::<pass::shogi_sparse_pass_piece_square>(),
-        info::<pass::shogi_sparse_pass_kp>(),
-        info::<pass::shogi_sparse_pass_kkp>(),
-        info::<pass::shogi_sparse_pass_kpp>(),
-        info::<update::shogi_sparse_update>(),
-        info::<update::shogi_sparse_scale>(),
-        info::<exchange::shogi_sparse_touched>(),
-        info::<exchange::shogi_sparse_take_rows>(),
-        info::<exchange::shogi_sparse_put_rows>(),
-    ]
+crate::kernel_set! {
+    /// The kernels for sparse features.
+    pass::shogi_sparse_pass_material,
+    pass::shogi_sparse_pass_material_hand,
+    pass::shogi_sparse_pass_piece_square,
+    pass::shogi_sparse_pass_kp,
+    pass::shogi_sparse_pass_kkp,
+    pass::shogi_sparse_pass_kpp,
+    update::shogi_sparse_update,
+    update::shogi_sparse_scale,
+    exchange::shogi_sparse_touched,
+    exchange::shogi_sparse_take_rows,
+    exchange::shogi_sparse_put_rows,
 }

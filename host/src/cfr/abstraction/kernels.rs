@@ -1,11 +1,11 @@
 //! The kernels of the abstraction, resolved, with a safe function for each; and the device arrays they work on.
 
-use warpplay_gpu::cfr::abstraction::cluster::{self, cfr_abstraction_assign, cfr_abstraction_nearest};
-use warpplay_gpu::cfr::abstraction::strength::{self, TaskArgs, cfr_abstraction_strength};
+use warpplay_gpu::cfr::abstraction::strength::{self, TaskArgs};
+use warpplay_gpu::cfr::abstraction::{self, cluster};
 use warpplay_gpu::ptx::embedded::CFR_ABSTRACTION;
 
 use crate::cfr::game::cards::{CardSet, Deck};
-use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
+use crate::{Buffer, Device, Error, Module, Result, Stream};
 
 /// Blocks of a launch that fill a GPU several times over.
 const BLOCKS: usize = 4096;
@@ -54,20 +54,14 @@ impl PointArrays {
 
 /// The kernels.
 pub(super) struct Kernels {
-    strength: Function<cfr_abstraction_strength>,
-    nearest: Function<cfr_abstraction_nearest>,
-    assign: Function<cfr_abstraction_assign>,
+    set: abstraction::Kernels<Module>,
 }
 
 impl Kernels {
     /// Loads the module.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &CFR_ABSTRACTION)?;
-        Ok(Self {
-            strength: module.function(cfr_abstraction_strength)?,
-            nearest: module.function(cfr_abstraction_nearest)?,
-            assign: module.function(cfr_abstraction_assign)?,
-        })
+        Ok(Self { set: abstraction::Kernels::load(&module)? })
     }
 
     /// Sums of values `[board, hand]` and histograms `[board, hand, bin]`.
@@ -97,7 +91,13 @@ impl Kernels {
         };
         let n_parts = (BLOCKS / boards.len().max(1)).clamp(1, table.runouts.len().max(1));
         // SAFETY: the shape has a block for each board.
-        unsafe { stream.launch(&self.strength, strength::shape(boards.len() as u32, n_parts as u32), (task,)) }?;
+        unsafe {
+            stream.launch(
+                &self.set.cfr_abstraction_strength,
+                strength::shape(boards.len() as u32, n_parts as u32),
+                (task,),
+            )
+        }?;
         Ok((stream.read(&sums)?, stream.read(&histograms)?))
     }
 
@@ -110,7 +110,7 @@ impl Kernels {
         let centre = stream.upload(centre)?;
         let arguments = (&*points, &*weights, &centre, distances, &mut *sums, *n, *n_bins, u32::from(first));
         // SAFETY: the arrays were made for n points of n_bins, and the centre has as many.
-        unsafe { stream.launch(&self.nearest, cluster::shape(*n), arguments) }?;
+        unsafe { stream.launch(&self.set.cfr_abstraction_nearest, cluster::shape(*n), arguments) }?;
         stream.read(sums)
     }
 
@@ -132,7 +132,7 @@ impl Kernels {
         stream.zero(&mut changed)?;
         let arguments = (&*points, &*weights, &centres, nearest, &mut sums, &mut changed, *n, *n_bins, n_centres);
         // SAFETY: the arrays were made for n points of n_bins; centres and sums as checked above.
-        unsafe { stream.launch(&self.assign, cluster::shape(*n), arguments) }?;
+        unsafe { stream.launch(&self.set.cfr_abstraction_assign, cluster::shape(*n), arguments) }?;
         Ok((stream.read(&changed)?[0] > 0, stream.read(&sums)?))
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_int, c_void};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::kernel::{Kernel, Load};
 use warpplay_gpu::launch::LaunchShape;
 
 use super::{Loaded, Module, suspects};
@@ -24,6 +24,15 @@ impl Module {
     /// there are any, so that a program without its kernel fails the same way on every back end.
     pub fn function<K: Kernel>(&self, kernel: K) -> Result<Function<K>> {
         Ok(Function { kernel, entry: Entry::find(&self.inner, K::NAME, K::BOUNDS.max_threads)? })
+    }
+}
+
+impl Load for Module {
+    type Function<K: Kernel> = Function<K>;
+    type Error = Error;
+
+    fn function<K: Kernel>(&self, kernel: K) -> Result<Function<K>> {
+        self.function(kernel)
     }
 }
 

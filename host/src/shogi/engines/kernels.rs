@@ -2,9 +2,9 @@
 
 use warpplay_gpu::cuda::memory::Vec4;
 use warpplay_gpu::shogi::descent::{DescentArgs, HIGH, ROW, SUM_WORDS};
-use warpplay_gpu::shogi::material::children::{self, shogi_material_fused, shogi_material_plain};
-use warpplay_gpu::shogi::material::count::{self, shogi_material_count};
-use warpplay_gpu::shogi::material::histogram::{self, shogi_material_gradient, shogi_material_histogram};
+use warpplay_gpu::shogi::material::count::{self};
+use warpplay_gpu::shogi::material::histogram::{self};
+use warpplay_gpu::shogi::material::{self, children};
 use warpplay_gpu::shogi::persistent::{self, shogi_paper_persistent};
 
 use super::fit::{Evaluated, Run};
@@ -90,11 +90,7 @@ impl RunArrays {
 
 /// Kernels on differences and histograms.
 pub(super) struct MaterialKernels {
-    plain: Function<shogi_material_plain>,
-    fused: Function<shogi_material_fused>,
-    histogram: Function<shogi_material_histogram>,
-    gradient: Function<shogi_material_gradient>,
-    count: Function<shogi_material_count>,
+    set: material::Kernels<Module>,
 }
 
 /// Rows of a histogram on the device.
@@ -141,42 +137,38 @@ impl MaterialKernels {
     /// Loads the module: a kernel that is missing is found here, at the door.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &SHOGI_MATERIAL)?;
-        Ok(Self {
-            plain: module.function(shogi_material_plain)?,
-            fused: module.function(shogi_material_fused)?,
-            histogram: module.function(shogi_material_histogram)?,
-            gradient: module.function(shogi_material_gradient)?,
-            count: module.function(shogi_material_count)?,
-        })
+        Ok(Self { set: material::Kernels::load(&module)? })
     }
 
     /// A run over differences, thirteen exponentials each.
     pub fn plain(&self, stream: &Stream, differences: &Buffer<u64>, arrays: &mut RunArrays, run: &Run) -> Result<()> {
         let n = differences.len() as u32;
-        let shape = children::shape(resident(&self.plain, children::shape(1), n.div_ceil(children::BLOCK))?);
+        let shape =
+            children::shape(resident(&self.set.shogi_material_plain, children::shape(1), n.div_ceil(children::BLOCK))?);
         let descent = arrays.prepare(stream, run)?;
         // SAFETY: the shape is the kernel's own; the length is the buffer's; `prepare` cleared what the run adds to.
-        unsafe { stream.launch(&self.plain, shape, (differences, n, descent)) }
+        unsafe { stream.launch(&self.set.shogi_material_plain, shape, (differences, n, descent)) }
     }
 
     /// The same with one exponential each.
     pub fn fused(&self, stream: &Stream, differences: &Buffer<u64>, arrays: &mut RunArrays, run: &Run) -> Result<()> {
         let n = differences.len() as u32;
-        let shape = children::shape(resident(&self.fused, children::shape(1), n.div_ceil(children::BLOCK))?);
+        let shape =
+            children::shape(resident(&self.set.shogi_material_fused, children::shape(1), n.div_ceil(children::BLOCK))?);
         let descent = arrays.prepare(stream, run)?;
         // SAFETY: as above.
-        unsafe { stream.launch(&self.fused, shape, (differences, n, descent)) }
+        unsafe { stream.launch(&self.set.shogi_material_fused, shape, (differences, n, descent)) }
     }
 
     /// A run over distinct differences.
     pub fn histogram(&self, stream: &Stream, rows: &RowArrays, arrays: &mut RunArrays, run: &Run) -> Result<()> {
         rows.counts.expect_len("counts", rows.differences.len())?;
         let n = rows.differences.len() as u32;
-        let most = resident(&self.histogram, histogram::shape(1, 1), histogram::MAX_BLOCKS)?;
+        let most = resident(&self.set.shogi_material_histogram, histogram::shape(1, 1), histogram::MAX_BLOCKS)?;
         let descent = arrays.prepare(stream, run)?;
         let arguments = (&rows.differences, &rows.counts, n, descent);
         // SAFETY: both buffers have this length; otherwise as above.
-        unsafe { stream.launch(&self.histogram, histogram::shape(n, most), arguments) }
+        unsafe { stream.launch(&self.set.shogi_material_histogram, histogram::shape(n, most), arguments) }
     }
 
     /// The gradient over distinct differences, not divided by their number, in multiples of 2⁻³⁶.
@@ -191,7 +183,7 @@ impl MaterialKernels {
         // SAFETY: all buffers have the lengths that the kernel asks for.
         unsafe {
             let arguments = (&rows.differences, &rows.counts, &values, &mut sums, n, a);
-            stream.launch(&self.gradient, histogram::gradient_shape(), arguments)?;
+            stream.launch(&self.set.shogi_material_gradient, histogram::gradient_shape(), arguments)?;
         }
         let sums = stream.read(&sums)?;
         let mut gradient = [0; LEARNT];
@@ -212,10 +204,12 @@ impl MaterialKernels {
         }
         table.counts.expect_len("counts", slots)?;
         // As many blocks as are resident, so that each empties its table once.
-        let blocks = resident(&self.count, count::shape(1), n.div_ceil(count::BLOCK))?;
+        let blocks = resident(&self.set.shogi_material_count, count::shape(1), n.div_ceil(count::BLOCK))?;
         let Table { words, counts, full } = table;
         // SAFETY: the lengths are those of the buffers.
-        unsafe { stream.launch(&self.count, count::shape(blocks), (pairs, n, words, counts, mask, full)) }
+        unsafe {
+            stream.launch(&self.set.shogi_material_count, count::shape(blocks), (pairs, n, words, counts, mask, full))
+        }
     }
 }
 

@@ -1,26 +1,17 @@
 //! The kernels, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use warpplay_gpu::azero::layers::board::{
-    self, PAIR, SINGLE, azero_layers_conv_board_narrow, azero_layers_conv_board_pair, azero_layers_conv_board_single,
-    azero_layers_conv_row,
-};
-use warpplay_gpu::azero::layers::conv::{ConvLayerArgs, LARGE, azero_layers_conv_large, azero_layers_conv_small};
-use warpplay_gpu::azero::layers::heads::{
-    self, HeadsArgs, azero_layers_heads_many, azero_layers_heads_one, azero_layers_planes, azero_layers_planes_bf16,
-    azero_layers_planes_fp16, azero_layers_planes_tf32,
-};
-use warpplay_gpu::azero::layers::tensor::{
-    self, PackingArgs, TensorLayerArgs, azero_layers_conv_bf16_large, azero_layers_conv_bf16_small,
-    azero_layers_conv_fp16_large, azero_layers_conv_fp16_small, azero_layers_conv_tf32_large,
-    azero_layers_conv_tf32_small, azero_layers_pack_bf16, azero_layers_pack_fp16, azero_layers_pack_tf32,
-};
+use warpplay_gpu::azero::layers;
+use warpplay_gpu::azero::layers::board::{self, PAIR, SINGLE};
+use warpplay_gpu::azero::layers::conv::{ConvLayerArgs, LARGE};
+use warpplay_gpu::azero::layers::heads::{self, HeadsArgs};
+use warpplay_gpu::azero::layers::tensor::{self, PackingArgs, TensorLayerArgs};
 use warpplay_gpu::ptx::embedded::AZERO_LAYERS;
 
 use super::plan::{self, Form, Format, Packed};
 use crate::azero::NetworkShape;
 use crate::azero::evaluation::{Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
-use crate::{Buffer, Device, Error, Function, In, InOut, Memory, Module, Result, Stream};
+use crate::{Buffer, Device, Error, In, InOut, Memory, Module, Result, Stream};
 
 /// Fewest positions that share a block of the heads: below, a block each keeps more multiprocessors busy.
 const LEAST_MANY: u32 = 264;
@@ -114,56 +105,14 @@ pub(super) enum Conv {
 
 /// The kernels, looked up when the engine is opened.
 pub(super) struct Kernels {
-    conv_large: Function<azero_layers_conv_large>,
-    conv_small: Function<azero_layers_conv_small>,
-    conv_row: Function<azero_layers_conv_row>,
-    conv_board_pair: Function<azero_layers_conv_board_pair>,
-    conv_board_single: Function<azero_layers_conv_board_single>,
-    conv_board_narrow: Function<azero_layers_conv_board_narrow>,
-    conv_tf32_large: Function<azero_layers_conv_tf32_large>,
-    conv_tf32_small: Function<azero_layers_conv_tf32_small>,
-    pack_tf32: Function<azero_layers_pack_tf32>,
-    planes_tf32: Function<azero_layers_planes_tf32>,
-    conv_bf16_large: Function<azero_layers_conv_bf16_large>,
-    conv_bf16_small: Function<azero_layers_conv_bf16_small>,
-    pack_bf16: Function<azero_layers_pack_bf16>,
-    planes_bf16: Function<azero_layers_planes_bf16>,
-    conv_fp16_large: Function<azero_layers_conv_fp16_large>,
-    conv_fp16_small: Function<azero_layers_conv_fp16_small>,
-    pack_fp16: Function<azero_layers_pack_fp16>,
-    planes_fp16: Function<azero_layers_planes_fp16>,
-    planes: Function<azero_layers_planes>,
-    heads_one: Function<azero_layers_heads_one>,
-    heads_many: Function<azero_layers_heads_many>,
+    set: layers::Kernels<Module>,
 }
 
 impl Kernels {
     /// Loads the module: a kernel that is missing is found here, at the door.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &AZERO_LAYERS)?;
-        Ok(Self {
-            conv_large: module.function(azero_layers_conv_large)?,
-            conv_small: module.function(azero_layers_conv_small)?,
-            conv_row: module.function(azero_layers_conv_row)?,
-            conv_board_pair: module.function(azero_layers_conv_board_pair)?,
-            conv_board_single: module.function(azero_layers_conv_board_single)?,
-            conv_board_narrow: module.function(azero_layers_conv_board_narrow)?,
-            conv_tf32_large: module.function(azero_layers_conv_tf32_large)?,
-            conv_tf32_small: module.function(azero_layers_conv_tf32_small)?,
-            pack_tf32: module.function(azero_layers_pack_tf32)?,
-            planes_tf32: module.function(azero_layers_planes_tf32)?,
-            conv_bf16_large: module.function(azero_layers_conv_bf16_large)?,
-            conv_bf16_small: module.function(azero_layers_conv_bf16_small)?,
-            pack_bf16: module.function(azero_layers_pack_bf16)?,
-            planes_bf16: module.function(azero_layers_planes_bf16)?,
-            conv_fp16_large: module.function(azero_layers_conv_fp16_large)?,
-            conv_fp16_small: module.function(azero_layers_conv_fp16_small)?,
-            pack_fp16: module.function(azero_layers_pack_fp16)?,
-            planes_fp16: module.function(azero_layers_planes_fp16)?,
-            planes: module.function(azero_layers_planes)?,
-            heads_one: module.function(azero_layers_heads_one)?,
-            heads_many: module.function(azero_layers_heads_many)?,
-        })
+        Ok(Self { set: layers::Kernels::load(&module)? })
     }
 
     /// One convolution with bias, residual and rectifier.
@@ -226,12 +175,12 @@ impl Kernels {
         // SAFETY: the shape is the kernel's own; parameters were packed as the kernels read them, each part at a multiple of four words.
         unsafe {
             match (*format, tiles == tensor::LARGE) {
-                (Format::Tf32, true) => stream.launch(&self.conv_tf32_large, shape, (layer,)),
-                (Format::Tf32, false) => stream.launch(&self.conv_tf32_small, shape, (layer,)),
-                (Format::Bf16, true) => stream.launch(&self.conv_bf16_large, shape, (layer,)),
-                (Format::Bf16, false) => stream.launch(&self.conv_bf16_small, shape, (layer,)),
-                (_, true) => stream.launch(&self.conv_fp16_large, shape, (layer,)),
-                (_, false) => stream.launch(&self.conv_fp16_small, shape, (layer,)),
+                (Format::Tf32, true) => stream.launch(&self.set.azero_layers_conv_tf32_large, shape, (layer,)),
+                (Format::Tf32, false) => stream.launch(&self.set.azero_layers_conv_tf32_small, shape, (layer,)),
+                (Format::Bf16, true) => stream.launch(&self.set.azero_layers_conv_bf16_large, shape, (layer,)),
+                (Format::Bf16, false) => stream.launch(&self.set.azero_layers_conv_bf16_small, shape, (layer,)),
+                (_, true) => stream.launch(&self.set.azero_layers_conv_fp16_large, shape, (layer,)),
+                (_, false) => stream.launch(&self.set.azero_layers_conv_fp16_small, shape, (layer,)),
             }
         }
     }
@@ -251,9 +200,9 @@ impl Kernels {
         // SAFETY: the shape is the kernel's own.
         unsafe {
             match arrays.format {
-                Format::Tf32 => stream.launch(&self.pack_tf32, shape, (packing,)),
-                Format::Bf16 => stream.launch(&self.pack_bf16, shape, (packing,)),
-                _ => stream.launch(&self.pack_fp16, shape, (packing,)),
+                Format::Tf32 => stream.launch(&self.set.azero_layers_pack_tf32, shape, (packing,)),
+                Format::Bf16 => stream.launch(&self.set.azero_layers_pack_bf16, shape, (packing,)),
+                _ => stream.launch(&self.set.azero_layers_pack_fp16, shape, (packing,)),
             }
         }
     }
@@ -264,20 +213,22 @@ impl Kernels {
         // SAFETY: the shape is the kernel's own, whose board is 8×8 where it asks for that; parameters were packed as the kernels read them.
         unsafe {
             match Form::choose(shape, layer.n, layer.n_outputs) {
-                Form::Row => stream.launch(&self.conv_row, board::row_shape(layer.n, layer.n_outputs), (layer,)),
+                Form::Row => {
+                    stream.launch(&self.set.azero_layers_conv_row, board::row_shape(layer.n, layer.n_outputs), (layer,))
+                }
                 Form::Board(board) => {
                     let shape = board.shape(layer.n, layer.n_outputs);
                     match board {
-                        PAIR => stream.launch(&self.conv_board_pair, shape, (layer,)),
-                        SINGLE => stream.launch(&self.conv_board_single, shape, (layer,)),
-                        _ => stream.launch(&self.conv_board_narrow, shape, (layer,)),
+                        PAIR => stream.launch(&self.set.azero_layers_conv_board_pair, shape, (layer,)),
+                        SINGLE => stream.launch(&self.set.azero_layers_conv_board_single, shape, (layer,)),
+                        _ => stream.launch(&self.set.azero_layers_conv_board_narrow, shape, (layer,)),
                     }
                 }
                 Form::Tiles(tiles) => {
                     let shape = tiles.shape(layer.n, cells, layer.n_outputs);
                     match tiles {
-                        LARGE => stream.launch(&self.conv_large, shape, (layer,)),
-                        _ => stream.launch(&self.conv_small, shape, (layer,)),
+                        LARGE => stream.launch(&self.set.azero_layers_conv_large, shape, (layer,)),
+                        _ => stream.launch(&self.set.azero_layers_conv_small, shape, (layer,)),
                     }
                 }
             }
@@ -301,10 +252,10 @@ impl Kernels {
         // SAFETY: the shape is the kernels' own; parameters were packed as they read them.
         unsafe {
             match format {
-                Format::Fp32 => stream.launch(&self.planes, planes, (heads,))?,
-                Format::Tf32 => stream.launch(&self.planes_tf32, planes, (heads,))?,
-                Format::Bf16 => stream.launch(&self.planes_bf16, planes, (heads,))?,
-                Format::Fp16 => stream.launch(&self.planes_fp16, planes, (heads,))?,
+                Format::Fp32 => stream.launch(&self.set.azero_layers_planes, planes, (heads,))?,
+                Format::Tf32 => stream.launch(&self.set.azero_layers_planes_tf32, planes, (heads,))?,
+                Format::Bf16 => stream.launch(&self.set.azero_layers_planes_bf16, planes, (heads,))?,
+                Format::Fp16 => stream.launch(&self.set.azero_layers_planes_fp16, planes, (heads,))?,
             }
         };
         let Some(outputs) = outputs else { return Ok(()) };
@@ -313,9 +264,9 @@ impl Kernels {
         // SAFETY: as above; the planes were made before, and there are outputs.
         unsafe {
             if heads.n < LEAST_MANY {
-                stream.launch(&self.heads_one, heads::outputs_shape(heads.n, 1), (heads,))
+                stream.launch(&self.set.azero_layers_heads_one, heads::outputs_shape(heads.n, 1), (heads,))
             } else {
-                stream.launch(&self.heads_many, heads::outputs_shape(heads.n, heads::MANY), (heads,))
+                stream.launch(&self.set.azero_layers_heads_many, heads::outputs_shape(heads.n, heads::MANY), (heads,))
             }
         }
     }

@@ -1,31 +1,16 @@
 //! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use warpplay_gpu::mlp::layers::control;
-use warpplay_gpu::mlp::layers::loss::{self, mlp_layers_active, mlp_layers_classify, mlp_layers_loss_gradient};
-use warpplay_gpu::mlp::layers::order::{
-    self, mlp_layers_order_count, mlp_layers_order_rank, mlp_layers_order_scan, mlp_layers_order_scatter,
-};
-use warpplay_gpu::mlp::layers::product::{
-    LayerProductArgs, mlp_layers_backward_large, mlp_layers_backward_small, mlp_layers_forward_images_large,
-    mlp_layers_forward_images_small, mlp_layers_forward_large, mlp_layers_forward_small,
-    mlp_layers_gradient_images_large, mlp_layers_gradient_images_small, mlp_layers_gradient_large,
-    mlp_layers_gradient_small,
-};
-use warpplay_gpu::mlp::layers::split::{mlp_layers_forward_images_split, mlp_layers_gradient_images_split};
-use warpplay_gpu::mlp::layers::tensor::{
-    mlp_layers_backward_bf16, mlp_layers_backward_fp16, mlp_layers_backward_tf32, mlp_layers_forward_bf16,
-    mlp_layers_forward_fp16, mlp_layers_forward_images_bf16, mlp_layers_forward_images_fp16,
-    mlp_layers_forward_images_tf32, mlp_layers_forward_tf32, mlp_layers_gradient_bf16, mlp_layers_gradient_fp16,
-    mlp_layers_gradient_images_bf16, mlp_layers_gradient_images_fp16, mlp_layers_gradient_images_tf32,
-    mlp_layers_gradient_tf32,
-};
-use warpplay_gpu::mlp::layers::update::{self, LayerOffsets, Rate, Rule, UpdateArgs, mlp_layers_update};
+use warpplay_gpu::mlp::layers::loss::{self};
+use warpplay_gpu::mlp::layers::order::{self};
+use warpplay_gpu::mlp::layers::product::LayerProductArgs;
+use warpplay_gpu::mlp::layers::update::{self, LayerOffsets, Rate, Rule, UpdateArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
+use warpplay_gpu::mlp::layers::{self, control};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 
 use super::plan::{Form, LayerPlan, Plan};
-use crate::{Buffer, Device, Error, Function, In, InOut, Module, Result, Stream};
+use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
 /// The order of an epoch on the device, and what it is made with.
 pub(super) struct Order {
@@ -219,48 +204,14 @@ pub(super) enum Source<'a> {
 
 /// The kernels, looked up when the engine is opened.
 pub(super) struct Kernels {
-    order_count: Function<mlp_layers_order_count>,
-    order_scan: Function<mlp_layers_order_scan>,
-    order_scatter: Function<mlp_layers_order_scatter>,
-    order_rank: Function<mlp_layers_order_rank>,
-    forward_images_large: Function<mlp_layers_forward_images_large>,
-    forward_images_small: Function<mlp_layers_forward_images_small>,
-    forward_large: Function<mlp_layers_forward_large>,
-    forward_small: Function<mlp_layers_forward_small>,
-    backward_large: Function<mlp_layers_backward_large>,
-    backward_small: Function<mlp_layers_backward_small>,
-    gradient_images_large: Function<mlp_layers_gradient_images_large>,
-    gradient_images_small: Function<mlp_layers_gradient_images_small>,
-    gradient_large: Function<mlp_layers_gradient_large>,
-    gradient_small: Function<mlp_layers_gradient_small>,
-    forward_images_tf32: Function<mlp_layers_forward_images_tf32>,
-    forward_tf32: Function<mlp_layers_forward_tf32>,
-    backward_tf32: Function<mlp_layers_backward_tf32>,
-    gradient_images_tf32: Function<mlp_layers_gradient_images_tf32>,
-    gradient_tf32: Function<mlp_layers_gradient_tf32>,
-    forward_images_bf16: Function<mlp_layers_forward_images_bf16>,
-    forward_bf16: Function<mlp_layers_forward_bf16>,
-    backward_bf16: Function<mlp_layers_backward_bf16>,
-    gradient_images_bf16: Function<mlp_layers_gradient_images_bf16>,
-    gradient_bf16: Function<mlp_layers_gradient_bf16>,
-    forward_images_fp16: Function<mlp_layers_forward_images_fp16>,
-    forward_fp16: Function<mlp_layers_forward_fp16>,
-    backward_fp16: Function<mlp_layers_backward_fp16>,
-    gradient_images_fp16: Function<mlp_layers_gradient_images_fp16>,
-    gradient_fp16: Function<mlp_layers_gradient_fp16>,
-    forward_images_split: Function<mlp_layers_forward_images_split>,
-    gradient_images_split: Function<mlp_layers_gradient_images_split>,
-    loss_gradient: Function<mlp_layers_loss_gradient>,
-    classify: Function<mlp_layers_classify>,
-    active: Function<mlp_layers_active>,
-    update: Function<mlp_layers_update>,
+    set: layers::Kernels<Module>,
 }
 
 /// Launches the kernel of a product's form.
 macro_rules! launch {
     ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr, $($name:ident: $kernel:ident),*) => {
         match $form {
-            $(Form::$name => $stream.launch(&$kernels.$kernel, $shape, ($layer,)),)*
+            $(Form::$name => $stream.launch(&$kernels.set.$kernel, $shape, ($layer,)),)*
             #[allow(unreachable_patterns, reason = "products without images have one form less")]
             form => Err(Error::shape("form of a product without images", "any but Split", format!("{form:?}"))),
         }
@@ -271,43 +222,7 @@ impl Kernels {
     /// Loads the module: a kernel that is missing is found here, at the door.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &MLP_LAYERS)?;
-        Ok(Self {
-            order_count: module.function(mlp_layers_order_count)?,
-            order_scan: module.function(mlp_layers_order_scan)?,
-            order_scatter: module.function(mlp_layers_order_scatter)?,
-            order_rank: module.function(mlp_layers_order_rank)?,
-            forward_images_large: module.function(mlp_layers_forward_images_large)?,
-            forward_images_small: module.function(mlp_layers_forward_images_small)?,
-            forward_large: module.function(mlp_layers_forward_large)?,
-            forward_small: module.function(mlp_layers_forward_small)?,
-            backward_large: module.function(mlp_layers_backward_large)?,
-            backward_small: module.function(mlp_layers_backward_small)?,
-            gradient_images_large: module.function(mlp_layers_gradient_images_large)?,
-            gradient_images_small: module.function(mlp_layers_gradient_images_small)?,
-            gradient_large: module.function(mlp_layers_gradient_large)?,
-            gradient_small: module.function(mlp_layers_gradient_small)?,
-            forward_images_tf32: module.function(mlp_layers_forward_images_tf32)?,
-            forward_tf32: module.function(mlp_layers_forward_tf32)?,
-            backward_tf32: module.function(mlp_layers_backward_tf32)?,
-            gradient_images_tf32: module.function(mlp_layers_gradient_images_tf32)?,
-            gradient_tf32: module.function(mlp_layers_gradient_tf32)?,
-            forward_images_bf16: module.function(mlp_layers_forward_images_bf16)?,
-            forward_bf16: module.function(mlp_layers_forward_bf16)?,
-            backward_bf16: module.function(mlp_layers_backward_bf16)?,
-            gradient_images_bf16: module.function(mlp_layers_gradient_images_bf16)?,
-            gradient_bf16: module.function(mlp_layers_gradient_bf16)?,
-            forward_images_fp16: module.function(mlp_layers_forward_images_fp16)?,
-            forward_fp16: module.function(mlp_layers_forward_fp16)?,
-            backward_fp16: module.function(mlp_layers_backward_fp16)?,
-            gradient_images_fp16: module.function(mlp_layers_gradient_images_fp16)?,
-            gradient_fp16: module.function(mlp_layers_gradient_fp16)?,
-            forward_images_split: module.function(mlp_layers_forward_images_split)?,
-            gradient_images_split: module.function(mlp_layers_gradient_images_split)?,
-            loss_gradient: module.function(mlp_layers_loss_gradient)?,
-            classify: module.function(mlp_layers_classify)?,
-            active: module.function(mlp_layers_active)?,
-            update: module.function(mlp_layers_update)?,
-        })
+        Ok(Self { set: layers::Kernels::load(&module)? })
     }
 
     /// Sorts the samples into the order of an epoch.
@@ -316,13 +231,13 @@ impl Kernels {
         let n = *n;
         let (bits, shape) = (shuffle::bucket_bits(n), order::shape(n));
         stream.zero(counts)?;
-        stream.run(&self.order_count, (&mut *counts, &mut *arrivals, seed, epoch, bits, n))?;
-        stream.run(&self.order_scan, (&mut *counts, shuffle::n_buckets(n)))?;
+        stream.run(&self.set.mlp_layers_order_count, (&mut *counts, &mut *arrivals, seed, epoch, bits, n))?;
+        stream.run(&self.set.mlp_layers_order_scan, (&mut *counts, shuffle::n_buckets(n)))?;
         // SAFETY: the buffers were made for n samples and the buckets of `bits`; one stream keeps the order of the launches; `&mut` excludes overlap.
         unsafe {
             let scatter = (&*counts, &*arrivals, &mut *scattered, seed, epoch, bits, n);
-            stream.launch(&self.order_scatter, shape, scatter)?;
-            stream.launch(&self.order_rank, shape, (&*counts, &*scattered, order, seed, epoch, bits, n))
+            stream.launch(&self.set.mlp_layers_order_scatter, shape, scatter)?;
+            stream.launch(&self.set.mlp_layers_order_rank, shape, (&*counts, &*scattered, order, seed, epoch, bits, n))
         }
     }
 
@@ -377,7 +292,12 @@ impl Kernels {
                         plan.forward,
                         shape,
                         layer,
-                        Large: forward_images_large, Small: forward_images_small, Split: forward_images_split, Tf32: forward_images_tf32, Bf16: forward_images_bf16, Fp16: forward_images_fp16
+                        Large: mlp_layers_forward_images_large,
+                        Small: mlp_layers_forward_images_small,
+                        Split: mlp_layers_forward_images_split,
+                        Tf32: mlp_layers_forward_images_tf32,
+                        Bf16: mlp_layers_forward_images_bf16,
+                        Fp16: mlp_layers_forward_images_fp16
                     )?;
                 } else {
                     launch!(
@@ -386,7 +306,11 @@ impl Kernels {
                         plan.forward,
                         shape,
                         layer,
-                        Large: forward_large, Small: forward_small, Tf32: forward_tf32, Bf16: forward_bf16, Fp16: forward_fp16
+                        Large: mlp_layers_forward_large,
+                        Small: mlp_layers_forward_small,
+                        Tf32: mlp_layers_forward_tf32,
+                        Bf16: mlp_layers_forward_bf16,
+                        Fp16: mlp_layers_forward_fp16
                     )?;
                 }
             }
@@ -424,7 +348,7 @@ impl Kernels {
             let scale = if train.scaled { step } else { In::none() };
             let rows = rows(order, step, n, batch);
             let arguments = (logits, gradient, &samples.labels, partial, scale, rows, n_classes, mean);
-            stream.launch(&self.loss_gradient, shape, arguments)?;
+            stream.launch(&self.set.mlp_layers_loss_gradient, shape, arguments)?;
         }
         for number in (0..=last).rev() {
             let plan = network.plan.layers[number];
@@ -444,7 +368,11 @@ impl Kernels {
                         plan.backward,
                         shape,
                         layer,
-                        Large: backward_large, Small: backward_small, Tf32: backward_tf32, Bf16: backward_bf16, Fp16: backward_fp16
+                        Large: mlp_layers_backward_large,
+                        Small: mlp_layers_backward_small,
+                        Tf32: mlp_layers_backward_tf32,
+                        Bf16: mlp_layers_backward_bf16,
+                        Fp16: mlp_layers_backward_fp16
                     )?
                 };
             }
@@ -467,7 +395,12 @@ impl Kernels {
                         plan.gradient,
                         shape,
                         layer,
-                        Large: gradient_images_large, Small: gradient_images_small, Split: gradient_images_split, Tf32: gradient_images_tf32, Bf16: gradient_images_bf16, Fp16: gradient_images_fp16
+                        Large: mlp_layers_gradient_images_large,
+                        Small: mlp_layers_gradient_images_small,
+                        Split: mlp_layers_gradient_images_split,
+                        Tf32: mlp_layers_gradient_images_tf32,
+                        Bf16: mlp_layers_gradient_images_bf16,
+                        Fp16: mlp_layers_gradient_images_fp16
                     )?;
                 } else {
                     launch!(
@@ -476,7 +409,11 @@ impl Kernels {
                         plan.gradient,
                         shape,
                         layer,
-                        Large: gradient_large, Small: gradient_small, Tf32: gradient_tf32, Bf16: gradient_bf16, Fp16: gradient_fp16
+                        Large: mlp_layers_gradient_large,
+                        Small: mlp_layers_gradient_small,
+                        Tf32: mlp_layers_gradient_tf32,
+                        Bf16: mlp_layers_gradient_bf16,
+                        Fp16: mlp_layers_gradient_fp16
                     )?;
                 }
             }
@@ -505,7 +442,7 @@ impl Kernels {
         };
         let shape = update::shape(network.plan.largest, n_layers);
         // SAFETY: the shape is that of the plan's layers, whose offsets lie inside its values and parts; the engine steps no further than the epoch.
-        unsafe { stream.launch(&self.update, shape, (update,)) }
+        unsafe { stream.launch(&self.set.mlp_layers_update, shape, (update,)) }
     }
 
     /// Logits of `n` samples from `from` on; at most the network's capacity.
@@ -540,14 +477,14 @@ impl Kernels {
         unsafe {
             let Findings { classes, losses } = findings;
             let arguments = (&network.outputs[last], &samples.labels, classes, losses, rows(), n_classes);
-            stream.launch(&self.classify, loss::shape(n), arguments)?;
+            stream.launch(&self.set.mlp_layers_classify, loss::shape(n), arguments)?;
         }
         for (number, active) in network.active.iter_mut().enumerate() {
             let n_units = network.plan.layers[number].n_outputs;
             // SAFETY: the outputs hold n lines, and there is a word for each unit.
             unsafe {
                 let arguments = (&network.outputs[number], active, n, n_units);
-                stream.launch(&self.active, loss::active_shape(n, n_units), arguments)?;
+                stream.launch(&self.set.mlp_layers_active, loss::active_shape(n, n_units), arguments)?;
             }
         }
         Ok(())

@@ -1,21 +1,17 @@
 //! The kernels of sparse features, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::ptx::embedded::SHOGI_SPARSE;
-use warpplay_gpu::shogi::sparse::exchange::{
-    self, ROW, shogi_sparse_put_rows, shogi_sparse_take_rows, shogi_sparse_touched,
-};
-use warpplay_gpu::shogi::sparse::pass::{
-    self, PassArgs, shogi_sparse_pass_kkp, shogi_sparse_pass_kp, shogi_sparse_pass_kpp, shogi_sparse_pass_material,
-    shogi_sparse_pass_material_hand, shogi_sparse_pass_piece_square, total,
-};
-use warpplay_gpu::shogi::sparse::update::{Rule, shogi_sparse_scale, shogi_sparse_update};
+use warpplay_gpu::shogi::sparse;
+use warpplay_gpu::shogi::sparse::exchange::{self, ROW};
+use warpplay_gpu::shogi::sparse::pass::{self, PassArgs, total};
+use warpplay_gpu::shogi::sparse::update::Rule;
 
 use super::columns::{Layout, Part};
 use crate::runtime::ipc;
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::shard::Shard;
-use crate::{Buffer, Device, Error, Function, In, Module, Pinned, Result, Stream};
+use crate::{Buffer, Device, Error, In, Module, Pinned, Result, Stream};
 
 /// A part of a shard on the device.
 pub(super) struct Packed {
@@ -146,17 +142,7 @@ impl Parameters {
 /// The kernels, looked up when the engine is opened.
 pub(super) struct Kernels {
     features: FeatureSet,
-    material: Function<shogi_sparse_pass_material>,
-    material_hand: Function<shogi_sparse_pass_material_hand>,
-    piece_square: Function<shogi_sparse_pass_piece_square>,
-    kp: Function<shogi_sparse_pass_kp>,
-    kkp: Function<shogi_sparse_pass_kkp>,
-    kpp: Function<shogi_sparse_pass_kpp>,
-    update: Function<shogi_sparse_update>,
-    scale: Function<shogi_sparse_scale>,
-    touched: Function<shogi_sparse_touched>,
-    take_rows: Function<shogi_sparse_take_rows>,
-    put_rows: Function<shogi_sparse_put_rows>,
+    set: sparse::Kernels<Module>,
     /// Blocks that the device holds at once.
     n_blocks: u32,
 }
@@ -167,27 +153,27 @@ macro_rules! of_set {
         let kernels = $kernels;
         match kernels.features {
             FeatureSet::Material => {
-                let $function = &kernels.material;
+                let $function = &kernels.set.shogi_sparse_pass_material;
                 $then
             }
             FeatureSet::MaterialHand => {
-                let $function = &kernels.material_hand;
+                let $function = &kernels.set.shogi_sparse_pass_material_hand;
                 $then
             }
             FeatureSet::PieceSquare => {
-                let $function = &kernels.piece_square;
+                let $function = &kernels.set.shogi_sparse_pass_piece_square;
                 $then
             }
             FeatureSet::KingPiece => {
-                let $function = &kernels.kp;
+                let $function = &kernels.set.shogi_sparse_pass_kp;
                 $then
             }
             FeatureSet::KingKingPiece => {
-                let $function = &kernels.kkp;
+                let $function = &kernels.set.shogi_sparse_pass_kkp;
                 $then
             }
             FeatureSet::KingPiecePiece => {
-                let $function = &kernels.kpp;
+                let $function = &kernels.set.shogi_sparse_pass_kpp;
                 $then
             }
         }
@@ -198,21 +184,7 @@ impl Kernels {
     /// Loads the module: a kernel that is missing is found here, at the door.
     pub fn load(device: &Device, features: FeatureSet) -> Result<Self> {
         let module = Module::load(device, &SHOGI_SPARSE)?;
-        let mut kernels = Self {
-            features,
-            material: module.function(shogi_sparse_pass_material)?,
-            material_hand: module.function(shogi_sparse_pass_material_hand)?,
-            piece_square: module.function(shogi_sparse_pass_piece_square)?,
-            kp: module.function(shogi_sparse_pass_kp)?,
-            kkp: module.function(shogi_sparse_pass_kkp)?,
-            kpp: module.function(shogi_sparse_pass_kpp)?,
-            update: module.function(shogi_sparse_update)?,
-            scale: module.function(shogi_sparse_scale)?,
-            touched: module.function(shogi_sparse_touched)?,
-            take_rows: module.function(shogi_sparse_take_rows)?,
-            put_rows: module.function(shogi_sparse_put_rows)?,
-            n_blocks: 1,
-        };
+        let mut kernels = Self { features, set: sparse::Kernels::load(&module)?, n_blocks: 1 };
         let occupancy = of_set!(&kernels, function => function.occupancy(&pass::shape(1))?);
         kernels.n_blocks = occupancy.max(1).saturating_mul(device.info()?.n_multiprocessors.max(1));
         Ok(kernels)
@@ -287,7 +259,7 @@ impl Kernels {
             return Err(Error::shape("memory", "2 arrays", 0));
         };
         stream.zero(largest)?;
-        stream.run(&self.update, (weights, &*gradient, first, second, &mut *largest, n, rule))?;
+        stream.run(&self.set.shogi_sparse_update, (weights, &*gradient, first, second, &mut *largest, n, rule))?;
         largest_of(stream, largest)
     }
 
@@ -296,7 +268,7 @@ impl Kernels {
         let n = self.n(parameters)?;
         let Parameters { weights, largest, .. } = parameters;
         stream.zero(largest)?;
-        stream.run(&self.scale, (weights, &mut *largest, n, factor))?;
+        stream.run(&self.set.shogi_sparse_scale, (weights, &mut *largest, n, factor))?;
         largest_of(stream, largest)
     }
 
@@ -304,7 +276,7 @@ impl Kernels {
     pub fn touched(&self, stream: &Stream, parameters: &Parameters) -> Result<Vec<u32>> {
         let n = self.n(parameters)?;
         let mut words = stream.alloc::<u32>(exchange::n_words(n) as usize)?;
-        stream.run(&self.touched, (&parameters.gradient, &mut words, n))?;
+        stream.run(&self.set.shogi_sparse_touched, (&parameters.gradient, &mut words, n))?;
         stream.read(&words)
     }
 
@@ -319,7 +291,7 @@ impl Kernels {
         let n = self.n(parameters)?;
         let n_values = n_values(rows, n)?;
         let (rows, mut values) = (stream.upload(rows)?, stream.alloc((n_values as usize).next_multiple_of(multiple))?);
-        stream.run(&self.take_rows, (&parameters.gradient, &rows, &mut values, n_values, n))?;
+        stream.run(&self.set.shogi_sparse_take_rows, (&parameters.gradient, &rows, &mut values, n_values, n))?;
         stream.synchronize()?;
         Ok(values)
     }
@@ -343,7 +315,7 @@ impl Kernels {
             values.expect_len("values of rows", n_values as usize)?;
             let arguments = (&mut parameters.gradient, &rows, values, n_values, n, u32::from(adds));
             // SAFETY: as above; a row is named once.
-            unsafe { stream.launch(&self.put_rows, exchange::rows_shape(n_values), arguments) }
+            unsafe { stream.launch(&self.set.shogi_sparse_put_rows, exchange::rows_shape(n_values), arguments) }
         });
         // Also after a failure: what was launched before it reads values that the caller may free.
         stream.synchronize()?;

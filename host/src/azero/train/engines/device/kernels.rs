@@ -1,25 +1,18 @@
 //! The training kernels, resolved, with a safe function for each stage; and the device arrays they work on.
 
+use warpplay_gpu::azero::train;
 use warpplay_gpu::azero::train::line_length;
-use warpplay_gpu::azero::train::loss::{self, LossArgs, OUTCOME, azero_train_loss};
-use warpplay_gpu::azero::train::norm::{
-    self, NormArgs, azero_train_norm_apply, azero_train_norm_back_apply, azero_train_norm_back_finish,
-    azero_train_norm_back_parts, azero_train_norm_finish, azero_train_norm_parts,
-};
-use warpplay_gpu::azero::train::product::{
-    self, LARGE, ProductArgs, azero_train_backward_large, azero_train_backward_small, azero_train_forward_large,
-    azero_train_forward_small, azero_train_gate, azero_train_gradient_large, azero_train_gradient_small,
-};
-use warpplay_gpu::azero::train::samples::{self, BatchArgs, SamplesArgs, Visit, azero_train_gather};
-use warpplay_gpu::azero::train::update::{
-    self, AdamArgs, FinishArgs, Rate, StepReport, azero_train_adam, azero_train_finish, azero_train_sum_parts,
-};
+use warpplay_gpu::azero::train::loss::{self, LossArgs, OUTCOME};
+use warpplay_gpu::azero::train::norm::{self, NormArgs};
+use warpplay_gpu::azero::train::product::{self, LARGE, ProductArgs};
+use warpplay_gpu::azero::train::samples::{self, BatchArgs, SamplesArgs, Visit};
+use warpplay_gpu::azero::train::update::{self, AdamArgs, FinishArgs, Rate, StepReport};
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 
 use super::plan::{NormPlan, Plan, ProductPlan, STEPS_AT_ONCE};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{NORM_EPSILON, NetworkShape};
-use crate::{Buffer, Device, Error, Function, In, InOut, LaunchShape, Memory, Module, Result, Stream};
+use crate::{Buffer, Device, Error, In, InOut, LaunchShape, Memory, Module, Result, Stream};
 
 /// All positions on the device.
 pub(super) struct SampleArrays {
@@ -194,24 +187,7 @@ impl Arrays {
 
 /// The kernels, looked up when the engine is opened.
 pub(super) struct Kernels {
-    gather: Function<azero_train_gather>,
-    forward_large: Function<azero_train_forward_large>,
-    forward_small: Function<azero_train_forward_small>,
-    backward_large: Function<azero_train_backward_large>,
-    backward_small: Function<azero_train_backward_small>,
-    gradient_large: Function<azero_train_gradient_large>,
-    gradient_small: Function<azero_train_gradient_small>,
-    gate: Function<azero_train_gate>,
-    norm_parts: Function<azero_train_norm_parts>,
-    norm_finish: Function<azero_train_norm_finish>,
-    norm_apply: Function<azero_train_norm_apply>,
-    norm_back_parts: Function<azero_train_norm_back_parts>,
-    norm_back_finish: Function<azero_train_norm_back_finish>,
-    norm_back_apply: Function<azero_train_norm_back_apply>,
-    loss: Function<azero_train_loss>,
-    sum_parts: Function<azero_train_sum_parts>,
-    adam: Function<azero_train_adam>,
-    finish: Function<azero_train_finish>,
+    set: train::Kernels<Module>,
 }
 
 /// Which positions of the order a pass is over.
@@ -227,26 +203,7 @@ impl Kernels {
     /// Loads the module: a kernel that is missing is found here, at the door.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &AZERO_TRAIN)?;
-        Ok(Self {
-            gather: module.function(azero_train_gather)?,
-            forward_large: module.function(azero_train_forward_large)?,
-            forward_small: module.function(azero_train_forward_small)?,
-            backward_large: module.function(azero_train_backward_large)?,
-            backward_small: module.function(azero_train_backward_small)?,
-            gradient_large: module.function(azero_train_gradient_large)?,
-            gradient_small: module.function(azero_train_gradient_small)?,
-            gate: module.function(azero_train_gate)?,
-            norm_parts: module.function(azero_train_norm_parts)?,
-            norm_finish: module.function(azero_train_norm_finish)?,
-            norm_apply: module.function(azero_train_norm_apply)?,
-            norm_back_parts: module.function(azero_train_norm_back_parts)?,
-            norm_back_finish: module.function(azero_train_norm_back_finish)?,
-            norm_back_apply: module.function(azero_train_norm_back_apply)?,
-            loss: module.function(azero_train_loss)?,
-            sum_parts: module.function(azero_train_sum_parts)?,
-            adam: module.function(azero_train_adam)?,
-            finish: module.function(azero_train_finish)?,
-        })
+        Ok(Self { set: train::Kernels::load(&module)? })
     }
 
     /// One step: the batch that the step's number says, which is moved on. Nothing is allocated; it can be recorded.
@@ -270,7 +227,7 @@ impl Kernels {
             n_steps,
         };
         // SAFETY: the shape is the kernel's own; the caller runs at most `STEPS_AT_ONCE` steps from 0 on.
-        unsafe { stream.launch(&self.adam, update::shape(adam.n), (adam,))? };
+        unsafe { stream.launch(&self.set.azero_train_adam, update::shape(adam.n), (adam,))? };
         let finish = FinishArgs {
             outcomes: arrays.outcomes.view(),
             partials: arrays.partials.view(),
@@ -283,7 +240,7 @@ impl Kernels {
             n_steps,
         };
         // SAFETY: as above.
-        unsafe { stream.launch(&self.finish, update::finish_shape(), (finish,)) }
+        unsafe { stream.launch(&self.set.azero_train_finish, update::finish_shape(), (finish,)) }
     }
 
     /// Forward with the batch's statistics, loss and gradients.
@@ -306,7 +263,7 @@ impl Kernels {
         let batch = positions.args(&arrays.plan, &arrays.order, &arrays.step);
         let arguments = (arrays.samples.args(&network), batch, &mut arrays.activations.observations, cells, planes);
         // SAFETY: the shape is the kernel's own; the engine has checked the positions of the order; the observations have room for the plan's batch.
-        unsafe { stream.launch(&self.gather, samples::shape(n, cells, planes), arguments)? };
+        unsafe { stream.launch(&self.set.azero_train_gather, samples::shape(n, cells, planes), arguments)? };
         let n_blocks = arrays.plan.n_blocks();
         let last = n_blocks - 3;
         for block in 0..n_blocks {
@@ -341,7 +298,7 @@ impl Kernels {
             value_weight: arrays.value_weight,
         };
         // SAFETY: as above; samples have a legal action and a visit each, and visits of legal actions only.
-        unsafe { stream.launch(&self.loss, loss::shape(n), (loss,)) }
+        unsafe { stream.launch(&self.set.azero_train_loss, loss::shape(n), (loss,)) }
     }
 
     fn backward(&self, stream: &Stream, arrays: &mut Arrays, n: u32) -> Result<()> {
@@ -354,7 +311,13 @@ impl Kernels {
         self.inputs(stream, parameters, value_2, n, by_value, by_hidden, false)?;
         let n_hidden = n * value_2.n_inputs;
         // SAFETY: both arrays hold the hidden units of the plan's batch.
-        unsafe { stream.launch(&self.gate, product::gate_shape(n_hidden), (&*hidden, &mut *by_hidden, n_hidden))? };
+        unsafe {
+            stream.launch(
+                &self.set.azero_train_gate,
+                product::gate_shape(n_hidden),
+                (&*hidden, &mut *by_hidden, n_hidden),
+            )?
+        };
         self.weights(stream, parts, gradients, value_1, n, &after[last + 1], by_hidden)?;
         self.inputs(stream, parameters, value_1, n, by_hidden, &mut by[HEAD], false)?;
         let back = Back { block: last + 1, n, output: HEAD, inputs: Some((OUTPUT, false)), keep: false };
@@ -400,8 +363,8 @@ impl Kernels {
         // SAFETY: the shape is the kernel's own; the plan's arrays begin at multiples of 4.
         unsafe {
             match plan.forward {
-                LARGE => stream.launch(&self.forward_large, shape, (product,)),
-                _ => stream.launch(&self.forward_small, shape, (product,)),
+                LARGE => stream.launch(&self.set.azero_train_forward_large, shape, (product,)),
+                _ => stream.launch(&self.set.azero_train_forward_small, shape, (product,)),
             }
         }
     }
@@ -429,8 +392,8 @@ impl Kernels {
         // SAFETY: as in `product`.
         unsafe {
             match plan.backward {
-                LARGE => stream.launch(&self.backward_large, shape, (product,)),
-                _ => stream.launch(&self.backward_small, shape, (product,)),
+                LARGE => stream.launch(&self.set.azero_train_backward_large, shape, (product,)),
+                _ => stream.launch(&self.set.azero_train_backward_small, shape, (product,)),
             }
         }
     }
@@ -460,8 +423,8 @@ impl Kernels {
         // SAFETY: as in `product`.
         unsafe {
             match plan.gradient {
-                LARGE => stream.launch(&self.gradient_large, shape, (product,))?,
-                _ => stream.launch(&self.gradient_small, shape, (product,))?,
+                LARGE => stream.launch(&self.set.azero_train_gradient_large, shape, (product,))?,
+                _ => stream.launch(&self.set.azero_train_gradient_small, shape, (product,))?,
             }
         }
         let n_bias = if plan.with_bias { plan.n_outputs } else { 0 };
@@ -470,7 +433,7 @@ impl Kernels {
         let (_, weights) = weights.split_at(plan.weights as usize);
         let arguments = (&*parts, weights, bias, n_parts, plan.part_values(), plan.n_weights(), n_bias);
         // SAFETY: the shape is the kernel's own; the parts were made above, weights and bias are those of the plan.
-        unsafe { stream.launch(&self.sum_parts, update::shape(plan.n_weights() + n_bias), arguments) }
+        unsafe { stream.launch(&self.set.azero_train_sum_parts, update::shape(plan.n_weights() + n_bias), arguments) }
     }
 
     /// Norm, residual and ReLU after a convolution.
@@ -489,10 +452,10 @@ impl Kernels {
         // SAFETY: the shapes are the kernels' own.
         unsafe {
             if training {
-                stream.launch(&self.norm_parts, shape, (norm.args(arrays),))?;
+                stream.launch(&self.set.azero_train_norm_parts, shape, (norm.args(arrays),))?;
             }
-            stream.launch(&self.norm_finish, finish_shape, (norm.args(arrays),))?;
-            stream.launch(&self.norm_apply, shape, (norm.args(arrays),))
+            stream.launch(&self.set.azero_train_norm_finish, finish_shape, (norm.args(arrays),))?;
+            stream.launch(&self.set.azero_train_norm_apply, shape, (norm.args(arrays),))
         }
     }
 
@@ -503,9 +466,9 @@ impl Kernels {
         let (shape, finish_shape) = norm.shapes(&arrays.plan);
         // SAFETY: as in `norm`; the gradient of the output is there.
         unsafe {
-            stream.launch(&self.norm_back_parts, shape, (norm.args(arrays),))?;
-            stream.launch(&self.norm_back_finish, finish_shape, (norm.args(arrays),))?;
-            stream.launch(&self.norm_back_apply, shape, (norm.args(arrays),))?;
+            stream.launch(&self.set.azero_train_norm_back_parts, shape, (norm.args(arrays),))?;
+            stream.launch(&self.set.azero_train_norm_back_finish, finish_shape, (norm.args(arrays),))?;
+            stream.launch(&self.set.azero_train_norm_back_apply, shape, (norm.args(arrays),))?;
         }
         let last = arrays.plan.n_blocks() - 3;
         let Arrays { plan, parameters, gradients, parts, activations, .. } = arrays;
