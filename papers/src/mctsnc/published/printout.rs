@@ -69,6 +69,10 @@ pub const OTHERS: [Action; 6] = [
     other(224, "015", 130_319, 0.421_406_120_653_973_54, 0.437_567_310_306_082),
 ];
 
+/// What the lines of [`OTHERS`] must be where they were misread; empty where they were not.
+pub const OTHERS_FOLLOW: [&str; 6] =
+    ["ucb 0.449821", "wins 132358, ucb 0.444120", "", "", "N15, q 0.421526", "O15, ucb 0.437527"];
+
 const fn other(index: u32, name: &'static str, n_wins: u64, q: f64, ucb: f64) -> Action {
     Action { index, name, n: 309_248, n_wins, q, ucb }
 }
@@ -177,6 +181,18 @@ mod tests {
             let of = OTHERS.iter().find(|of| of.index == index).expect("a line");
             assert!((of.q + width(of) - bound).abs() < 1e-9, "{index}: {}", of.q + width(of));
         }
+        // The same, in the words of the page.
+        let [a1, b1, _, _, n15, o15] = &OTHERS;
+        let bound = |of: &Action| format!("ucb {:.6}", of.q + width(of));
+        let follow = [
+            bound(a1),
+            format!("wins {:.0}, {}", b1.q * b1.n as f64, bound(b1)),
+            String::new(),
+            String::new(),
+            format!("{}, q {:.6}", name(n15.index), q(n15)),
+            format!("{}, {}", name(o15.index), bound(o15)),
+        ];
+        assert_eq!(OTHERS_FOLLOW, follow.each_ref().map(String::as_str));
     }
 
     #[test]
