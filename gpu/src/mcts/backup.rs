@@ -60,7 +60,8 @@ pub unsafe fn children<G: Game>(
         Blocks::Thrifty => head.n_expanded,
     };
     let mut sum = 0u64;
-    for index in thread::strided(thread::thread_idx_x(), end, thread::block_dim_x()) {
+    let mut index = thread::thread_idx_x();
+    while index < end {
         // SAFETY: index < B; ranks name children that exist, each touched by one thread.
         unsafe {
             let entry = memory::load(trees.expanded, trees.action_at(tree, index));
@@ -75,6 +76,7 @@ pub unsafe fn children<G: Game>(
                 sum += counts.wins[0] as u64 | (counts.wins[1] as u64) << 32;
             }
         }
+        index += thread::block_dim_x();
     }
     let sum = block::sum(sum, scratch);
     PlayoutCounts { wins: [sum as u32, (sum >> 32) as u32] }
@@ -88,12 +90,14 @@ pub unsafe fn children<G: Game>(
 pub unsafe fn path<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead, counts: PlayoutCounts) {
     let nodes = if head.target == target::CHILDREN { head.n_expanded as u64 } else { 1 };
     let n = trees.n_playouts as u64 * nodes;
-    for at in thread::strided(thread::thread_idx_x(), head.path_length, thread::block_dim_x()) {
+    let mut at = thread::thread_idx_x();
+    while at < head.path_length {
         // SAFETY: at < path_length; the nodes of a path differ, so each is touched by one thread.
         unsafe {
             let node = memory::load(trees.paths, tree as usize * PATH_STRIDE as usize + at as usize);
             add(trees, tree, node, n, counts);
         }
+        at += thread::block_dim_x();
     }
 }
 

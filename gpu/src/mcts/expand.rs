@@ -249,11 +249,13 @@ pub unsafe fn memorize_root_actions<G: Game>(trees: Trees<G>, root_actions: *mut
     unsafe {
         let root = trees.node(0, 0);
         let mut entry = NOT_EXPANDED;
-        for rank in 0..root.n_children() {
+        let mut rank = 0;
+        while rank < root.n_children() {
             let link = memory::load(trees.links, trees.at(0, root.first_child + rank));
             if link.action as u32 == action {
                 entry = rank as u16;
             }
+            rank += 1;
         }
         memory::store(root_actions, action as usize, entry);
     }

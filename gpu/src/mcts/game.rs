@@ -152,8 +152,10 @@ pub trait Game: Pod + Send + Sync {
     #[inline(always)]
     fn n_playout_actions(&self) -> u32 {
         let mut n = 0;
-        for action in 0..Self::MAX_ACTIONS {
+        let mut action = 0;
+        while action < Self::MAX_ACTIONS {
             n += self.is_legal(action) as u32;
+            action += 1;
         }
         n
     }

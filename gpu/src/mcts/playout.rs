@@ -156,7 +156,8 @@ pub(super) unsafe fn play<G: Game>(
         // A finished game is its own playout, m times over.
         mine = if thread == 0 { packed(outcome) * trees.n_playouts } else { 0 };
     } else {
-        for game in thread::strided(thread, trees.n_playouts, thread::block_dim_x()) {
+        let mut game = thread;
+        while game < trees.n_playouts {
             // SAFETY: the caller vouches for the streams.
             unsafe {
                 let mut stream = Stream::load(trees.playout_streams, first_stream + game as usize);
@@ -164,6 +165,7 @@ pub(super) unsafe fn play<G: Game>(
                 stream.store(trees.playout_streams, first_stream + game as usize);
                 mine += packed(playout.outcome);
             }
+            game += thread::block_dim_x();
         }
     }
     let sum = block::sum(mine, scratch);
@@ -335,8 +337,10 @@ pub unsafe fn raw_playouts<G: Game>(
         let position = memory::load(root, 0);
         let mut stream = Stream::load(streams, index);
         let mut words = Words::new(G::PLAYOUT_WORDS);
-        for _ in 0..n_games {
+        let mut game = 0;
+        while game < n_games {
             sums.count(position.playout(&mut stream, &mut words));
+            game += 1;
         }
         stream.store(streams, index);
         sums.add_to(totals, scratch);

@@ -133,12 +133,14 @@ const fn apply_polynomial(polynomial: [u64; 2], state: [u64; 2]) -> [u64; 2] {
 pub unsafe fn seed_streams(streams: *mut Stream, n: u32, base: [u64; 2], polynomials: *const [u64; 2]) {
     let Some(index) = thread::index_1d_below(n) else { return };
     let mut state = base;
-    for bit in 0..STREAM_BITS {
+    let mut bit = 0;
+    while bit < STREAM_BITS {
         if index >> bit & 1 == 1 {
             // SAFETY: bit < STREAM_BITS.
             let polynomial = unsafe { memory::load(polynomials, bit as usize) };
             state = apply_polynomial(polynomial, state);
         }
+        bit += 1;
     }
     // SAFETY: index < n; no other thread has this stream.
     unsafe { Stream::from_state(state).store(streams, index as usize) };

@@ -44,11 +44,15 @@ unsafe fn normalise<T: Real>(strategy: *mut Row<T>, first: u32, n: u32, card: u3
     // SAFETY: the caller's promise.
     unsafe {
         let mut sum = T::ZERO;
-        for action in 0..n {
+        let mut action = 0;
+        while action < n {
             sum += of(first + action);
+            action += 1;
         }
-        for action in 0..n {
+        let mut action = 0;
+        while action < n {
             set(strategy, first + action, card, probability(of(first + action), sum, n));
+            action += 1;
         }
     }
 }
@@ -95,8 +99,10 @@ pub(super) unsafe fn reach<T: Real>(tables: Tables<T>, from: u32, n: u32) {
         }
         let node = load(tables.nodes, own.node as usize);
         let (n_children, _) = parts(node.children_and_seat);
-        for action in node.first_child..node.first_child + n_children {
+        let mut action = node.first_child;
+        while action < node.first_child + n_children {
             set(tables.reach, row::after(action), card, before * get(tables.strategy, action, card));
+            action += 1;
         }
     }
 }
@@ -120,7 +126,8 @@ pub(super) unsafe fn values<T: Real>(tables: Tables<T>, first: u32, n: u32, seat
         let (from, end) = (node.first_child, node.first_child + n_children);
         let own = of == seat;
         let mut value = T::ZERO;
-        for action in from..end {
+        let mut action = from;
+        while action < end {
             let of_action = get(tables.values, action, card);
             if !own {
                 value += of_action;
@@ -129,11 +136,13 @@ pub(super) unsafe fn values<T: Real>(tables: Tables<T>, first: u32, n: u32, seat
             } else {
                 value += get(tables.strategy, action, card) * of_action;
             }
+            action += 1;
         }
         set(tables.values, number, card, value);
         if own && what <= mode::LEARN_LATER {
             let step: Step<T> = load(tables.steps, load(tables.step.cast_const(), 0) as usize);
-            for action in from..end {
+            let mut action = from;
+            while action < end {
                 let gain = (get(tables.values, action, card) - value) * tables.factor;
                 set(tables.regrets, action, card, step.regret(get(tables.regrets, action, card), gain));
                 if predicts != 0 {
@@ -141,6 +150,7 @@ pub(super) unsafe fn values<T: Real>(tables: Tables<T>, first: u32, n: u32, seat
                 }
                 let reach = get(tables.reach, row::after(action), card);
                 set(tables.averages, action, card, get(tables.averages, action, card) + step.weight * reach);
+                action += 1;
             }
             if what == mode::LEARN {
                 normalise(tables.strategy, from, n_children, card, |action| {
@@ -162,8 +172,10 @@ pub(super) unsafe fn finish<T: Real>(tables: Tables<T>, sum: u32, replaces: u32,
     // SAFETY: one thread alone; the caller names a sum that is there.
     unsafe {
         let mut value = 0.0;
-        for card in 0..tables.n_cards {
+        let mut card = 0;
+        while card < tables.n_cards {
             value += get(tables.values, 0, card).to_f64();
+            card += 1;
         }
         let before = if replaces != 0 { 0.0 } else { load(tables.sums.cast_const(), sum as usize) };
         store(tables.sums, sum as usize, before + value * tables.factor.to_f64());

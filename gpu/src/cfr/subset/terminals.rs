@@ -87,16 +87,20 @@ impl<T: Real> Columns<T> {
 #[inline(always)]
 #[track_caller]
 fn add_card<T: Real>(columns: Columns<T>, column: u32, size: usize, reaches: [T; OTHERS]) {
-    for at in FIRST[size]..FIRST[size + 1] {
+    let mut at = FIRST[size];
+    while at < FIRST[size + 1] {
         let set = BY_SIZE[at as usize] as u32;
         let mut sum = T::ZERO;
-        for holder in 0..OTHERS {
+        let mut holder = 0;
+        while holder < OTHERS {
             // The same for all lanes.
             if set >> holder & 1 != 0 {
                 sum += reaches[holder] * columns.get(set ^ 1 << holder, column);
             }
+            holder += 1;
         }
         columns.set(set, column, sum);
+        at += 1;
     }
 }
 
@@ -120,19 +124,25 @@ pub(super) unsafe fn terminals<T: Real>(tables: Tables<T>, seat: u32) {
             word = load(tables.terminals, number as usize);
             let rows = load(tables.rows, number as usize);
             let mut reaches = [[T::ZERO; CARDS]; OTHERS];
-            for holder in 0..OTHERS {
+            let mut holder = 0;
+            while holder < OTHERS {
                 let row = if (holder as u32) < seat { rows[holder] } else { rows[holder + 1] };
                 let Row(reach) = load(tables.reach.cast_const(), row as usize);
-                for card in 0..CARDS {
+                let mut card = 0;
+                while card < CARDS {
                     // The thread of the higher cards deals from the highest on.
                     reaches[holder][card] = if high { reach[CARDS - 1 - card] } else { reach[card] };
+                    card += 1;
                 }
+                holder += 1;
             }
             columns.set(0, column, T::ONE);
             let of_card = |card: usize| {
                 let mut of_card = [T::ZERO; OTHERS];
-                for holder in 0..OTHERS {
+                let mut holder = 0;
+                while holder < OTHERS {
                     of_card[holder] = reaches[holder][card];
+                    holder += 1;
                 }
                 of_card
             };
@@ -157,10 +167,12 @@ pub(super) unsafe fn terminals<T: Real>(tables: Tables<T>, seat: u32) {
             let [lose, win] = load(tables.payoffs, (seat * tables.n_terminals + number) as usize);
             let node = (word & ((1 << terminal::NODE_BITS) - 1)) as usize;
             let first_card = if high { CARDS as u32 / 2 } else { 0 };
-            for card in first_card..first_card + CARDS as u32 / 2 {
+            let mut card = first_card;
+            while card < first_card + CARDS as u32 / 2 {
                 // Apart, so that a card that always wins has exactly what it has when all others fold.
                 let (mut lost, mut won) = (T::ZERO, T::ZERO);
-                for at in FIRST[card as usize]..FIRST[card as usize + 1] {
+                let mut at = FIRST[card as usize];
+                while at < FIRST[card as usize + 1] {
                     let set = BY_SIZE[at as usize] as u32;
                     let both = columns.get(set, low_column) * columns.get(SETS as u32 - 1 - set, high_column);
                     if set & needed == needed {
@@ -168,8 +180,10 @@ pub(super) unsafe fn terminals<T: Real>(tables: Tables<T>, seat: u32) {
                     } else {
                         lost += both;
                     }
+                    at += 1;
                 }
                 store(tables.values.cast::<T>(), node * CARDS + card as usize, lose * lost + win * won);
+                card += 1;
             }
         }
     }

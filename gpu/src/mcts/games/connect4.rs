@@ -67,8 +67,10 @@ impl<const ROWS: u32, const COLUMNS: u32> Connect4<ROWS, COLUMNS> {
     #[inline(always)]
     fn open_columns(occupied: u64) -> u32 {
         let mut open = 0;
-        for column in 0..COLUMNS {
+        let mut column = 0;
+        while column < COLUMNS {
             open |= ((!(occupied >> (8 * column + ROWS - 1)) & 1) as u32) << (4 * column);
+            column += 1;
         }
         open
     }

@@ -213,7 +213,8 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
 
     #[inline(always)]
     fn outcome(&self) -> Outcome {
-        for square in 0..Self::SQUARES {
+        let mut square = 0;
+        while square < Self::SQUARES {
             let (y, x) = (square as usize / SIZE, square as usize % SIZE);
             for player in [Player::First, Player::Second] {
                 let rows = &self.rows[player.index()];
@@ -221,6 +222,7 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
                     return Outcome::Win(player);
                 }
             }
+            square += 1;
         }
         if self.n_stones == Self::SQUARES { Outcome::Draw } else { Outcome::Ongoing }
     }
@@ -248,21 +250,27 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
     /// inside the row.
     #[inline(always)]
     fn playout(self, draw: &mut impl Draw, scratch: &mut impl Scratch) -> Playout {
-        for word in 0..Self::PLAYOUT_WORDS {
+        let mut word = 0;
+        while word < Self::PLAYOUT_WORDS {
             scratch.set(word, 0);
+            word += 1;
         }
         // Byte r of group g: free squares in rows g * GROUP up to and with g * GROUP + r.
         let mut free_up_to = [0u64; 4];
-        for y in 0..SIZE {
-            for player in 0..2 {
+        let mut y = 0;
+        while y < SIZE {
+            let mut player = 0;
+            while player < 2 {
                 let mut stones = self.rows[player][y];
                 while stones != 0 {
                     Self::add_stone(scratch, stones.trailing_zeros(), y as u32, player as u32);
                     stones &= stones - 1;
                 }
+                player += 1;
             }
             let free = (!(self.rows[0][y] | self.rows[1][y]) & Self::ROW).count_ones();
             free_up_to[y / Self::GROUP] += (free as u64 * ONES) << (8 * (y % Self::GROUP));
+            y += 1;
         }
         let mut n_stones = self.n_stones;
         loop {
@@ -273,21 +281,25 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
             // The group of rows, then the row: those whose prefix sum is at most n lie before it.
             let mut group = 0;
             let mut up_to = free_up_to[0];
-            for next in 1..Self::N_GROUPS {
+            let mut next = 1;
+            while next < Self::N_GROUPS {
                 let total = (up_to >> 56) as u32;
                 if group + 1 == next && n >= total {
                     n -= total;
                     group = next;
                     up_to = free_up_to[next];
                 }
+                next += 1;
             }
             let n_in_each = (n * ONES as u32) as u64;
             let row = ((n_in_each << 32 | n_in_each | HIGH_BITS).wrapping_sub(up_to) & HIGH_BITS).count_ones();
             let before = ((up_to << 8) >> (8 * row)) as u32 & 0xff;
             let y = (group * Self::GROUP) as u32 + row;
             let one_less = ONES << (8 * row);
-            for which in 0..Self::N_GROUPS {
+            let mut which = 0;
+            while which < Self::N_GROUPS {
                 free_up_to[which] -= if which == group { one_less } else { 0 };
+                which += 1;
             }
 
             let free = !Self::occupied_in_row(scratch, y) & Self::ROW;

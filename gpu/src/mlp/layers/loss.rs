@@ -42,12 +42,14 @@ struct Softmax {
 unsafe fn lane_logits(logits: *const f32, row: u32, n_classes: u32, active: bool) -> [f32; PER_LANE] {
     let start = row as usize * line_length(n_classes) as usize;
     let mut z = [f32::NEG_INFINITY; PER_LANE];
-    for j in 0..PER_LANE {
+    let mut j = 0;
+    while j < PER_LANE {
         let class = thread::lane() + thread::WARP * j as u32;
         if active && class < n_classes {
             // SAFETY: the caller's row exists, and so does the class.
             z[j] = unsafe { memory::load(logits, start + class as usize) };
         }
+        j += 1;
     }
     z
 }
@@ -57,19 +59,23 @@ unsafe fn lane_logits(logits: *const f32, row: u32, n_classes: u32, active: bool
 #[track_caller]
 fn softmax(z: &[f32; PER_LANE], n_classes: u32, active: bool) -> Softmax {
     let mut most = z[0];
-    for j in 1..PER_LANE {
+    let mut j = 1;
+    while j < PER_LANE {
         if z[j] > most {
             most = z[j];
         }
+        j += 1;
     }
     let most = warp::reduce_max(most);
     let mut powers = [0.0; PER_LANE];
     let mut sum = 0.0;
-    for j in 0..PER_LANE {
+    let mut j = 0;
+    while j < PER_LANE {
         if active && thread::lane() + thread::WARP * (j as u32) < n_classes {
             powers[j] = math::exp(z[j] - most);
             sum += powers[j];
         }
+        j += 1;
     }
     Softmax { powers, sum: warp::reduce_sum(sum), most }
 }
@@ -79,10 +85,12 @@ fn softmax(z: &[f32; PER_LANE], n_classes: u32, active: bool) -> Softmax {
 #[track_caller]
 fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
     let mut own = z[0];
-    for j in 1..PER_LANE {
+    let mut j = 1;
+    while j < PER_LANE {
         if label / thread::WARP == j as u32 {
             own = z[j];
         }
+        j += 1;
     }
     warp::shuffle(warp::ALL, own, label % thread::WARP)
 }
@@ -129,13 +137,15 @@ pub unsafe fn mlp_layers_loss_gradient(
         let scale = if control.is_null() { 1.0 } else { f32::from_bits(memory::load(control, control::SCALE)) };
         let divisor = if mean != 0 { n_rows as f32 } else { 1.0 };
         let start = row as usize * line_length(n_classes) as usize;
-        for j in 0..PER_LANE {
+        let mut j = 0;
+        while j < PER_LANE {
             let class = thread::lane() + thread::WARP * j as u32;
             if active && class < n_classes {
                 let onehot = if class == label { 1.0 } else { 0.0 };
                 let value = (powers[j] / sum - onehot) / divisor;
                 memory::store(gradient, start + class as usize, value * scale);
             }
+            j += 1;
         }
         let of_block = block::sum(loss, scratch);
         if thread::thread_idx_x() == 0 {
@@ -177,11 +187,13 @@ pub unsafe fn mlp_layers_classify(
         let Softmax { sum, most, .. } = softmax(&z, n_classes, active);
         let of_label = logit_of(&z, label);
         let (mut best, mut class) = (z[0], thread::lane());
-        for j in 1..PER_LANE {
+        let mut j = 1;
+        while j < PER_LANE {
             if z[j] > best {
                 best = z[j];
                 class = thread::lane() + thread::WARP * j as u32;
             }
+            j += 1;
         }
         let (_, class) = warp::reduce_argmax(best, class);
         if active && thread::lane() == 0 {
@@ -217,9 +229,11 @@ pub unsafe fn mlp_layers_active(outputs: *const f32, active: *mut u32, n_rows: u
     let from = thread::block_idx_y() * ACTIVE_ROWS;
     let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };
     let mut found = false;
-    for row in from..to {
+    let mut row = from;
+    while row < to {
         // SAFETY: row and unit are inside the outputs.
         found |= unsafe { memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) } > 0.0;
+        row += 1;
     }
     if found {
         // SAFETY: every thread that finds one writes the same.

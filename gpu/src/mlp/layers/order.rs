@@ -139,9 +139,11 @@ pub unsafe fn mlp_layers_order_rank(
         let bucket = bucket(own, bits) as usize;
         let (first, end) = (memory::load(firsts, bucket), memory::load(firsts, bucket + 1));
         let mut index = first;
-        for other in first..end {
+        let mut other = first;
+        while other < end {
             let neighbour = memory::load(scattered, other as usize);
             index += u32::from(precedes(sample_key(stream, neighbour), neighbour, own, sample));
+            other += 1;
         }
         memory::store(order, index as usize, sample);
     }

@@ -153,10 +153,12 @@ impl Output for Activated {
             unsafe {
                 let bias = load_quad(self.bias.add(col as usize));
                 let mut z = [0.0; 4];
-                for j in 0..4 {
+                let mut j = 0;
+                while j < 4 {
                     z[j] = quad[j] * self.factor + bias[j];
                     // Not `max`: a NaN must stay one, so that it is found in the loss.
                     z[j] = if z[j] <= self.floor { 0.0 } else { z[j] };
+                    j += 1;
                 }
                 store_quad(self.result.add(row as usize * self.ld as usize + col as usize), z);
             }
@@ -183,10 +185,12 @@ impl Output for Masked {
             unsafe {
                 let inputs = load_quad(self.inputs.add(at));
                 let mut gradient = [0.0; 4];
-                for j in 0..4 {
+                let mut j = 0;
+                while j < 4 {
                     if inputs[j] > 0.0 {
                         gradient[j] = quad[j];
                     }
+                    j += 1;
                 }
                 store_quad(self.result.add(at), gradient);
             }
@@ -214,10 +218,12 @@ impl Output for Part {
             // SAFETY: inside the part; all threads that find an overflow write the same.
             unsafe {
                 store_quad(self.result.add(row as usize * self.ld as usize + col as usize), quad);
-                for j in 0..4 {
+                let mut j = 0;
+                while j < 4 {
                     if !self.overflow.is_null() && !quad[j].is_finite() {
                         memory::store(self.overflow, 0, 1);
                     }
+                    j += 1;
                 }
             }
         }
@@ -237,10 +243,12 @@ unsafe fn lines<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usi
 ) -> [Line; QUADS] {
     let mut lines = [own; QUADS];
     if !M::ALONG_DEPTH {
-        for i in 0..QUADS {
+        let mut i = 0;
+        while i < QUADS {
             let at = thread::thread_idx_x() + i as u32 * THREADS;
             // SAFETY: the caller's promise.
             lines[i] = unsafe { matrix.line(depth + at / (SIZE / 4)) };
+            i += 1;
         }
     }
     lines
@@ -259,11 +267,13 @@ unsafe fn fetch<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usi
     depth: u32,
 ) -> [[f32; 4]; QUADS] {
     let mut quads = [[0.0; 4]; QUADS];
-    for i in 0..QUADS {
+    let mut i = 0;
+    while i < QUADS {
         let at = thread::thread_idx_x() + i as u32 * THREADS;
         let inner = if M::ALONG_DEPTH { depth + at / SIZE * 4 } else { first + at % (SIZE / 4) * 4 };
         // SAFETY: the caller's promise.
         quads[i] = unsafe { matrix.quad(lines[i], inner) };
+        i += 1;
     }
     quads
 }
@@ -276,18 +286,22 @@ fn put_tile<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
     from: u32,
     quads: [[f32; 4]; QUADS],
 ) {
-    for i in 0..QUADS {
+    let mut i = 0;
+    while i < QUADS {
         let at = thread::thread_idx_x() + i as u32 * THREADS;
         if M::ALONG_DEPTH {
             let (row, depth) = (at % SIZE, at / SIZE * 4);
-            for j in 0..4 {
+            let mut j = 0;
+            while j < 4 {
                 // SAFETY: depth + j is below the tile's depth, row below its size.
                 unsafe { tile.set_unchecked(from + (depth + j) * (SIZE + 4) + row, quads[i][j as usize]) };
+                j += 1;
             }
         } else {
             let (row, depth) = (at % (SIZE / 4) * 4, at / (SIZE / 4));
             set_quad(tile, from + depth * (SIZE + 4) + row, quads[i]);
         }
+        i += 1;
     }
 }
 
@@ -381,24 +395,38 @@ unsafe fn product<
         }
         let from_a = half * DEPTH * (ROWS + 4);
         let from_b = half * DEPTH * (COLS + 4);
-        for k in 0..DEPTH {
+        let mut k = 0;
+        while k < DEPTH {
             let mut left = [[0.0; 4]; R];
             let mut right = [[0.0; 4]; C];
-            for r in 0..R {
+            let mut r = 0;
+            while r < R {
                 left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
+                r += 1;
             }
-            for c in 0..C {
+            let mut c = 0;
+            while c < C {
                 right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
+                c += 1;
             }
-            for r in 0..R {
-                for c in 0..C {
-                    for i in 0..4 {
-                        for j in 0..4 {
+            let mut r = 0;
+            while r < R {
+                let mut c = 0;
+                while c < C {
+                    let mut i = 0;
+                    while i < 4 {
+                        let mut j = 0;
+                        while j < 4 {
                             sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                            j += 1;
                         }
+                        i += 1;
                     }
+                    c += 1;
                 }
+                r += 1;
             }
+            k += 1;
         }
         half = 1 - half;
         if next < to {
@@ -409,15 +437,21 @@ unsafe fn product<
         sync::sync_threads();
         depth = next;
     }
-    for r in 0..R {
-        for i in 0..4 {
-            for c in 0..C {
+    let mut r = 0;
+    while r < R {
+        let mut i = 0;
+        while i < 4 {
+            let mut c = 0;
+            while c < C {
                 let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
                 let col = first_col + c as u32 * (COLS / C as u32) + my_col;
                 // SAFETY: each quad of the tile is one thread's.
                 unsafe { out.put(row, col, sums[r][c][i]) };
+                c += 1;
             }
+            i += 1;
         }
+        r += 1;
     }
 }
 

@@ -53,7 +53,8 @@ fn split(low: f32, high: f32) -> [u32; PARTS as usize] {
 #[inline(always)]
 #[track_caller]
 fn put_parts<M: Matrix>(tile: Shared<u32>, from: u32, quads: [[f32; 4]; QUADS]) {
-    for i in thread::strided(0, QUADS, 2) {
+    let mut i = 0;
+    while i < QUADS {
         let (col, depth) = own_quad::<Bf16, M>(i as u32);
         let at = depth / Bf16::PER_WORD * STRIDE + col;
         let high = quads[i + 1];
@@ -63,10 +64,13 @@ fn put_parts<M: Matrix>(tile: Shared<u32>, from: u32, quads: [[f32; 4]; QUADS]) 
             split(quads[i][2], high[2]),
             split(quads[i][3], high[3]),
         ];
-        for part in 0..PARTS as usize {
+        let mut part = 0;
+        while part < PARTS as usize {
             let of_part = [words[0][part], words[1][part], words[2][part], words[3][part]];
             set_words(tile, from + part as u32 * TILE + at, of_part);
+            part += 1;
         }
+        i += 2;
     }
 }
 
@@ -89,7 +93,8 @@ unsafe fn multiply(
     let mut left = [[[0u32; 4]; DOWN]; STEPS];
     let mut step = 0;
     while step < STEPS {
-        for i in 0..DOWN {
+        let mut i = 0;
+        while i < DOWN {
             let at = at_a + step as u32 * 8 * STRIDE + 16 * i as u32;
             // SAFETY: words of the tile.
             left[step][i] = unsafe {
@@ -100,6 +105,7 @@ unsafe fn multiply(
                     tile_a.get_unchecked(at + 4 * STRIDE + 8),
                 ]
             };
+            i += 1;
         }
         step += 1;
     }

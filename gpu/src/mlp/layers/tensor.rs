@@ -126,9 +126,11 @@ pub(super) unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(
 ) -> [Line; QUADS] {
     let mut lines = [own; QUADS];
     if !M::ALONG_DEPTH {
-        for i in 0..QUADS {
+        let mut i = 0;
+        while i < QUADS {
             // SAFETY: the caller's promise.
             lines[i] = unsafe { matrix.line(depth + own_quad::<F, M>(i as u32).1) };
+            i += 1;
         }
     }
     lines
@@ -147,10 +149,12 @@ pub(super) unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
     depth: u32,
 ) -> [[f32; 4]; QUADS] {
     let mut quads = [[0.0; 4]; QUADS];
-    for i in 0..QUADS {
+    let mut i = 0;
+    while i < QUADS {
         let (row, at) = own_quad::<F, M>(i as u32);
         // SAFETY: the caller's promise.
         quads[i] = unsafe { matrix.quad(lines[i], if M::ALONG_DEPTH { depth + at } else { first + row }) };
+        i += 1;
     }
     quads
 }
@@ -223,12 +227,14 @@ unsafe fn multiply<F: Format>(
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
     let at_a = from + t * STRIDE + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g;
     let at_b = from + t * STRIDE + thread::warp_index() % WARPS_ACROSS * WARP_COLS + g;
-    for word in thread::strided(0, WORDS, 8) {
+    let mut word = 0;
+    while word < WORDS {
         let mut left = [[0u32; 4]; DOWN];
         let mut right = [[0u32; 2]; ACROSS];
         // SAFETY: words of the tiles.
         unsafe {
-            for i in 0..DOWN {
+            let mut i = 0;
+            while i < DOWN {
                 let at = at_a + word * STRIDE + 16 * i as u32;
                 left[i] = [
                     tile_a.get_unchecked(at),
@@ -236,19 +242,27 @@ unsafe fn multiply<F: Format>(
                     tile_a.get_unchecked(at + 4 * STRIDE),
                     tile_a.get_unchecked(at + 4 * STRIDE + 8),
                 ];
+                i += 1;
             }
-            for j in 0..ACROSS {
+            let mut j = 0;
+            while j < ACROSS {
                 let at = at_b + word * STRIDE + 8 * j as u32;
                 right[j] = [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)];
+                j += 1;
             }
         }
         sync::sync_warp(warp::ALL);
-        for i in 0..DOWN {
-            for j in 0..ACROSS {
+        let mut i = 0;
+        while i < DOWN {
+            let mut j = 0;
+            while j < ACROSS {
                 // SAFETY: the whole warp is here, after the barrier above.
                 sums[i][j] = unsafe { F::product(sums[i][j], left[i], right[j]) };
+                j += 1;
             }
+            i += 1;
         }
+        word += 8;
     }
 }
 

@@ -242,9 +242,11 @@ pub unsafe fn mlp_layers_update(update: Update) {
             let mut weights = load_quad(update.parameters, at);
             let mut first = if update.n_moments > 0 { load_quad(update.first, at) } else { [0.0; 4] };
             let mut second = if update.n_moments > 1 { load_quad(update.second, at) } else { [0.0; 4] };
-            for j in 0..4 {
+            let mut j = 0;
+            while j < 4 {
                 let gradient = gradient[j] * factor;
                 weights[j] = stepped(&update.rule, &rate, weights[j], gradient, &mut first[j], &mut second[j]);
+                j += 1;
             }
             store_quad(update.parameters, at, weights);
             if update.n_moments > 0 {
@@ -258,8 +260,10 @@ pub unsafe fn mlp_layers_update(update: Update) {
         let is_first = thread::block_idx_x() == 0 && thread::block_idx_y() == 0;
         let n_partial = if is_first { loss::n_blocks(update.rows.batch) } else { 0 };
         let mut of_thread = 0.0;
-        for at in thread::strided(thread::thread_idx_x(), n_partial, BLOCK) {
+        let mut at = thread::thread_idx_x();
+        while at < n_partial {
             of_thread += memory::load(update.partial_losses, at as usize);
+            at += BLOCK;
         }
         let loss = block::sum(of_thread, scratch);
         if is_first && thread::thread_idx_x() == 0 {

@@ -135,10 +135,12 @@ pub struct Values<const ALONG_DEPTH: bool, const UNIT: bool> {
 #[inline(always)]
 fn with_unit(mut quad: [f32; 4], inner: u32, unit: u32, value: f32) -> [f32; 4] {
     if unit.wrapping_sub(inner) < 4 {
-        for j in 0..4 {
+        let mut j = 0;
+        while j < 4 {
             if inner + j as u32 == unit {
                 quad[j] = value;
             }
+            j += 1;
         }
     }
     quad
@@ -244,9 +246,11 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for I
                 let at = line as usize * self.stride as usize + inner as usize;
                 // SAFETY: as above.
                 let word = unsafe { memory::load(self.base.add(at).cast::<u32>(), 0) };
-                for j in 0..4 {
+                let mut j = 0;
+                while j < 4 {
                     let value = byte(word, j as u32);
                     quad[j] = if SCALED { scaled(value) } else { value };
+                    j += 1;
                 }
             }
             if UNIT {

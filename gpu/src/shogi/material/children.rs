@@ -20,9 +20,11 @@ pub const fn shape(blocks: u32) -> LaunchShape {
 #[inline(always)]
 fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f64>, kind: u32) -> f64 {
     let mut x = numbers[0];
-    for other in 1..KINDS {
+    let mut other = 1;
+    while other < KINDS {
         // SAFETY: lines and columns of 13.
         x += unsafe { raised.get_unchecked(kind * KINDS + other) } * numbers[other as usize];
+        other += 1;
     }
     x
 }
@@ -59,17 +61,21 @@ pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent
             columns.clear();
             // All lines of raised values must be there.
             sync::sync_threads();
-            for child in thread::strided(thread::index_1d(), n as u64, threads) {
+            let mut child = thread::index_1d();
+            while child < n as u64 {
                 let packed = memory::load(differences, child as usize);
                 let mut numbers = [0.0; KINDS as usize];
-                for kind in 0..KINDS {
+                let mut kind = 0;
+                while kind < KINDS {
                     numbers[kind as usize] = float(packed, kind);
+                    kind += 1;
                 }
                 let mut kind = 0;
                 while kind < KINDS {
                     columns.add_unchecked(kind, sigmoid::term(run.a, weigh(&numbers, raised, kind)));
                     kind = run.after(kind);
                 }
+                child += threads;
             }
             columns.flush(&run, evaluation);
         });
@@ -104,9 +110,11 @@ pub unsafe fn shogi_material_fused(differences: *const u64, n: u32, run: Descent
         descent::descend(&run, values, |evaluation| {
             columns.clear();
             let mut sum = 0;
-            for child in thread::strided(thread::index_1d(), n as u64, threads) {
+            let mut child = thread::index_1d();
+            while child < n as u64 {
                 let packed = memory::load(differences, child as usize);
                 sum += descent::add_fused(&run, wanted, packed, values, powers, columns);
+                child += threads;
             }
             descent::complete(columns, sum);
             columns.flush(&run, evaluation);
