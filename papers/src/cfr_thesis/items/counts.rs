@@ -1,17 +1,17 @@
 //! Table 2, and the tables of memory.
 
 use warpplay::Device;
-use warpplay::cfr::Counts;
 use warpplay::cfr::engines::walk::{Information, Sampler};
+use warpplay::cfr::{Counts, GameDef};
 
 use super::thesis::Thesis;
 use super::times::printed;
 use crate::cfr_thesis::kernels::sequence::Deal;
 use crate::cfr_thesis::launch::DEALS;
 use crate::cfr_thesis::options::{Options, Program};
-use crate::cfr_thesis::published::Variant;
+use crate::cfr_thesis::published::{Parameters, Variant};
 use crate::cfr_thesis::statistics::is_rounded;
-use crate::experiment::{Item, Run, Sheet, Stop, Table};
+use crate::experiment::{Cell, Item, Run, Sheet, Stop, Table};
 
 /// Bytes of a kilobyte, as operating systems tell them.
 pub(super) const KB: f64 = 1024.0;
@@ -65,11 +65,53 @@ pub fn table2(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
             (counts.information_sets as f64 / counts.thesis_information_sets as f64).into(),
         ]);
     }
-    let mut sheet = Sheet::new(item).table(table).table(sets);
+    let mut sheet = Sheet::new(item).table(parameters(thesis)?).table(table).table(sets);
     if thesis.has(Variant::D) {
         sheet = sheet.note("Levels of A to C are those where somebody acts; the 30 of D are with the last, where every line has ended, and so is its average.");
     }
-    Ok(sheet.note("A bucket is the set of a player's cards and the board without their order: it does not tell the player's cards from the board's."))
+    Ok(sheet.note("An empty cell: the text does not give the number. The games of our definitions have the counts of Table 2, C with four raises.").note("A bucket is the set of a player's cards and the board without their order: it does not tell the player's cards from the board's."))
+}
+
+/// The parameters of the games as sections 5.1 to 5.4 have them, beside those of our definitions.
+fn parameters(thesis: &Thesis) -> Result<Table, Stop> {
+    let games: Vec<(Variant, GameDef)> = thesis
+        .settings
+        .variants
+        .iter()
+        .map(|&variant| Ok((variant, variant.game()?)))
+        .collect::<warpplay::Result<_>>()?;
+    let mut table = Table::new("parameters of the games, sections 5.1 to 5.4, pp. 36 to 41").column("parameter");
+    for (variant, _) in &games {
+        let letter = variant.letter();
+        table = table.column(format!("{letter}, printed")).column(format!("{letter}, ours"));
+    }
+    type Of<T> = fn(&T) -> Option<u32>;
+    let rows: [(&str, Of<Parameters>, Of<GameDef>); 8] = [
+        ("players", |theirs| Some(theirs.players), |game| Some(game.n_players as u32)),
+        ("rounds", |theirs| Some(theirs.rounds), |game| Some(game.n_rounds as u32)),
+        ("cards of the deck", |theirs| Some(theirs.cards), |game| Some(game.deck.n_cards())),
+        ("suits", |theirs| theirs.suits_and_ranks.map(|[suits, _]| suits), |game| Some(game.deck.n_suits.into())),
+        ("ranks", |theirs| theirs.suits_and_ranks.map(|[_, ranks]| ranks), |game| Some(game.deck.n_ranks.into())),
+        ("cards of a player", |theirs| Some(theirs.hole_cards), |game| Some(game.n_hole_cards as u32)),
+        (
+            "cards of the board",
+            |theirs| Some(theirs.board_cards),
+            |game| Some(game.n_board_cards.iter().sum::<usize>() as u32),
+        ),
+        (
+            "most raises: printed, of each player; ours, of all together",
+            |theirs| theirs.raises,
+            |game| game.max_raises.first().copied(),
+        ),
+    ];
+    for (what, printed, ours) in rows {
+        let mut cells: Vec<Cell> = vec![what.into()];
+        for (variant, game) in &games {
+            cells.extend([Cell::from(printed(variant.parameters())), Cell::from(ours(game))]);
+        }
+        table.row(cells);
+    }
+    Ok(table)
 }
 
 /// Tables 3 to 6: printed memory beside what our programs take.
@@ -134,7 +176,7 @@ pub fn memory(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
         "The printed percentages {} from the printed KB.",
         if agrees { "follow" } else { "do not all follow" }
     ));
-    sheet = sheet.note("Printed KB are those of the whole process, of the GPU's program those of the device; ours are the bytes that a program asks for.");
+    sheet = sheet.note("The paper does not say what its KB count on the CPU; A's 1,348 KB for 16 sets suggest the whole process. Of the GPU's program they are the device's. Ours are the bytes that a program asks for.");
     sheet = sheet.note(format!(
         "{} KB of the GPU's program are room for {DEALS} deals in global memory. With constant memory a deal is a parameter of each launch, and the room is not read.",
         DEALS * size_of::<Deal>() / 1024

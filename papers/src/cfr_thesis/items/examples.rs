@@ -99,7 +99,7 @@ pub fn tree(item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
         let game = examples::small_tree()?;
         let levels: Vec<Vec<u32>> = examples::sequences_per_level(&game).into_iter().take(2).collect();
         let (flat, sizes) = examples::flattened(&levels);
-        // The whole game's numbers: depth first, what stands behind a sequence comes before its sister.
+        // The whole game's numbers: depth first, what stands behind a sequence comes before the next sibling.
         let depth_first: Vec<u32> = game.depth_first().into_iter().take(4).collect();
         Ok((levels, flat, sizes, depth_first, examples::reaches_in_one_array(&examples::reaches(0.25))))
     })?;
@@ -129,5 +129,5 @@ pub fn tree(item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
         "a picture, no numbers in the text".into(),
         list(&depth_first).into(),
     ]);
-    Ok(Sheet::new(item).table(table).note("Level by level, siblings and all sequences of a level are numbered consecutively; depth first they are not. Numbers depth first count all sequences behind a child before its sister."))
+    Ok(Sheet::new(item).table(table).note("Level by level, siblings and all sequences of a level are numbered consecutively; depth first they are not. Numbers depth first count all sequences behind a child before the next sibling."))
 }

@@ -97,8 +97,14 @@ pub fn grid(thesis: &Thesis, variant: Variant, quick: bool) -> Vec<u32> {
 }
 
 /// Pages that the rows of a sequence are in a table of the programs of the CPU, in double precision. A deal needs one row of each sequence.
-pub fn pages_of_a_sequence(n_buckets: u32) -> u32 {
+fn pages_of_a_sequence(n_buckets: u32) -> u32 {
     (u64::from(n_buckets) * ACTIONS as u64 * 8).div_ceil(PAGE) as u32
+}
+
+/// Deals after which the tables of a program have been touched: eight times as many as a sequence's rows have pages, so that all but 0.03 % of them (e^-8) have been. The device's tables are
+/// zeroed when they are taken, which leaves no pages to touch.
+pub fn deals_to_touch(program: Program, n_buckets: u32) -> u32 {
+    if on_gpu(program) { 0 } else { pages_of_a_sequence(n_buckets).saturating_mul(8) }
 }
 
 /// Iterations that tables are used for before a run on used tables, and those of the run: the latter as many as the paper's longest.
@@ -107,10 +113,7 @@ fn used_grid(thesis: &Thesis, variant: Variant, program: Program, n_buckets: u32
     let (least, most) = (grid.first().copied().unwrap_or(1), grid.last().copied().unwrap_or(1));
     match quick {
         true => (least, most),
-        // The device's tables are zeroed when they are taken: no pages are left to touch.
-        false if on_gpu(program) => (most.min(1_000), most),
-        // After eight times as many deals as a sequence's rows have pages, all but 0.03 % of them (e^-8) have been touched.
-        false => (most.min(1_000).max(pages_of_a_sequence(n_buckets).saturating_mul(8)), most),
+        false => (most.min(1_000).max(deals_to_touch(program, n_buckets)), most),
     }
 }
 

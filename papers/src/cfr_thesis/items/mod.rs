@@ -47,7 +47,7 @@ const ITEMS: &[Item] = &[
     Item::new("figure31", "why the second phase is not faster", "figure 31, p. 44"),
     Item::new("ratios", "ratios of execution times", "chapters 5 and 6, pp. 36 to 46"),
     Item::new("averages", "where the printed averages come from", "Tables 7 to 18, pp. 52 to 57"),
-    Item::new("ablations", "what each memory optimisation brings", "section 4.3.2, pp. 31 and 32"),
+    Item::new("ablations", "what each memory optimisation brings", "sections 4.3.1 and 4.3.2, pp. 30 to 32"),
     Item::new("blocks", "threads of a block", "section 2.3.1, p. 12"),
     Item::new("sweep", "sequences a level decide", "section 5.5, p. 42"),
     Item::new("buckets", "buckets do not slow the GPU down", "section 5.5, p. 42"),

@@ -4,9 +4,41 @@ mod times;
 mod types;
 
 pub use self::times::TIMES;
-pub use self::types::{Claim, Measured, MemoryUse, Times, TreeCounts, Variant};
+pub use self::types::{Claim, Measured, MemoryUse, Parameters, Times, TreeCounts, Variant};
 use super::options::Program;
 use crate::experiment::statistics::mean;
+
+/// Parameters of the games, sections 5.1 to 5.4, pp. 36 to 41.
+pub const PARAMETERS: [Parameters; 4] = [
+    Parameters {
+        players: 2,
+        rounds: 1,
+        cards: 4,
+        suits_and_ranks: Some([1, 4]),
+        hole_cards: 1,
+        board_cards: 0,
+        raises: None,
+    },
+    Parameters { players: 2, rounds: 1, cards: 36, suits_and_ranks: None, hole_cards: 2, board_cards: 5, raises: None },
+    Parameters {
+        players: 5,
+        rounds: 1,
+        cards: 24,
+        suits_and_ranks: Some([4, 6]),
+        hole_cards: 2,
+        board_cards: 1,
+        raises: Some(5),
+    },
+    Parameters {
+        players: 8,
+        rounds: 1,
+        cards: 8,
+        suits_and_ranks: Some([1, 8]),
+        hole_cards: 1,
+        board_cards: 0,
+        raises: Some(3),
+    },
+];
 
 /// Table 2, p. 35, by game.
 pub const TABLE2: [TreeCounts; 4] = [
@@ -52,6 +84,11 @@ pub const CLAIMS: [Claim; 12] = [
 ];
 
 impl Variant {
+    /// What sections 5.1 to 5.4 say of it.
+    pub fn parameters(self) -> &'static Parameters {
+        &PARAMETERS[self as usize]
+    }
+
     /// Its column of Table 2.
     pub fn counts(self) -> &'static TreeCounts {
         &TABLE2[self as usize]

@@ -55,6 +55,25 @@ impl Variant {
     }
 }
 
+/// What the text says of a game (sections 5.1 to 5.4); `None` where it says nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// Players.
+    pub players: u32,
+    /// Rounds of betting.
+    pub rounds: u32,
+    /// Cards of the deck.
+    pub cards: u32,
+    /// Its suits, and its ranks.
+    pub suits_and_ranks: Option<[u32; 2]>,
+    /// Cards that a player holds.
+    pub hole_cards: u32,
+    /// Cards of the board.
+    pub board_cards: u32,
+    /// Most raises of a player.
+    pub raises: Option<u32>,
+}
+
 /// A column of Table 2 (p. 35).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TreeCounts {

@@ -190,6 +190,16 @@ fn design() -> Vec<Claim> {
             format!("it is missing from the table of 2.4: {} bytes", 4 * BATCH * hidden),
             Some("memory"),
         ),
+        claim(
+            "1.4; 2.2, decision 5",
+            "buffers are allocated once, in the forward pass",
+            format!(
+                "section 1.4 reallocates them when a larger batch is asked for, as an evaluation of {} samples at once after trainings at {}",
+                published::RESIZED.1,
+                published::RESIZED.0
+            ),
+            Some("memory"),
+        ),
     ]
 }
 

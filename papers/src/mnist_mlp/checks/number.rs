@@ -92,7 +92,7 @@ impl Number {
         }
     }
 
-    /// The same with what the paper's own terms give, one of which is wrong.
+    /// The same with what the paper's own terms give, at least one of which is wrong.
     pub(super) fn terms(self, value: f64) -> Self {
         Self { from_terms: Some(value), ..self }
     }

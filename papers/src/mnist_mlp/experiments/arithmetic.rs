@@ -10,7 +10,7 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
     let numbers = checks::numbers();
     let n = |verdict: Verdict| numbers.iter().filter(|number| number.verdict() == verdict).count();
     let note = format!(
-        "of {} numbers {} are not what was computed for them; {} more are what the paper's own numbers give, one of which is wrong",
+        "of {} numbers {} do not follow; {} more follow from the paper's own numbers, but at least one of those that each is computed from is wrong",
         numbers.len(),
         n(Verdict::DoesNotFollow),
         n(Verdict::FromWrong)

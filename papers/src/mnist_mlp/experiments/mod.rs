@@ -44,7 +44,7 @@ pub struct MnistMlp {
 
 /// All items, in the order of the paper.
 const ITEMS: [Item; 16] = [
-    Item::new("kernels", "each launch of a step: threads, work, time; the forms of the sums", "1.2, 1.3, 2.2"),
+    Item::new("kernels", "each launch of a step: threads, work, time; the forms of the sums", "1.2, 1.3, 2.1, 2.2"),
     Item::new("matmul", "plain against tiled product: a step, large squares", "1.3, kernels 1, 2, 5; 2.2, decision 2"),
     Item::new("figure1", "copies between host and device in a step", "1.4, Figure 1; 3.5"),
     Item::new("work", "floating-point operations and threads of a step", "2.3"),

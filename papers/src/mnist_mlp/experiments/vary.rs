@@ -208,7 +208,7 @@ fn same_work(parameter: &Parameter, found: &[Ours]) -> Option<String> {
     (times.len() > 1).then(|| {
         let (least, most) = (least(&times), most(&times));
         format!(
-            "CPU program: it does the same operations at every rate, in {least:.3} to {most:.3} s: times of the same work differ by a factor of {:.2} on this machine",
+            "CPU program: it does the same operations at every rate, in {least:.3} to {most:.3} s: times of the same work differ by a factor of {:.2} on one machine",
             most / least
         )
     })

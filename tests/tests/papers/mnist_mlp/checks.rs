@@ -194,6 +194,7 @@ fn numbers_of_claims_by_hand() {
         Some("2.7, exp. 3; 2.8")
     );
     assert_eq!(find("µs a sample are 7.4 at 64, 12.4 at 256, 11.6 at 512"), Some("2.7, exp. 5; 2.8"));
+    assert_eq!(find("an evaluation of 256 samples at once after trainings at 64"), Some("1.4; 2.2, decision 5"));
     // 10 / 16 and 10 / 256, rounded down.
     assert_eq!(find("the 10 columns of layer 2 are 0 blocks along N"), Some("1.3, kernels 1, 5 and 7"));
     assert_eq!(find("the 10 values of b2 are 0 blocks"), Some("1.3, kernels 1, 5 and 7"));
