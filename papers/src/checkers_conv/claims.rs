@@ -37,6 +37,9 @@ fn shorter_first_runs() -> Vec<String> {
     table.chain(figure).filter_map(of).collect()
 }
 
+/// Section III.A on 320 threads: what is measured of them is added to it, where a run has it.
+pub(super) const OF_320_THREADS: &str = "320 threads a block bring no performance improvement";
+
 /// All points.
 pub fn claims() -> Vec<Claim> {
     let [input, torso, output, input_layer, torso_layer, output_layer, model] = &TABLE_1;
@@ -99,9 +102,8 @@ pub fn claims() -> Vec<Claim> {
     );
     add(
         "III.A",
-        "320 threads a block bring no performance improvement",
-        "how their sums come together is not said, and decides it: notes of item kernels have each form of 320 threads \
-         over that of 64"
+        OF_320_THREADS,
+        "how their sums come together is not said; item kernels has five ways, each over the same with 64 threads"
             .into(),
         "item kernels",
     );
@@ -169,6 +171,20 @@ pub fn claims() -> Vec<Claim> {
     );
     add(
         "IV.B",
+        "a tolerance scaled by |y| protects small and large values alike",
+        format!(
+            "rtol = {:.0e} is less than half a unit in the last place of f32, up to {:.0e} of a value, and scales next to nothing: from \
+             |y| = 128 on one unit, {:.1e} there, is beyond the bound, so that a right sum in another order is refused. Below \
+             {:.0e} a value may be wrong altogether",
+            ATOL_RTOL.1,
+            f32::EPSILON / 2.0,
+            128.0 * f32::EPSILON,
+            ATOL_RTOL.0
+        ),
+        "item errors, the table of all weights 0.01; test from_128_on_a_unit_in_the_last_place_is_beyond_the_papers_bound",
+    );
+    add(
+        "IV.B",
         "a mean error of 10^4 is acceptable for one convolution",
         format!(
             "10^-4 must be meant; a minus sign may be missing in the machine-read text alone. A mean of 10^-4 is \
@@ -191,7 +207,7 @@ pub fn claims() -> Vec<Claim> {
             LAYER_MEAN_ERRORS[0][2],
             LAYER_MEAN_ERRORS[2][2]
         ),
-        "item growth; test batch_norm_multiplies_an_error_by_weight_over_deviation",
+        "item growth; tests batch_norm_multiplies_an_error_by_weight_over_deviation, mean_errors_of_the_repositorys_layers",
     );
     add(
         "IV.B",
@@ -255,6 +271,12 @@ pub fn claims() -> Vec<Claim> {
     );
     add(
         "IV.C",
+        "copies to the GPU are why the first run takes longer there than on the CPU",
+        "input and weights are on the GPU before the clock starts, in the first run too".into(),
+        "repository: semi_compare.cc, semi_compare_bn_relu.cc, semi_compare_model.cc, the events around each run",
+    );
+    add(
+        "IV.C",
         "kernels and layers are faster than the library or similar",
         format!("torso and output kernel have {} and {} against the CPU", torso.vs_cpu, output.vs_cpu),
         "test numbers_of_the_paper",
@@ -293,6 +315,14 @@ pub fn claims() -> Vec<Claim> {
         "the input layer throws for any batch but one, the other layers compute the first position only".into(),
         "repository: input_conv_cuda.cu, torso_conv_cuda.cu, output_conv_cuda.cu; item batch; \
          test a_batch_as_derived_is_refused_or_answered_for_its_first_position",
+    );
+    add(
+        "V",
+        "only shared and main memory are used, and the second-level cache is still to be used",
+        "every access to main memory goes through that cache, which holds what is read again without being asked to. What a \
+         program can add is a window of data that is to stay: item cache has the times without and with it"
+            .into(),
+        "NVIDIA's CUDA C++ Programming Guide, device memory L2 access management; item cache",
     );
     all
 }

@@ -132,4 +132,17 @@ mod tests {
         assert_eq!(verdicts(1e-4, 1e-3), [true, false]);
         assert_eq!(verdicts(1.0, 5e-6), [true, true]);
     }
+
+    /// Section IV.B counts on the tolerance's scaling by |y|; its `rtol` is less than f32 resolves.
+    #[test]
+    fn from_128_on_a_unit_in_the_last_place_is_beyond_the_papers_bound() {
+        assert!(ATOL_RTOL.1 < f64::from(f32::EPSILON / 2.0) / 5.0);
+        let next = |value: f32| allclose(&[f64::from(value.next_up())], &[f64::from(value)], ATOL_RTOL);
+        assert!((0..7).all(|power| next(2.0_f32.powi(power))), "up to 64");
+        assert!(next(128.0_f32.next_down()));
+        assert!((7..100).all(|power| !next(2.0_f32.powi(power))), "128 and more");
+        assert!(!next(256.0_f32.next_down()));
+        // A small value may be wrong altogether.
+        assert!(allclose(&[0.0], &[ATOL_RTOL.0], ATOL_RTOL) && allclose(&[-4e-6], &[5e-6], ATOL_RTOL));
+    }
 }

@@ -7,7 +7,7 @@ use super::super::published::{COLUMNS, Component, FIGURE_5, Run as Published, TA
 use super::super::table::{CPU_1, CPU_ALL, Rows};
 use super::super::{Baseline, InputForm, Options, Program, Sums, TorsoForm};
 use super::{NO_KERNELS, error, has_kernels, positions, verdict};
-use crate::experiment::{Axis, Bar, Cell, Chart, Figure, Group, Run, Sheet, Stop, Table};
+use crate::experiment::{Axis, Bar, Cell, Chart, Figure, Group, Run, Sheet, Stop, Table, text};
 use warpplay::Backend;
 
 /// What the published layers' times are of.
@@ -364,13 +364,16 @@ pub fn figure(setup: &Setup, run: &mut Run<'_>, sheet: Sheet, name: &str) -> Res
     let n = 1;
     let components: Vec<&Component> = TABLE_1.iter().filter(|component| component.level == level).collect();
     run.expect(components.len() as u64 * MEASUREMENTS);
-    let (mut drawn, mut sheet) = (Drawn::new(title), sheet);
+    let (mut drawn, mut sheet, mut notes) = (Drawn::new(title), sheet, Vec::new());
     for published in components {
         let found = component(setup, run, (level, published.part), n)?;
         drawn.group(published.name);
         drawn.published(published.runs);
         if let Some(baseline) = baseline(setup, n) {
             let (gpu, cpu) = baseline.times(published.name);
+            if level == Level::Model {
+                notes.extend(library_on_both(published.runs, baseline, gpu.as_ref(), cpu.as_ref()));
+            }
             for (times, device) in [(cpu, &baseline.cpu), (gpu, &baseline.device)] {
                 let Some(times) = times else { continue };
                 drawn.times(format!("{}, {device}", baseline.library), &times);
@@ -389,9 +392,29 @@ pub fn figure(setup: &Setup, run: &mut Run<'_>, sheet: Sheet, name: &str) -> Res
         Level::Layer => {
             sheet.note(TRAINING_MODE).note(BACK_TO_BACK).note("A time back to back stands in the column of means.")
         }
-        _ => sheet,
+        _ => notes.into_iter().fold(sheet, Sheet::note),
     };
     Ok(with_left_out(setup, run, sheet, &[n]))
+}
+
+/// Section IV.C: with the whole model the library gains from the GPU. What it takes there and on the CPU, published and here.
+fn library_on_both(
+    runs: &[Published; 20],
+    library: &Baseline,
+    gpu: Option<&Times>,
+    cpu: Option<&Times>,
+) -> Option<String> {
+    let [cpu_us, gpu_us] = [0, 1].map(|column| text::number(1e3 * summary(runs, column).mean, Some(1)));
+    let (gpu, cpu) = (gpu?.mean(), cpu?.mean());
+    let so = if gpu < cpu { "faster on the GPU here too" } else { "not faster on the GPU here" };
+    Some(format!(
+        "Section IV.C: with the semi-model the library is faster on the GPU ({gpu_us} us by the mean of the published runs) than on the CPU \
+         ({cpu_us} us). Here {} takes {} us on the GPU and {} us on the CPU with {} threads: it is {so}.",
+        library.library,
+        text::number(gpu, Some(1)),
+        text::number(cpu, Some(1)),
+        library.threads
+    ))
 }
 
 /// Figure 5.
@@ -440,10 +463,15 @@ fn shared_sums(name: &str, part: Part, shared: &[Published; 20], found: &Rows) -
     ))
 }
 
+/// All forms of a kernel from the item kernels, if this run has it; nothing is measured for them.
+fn forms_measured(run: &Run<'_>, part: Part) -> Option<Rows> {
+    let record = run.journal().get(&forms_key(part))?;
+    serde_json::from_value(record.near.clone()).ok()
+}
+
 /// What the item kernels has of the two forms that are in both items, if this run has it; nothing is measured for it.
 fn in_kernels(run: &Run<'_>, part: Part) -> Option<String> {
-    let record = run.journal().get(&forms_key(part))?;
-    let found: Rows = serde_json::from_value(record.near.clone()).ok()?;
+    let found = forms_measured(run, part)?;
     let us = |sums: Sums| Some(found.times(&format!("128x8 [256][32], sums {sums}"))?.mean());
     Some(format!("{part} {:.2}", us(Sums::Shared)? / us(Sums::Global)?))
 }
@@ -472,6 +500,32 @@ pub fn shared_sums_measured(setup: &Setup, run: &mut Run<'_>) -> Result<Vec<Stri
         }
     }
     Ok(notes)
+}
+
+/// Which ways of 320 threads take less time than 64, if this run has the item kernels.
+pub fn threads_measured(run: &Run<'_>) -> Option<String> {
+    let found = is_timed(run).then(|| forms_measured(run, Part::Input))??;
+    of_320_threads(&beside(Part::Input, &found, CHOICES[0].2))
+}
+
+/// The verdict on 320 threads from the times of their forms over those of 64.
+fn of_320_threads(ratios: &[(String, f64)]) -> Option<String> {
+    let of = |less: bool| {
+        let those = ratios.iter().filter(|(_, ratio)| (*ratio < 1.0) == less);
+        those.map(|(form, ratio)| format!("{form}: {ratio:.2}")).collect::<Vec<_>>()
+    };
+    let (faster, slower) = (of(true), of(false));
+    let all = |those: &[String]| if those.is_empty() { "none".to_string() } else { those.join("; ") };
+    (!ratios.is_empty()).then(|| {
+        let so = if faster.is_empty() || slower.is_empty() { "" } else { ", and that decides it" };
+        format!(
+            "{} of {} take less time on this device{so}. Less: {}. Not less: {}",
+            faster.len(),
+            ratios.len(),
+            all(&faster),
+            all(&slower)
+        )
+    })
 }
 
 /// What stands over what in a comparison of forms of a kernel, and the form that another one is compared with: itself where there is nothing to compare.
@@ -648,6 +702,40 @@ mod tests {
             assert!(note.contains(&format!("{slow}: 1.50")), "{note}");
         }
         assert_eq!(choices(Part::Torso, &Rows::default()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_ways_of_320_threads_are_judged_by_their_times() {
+        let of = |ratios: &[f64]| {
+            let named: Vec<(String, f64)> =
+                ratios.iter().zip("ab".chars()).map(|(&us, name)| (name.into(), us)).collect();
+            of_320_threads(&named)
+        };
+        let said = of(&[0.5, 1.25]).expect("two");
+        assert_eq!(said, "1 of 2 take less time on this device, and that decides it. Less: a: 0.50. Not less: b: 1.25");
+        assert_eq!(of(&[1.0]).as_deref(), Some("0 of 1 take less time on this device. Less: none. Not less: a: 1.00"));
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn the_library_is_compared_on_both_devices() {
+        let text = r#"{"schema":1,"library":"l","device":"d","cpu":"c","threads":3,"batch":1,"components":[
+            {"name":"Model","gpu_us":[9.0,1000.0],"cpu_us":[9.0,2000.0]}]}"#;
+        let library = Baseline::parse("b.json", text).expect("read");
+        let (gpu, cpu) = library.times("Model");
+        let of = |gpu: &Option<Times>, cpu: &Option<Times>| {
+            library_on_both(TABLE_1[6].runs, &library, gpu.as_ref(), cpu.as_ref())
+        };
+        let said = of(&gpu, &cpu).expect("both");
+        assert!(said.contains("(2,222.7 us") && said.contains("(2,862.1 us)"), "{said}");
+        assert!(
+            said.ends_with(
+                "1,000.0 us on the GPU and 2,000.0 us on the CPU with 3 threads: it is faster on the GPU here too."
+            ),
+            "{said}"
+        );
+        assert!(of(&cpu, &gpu).expect("both").ends_with("not faster on the GPU here."));
+        assert_eq!(of(&gpu, &None), None);
     }
 
     #[test]

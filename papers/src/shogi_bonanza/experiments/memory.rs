@@ -6,9 +6,9 @@ use super::super::program::Program;
 use super::super::published::memory as published;
 use super::super::reproduce::Reproducible;
 use super::{Repetition, spread};
-use crate::experiment::{Item, Run, Sheet, Stop, Table};
+use crate::experiment::{Item, Run, Sheet, Stop, Table, text};
 use warpplay::shogi::FIRST_VALUES;
-use warpplay::shogi::material::{Engine, Material};
+use warpplay::shogi::material::{Engine, Histogram, Material};
 use warpplay::{Backend, Device};
 use warpplay_gpu::shogi::layout;
 
@@ -85,6 +85,10 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         .table(engines)
         .table(times)
         .note(format!("Every parent has {positions_per_parent:.1} positions: its legal moves, and the played one once more."))
-        .note("The histogram needs its 8 bytes only while differences are counted; what it learns from are the distinct ones.");
+        .note(format!(
+            "The histogram needs its 8 bytes only while differences are counted; what it learns from are the distinct ones, {} of {} children.",
+            text::number(Histogram::from_shards(&paper.shards).rows().len() as f64, None),
+            text::number(paper.children() as f64, None)
+        ));
     Ok(if has_gpu { sheet } else { sheet.left_out(format!("times on a GPU: {} has none", run.device())) })
 }

@@ -37,7 +37,8 @@ fn hundredths(values: &Values, kind: usize) -> f64 {
 pub(super) fn table(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     run.expect(2);
     let [low, high] = conditions::FIRST_VALUES;
-    let courses = [last(&course(paper, run, low)?), last(&course(paper, run, high)?)];
+    let rows = [course(paper, run, low)?, course(paper, run, high)?];
+    let courses = [last(&rows[0]), last(&rows[1])];
     let quiet = match paper.settings.quiescence_every {
         Some(every) => {
             run.expect(1);
@@ -81,9 +82,31 @@ pub(super) fn table(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         )),
         None => sheet,
     };
+    let sheet = still_moving(&rows).into_iter().fold(sheet, Sheet::note);
     Ok(sheet
         .note(format!("Ours lie {:.0} % from the published ones from 300, and {:.0} % from 500 (root of the mean square of the logarithms).", distance(0), distance(1)))
         .note(format!("The two first values end at most {:.0} % apart where published ({}), ours {:.0} % ({}).", published.1, KINDS[published.0], ours.1, KINDS[ours.0])))
+}
+
+/// How far values still move in the last quarter of the updates, by which the text's word on bad first values can be judged.
+fn still_moving(courses: &[Vec<Row>; 2]) -> Option<String> {
+    let end = courses.iter().map(|rows| rows.len().saturating_sub(1)).min().filter(|&end| end >= 4)?;
+    let start = end - end / 4;
+    let [(one, first), (other, second)] = [0, 1].map(|course: usize| {
+        let moved = |kind: usize| {
+            let [from, to] = [start, end].map(|at| hundredths(&courses[course][at].values, kind));
+            (kind, (to - from).abs())
+        };
+        (1..13).map(moved).fold((1, 0.0), |most, found| if found.1 > most.1 { found } else { most })
+    });
+    let [low, high] = conditions::FIRST_VALUES;
+    let steps: f64 = courses[0][start..end].iter().map(|row| 100.0 * row.h).sum();
+    Some(format!(
+        "A bad first value needs more updates, the text says, without naming one. Ours from update {start} to {end}: from {low} \
+         the values still move by up to {first:.1} hundredths of a pawn ({}), from {high} by up to {second:.1} ({}). The steps of these \
+         updates are {steps:.1} hundredths together.",
+        KINDS[one], KINDS[other]
+    ))
 }
 
 /// By what it was learnt, and what the paper learnt by where that is something else.
@@ -145,4 +168,25 @@ pub(super) fn figure(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>, num
         step_at(conditions::FIGURE_ITERATIONS - 1),
         conditions::H * (1.0 - left) / (1.0 - conditions::FACTOR)
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_still_moves_is_the_last_quarter() {
+        let course = |from: f64, per_update: f64| {
+            let row = |iteration: u32| {
+                let mut values = [from; 12];
+                values[5] += per_update * f64::from(iteration);
+                Row { iteration, j: 0.3, values, h: 0.25, differences: [0.0; 12] }
+            };
+            (0..=8).map(row).collect::<Vec<_>>()
+        };
+        let said = still_moving(&[course(3.0, 0.125), course(5.0, -0.25)]).expect("eight updates");
+        assert!(said.contains("from update 6 to 8: from 3 the values still move by up to 25.0 hundredths"), "{said}");
+        assert!(said.contains("from 5 by up to 50.0 (飛)") && said.contains("are 50.0 hundredths together"), "{said}");
+        assert_eq!(still_moving(&[Vec::new(), course(5.0, 0.1)]), None);
+    }
 }

@@ -1,8 +1,9 @@
 //! The value of each position, a block a position and a thread a byte.
 //!
 //! The table from codes to kinds lies in constant memory, as in the paper, and so do the values, which are a parameter. That memory answers the threads of a warp
-//! together only where they ask for the same word, so it is not what one would choose today (the values are copied to shared memory first). The time goes
-//! to the instructions of the reduction, seven barriers (its listing has two) for 95 additions; launching the blocks takes little of it, and memory idles.
+//! together only where they ask for the same word, so it is not what one would choose today (the values are copied to shared memory first). Whether a
+//! position has 95 bytes or 96 makes no difference, and the bytes a second are far below what a GPU's memory gives (item `memory`): the rest of the kernel, with seven barriers (its
+//! listing has two) for 95 additions, is likely to take the time. It was not measured apart.
 
 use warpplay_gpu::cuda::{kernel, memory, shared_array, sync, thread};
 use warpplay_gpu::launch::LaunchShape;
