@@ -45,7 +45,6 @@
     feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics),
     allow(internal_features)
 )]
-#![allow(clippy::needless_range_loop, reason = "one counter indexes registers, shared and global memory")]
 
 extern crate self as warpplay_gpu;
 

@@ -5,7 +5,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`thread`] | indices of threads, blocks, lanes; the one bounds guard |
+//! | [`thread`] | indices of threads, blocks, lanes; the one bounds guard; a thread's part of a range |
 //! | [`sync`] | barriers of a block, a warp, a cluster, a grid; fences |
 //! | [`shared`] | shared memory, static ([`shared_array!`]) and dynamic |
 //! | [`warp`] | shuffles, votes, matches and reductions of a warp |

@@ -122,16 +122,25 @@ pub fn warp_index() -> u32 {
     thread_idx_x() / WARP
 }
 
-/// The numbers from `first` below `end`, `step` apart: what one thread of several has of an array.
+/// The numbers from `first` below `end`, `step` apart: the part of one thread among several, or tiles that all threads go over together.
 ///
-/// A `for` over a range costs what a `while` does; `Range::step_by` does not: it counts its steps beforehand, by a division. This is one addition and one comparison a turn. `end + step` fits the type.
+/// It is one addition and one comparison a turn. `Range::step_by` is not: it counts its steps beforehand, by a division. `step` is not 0, and `end + step` fits the type.
+///
+/// A loop over it, or over a range, has the instructions of a `while` that counts, but the compiler may unroll it otherwise, and then registers and speed differ, either way. So a
+/// loop of a kernel is a `for`, unless the kernel was measured to be slower by it or `cargo xtask ptx` shows more spilled registers: these loops are `while`.
+///
+/// ```
+/// use warpplay_gpu::cuda::thread::strided;
+/// assert!(strided(3u32, 10, 4).eq([3, 7]));
+/// assert!(strided(10u32, 10, 4).eq([]));
+/// ```
 #[inline(always)]
 pub fn strided<T>(first: T, end: T, step: T) -> Strided<T> {
     Strided { next: first, end, step }
 }
 
 /// The iterator of [`strided`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Strided<T> {
     next: T,
     end: T,

@@ -17,6 +17,8 @@
 //! Activations are `[n, channels, rows, columns]`, weights `[inputs, 9, line]` (inputs filled up to a multiple of 8, lines of 128, with 0). The grid is cells
 //! x outputs.
 
+#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;

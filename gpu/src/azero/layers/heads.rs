@@ -10,6 +10,8 @@
 //!
 //! The kernel of the planes runs first, then that of the outputs.
 
+#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+
 use core::marker::PhantomData;
 
 use super::conv::each;

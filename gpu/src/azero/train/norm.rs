@@ -17,6 +17,8 @@
 //!
 //! The mean is known before squares are summed, so nothing cancels; all sums are in a fixed order.
 
+#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+
 use super::quad::{add, load_quad, store_quad};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;

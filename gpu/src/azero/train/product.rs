@@ -25,6 +25,8 @@
 //!
 //! The grid is rows x columns x parts.
 
+#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+
 use super::operand::{Gradient, Operand, Shifted, Turned, Weights, Window};
 use super::quad::{add, load_quad, store_quad};
 use crate::cuda::math::fma;
