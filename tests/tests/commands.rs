@@ -116,7 +116,7 @@ fn lines_of_regret_minimisation() {
 }
 
 /// Lines of the pages that are not run, by a part of them, and why. Their command and flags are held to its `--help`.
-const NOT_RUN: [(&str, &str); 19] = [
+const NOT_RUN: [(&str, &str); 20] = [
     ("--device cuda", "needs a GPU"),
     ("--ranks ", "needs MPI"),
     ("mpirun ", "needs MPI"),
@@ -133,6 +133,7 @@ const NOT_RUN: [(&str, &str); 19] = [
     ("--records games.jsonl", "reads the games of the line before"),
     ("cfr match c.strategy", "reads the strategy of the line before"),
     ("--tables ", "minutes on two cores"),
+    ("--only claims,speed", "minutes without a GPU"),
     ("--features kpp ", "minutes on two cores"),
     ("--weights kpp.safetensors", "reads the weights of a line before"),
     ("--held-out test --features kp ", "half a minute in a build for tests"),
