@@ -84,7 +84,7 @@ pub const fn info<K: Kernel>() -> KernelInfo {
     KernelInfo { name: K::NAME, params: K::PARAMS, bounds: K::BOUNDS }
 }
 
-/// What the kernels of a set are taken from: a module that is loaded on a device, on the host.
+/// Where the kernels of a set are looked up: a module that the host has loaded (`warpplay::Module`).
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Load {
     /// A kernel that can be launched.
@@ -99,8 +99,8 @@ pub trait Load {
     fn function<K: Kernel>(&self, kernel: K) -> Result<Self::Function<K>, Self::Error>;
 }
 
-/// The kernels of one module: a structure with a field for each, of its name, and the function `kernels` with their descriptions. This is the one place
-/// that lists them; [`Load`] says what they are loaded from.
+/// The kernels of one module: the structure `Kernels<L>`, with a field for each kernel, of the kernel's name; `Kernels::load`, which looks them up; and the function `kernels` with
+/// their descriptions. Once a module; each kernel is written as `file::kernel`. This is the one place that lists them; [`Load`](crate::kernel::Load) says what they are looked up in.
 ///
 /// ```
 /// mod copy {

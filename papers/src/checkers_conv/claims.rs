@@ -103,7 +103,7 @@ pub fn claims() -> Vec<Claim> {
     add(
         "III.A",
         OF_320_THREADS,
-        "how their sums come together is not said; item kernels has five ways, each over the same with 64 threads"
+        "how their sums come together is not said; item kernels has three ways, two of them with and without padding, each over the same with 64 threads"
             .into(),
         "item kernels",
     );

@@ -34,9 +34,12 @@ fn random_position(seed: u64) -> Option<(Gomoku, Vec<u32>)> {
             // Knuth's linear congruential generator; its upper bits choose.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let action = (state >> 33) as u32 % Gomoku::MAX_ACTIONS;
+            if !position.is_legal(action) {
+                return None;
+            }
             let mut next = position;
-            position.is_legal(action).then(|| next.apply(action));
-            (next != position && is_quiet(&next)).then_some((action, next))
+            next.apply(action);
+            is_quiet(&next).then_some((action, next))
         })?;
         position = next;
         moves.push(action);

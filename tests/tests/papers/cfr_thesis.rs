@@ -563,6 +563,15 @@ fn the_games_are_those_of_the_repository_and_have_the_printed_counts() {
         let game = variant.game().expect("a game");
         let (players, raises) = (game.n_players as u64, u64::from(game.max_raises[0]));
         assert_eq!(counts.levels, players + raises * (players - 1), "{variant:?}");
+        // The parameters of the text; the raises are compared above and below.
+        let said = variant.parameters();
+        let n_board_cards = game.n_board_cards.iter().sum::<usize>();
+        let ours = [game.n_players, game.n_rounds, game.n_hole_cards, n_board_cards].map(|n| n as u32);
+        assert_eq!(ours, [said.players, said.rounds, said.hole_cards, said.board_cards], "{variant:?}");
+        assert_eq!(game.deck.n_cards(), said.cards, "{variant:?}");
+        if let Some(suits_and_ranks) = said.suits_and_ranks {
+            assert_eq!([game.deck.n_suits, game.deck.n_ranks].map(u32::from), suits_and_ranks, "{variant:?}");
+        }
         // Buckets that forget which card is whose: as many sets only where there is no board and one card.
         let forgets = variant == Variant::B || variant == Variant::C;
         assert_eq!(counts.information_sets > counts.thesis_information_sets, forgets, "{variant:?}");

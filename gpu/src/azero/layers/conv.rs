@@ -17,7 +17,7 @@
 //! Activations are `[n, channels, rows, columns]`, weights `[inputs, 9, line]` (inputs filled up to a multiple of 8, lines of 128, with 0). The grid is cells
 //! x outputs.
 
-#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+#![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};

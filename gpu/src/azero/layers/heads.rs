@@ -10,7 +10,7 @@
 //!
 //! The kernel of the planes runs first, then that of the outputs.
 
-#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+#![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use core::marker::PhantomData;
 

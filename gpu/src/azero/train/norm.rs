@@ -17,7 +17,7 @@
 //!
 //! The mean is known before squares are summed, so nothing cancels; all sums are in a fixed order.
 
-#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+#![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use super::quad::{add, load_quad, store_quad};
 use crate::cuda::memory::{self, Vec4};

@@ -25,7 +25,7 @@
 //!
 //! The grid is rows x columns x parts.
 
-#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+#![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use super::operand::{Gradient, Operand, Shifted, Turned, Weights, Window};
 use super::quad::{add, load_quad, store_quad};

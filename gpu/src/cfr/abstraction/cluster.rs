@@ -3,7 +3,7 @@
 //!
 //! One thread, one point. Points are cumulative histograms `[n_bins, n]`, the largest value [`UNIT`]; a distance is below 2³².
 
-#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+#![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use crate::cuda::{atomic, block, kernel, memory, shared_array, thread};
 use crate::launch::LaunchShape;

@@ -6,7 +6,7 @@
 //! value a piece, seat and deal. A value is what a seat wins from here on, less what it still puts in: what it has put in before is the same for all actions, so
 //! regrets do not change. Regrets are read before the launch that changes them ends: a strategy on the way belongs to a later stage, one of the piece to this warp.
 
-#![allow(clippy::needless_range_loop, reason = "one counter indexes several arrays")]
+#![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use super::links::link;
 use super::op::{NO_ACTION, Op, kind};

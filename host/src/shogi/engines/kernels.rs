@@ -2,9 +2,7 @@
 
 use warpplay_gpu::cuda::memory::Vec4;
 use warpplay_gpu::shogi::descent::{DescentArgs, HIGH, ROW, SUM_WORDS};
-use warpplay_gpu::shogi::material::count::{self};
-use warpplay_gpu::shogi::material::histogram::{self};
-use warpplay_gpu::shogi::material::{self, children};
+use warpplay_gpu::shogi::material::{self, children, count, histogram};
 use warpplay_gpu::shogi::persistent::{self, shogi_paper_persistent};
 
 use super::fit::{Evaluated, Run};

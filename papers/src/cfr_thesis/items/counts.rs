@@ -69,7 +69,9 @@ pub fn table2(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
     if thesis.has(Variant::D) {
         sheet = sheet.note("Levels of A to C are those where somebody acts; the 30 of D are with the last, where every line has ended, and so is its average.");
     }
-    Ok(sheet.note("An empty cell: the text does not give the number. The games of our definitions have the counts of Table 2, C with four raises.").note("A bucket is the set of a player's cards and the board without their order: it does not tell the player's cards from the board's."))
+    Ok(sheet
+        .note("An empty cell: the text does not give the number. The games of our definitions have the counts of Table 2, C with four raises.")
+        .note("A bucket is the set of a player's cards and the board without their order: it does not tell the player's cards from the board's."))
 }
 
 /// The parameters of the games as sections 5.1 to 5.4 have them, beside those of our definitions.

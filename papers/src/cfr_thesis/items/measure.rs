@@ -16,7 +16,7 @@ use crate::cfr_thesis::published::{TIMES, Variant};
 use crate::cfr_thesis::run::Run as Running;
 use crate::cfr_thesis::statistics::{Spread, are_alike};
 use crate::experiment::statistics::median;
-use crate::experiment::{Run, Stop};
+use crate::experiment::{Measurement, Run, Stop};
 
 /// Sequences beyond which `simt` takes minutes a run.
 const MOST_UNDER_SIMT: usize = 1_000;
@@ -24,6 +24,9 @@ const MOST_UNDER_SIMT: usize = 1_000;
 const LANES: u32 = 32;
 /// Bytes of a page of the host's memory.
 const PAGE: u64 = 4096;
+
+/// Seconds after which a program of the CPU is asked whether to go on, about.
+const SECONDS_OF_A_PIECE: f64 = 0.1;
 
 /// A program after some iterations.
 #[derive(Clone, Debug, PartialEq)]
@@ -196,7 +199,7 @@ pub fn program(thesis: &Thesis, variant: Variant, program: Program, run: &mut Ru
             for _ in 0..repeats {
                 now.check()?;
                 let mut running = Running::with_plan(&device_of(now.device, program), &plan, &options)?;
-                running.iterate(n)?;
+                iterate(&mut running, program, n, now)?;
                 seconds.push(running.seconds());
                 utilities = running.average_utilities()?;
             }
@@ -215,12 +218,11 @@ pub fn program(thesis: &Thesis, variant: Variant, program: Program, run: &mut Ru
     }
     timed.used = run.timed(&key, |now| {
         let mut running = Running::with_plan(&device_of(now.device, program), &plan, &options)?;
-        running.iterate(before)?;
+        iterate(&mut running, program, before, now)?;
         let mut seconds = Vec::new();
         for _ in 0..repeats {
-            now.check()?;
             let start = running.seconds();
-            running.iterate(n)?;
+            iterate(&mut running, program, n, now)?;
             seconds.push((running.seconds() - start) / f64::from(n));
         }
         Ok(seconds)
@@ -289,6 +291,23 @@ pub fn walk(thesis: &Thesis, variant: Variant, run: &mut Run<'_>) -> Result<std:
     Ok(Ok(walked))
 }
 
+/// Does `n` iterations, and asks now and then whether to go on: a run of the CPU's programs can last for minutes. Those of a GPU last for milliseconds and are one piece, since every
+/// piece is waited for. What the pieces take is the time of the run.
+fn iterate<E>(running: &mut Running, program: Program, n: u32, now: &mut Measurement<'_, E>) -> Result<(), Stop> {
+    let is_one_piece = on_gpu(program) && now.device.backend() == Backend::Cuda;
+    let (mut left, mut piece) = (n, if is_one_piece { n } else { 1 });
+    while left > 0 {
+        now.check()?;
+        let (start, some) = (running.seconds(), piece.min(left));
+        running.iterate(some)?;
+        left -= some;
+        if running.seconds() - start < SECONDS_OF_A_PIECE / 2.0 {
+            piece = piece.saturating_mul(2);
+        }
+    }
+    Ok(())
+}
+
 /// Milliseconds an iteration of each run of one form of a program, after iterations that are not timed, and the average utilities that it ends with: the same bits in every form that adds in the same order.
 ///
 /// # Errors
@@ -303,12 +322,11 @@ pub fn milliseconds(
     run.expect(1);
     run.both(key, |now| {
         let mut running = Running::with_plan(&device_of(now.device, options.program), plan, options)?;
-        running.iterate(before)?;
+        iterate(&mut running, options.program, before, now)?;
         let mut values = Vec::new();
         for _ in 0..repeats {
-            now.check()?;
             let start = running.seconds();
-            running.iterate(n)?;
+            iterate(&mut running, options.program, n, now)?;
             values.push((running.seconds() - start) * 1e3 / f64::from(n));
         }
         Ok((running.average_utilities()?, values))
@@ -350,6 +368,32 @@ mod tests {
         assert_eq!(before(Variant::B, Program::Levels), (1_000, 10_000));
         // 12 pages in C, one in D.
         assert_eq!([Variant::C, Variant::D].map(|variant| before(variant, Program::Recursive)), [(100, 100); 2]);
+    }
+
+    #[test]
+    fn iterations_end_when_asked() {
+        let plan = Arc::new(Plan::of(&sweep_game(2, 1, 4).expect("a game")).expect("laid out"));
+        let options = Options { program: Program::Recursive, ..Options::default() };
+        let mut running = Running::with_plan(&Device::cpu(), &plan, &options).expect("it runs");
+        let mut asked = 0;
+        let mut watch = |_: &Step<'_>| {
+            asked += 1;
+            if asked < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let mut run = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+        let end = run.timed("deals", |now| iterate(&mut running, Program::Recursive, u32::MAX, now));
+        assert!(matches!(end, Err(Stop::Interrupted)), "{end:?}");
+        // Once before the measurement, then before each piece: of 1, 2 and 4 deals, at most.
+        assert!((1..=7).contains(&running.iterations()), "{}", running.iterations());
+        // To the end, with the bits of one piece.
+        let mut whole = Running::with_plan(&Device::cpu(), &plan, &options).expect("it runs");
+        whole.iterate(100).expect("deals");
+        let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+        let mut run = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+        let mut pieces = Running::with_plan(&Device::cpu(), &plan, &options).expect("it runs");
+        run.timed("deals", |now| iterate(&mut pieces, Program::Recursive, 100, now)).expect("to the end");
+        assert_eq!(pieces.iterations(), 100);
+        assert_eq!(pieces.average_utilities().expect("read"), whole.average_utilities().expect("read"));
     }
 
     #[test]

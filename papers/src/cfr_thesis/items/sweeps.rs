@@ -12,7 +12,7 @@ use crate::cfr_thesis::plan::Plan;
 use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::sweep::{Point, bucket_game, crossover, sweep_game};
 use crate::experiment::statistics::{least, median, most};
-use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
+use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table, text};
 
 /// A game laid out, milliseconds of programs on it, `None` where one does not run here, and the reasons.
 type Times = (Arc<Plan>, Vec<Option<f64>>, Vec<String>);
@@ -207,15 +207,18 @@ pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet,
             continue;
         };
         notes.push(format!(
-            "{}: {:.2} times as long with {most:.0} buckets as with {fewest:.0}.",
+            "{}: {:.2} times as long with {} buckets as with {}.",
             line.name,
-            most_us / least_us
+            most_us / least_us,
+            text::number(*most, None),
+            text::number(*fewest, None)
         ));
     }
     notes.push(format!(
-        "Before the clock starts the programs of the CPU play eight times as many deals as the rows of a sequence have pages of 4 KB, with {most_buckets} buckets {}: all but 0.03 % of the pages \
+        "Before the clock starts the programs of the CPU play at least eight times as many deals as the rows of a sequence have pages of 4 KB, with {} buckets {}: all but 0.03 % of the pages \
          have been touched. Items table10 and table11 have these programs on new tables too.",
-        deals_to_touch(Program::Recursive, most_buckets)
+        text::number(f64::from(most_buckets), None),
+        text::number(f64::from(deals_to_touch(Program::Recursive, most_buckets)), None)
     ));
     let mut sheet = Sheet::new(item).table(table).table(published).figure(Figure {
         file: item.name.into(),

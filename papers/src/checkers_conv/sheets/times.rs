@@ -508,18 +508,20 @@ pub fn threads_measured(run: &Run<'_>) -> Option<String> {
     of_320_threads(&beside(Part::Input, &found, CHOICES[0].2))
 }
 
+/// A ratio of times that is written as less than 1.00.
+const LESS: f64 = 0.995;
+
 /// The verdict on 320 threads from the times of their forms over those of 64.
 fn of_320_threads(ratios: &[(String, f64)]) -> Option<String> {
     let of = |less: bool| {
-        let those = ratios.iter().filter(|(_, ratio)| (*ratio < 1.0) == less);
+        let those = ratios.iter().filter(|(_, ratio)| (*ratio < LESS) == less);
         those.map(|(form, ratio)| format!("{form}: {ratio:.2}")).collect::<Vec<_>>()
     };
     let (faster, slower) = (of(true), of(false));
     let all = |those: &[String]| if those.is_empty() { "none".to_string() } else { those.join("; ") };
     (!ratios.is_empty()).then(|| {
-        let so = if faster.is_empty() || slower.is_empty() { "" } else { ", and that decides it" };
         format!(
-            "{} of {} take less time on this device{so}. Less: {}. Not less: {}",
+            "{} of {} take less time on this device. Less: {}. Alike, or not less: {}",
             faster.len(),
             ratios.len(),
             all(&faster),
@@ -712,8 +714,9 @@ mod tests {
             of_320_threads(&named)
         };
         let said = of(&[0.5, 1.25]).expect("two");
-        assert_eq!(said, "1 of 2 take less time on this device, and that decides it. Less: a: 0.50. Not less: b: 1.25");
-        assert_eq!(of(&[1.0]).as_deref(), Some("0 of 1 take less time on this device. Less: none. Not less: a: 1.00"));
+        assert_eq!(said, "1 of 2 take less time on this device. Less: a: 0.50. Alike, or not less: b: 1.25");
+        let alike = "0 of 1 take less time on this device. Less: none. Alike, or not less: a: 1.00";
+        assert_eq!([of(&[1.0]).as_deref(), of(&[0.996]).as_deref()], [Some(alike); 2]);
         assert_eq!(of(&[]), None);
     }
 

@@ -21,7 +21,7 @@ use crate::mnist_mlp::published::{self, Row, main_run};
 /// Averaged trainings whose accuracies show which rate has which.
 const OTHER_RATES: [f64; 10] = [0.001, 0.002, 0.003, 0.004, 0.006, 0.01, 0.03, 0.1, 1.0, 2.0];
 
-/// Accuracies nearer than this come near, in points: more than seeds move one, which the rows of three seeds in the last table show, most at 0.001; rows of one setting in the paper's own tables
+/// Accuracies nearer than this come near, in points: more than seeds move one, which the table of other seeds shows, most at 0.001; rows of one setting in the paper's own tables
 /// differ by 0.4.
 const NEAR: f64 = 2.0;
 
@@ -169,7 +169,7 @@ fn explanations(sheet: Sheet, lab: &mut Lab<'_, '_>, plain: &[Ours]) -> Result<S
     }
     if !orders.is_empty() {
         sheet = sheet.note(format!(
-            "the programs of the last table add up in another order than the plain program of the first: the losses of a small training agree within 1e-5 (test what_deviates_in_nothing_is_the_plain_training), and here the accuracies differ in their last digits, more where the gradient is summed: {}",
+            "the programs of the third table add up in another order than the plain program of the first: the losses of a small training agree within 1e-5 (test what_deviates_in_nothing_is_the_plain_training), and here the accuracies differ in their last digits, more where the gradient is summed: {}",
             orders.join("; ")
         ));
     }
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
     use crate::experiment::{Item, Journal, Run, Step};
 
-    /// Number of epochs of the run; deviations in the last table that are of another number, and what is left out.
+    /// Number of epochs of the run; deviations in the third table that are of another number, and what is left out.
     fn of_epochs(epochs: u32) -> Result<(Vec<String>, Vec<String>), Stop> {
         let sets = [Arc::new(Dataset::drawn_digits(1, 70)?), Arc::new(Dataset::drawn_digits(2, 20)?)];
         let mut watch = |_: &Step<'_>| ControlFlow::Continue(());

@@ -1,5 +1,6 @@
 //! One training, in one of the different ways, and evaluations of what it leaves.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -202,22 +203,24 @@ pub fn trained<E>(
     now: &mut Measurement<'_, E>,
 ) -> Result<(Outcome, Times), Stop> {
     let device = if way.has_kernels() { now.device.clone() } else { Device::cpu() };
-    let mut stopped = false;
+    let stopped = Cell::new(false);
+    // Before the evaluations, which take longer than who wants an end waits.
+    let ended = |end: warpplay::Result<()>| if stopped.get() { Err(Stop::Interrupted) } else { Ok(end) };
     let mut watch = |_: &warpplay::Progress<EpochReport>| {
         let answer = now.go_on();
-        stopped |= answer.is_break();
+        stopped.set(stopped.get() | answer.is_break());
         answer
     };
     let (engine, epochs, end, of_train, of_test) = if way == Way::Published {
         let mut program = Program::new(&device, train, options)?;
-        let end = program.run(Some(test), &mut watch).map(|_| ());
+        let end = ended(program.run(Some(test), &mut watch).map(|_| ()))?;
         let epochs = program.position().epochs.clone();
         ("paper".to_string(), epochs, end, program.evaluate(train)?, program.evaluate(test)?)
     } else {
         let threads = (way == Way::Cpu).then_some(1);
         let options = ours(options, way);
         let mut trainer = Trainer::builder(train).options(options).test(test).threads(threads).build(&device)?;
-        let end = trainer.run(&mut watch).map(|_| ());
+        let end = ended(trainer.run(&mut watch).map(|_| ()))?;
         let (engine, epochs) = (trainer.engine().to_string(), trainer.epochs().to_vec());
         (engine, epochs, end, trainer.evaluate(train)?, trainer.evaluate(test)?)
     };
@@ -226,9 +229,6 @@ pub fn trained<E>(
         Err(Error::Diverged { epoch, step, .. }) => Some(format!("loss not finite in epoch {epoch}, step {step}")),
         Err(error) => return Err(error.into()),
     };
-    if stopped {
-        return Err(Stop::Interrupted);
-    }
     let shares: Vec<f64> = epochs.iter().filter_map(|epoch| epoch.transfer_share).collect();
     let answers = (0..of_test.confusion.len()).map(|class| of_test.confusion.iter().map(|row| row[class]).sum());
     let outcome = Outcome {

@@ -1,11 +1,9 @@
 //! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use warpplay_gpu::mlp::layers::loss::{self};
-use warpplay_gpu::mlp::layers::order::{self};
 use warpplay_gpu::mlp::layers::product::LayerProductArgs;
 use warpplay_gpu::mlp::layers::update::{self, LayerOffsets, Rate, Rule, UpdateArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
-use warpplay_gpu::mlp::layers::{self, control};
+use warpplay_gpu::mlp::layers::{self, control, loss, order};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 

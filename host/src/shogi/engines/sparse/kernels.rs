@@ -148,7 +148,7 @@ pub(super) struct Kernels {
 }
 
 /// Does something with the function of a set of features.
-macro_rules! of_set {
+macro_rules! of_features {
     ($kernels:expr, $function:ident => $then:expr) => {{
         let kernels = $kernels;
         match kernels.features {
@@ -185,7 +185,7 @@ impl Kernels {
     pub fn load(device: &Device, features: FeatureSet) -> Result<Self> {
         let module = Module::load(device, &SHOGI_SPARSE)?;
         let mut kernels = Self { features, set: sparse::Kernels::load(&module)?, n_blocks: 1 };
-        let occupancy = of_set!(&kernels, function => function.occupancy(&pass::shape(1))?);
+        let occupancy = of_features!(&kernels, function => function.occupancy(&pass::shape(1))?);
         kernels.n_blocks = occupancy.max(1).saturating_mul(device.info()?.n_multiprocessors.max(1));
         Ok(kernels)
     }
@@ -245,7 +245,7 @@ impl Kernels {
         let shape = pass::shape(self.n_blocks.min(n_parents));
         // SAFETY: the columns lie in `words` as `Layout` says, of a shard that `Shard::expect_columns` has looked at: indices ascend, slots and numbers are below their ends, a
         // parent has at most 2¹⁶ children; `order` is a permutation (`columns::order`), or names parents of the part once each (`Packed::ordered`).
-        of_set!(self, function => unsafe { stream.launch(function, shape, (arguments,)) })
+        of_features!(self, function => unsafe { stream.launch(function, shape, (arguments,)) })
     }
 
     /// One step of an optimiser with the summed gradient.

@@ -1,12 +1,11 @@
 //! The training kernels, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use warpplay_gpu::azero::train;
-use warpplay_gpu::azero::train::line_length;
 use warpplay_gpu::azero::train::loss::{self, LossArgs, OUTCOME};
 use warpplay_gpu::azero::train::norm::{self, NormArgs};
 use warpplay_gpu::azero::train::product::{self, LARGE, ProductArgs};
 use warpplay_gpu::azero::train::samples::{self, BatchArgs, SamplesArgs, Visit};
 use warpplay_gpu::azero::train::update::{self, AdamArgs, FinishArgs, Rate, StepReport};
+use warpplay_gpu::azero::train::{self, line_length};
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 
 use super::plan::{NormPlan, Plan, ProductPlan, STEPS_AT_ONCE};
