@@ -67,6 +67,9 @@ impl Outcome {
                 reduce_over_actions: self.reduce_over_actions_ms,
             },
             stage_times_from: match stages {
+                Some(stages) if stages.steps == 1 => {
+                    "a profiling run of a step after the search, by events".to_string()
+                }
                 Some(stages) => format!("a profiling run of {} steps after the search, by events", stages.steps),
                 None => "not measured".to_string(),
             },
