@@ -16,7 +16,7 @@ use super::cell::Toucher;
 use super::fibre::{Pause, Pool, Switch};
 use super::global::Global;
 use super::memory::Snapshot;
-use super::report::{Access, Elsewhere, Fault, FaultKind, SourceLocation, Space, Wait};
+use super::report::{Access, Elsewhere, Fault, FaultKind, SourceLocation, Space, UnorderedPair, Wait};
 use super::shared::{Denied, Shared};
 use crate::launch::LaunchShape;
 
@@ -485,12 +485,14 @@ impl Runner {
             offset: race.address - first,
             bytes,
             address: race.address,
-            access,
-            location,
-            other_block: unravel(race.group * blocks + u64::from(race.other.block), self.plan().shape.grid),
-            other_thread: self.thread_idx(race.other.thread),
-            other_access: race.other_access,
-            other_location: race.other_location,
+            pair: UnorderedPair {
+                access,
+                location,
+                other_block: unravel(race.group * blocks + u64::from(race.other.block), self.plan().shape.grid),
+                other_thread: self.thread_idx(race.other.thread),
+                other_access: race.other_access,
+                other_location: race.other_location,
+            },
         });
     }
 
@@ -543,12 +545,14 @@ impl Runner {
                 array: race.array,
                 offset: race.offset,
                 address: race.address,
-                access,
-                location,
-                other_block: self.block_idx(race.other.block),
-                other_thread: self.thread_idx(race.other.thread),
-                other_access: race.other_access,
-                other_location: race.other_location,
+                pair: UnorderedPair {
+                    access,
+                    location,
+                    other_block: self.block_idx(race.other.block),
+                    other_thread: self.thread_idx(race.other.thread),
+                    other_access: race.other_access,
+                    other_location: race.other_location,
+                },
             },
         });
     }

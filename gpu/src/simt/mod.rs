@@ -72,7 +72,7 @@ mod shared;
 mod tests;
 pub mod watch;
 
-pub use report::{Access, Elsewhere, Fault, FaultKind, Nearest, SourceLocation, Space, Wait};
+pub use report::{Access, Elsewhere, Fault, FaultKind, Nearest, SourceLocation, Space, UnorderedPair, Wait};
 
 use std::sync::OnceLock;
 

@@ -85,18 +85,8 @@ pub enum FaultKind {
         offset: u32,
         /// Address of the byte in shared memory.
         address: u32,
-        /// What the thread of the report does.
-        access: Access,
-        /// Where it does so.
-        location: SourceLocation,
-        /// Block of the other thread.
-        other_block: [u32; 3],
-        /// Index of the other thread in its block.
-        other_thread: [u32; 3],
-        /// What the other thread did before.
-        other_access: Access,
-        /// Where the other thread did so.
-        other_location: SourceLocation,
+        /// The two accesses.
+        pair: UnorderedPair,
     },
     /// Two threads touch the same global memory without order, and not both only read.
     GlobalRace {
@@ -106,18 +96,8 @@ pub enum FaultKind {
         bytes: usize,
         /// Address of the byte.
         address: usize,
-        /// What the thread of the report does.
-        access: Access,
-        /// Where it does so.
-        location: SourceLocation,
-        /// Block of the other thread.
-        other_block: [u32; 3],
-        /// Index of the other thread in its block.
-        other_thread: [u32; 3],
-        /// What the other thread did before.
-        other_access: Access,
-        /// Where the other thread did so.
-        other_location: SourceLocation,
+        /// The two accesses.
+        pair: UnorderedPair,
     },
     /// The thread panicked or trapped.
     Trap {
@@ -131,6 +111,23 @@ pub enum FaultKind {
     },
     /// The caller wanted no more of it: [`watch::asking`](super::watch::asking).
     Stopped,
+}
+
+/// Two accesses of one byte that nothing orders, not both of them reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnorderedPair {
+    /// What the thread of the report does.
+    pub access: Access,
+    /// Where it does so.
+    pub location: SourceLocation,
+    /// Block of the other thread.
+    pub other_block: [u32; 3],
+    /// Index of the other thread in its block.
+    pub other_thread: [u32; 3],
+    /// What the other thread did before.
+    pub other_access: Access,
+    /// Where the other thread did so.
+    pub other_location: SourceLocation,
 }
 
 /// A memory space.
@@ -302,56 +299,36 @@ impl fmt::Display for Fault {
                 f,
                 "unwritten shared memory: reads `{array}` + {offset} bytes (address {address:#x}) at {location}, which no thread wrote"
             ),
-            FaultKind::SharedRace {
-                array,
-                offset,
-                address,
-                access,
-                location,
-                other_block,
-                other_thread,
-                other_access,
-                other_location,
-            } => {
+            FaultKind::SharedRace { array, offset, address, pair } => {
                 write!(
                     f,
-                    "shared memory race: {} `{array}` + {offset} bytes (address {address:#x}) at {location}, which ",
-                    access.present()
+                    "shared memory race: {} `{array}` + {offset} bytes (address {address:#x}) at {}, which ",
+                    pair.access.present(),
+                    pair.location
                 )?;
-                if *other_block != self.block {
-                    write!(f, "block {}, ", Index(*other_block))?;
+                if pair.other_block != self.block {
+                    write!(f, "block {}, ", Index(pair.other_block))?;
                 }
-                write!(
-                    f,
-                    "thread {} {} at {other_location}, with no barrier between",
-                    Index(*other_thread),
-                    other_access.past()
-                )
+                write!(f, "{pair}, with no barrier between")
             }
-            FaultKind::GlobalRace {
-                offset,
-                bytes,
-                address,
-                access,
-                location,
-                other_block,
-                other_thread,
-                other_access,
-                other_location,
-            } => {
-                write!(
-                    f,
-                    "global memory race: {} byte {offset} of a buffer of {bytes} bytes (address {address:#x}) at {location}, which block {}, thread {} {} at {other_location}, and nothing orders the two",
-                    access.present(),
-                    Index(*other_block),
-                    Index(*other_thread),
-                    other_access.past()
-                )
-            }
+            FaultKind::GlobalRace { offset, bytes, address, pair } => write!(
+                f,
+                "global memory race: {} byte {offset} of a buffer of {bytes} bytes (address {address:#x}) at {}, which block {}, {pair}, and nothing orders the two",
+                pair.access.present(),
+                pair.location,
+                Index(pair.other_block)
+            ),
             FaultKind::Trap { message } => write!(f, "trap: {message}"),
             FaultKind::Shape { message } => f.write_str(message),
             FaultKind::Stopped => f.write_str("stopped on request"),
         }
+    }
+}
+
+/// What the other thread did.
+impl fmt::Display for UnorderedPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "thread {} {} at {}", Index(self.other_thread), self.other_access.past(), self.other_location)
     }
 }
 

@@ -84,7 +84,7 @@ kernel!(no_barrier_between() {
 #[test]
 fn planted_shared_race() {
     let (fault, text) = fault(no_barrier_between, LaunchShape::new(1, 32), ());
-    assert!(matches!(fault.kind, FaultKind::SharedRace { other_thread: [2, 0, 0], .. }));
+    assert!(matches!(fault.kind, FaultKind::SharedRace { pair: UnorderedPair { other_thread: [2, 0, 0], .. }, .. }));
     assert_contains(
         &text,
         &[
@@ -126,7 +126,10 @@ fn each_kind_of_race_is_found() {
             Ok(()) => None,
             Err(Fault {
                 thread: [40, 0, 0],
-                kind: FaultKind::SharedRace { other_thread: [0, 0, 0], access, other_access, .. },
+                kind:
+                    FaultKind::SharedRace {
+                        pair: UnorderedPair { other_thread: [0, 0, 0], access, other_access, .. }, ..
+                    },
                 ..
             }) => Some((other_access, access)),
             Err(fault) => panic!("{fault}"),
@@ -160,7 +163,10 @@ fn a_reader_of_another_warp_is_not_forgotten() {
     });
     let (fault, text) = fault(readers, LaunchShape::new(1, 96), ());
     assert_eq!(fault.thread, [95, 0, 0]);
-    assert!(matches!(fault.kind, FaultKind::SharedRace { other_access: Access::Read, .. }), "{text}");
+    assert!(
+        matches!(fault.kind, FaultKind::SharedRace { pair: UnorderedPair { other_access: Access::Read, .. }, .. }),
+        "{text}"
+    );
 }
 
 #[test]
@@ -287,7 +293,10 @@ fn barriers_order_touches_of_global_memory() {
 fn a_race_on_global_memory_names_both_threads() {
     let touches = [(Access::Write, 0), (Access::Read, 0)];
     let (fault, text) = global_race(LaunchShape::new(2, 64), touches, Between::Nothing, [3, 70]).expect("a race");
-    assert!(matches!(fault.kind, FaultKind::GlobalRace { other_block: [0, 0, 0], other_thread: [3, 0, 0], .. }));
+    assert!(matches!(
+        fault.kind,
+        FaultKind::GlobalRace { pair: UnorderedPair { other_block: [0, 0, 0], other_thread: [3, 0, 0], .. }, .. }
+    ));
     assert_contains(
         &text,
         &[
