@@ -15,7 +15,7 @@ pub struct Declaration {
     /// The file that names the kernels, from the root.
     pub file: String,
     /// File and line of the declaration.
-    pub place: String,
+    pub location: String,
     /// Entry points; those with a suffix of the game or precision end in `_…`.
     pub names: Vec<String>,
     /// The doc comment, line by line.
@@ -31,20 +31,21 @@ pub fn declarations(texts: &BTreeMap<String, String>) -> Result<Vec<Declaration>
     for (file, text) in texts {
         let lines: Vec<&str> = text.lines().collect();
         for at in (0..lines.len()).filter(|&at| is_kernel(lines[at])) {
-            let place = format!("{file}:{}", at + 1);
-            let head = of_function(&lines[at..]).with_context(|| format!("{place}: no function behind #[kernel]"))?;
+            let location = format!("{file}:{}", at + 1);
+            let head =
+                of_function(&lines[at..]).with_context(|| format!("{location}: no function behind #[kernel]"))?;
             let doc = comment_above(&lines[..at]);
             if let Some(parameter) = head.name.strip_prefix('$') {
-                let named = named_by_calls(texts, file, &lines, at, parameter).with_context(|| place.clone())?;
+                let named = named_by_calls(texts, file, &lines, at, parameter).with_context(|| location.clone())?;
                 let mut of_files: BTreeMap<String, Vec<String>> = BTreeMap::new();
                 named.into_iter().for_each(|(file, name)| of_files.entry(file).or_default().push(name));
                 for (file, names) in of_files {
-                    found.push(Declaration { file, place: place.clone(), names, doc: doc.clone() });
+                    found.push(Declaration { file, location: location.clone(), names, doc: doc.clone() });
                 }
             } else {
                 let end = if head.has_suffix { "_…" } else { "" };
                 let names = vec![format!("{}{end}", head.name)];
-                found.push(Declaration { file: file.clone(), place, names, doc });
+                found.push(Declaration { file: file.clone(), location, names, doc });
             }
         }
     }

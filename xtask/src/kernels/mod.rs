@@ -58,7 +58,9 @@ fn read_all(root: &Path) -> Result<Vec<Kernel>> {
             match kernel(root, &texts, &declaration, lines) {
                 Ok(kernel) if lines.len() == FULL.len() => kernels.push(kernel),
                 Ok(_) => {}
-                Err(error) => wrong.push(format!("{}, {}: {error:#}", declaration.place, declaration.names.join(", "))),
+                Err(error) => {
+                    wrong.push(format!("{}, {}: {error:#}", declaration.location, declaration.names.join(", ")))
+                }
             }
         }
     }
@@ -153,7 +155,7 @@ mod tests {
             ];
             let from = Declaration {
                 file: "gpu/src/a/b.rs".to_string(),
-                place: "gpu/src/a/b.rs:1".to_string(),
+                location: "gpu/src/a/b.rs:1".to_string(),
                 names: vec!["f".to_string()],
                 doc: lines.to_vec(),
             };
