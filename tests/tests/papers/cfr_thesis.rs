@@ -20,6 +20,8 @@ use warpplay_tests::folder::Folder;
 use warpplay_tests::tolerance::close;
 use warpplay_tests::{Checked, golden};
 
+use crate::slots::columns_are_those_of_the_page;
+
 /// A program of the paper.
 struct Published(Run);
 
@@ -356,6 +358,9 @@ fn every_item_has_a_sheet_on_every_device() {
     for device in devices {
         let report = measured(&device, small(&[Variant::A]), &[]).unwrap_or_else(|stop| panic!("{stop}"));
         assert!(report.complete);
+        // The columns of Table 2 are the games, of which there is one here.
+        let sheets: Vec<_> = report.sheets.iter().filter(|sheet| sheet.item != "table2").collect();
+        columns_are_those_of_the_page("cfr_thesis", &serde_json::to_value(sheets).expect("JSON"));
         for sheet in &report.sheets {
             let has = !sheet.tables.is_empty() || !sheet.left_out.is_empty();
             assert!(has && !sheet.title.is_empty() && !sheet.location.is_empty(), "{sheet}");

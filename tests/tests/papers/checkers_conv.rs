@@ -26,6 +26,8 @@ use warpplay_tests::golden::{self, Tensors};
 use warpplay_tests::skipped::skipped;
 use warpplay_tests::tolerance::{Tolerance, close, same, widened};
 
+use crate::slots::columns_are_those_of_the_page;
+
 /// Rounding of sums of up to 1,170 products of numbers below 1.
 const SUMS: Tolerance = Tolerance { abs: 1e-5, rel: 1e-5 };
 /// The bound that every block's output is held to.
@@ -865,6 +867,7 @@ fn every_item_has_a_sheet_on_every_device() {
             let drawn = sheet.item.starts_with("figure") || sheet.item == "fused" && kernels;
             assert_eq!(sheet.figures.is_empty(), !drawn, "{}", sheet.item);
         }
+        columns_are_those_of_the_page("checkers_conv", &serde_json::to_value(&report.sheets).expect("JSON"));
         let text: String = report.sheets.iter().map(ToString::to_string).collect();
         // Both columns of Table I, and a figure's published first run.
         for number in ["4.968", "12.739", "0.549", "0.709"] {

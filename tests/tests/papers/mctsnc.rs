@@ -9,6 +9,8 @@ use warpplay_papers::mctsnc::published::printout::MISREAD;
 use warpplay_tests::golden;
 use warpplay_tests::programs::{self, has};
 
+use crate::slots::columns_are_those_of_the_page;
+
 fn mctsnc(arguments: &[&str]) -> Output {
     let mut program = Command::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")));
     program.args(["papers", "mctsnc"]).args(arguments).output().expect("the program starts")
@@ -130,6 +132,7 @@ fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
         has(sheet, &["title", "location", "tables", "figures", "notes", "left_out"]);
         assert!(!rows(sheet, 0).is_empty(), "{item}");
     }
+    columns_are_those_of_the_page("mctsnc", &measured["sheets"]);
     assert_eq!(rows(sheet(&measured, "table1"), 0).len(), 20, "the kernels");
     assert_eq!(rows(sheet(&measured, "figure3"), 0).len(), 16, "four variants, two m, two T");
     for table in ["table2", "table3"] {

@@ -24,6 +24,8 @@ use warpplay_tests::learning::{dataset, reference, same_as_reference, shards_of}
 use warpplay_tests::programs::{self, Scratch, close, has, list};
 use warpplay_tests::shogi_bonanza::Distinct;
 
+use crate::slots::columns_are_those_of_the_page;
+
 const PLAIN: PaperEngine = PaperEngine::Warpplay(Engine::Plain);
 const PERSISTENT: PaperEngine = PaperEngine::Warpplay(Engine::Persistent);
 
@@ -709,6 +711,7 @@ fn every_item_has_a_sheet_on_every_device() {
         assert!(report.complete);
         let items: Vec<&str> = report.sheets.iter().map(|sheet| sheet.item.as_str()).collect();
         assert_eq!(items, names, "{device}");
+        columns_are_those_of_the_page("shogi_bonanza", &serde_json::to_value(&report.sheets).expect("JSON"));
         let on_gpu = device.backend() == Backend::Cuda;
         for sheet in &report.sheets {
             let item = sheet.item.as_str();

@@ -8,6 +8,8 @@ use warpplay_papers::mnist_mlp::published::{self, Row};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::programs::{self, Scratch, has};
 
+use crate::slots::columns_are_those_of_the_page;
+
 fn scratch() -> Scratch {
     Scratch::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")), "papers")
 }
@@ -121,6 +123,7 @@ fn every_item_has_a_sheet_without_a_gpu() {
     scratch.ok(&format!("mnist_mlp --device cpu {data} --json all.json --plots plots"));
     let found = scratch.json("all.json");
     check(&found);
+    columns_are_those_of_the_page("mnist_mlp", &found["report"]["sheets"]);
     let left_out: Vec<&str> =
         sheet(&found, "kernels")["left_out"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     assert_eq!(left_out, ["times of each launch of a step: needs kernels, and --device is cpu"]);
@@ -159,6 +162,7 @@ fn every_item_has_a_sheet_with_kernels() {
         if only.is_empty() {
             check(&found);
         }
+        columns_are_those_of_the_page("mnist_mlp", &found["report"]["sheets"]);
         check_kernels(&found);
         Ok(())
     });
