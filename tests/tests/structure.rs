@@ -416,6 +416,33 @@ fn pages_name_files_and_headings_that_are_there() {
     assert!(missing.is_empty(), "pages name what is not there\n{}", missing.join("\n"));
 }
 
+/// What docs/reading-kernels.md quotes of a kernel stands, line by line, in a source that its section links.
+#[test]
+fn lines_that_a_page_quotes_are_those_of_the_sources() {
+    let docs = workspace().join("docs");
+    let page = std::fs::read_to_string(docs.join("reading-kernels.md")).expect("the page");
+    let (mut quoted, mut missing) = (0, Vec::new());
+    for section in page.split("\n## ") {
+        let sources: String = links(section)
+            .into_iter()
+            .filter(|(file, _)| file.ends_with(".rs"))
+            .map(|(file, _)| std::fs::read_to_string(docs.join(file)).expect("a source"))
+            .collect();
+        let lines: BTreeSet<&str> = sources.lines().map(str::trim).collect();
+        for block in section.split("```rust\n").skip(1) {
+            let block = block.split("```").next().expect("a beginning");
+            for line in block.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                quoted += 1;
+                if !lines.contains(line) {
+                    missing.push(line);
+                }
+            }
+        }
+    }
+    assert!(quoted >= 10, "{quoted} lines");
+    assert!(missing.is_empty(), "no source of the section has\n{}", missing.join("\n"));
+}
+
 #[test]
 fn headings_are_named_as_links_name_them() {
     let page = "# The `first` part: a_b (2 × 3)\n```sh\n# no heading\n```\n#hash\n### How it is done\n";
