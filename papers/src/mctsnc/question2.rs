@@ -222,7 +222,7 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
         let verdict = match (low > 50.0, high < 50.0) {
             (true, _) => "better than the same number at every depth",
             (_, true) => "worse than the same number at every depth",
-            _ => "the games do not tell it from the same number at every depth",
+            _ => "the games do not distinguish it from the same number at every depth",
         };
         sheet = sheet.note(format!("{name}: {verdict}."));
     }

@@ -35,10 +35,11 @@ fn strategy(operation: &OperationTime) -> Option<&'static str> {
 /// The sheet.
 pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     let sheet = sheet.table(thirteen()).note(format!(
-        "{} kernels are counted (3.4), {} described, {} more must be there: what the others are cannot be determined from the text",
+        "{} kernels are counted (3.4), {} described, {} more must be there: what the others are ({}) cannot be determined from the text",
         published::KERNELS,
         published::DESCRIBED.len(),
-        published::IMPLIED.len()
+        published::IMPLIED.len(),
+        published::KERNELS as usize - published::DESCRIBED.len() - published::IMPLIED.len()
     ));
     let sheet = sheet
         .table(components())

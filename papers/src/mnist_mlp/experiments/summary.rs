@@ -145,7 +145,7 @@ fn row(parameter: &str, whose: &str, rows: &[(f64, f64, f64)]) -> Option<Vec<Cel
     Some(vec![
         parameter.into(),
         whose.into(),
-        fastest.0.into(),
+        fastest.0.to_string().into(),
         (slowest.1 / fastest.1).into(),
         (best.2 > worst.2).then(|| all_best.join(", ")).into(),
         best.2.into(),

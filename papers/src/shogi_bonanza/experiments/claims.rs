@@ -138,12 +138,13 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
             gpu.map(|gpu| all / gpu).into(),
         ]);
     }
-    let compared = match (ratios.first(), ratios.last()) {
+    let compared = match &ratios[..] {
         // With a single thread "all cores" are the sequential program too.
-        (Some(first), Some(last)) if paper.settings.threads != Some(1) => {
-            let course = if last > first { "grows" } else { "falls" };
+        [_, ..] if paper.settings.threads != Some(1) => {
+            let ratios: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.1}")).collect();
             format!(
-                " Of the same algorithm the ratio {course} from {first:.1} to {last:.1} with the terms; the paper expects it to grow."
+                " Of the same algorithm the ratio is {} in the order of the rows; the paper expects it to grow with the terms.",
+                ratios.join(", ")
             )
         }
         _ => " The paper expects the ratio to grow with the terms.".into(),

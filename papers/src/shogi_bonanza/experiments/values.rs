@@ -75,11 +75,15 @@ pub(super) fn table(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
     };
     let sheet = Sheet::new(item).table(table).note(rule(paper));
     let sheet = match quiet {
-        Some(quiet) => sheet.note(format!(
-            "Quiet leaves are those of {} parents; a search left out at most {}, where a difference of material does not fit into a word.",
-            paper.parents(),
-            quiet.left_out
-        )),
+        Some(quiet) => {
+            let left_out = match quiet.left_out {
+                0 => "every difference of material fits into a word, so no search left one out".to_string(),
+                n => format!(
+                    "a search left out at most {n} of them, where a difference of material does not fit into a word"
+                ),
+            };
+            sheet.note(format!("Quiet leaves are those of {} parents; {left_out}.", paper.parents()))
+        }
         None => sheet,
     };
     let sheet = still_moving(&rows).into_iter().fold(sheet, Sheet::note);
