@@ -420,7 +420,10 @@ mod tests {
         assert_eq!(ours(-0.5, 3), "grows with m in 4 of 4 variants, with T in 0");
         assert_eq!(ours(0.5, 3), "grows with m in 4 of 4 variants, with T in 4");
         assert_eq!(ours(0.5, 5), "times 0.50 to 0.50 by 4 times the m, 1.00 to 1.00 by 4 times the T");
-        assert_eq!(ours(0.5, 6), "playouts/s of prodigal searches times 4.00 to 4.00 by 4 times the m, 2.00 to 2.00 by 4 times the T");
+        assert_eq!(
+            ours(0.5, 6),
+            "playouts/s of prodigal searches times 4.00 to 4.00 by 4 times the m, 2.00 to 2.00 by 4 times the T"
+        );
         let settings: [&[u32]; 2] = [&[1, 4], &[1, 4]];
         let table = factors(&measured(0.5), settings);
         assert_eq!(table.rows.len(), 2 * Variant::ALL.len());
