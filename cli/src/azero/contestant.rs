@@ -150,8 +150,13 @@ impl FromStr for ContestantSpec {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',').map(str::trim);
         let name = parts.next().unwrap_or_default();
+        const PLAYERS: &str = "a player is a network (FILE or seed:N), uniform, playouts, mcts or random";
         if name.is_empty() {
-            return Err("a player is a network (FILE or seed:N), uniform, playouts, mcts or random".into());
+            return Err(PLAYERS.into());
+        }
+        // An option in the place of the player.
+        if name.contains('=') && !Path::new(name).exists() {
+            return Err(format!("there is no file `{name}`: {PLAYERS}, and options come after it"));
         }
         let options = SearchOptions::default();
         let mut kind = match name {

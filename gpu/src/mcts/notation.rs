@@ -15,7 +15,7 @@ pub struct NotationError {
 
 impl std::fmt::Display for NotationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "column {}: `{}` is not a move (allowed: {})", self.column, shown(&self.found), self.allowed)
+        write!(f, "character {}: `{}` is not a move (allowed: {})", self.column, shown(&self.found), self.allowed)
     }
 }
 

@@ -788,6 +788,7 @@ fn empty_names_are_refused_by_their_option() {
         ("selfplay --weights \"\" --device cpu", "invalid value '' for '--weights <FILE|seed:N>': it is empty"),
         ("train --records x --save-weights y --held-out \"\"", "'--held-out <SHARE or N>': it is empty"),
         ("match --a \"\" --device cpu", "'--a <PLAYER>': a player is a network (FILE or seed:N), uniform"),
+        ("match --a seed=27 --device cpu", "there is no file `seed=27`: a player is a network (FILE or seed:N)"),
         ("train --records \"\" --save-weights y", "'--records <FILES>'"),
         ("selfplay --uniform --json \"\"", "'--json <FILE>'"),
     ] {

@@ -239,14 +239,14 @@ fn moves_that_cannot_be_played_are_named_with_their_number_or_column() {
     let message = of::<Connect4>(&"1".repeat(10_000));
     assert_eq!(message, "moves of connect4: move 7 (`1`) is illegal");
     assert_eq!(of::<Gomoku>("h8h8"), "moves of gomoku: move 2 (`h8`) is illegal");
-    assert_eq!(of::<Gomoku>("h8p1"), "moves of gomoku: column 3: `p1` is not a move (allowed: a1 to o15)");
-    assert_eq!(of::<Gomoku>("h16"), "moves of gomoku: column 1: `h16` is not a move (allowed: a1 to o15)");
+    assert_eq!(of::<Gomoku>("h8p1"), "moves of gomoku: character 3: `p1` is not a move (allowed: a1 to o15)");
+    assert_eq!(of::<Gomoku>("h16"), "moves of gomoku: character 1: `h16` is not a move (allowed: a1 to o15)");
     assert_eq!(of::<Gomoku>("a1b1a2b2a3b3a4b4a5c1"), "moves of gomoku: move 10 (`c1`) comes after the end of the game");
-    assert_eq!(of::<Hex>("a1l1"), "moves of hex: column 3: `l1` is not a move (allowed: a1 to k11)");
-    assert_eq!(of::<LightsOut>("a6"), "moves of lights_out: column 1: `a6` is not a move (allowed: a1 to e5)");
+    assert_eq!(of::<Hex>("a1l1"), "moves of hex: character 3: `l1` is not a move (allowed: a1 to k11)");
+    assert_eq!(of::<LightsOut>("a6"), "moves of lights_out: character 1: `a6` is not a move (allowed: a1 to e5)");
     assert_eq!(
         of::<Gomoku>("h999999999999999999999"),
-        "moves of gomoku: column 1: `h999999999999999999999` is not a move (allowed: a1 to o15)"
+        "moves of gomoku: character 1: `h999999999999999999999` is not a move (allowed: a1 to o15)"
     );
 }
 

@@ -203,7 +203,7 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
 
     let moves = |game: &'static str, moves: &'static str| fails(1, &analyse(&["--game", game, "--moves", moves]));
     assert!(moves("connect4", "1111111").contains("move 7 (`1`) is illegal"));
-    assert!(moves("connect4", "44x").contains("column 3: `x` is not a move"));
+    assert!(moves("connect4", "44x").contains("character 3: `x` is not a move"));
     assert!(moves("connect4", "41424344").contains("move 8 (`4`) comes after the end of the game"));
     assert!(moves("connect4", "4142434").contains("is finished"));
     assert!(moves("gomoku", "h16").contains("`h16` is not a move"));
