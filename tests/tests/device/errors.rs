@@ -224,16 +224,16 @@ fn raw_playouts_check_their_shape() -> Checked {
 // ---- Moves and positions ---------------------------------------------------------------------------------------------------------------------
 
 #[test]
-fn moves_that_cannot_be_played_are_named_with_their_number_or_column() {
+fn moves_that_cannot_be_played_are_named_with_their_number_or_character() {
     fn of<G: warpplay::mcts::Notation>(moves: &str) -> String {
         text(position_after::<G>(moves).map(drop))
     }
     // Illegal: the column is full.
     assert_eq!(of::<Connect4>("1111111"), "moves of connect4: move 7 (`1`) is illegal");
     // Unreadable.
-    assert_eq!(of::<Connect4>("44x3"), "moves of connect4: column 3: `x` is not a move (allowed: columns 1 to 7)");
-    assert_eq!(of::<Connect4>("448"), "moves of connect4: column 3: `8` is not a move (allowed: columns 1 to 7)");
-    assert_eq!(of::<Connect4>("4-4"), "moves of connect4: column 2: `-` is not a move (allowed: columns 1 to 7)");
+    assert_eq!(of::<Connect4>("44x3"), "moves of connect4: character 3: `x` is not a move (allowed: columns 1 to 7)");
+    assert_eq!(of::<Connect4>("448"), "moves of connect4: character 3: `8` is not a move (allowed: columns 1 to 7)");
+    assert_eq!(of::<Connect4>("4-4"), "moves of connect4: character 2: `-` is not a move (allowed: columns 1 to 7)");
     // Overlong: after the end of the game, and beyond a full board.
     assert_eq!(of::<Connect4>("41424344"), "moves of connect4: move 8 (`4`) comes after the end of the game");
     let message = of::<Connect4>(&"1".repeat(10_000));
