@@ -31,7 +31,7 @@ struct Family {
 }
 
 fn family<G: KernelSet>() -> Family {
-    Family { kernels: G::kernels().to_vec(), set: G::PTX }
+    Family { kernels: G::kernels(), set: G::PTX }
 }
 
 fn families() -> Vec<Family> {
