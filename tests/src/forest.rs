@@ -213,9 +213,13 @@ impl<G: KernelSet> Forest<G> {
         let shape = self.action_blocks();
         match variant {
             Variant::OcpThrifty => self.launcher.launch::<G::mcts_expand_1_ocp_thrifty>(shape, (self.trees.args(),))?,
-            Variant::OcpProdigal => self.launcher.launch::<G::mcts_expand_1_ocp_prodigal>(shape, (self.trees.args(),))?,
+            Variant::OcpProdigal => {
+                self.launcher.launch::<G::mcts_expand_1_ocp_prodigal>(shape, (self.trees.args(),))?
+            }
             Variant::AcpThrifty => self.launcher.launch::<G::mcts_expand_1_acp_thrifty>(shape, (self.trees.args(),))?,
-            Variant::AcpProdigal => self.launcher.launch::<G::mcts_expand_1_acp_prodigal>(shape, (self.trees.args(),))?,
+            Variant::AcpProdigal => {
+                self.launcher.launch::<G::mcts_expand_1_acp_prodigal>(shape, (self.trees.args(),))?
+            }
         }
         if !variant.is_thrifty() {
             let shape = LaunchShape::grid_2d(n_trees, G::MAX_ACTIONS, 32);
@@ -232,7 +236,8 @@ impl<G: KernelSet> Forest<G> {
         let n = list.len() as u32;
         self.launcher.launch::<G::mcts_expand_2_thrifty>(LaunchShape::new(n, 32), (self.trees.args(), &children))?;
         if variant.plays_all_children() {
-            self.launcher.launch::<G::mcts_playout_acp_thrifty>(self.playout_shape(n, 1), (self.trees.args(), &children))?;
+            self.launcher
+                .launch::<G::mcts_playout_acp_thrifty>(self.playout_shape(n, 1), (self.trees.args(), &children))?;
         } else {
             self.play()?;
         }
@@ -243,8 +248,10 @@ impl<G: KernelSet> Forest<G> {
     fn play(&mut self) -> Result<()> {
         let n_trees = self.trees.shape.n_trees;
         if self.trees.shape.variant.plays_all_children() {
-            self.launcher
-                .launch::<G::mcts_playout_acp_prodigal>(self.playout_shape(n_trees, G::MAX_ACTIONS), (self.trees.args(),))
+            self.launcher.launch::<G::mcts_playout_acp_prodigal>(
+                self.playout_shape(n_trees, G::MAX_ACTIONS),
+                (self.trees.args(),),
+            )
         } else {
             self.launcher.launch::<G::mcts_playout_ocp>(self.playout_shape(n_trees, 1), (self.trees.args(),))
         }

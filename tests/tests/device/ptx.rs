@@ -56,7 +56,7 @@ fn families() -> Vec<Family> {
         },
         Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
         Family { kernels: azero::fused::kernels(), set: &AZERO_FUSED },
-        Family { kernels: <Checkers as SearchKernels>::kernels().to_vec(), set: &AZERO_SEARCH },
+        Family { kernels: <Checkers as SearchKernels>::kernels(), set: &AZERO_SEARCH },
         Family { kernels: azero::train::kernels(), set: &AZERO_TRAIN },
         Family { kernels: cfr::small::kernels(), set: &CFR_SMALL },
         Family { kernels: cfr::street::kernels(), set: &CFR_STREET },

@@ -11,11 +11,15 @@ mod arena;
 #[cfg(feature = "cfr-small")]
 mod instantiate;
 pub mod layout;
+mod measure;
 pub mod sample;
 mod upwards;
 
+#[cfg(all(feature = "cfr-small", not(target_arch = "nvptx64")))]
+pub use instantiate::{RealKernels, SmallKernels};
 #[cfg(feature = "cfr-small")]
-pub use instantiate::*;
+pub use instantiate::{double, single};
+pub use measure::measure;
 
 use arena::Arena;
 use layout::{BoardRecord, Game, Seat};
@@ -25,6 +29,13 @@ use upwards::Choice;
 use crate::cfr::regret::{Real, Step};
 use crate::cuda::{DeviceArgs, math, memory, sync, thread};
 use crate::launch::LaunchShape;
+
+#[cfg(feature = "cfr-small")]
+crate::kernel_set! {
+    /// The kernel that has one precision.
+    measure::cfr_small_measure_f64;
+    ..instantiate
+}
 
 /// Most threads of a block: more would leave a thread too few registers.
 pub const MAX_THREADS: u32 = 512;
@@ -248,42 +259,6 @@ pub unsafe fn solve<T: Real>(task: Task<T>) {
         copy_tables(&arena, &game, &task, true);
         if thread < 2 {
             memory::store(task.utilities, utilities + thread as usize, arena.utility(thread));
-        }
-    }
-}
-
-/// All of a launch that measures: for each seat its value and that of its best response, against averages.
-///
-/// # Safety
-/// As [`solve`]'s; `utilities` has twice as many values.
-#[inline(always)]
-#[track_caller]
-pub unsafe fn measure<T: Real>(task: Task<T>) {
-    // SAFETY: the kernels' contract.
-    unsafe {
-        let game = memory::load(task.games, thread::block_idx_x() as usize);
-        let arena = Arena::<T>::new(&game, task.n_deals);
-        arena.load_plan(&game, [seat_of(&task, 0), seat_of(&task, 1)], task.chunks, task.words, task.reals);
-        copy_tables(&arena, &game, &task, false);
-        // The tables are there.
-        sync::sync_threads();
-        let step = Step::<T>::default();
-        arena.strategies(&seat_of(&task, 0), &step, true, false);
-        arena.strategies(&seat_of(&task, 1), &step, true, false);
-        // The strategies are there.
-        sync::sync_threads();
-        for turn in 0..4 {
-            let (seat, other) = (seat_of(&task, turn / 2), seat_of(&task, 1 - turn / 2));
-            let choice = if turn % 2 == 0 { Choice::Strategy } else { Choice::Best };
-            pass(&arena, &game, &task, [&seat, &other], None, &Drawn::NOTHING, choice);
-            if thread::thread_idx_x() < thread::WARP {
-                let value = arena.root(&seat);
-                if thread::thread_idx_x() == 0 {
-                    memory::store(task.utilities, (4 * thread::block_idx_x() + turn) as usize, value);
-                }
-            }
-            // The values have been read.
-            sync::sync_threads();
         }
     }
 }

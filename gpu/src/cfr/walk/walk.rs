@@ -10,12 +10,12 @@
 
 use super::links::link;
 use super::op::{NO_ACTION, Op, kind};
-use crate::cfr::beats::{self, MAX_PLAYERS};
+use crate::cfr::beats;
 use crate::cfr::regret::{self, Real};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::warp::{ALL, Word};
-use crate::cuda::{DeviceArgs, kernel, thread, warp};
+use crate::cuda::{DeviceArgs, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Actions of a limit game: fold, call, raise.
@@ -292,8 +292,12 @@ unsafe fn learn<T: Real + Word, const N: usize>(
     }
 }
 
+/// Walks a piece of a stage.
+///
+/// # Safety
+/// Launched with [`shape`] for a stage after all earlier stages of the batch; all that `walk` points to is of the game.
 #[inline(always)]
-unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
+pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
     let lane = thread::lane() as usize;
     let number = walk.first + thread::block_idx_x();
     let frames = shared::dynamic::<T>(0, frames(walk.depth) * frame(N as u32) * thread::WARP);
@@ -419,40 +423,4 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
             }
         }
     }
-}
-
-macro_rules! walks {
-    ($($name:ident, $type:ty, $n_players:literal;)*) => {$(
-        /// Walks the pieces of a stage; for games of at most as many seats as the name says.
-        ///
-        /// * Launch: [`shape`], a warp a piece of the stage.
-        /// * Reads: `ops`, `pieces`, `buckets`, `links`, `beats`, `changes`, `regrets`; `values` of earlier pieces.
-        /// * Writes: `regrets` and `averages` of the piece's sequences, `values` of the piece; at the root `sums` and `next`.
-        /// * Shared: dynamic: reach, strategy and values of the sequences above the one at hand, for each lane.
-        /// * Cost: operations of the piece, the same for 32 deals.
-        /// * Twin: `warpplay_cpu_ref::cfr::sampled::recursive::Walk::values`.
-        /// * Source: Reis 2015, sections 3.1.3 and 4.2 (depth first, one deal); 32 deals side by side are ours.
-        ///
-        /// # Safety
-        /// Launched with `shape` for the stage after all earlier stages of the batch; everything that `task` points to is valid for the game.
-        #[kernel(max_threads = 32)]
-        pub unsafe fn $name(task: Walk<$type>) {
-            const { assert!($n_players <= MAX_PLAYERS) };
-            // SAFETY: the contract.
-            unsafe { walk::<$type, $n_players>(task) }
-        }
-    )*};
-}
-
-walks! {
-    cfr_walk_2_f32, f32, 2;
-    cfr_walk_3_f32, f32, 3;
-    cfr_walk_5_f32, f32, 5;
-    cfr_walk_8_f32, f32, 8;
-    cfr_walk_10_f32, f32, 10;
-    cfr_walk_2_f64, f64, 2;
-    cfr_walk_3_f64, f64, 3;
-    cfr_walk_5_f64, f64, 5;
-    cfr_walk_8_f64, f64, 8;
-    cfr_walk_10_f64, f64, 10;
 }

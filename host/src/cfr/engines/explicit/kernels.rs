@@ -6,42 +6,31 @@ use warpplay_gpu::cfr::explicit::reach::{self, ReachArgs};
 use warpplay_gpu::cfr::explicit::respond::RespondArgs;
 use warpplay_gpu::cfr::explicit::update::{self, UpdateArgs};
 use warpplay_gpu::cfr::explicit::values::{self, ValuesArgs};
-use warpplay_gpu::cfr::explicit::{ExplicitKernels, cfr_explicit_tick, profile};
+use warpplay_gpu::cfr::explicit::{self, ExplicitKernels, profile};
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
 use crate::cfr::layout::Number;
-use crate::{Buffer, Device, Function, InOut, Module, Result, Stream};
+use crate::{Buffer, Device, InOut, Module, Result, Stream};
 
-/// The kernels of full traversals.
+/// The kernels on a tree.
 pub(in crate::cfr) struct Kernels<T: ExplicitKernels + Number> {
-    tick: Function<cfr_explicit_tick>,
-    reach: Function<T::Reach>,
-    values: Function<T::Values>,
-    respond: Function<T::Respond>,
-    update: Function<T::Update>,
-    profile: Function<T::Profile>,
+    tick: explicit::Kernels<Module>,
+    pub set: explicit::RealKernels<Module, T>,
 }
 
 impl<T: ExplicitKernels + Number> Kernels<T> {
     /// Loads the module: a kernel that is missing is found here.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &CFR_EXPLICIT)?;
-        Ok(Self {
-            tick: module.function(cfr_explicit_tick)?,
-            reach: module.function(T::Reach::default())?,
-            values: module.function(T::Values::default())?,
-            respond: module.function(T::Respond::default())?,
-            update: module.function(T::Update::default())?,
-            profile: module.function(T::Profile::default())?,
-        })
+        Ok(Self { tick: explicit::Kernels::load(&module)?, set: explicit::RealKernels::load(&module)? })
     }
 
     /// Counts an iteration.
     pub fn tick(&self, stream: &Stream, learnt: &mut Learnt<T>) -> Result<()> {
         // SAFETY: the clock has two values.
-        unsafe { stream.launch(&self.tick, LaunchShape::new(1, 1), (&mut learnt.clock,)) }
+        unsafe { stream.launch(&self.tick.cfr_explicit_tick, LaunchShape::new(1, 1), (&mut learnt.clock,)) }
     }
 
     /// Reach of the seats' histories.
@@ -65,7 +54,7 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         };
         let shape = reach::shape(tree.most_members, seats.len() as u32);
         // SAFETY: the shape has the tree's seats, from the first that is told; nodes and rows in its arrays are its own.
-        unsafe { stream.launch(&self.reach, shape, (task,)) }
+        unsafe { stream.launch(&self.set.cfr_explicit_reach, shape, (task,)) }
     }
 
     /// Values of all nodes for the seats, from the deepest level up.
@@ -124,7 +113,7 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
             let most = seats.clone().map(n_sets).max().unwrap_or(0);
             let shape = update::shape(most, seats.len() as u32, tree.lanes);
             // SAFETY: as in `reach`; the level below is done, launches of a stream keep their order.
-            unsafe { stream.launch(&self.respond, shape, (task,))? };
+            unsafe { stream.launch(&self.set.cfr_explicit_respond, shape, (task,))? };
         }
         Ok(())
     }
@@ -153,7 +142,7 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         };
         let shape = values::shape(nodes.len() as u32, seats.len() as u32);
         // SAFETY: as in `reach`; the level below is done, launches of a stream keep their order.
-        unsafe { stream.launch(&self.values, shape, (task,)) }
+        unsafe { stream.launch(&self.set.cfr_explicit_values, shape, (task,)) }
     }
 
     /// Regrets, averages and next strategies of the seats; the strategies go to `copy` too, where there is one.
@@ -190,7 +179,7 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         let shape = update::shape(tree.most_sets, seats.len() as u32, tree.lanes);
         // SAFETY: as in `reach`; reach and values of the pass are done; the clock is within the steps, which `Learnt::begin` wrote for as many iterations
         // as are launched.
-        unsafe { stream.launch(&self.update, shape, (task,)) }
+        unsafe { stream.launch(&self.set.cfr_explicit_update, shape, (task,)) }
     }
 
     /// The average profile into the first values of `probabilities`.
@@ -203,6 +192,6 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
     ) -> Result<()> {
         let shape = profile::shape(tree.tree.sets.len() as u32);
         // SAFETY: as in `reach`.
-        unsafe { stream.launch(&self.profile, shape, (tree.args(), averages, probabilities)) }
+        unsafe { stream.launch(&self.set.cfr_explicit_profile, shape, (tree.args(), averages, probabilities)) }
     }
 }

@@ -1,39 +1,19 @@
-//! The kernels of sampled traversals, resolved, with a safe function for each stage.
+//! Sampled traversals by the kernels on a tree.
 
 use warpplay_gpu::cfr::explicit::apply::ApplyArgs;
 use warpplay_gpu::cfr::explicit::sample::{self, SampleArgs};
 use warpplay_gpu::cfr::explicit::{ExplicitKernels, profile};
-use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::found::{Found, Scales};
-use crate::cfr::engines::explicit::{DeviceTree, Learnt, STEPS};
+use crate::cfr::engines::explicit::{DeviceTree, Kernels, Learnt, STEPS};
 use crate::cfr::layout::Number;
 use crate::cfr::options::{Options, Sampling};
-use crate::{Buffer, Device, Function, InOut, Module, Result, Stream};
-
-/// The kernels.
-pub(super) struct Kernels<T: ExplicitKernels + Number> {
-    external: Function<T::External>,
-    outcome: Function<T::Outcome>,
-    chance: Function<T::Chance>,
-    apply: Function<T::Apply>,
-}
+use crate::{Buffer, InOut, Result, Stream};
 
 impl<T: ExplicitKernels + Number> Kernels<T> {
-    /// Loads the module: a kernel that is missing is found here.
-    pub fn load(device: &Device) -> Result<Self> {
-        let module = Module::load(device, &CFR_EXPLICIT)?;
-        Ok(Self {
-            external: module.function(T::External::default())?,
-            outcome: module.function(T::Outcome::default())?,
-            chance: module.function(T::Chance::default())?,
-            apply: module.function(T::Apply::default())?,
-        })
-    }
-
     /// The traversals of an iteration for the seats, and what they found into the tables.
     #[allow(clippy::too_many_arguments, reason = "a stage's arrays, named one by one")]
-    pub fn traverse(
+    pub(super) fn traverse(
         &self,
         stream: &Stream,
         tree: &DeviceTree,
@@ -66,9 +46,9 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         // SAFETY: the shape has the tree's seats, from the first that is told; nodes and rows in its arrays are its own. `fits` has seen that the lines are short enough for the stacks.
         unsafe {
             match options.sampling {
-                Sampling::Outcome => stream.launch(&self.outcome, shape, (task,))?,
-                Sampling::Chance => stream.launch(&self.chance, shape, (task,))?,
-                _ => stream.launch(&self.external, shape, (task,))?,
+                Sampling::Outcome => stream.launch(&self.set.cfr_explicit_sample_outcome, shape, (task,))?,
+                Sampling::Chance => stream.launch(&self.set.cfr_explicit_sample_chance, shape, (task,))?,
+                _ => stream.launch(&self.set.cfr_explicit_sample_external, shape, (task,))?,
             }
         }
         let task = ApplyArgs {
@@ -92,6 +72,6 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         };
         let shape = profile::shape(tree.tree.sets.len() as u32);
         // SAFETY: as above; the clock is within the steps, which `Learnt::begin` wrote for as many iterations as are launched.
-        unsafe { stream.launch(&self.apply, shape, (task,)) }
+        unsafe { stream.launch(&self.set.cfr_explicit_apply, shape, (task,)) }
     }
 }

@@ -217,7 +217,9 @@ impl<G: KernelSet> Kernels<G> {
     pub fn select(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
         let shape = select::shape(arrays.trees.n_trees, self.blocks.select);
         // SAFETY: one block a tree, whole warps; the reset made the trees.
-        unsafe { self.launch(stream, &self.set.mcts_select, shape, (arrays.trees.args(), options.ucb_c, options.draw_value)) }
+        unsafe {
+            self.launch(stream, &self.set.mcts_select, shape, (arrays.trees.args(), options.ucb_c, options.draw_value))
+        }
     }
 
     /// Expansion, step 1.
@@ -287,7 +289,12 @@ impl<G: KernelSet> Kernels<G> {
         // SAFETY: one block a tree, whole warps; the playouts of this step are done; `sums` holds an entry a tree.
         unsafe {
             if !options.variant.plays_all_children() {
-                return self.launch(stream, &self.set.mcts_backup_ocp, one_block(self.blocks.backup_2), (trees.args(),));
+                return self.launch(
+                    stream,
+                    &self.set.mcts_backup_ocp,
+                    one_block(self.blocks.backup_2),
+                    (trees.args(),),
+                );
             }
             let shape = one_block(self.blocks.backup_1);
             if options.variant.is_thrifty() {
