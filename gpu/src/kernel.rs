@@ -264,6 +264,7 @@ macro_rules! kernel_instance {
         pub unsafe fn $kernel:ident($($parameter:ident: $type:ty),* $(,)?) { $($body:tt)* })+
     ) => {
         $(#[$doc])*
+        #[allow(clippy::macro_metavars_in_unsafe, reason = "the lists of kernels write `unsafe fn` themselves")]
         pub mod $module {
             $($use)*
             use $crate::cuda::kernel;
