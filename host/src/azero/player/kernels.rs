@@ -10,6 +10,7 @@ use warpplay_gpu::azero::search::{self, SearchKernels, playouts};
 
 use super::options::{Noise, SearchOptions};
 use crate::azero::{Inputs, ObservationLayout, Outputs, ValueOf};
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, In, InOut, Memory, Module, Pinned, Result, Stream};
 
 /// The trees.
@@ -30,21 +31,13 @@ struct TreeArrays<G> {
 impl<G> TreeArrays<G> {
     /// The first `n_trees` trees.
     fn args(&mut self, n_trees: u32) -> TreesArgs<'_, G> {
-        TreesArgs {
-            nodes: self.nodes.view_mut(),
-            positions: self.positions.view_mut(),
-            heads: self.heads.view_mut(),
-            leaves: self.leaves.view_mut(),
-            leaf_positions: self.leaf_positions.view_mut(),
-            paths: self.paths.view_mut(),
-            roots: self.roots.view(),
-            tasks: self.tasks.view(),
-            capacity: self.capacity,
-            n_positions: self.n_positions,
-            max_leaves: self.max_leaves,
+        views! { TreesArgs {
+            self reads roots, tasks;
+            self writes nodes, positions, heads, leaves, leaf_positions, paths;
+            self has capacity, n_positions, max_leaves;
             reserved: 0,
             n_trees,
-        }
+        } }
     }
 }
 

@@ -10,6 +10,7 @@ use super::matching::{probabilities_of, step_of};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Number, Tables, Values};
 use crate::cfr::options::{Algorithm, Options};
+use crate::runtime::launch::views;
 use crate::{Buffer, Error, Result, Stream};
 
 /// Iterations whose steps are on the device at a time.
@@ -85,20 +86,14 @@ impl DeviceTree {
 
     /// What kernels are told.
     pub fn args(&self) -> TreeViewArgs<'_> {
-        TreeViewArgs {
-            parents: self.parents.view(),
-            rows: self.rows.view(),
-            first: self.first.view(),
-            members: self.members.view(),
-            set_members: self.set_members.view(),
-            set_rows: self.set_rows.view(),
-            seats: self.seats.view(),
+        views! { TreeViewArgs {
+            self reads parents, rows, first, members, set_members, set_rows, seats;
             n_nodes: self.tree.n_nodes() as u32,
             n_sets: self.tree.sets.len() as u32,
             n_seats: self.tree.n_players as u32,
             reserved: 0,
             n_decisions: self.n_decisions(),
-        }
+        } }
     }
 
     /// Histories where somebody acts.

@@ -12,6 +12,7 @@ use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
 use crate::cfr::layout::Number;
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, InOut, Module, Result, Stream};
 
 /// The kernels on a tree.
@@ -156,26 +157,21 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         seats: Range<usize>,
     ) -> Result<()> {
         let strategies = learnt.strategies.view_mut();
-        let task = UpdateArgs {
+        let task = views! { UpdateArgs {
+            pass reads values, others, own;
+            learnt reads steps, clock;
+            learnt writes regrets, averages, utilities;
+            lanes: tree.lanes,
             tree: tree.args(),
-            values: pass.values.view(),
-            others: pass.others.view(),
-            own: pass.own.view(),
             // SAFETY: without a copy the kernel is told the strategies again.
             copy: copy.map_or_else(|| unsafe { strategies.again() }, Buffer::view_mut),
             strategies,
-            regrets: learnt.regrets.view_mut(),
-            averages: learnt.averages.view_mut(),
             predictions: learnt.predictions.as_mut().map_or_else(InOut::none, Buffer::view_mut),
-            steps: learnt.steps.view(),
-            clock: learnt.clock.view(),
-            utilities: learnt.utilities.view_mut(),
             first_seat: seats.start as u32,
-            lanes: tree.lanes,
             n_decisions: tree.n_decisions(),
             n_rows: tree.n_rows(),
             n_steps: STEPS,
-        };
+        } };
         let shape = update::shape(tree.most_sets, seats.len() as u32, tree.lanes);
         // SAFETY: as in `reach`; reach and values of the pass are done; the clock is within the steps, which `Learnt::begin` wrote for as many iterations
         // as are launched.

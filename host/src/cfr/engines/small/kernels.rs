@@ -9,6 +9,7 @@ use warpplay_gpu::ptx::embedded::CFR_SMALL;
 use super::plan::{Plan, n_deals};
 use crate::cfr::layout::Number;
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, LaunchShape, Memory, Module, Result, Stream};
 
 /// Iterations of one launch: their steps are uploaded together, and a display's watchdog has no reason to bark.
@@ -157,28 +158,20 @@ impl<T: SmallKernels> Arrays<T> {
         let asked = self.asked;
         let (utilities, n_utilities) =
             if n_iterations == 0 { (&mut self.results, 4) } else { (&mut self.utilities, 2) };
-        TaskArgs {
-            games: self.games.view(),
-            chunks: self.chunks.view(),
-            words: self.words.view(),
-            reals: self.reals.view(),
+        views! { TaskArgs {
+            self reads games, chunks, words, reals, boards, hands, steps;
+            asked has seed, sampling, n_deals;
+            end: self.end,
             state: self.state.view_mut(),
             utilities: utilities.view_mut(),
-            boards: self.boards.view(),
-            hands: self.hands.view(),
-            steps: self.steps.view(),
             first_iteration,
-            seed: asked.seed,
             n_iterations,
-            sampling: asked.sampling,
-            n_deals: asked.n_deals,
             simultaneous: asked.simultaneous.into(),
             responds: asked.responds.into(),
             predicts: asked.predicts.into(),
             n_games: self.state_from.len() as u32,
-            end: self.end,
             n_utilities,
-        }
+        } }
     }
 
     /// Queues iterations of all games, at most [`MAX_ITERATIONS`]; `done` were before.

@@ -11,6 +11,7 @@ use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_STREET;
 
 use super::image::{Image, Level, Shape};
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, In, InOut, Memory, Module, Result, Stream};
 
 /// Steps that are uploaded at once.
@@ -254,31 +255,16 @@ impl Arrays {
     /// What the kernels work on, without what is drawn; and that.
     fn split(&mut self) -> (TaskArgs<'_>, Option<&mut Sampled>) {
         let [first, second] = &mut self.seats;
-        let task = TaskArgs {
-            streets: self.streets.view(),
-            programs: self.programs.view(),
-            segments: self.segments.view(),
-            evals: self.evals.view(),
-            ops: self.ops.view(),
-            operands: self.operands.view(),
-            boards: self.boards.view(),
-            links: self.links.view(),
-            permutations: self.permutations.view(),
-            hands: self.hands.view(),
-            records: self.records.view(),
-            lists: self.lists.view(),
-            begins: self.begins.view(),
+        let task = views! { TaskArgs {
+            self reads streets, programs, segments, evals, ops, operands, boards, links, permutations, hands,
+                records, lists, begins, steps;
+            self writes reach, values, utilities, control;
+            counts: self.counts,
             board_factors: In::none(),
             hand_factors: In::none(),
-            steps: self.steps.view(),
-            reach: self.reach.view_mut(),
-            values: self.values.view_mut(),
-            utilities: self.utilities.view_mut(),
-            control: self.control.view_mut(),
             first: first.args(self.short),
             second: second.args(self.short),
-            counts: self.counts,
-        };
+        } };
         (task, self.sampled.as_mut())
     }
 
@@ -292,19 +278,12 @@ impl Arrays {
     fn draws(&mut self) -> Option<(TaskArgs<'_>, DrawsArgs<'_>)> {
         let (task, sampled) = self.split();
         let sampled = sampled?;
-        let draws = DrawsArgs {
-            counts: sampled.counts.view_mut(),
-            cumulative: sampled.cumulative.view(),
-            children: sampled.children.view(),
-            board_factors: sampled.board_factors.view_mut(),
-            hand_factors: sampled.hand_factors.view_mut(),
-            seed: sampled.seed,
-            n_boards: sampled.n_boards,
-            n_hands: sampled.n_hands,
-            n_streets: sampled.n_streets,
-            batch: sampled.batch,
+        let draws = views! { DrawsArgs {
+            sampled reads cumulative, children;
+            sampled writes counts, board_factors, hand_factors;
+            sampled has seed, n_boards, n_hands, n_streets, batch;
             reserved: 0,
-        };
+        } };
         Some((task, draws))
     }
 }

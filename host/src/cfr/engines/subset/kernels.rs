@@ -8,6 +8,7 @@ use warpplay_gpu::ptx::embedded::CFR_SUBSET;
 
 use super::plan::Plan;
 use crate::cfr::layout::Number;
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Graph, InOut, Module, Result, Stream};
 
 /// Iterations whose steps are uploaded together.
@@ -91,29 +92,16 @@ impl<T: SubsetKernels> Arrays<T> {
     /// The kernels, and what they work on.
     fn split(&mut self) -> (&subset::Kernels<Module, T>, TablesArgs<'_, T>) {
         let (n_players, n_own) = (self.n_players(), self.own_from.last().copied().unwrap_or(0));
-        let tables = TablesArgs {
-            nodes: self.nodes.view(),
-            own: self.own.view(),
-            terminals: self.terminals.view(),
-            rows: self.rows.view(),
-            payoffs: self.payoffs.view(),
-            values: self.values.view_mut(),
-            strategy: self.strategy.view_mut(),
-            regrets: self.regrets.view_mut(),
-            averages: self.averages.view_mut(),
+        let tables = views! { TablesArgs {
+            self reads nodes, own, terminals, rows, payoffs, steps;
+            self writes values, strategy, regrets, averages, reach, step, sums;
+            self has n_terminals, n_cards, factor;
             last: self.last.as_mut().map_or_else(InOut::none, Buffer::view_mut),
-            reach: self.reach.view_mut(),
-            steps: self.steps.view(),
-            step: self.step.view_mut(),
-            sums: self.sums.view_mut(),
-            n_terminals: self.n_terminals,
-            n_cards: self.n_cards,
-            factor: self.factor,
             n_nodes: self.levels.last().copied().unwrap_or(0),
             n_own,
             n_players,
             n_steps: MAX_ITERATIONS,
-        };
+        } };
         (&self.kernels, tables)
     }
 

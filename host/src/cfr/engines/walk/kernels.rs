@@ -9,6 +9,7 @@ use warpplay_gpu::ptx::embedded::CFR_WALK;
 
 use super::pieces::{Pieces, Stage};
 use crate::cfr::layout::Number;
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Memory, Module, Result, Stream};
 
 /// Deals of a full batch, a lane each.
@@ -122,29 +123,15 @@ impl<T: WalkKernels> Kernels<T> {
 
     /// Walks a stage's pieces for the batch at hand: `seats` learn; `ends` says that this is the last pass of the batch. The uploaded batches must not be used up.
     pub fn walk(&self, stream: &Stream, arrays: &mut Arrays<T>, stage: &Stage, seats: u32, ends: bool) -> Result<()> {
-        let task = WalkArgs {
-            ops: arrays.ops.view(),
-            pieces: arrays.pieces.view(),
-            regrets: arrays.regrets.view_mut(),
-            averages: arrays.averages.view_mut(),
-            values: arrays.values.view_mut(),
-            buckets: arrays.buckets.view(),
-            links: arrays.links.view(),
-            beats: arrays.beats.view(),
-            changes: arrays.changes.view(),
-            sums: arrays.sums.view_mut(),
-            next: arrays.next.view_mut(),
-            n_slots: arrays.n_slots,
-            n_players: arrays.n_players,
-            first: stage.first,
+        let task = views! { WalkArgs {
+            arrays reads ops, pieces, buckets, links, beats, changes;
+            arrays writes regrets, averages, values, sums, next;
+            arrays has n_slots, n_players, n_ops, n_pieces, n_rows;
+            stage has first, depth;
             seats,
             root: if ends { arrays.n_pieces - 1 } else { u32::MAX },
-            depth: stage.depth,
-            n_ops: arrays.n_ops,
-            n_pieces: arrays.n_pieces,
-            n_rows: arrays.n_rows,
             n_batches: BATCHES as u32,
-        };
+        } };
         let shape = |n_players| shape(stage.n, stage.depth, n_players, size_of::<T>() as u32);
         // SAFETY: the shape is the kernel's own, for a stage after all earlier ones of its batch; what the operations name is within this game's arrays.
         unsafe {

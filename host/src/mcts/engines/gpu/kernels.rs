@@ -11,6 +11,7 @@ use warpplay_gpu::mcts::{self, Game, KernelSet, backup, expand, playout, reduce,
 use crate::mcts::blocks::BlockSizes;
 use crate::mcts::layout::lanes_per_tree;
 use crate::mcts::options::Options;
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Function, InOut, IntoParams, LaunchShape, Module, Pinned, Result, Stream};
 
 /// The trees.
@@ -32,23 +33,14 @@ struct TreeArrays<G> {
 
 impl<G: Game> TreeArrays<G> {
     fn args(&mut self) -> TreesArgs<'_, G> {
-        TreesArgs {
-            stats: self.stats.view_mut(),
-            states: self.states.view_mut(),
-            links: self.links.view_mut(),
-            heads: self.heads.view_mut(),
-            paths: self.paths.view_mut(),
-            expanded: self.expanded.view_mut(),
-            outcomes: self.outcomes.view_mut(),
+        views! { TreesArgs {
+            self writes stats, states, links, heads, paths, expanded, outcomes;
+            self has capacity, n_trees, n_playouts, n_lanes;
             playout_streams: self.playout_streams.view_mut().into(),
             expansion_streams: self.expansion_streams.view_mut().into(),
-            capacity: self.capacity,
-            n_trees: self.n_trees,
-            n_playouts: self.n_playouts,
             reserved: 0,
             n_actions: G::MAX_ACTIONS,
-            n_lanes: self.n_lanes,
-        }
+        } }
     }
 }
 

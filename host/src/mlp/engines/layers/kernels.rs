@@ -8,6 +8,7 @@ use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 
 use super::plan::{Form, LayerPlan, Plan};
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
 /// The order of an epoch on the device, and what it is made with.
@@ -418,26 +419,22 @@ impl Kernels {
         }
         let (n_moments, n_layers) = (train.moments.len() as u32, network.plan.layers.len() as u32);
         let mut moments = train.moments.iter_mut().map(Buffer::view_mut);
-        let update = UpdateArgs {
+        let update = views! { UpdateArgs {
+            train reads parts, offsets, rates, partial_losses;
+            train writes losses, control;
+            rule: train.rule,
             parameters: network.parameters.view_mut(),
             first: moments.next().unwrap_or_else(InOut::none),
             second: moments.next().unwrap_or_else(InOut::none),
-            parts: train.parts.view(),
-            offsets: train.offsets.view(),
-            rates: train.rates.view(),
-            losses: train.losses.view_mut(),
-            partial_losses: train.partial_losses.view(),
-            control: train.control.view_mut(),
             // The step is among the control words, which are given to be written.
             rows: rows(In::none(), In::none(), n, batch),
-            rule: train.rule,
             n_moments,
             scaled: u32::from(train.scaled),
             reserved: 0,
             n_values: network.plan.n_values,
             n_part_values: network.plan.n_part_values,
             n_layers,
-        };
+        } };
         let shape = update::shape(network.plan.largest, n_layers);
         // SAFETY: the shape is that of the plan's layers, whose offsets lie inside its values and parts; the engine steps no further than the epoch.
         unsafe { stream.launch(&self.set.mlp_layers_update, shape, (update,)) }

@@ -11,6 +11,7 @@ use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 use super::plan::{NormPlan, Plan, ProductPlan, STEPS_AT_ONCE};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{NORM_EPSILON, NetworkShape};
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, LaunchShape, Memory, Module, Result, Stream};
 
 /// All positions on the device.
@@ -44,18 +45,13 @@ impl SampleArrays {
     }
 
     fn args(&self, shape: &NetworkShape) -> SamplesArgs<'_> {
-        SamplesArgs {
-            planes: self.planes.view(),
-            legal: self.legal.view(),
-            first: self.first.view(),
-            visits: self.visits.view(),
-            total: self.total.view(),
-            values: self.values.view(),
+        views! { SamplesArgs {
+            self reads planes, legal, first, visits, total, values;
+            actions: shape.actions,
             n: self.total.len() as u32,
             n_observation: shape.n_observation() as u32,
-            actions: shape.actions,
             n_visits: self.visits.len() as u32,
-        }
+        } }
     }
 }
 
@@ -209,22 +205,14 @@ impl Kernels {
     pub fn step(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
         self.gradient(stream, arrays, Positions::Step)?;
         let n_steps = STEPS_AT_ONCE as u32;
-        let adam = AdamArgs {
-            parameters: arrays.parameters.view_mut(),
-            gradients: arrays.gradients.view(),
-            first: arrays.first.view_mut(),
-            second: arrays.second.view_mut(),
-            rates: arrays.rates.view(),
-            step: arrays.step.view(),
-            partials: arrays.partials.view_mut(),
+        let adam = views! { AdamArgs {
+            arrays reads gradients, rates, step;
+            arrays writes parameters, first, second, partials;
+            arrays has decay, beta1, beta2, epsilon;
             n: arrays.plan.n_values,
             n_decayed: arrays.plan.n_decayed,
-            decay: arrays.decay,
-            beta1: arrays.beta1,
-            beta2: arrays.beta2,
-            epsilon: arrays.epsilon,
             n_steps,
-        };
+        } };
         // SAFETY: the shape is the kernel's own; the caller runs at most `STEPS_AT_ONCE` steps from 0 on.
         unsafe { stream.launch(&self.set.azero_train_adam, update::shape(adam.n), (adam,))? };
         let finish = FinishArgs {
