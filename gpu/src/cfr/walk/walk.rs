@@ -292,6 +292,28 @@ unsafe fn learn<T: Real + Word, const N: usize>(
     }
 }
 
+/// Adds the root's values of all deals to the sums, and counts the batch.
+///
+/// # Safety
+/// As [`walk`]; the piece is the root's, alone in the last stage, and every lane has read `next`.
+#[inline(always)]
+#[track_caller]
+unsafe fn count<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], batch: usize, is_dealt: bool) {
+    for seat in 0..N {
+        // A loop with a shuffle stays a loop, so the index is not known to the compiler.
+        let value = pick(values, seat as u32).to_f64();
+        let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
+        if thread::lane() == 0 && (seat as u32) < walk.n_players {
+            // SAFETY: a sum for each seat; no other warp is there.
+            unsafe { memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum) };
+        }
+    }
+    if thread::lane() == 0 {
+        // SAFETY: all lanes have read the number, and no other warp is there.
+        unsafe { memory::store(walk.next, 0, batch as u32 + 1) };
+    }
+}
+
 /// Walks a piece of a stage.
 ///
 /// # Safety
@@ -409,18 +431,7 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
         if number == walk.root {
             // All slots have the same lanes without deals.
             let is_dealt = link::is_dealt(memory::load(walk.links, of_slots));
-            for seat in 0..N {
-                // A loop with a shuffle stays a loop, so the index is not known to the compiler.
-                let value = pick(&values, seat as u32).to_f64();
-                let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
-                if lane == 0 && (seat as u32) < walk.n_players {
-                    memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum);
-                }
-            }
-            // The root's piece is alone in the last stage, and every lane has read the number.
-            if lane == 0 {
-                memory::store(walk.next, 0, batch as u32 + 1);
-            }
+            count(&walk, &values, batch, is_dealt);
         }
     }
 }
