@@ -292,6 +292,19 @@ unsafe fn learn<T: Real + Word, const N: usize>(
     }
 }
 
+/// Reach of all seats but one.
+#[inline(always)]
+fn others<T: Real, const N: usize>(reaches: &[T; N], of: u32) -> T {
+    let (mut others, mut seat) = (T::ONE, 0);
+    while seat < N {
+        if seat as u32 != of {
+            others *= reaches[seat];
+        }
+        seat += 1;
+    }
+    others
+}
+
 /// Adds the root's values of all deals to the sums, and counts the batch.
 ///
 /// # Safety
@@ -384,13 +397,7 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                 let bucket = memory::load(walk.buckets, slot);
                 if op.kind == kind::EXIT {
                     if walk.seats >> op.seat & 1 != 0 {
-                        let (mut others, mut seat) = (T::ONE, 0);
-                        while seat < N {
-                            if seat as u32 != op.seat {
-                                others *= reaches[seat];
-                            }
-                            seat += 1;
-                        }
+                        let others = others(&reaches, op.seat);
                         learn(&walk, &change, &op, &level, others, bucket, memory::load(walk.links, slot));
                     }
                     values = level.sums;

@@ -256,11 +256,53 @@ fn stand<S: Set>(list: Shared<u32>, first: u32, perspective: u32) -> (bool, u32)
     (mirrored, base as u32)
 }
 
+/// What each slot of a parent is worth with all others: the sum of its pairs. Called by the whole block, which meets at barriers.
+///
+/// # Safety
+/// The parent's rows are there, and lie in the set's table.
+#[inline(always)]
+#[track_caller]
+unsafe fn worth_of_pairs<S: Set>(pass: &Pass, scratch: Scratch) {
+    let pair_weights = shared_array![f32; 2 * N_PAIRS as usize];
+    let thread = thread::thread_idx_x();
+    let bases = [stand::<S>(scratch.old, 0, 0).1, stand::<S>(scratch.old, 0, 1).1];
+    for at in thread::strided(thread, 2 * N_PAIRS, BLOCK) {
+        let of_white = at >= N_PAIRS;
+        let (first, base) = if of_white { (SLOTS, bases[1]) } else { (0, bases[0]) };
+        let (i, j) = slots_of(if of_white { at - N_PAIRS } else { at });
+        let (a, b) = (scratch.old_rows.get(first + i), scratch.old_rows.get(first + j));
+        let weight = if a == NONE || b == NONE {
+            0.0
+        } else {
+            // SAFETY: pairs of rows lie in the set's table.
+            unsafe { memory::load(pass.weights, (base + tri(a, b)) as usize) }
+        };
+        pair_weights.set(at, weight);
+    }
+    // All pairs are there.
+    sync::sync_threads();
+    // Not the conditions from before the barriers: the compiler would give each of their outcomes a barrier of its own.
+    let thread = math::opaque(thread);
+    let (perspective, slot) = (thread / SLOTS, thread % SLOTS);
+    if thread < BOTH && slot < PIECES {
+        let first = perspective * N_PAIRS;
+        let mut worth = pair_weights.get(first + 18 * PIECES + slot % 19) as f64;
+        let mut distance = 1;
+        while distance <= 18 {
+            let before = if slot >= distance { slot - distance } else { slot + PIECES - distance };
+            let row = first + (distance - 1) * PIECES;
+            worth += pair_weights.get(row + slot) as f64 + pair_weights.get(row + before) as f64;
+            distance += 1;
+        }
+        scratch.worth.set(thread, worth);
+    }
+    sync::sync_threads();
+}
+
 /// Reads a parent and finds its rows, and what each of its slots is worth. Called by the whole block, which meets at barriers.
 #[inline(always)]
 #[track_caller]
 unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
-    let pair_weights = shared_array![f32; 2 * N_PAIRS as usize];
     let thread = thread::thread_idx_x();
     if thread < SLOTS {
         // SAFETY: the parent is one of the pass's, with 40 slots.
@@ -286,38 +328,8 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
     // The rows are there.
     sync::sync_threads();
     if S::OF_PAIRS {
-        let bases = [stand::<S>(scratch.old, 0, 0).1, stand::<S>(scratch.old, 0, 1).1];
-        for at in thread::strided(thread, 2 * N_PAIRS, BLOCK) {
-            let of_white = at >= N_PAIRS;
-            let (first, base) = if of_white { (SLOTS, bases[1]) } else { (0, bases[0]) };
-            let (i, j) = slots_of(if of_white { at - N_PAIRS } else { at });
-            let (a, b) = (scratch.old_rows.get(first + i), scratch.old_rows.get(first + j));
-            let weight = if a == NONE || b == NONE {
-                0.0
-            } else {
-                // SAFETY: pairs of rows lie in the set's table.
-                unsafe { memory::load(pass.weights, (base + tri(a, b)) as usize) }
-            };
-            pair_weights.set(at, weight);
-        }
-        // All pairs are there.
-        sync::sync_threads();
-        // Not the conditions from before the barriers: the compiler would give each of their outcomes a barrier of its own.
-        let thread = math::opaque(thread);
-        let (perspective, slot) = (thread / SLOTS, thread % SLOTS);
-        if thread < BOTH && slot < PIECES {
-            let first = perspective * N_PAIRS;
-            let mut worth = pair_weights.get(first + 18 * PIECES + slot % 19) as f64;
-            let mut distance = 1;
-            while distance <= 18 {
-                let before = if slot >= distance { slot - distance } else { slot + PIECES - distance };
-                let row = first + (distance - 1) * PIECES;
-                worth += pair_weights.get(row + slot) as f64 + pair_weights.get(row + before) as f64;
-                distance += 1;
-            }
-            scratch.worth.set(thread, worth);
-        }
-        sync::sync_threads();
+        // SAFETY: the rows are there.
+        unsafe { worth_of_pairs::<S>(pass, scratch) };
     }
     let thread = math::opaque(thread);
     if (S::OWN_KING || S::OTHER_KING) && thread < 2 {
@@ -420,31 +432,47 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
         }
     }
     if S::OF_PAIRS {
-        let mut left = child.changed & ((1 << PIECES) - 1);
-        while left != 0 {
-            let slot = left.trailing_zeros();
-            left &= left - 1;
-            for at in thread::strided(lane, 2 * PIECES, thread::WARP) {
-                let of_white = at >= PIECES;
-                let (other, first, base) =
-                    if of_white { (at - PIECES, SLOTS, child.bases[1]) } else { (at, 0, child.bases[0]) };
-                let both = child.changes(other);
-                if other != slot && !child.is_anew(of_white as u32) && !(both && other < slot) {
-                    let rows = first_row + first;
-                    let (a, b) = (scratch.rows.get(rows + slot), scratch.rows.get(rows + other));
+        visit_pairs(scratch, child, visitor);
+    }
+    visit_anew::<S>(scratch, child, visitor);
+}
+
+/// Visits a lane's share of the pairs with a slot that changed, of perspectives that are not counted anew.
+#[inline(always)]
+#[track_caller]
+fn visit_pairs(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
+    let (lane, first_row) = (thread::lane(), thread::warp_index() * BOTH);
+    let mut left = child.changed & ((1 << PIECES) - 1);
+    while left != 0 {
+        let slot = left.trailing_zeros();
+        left &= left - 1;
+        for at in thread::strided(lane, 2 * PIECES, thread::WARP) {
+            let of_white = at >= PIECES;
+            let (other, first, base) =
+                if of_white { (at - PIECES, SLOTS, child.bases[1]) } else { (at, 0, child.bases[0]) };
+            let both = child.changes(other);
+            if other != slot && !child.is_anew(of_white as u32) && !(both && other < slot) {
+                let rows = first_row + first;
+                let (a, b) = (scratch.rows.get(rows + slot), scratch.rows.get(rows + other));
+                if a != NONE && b != NONE {
+                    visitor.term(base + tri(a, b), of_white);
+                }
+                if both {
+                    let (a, b) = (scratch.old_rows.get(first + slot), scratch.old_rows.get(first + other));
                     if a != NONE && b != NONE {
                         visitor.term(base + tri(a, b), of_white);
-                    }
-                    if both {
-                        let (a, b) = (scratch.old_rows.get(first + slot), scratch.old_rows.get(first + other));
-                        if a != NONE && b != NONE {
-                            visitor.term(base + tri(a, b), of_white);
-                        }
                     }
                 }
             }
         }
     }
+}
+
+/// Visits a lane's share of all terms of perspectives that are counted anew.
+#[inline(always)]
+#[track_caller]
+fn visit_anew<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
+    let (lane, first_row) = (thread::lane(), thread::warp_index() * BOTH);
     for perspective in 0..2 {
         if child.is_anew(perspective) {
             let (rows, base) = (first_row + perspective * SLOTS, child.base(perspective));
@@ -646,15 +674,7 @@ unsafe fn run<S: Set>(pass: Pass) {
             let end = memory::load(pass.first_child, parent as usize + 1);
             let of_white = memory::load(pass.sides, parent as usize) != 0;
             prepare_parent::<S>(&pass, scratch, parent);
-            for at in thread::strided(first + thread::warp_index(), end, WARPS) {
-                let child = prepare_child::<S>(&pass, scratch, at);
-                let mut new = Sum { weights: pass.weights, sum: 0.0 };
-                visit_new::<S>(scratch, child, &mut new);
-                let y = warp::reduce_sum(new.sum - worth_of_gone(scratch, child));
-                if thread::lane() == 0 {
-                    memory::store(pass.evaluations, at as usize, if of_white { -y } else { y });
-                }
-            }
+            evaluate::<S>(&pass, scratch, first, end, of_white);
             // All evaluations are there.
             sync::sync_threads();
             if first < end {
@@ -666,16 +686,7 @@ unsafe fn run<S: Set>(pass: Pass) {
             if math::opaque(pass.with_gradient) != 0 {
                 // All slopes are there.
                 sync::sync_threads();
-                for at in thread::strided(first + thread::warp_index(), end, WARPS) {
-                    let slope = memory::load(pass.slopes, at as usize);
-                    if slope != 0 {
-                        let slope = signed(slope, of_white);
-                        let child = prepare_child::<S>(&pass, scratch, at);
-                        let mut scatter = Scatter { gradient: pass.gradient, values: scratch.values, slope };
-                        visit_new::<S>(scratch, child, &mut scatter);
-                        note_gone(scratch, child, slope);
-                    }
-                }
+                scatter::<S>(&pass, scratch, first, end, of_white);
                 // All that is gone is noted.
                 sync::sync_threads();
                 take_gone::<S>(&pass, scratch);
@@ -686,7 +697,59 @@ unsafe fn run<S: Set>(pass: Pass) {
     }
     // The values' gradient is complete, also for a block without a parent.
     sync::sync_threads();
-    let thread = math::opaque(thread);
+    // SAFETY: the contract.
+    unsafe { hand_on::<S>(&pass, scratch.values, totals) };
+}
+
+/// Evaluates children `first` to `end` of the parent at hand, a warp each.
+///
+/// # Safety
+/// The parent is prepared, and the children are its.
+#[inline(always)]
+#[track_caller]
+unsafe fn evaluate<S: Set>(pass: &Pass, scratch: Scratch, first: u32, end: u32, of_white: bool) {
+    for at in thread::strided(first + thread::warp_index(), end, WARPS) {
+        // SAFETY: the child is the parent's.
+        let child = unsafe { prepare_child::<S>(pass, scratch, at) };
+        let mut new = Sum { weights: pass.weights, sum: 0.0 };
+        visit_new::<S>(scratch, child, &mut new);
+        let y = warp::reduce_sum(new.sum - worth_of_gone(scratch, child));
+        if thread::lane() == 0 {
+            // SAFETY: an evaluation a child, which is this warp's.
+            unsafe { memory::store(pass.evaluations, at as usize, if of_white { -y } else { y }) };
+        }
+    }
+}
+
+/// Adds the children's slopes to the gradient of what they win, and notes what they take away.
+///
+/// # Safety
+/// As [`evaluate`], after [`judge`] and a barrier.
+#[inline(always)]
+#[track_caller]
+unsafe fn scatter<S: Set>(pass: &Pass, scratch: Scratch, first: u32, end: u32, of_white: bool) {
+    for at in thread::strided(first + thread::warp_index(), end, WARPS) {
+        // SAFETY: a slope a child, which is written.
+        let slope = unsafe { memory::load(pass.slopes, at as usize) };
+        if slope != 0 {
+            let slope = signed(slope, of_white);
+            // SAFETY: the child is the parent's.
+            let child = unsafe { prepare_child::<S>(pass, scratch, at) };
+            let mut scatter = Scatter { gradient: pass.gradient, values: scratch.values, slope };
+            visit_new::<S>(scratch, child, &mut scatter);
+            note_gone(scratch, child, slope);
+        }
+    }
+}
+
+/// Adds the block's sums, and its gradient of the values of pieces, to those of the grid.
+///
+/// # Safety
+/// The contract of the kernels; called by the whole block, after a barrier.
+#[inline(always)]
+#[track_caller]
+unsafe fn hand_on<S: Set>(pass: &Pass, values: Shared<u64>, totals: Shared<u64>) {
+    let thread = math::opaque(thread::thread_idx_x());
     // SAFETY: `totals` has as many sums, and the gradient begins with the values; both are only added to, atomically.
     unsafe {
         if thread == 0 {
@@ -695,7 +758,7 @@ unsafe fn run<S: Set>(pass: Pass) {
             }
         }
         if pass.with_gradient != 0 && thread < HAND_VALUES && (thread as u64) < S::LEN {
-            let value = scratch.values.get(thread);
+            let value = values.get(thread);
             if value != 0 {
                 atomic::add_u64(pass.gradient.add(thread as usize), value);
             }
