@@ -193,6 +193,38 @@ unsafe fn pass<T: Real>(
     }
 }
 
+/// A seat's part of iteration `iteration` of the launch.
+///
+/// # Safety
+/// Called by every thread, behind a barrier after the last change of tables and strategies.
+#[inline(always)]
+#[track_caller]
+unsafe fn learn<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, number: u32, iteration: u32, step: &Step<T>) {
+    // SAFETY: the game has two seats, and is in the arena; phases have their barriers.
+    unsafe {
+        let (seat, other) = (seat_of(task, number), seat_of(task, 1 - number));
+        let iteration = task.first_iteration + iteration as u64;
+        let (sampling, n_deals) = (task.sampling, task.n_deals);
+        let drawn = Drawn { sampling, n_deals, seat: number, key: sample::key(task.seed, iteration, number) };
+        if math::opaque(task.responds) != 0 {
+            // The best response is to all deals, whatever is drawn for learning.
+            pass(arena, game, task, [&other, &seat], None, &Drawn::NOTHING, Choice::Respond);
+        }
+        pass(arena, game, task, [&seat, &other], Some(step.weight), &drawn, Choice::Strategy);
+        arena.add_regrets(game, &seat, step, math::opaque(task.simultaneous) == 0);
+        let thread = thread::thread_idx_x();
+        if thread < thread::WARP {
+            let value = arena.root(&seat);
+            if thread == 0 {
+                arena.set_utility(number, arena.utility(number) + value);
+            }
+        }
+        if math::opaque(task.responds) != 0 {
+            arena.strategies(&other, step, false, true);
+        }
+    }
+}
+
 /// All of a launch that solves.
 ///
 /// # Safety
@@ -225,25 +257,7 @@ pub unsafe fn solve<T: Real>(task: Task<T>) {
             let ahead = if iteration + 1 < task.n_iterations { iteration + 1 } else { iteration };
             let next = memory::load(task.steps, ahead as usize);
             for number in 0..2 {
-                let (seat, other) = (seat_of(&task, number), seat_of(&task, 1 - number));
-                let iteration = task.first_iteration + iteration as u64;
-                let (sampling, n_deals) = (task.sampling, task.n_deals);
-                let drawn = Drawn { sampling, n_deals, seat: number, key: sample::key(task.seed, iteration, number) };
-                if math::opaque(task.responds) != 0 {
-                    // The best response is to all deals, whatever is drawn for learning.
-                    pass(&arena, &game, &task, [&other, &seat], None, &Drawn::NOTHING, Choice::Respond);
-                }
-                pass(&arena, &game, &task, [&seat, &other], Some(step.weight), &drawn, Choice::Strategy);
-                arena.add_regrets(&game, &seat, &step, math::opaque(task.simultaneous) == 0);
-                if thread < thread::WARP {
-                    let value = arena.root(&seat);
-                    if thread == 0 {
-                        arena.set_utility(number, arena.utility(number) + value);
-                    }
-                }
-                if math::opaque(task.responds) != 0 {
-                    arena.strategies(&other, &step, false, true);
-                }
+                learn(&arena, &game, &task, number, iteration, &step);
                 // The seat's tables are done.
                 sync::sync_threads();
             }

@@ -2,7 +2,7 @@
 
 use super::block::{BlockView, Side};
 use super::down::own_factor;
-use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, TOTALS, code, flag, mode, source};
+use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, SeatTables, TOTALS, code, flag, mode, source};
 use super::numbers::Numbers;
 use super::strategy::Weights;
 use crate::cfr::regret::Step;
@@ -179,12 +179,7 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
                     let factor = if active { own_factor(view, side, pass, hand) } else { 0.0 };
                     weights.for_each::<N>(tables, |action, at, regret, _| {
                         let gain = (value_of(action) - value) * factor;
-                        let sum = if factor > 0.0 { step.regret(regret, gain) } else { regret };
-                        N::store::<true>(tables.regrets, tables.regret_scales, at, if active { sum } else { 0.0 });
-                        if step.predicts > 0.0 {
-                            let gain = if factor > 0.0 { gain } else { 0.0 };
-                            N::store::<true>(tables.last, tables.last_scales, at, gain);
-                        }
+                        note_gain::<N>(tables, at, step, regret, gain, factor > 0.0, active);
                     });
                 }
                 value
@@ -194,6 +189,31 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
             }
         }
         hand += thread::block_dim_x();
+    }
+}
+
+/// Adds a gain to a regret, of a hand that counts, and keeps it where the step predicts. What is not of a hand stays 0.
+///
+/// # Safety
+/// As [`Numbers::store`], of both tables that hold regrets.
+#[inline(always)]
+#[track_caller]
+unsafe fn note_gain<N: Numbers>(
+    tables: &SeatTables,
+    at: usize,
+    step: &Step<f32>,
+    regret: f32,
+    gain: f32,
+    counts: bool,
+    active: bool,
+) {
+    let sum = if counts { step.regret(regret, gain) } else { regret };
+    // SAFETY: the value is this lane's, and all lanes of the warp are here.
+    unsafe {
+        N::store::<true>(tables.regrets, tables.regret_scales, at, if active { sum } else { 0.0 });
+        if step.predicts > 0.0 {
+            N::store::<true>(tables.last, tables.last_scales, at, if counts { gain } else { 0.0 });
+        }
     }
 }
 
