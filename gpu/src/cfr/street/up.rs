@@ -158,12 +158,7 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
                     action += 1;
                 }
                 if pass.keeps != 0 {
-                    let mut action = 0;
-                    while action < op.n {
-                        let chosen = if action == choice && active { 1.0 } else { 0.0 };
-                        memory::store(tables.kept, row + action as usize * side.stride as usize, chosen);
-                        action += 1;
-                    }
+                    keep_choice(tables, row, side.stride, op.n, choice, active);
                 }
                 value
             } else {
@@ -189,6 +184,22 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
             }
         }
         hand += thread::block_dim_x();
+    }
+}
+
+/// Keeps one action of `n`, whose values begin at `row` and are `stride` apart, as the strategy of a hand that is `active`.
+///
+/// # Safety
+/// The values are kept, and this thread's.
+#[inline(always)]
+#[track_caller]
+unsafe fn keep_choice(tables: &SeatTables, row: usize, stride: u32, n: u32, choice: u32, active: bool) {
+    let mut action = 0;
+    while action < n {
+        let chosen = if action == choice && active { 1.0 } else { 0.0 };
+        // SAFETY: a value for each action.
+        unsafe { memory::store(tables.kept, row + action as usize * stride as usize, chosen) };
+        action += 1;
     }
 }
 
