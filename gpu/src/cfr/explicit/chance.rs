@@ -5,10 +5,8 @@
 //! One thread, one traversal.
 
 use super::super::regret::Real;
-use super::random::Draws;
-use super::sample::{MAX_DECISIONS, Sample};
-use super::view::SeatRange;
-use crate::cuda::memory;
+use super::sample::{MAX_DECISIONS, Sample, Traversal};
+use super::view::{Node, Parent};
 
 /// Of each decision on the line: value so far, reach of the others, own reach.
 struct Stack {
@@ -18,7 +16,6 @@ struct Stack {
 }
 
 /// The end of the line that a traversal is at.
-#[derive(Clone, Copy)]
 struct Line {
     /// Reach of the others, and of the seat.
     others: f64,
@@ -28,98 +25,79 @@ struct Line {
     n_events: u32,
 }
 
-/// A seat's traversal; rows beyond `n_rows` are outcomes of chance.
-struct Traversal<'a, T> {
-    task: &'a Sample<T>,
-    seat: SeatRange,
-    n_rows: u32,
-    draws: Draws,
+/// Goes on from a node by first actions, to an end.
+#[inline(always)]
+#[track_caller]
+fn down<T: Real>(traversal: &Traversal<T>, stack: &mut Stack, line: &mut Line, mut node: Node) -> Node {
+    let tree = traversal.tree();
+    while let Some(children) = tree.children(node) {
+        let row = tree.row(children.first());
+        if traversal.is_chance(row) {
+            node = traversal.choose(children, traversal.draws.uniform(line.n_events));
+            line.n_events += 1;
+        } else {
+            let at = line.depth % MAX_DECISIONS;
+            stack.values[at] = 0.0;
+            stack.others[at] = line.others;
+            stack.own[at] = line.own;
+            line.depth += 1;
+            if traversal.seat.acts(row) {
+                traversal.add_average(tree.rows_of(children), line.own);
+                line.own *= traversal.probability(row);
+            } else {
+                line.others *= traversal.probability(row);
+            }
+            node = children.first();
+        }
+    }
+    node
 }
 
-impl<T: Real> Traversal<'_, T> {
-    /// Goes on from a node by first actions, to an end.
-    ///
-    /// # Safety
-    /// The contract of [`chance`]; `node` is one of the tree.
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn down(&self, stack: &mut Stack, line: &mut Line, mut node: u32) -> u32 {
-        let task = self.task;
-        // SAFETY: children and rows of a node of the tree are the tree's; sums are only accessed atomically.
-        unsafe {
-            let (mut first, mut end) = task.tree.children(node);
-            while first < end {
-                let row = task.tree.row(first);
-                if row >= self.n_rows {
-                    node = task.choose(first, end, self.draws.uniform(line.n_events));
-                    line.n_events += 1;
-                } else {
-                    let at = line.depth % MAX_DECISIONS;
-                    stack.values[at] = 0.0;
-                    stack.others[at] = line.others;
-                    stack.own[at] = line.own;
-                    line.depth += 1;
-                    if self.seat.acts(row) {
-                        task.add_average(row, row + (end - first), line.own);
-                        line.own *= task.probability(row);
-                    } else {
-                        line.others *= task.probability(row);
-                    }
-                    node = first;
-                }
-                (first, end) = task.tree.children(node);
-            }
-            node
+/// Goes one node up, with its value; whether an action is left there, which is the node then.
+#[inline(always)]
+#[track_caller]
+fn up<T: Real>(
+    traversal: &Traversal<T>,
+    stack: &mut Stack,
+    line: &mut Line,
+    parent: Parent,
+    node: &mut Node,
+    value: &mut f64,
+) -> bool {
+    let tree = traversal.tree();
+    let row = tree.row(*node);
+    if traversal.is_chance(row) {
+        line.n_events -= 1;
+        *node = parent.node();
+        return false;
+    }
+    let at = (line.depth - 1) % MAX_DECISIONS;
+    (line.others, line.own) = (stack.others[at], stack.own[at]);
+    stack.values[at] += traversal.probability(row) * *value;
+    let acts = traversal.seat.acts(row);
+    if acts {
+        traversal.add_regret(row, line.others * *value);
+    }
+    let siblings = tree.children_of(parent);
+    if let Some(next) = siblings.after(*node) {
+        *node = next;
+        let probability = traversal.probability(tree.row(next));
+        if acts {
+            line.own *= probability;
+        } else {
+            line.others *= probability;
+        }
+        return true;
+    }
+    *value = stack.values[at];
+    line.depth -= 1;
+    if acts {
+        for row in tree.rows_of(siblings).each() {
+            traversal.add_regret(row, -line.others * *value);
         }
     }
-
-    /// Goes one node up, with its value; whether an action is left there, which is the node then.
-    ///
-    /// # Safety
-    /// As [`down`](Self::down), which led there; `node` is not the root.
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn up(&self, stack: &mut Stack, line: &mut Line, node: &mut u32, value: &mut f64) -> bool {
-        let task = self.task;
-        // SAFETY: as in `down`; the node before one is the tree's.
-        unsafe {
-            let parent = memory::load(task.tree.parents, *node as usize);
-            let row = task.tree.row(*node);
-            if row >= self.n_rows {
-                line.n_events -= 1;
-                *node = parent;
-                return false;
-            }
-            let at = (line.depth - 1) % MAX_DECISIONS;
-            (line.others, line.own) = (stack.others[at], stack.own[at]);
-            stack.values[at] += task.probability(row) * *value;
-            let acts = self.seat.acts(row);
-            if acts {
-                task.add_regret(row, line.others * *value);
-            }
-            let (first, end) = task.tree.children(parent);
-            if *node + 1 < end {
-                *node += 1;
-                let probability = task.probability(task.tree.row(*node));
-                if acts {
-                    line.own *= probability;
-                } else {
-                    line.others *= probability;
-                }
-                return true;
-            }
-            *value = stack.values[at];
-            line.depth -= 1;
-            if acts {
-                let first_row = task.tree.row(first);
-                for of_set in first_row..first_row + (end - first) {
-                    task.add_regret(of_set, -line.others * *value);
-                }
-            }
-            *node = parent;
-            false
-        }
-    }
+    *node = parent.node();
+    false
 }
 
 /// See the module.
@@ -128,26 +106,23 @@ impl<T: Real> Traversal<'_, T> {
 /// Launched with `sample::shape`; the arrays are those of the tree, whose lines have at most [`MAX_DECISIONS`] decisions.
 #[inline(always)]
 pub unsafe fn chance<T: Real>(task: Sample<T>) {
-    // SAFETY: the contract; the line begins at the root.
-    unsafe {
-        let Some((seat, draws)) = task.begin() else { return };
-        let n_rows = task.tree.seat(task.tree.n_seats - 1).rows_end;
-        let traversal = Traversal { task: &task, seat: task.tree.seat(seat), n_rows, draws };
-        let ones = [1.0; MAX_DECISIONS];
-        let mut stack = Stack { values: [0.0; MAX_DECISIONS], others: ones, own: ones };
-        let mut line = Line { others: 1.0, own: 1.0, depth: 0, n_events: 0 };
-        let mut node = 0;
+    let Some(number) = task.number() else { return };
+    // SAFETY: the contract.
+    let traversal = unsafe { task.begin(number) };
+    let ones = [1.0; MAX_DECISIONS];
+    let mut stack = Stack { values: [0.0; MAX_DECISIONS], others: ones, own: ones };
+    let mut line = Line { others: 1.0, own: 1.0, depth: 0, n_events: 0 };
+    let mut node = Node::ROOT;
+    loop {
+        node = down(&traversal, &mut stack, &mut line, node);
+        let mut value = traversal.payoff(node);
         loop {
-            node = traversal.down(&mut stack, &mut line, node);
-            let mut value = task.payoff(seat, node);
-            loop {
-                if node == 0 {
-                    task.add_utility(seat, value);
-                    return;
-                }
-                if traversal.up(&mut stack, &mut line, &mut node, &mut value) {
-                    break;
-                }
+            let Some(parent) = traversal.tree().parent(node) else {
+                traversal.add_utility(value);
+                return;
+            };
+            if up(&traversal, &mut stack, &mut line, parent, &mut node, &mut value) {
+                break;
             }
         }
     }
