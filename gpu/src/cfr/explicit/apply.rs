@@ -99,7 +99,7 @@ pub unsafe fn apply<T: Real>(task: Apply<T>) {
             memory::store(task.averages, row, memory::load(task.averages, row) + step.weight * found);
             row += 1;
         }
-        if set < task.tree.seat(seats.start).sets || set >= task.tree.seat(seats.end - 1).sets_end {
+        if set < task.tree.seat(seats.start).range().sets || set >= task.tree.seat(seats.end - 1).range().sets_end {
             return;
         }
         let mut total = T::ZERO;

@@ -6,7 +6,7 @@
 
 use super::super::regret::Real;
 use super::sample::{MAX_DECISIONS, Sample, Traversal};
-use super::view::{Node, Parent};
+use super::view::{Edge, Node};
 
 /// Of each decision on the line: value so far, reach of the others, own reach.
 struct Stack {
@@ -41,8 +41,8 @@ fn down<T: Real>(traversal: &Traversal<T>, stack: &mut Stack, line: &mut Line, m
             stack.others[at] = line.others;
             stack.own[at] = line.own;
             line.depth += 1;
-            if traversal.seat.acts(row) {
-                traversal.add_average(tree.rows_of(children), line.own);
+            if let Some(own) = tree.own(&traversal.seat, children) {
+                traversal.add_average(tree.set_rows(own), line.own);
                 line.own *= traversal.probability(row);
             } else {
                 line.others *= traversal.probability(row);
@@ -60,29 +60,29 @@ fn up<T: Real>(
     traversal: &Traversal<T>,
     stack: &mut Stack,
     line: &mut Line,
-    parent: Parent,
+    edge: Edge,
     node: &mut Node,
     value: &mut f64,
 ) -> bool {
     let tree = traversal.tree();
-    let row = tree.row(*node);
+    let row = edge.row();
     if traversal.is_chance(row) {
         line.n_events -= 1;
-        *node = parent.node();
+        *node = edge.parent.node();
         return false;
     }
     let at = (line.depth - 1) % MAX_DECISIONS;
     (line.others, line.own) = (stack.others[at], stack.own[at]);
     stack.values[at] += traversal.probability(row) * *value;
-    let acts = traversal.seat.acts(row);
-    if acts {
-        traversal.add_regret(row, line.others * *value);
+    let own = traversal.seat.own(edge);
+    if let Some(own) = own {
+        traversal.add_regret(own.row(), line.others * *value);
     }
-    let siblings = tree.children_of(parent);
+    let siblings = tree.children_of(edge.parent);
     if let Some(next) = siblings.after(*node) {
         *node = next;
         let probability = traversal.probability(tree.row(next));
-        if acts {
+        if own.is_some() {
             line.own *= probability;
         } else {
             line.others *= probability;
@@ -91,12 +91,12 @@ fn up<T: Real>(
     }
     *value = stack.values[at];
     line.depth -= 1;
-    if acts {
-        for row in tree.rows_of(siblings).each() {
+    if let Some(own) = tree.own(&traversal.seat, siblings) {
+        for row in tree.set_rows(own).each() {
             traversal.add_regret(row, -line.others * *value);
         }
     }
-    *node = parent.node();
+    *node = edge.parent.node();
     false
 }
 
@@ -117,11 +117,11 @@ pub unsafe fn chance<T: Real>(task: Sample<T>) {
         node = down(&traversal, &mut stack, &mut line, node);
         let mut value = traversal.payoff(node);
         loop {
-            let Some(parent) = traversal.tree().parent(node) else {
+            let Some(edge) = traversal.tree().edge(node) else {
                 traversal.add_utility(value);
                 return;
             };
-            if up(&traversal, &mut stack, &mut line, parent, &mut node, &mut value) {
+            if up(&traversal, &mut stack, &mut line, edge, &mut node, &mut value) {
                 break;
             }
         }

@@ -33,8 +33,8 @@ pub unsafe fn external<T: Real>(task: Sample<T>) {
                 depth += 1;
                 node = children.first();
             } else {
-                if traversal.next_seat.acts(row) {
-                    traversal.add_average(tree.rows_of(children), 1.0);
+                if let Some(next) = tree.own(&traversal.next_seat, children) {
+                    traversal.add_average(tree.set_rows(next), 1.0);
                 }
                 node = traversal.choose(children, traversal.draws.uniform(n_drawn));
                 n_drawn += 1;
@@ -44,27 +44,26 @@ pub unsafe fn external<T: Real>(task: Sample<T>) {
         // Up to an own decision with an action left.
         let mut value = traversal.payoff(node);
         loop {
-            let Some(parent) = tree.parent(node) else {
+            let Some(edge) = tree.edge(node) else {
                 traversal.add_utility(value);
                 return;
             };
-            let row = tree.row(node);
-            if seat.acts(row) {
+            if let Some(own) = seat.own(edge) {
                 let at = (depth - 1) % MAX_DECISIONS;
-                values[at] += traversal.probability(row) * value;
-                traversal.add_regret(row, value);
-                let siblings = tree.children_of(parent);
-                if let Some(next) = siblings.after(node) {
+                values[at] += traversal.probability(edge.row()) * value;
+                traversal.add_regret(own.row(), value);
+                let siblings = tree.own_children(own);
+                if let Some(next) = siblings.children().after(node) {
                     node = next;
                     break;
                 }
                 value = values[at];
                 depth -= 1;
-                for row in tree.rows_of(siblings).each() {
+                for row in tree.set_rows(siblings).each() {
                     traversal.add_regret(row, -value);
                 }
             }
-            node = parent.node();
+            node = edge.parent.node();
         }
     }
 }

@@ -26,9 +26,8 @@ pub unsafe fn outcome<T: Real>(task: Sample<T>) {
     while let Some(children) = tree.children(node) {
         let u = traversal.draws.uniform(n_drawn);
         n_drawn += 1;
-        let row = tree.row(children.first());
-        if seat.acts(row) {
-            traversal.add_average(tree.rows_of(children), own / sampled);
+        if let Some(own_children) = tree.own(&seat, children) {
+            traversal.add_average(tree.set_rows(own_children), own / sampled);
             let even = exploration / children.len() as f64;
             // Exploration takes the first part of [0, 1); what is left is stretched again.
             node = if u < exploration {
@@ -47,16 +46,15 @@ pub unsafe fn outcome<T: Real>(task: Sample<T>) {
         }
     }
     let mut value = traversal.payoff(node) / own_sampled;
-    while let Some(parent) = tree.parent(node) {
-        let taken = tree.row(node);
-        if seat.acts(taken) {
-            let of_set = value * traversal.probability(taken);
-            for row in tree.rows_of(tree.children_of(parent)).each() {
-                traversal.add_regret(row, if row == taken { value - of_set } else { -of_set });
+    while let Some(edge) = tree.edge(node) {
+        if let Some(own) = seat.own(edge) {
+            let of_set = value * traversal.probability(edge.row());
+            for row in tree.set_rows(tree.own_children(own)).each() {
+                traversal.add_regret(row, if row == own.row() { value - of_set } else { -of_set });
             }
             value = of_set;
         }
-        node = parent.node();
+        node = edge.parent.node();
     }
     traversal.add_utility(value);
 }

@@ -54,8 +54,8 @@ pub unsafe fn reach<T: Real>(task: Reach<T>) {
     // SAFETY: the contract; each value of the arrays is one thread's.
     unsafe {
         let seat = task.tree.seat(task.first_seat + thread::block_idx_y());
-        let Some(index) = thread::index_1d_below(seat.members_end - seat.members) else { return };
-        let member = seat.members + index;
+        let Some(index) = thread::index_1d_below(seat.range().members_end - seat.range().members) else { return };
+        let member = seat.range().members + index;
         let mut node = task.tree.member(member);
         let (mut others, mut own) = (T::ONE, T::ONE);
         while node != Node::ROOT {

@@ -5,7 +5,7 @@
 
 use super::super::regret::Real;
 use super::random::Draws;
-use super::view::{self, Children, Node, Row, Rows, SeatRange, TreeView};
+use super::view::{self, Children, Node, Row, Seat, SetRow, SetRows, TreeView};
 use crate::cuda::{DeviceArgs, atomic, memory, thread};
 use crate::launch::LaunchShape;
 
@@ -71,9 +71,9 @@ pub struct Sample<T> {
 pub struct Traversal<T> {
     task: Sample<T>,
     /// The seat that learns.
-    pub seat: SeatRange,
+    pub seat: Seat,
     /// The seat behind it.
-    pub next_seat: SeatRange,
+    pub next_seat: Seat,
     /// Rows of the sets' actions: those behind are outcomes of chance.
     pub n_rows: u32,
     /// The random numbers.
@@ -84,8 +84,8 @@ pub struct Traversal<T> {
 
 /// A sum that traversals add to.
 enum Sum {
-    Regret(Row),
-    Average(Row),
+    Regret(SetRow),
+    Average(SetRow),
     Utility,
 }
 
@@ -110,7 +110,7 @@ impl<T: Real> Sample<T> {
                 draws: Draws::new(self.seed, memory::load(self.clock, 0), seat, number),
                 seat: self.tree.seat(seat),
                 next_seat: self.tree.seat((seat + 1) % n_seats),
-                n_rows: self.tree.seat(n_seats - 1).rows_end,
+                n_rows: self.tree.seat(n_seats - 1).range().rows_end,
                 number: seat,
                 task: self,
             }
@@ -170,19 +170,19 @@ impl<T: Real> Traversal<T> {
         child
     }
 
-    /// Adds to the regret of a set's row.
+    /// Adds to the regret of an action.
     #[inline(always)]
     #[track_caller]
-    pub fn add_regret(&self, row: Row, value: f64) {
+    pub fn add_regret(&self, row: SetRow, value: f64) {
         self.add(Sum::Regret(row), value * self.task.regret_scale);
     }
 
-    /// Adds `weight` times the strategy to the average of a set's rows.
+    /// Adds `weight` times the strategy to the average of a set's actions.
     #[inline(always)]
     #[track_caller]
-    pub fn add_average(&self, rows: Rows, weight: f64) {
+    pub fn add_average(&self, rows: SetRows, weight: f64) {
         for row in rows.each() {
-            self.add(Sum::Average(row), weight * self.probability(row) * self.task.average_scale);
+            self.add(Sum::Average(row), weight * self.probability(row.row()) * self.task.average_scale);
         }
     }
 
@@ -207,8 +207,8 @@ impl<T: Real> Traversal<T> {
         let rounded = if held < 0.0 { (held - 0.5) as i64 } else { (held + 0.5) as i64 };
         if rounded != 0 {
             let (sums, at) = match sum {
-                Sum::Regret(row) => (self.task.regrets, row.number()),
-                Sum::Average(row) => (self.task.averages, row.number()),
+                Sum::Regret(row) => (self.task.regrets, row.row().number()),
+                Sum::Average(row) => (self.task.averages, row.row().number()),
                 Sum::Utility => (self.task.utilities, self.number as usize),
             };
             // SAFETY: a sum for each row of a set, and for each seat.

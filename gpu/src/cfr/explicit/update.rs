@@ -128,11 +128,11 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
             let sum = memory::load(task.utilities, seat_index as usize) + memory::load(values, 0).to_f64();
             memory::store(task.utilities, seat_index as usize, sum);
         }
-        if group.index >= seat.sets_end - seat.sets {
+        if group.index >= seat.range().sets_end - seat.range().sets {
             // The whole group: its threads share the index.
             return;
         }
-        let set = seat.sets + group.index;
+        let set = seat.range().sets + group.index;
         let step = current_step(task.steps, task.clock);
         let (first_row, end_row) = task.tree.rows_of_set(set);
         let (first, end) = task.tree.members_of_set(set);

@@ -37,15 +37,31 @@ unsafe impl bytemuck::Pod for SeatRange {}
 
 const _: () = assert!(size_of::<SeatRange>() == 24);
 
-impl SeatRange {
+/// A seat of a tree; only the tree's view names one.
+#[derive(Clone, Copy)]
+pub struct Seat(SeatRange);
+
+impl Seat {
+    /// What belongs to it.
+    #[inline(always)]
+    pub const fn range(&self) -> &SeatRange {
+        &self.0
+    }
+
     /// Whether the seat acts on the edge with this row.
     #[inline(always)]
-    pub fn acts(&self, Row(row): Row) -> bool {
-        row >= self.rows && row < self.rows_end
+    pub const fn acts(&self, Row(row): Row) -> bool {
+        row >= self.0.rows && row < self.0.rows_end
+    }
+
+    /// The edge, if the seat acts there.
+    #[inline(always)]
+    pub const fn own(&self, edge: Edge) -> Option<OwnEdge> {
+        if self.acts(edge.row) { Some(OwnEdge(edge)) } else { None }
     }
 }
 
-/// A tree on the device: children, parents, rows and members name nodes and rows of it, which is part of every kernel's contract.
+/// A tree on the device. Children, parents, rows, members and seats name nodes and rows of it, and the rows of a node's children are neighbours: part of every kernel's contract.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[args(
@@ -125,18 +141,70 @@ impl Row {
     }
 }
 
-/// Neighbouring rows.
+/// The row of a set's action; only a [`Seat`] names one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SetRow(u32);
+
+impl SetRow {
+    /// The row.
+    #[inline(always)]
+    pub const fn row(self) -> Row {
+        Row(self.0)
+    }
+}
+
+/// Rows of a set's actions; only a [`Seat`] names them.
 #[derive(Clone, Copy)]
-pub struct Rows {
+pub struct SetRows {
     first: u32,
     end: u32,
 }
 
-impl Rows {
+impl SetRows {
     /// One after the other.
     #[inline(always)]
-    pub fn each(self) -> impl Iterator<Item = Row> {
-        (self.first..self.end).map(Row)
+    pub fn each(self) -> impl Iterator<Item = SetRow> {
+        (self.first..self.end).map(SetRow)
+    }
+}
+
+/// The edge into a node; only the tree's view names one.
+#[derive(Clone, Copy)]
+pub struct Edge {
+    /// The node before.
+    pub parent: Parent,
+    row: Row,
+}
+
+impl Edge {
+    /// Its row.
+    #[inline(always)]
+    pub const fn row(self) -> Row {
+        self.row
+    }
+}
+
+/// An edge where a seat acts; only a [`Seat`] names one.
+#[derive(Clone, Copy)]
+pub struct OwnEdge(Edge);
+
+impl OwnEdge {
+    /// Its row.
+    #[inline(always)]
+    pub const fn row(self) -> SetRow {
+        SetRow(self.0.row.0)
+    }
+}
+
+/// Children of a node where a seat acts; only the tree's view names them.
+#[derive(Clone, Copy)]
+pub struct OwnChildren(Children);
+
+impl OwnChildren {
+    /// The children.
+    #[inline(always)]
+    pub const fn children(self) -> Children {
+        self.0
     }
 }
 
@@ -189,15 +257,16 @@ impl TreeView {
         if first < end { Some(Children { first, end }) } else { None }
     }
 
-    /// The node before, where there is one.
+    /// The edge into a node, where it is not the root.
     #[inline(always)]
     #[track_caller]
-    pub fn parent(&self, node: Node) -> Option<Parent> {
+    pub fn edge(&self, node: Node) -> Option<Edge> {
         if node == Node::ROOT {
             return None;
         }
         // SAFETY: a value for each node.
-        Some(Parent(Node(unsafe { memory::load(self.parents, node.number()) })))
+        let parent = Node(unsafe { memory::load(self.parents, node.number()) });
+        Some(Edge { parent: Parent(parent), row: self.row(node) })
     }
 
     /// The children of a node before others.
@@ -206,6 +275,28 @@ impl TreeView {
     pub fn children_of(&self, Parent(node): Parent) -> Children {
         let (first, end) = self.range(node);
         Children { first, end }
+    }
+
+    /// The children of the node before an edge where a seat acts.
+    #[inline(always)]
+    #[track_caller]
+    pub fn own_children(&self, OwnEdge(edge): OwnEdge) -> OwnChildren {
+        OwnChildren(self.children_of(edge.parent))
+    }
+
+    /// Children of a node, if the seat acts there: their rows are all of one set, or all of chance.
+    #[inline(always)]
+    #[track_caller]
+    pub fn own(&self, seat: &Seat, children: Children) -> Option<OwnChildren> {
+        if seat.acts(self.row(children.first())) { Some(OwnChildren(children)) } else { None }
+    }
+
+    /// Rows of the actions of a node where a seat acts, which are neighbours.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set_rows(&self, OwnChildren(children): OwnChildren) -> SetRows {
+        let Row(first) = self.row(children.first());
+        SetRows { first, end: first + children.len() }
     }
 
     /// Numbers of a node's children, as (first, one behind the last).
@@ -222,14 +313,6 @@ impl TreeView {
     pub fn row(&self, node: Node) -> Row {
         // SAFETY: a value for each node.
         Row(unsafe { memory::load(self.rows, node.number()) })
-    }
-
-    /// Rows of a node's actions, which are neighbours.
-    #[inline(always)]
-    #[track_caller]
-    pub fn rows_of(&self, children: Children) -> Rows {
-        let Row(first) = self.row(children.first());
-        Rows { first, end: first + children.len() }
     }
 
     /// Node number `number`.
@@ -258,9 +341,9 @@ impl TreeView {
     /// `seat` is one of the game.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn seat(&self, seat: u32) -> SeatRange {
+    pub unsafe fn seat(&self, seat: u32) -> Seat {
         // SAFETY: the contract: a range for each seat.
-        unsafe { memory::load(self.seats, seat as usize) }
+        Seat(unsafe { memory::load(self.seats, seat as usize) })
     }
 
     /// Rows of a set, as (first, one behind the last).
