@@ -146,9 +146,9 @@ unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, st
             let n = seat.n_vectors * seat.n_hands;
             for at in thread::strided(thread::thread_idx_x(), n, thread::block_dim_x()) {
                 if stores {
-                    memory::store(task.state, global + at as usize, arena.real(first + at));
+                    memory::store(task.state, global + at as usize, arena.reals.get(first + at));
                 } else {
-                    arena.set_real(first + at, memory::load(task.state, global + at as usize));
+                    arena.reals.set(first + at, memory::load(task.state, global + at as usize));
                 }
             }
             global += n as usize;
@@ -216,7 +216,7 @@ unsafe fn learn<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, number: 
         if thread < thread::WARP {
             let value = arena.root(&seat);
             if thread == 0 {
-                arena.set_utility(number, arena.utility(number) + value);
+                arena.utilities.set(number, arena.utilities.get(number) + value);
             }
         }
         if math::opaque(task.responds) != 0 {
@@ -242,7 +242,7 @@ pub unsafe fn solve<T: Real>(task: Task<T>) {
         let utilities = 2 * thread::block_idx_x() as usize;
         let thread = thread::thread_idx_x();
         if thread < 2 {
-            arena.set_utility(thread, memory::load(task.utilities, utilities + thread as usize));
+            arena.utilities.set(thread, memory::load(task.utilities, utilities + thread as usize));
         }
         // The tables are there.
         sync::sync_threads();
@@ -272,7 +272,7 @@ pub unsafe fn solve<T: Real>(task: Task<T>) {
         }
         copy_tables(&arena, &game, &task, true);
         if thread < 2 {
-            memory::store(task.utilities, utilities + thread as usize, arena.utility(thread));
+            memory::store(task.utilities, utilities + thread as usize, arena.utilities.get(thread));
         }
     }
 }
