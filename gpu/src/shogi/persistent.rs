@@ -28,22 +28,22 @@ pub const fn shape(blocks: u32) -> LaunchShape {
 /// Sum of the units of the four codes of a word.
 #[inline(always)]
 fn four(codes: u32, units: Shared<u64>) -> u64 {
-    // SAFETY: masked.
-    unsafe {
-        units
-            .get_unchecked(codes & 31)
-            .wrapping_add(units.get_unchecked(codes >> 8 & 31))
-            .wrapping_add(units.get_unchecked(codes >> 16 & 31))
-            .wrapping_add(units.get_unchecked(codes >> 24 & 31))
-    }
+    units
+        .get(codes & 31)
+        .wrapping_add(units.get(codes >> 8 & 31))
+        .wrapping_add(units.get(codes >> 16 & 31))
+        .wrapping_add(units.get(codes >> 24 & 31))
 }
 
 /// Sum of the units of a position's pieces.
+///
+/// # Safety
+/// A position is six quads.
 #[inline(always)]
 unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
     let mut sum = 0u64;
     let mut quad = 0;
-    // SAFETY: the caller's promise: six quads.
+    // SAFETY: six quads.
     unsafe {
         while quad < SQUARE_QUADS {
             let Vec4([a, b, c, d]) = memory::load_vec4(position.add(quad));
@@ -54,7 +54,7 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
         }
         // The last square, then the hands.
         let Vec4(last) = memory::load_vec4(position.add(SQUARE_QUADS));
-        sum = sum.wrapping_add(units.get_unchecked(last[0] & 31));
+        sum = sum.wrapping_add(units.get(last[0] & 31));
         let mut kind = 0;
         while kind < 7 {
             let of = |at: u32| (last[(at / 4) as usize] >> (8 * (at % 4)) & 255) as u64;

@@ -65,8 +65,7 @@ fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
         // A slot is set once: what is read is its word, or 0 for one that may be set by now. `simt`, which wants no reading beside writing, asks the
         // other way at once.
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: below the length.
-        let mut there = unsafe { words.get_unchecked(slot) };
+        let mut there = words.get(slot);
         #[cfg(not(target_arch = "nvptx64"))]
         let mut there = 0;
         if there == 0 {
