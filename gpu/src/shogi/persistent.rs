@@ -83,7 +83,7 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_paper_persistent(positions: *const Vec4, played: *const u32, sums: *mut u64, n: u32, run: Descent) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
-    // SAFETY: a line of BLOCK words for each of the 13 kinds, and BLOCK threads by the launch shape.
+    // SAFETY: BLOCK threads by the launch shape.
     let columns = unsafe { Columns::<BLOCK>::new(lines) };
     let values = shared_array![f64; KINDS as usize];
     let powers = shared_array![f64; 16];
