@@ -7,7 +7,8 @@ use super::{
     pass::{Passes, Where},
 };
 
-/// The kernels, handed to a macro of [`kernel`](crate::kernel) behind what is given to it.
+/// The kernels, handed to a macro of [`kernel`](crate::kernel) behind what is given to it. `min_blocks = 1`: without it some `ptxas` leave registers to a second block of a
+/// multiprocessor, for which there is no shared memory, and spill.
 macro_rules! list {
     ($then:ident $given:tt $numbers:ty, $any:literal, $suffix:literal) => {
         crate::$then! { $given
@@ -20,7 +21,7 @@ macro_rules! list {
             /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree); the partition is ours.
-            #[kernel(suffix = $suffix, max_threads = MAX_THREADS)]
+            #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
             pub unsafe fn cfr_street_down(task: Task, at: Where, pass: Pass) {
                 go_down::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) })
             }
@@ -34,7 +35,7 @@ macro_rules! list {
             /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
-            #[kernel(suffix = $suffix, max_threads = MAX_THREADS)]
+            #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
             pub unsafe fn cfr_street_up(task: Task, at: Where, pass: Pass) {
                 go_up_once::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }, false)
             }
@@ -48,7 +49,7 @@ macro_rules! list {
             /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
-            #[kernel(suffix = $suffix, max_threads = MAX_THREADS)]
+            #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
             pub unsafe fn cfr_street_last(task: Task, at: Where, pass: Pass) {
                 go_up_once::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }, true)
             }
@@ -62,7 +63,7 @@ macro_rules! list {
             /// * Cost: iterations × passes × operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
-            #[kernel(suffix = $suffix, max_threads = MAX_THREADS)]
+            #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
             pub unsafe fn cfr_street_solve(task: Task, at: Where, passes: Passes) {
                 solve::<$numbers, $any>(&task, at, &passes)
             }

@@ -24,25 +24,17 @@ pub struct Where {
 const _: () = assert!(size_of::<Where>() == 16);
 
 /// The step of the iteration under way.
+///
+/// # Safety
+/// As [`BlockView::find`]; the host has made a step for each iteration that it launches.
 #[inline(always)]
 #[track_caller]
 unsafe fn current_step(task: &Task) -> Step<f32> {
-    // SAFETY: the caller's promise: the host has made a step for each iteration it launches.
+    // SAFETY: the number of the iteration is below that of the steps.
     unsafe {
         let iteration = memory::load(task.control, control::STEP);
         memory::load(task.steps, iteration as usize)
     }
-}
-
-/// Importance of the block's board: 1 unless boards are sampled.
-#[inline(always)]
-#[track_caller]
-unsafe fn board_factor(view: &BlockView<'_>, pass: &Pass) -> f32 {
-    if pass.sampled & 1 == 0 {
-        return 1.0;
-    }
-    // SAFETY: the caller's promise: a factor for each board.
-    unsafe { memory::load(view.task.board_factors, view.street.boards as usize + view.board as usize) }
 }
 
 /// Averages and the way down on a street that is not the last.
@@ -55,7 +47,7 @@ pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
     // SAFETY: the kernels' contract.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
-        let factor = board_factor(&view, &pass);
+        let factor = view.board_factor(&pass);
         if factor <= 0.0 {
             return;
         }
@@ -117,7 +109,7 @@ pub(super) unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, 
     // SAFETY: the kernels' contract. A block returns as a whole.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
-        let factor = board_factor(&view, &pass);
+        let factor = view.board_factor(&pass);
         if factor > 0.0 {
             let step = current_step(task);
             go_up::<N>(&view, &step, &pass, is_last, factor);
