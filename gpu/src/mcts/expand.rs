@@ -173,7 +173,7 @@ pub unsafe fn write_child<G: Game>(
     outcome: Outcome,
     mover: Player,
 ) {
-    // SAFETY: the caller vouches for the child.
+    // SAFETY: the child lies below the capacity, and is this thread's.
     unsafe {
         memory::store(trees.states, trees.at(tree, child), *position);
         trees.set_node(tree, child, NodeStats::new(outcome, mover));

@@ -63,10 +63,13 @@ pub struct Apply<T> {
 }
 
 /// Reads a sum and leaves 0.
+///
+/// # Safety
+/// There is such a sum, which no other thread accesses in this launch.
 #[inline(always)]
 #[track_caller]
 unsafe fn take(sums: *mut u64, at: usize, parts: f64) -> f64 {
-    // SAFETY: the caller's promise: the sum is this thread's.
+    // SAFETY: the sum is there, and this thread's.
     unsafe {
         let sum = memory::load(sums, at) as i64;
         memory::store(sums, at, 0);

@@ -107,7 +107,7 @@ fn up<T: Real>(
 #[inline(always)]
 pub unsafe fn chance<T: Real>(task: Sample<T>) {
     let Some(number) = task.number() else { return };
-    // SAFETY: the contract.
+    // SAFETY: launched with the shape of sampled traversals, on the arrays of a tree: all that `begin` asks.
     let traversal = unsafe { task.begin(number) };
     let ones = [1.0; MAX_DECISIONS];
     let mut stack = Stack { values: [0.0; MAX_DECISIONS], others: ones, own: ones };

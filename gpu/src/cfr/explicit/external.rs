@@ -15,7 +15,7 @@ use super::view::Node;
 #[inline(always)]
 pub unsafe fn external<T: Real>(task: Sample<T>) {
     let Some(number) = task.number() else { return };
-    // SAFETY: the contract.
+    // SAFETY: launched with the shape of sampled traversals, on the arrays of a tree: all that `begin` asks.
     let traversal = unsafe { task.begin(number) };
     let (tree, seat) = (traversal.tree(), traversal.seat);
     // Value so far of each own decision on the line.

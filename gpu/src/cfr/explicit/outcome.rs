@@ -16,7 +16,7 @@ use super::view::Node;
 #[inline(always)]
 pub unsafe fn outcome<T: Real>(task: Sample<T>) {
     let Some(number) = task.number() else { return };
-    // SAFETY: the contract.
+    // SAFETY: launched with the shape of sampled traversals, on the arrays of a tree: all that `begin` asks.
     let traversal = unsafe { task.begin(number) };
     let (tree, seat, exploration) = (traversal.tree(), traversal.seat, traversal.exploration());
     let mut n_drawn = 0;

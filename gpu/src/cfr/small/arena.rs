@@ -76,7 +76,7 @@ impl<T: Real> Arena<T> {
         reals: *const T,
     ) {
         let (first, step) = (thread::thread_idx_x(), thread::block_dim_x());
-        // SAFETY: the caller vouches for the arrays; each element is copied by one thread.
+        // SAFETY: the arrays hold the game from its offsets on; each element is copied by one thread.
         unsafe {
             for at in thread::strided(first, game.n_chunks, step) {
                 self.chunks.set(at, memory::load(chunks, game.chunks_from as usize + at as usize));

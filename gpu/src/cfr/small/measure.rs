@@ -27,7 +27,7 @@ use crate::cuda::{memory, sync, thread};
 #[cfg(feature = "cfr-small")]
 #[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
 pub unsafe fn cfr_small_measure_f64(task: Task<f64>) {
-    // SAFETY: the contract.
+    // SAFETY: launched for games that lie in the arrays, with results four values a game: what `measure` asks.
     unsafe { measure(task) }
 }
 
@@ -38,7 +38,7 @@ pub unsafe fn cfr_small_measure_f64(task: Task<f64>) {
 #[inline(always)]
 #[track_caller]
 pub unsafe fn measure<T: Real>(task: Task<T>) {
-    // SAFETY: the kernels' contract.
+    // SAFETY: a game a block, which lies in the arrays and, copied, in the arena; phases have their barriers.
     unsafe {
         let game = memory::load(task.games, thread::block_idx_x() as usize);
         let arena = Arena::<T>::new(&game, task.n_deals);

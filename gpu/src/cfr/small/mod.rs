@@ -171,7 +171,7 @@ unsafe fn pass<T: Real>(
     drawn: &Drawn,
     choice: Choice,
 ) {
-    // SAFETY: the caller's promise; a barrier lies between phases that use what the other made.
+    // SAFETY: every thread is here, the tables behind a barrier; one lies between phases that use what the other made.
     unsafe {
         arena.reaches(game, other);
         if let Some(weight) = weight {
@@ -233,7 +233,7 @@ unsafe fn learn<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, number: 
 #[inline(always)]
 #[track_caller]
 pub unsafe fn solve<T: Real>(task: Task<T>) {
-    // SAFETY: the kernels' contract: a game a block, everything of it in the arrays.
+    // SAFETY: a game a block, which lies in the arrays and, copied, in the arena; a step for each iteration; phases have their barriers.
     unsafe {
         let game = memory::load(task.games, thread::block_idx_x() as usize);
         let arena = Arena::<T>::new(&game, task.n_deals);

@@ -142,7 +142,7 @@ impl<T: Real> Arena<T> {
         first: u32,
         n: u32,
     ) -> (u32, BoardRecord, u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the boards from `first` on are the game's, which lie behind its offset.
         unsafe {
             let record = |board: u32| memory::load(boards, (game.boards_from + board) as usize);
             let mut n_open = 0;

@@ -53,7 +53,7 @@ impl<T: Real> Arena<T> {
         let end = at + stride;
         let mut word = codes;
         let mut sum = T::ZERO;
-        // SAFETY: the caller's promise; rows are multiples of 4 long and their filling is 0.
+        // SAFETY: the plan's row of reaches, a multiple of 4 long with a filling of 0, and a code for each of its hands.
         unsafe {
             while at < end {
                 let mut outcomes = self.words.get(word);
@@ -91,7 +91,7 @@ impl<T: Real> Arena<T> {
         let mut of_all = T::ZERO;
         let mut sum = T::ZERO;
         let mut deal = 0;
-        // SAFETY: the caller's promise; as many deals as were drawn.
+        // SAFETY: the plan has words for each deal; hands and streets that were drawn are the game's.
         unsafe {
             while deal < drawn.n_deals {
                 let words = game.n_words + deal * DEAL_WORDS;
@@ -282,7 +282,7 @@ impl<T: Real> Arena<T> {
     #[inline(always)]
     #[track_caller]
     unsafe fn normalise(&self, seat: &Seat, first: u32, n_actions: u32, weight: impl Fn(u32) -> T) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the plan has a strategy for each action of the node and hand, which is this thread's.
         unsafe {
             let mut sum = T::ZERO;
             let mut at = first;

@@ -44,7 +44,7 @@ unsafe fn current_step(task: &Task) -> Step<f32> {
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
-    // SAFETY: the kernels' contract.
+    // SAFETY: the task is the host's, whose programs name what is there; all threads of the block are here.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
         let factor = view.board_factor(&pass);
@@ -67,10 +67,13 @@ pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
 /// One pass over the block's subtree: on a last street all of it, else the way back up.
 ///
 /// Barriers: three a segment, and none besides.
+///
+/// # Safety
+/// As [`go_down`]; all threads of the block call it.
 #[inline(always)]
 #[track_caller]
 unsafe fn go_up<N: Numbers>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass, is_last: bool, factor: f32) {
-    // SAFETY: the kernels' contract.
+    // SAFETY: segments of the host's programs; all threads of the block are here, and a barrier lies between what one phase writes and the next reads.
     unsafe {
         let program = view.program(pass.traverser);
         let side = view.side(pass.traverser);
@@ -106,7 +109,7 @@ unsafe fn go_up<N: Numbers>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass,
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bool) {
-    // SAFETY: the kernels' contract. A block returns as a whole.
+    // SAFETY: the task is the host's; a block returns as a whole.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
         let factor = view.board_factor(&pass);
@@ -139,7 +142,7 @@ pub(super) const fn learning(traverser: u32) -> Pass {
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Passes) {
-    // SAFETY: the kernels' contract. A block returns as a whole.
+    // SAFETY: the task is the host's, with a step for each iteration; a block returns as a whole.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
         let n_passes = if ANY { passes.n } else { 2 };

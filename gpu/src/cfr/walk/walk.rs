@@ -144,13 +144,16 @@ fn put<T: Copy, const N: usize>(values: &mut [T; N], at: u32, value: T) {
 }
 
 /// Probabilities of the allowed actions of a set; 0 for the others.
+///
+/// # Safety
+/// The table has the row.
 #[inline(always)]
 #[track_caller]
 unsafe fn strategy<T: Real>(regrets: *const T, row: usize, allowed: u32) -> [T; ACTIONS] {
     let (mut positive, mut sum, mut action) = ([T::ZERO; ACTIONS], T::ZERO, 0);
     while action < ACTIONS {
         if allowed >> action & 1 != 0 {
-            // SAFETY: the caller's promise: the row exists.
+            // SAFETY: a row has a regret for each action.
             positive[action] = unsafe { memory::load(regrets, row * ACTIONS + action) }.positive();
         }
         sum += positive[action];
@@ -236,6 +239,9 @@ impl<T: Real, const N: usize> Level<T, N> {
 
 /// Adds a sequence's regrets and strategies of all lanes to the tables: the lanes of one bucket are summed by doubling, in an order that depends on the deals only,
 /// and the first of them writes.
+///
+/// # Safety
+/// As [`walk`]; the operation names a sequence of the warp's piece, and all lanes are here.
 #[inline(always)]
 #[track_caller]
 unsafe fn learn<T: Real + Word, const N: usize>(
@@ -278,7 +284,7 @@ unsafe fn learn<T: Real + Word, const N: usize>(
         action = 0;
         while action < ACTIONS {
             if op.allowed >> action & 1 != 0 {
-                // SAFETY: the caller's promise: the row exists, and in this launch it is this warp's; of the warp's lanes it is this one's.
+                // SAFETY: the tables have the row, which in this launch is this warp's, and of the warp's lanes this one's.
                 unsafe {
                     let sum = memory::load(walk.regrets, row + action) + change.gain * gains[action];
                     let sum = if sum < T::ZERO { sum * change.negative } else { sum };

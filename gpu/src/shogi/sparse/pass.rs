@@ -708,7 +708,7 @@ unsafe fn run<S: Set>(pass: Pass) {
     }
     // The values' gradient is complete, also for a block without a parent.
     sync::sync_threads();
-    // SAFETY: the contract, behind a barrier.
+    // SAFETY: the sums of the pass are there, and the whole block is behind a barrier.
     unsafe { hand_on::<S>(&pass, scratch.values, totals) };
 }
 
@@ -796,7 +796,7 @@ macro_rules! passes {
         /// at most 2¹⁹ children, slots are below 40, numbers below 2,183, kings' squares below 81. `order` names parents, each at most once. The set's arrays have its length.
         #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
         pub unsafe fn $name(pass: Pass) {
-            // SAFETY: the contract.
+            // SAFETY: launched with `shape`, on columns that are as `Pass` says: all that `run` asks.
             unsafe { run::<sets::$set>(pass) }
         }
     )*};

@@ -7,7 +7,6 @@ use warpplay_gpu::cfr::explicit::respond::RespondArgs;
 use warpplay_gpu::cfr::explicit::update::{self, UpdateArgs};
 use warpplay_gpu::cfr::explicit::values::{self, ValuesArgs};
 use warpplay_gpu::cfr::explicit::{self, ExplicitKernels, profile};
-use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
@@ -30,8 +29,7 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
 
     /// Counts an iteration.
     pub fn tick(&self, stream: &Stream, learnt: &mut Learnt<T>) -> Result<()> {
-        // SAFETY: the clock has two values.
-        unsafe { stream.launch(&self.tick.cfr_explicit_tick, LaunchShape::new(1, 1), (&mut learnt.clock,)) }
+        stream.run(&self.tick.cfr_explicit_tick, (&mut learnt.clock,))
     }
 
     /// Reach of the seats' histories.

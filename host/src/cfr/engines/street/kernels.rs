@@ -334,8 +334,7 @@ impl Kernels {
 
     /// On to the next step.
     pub fn next(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
-        // SAFETY: the control words.
-        unsafe { stream.launch(&self.set.cfr_street_next, LaunchShape::new(1, 1), (&mut arrays.control,)) }
+        stream.run(&self.set.cfr_street_next, (&mut arrays.control,))
     }
 
     /// The first `n` steps of games of one street, in one launch.
