@@ -111,13 +111,14 @@ impl DeviceTree {
         self.n_rows() + self.tree.outcomes.len() as u32
     }
 
-    /// Whether one of the seats acts on a level.
-    pub fn acts_on(&self, level: usize, seats: std::ops::Range<usize>) -> bool {
+    /// The largest number of sets that one of the seats has on a level; 0 where none acts there.
+    pub fn most_sets_on(&self, level: usize, seats: std::ops::Range<usize>) -> u32 {
         let stride = self.tree.n_levels() + 1;
-        seats.into_iter().any(|seat| {
+        let n_sets = |seat: usize| {
             let at = seat * stride + level;
-            self.set_levels_here[at] < self.set_levels_here[at + 1]
-        })
+            self.set_levels_here[at + 1] - self.set_levels_here[at]
+        };
+        seats.map(n_sets).max().unwrap_or(0)
     }
 }
 

@@ -208,7 +208,7 @@ pub(super) struct Kernels {
 
 /// Launches the kernel of a product's form.
 macro_rules! launch {
-    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr, $($name:ident: $kernel:ident),*) => {
+    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr; $($name:ident: $kernel:ident),*) => {
         match $form {
             $(Form::$name => $stream.launch(&$kernels.set.$kernel, $shape, ($layer,)),)*
             #[allow(unreachable_patterns, reason = "products without images have one form less")]
@@ -285,32 +285,16 @@ impl Kernels {
             // SAFETY: the shape is that of the size, which is the outputs'; the order holds samples of the set.
             unsafe {
                 if number == 0 {
-                    launch!(
-                        self,
-                        stream,
-                        plan.forward,
-                        shape,
-                        layer,
-                        Large: mlp_layers_forward_images_large,
-                        Small: mlp_layers_forward_images_small,
-                        Split: mlp_layers_forward_images_split,
-                        Tf32: mlp_layers_forward_images_tf32,
-                        Bf16: mlp_layers_forward_images_bf16,
-                        Fp16: mlp_layers_forward_images_fp16
-                    )?;
+                    launch! { self, stream, plan.forward, shape, layer;
+                        Large: mlp_layers_forward_images_large, Small: mlp_layers_forward_images_small,
+                        Split: mlp_layers_forward_images_split, Tf32: mlp_layers_forward_images_tf32,
+                        Bf16: mlp_layers_forward_images_bf16, Fp16: mlp_layers_forward_images_fp16
+                    }?;
                 } else {
-                    launch!(
-                        self,
-                        stream,
-                        plan.forward,
-                        shape,
-                        layer,
-                        Large: mlp_layers_forward_large,
-                        Small: mlp_layers_forward_small,
-                        Tf32: mlp_layers_forward_tf32,
-                        Bf16: mlp_layers_forward_bf16,
-                        Fp16: mlp_layers_forward_fp16
-                    )?;
+                    launch! { self, stream, plan.forward, shape, layer;
+                        Large: mlp_layers_forward_large, Small: mlp_layers_forward_small,
+                        Tf32: mlp_layers_forward_tf32, Bf16: mlp_layers_forward_bf16, Fp16: mlp_layers_forward_fp16
+                    }?;
                 }
             }
         }
@@ -361,18 +345,10 @@ impl Kernels {
                 let shape = plan.backward.shape(layer.size);
                 // SAFETY: the shape is that of the size, which is the inputs'.
                 unsafe {
-                    launch!(
-                        self,
-                        stream,
-                        plan.backward,
-                        shape,
-                        layer,
-                        Large: mlp_layers_backward_large,
-                        Small: mlp_layers_backward_small,
-                        Tf32: mlp_layers_backward_tf32,
-                        Bf16: mlp_layers_backward_bf16,
-                        Fp16: mlp_layers_backward_fp16
-                    )?
+                    launch! { self, stream, plan.backward, shape, layer;
+                        Large: mlp_layers_backward_large, Small: mlp_layers_backward_small,
+                        Tf32: mlp_layers_backward_tf32, Bf16: mlp_layers_backward_bf16, Fp16: mlp_layers_backward_fp16
+                    }?
                 };
             }
             let (step, from_overflow) = train.control.view_mut().split_at(control::OVERFLOW);
@@ -388,32 +364,16 @@ impl Kernels {
             // SAFETY: the shape is that of the size, which is the parameters' in the plan's parts; the order holds samples of the set.
             unsafe {
                 if number == 0 {
-                    launch!(
-                        self,
-                        stream,
-                        plan.gradient,
-                        shape,
-                        layer,
-                        Large: mlp_layers_gradient_images_large,
-                        Small: mlp_layers_gradient_images_small,
-                        Split: mlp_layers_gradient_images_split,
-                        Tf32: mlp_layers_gradient_images_tf32,
-                        Bf16: mlp_layers_gradient_images_bf16,
-                        Fp16: mlp_layers_gradient_images_fp16
-                    )?;
+                    launch! { self, stream, plan.gradient, shape, layer;
+                        Large: mlp_layers_gradient_images_large, Small: mlp_layers_gradient_images_small,
+                        Split: mlp_layers_gradient_images_split, Tf32: mlp_layers_gradient_images_tf32,
+                        Bf16: mlp_layers_gradient_images_bf16, Fp16: mlp_layers_gradient_images_fp16
+                    }?;
                 } else {
-                    launch!(
-                        self,
-                        stream,
-                        plan.gradient,
-                        shape,
-                        layer,
-                        Large: mlp_layers_gradient_large,
-                        Small: mlp_layers_gradient_small,
-                        Tf32: mlp_layers_gradient_tf32,
-                        Bf16: mlp_layers_gradient_bf16,
-                        Fp16: mlp_layers_gradient_fp16
-                    )?;
+                    launch! { self, stream, plan.gradient, shape, layer;
+                        Large: mlp_layers_gradient_large, Small: mlp_layers_gradient_small,
+                        Tf32: mlp_layers_gradient_tf32, Bf16: mlp_layers_gradient_bf16, Fp16: mlp_layers_gradient_fp16
+                    }?;
                 }
             }
         }
