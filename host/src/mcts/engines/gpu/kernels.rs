@@ -188,21 +188,28 @@ impl<G: KernelSet> Kernels<G> {
 
     /// Sets all streams to their beginning and every tree to its root.
     pub fn reset(&self, stream: &Stream, arrays: &mut Arrays<G>, position: &G, seed: u64) -> Result<()> {
-        for (base, streams) in [
-            (rng::playout_base(seed), &mut arrays.trees.playout_streams),
-            (rng::expansion_base(seed), &mut arrays.trees.expansion_streams),
-        ] {
-            let n = streams.len() as u32;
-            let shape = rng::shape(n);
-            let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], &arrays.polynomials);
-            // SAFETY: the buffer holds n streams, the polynomials are those of the family; a seed's state is never zero.
-            unsafe { self.launch(stream, &self.set.mcts_seed_streams, shape, arguments)? };
-        }
-        debug_assert_eq!(arrays.polynomials.len(), STREAM_BITS as usize);
+        let Arrays { trees, polynomials, .. } = arrays;
+        self.seed(stream, &mut trees.playout_streams, polynomials, rng::playout_base(seed))?;
+        self.seed(stream, &mut trees.expansion_streams, polynomials, rng::expansion_base(seed))?;
         stream.write(&mut arrays.root, 0, std::slice::from_ref(position))?;
         let shape = reset::shape(arrays.trees.n_trees, self.blocks.reset);
         // SAFETY: one block a tree; a root.
         unsafe { self.launch(stream, &self.set.mcts_reset, shape, (arrays.trees.args(), &arrays.root)) }
+    }
+
+    /// Sets streams to jumps from `base`.
+    fn seed(
+        &self,
+        stream: &Stream,
+        streams: &mut Buffer<[u64; 2]>,
+        polynomials: &Buffer<[u64; 2]>,
+        base: [u64; 2],
+    ) -> Result<()> {
+        polynomials.expect_len("jump polynomials", STREAM_BITS as usize)?;
+        let n = streams.len() as u32;
+        let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], polynomials);
+        // SAFETY: the buffer holds n streams, the polynomials are those of the family; a seed's state is never zero.
+        unsafe { self.launch(stream, &self.set.mcts_seed_streams, rng::shape(n), arguments) }
     }
 
     /// Selection.
@@ -377,11 +384,7 @@ impl<G: KernelSet> RawArrays<G> {
             polynomials: stream.upload(&rng::jump_polynomials())?,
             totals: stream.alloc(4)?,
         };
-        let base = rng::playout_base(seed);
-        let shape = rng::shape(n_threads);
-        let arguments = (InOut::from(arrays.streams.view_mut()), n_threads, base[0], base[1], &arrays.polynomials);
-        // SAFETY: the buffer holds a stream a thread, the polynomials are those of the family.
-        unsafe { kernels.launch(stream, &kernels.set.mcts_seed_streams, shape, arguments)? };
+        kernels.seed(stream, &mut arrays.streams, &arrays.polynomials, rng::playout_base(seed))?;
         Ok(arrays)
     }
 
