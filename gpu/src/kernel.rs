@@ -99,6 +99,13 @@ pub trait Load {
     fn function<K: Kernel>(&self, kernel: K) -> Result<Self::Function<K>, Self::Error>;
 }
 
+/// What is done with every kernel of a [`kernel_set!`](crate::kernel_set), whichever its type.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Visit<L: Load> {
+    /// One of the kernels.
+    fn kernel<K: Kernel>(&mut self, function: &L::Function<K>);
+}
+
 /// The kernels of one module: the structure `Kernels<L>`, with a field for each kernel, of the kernel's name; `Kernels::load`, which looks them up; and the function `kernels` with
 /// their descriptions. Once a module; each kernel is written as `file::kernel`. This is the one place that lists them; [`Load`](crate::kernel::Load) says what they are looked up in.
 /// Behind `; ..file`, the descriptions have those of a file with a [`kernel_family!`](crate::kernel_family) too.
@@ -141,6 +148,11 @@ macro_rules! kernel_set {
             /// One of them is not there.
             pub fn load(from: &L) -> ::core::result::Result<Self, L::Error> {
                 Ok(Self { $($kernel: from.function($module::$kernel)?,)+ })
+            }
+
+            /// Shows all of them to a visitor, in the order of the list.
+            pub fn visit(&self, visitor: &mut impl $crate::kernel::Visit<L>) {
+                $(visitor.kernel(&self.$kernel);)+
             }
         }
 

@@ -47,11 +47,11 @@ fn families() -> Vec<Family> {
         family::<Hashed>(),
         family::<Thin>(),
         family::<Wide>(),
-        Family { kernels: mnist_mlp::kernels::KERNELS.to_vec(), set: &warpplay_papers::ptx::MNIST_MLP },
+        Family { kernels: mnist_mlp::kernels::kernels(), set: &warpplay_papers::ptx::MNIST_MLP },
         Family { kernels: layers::kernels(), set: &MLP_LAYERS },
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
         Family {
-            kernels: warpplay_papers::checkers_conv::kernels::KERNELS.to_vec(),
+            kernels: warpplay_papers::checkers_conv::kernels::kernels(),
             set: &warpplay_papers::ptx::CHECKERS_CONV,
         },
         Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
