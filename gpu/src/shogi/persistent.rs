@@ -125,8 +125,7 @@ pub unsafe fn shogi_paper_persistent(positions: *const Vec4, played: *const u32,
     }
 }
 
-/// All kernels of the module.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
-    vec![crate::kernel::info::<shogi_paper_persistent>()]
+crate::kernel_set! {
+    /// The only kernel of the module.
+    self::shogi_paper_persistent
 }

@@ -7,8 +7,8 @@ use super::{
     pass::{Passes, Where},
 };
 
-/// The kernels, handed to a macro of [`kernel`](crate::kernel) behind what is given to it. `min_blocks = 1`: without it some `ptxas` leave registers to a second block of a
-/// multiprocessor, for which there is no shared memory, and spill.
+/// The kernels, handed to a macro of [`kernel`](crate::kernel) behind what is given to it. `min_blocks = 1`: without it `ptxas` may take so few
+/// registers that a multiprocessor has room for a second block, and spill a kilobyte.
 macro_rules! list {
     ($then:ident $given:tt $numbers:ty, $any:literal, $suffix:literal) => {
         crate::$then! { $given
