@@ -99,8 +99,16 @@ pub trait Load {
     fn function<K: Kernel>(&self, kernel: K) -> Result<Self::Function<K>, Self::Error>;
 }
 
+/// What is done with every kernel of a [`kernel_set!`](crate::kernel_set), whichever its type.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Visit<L: Load> {
+    /// One of the kernels.
+    fn kernel<K: Kernel>(&mut self, function: &L::Function<K>);
+}
+
 /// The kernels of one module: the structure `Kernels<L>`, with a field for each kernel, of the kernel's name; `Kernels::load`, which looks them up; and the function `kernels` with
 /// their descriptions. Once a module; each kernel is written as `file::kernel`. This is the one place that lists them; [`Load`](crate::kernel::Load) says what they are looked up in.
+/// Behind `; ..file`, the descriptions have those of a file with a [`kernel_family!`](crate::kernel_family) too.
 ///
 /// ```
 /// mod copy {
@@ -124,7 +132,7 @@ pub trait Load {
 /// ```
 #[macro_export]
 macro_rules! kernel_set {
-    ($(#[$doc:meta])* $($module:ident::$kernel:ident),+ $(,)?) => {
+    ($(#[$doc:meta])* $($module:ident::$kernel:ident),+ $(,)? $(; ..$family:ident)?) => {
         $(#[$doc])*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(missing_docs, reason = "each field is the kernel of its name, which has its description")]
@@ -141,12 +149,154 @@ macro_rules! kernel_set {
             pub fn load(from: &L) -> ::core::result::Result<Self, L::Error> {
                 Ok(Self { $($kernel: from.function($module::$kernel)?,)+ })
             }
+
+            /// Shows all of them to a visitor, in the order of the list.
+            pub fn visit(&self, visitor: &mut impl $crate::kernel::Visit<L>) {
+                $(visitor.kernel(&self.$kernel);)+
+            }
         }
 
         /// Descriptions of all kernels.
         #[cfg(not(target_arch = "nvptx64"))]
         pub fn kernels() -> ::std::vec::Vec<$crate::kernel::KernelInfo> {
-            ::std::vec![$($crate::kernel::info::<$module::$kernel>()),+]
+            let own = [$($crate::kernel::info::<$module::$kernel>()),+];
+            own.into_iter()$(.chain($family::kernels()))?.collect()
+        }
+    };
+}
+
+/// Kernels that exist for several types, such as games or precisions: a trait with the type of each kernel, and the structure of all of them for one type.
+///
+/// A family is one list, a macro of its file that hands the kernels to `kernel_family!` once, with `Self` as the type, and to [`kernel_instance!`](crate::kernel_instance) for each type.
+/// A kernel of the list is written as an `unsafe fn` whose body calls the generic function; the macro writes the `unsafe` around the body, since what the kernel asks of its launch
+/// is what that function asks.
+///
+/// ```
+/// mod copy {
+///     /// Copies a value.
+///     ///
+///     /// # Safety
+///     /// Both are there.
+///     pub unsafe fn copy<T: Copy>(to: *mut T, from: *const T) {
+///         // SAFETY: the contract.
+///         unsafe { *to = *from };
+///     }
+///
+///     macro_rules! list {
+///         ($then:ident $given:tt $real:ty, $suffix:literal) => {
+///             warpplay_gpu::$then! { $given
+///                 /// Copies a value.
+///                 #[kernel(suffix = $suffix)]
+///                 pub unsafe fn copy_one(to: *mut $real, from: *const $real) {
+///                     copy(to, from)
+///                 }
+///             }
+///         };
+///     }
+///
+///     list! { kernel_family {
+///         /// The kernels of a precision.
+///         pub trait CopyKernels: bytemuck::Pod {}
+///         /// They, looked up.
+///         pub struct Kernels;
+///         for f32, f64
+///     } Self, "" }
+///     list! { kernel_instance { pub mod single for f32: CopyKernels {} use super::copy; } f32, "f32" }
+///     list! { kernel_instance { pub mod double for f64: CopyKernels {} use super::copy; } f64, "f64" }
+/// }
+/// # fn main() {
+/// assert_eq!(copy::kernels().iter().map(|kernel| kernel.name).collect::<Vec<_>>(), ["copy_one_f32", "copy_one_f64"]);
+/// # }
+/// ```
+#[macro_export]
+macro_rules! kernel_family {
+    (
+        {
+            $(#[$trait_doc:meta])*
+            pub trait $family:ident: $bound:path { $($item:tt)* }
+            $(#[$doc:meta])*
+            pub struct $kernels:ident;
+            $(for $($instance:ty),+)?
+        }
+        $($(#[doc = $text:expr])* #[kernel($($options:tt)*)]
+        pub unsafe fn $kernel:ident($($parameter:ident: $type:ty),* $(,)?) { $($body:tt)* })+
+    ) => {
+        $(#[$trait_doc])*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(non_camel_case_types, reason = "each type is the kernel of its name")]
+        #[allow(missing_docs, reason = "each type is the kernel of its name, which has its description")]
+        pub trait $family: $bound {
+            $($item)*
+            $(type $kernel: $crate::kernel::Kernel<Params = ($($type,)*)> + Default;)+
+
+            /// Descriptions of all kernels.
+            fn kernels() -> ::std::vec::Vec<$crate::kernel::KernelInfo> {
+                ::std::vec![$($crate::kernel::info::<Self::$kernel>()),+]
+            }
+        }
+
+        $(#[$doc])*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(missing_docs, reason = "each field is the kernel of its name, which has its description")]
+        pub struct $kernels<L: $crate::kernel::Load, T: $family> {
+            $(pub $kernel: L::Function<T::$kernel>,)+
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl<L: $crate::kernel::Load, T: $family> $kernels<L, T> {
+            /// Looks all of them up.
+            ///
+            /// # Errors
+            /// One of them is not there.
+            pub fn load(from: &L) -> ::core::result::Result<Self, L::Error> {
+                Ok(Self { $($kernel: from.function(<T::$kernel>::default())?,)+ })
+            }
+        }
+
+        $(
+            /// Descriptions of all kernels.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub fn kernels() -> ::std::vec::Vec<$crate::kernel::KernelInfo> {
+                [$(<$instance as $family>::kernels()),+].concat()
+            }
+        )?
+    };
+}
+
+/// The kernels of a [`kernel_family!`](crate::kernel_family) for one type, in a module of their own, and the family's trait for that type.
+#[macro_export]
+macro_rules! kernel_instance {
+    (
+        {
+            $(#[$doc:meta])*
+            pub mod $module:ident for $for:ty: $family:path { $($item:tt)* }
+            $($use:item)*
+        }
+        $($(#[doc = $text:expr])* #[kernel($($options:tt)*)]
+        pub unsafe fn $kernel:ident($($parameter:ident: $type:ty),* $(,)?) { $($body:tt)* })+
+    ) => {
+        $(#[$doc])*
+        #[allow(clippy::macro_metavars_in_unsafe, reason = "the lists of kernels write `unsafe fn` themselves")]
+        pub mod $module {
+            $($use)*
+            use $crate::cuda::kernel;
+            $(
+                $(#[doc = $text])*
+                ///
+                /// # Safety
+                /// As the function that it calls.
+                #[kernel($($options)*)]
+                pub unsafe fn $kernel($($parameter: $type),*) {
+                    // SAFETY: the contract of the function is the kernel's.
+                    unsafe { $($body)* }
+                }
+            )+
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl $family for $for {
+            $($item)*
+            $(type $kernel = $module::$kernel;)+
         }
     };
 }

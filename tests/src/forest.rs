@@ -181,9 +181,9 @@ impl<G: KernelSet> Forest<G> {
         ] {
             let n = streams.len() as u32;
             let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], &polynomials);
-            launcher.launch::<G::SeedStreams>(LaunchShape::linear(n, rng::BLOCK), arguments)?;
+            launcher.launch::<G::mcts_seed_streams>(LaunchShape::linear(n, rng::BLOCK), arguments)?;
         }
-        launcher.launch::<G::Reset>(LaunchShape::new(shape.n_trees, 32), (trees.args(), &root))?;
+        launcher.launch::<G::mcts_reset>(LaunchShape::new(shape.n_trees, 32), (trees.args(), &root))?;
         launcher.stream.synchronize()?;
         Ok(Self { launcher, trees, sums })
     }
@@ -209,17 +209,21 @@ impl<G: KernelSet> Forest<G> {
     /// As the library says.
     pub fn step(&mut self) -> Result<()> {
         let Shape { ucb_c, draw_value, variant, n_trees, .. } = self.trees.shape;
-        self.launcher.launch::<G::Select>(self.tree_blocks(), (self.trees.args(), ucb_c, draw_value))?;
+        self.launcher.launch::<G::mcts_select>(self.tree_blocks(), (self.trees.args(), ucb_c, draw_value))?;
         let shape = self.action_blocks();
         match variant {
-            Variant::OcpThrifty => self.launcher.launch::<G::Expand1OcpThrifty>(shape, (self.trees.args(),))?,
-            Variant::OcpProdigal => self.launcher.launch::<G::Expand1OcpProdigal>(shape, (self.trees.args(),))?,
-            Variant::AcpThrifty => self.launcher.launch::<G::Expand1AcpThrifty>(shape, (self.trees.args(),))?,
-            Variant::AcpProdigal => self.launcher.launch::<G::Expand1AcpProdigal>(shape, (self.trees.args(),))?,
+            Variant::OcpThrifty => self.launcher.launch::<G::mcts_expand_1_ocp_thrifty>(shape, (self.trees.args(),))?,
+            Variant::OcpProdigal => {
+                self.launcher.launch::<G::mcts_expand_1_ocp_prodigal>(shape, (self.trees.args(),))?
+            }
+            Variant::AcpThrifty => self.launcher.launch::<G::mcts_expand_1_acp_thrifty>(shape, (self.trees.args(),))?,
+            Variant::AcpProdigal => {
+                self.launcher.launch::<G::mcts_expand_1_acp_prodigal>(shape, (self.trees.args(),))?
+            }
         }
         if !variant.is_thrifty() {
             let shape = LaunchShape::grid_2d(n_trees, G::MAX_ACTIONS, 32);
-            self.launcher.launch::<G::Expand2Prodigal>(shape, (self.trees.args(),))?;
+            self.launcher.launch::<G::mcts_expand_2_prodigal>(shape, (self.trees.args(),))?;
             self.play()?;
             return self.backup();
         }
@@ -230,9 +234,10 @@ impl<G: KernelSet> Forest<G> {
             .collect();
         let children = self.launcher.stream.upload(&list)?;
         let n = list.len() as u32;
-        self.launcher.launch::<G::Expand2Thrifty>(LaunchShape::new(n, 32), (self.trees.args(), &children))?;
+        self.launcher.launch::<G::mcts_expand_2_thrifty>(LaunchShape::new(n, 32), (self.trees.args(), &children))?;
         if variant.plays_all_children() {
-            self.launcher.launch::<G::PlayoutAcpThrifty>(self.playout_shape(n, 1), (self.trees.args(), &children))?;
+            self.launcher
+                .launch::<G::mcts_playout_acp_thrifty>(self.playout_shape(n, 1), (self.trees.args(), &children))?;
         } else {
             self.play()?;
         }
@@ -243,10 +248,12 @@ impl<G: KernelSet> Forest<G> {
     fn play(&mut self) -> Result<()> {
         let n_trees = self.trees.shape.n_trees;
         if self.trees.shape.variant.plays_all_children() {
-            self.launcher
-                .launch::<G::PlayoutAcpProdigal>(self.playout_shape(n_trees, G::MAX_ACTIONS), (self.trees.args(),))
+            self.launcher.launch::<G::mcts_playout_acp_prodigal>(
+                self.playout_shape(n_trees, G::MAX_ACTIONS),
+                (self.trees.args(),),
+            )
         } else {
-            self.launcher.launch::<G::PlayoutOcp>(self.playout_shape(n_trees, 1), (self.trees.args(),))
+            self.launcher.launch::<G::mcts_playout_ocp>(self.playout_shape(n_trees, 1), (self.trees.args(),))
         }
     }
 
@@ -258,17 +265,17 @@ impl<G: KernelSet> Forest<G> {
         let shape = self.tree_blocks();
         match self.trees.shape.variant {
             Variant::OcpThrifty | Variant::OcpProdigal => {
-                self.launcher.launch::<G::BackupOcp>(shape, (self.trees.args(),))?
+                self.launcher.launch::<G::mcts_backup_ocp>(shape, (self.trees.args(),))?
             }
             Variant::AcpThrifty => {
-                self.launcher.launch::<G::Backup1AcpThrifty>(shape, (self.trees.args(), &mut self.sums))?
+                self.launcher.launch::<G::mcts_backup_1_acp_thrifty>(shape, (self.trees.args(), &mut self.sums))?
             }
             Variant::AcpProdigal => {
-                self.launcher.launch::<G::Backup1AcpProdigal>(shape, (self.trees.args(), &mut self.sums))?
+                self.launcher.launch::<G::mcts_backup_1_acp_prodigal>(shape, (self.trees.args(), &mut self.sums))?
             }
         }
         if self.trees.shape.variant.plays_all_children() {
-            self.launcher.launch::<G::Backup2Acp>(shape, (self.trees.args(), &self.sums))?;
+            self.launcher.launch::<G::mcts_backup_2_acp>(shape, (self.trees.args(), &self.sums))?;
         }
         self.launcher.stream.synchronize()
     }
@@ -281,12 +288,12 @@ impl<G: KernelSet> Forest<G> {
         let n_trees = self.trees.shape.n_trees;
         let Shape { ucb_c, draw_value, .. } = self.trees.shape;
         if self.trees.shape.variant.plays_all_children() {
-            self.launcher.launch::<G::StepAcp>(self.action_blocks(), (self.trees.args(), ucb_c, draw_value))?;
-            self.launcher.launch::<G::PlayAcp>(self.playout_shape(n_trees, G::MAX_ACTIONS), (self.trees.args(),))
+            self.launcher.launch::<G::mcts_step_acp>(self.action_blocks(), (self.trees.args(), ucb_c, draw_value))?;
+            self.launcher.launch::<G::mcts_play_acp>(self.playout_shape(n_trees, G::MAX_ACTIONS), (self.trees.args(),))
         } else {
-            self.launcher.launch::<G::StepOcp>(self.action_blocks(), (self.trees.args(), ucb_c, draw_value))?;
+            self.launcher.launch::<G::mcts_step_ocp>(self.action_blocks(), (self.trees.args(), ucb_c, draw_value))?;
             let threads = self.playout_shape(n_trees, 1).block[0];
-            self.launcher.launch::<G::PlayOcp>(
+            self.launcher.launch::<G::mcts_play_ocp>(
                 self.playout_shape(n_trees, 1 + G::MAX_ACTIONS.div_ceil(threads)),
                 (self.trees.args(),),
             )

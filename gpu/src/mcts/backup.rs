@@ -34,7 +34,7 @@ fn with_playouts(stats: NodeStats, n: u64, counts: PlayoutCounts) -> NodeStats {
 /// The node exists and no other thread accesses it meanwhile.
 #[inline(always)]
 unsafe fn add<G: Game>(trees: &Trees<G>, tree: u32, node: u32, n: u64, counts: PlayoutCounts) {
-    // SAFETY: the caller vouches for the node.
+    // SAFETY: the node is there, and this thread's.
     unsafe { trees.set_node(tree, node, with_playouts(trees.node(tree, node), n, counts)) };
 }
 

@@ -91,6 +91,43 @@ pub unsafe fn grow<G: Game>(
         target::ONE_CHILD
     };
     let first_child = head.size;
+    // SAFETY: a rank is that of a child, which lies below the capacity.
+    unsafe { note_action(trees, tree, head, depth, rank, blocks) };
+    if grows {
+        head.size += n_legal;
+        head.depth_sum += n_legal as u64 * (depth as u64 + 1);
+        head.max_depth = head.max_depth.max(depth + 1);
+    }
+    if action == 0 {
+        // SAFETY: only thread 0 writes head, parent and expansion stream.
+        unsafe {
+            if grows {
+                trees.set_node(tree, selected, NodeStats { first_child, info: stats.info | n_legal, ..stats });
+                if children == Children::One {
+                    let mut stream = Stream::load(trees.expansion_streams, tree as usize);
+                    head.chosen = stream.below(n_legal);
+                    stream.store(trees.expansion_streams, tree as usize);
+                }
+            }
+            trees.set_head(tree, head);
+        }
+    }
+}
+
+/// Notes the thread's action for the later stages, as `blocks` has them, and where its child of rank `rank` hangs.
+///
+/// # Safety
+/// As [`grow`]; children begin at the head's size, and those with a rank lie below the capacity.
+#[inline(always)]
+unsafe fn note_action<G: Game>(
+    trees: &Trees<G>,
+    tree: u32,
+    head: TreeHead,
+    depth: u32,
+    rank: Option<u32>,
+    blocks: Blocks,
+) {
+    let action = thread::thread_idx_x();
     // SAFETY: action < B for the arrays by action; the children lie below the capacity; each entry is written by one thread.
     unsafe {
         match blocks {
@@ -109,27 +146,8 @@ pub unsafe fn grow<G: Game>(
             Blocks::Prodigal => {}
         }
         if let Some(rank) = rank {
-            let link = NodeLink { parent: selected, action: action as u16, depth: (depth + 1) as u16 };
-            memory::store(trees.links, trees.at(tree, first_child + rank), link);
-        }
-    }
-    if grows {
-        head.size += n_legal;
-        head.depth_sum += n_legal as u64 * (depth as u64 + 1);
-        head.max_depth = head.max_depth.max(depth + 1);
-    }
-    if action == 0 {
-        // SAFETY: only thread 0 writes the parent and the expansion stream.
-        unsafe {
-            if grows {
-                trees.set_node(tree, selected, NodeStats { first_child, info: stats.info | n_legal, ..stats });
-                if children == Children::One {
-                    let mut stream = Stream::load(trees.expansion_streams, tree as usize);
-                    head.chosen = stream.below(n_legal);
-                    stream.store(trees.expansion_streams, tree as usize);
-                }
-            }
-            trees.set_head(tree, head);
+            let link = NodeLink { parent: head.selected, action: action as u16, depth: (depth + 1) as u16 };
+            memory::store(trees.links, trees.at(tree, head.size + rank), link);
         }
     }
 }
@@ -155,7 +173,7 @@ pub unsafe fn write_child<G: Game>(
     outcome: Outcome,
     mover: Player,
 ) {
-    // SAFETY: the caller vouches for the child.
+    // SAFETY: the child lies below the capacity, and is this thread's.
     unsafe {
         memory::store(trees.states, trees.at(tree, child), *position);
         trees.set_node(tree, child, NodeStats::new(outcome, mover));

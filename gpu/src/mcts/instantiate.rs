@@ -1,113 +1,14 @@
 //! Kernels of one game: [`mcts_kernels!`](crate::mcts_kernels) instantiates them, [`KernelSet`] names them to the host.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use super::game::Game;
-#[cfg(not(target_arch = "nvptx64"))]
-use super::reduce::RootAction;
-#[cfg(not(target_arch = "nvptx64"))]
-use super::rng::Stream;
-#[cfg(not(target_arch = "nvptx64"))]
-use super::tree::{PlayoutCounts, Trees};
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::{Kernel, KernelInfo};
+use super::{
+    game::Game,
+    reduce::RootAction,
+    rng::Stream,
+    tree::{PlayoutCounts, Trees},
+};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::ptx::PtxSet;
-
-/// All kernels of a game and the PTX that holds them. Implemented by [`mcts_kernels!`](crate::mcts_kernels) alone.
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait KernelSet: Game {
-    /// [`seed_streams`](super::rng::seed_streams)
-    type SeedStreams: Kernel<Params = (*mut Stream, u32, u64, u64, *const [u64; 2])> + Default;
-    /// [`reset`](super::reset::reset)
-    type Reset: Kernel<Params = (Trees<Self>, *const Self)> + Default;
-    /// [`select`](super::select::select)
-    type Select: Kernel<Params = (Trees<Self>, f32, f32)> + Default;
-    /// [`expand_1`](super::expand::expand_1): one child, thrifty
-    type Expand1OcpThrifty: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`expand_1`](super::expand::expand_1): one child, prodigal
-    type Expand1OcpProdigal: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`expand_1`](super::expand::expand_1): all children, thrifty
-    type Expand1AcpThrifty: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`expand_1`](super::expand::expand_1): all children, prodigal
-    type Expand1AcpProdigal: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`expand_2_thrifty`](super::expand::expand_2_thrifty)
-    type Expand2Thrifty: Kernel<Params = (Trees<Self>, *const [u16; 2])> + Default;
-    /// [`expand_2_prodigal`](super::expand::expand_2_prodigal)
-    type Expand2Prodigal: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`memorize_root_actions`](super::expand::memorize_root_actions)
-    type MemorizeRootActions: Kernel<Params = (Trees<Self>, *mut u16)> + Default;
-    /// [`playout_ocp`](super::playout::playout_ocp)
-    type PlayoutOcp: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`playout_acp_thrifty`](super::playout::playout_acp_thrifty)
-    type PlayoutAcpThrifty: Kernel<Params = (Trees<Self>, *const [u16; 2])> + Default;
-    /// [`playout_acp_prodigal`](super::playout::playout_acp_prodigal)
-    type PlayoutAcpProdigal: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`backup_ocp`](super::backup::backup_ocp)
-    type BackupOcp: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`backup_1_acp`](super::backup::backup_1_acp): thrifty
-    type Backup1AcpThrifty: Kernel<Params = (Trees<Self>, *mut PlayoutCounts)> + Default;
-    /// [`backup_1_acp`](super::backup::backup_1_acp): prodigal
-    type Backup1AcpProdigal: Kernel<Params = (Trees<Self>, *mut PlayoutCounts)> + Default;
-    /// [`backup_2_acp`](super::backup::backup_2_acp)
-    type Backup2Acp: Kernel<Params = (Trees<Self>, *const PlayoutCounts)> + Default;
-    /// [`reduce_over_trees`](super::reduce::reduce_over_trees): thrifty
-    type ReduceOverTreesThrifty: Kernel<Params = (Trees<Self>, *const u16, *mut RootAction)> + Default;
-    /// [`reduce_over_trees`](super::reduce::reduce_over_trees): prodigal
-    type ReduceOverTreesProdigal: Kernel<Params = (Trees<Self>, *const u16, *mut RootAction)> + Default;
-    /// [`reduce_over_actions`](super::reduce::reduce_over_actions)
-    type ReduceOverActions: Kernel<Params = (*const RootAction, *mut RootAction, u32)> + Default;
-    /// [`step`](super::step::step): one child
-    type StepOcp: Kernel<Params = (Trees<Self>, f32, f32)> + Default;
-    /// [`step`](super::step::step): all children
-    type StepAcp: Kernel<Params = (Trees<Self>, f32, f32)> + Default;
-    /// [`play_ocp`](super::step::play_ocp)
-    type PlayOcp: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`play_acp`](super::step::play_acp)
-    type PlayAcp: Kernel<Params = (Trees<Self>,)> + Default;
-    /// [`raw_playouts`](super::playout::raw_playouts)
-    type RawPlayouts: Kernel<Params = (*const Self, *mut Stream, *mut u64, u32)> + Default;
-    /// [`raw_restart`](super::playout::raw_restart)
-    type RawRestart: Kernel<Params = (*const Self, *mut Stream, *mut u64, u32)> + Default;
-    /// [`draw_below`](super::playout::draw_below)
-    type DrawBelow: Kernel<Params = (*mut Stream, *mut u32, u32, u32)> + Default;
-
-    /// The module that holds the kernels.
-    const PTX: &'static PtxSet;
-
-    /// Descriptions of all kernels.
-    fn kernels() -> [KernelInfo; 27] {
-        use crate::kernel::info;
-        [
-            info::<Self::SeedStreams>(),
-            info::<Self::Reset>(),
-            info::<Self::Select>(),
-            info::<Self::Expand1OcpThrifty>(),
-            info::<Self::Expand1OcpProdigal>(),
-            info::<Self::Expand1AcpThrifty>(),
-            info::<Self::Expand1AcpProdigal>(),
-            info::<Self::Expand2Thrifty>(),
-            info::<Self::Expand2Prodigal>(),
-            info::<Self::MemorizeRootActions>(),
-            info::<Self::PlayoutOcp>(),
-            info::<Self::PlayoutAcpThrifty>(),
-            info::<Self::PlayoutAcpProdigal>(),
-            info::<Self::BackupOcp>(),
-            info::<Self::Backup1AcpThrifty>(),
-            info::<Self::Backup1AcpProdigal>(),
-            info::<Self::Backup2Acp>(),
-            info::<Self::ReduceOverTreesThrifty>(),
-            info::<Self::ReduceOverTreesProdigal>(),
-            info::<Self::ReduceOverActions>(),
-            info::<Self::StepOcp>(),
-            info::<Self::StepAcp>(),
-            info::<Self::PlayOcp>(),
-            info::<Self::PlayAcp>(),
-            info::<Self::RawPlayouts>(),
-            info::<Self::RawRestart>(),
-            info::<Self::DrawBelow>(),
-        ]
-    }
-}
 
 /// Instantiates all search kernels of a game, in a module of their own, and implements [`KernelSet`](crate::mcts::KernelSet) for it.
 ///
@@ -116,565 +17,438 @@ pub trait KernelSet: Game {
 #[macro_export]
 macro_rules! mcts_kernels {
     ($module:ident, $game:ty, $suffix:literal, $ptx:path) => {
-        #[doc = concat!("Search kernels of `", stringify!($game), "`.")]
-        pub mod $module {
+        $crate::mcts_kernel_list! { kernel_instance {
+            #[doc = concat!("Search kernels of `", stringify!($game), "`.")]
+            pub mod $module for $game: $crate::mcts::KernelSet {
+                const PTX: &'static $crate::ptx::PtxSet = &$ptx;
+            }
             #[allow(unused_imports, reason = "names that the game's type may need")]
             use super::*;
-            use $crate::cuda::{kernel, shared_array};
+            use $crate::cuda::shared_array;
             use $crate::mcts::expand::{self, Blocks, Children};
             use $crate::mcts::reduce::{self, RootAction};
             use $crate::mcts::rng::{self, Stream};
             use $crate::mcts::tree::{PlayoutCounts, Trees};
             use $crate::mcts::{backup, playout, reset, select, step};
-
-            $crate::mcts_kernel_items!($game, $suffix);
-        }
-
-        #[cfg(not(target_arch = "nvptx64"))]
-        impl $crate::mcts::KernelSet for $game {
-            type SeedStreams = $module::mcts_seed_streams;
-            type Reset = $module::mcts_reset;
-            type Select = $module::mcts_select;
-            type Expand1OcpThrifty = $module::mcts_expand_1_ocp_thrifty;
-            type Expand1OcpProdigal = $module::mcts_expand_1_ocp_prodigal;
-            type Expand1AcpThrifty = $module::mcts_expand_1_acp_thrifty;
-            type Expand1AcpProdigal = $module::mcts_expand_1_acp_prodigal;
-            type Expand2Thrifty = $module::mcts_expand_2_thrifty;
-            type Expand2Prodigal = $module::mcts_expand_2_prodigal;
-            type MemorizeRootActions = $module::mcts_memorize_root_actions;
-            type PlayoutOcp = $module::mcts_playout_ocp;
-            type PlayoutAcpThrifty = $module::mcts_playout_acp_thrifty;
-            type PlayoutAcpProdigal = $module::mcts_playout_acp_prodigal;
-            type BackupOcp = $module::mcts_backup_ocp;
-            type Backup1AcpThrifty = $module::mcts_backup_1_acp_thrifty;
-            type Backup1AcpProdigal = $module::mcts_backup_1_acp_prodigal;
-            type Backup2Acp = $module::mcts_backup_2_acp;
-            type ReduceOverTreesThrifty = $module::mcts_reduce_over_trees_thrifty;
-            type ReduceOverTreesProdigal = $module::mcts_reduce_over_trees_prodigal;
-            type ReduceOverActions = $module::mcts_reduce_over_actions;
-            type StepOcp = $module::mcts_step_ocp;
-            type StepAcp = $module::mcts_step_acp;
-            type PlayOcp = $module::mcts_play_ocp;
-            type PlayAcp = $module::mcts_play_acp;
-            type RawPlayouts = $module::mcts_raw_playouts;
-            type RawRestart = $module::mcts_raw_restart;
-            type DrawBelow = $module::mcts_draw_below;
-            const PTX: &'static $crate::ptx::PtxSet = &$ptx;
-        }
+        } $game, $suffix }
     };
 }
 
-/// The kernels that [`mcts_kernels!`](crate::mcts_kernels) writes.
+crate::mcts_kernel_list! { kernel_family {
+    /// All kernels of a game and the PTX that holds them. Implemented by [`mcts_kernels!`](crate::mcts_kernels) alone.
+    pub trait KernelSet: Game {
+        /// The module that holds the kernels.
+        const PTX: &'static PtxSet;
+    }
+    /// The kernels of a game, looked up.
+    pub struct Kernels;
+} Self, "" }
+
+/// The kernels, handed to a macro of [`kernel`](crate::kernel) behind what is given to it.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! mcts_kernel_items {
-    ($game:ty, $suffix:literal) => {
-        /// Sets up the random streams: number k is the generator of the seed after k jumps of 2⁶⁴ steps.
-        ///
-        /// * Launch: [`rng::shape`], a thread a stream, blocks of 128.
-        /// * Reads: `polynomials`, a pair of words for each of [`rng::STREAM_BITS`] binary digits.
-        /// * Writes: `streams`.
-        /// * Shared: none.
-        /// * Cost: 128 generator steps for each digit of the stream's number that is 1, of at most 27.
-        /// * Twin: `warpplay_cpu_ref::mcts::rng::Streams::playout`, `warpplay_cpu_ref::mcts::rng::Streams::expansion`.
-        /// * Source: Blackman and Vigna, section 10 (jumps).
-        ///
-        /// # Safety
-        /// As [`rng::seed_streams`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_seed_streams(streams: *mut Stream, n: u32, base_0: u64, base_1: u64, polynomials: *const [u64; 2]) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { rng::seed_streams(streams, n, [base_0, base_1], polynomials) }
-        }
+macro_rules! mcts_kernel_list {
+    ($then:ident $given:tt $game:ty, $suffix:literal) => {
+        $crate::$then! { $given
+            /// Sets up the random streams: number k is the generator of the seed after k jumps of 2⁶⁴ steps.
+            ///
+            /// * Launch: [`rng::shape`], a thread a stream, blocks of 128.
+            /// * Reads: `polynomials`, a pair of words for each of [`rng::STREAM_BITS`] binary digits.
+            /// * Writes: `streams`.
+            /// * Shared: none.
+            /// * Cost: 128 generator steps for each digit of the stream's number that is 1, of at most 27.
+            /// * Twin: `warpplay_cpu_ref::mcts::rng::Streams::playout`, `warpplay_cpu_ref::mcts::rng::Streams::expansion`.
+            /// * Source: Blackman and Vigna, section 10 (jumps).
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_seed_streams(streams: *mut Stream, n: u32, base_0: u64, base_1: u64, polynomials: *const [u64; 2]) {
+                rng::seed_streams(streams, n, [base_0, base_1], polynomials)
+            }
 
-        /// Makes every tree a single root that holds the searched position.
-        ///
-        /// * Launch: [`reset::shape`], a block a tree; the paper's `tpb_r`: a thread a square.
-        /// * Reads: `root`.
-        /// * Writes: node 0 of each tree in `states`, `links` and `stats`; `heads`.
-        /// * Shared: none.
-        /// * Cost: ⌈words of a position / threads⌉ copies a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::tree::Tree::new`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithms 1 and 2 and Table 1: `_reset`.
-        ///
-        /// # Safety
-        /// As [`reset::reset`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_reset(trees: Trees<$game>, root: *const $game) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { reset::reset(trees, root) }
-        }
+            /// Makes every tree a single root that holds the searched position.
+            ///
+            /// * Launch: [`reset::shape`], a block a tree; the paper's `tpb_r`: a thread a square.
+            /// * Reads: `root`.
+            /// * Writes: node 0 of each tree in `states`, `links` and `stats`; `heads`.
+            /// * Shared: none.
+            /// * Cost: ⌈words of a position / threads⌉ copies a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::tree::Tree::new`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithms 1 and 2 and Table 1: `_reset`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_reset(trees: Trees<$game>, root: *const $game) {
+                reset::reset(trees, root)
+            }
 
-        /// Selects a leaf in each tree: from the root always to the child with the largest upper confidence bound, the lowest action of equals.
-        ///
-        /// * Launch: [`select::shape`], a block a tree; the paper's `tpb_s`: 512 threads.
-        /// * Reads: `stats`, 32 bytes a child of each node on the way.
-        /// * Writes: `paths`; leaf and depth in `heads`.
-        /// * Shared: 256 bytes: best bound and child of each warp.
-        /// * Cost: depth × (⌈B / threads⌉ + log threads) steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::select`, `warpplay_cpu_ref::mcts::tree::best_child`.
-        /// * Source: Klęsk, MCTS-NC, equation (6) and section 2.6, Listing 2: `_select`.
-        ///
-        /// # Safety
-        /// As [`select::select`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_select(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
-            let scratch = select::Scratch { bounds: shared_array![f32; 32], children: shared_array![u32; 32] };
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { select::select(trees, ucb_c, draw_value, scratch) }
-        }
+            /// Selects a leaf in each tree: from the root always to the child with the largest upper confidence bound, the lowest action of equals.
+            ///
+            /// * Launch: [`select::shape`], a block a tree; the paper's `tpb_s`: 512 threads.
+            /// * Reads: `stats`, 32 bytes a child of each node on the way.
+            /// * Writes: `paths`; leaf and depth in `heads`.
+            /// * Shared: 256 bytes: best bound and child of each warp.
+            /// * Cost: depth × (⌈B / threads⌉ + log threads) steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::select`, `warpplay_cpu_ref::mcts::tree::best_child`.
+            /// * Source: Klęsk, MCTS-NC, equation (6) and section 2.6, Listing 2: `_select`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_select(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
+                let scratch = select::Scratch { bounds: shared_array![f32; 32], children: shared_array![u32; 32] };
+                select::select(trees, ucb_c, draw_value, scratch)
+            }
 
-        /// First half of expansion, one child to be played: lists the legal actions of the leaf by rank, makes room for their children, and draws
-        /// the one. The list is for a host that launches a block each.
-        ///
-        /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
-        /// * Reads: `heads`, `stats` and `states` of the leaf; `expansion_streams`.
-        /// * Writes: `expanded`, `links` of the children, `stats` of the leaf, `heads`; `expansion_streams`.
-        /// * Shared: 128 bytes: a count of each warp.
-        /// * Cost: a legality test, and log B steps of a prefix sum.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_ocp_thrifty`.
-        ///
-        /// # Safety
-        /// As [`expand::expand_1`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_expand_1_ocp_thrifty(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { expand::expand_1(trees, Blocks::Thrifty, Children::One, shared_array![u32; 32]) }
-        }
+            /// First half of expansion, one child to be played: lists the legal actions of the leaf by rank, makes room for their children, and draws
+            /// the one. The list is for a host that launches a block each.
+            ///
+            /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
+            /// * Reads: `heads`, `stats` and `states` of the leaf; `expansion_streams`.
+            /// * Writes: `expanded`, `links` of the children, `stats` of the leaf, `heads`; `expansion_streams`.
+            /// * Shared: 128 bytes: a count of each warp.
+            /// * Cost: a legality test, and log B steps of a prefix sum.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_ocp_thrifty`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_expand_1_ocp_thrifty(trees: Trees<$game>) {
+                expand::expand_1(trees, Blocks::Thrifty, Children::One, shared_array![u32; 32])
+            }
 
-        /// First half of expansion, one child to be played: notes the rank of each legal action of the leaf, makes room for the children, and draws
-        /// the one. The ranks are for blocks of every action.
-        ///
-        /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
-        /// * Reads: `heads`, `stats` and `states` of the leaf; `expansion_streams`.
-        /// * Writes: `expanded`, `links` of the children, `stats` of the leaf, `heads`; `expansion_streams`.
-        /// * Shared: 128 bytes: a count of each warp.
-        /// * Cost: a legality test, and log B steps of a prefix sum.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_ocp_prodigal`.
-        ///
-        /// # Safety
-        /// As [`expand::expand_1`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_expand_1_ocp_prodigal(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { expand::expand_1(trees, Blocks::Prodigal, Children::One, shared_array![u32; 32]) }
-        }
+            /// First half of expansion, one child to be played: notes the rank of each legal action of the leaf, makes room for the children, and draws
+            /// the one. The ranks are for blocks of every action.
+            ///
+            /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
+            /// * Reads: `heads`, `stats` and `states` of the leaf; `expansion_streams`.
+            /// * Writes: `expanded`, `links` of the children, `stats` of the leaf, `heads`; `expansion_streams`.
+            /// * Shared: 128 bytes: a count of each warp.
+            /// * Cost: a legality test, and log B steps of a prefix sum.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_ocp_prodigal`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_expand_1_ocp_prodigal(trees: Trees<$game>) {
+                expand::expand_1(trees, Blocks::Prodigal, Children::One, shared_array![u32; 32])
+            }
 
-        /// First half of expansion, all children to be played: lists the legal actions of the leaf by rank, and makes room for their children.
-        /// The list is for a host that launches a block each.
-        ///
-        /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
-        /// * Reads: `heads`, `stats` and `states` of the leaf.
-        /// * Writes: `expanded`, `links` of the children, `stats` of the leaf, `heads`.
-        /// * Shared: 128 bytes: a count of each warp.
-        /// * Cost: a legality test, and log B steps of a prefix sum.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_acp_thrifty`.
-        ///
-        /// # Safety
-        /// As [`expand::expand_1`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_expand_1_acp_thrifty(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { expand::expand_1(trees, Blocks::Thrifty, Children::All, shared_array![u32; 32]) }
-        }
+            /// First half of expansion, all children to be played: lists the legal actions of the leaf by rank, and makes room for their children.
+            /// The list is for a host that launches a block each.
+            ///
+            /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
+            /// * Reads: `heads`, `stats` and `states` of the leaf.
+            /// * Writes: `expanded`, `links` of the children, `stats` of the leaf, `heads`.
+            /// * Shared: 128 bytes: a count of each warp.
+            /// * Cost: a legality test, and log B steps of a prefix sum.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_acp_thrifty`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_expand_1_acp_thrifty(trees: Trees<$game>) {
+                expand::expand_1(trees, Blocks::Thrifty, Children::All, shared_array![u32; 32])
+            }
 
-        /// First half of expansion, all children to be played: notes the rank of each legal action of the leaf, and makes room for the children.
-        /// The ranks are for blocks of every action.
-        ///
-        /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
-        /// * Reads: `heads`, `stats` and `states` of the leaf.
-        /// * Writes: `expanded`, `links` of the children, `stats` of the leaf, `heads`.
-        /// * Shared: 128 bytes: a count of each warp.
-        /// * Cost: a legality test, and log B steps of a prefix sum.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_acp_prodigal`.
-        ///
-        /// # Safety
-        /// As [`expand::expand_1`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_expand_1_acp_prodigal(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { expand::expand_1(trees, Blocks::Prodigal, Children::All, shared_array![u32; 32]) }
-        }
+            /// First half of expansion, all children to be played: notes the rank of each legal action of the leaf, and makes room for the children.
+            /// The ranks are for blocks of every action.
+            ///
+            /// * Launch: [`expand::shape_1`], a block a tree, at least a thread an action; the paper's `tpb_e1`: the larger of squares and actions.
+            /// * Reads: `heads`, `stats` and `states` of the leaf.
+            /// * Writes: `expanded`, `links` of the children, `stats` of the leaf, `heads`.
+            /// * Shared: 128 bytes: a count of each warp.
+            /// * Cost: a legality test, and log B steps of a prefix sum.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_acp_prodigal`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_expand_1_acp_prodigal(trees: Trees<$game>) {
+                expand::expand_1(trees, Blocks::Prodigal, Children::All, shared_array![u32; 32])
+            }
 
-        /// Second half of expansion: the positions of the children that are listed, and whether the game ends there.
-        ///
-        /// * Launch: [`expand::shape_2_thrifty`], a block an entry of the list; the paper's `tpb_e2`: a thread a square.
-        /// * Reads: `children`, `heads`, `expanded`, `states` of the parent.
-        /// * Writes: `states` and `stats` of the child.
-        /// * Shared: none.
-        /// * Cost: size of a position, by one thread of the block.
-        /// * Twin: `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 1: `_expand_2_thrifty`.
-        ///
-        /// # Safety
-        /// As [`expand::expand_2_thrifty`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_expand_2_thrifty(trees: Trees<$game>, children: *const [u16; 2]) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { expand::expand_2_thrifty(trees, children) }
-        }
+            /// Second half of expansion: the positions of the children that are listed, and whether the game ends there.
+            ///
+            /// * Launch: [`expand::shape_2_thrifty`], a block an entry of the list; the paper's `tpb_e2`: a thread a square.
+            /// * Reads: `children`, `heads`, `expanded`, `states` of the parent.
+            /// * Writes: `states` and `stats` of the child.
+            /// * Shared: none.
+            /// * Cost: size of a position, by one thread of the block.
+            /// * Twin: `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 1: `_expand_2_thrifty`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_expand_2_thrifty(trees: Trees<$game>, children: *const [u16; 2]) {
+                expand::expand_2_thrifty(trees, children)
+            }
 
-        /// Second half of expansion: the positions of the children of every action, and whether the game ends there. Blocks of actions without a child end at once.
-        ///
-        /// * Launch: [`expand::shape_2_prodigal`], a block for each tree and action; the paper's `tpb_e2`: a thread a square.
-        /// * Reads: `heads`, `expanded`, `states` of the parent.
-        /// * Writes: `states` and `stats` of the child.
-        /// * Shared: none.
-        /// * Cost: size of a position, by one thread of the block.
-        /// * Twin: `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_expand_2_prodigal`.
-        ///
-        /// # Safety
-        /// As [`expand::expand_2_prodigal`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_expand_2_prodigal(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { expand::expand_2_prodigal(trees) }
-        }
+            /// Second half of expansion: the positions of the children of every action, and whether the game ends there. Blocks of actions without a child end at once.
+            ///
+            /// * Launch: [`expand::shape_2_prodigal`], a block for each tree and action; the paper's `tpb_e2`: a thread a square.
+            /// * Reads: `heads`, `expanded`, `states` of the parent.
+            /// * Writes: `states` and `stats` of the child.
+            /// * Shared: none.
+            /// * Cost: size of a position, by one thread of the block.
+            /// * Twin: `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_expand_2_prodigal`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_expand_2_prodigal(trees: Trees<$game>) {
+                expand::expand_2_prodigal(trees)
+            }
 
-        /// Notes once which actions the first step expanded at the root, with the rank of each.
-        ///
-        /// * Launch: [`expand::shape_memorize`], a thread an action.
-        /// * Reads: `stats` of the first tree's root and `links` of its children.
-        /// * Writes: `root_actions`.
-        /// * Shared: none.
-        /// * Cost: B reads a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithms 1 and 2: `_memorize_root_actions_expanded`.
-        ///
-        /// # Safety
-        /// As [`expand::memorize_root_actions`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_memorize_root_actions(trees: Trees<$game>, root_actions: *mut u16) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { expand::memorize_root_actions(trees, root_actions) }
-        }
+            /// Notes once which actions the first step expanded at the root, with the rank of each.
+            ///
+            /// * Launch: [`expand::shape_memorize`], a thread an action.
+            /// * Reads: `stats` of the first tree's root and `links` of its children.
+            /// * Writes: `root_actions`.
+            /// * Shared: none.
+            /// * Cost: B reads a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithms 1 and 2: `_memorize_root_actions_expanded`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_memorize_root_actions(trees: Trees<$game>, root_actions: *mut u16) {
+                expand::memorize_root_actions(trees, root_actions)
+            }
 
-        /// Plays m random games in each tree from the child that was drawn, or from the leaf where there is none, and adds up who won.
-        ///
-        /// * Launch: [`playout::shape_ocp`], a block a tree, a thread a playout.
-        /// * Reads: `heads`, `stats` and `states` of the node, `playout_streams`.
-        /// * Writes: `outcomes`, `playout_streams`.
-        /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
-        /// * Cost: plies of the longest game + log m steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::seq::known_result`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 1: `_playout_ocp`.
-        ///
-        /// # Safety
-        /// As [`playout::playout_ocp`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_playout_ocp(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { playout::playout_ocp(trees, shared_array![u32; 32]) }
-        }
+            /// Plays m random games in each tree from the child that was drawn, or from the leaf where there is none, and adds up who won.
+            ///
+            /// * Launch: [`playout::shape_ocp`], a block a tree, a thread a playout.
+            /// * Reads: `heads`, `stats` and `states` of the node, `playout_streams`.
+            /// * Writes: `outcomes`, `playout_streams`.
+            /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
+            /// * Cost: plies of the longest game + log m steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::seq::known_result`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 1: `_playout_ocp`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_playout_ocp(trees: Trees<$game>) {
+                playout::playout_ocp(trees, shared_array![u32; 32])
+            }
 
-        /// Plays m random games from each child that is listed, and adds up who won.
-        ///
-        /// * Launch: [`playout::shape_acp_thrifty`], a block an entry of the list, a thread a playout.
-        /// * Reads: `children`, `heads`, `expanded`, `stats` and `states` of the node, `playout_streams`.
-        /// * Writes: `outcomes`, `playout_streams`.
-        /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
-        /// * Cost: plies of the longest game + log m steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::seq::known_result`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_playout_acp_thrifty`.
-        ///
-        /// # Safety
-        /// As [`playout::playout_acp_thrifty`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_playout_acp_thrifty(trees: Trees<$game>, children: *const [u16; 2]) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { playout::playout_acp_thrifty(trees, children, shared_array![u32; 32]) }
-        }
+            /// Plays m random games from each child that is listed, and adds up who won.
+            ///
+            /// * Launch: [`playout::shape_acp_thrifty`], a block an entry of the list, a thread a playout.
+            /// * Reads: `children`, `heads`, `expanded`, `stats` and `states` of the node, `playout_streams`.
+            /// * Writes: `outcomes`, `playout_streams`.
+            /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
+            /// * Cost: plies of the longest game + log m steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::seq::known_result`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_playout_acp_thrifty`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_playout_acp_thrifty(trees: Trees<$game>, children: *const [u16; 2]) {
+                playout::playout_acp_thrifty(trees, children, shared_array![u32; 32])
+            }
 
-        /// Plays m random games from every child, and adds up who won. Blocks of actions without a child end at once.
-        ///
-        /// * Launch: [`playout::shape_acp_prodigal`], a block for each tree and action, a thread a playout.
-        /// * Reads: `heads`, `expanded`, `stats` and `states` of the node, `playout_streams`.
-        /// * Writes: `outcomes`, `playout_streams`.
-        /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
-        /// * Cost: plies of the longest game + log m steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::seq::known_result`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_playout_acp_prodigal`.
-        ///
-        /// # Safety
-        /// As [`playout::playout_acp_prodigal`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_playout_acp_prodigal(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { playout::playout_acp_prodigal(trees, shared_array![u32; 32]) }
-        }
+            /// Plays m random games from every child, and adds up who won. Blocks of actions without a child end at once.
+            ///
+            /// * Launch: [`playout::shape_acp_prodigal`], a block for each tree and action, a thread a playout.
+            /// * Reads: `heads`, `expanded`, `stats` and `states` of the node, `playout_streams`.
+            /// * Writes: `outcomes`, `playout_streams`.
+            /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
+            /// * Cost: plies of the longest game + log m steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::seq::known_result`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_playout_acp_prodigal`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_playout_acp_prodigal(trees: Trees<$game>) {
+                playout::playout_acp_prodigal(trees, shared_array![u32; 32])
+            }
 
-        /// Adds a step's playouts of one child to it and to every node of the path.
-        ///
-        /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b2`: 512 threads.
-        /// * Reads: `outcomes`, `heads`, `paths`.
-        /// * Writes: `stats` of the path and of the child.
-        /// * Shared: none.
-        /// * Cost: ⌈path / threads⌉ nodes a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 1: `_backup_ocp`.
-        ///
-        /// # Safety
-        /// As [`backup::backup_ocp`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_backup_ocp(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { backup::backup_ocp(trees) }
-        }
+            /// Adds a step's playouts of one child to it and to every node of the path.
+            ///
+            /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b2`: 512 threads.
+            /// * Reads: `outcomes`, `heads`, `paths`.
+            /// * Writes: `stats` of the path and of the child.
+            /// * Shared: none.
+            /// * Cost: ⌈path / threads⌉ nodes a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 1: `_backup_ocp`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_backup_ocp(trees: Trees<$game>) {
+                backup::backup_ocp(trees)
+            }
 
-        /// First half of the backup of all children, listed by rank: adds to each child its own playouts, and adds these up for the path.
-        ///
-        /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b1`: a thread an action.
-        /// * Reads: `heads`, `expanded`, `outcomes`.
-        /// * Writes: `stats` of the children; `sums`, one a tree.
-        /// * Shared: 256 bytes: a sum of each warp.
-        /// * Cost: ⌈B / threads⌉ children and log B steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_backup_1_acp_thrifty`.
-        ///
-        /// # Safety
-        /// As [`backup::backup_1_acp`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_backup_1_acp_thrifty(trees: Trees<$game>, sums: *mut PlayoutCounts) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { backup::backup_1_acp(trees, sums, Blocks::Thrifty, shared_array![u64; 32]) }
-        }
+            /// First half of the backup of all children, listed by rank: adds to each child its own playouts, and adds these up for the path.
+            ///
+            /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b1`: a thread an action.
+            /// * Reads: `heads`, `expanded`, `outcomes`.
+            /// * Writes: `stats` of the children; `sums`, one a tree.
+            /// * Shared: 256 bytes: a sum of each warp.
+            /// * Cost: ⌈B / threads⌉ children and log B steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_backup_1_acp_thrifty`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_backup_1_acp_thrifty(trees: Trees<$game>, sums: *mut PlayoutCounts) {
+                backup::backup_1_acp(trees, sums, Blocks::Thrifty, shared_array![u64; 32])
+            }
 
-        /// First half of the backup of all children, noted by action: adds to each child its own playouts, and adds these up for the path.
-        ///
-        /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b1`: a thread an action.
-        /// * Reads: `heads`, `expanded`, `outcomes`.
-        /// * Writes: `stats` of the children; `sums`, one a tree.
-        /// * Shared: 256 bytes: a sum of each warp.
-        /// * Cost: ⌈B / threads⌉ children and log B steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_backup_1_acp_prodigal`.
-        ///
-        /// # Safety
-        /// As [`backup::backup_1_acp`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_backup_1_acp_prodigal(trees: Trees<$game>, sums: *mut PlayoutCounts) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { backup::backup_1_acp(trees, sums, Blocks::Prodigal, shared_array![u64; 32]) }
-        }
+            /// First half of the backup of all children, noted by action: adds to each child its own playouts, and adds these up for the path.
+            ///
+            /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b1`: a thread an action.
+            /// * Reads: `heads`, `expanded`, `outcomes`.
+            /// * Writes: `stats` of the children; `sums`, one a tree.
+            /// * Shared: 256 bytes: a sum of each warp.
+            /// * Cost: ⌈B / threads⌉ children and log B steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_backup_1_acp_prodigal`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_backup_1_acp_prodigal(trees: Trees<$game>, sums: *mut PlayoutCounts) {
+                backup::backup_1_acp(trees, sums, Blocks::Prodigal, shared_array![u64; 32])
+            }
 
-        /// Second half of the backup of all children: adds their sum to every node of the path.
-        ///
-        /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b2`: 512 threads.
-        /// * Reads: `sums`, `heads`, `paths`.
-        /// * Writes: `stats` of the path.
-        /// * Shared: none.
-        /// * Cost: ⌈path / threads⌉ nodes a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_backup_2_acp`.
-        ///
-        /// # Safety
-        /// As [`backup::backup_2_acp`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_backup_2_acp(trees: Trees<$game>, sums: *const PlayoutCounts) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { backup::backup_2_acp(trees, sums) }
-        }
+            /// Second half of the backup of all children: adds their sum to every node of the path.
+            ///
+            /// * Launch: [`backup::shape`], a block a tree; the paper's `tpb_b2`: 512 threads.
+            /// * Reads: `sums`, `heads`, `paths`.
+            /// * Writes: `stats` of the path.
+            /// * Shared: none.
+            /// * Cost: ⌈path / threads⌉ nodes a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_backup_2_acp`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_backup_2_acp(trees: Trees<$game>, sums: *const PlayoutCounts) {
+                backup::backup_2_acp(trees, sums)
+            }
 
-        /// Sums up what all trees found out about one child of the root.
-        ///
-        /// * Launch: [`reduce::shape_over_trees`], a block a child of the root; the paper's `tpb_rot`: a thread a tree.
-        /// * Reads: `stats` of the roots and of the child in every tree, `links` of the first tree.
-        /// * Writes: `totals`, one a block.
-        /// * Shared: 256 bytes: a sum of each warp.
-        /// * Cost: four sums of log T steps.
-        /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
-        /// * Source: Klęsk, MCTS-NC, equation (8) and section 2.6, Algorithm 1: `_reduce_over_trees_thrifty`.
-        ///
-        /// # Safety
-        /// As [`reduce::reduce_over_trees`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_reduce_over_trees_thrifty(trees: Trees<$game>, root_actions: *const u16, totals: *mut RootAction) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { reduce::reduce_over_trees(trees, root_actions, totals, Blocks::Thrifty, shared_array![u64; 32]) }
-        }
+            /// Sums up what all trees found out about one child of the root.
+            ///
+            /// * Launch: [`reduce::shape_over_trees`], a block a child of the root; the paper's `tpb_rot`: a thread a tree.
+            /// * Reads: `stats` of the roots and of the child in every tree, `links` of the first tree.
+            /// * Writes: `totals`, one a block.
+            /// * Shared: 256 bytes: a sum of each warp.
+            /// * Cost: four sums of log T steps.
+            /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
+            /// * Source: Klęsk, MCTS-NC, equation (8) and section 2.6, Algorithm 1: `_reduce_over_trees_thrifty`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_reduce_over_trees_thrifty(trees: Trees<$game>, root_actions: *const u16, totals: *mut RootAction) {
+                reduce::reduce_over_trees(trees, root_actions, totals, Blocks::Thrifty, shared_array![u64; 32])
+            }
 
-        /// Sums up what all trees found out about one action of the root, if it is legal.
-        ///
-        /// * Launch: [`reduce::shape_over_trees`], a block an action; the paper's `tpb_rot`: a thread a tree.
-        /// * Reads: `stats` of the roots and of the child in every tree, `root_actions`, `links` of the first tree.
-        /// * Writes: `totals`, one a block.
-        /// * Shared: 256 bytes: a sum of each warp.
-        /// * Cost: four sums of log T steps.
-        /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
-        /// * Source: Klęsk, MCTS-NC, equation (8) and section 2.6, Algorithm 2: `_reduce_over_trees_prodigal`.
-        ///
-        /// # Safety
-        /// As [`reduce::reduce_over_trees`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_reduce_over_trees_prodigal(trees: Trees<$game>, root_actions: *const u16, totals: *mut RootAction) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { reduce::reduce_over_trees(trees, root_actions, totals, Blocks::Prodigal, shared_array![u64; 32]) }
-        }
+            /// Sums up what all trees found out about one action of the root, if it is legal.
+            ///
+            /// * Launch: [`reduce::shape_over_trees`], a block an action; the paper's `tpb_rot`: a thread a tree.
+            /// * Reads: `stats` of the roots and of the child in every tree, `root_actions`, `links` of the first tree.
+            /// * Writes: `totals`, one a block.
+            /// * Shared: 256 bytes: a sum of each warp.
+            /// * Cost: four sums of log T steps.
+            /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
+            /// * Source: Klęsk, MCTS-NC, equation (8) and section 2.6, Algorithm 2: `_reduce_over_trees_prodigal`.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_reduce_over_trees_prodigal(trees: Trees<$game>, root_actions: *const u16, totals: *mut RootAction) {
+                reduce::reduce_over_trees(trees, root_actions, totals, Blocks::Prodigal, shared_array![u64; 32])
+            }
 
-        /// Finds the best action of the root: a proven win, else most playouts, then most wins, then the lowest.
-        ///
-        /// * Launch: [`reduce::shape_over_actions`], one block; the paper's `tpb_roa`: a thread an action.
-        /// * Reads: `totals`.
-        /// * Writes: `best`.
-        /// * Shared: 768 bytes: a candidate of each warp.
-        /// * Cost: ⌈B / threads⌉ + log B steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
-        /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithms 1 and 2: `_reduce_over_actions_thrifty` and `…_prodigal`, which here are one.
-        ///
-        /// # Safety
-        /// As [`reduce::reduce_over_actions`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_reduce_over_actions(totals: *const RootAction, best: *mut RootAction, n_totals: u32) {
-            let scratch = reduce::Scratch {
-                keys: shared_array![u32; 32],
-                n: shared_array![u64; 32],
-                wins: shared_array![u64; 32],
-                entries: shared_array![u32; 32],
-            };
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { reduce::reduce_over_actions(totals, best, n_totals, scratch) }
-        }
+            /// Finds the best action of the root: a proven win, else most playouts, then most wins, then the lowest.
+            ///
+            /// * Launch: [`reduce::shape_over_actions`], one block; the paper's `tpb_roa`: a thread an action.
+            /// * Reads: `totals`.
+            /// * Writes: `best`.
+            /// * Shared: 768 bytes: a candidate of each warp.
+            /// * Cost: ⌈B / threads⌉ + log B steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
+            /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithms 1 and 2: `_reduce_over_actions_thrifty` and `…_prodigal`, which here are one.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_reduce_over_actions(totals: *const RootAction, best: *mut RootAction, n_totals: u32) {
+                let scratch = reduce::Scratch {
+                    keys: shared_array![u32; 32],
+                    n: shared_array![u64; 32],
+                    wins: shared_array![u64; 32],
+                    entries: shared_array![u32; 32],
+                };
+                reduce::reduce_over_actions(totals, best, n_totals, scratch)
+            }
 
-        /// All of a step that concerns one tree: backup of the last step's playouts, selection, first half of expansion; one child is drawn for the
-        /// playouts.
-        ///
-        /// * Launch: [`step::shape`], a block a tree, a thread an action, whole warps.
-        /// * Reads: `outcomes`, `paths`, `heads`, `stats`, `states` of the leaf, `expansion_streams`.
-        /// * Writes: `stats`, `paths`, `expanded`, `links`, `heads`, `expansion_streams`.
-        /// * Shared: 640 bytes: those of the stages.
-        /// * Cost: sum of the stages: ⌈path / threads⌉ + depth × (⌈B / threads⌉ + log threads) + log B steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::step`.
-        /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
-        ///
-        /// # Safety
-        /// As [`step::step`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_step_ocp(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
-            let scratch = step::Scratch {
-                sums: shared_array![u64; 32],
-                counts: shared_array![u32; 32],
-                select: select::Scratch { bounds: shared_array![f32; 32], children: shared_array![u32; 32] },
-            };
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { step::step(trees, ucb_c, draw_value, Children::One, scratch) }
-        }
+            /// All of a step that concerns one tree: backup of the last step's playouts, selection, first half of expansion; one child is drawn for the
+            /// playouts.
+            ///
+            /// * Launch: [`step::shape`], a block a tree, a thread an action, whole warps.
+            /// * Reads: `outcomes`, `paths`, `heads`, `stats`, `states` of the leaf, `expansion_streams`.
+            /// * Writes: `stats`, `paths`, `expanded`, `links`, `heads`, `expansion_streams`.
+            /// * Shared: 640 bytes: those of the stages.
+            /// * Cost: sum of the stages: ⌈path / threads⌉ + depth × (⌈B / threads⌉ + log threads) + log B steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::step`.
+            /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_step_ocp(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
+                let scratch = step::Scratch {
+                    sums: shared_array![u64; 32],
+                    counts: shared_array![u32; 32],
+                    select: select::Scratch { bounds: shared_array![f32; 32], children: shared_array![u32; 32] },
+                };
+                step::step(trees, ucb_c, draw_value, Children::One, scratch)
+            }
 
-        /// All of a step that concerns one tree: backup of the last step's playouts, selection, first half of expansion; all children are played.
-        ///
-        /// * Launch: [`step::shape`], a block a tree, a thread an action, whole warps.
-        /// * Reads: `outcomes`, `paths`, `heads`, `stats`, `states` of the leaf.
-        /// * Writes: `stats`, `paths`, `expanded`, `links`, `heads`.
-        /// * Shared: 640 bytes: those of the stages.
-        /// * Cost: sum of the stages: ⌈path / threads⌉ + depth × (⌈B / threads⌉ + log threads) + log B steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::step`.
-        /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
-        ///
-        /// # Safety
-        /// As [`step::step`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_step_acp(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
-            let scratch = step::Scratch {
-                sums: shared_array![u64; 32],
-                counts: shared_array![u32; 32],
-                select: select::Scratch { bounds: shared_array![f32; 32], children: shared_array![u32; 32] },
-            };
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { step::step(trees, ucb_c, draw_value, Children::All, scratch) }
-        }
+            /// All of a step that concerns one tree: backup of the last step's playouts, selection, first half of expansion; all children are played.
+            ///
+            /// * Launch: [`step::shape`], a block a tree, a thread an action, whole warps.
+            /// * Reads: `outcomes`, `paths`, `heads`, `stats`, `states` of the leaf.
+            /// * Writes: `stats`, `paths`, `expanded`, `links`, `heads`.
+            /// * Shared: 640 bytes: those of the stages.
+            /// * Cost: sum of the stages: ⌈path / threads⌉ + depth × (⌈B / threads⌉ + log threads) + log B steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::step`.
+            /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_step_acp(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
+                let scratch = step::Scratch {
+                    sums: shared_array![u64; 32],
+                    counts: shared_array![u32; 32],
+                    select: select::Scratch { bounds: shared_array![f32; 32], children: shared_array![u32; 32] },
+                };
+                step::step(trees, ucb_c, draw_value, Children::All, scratch)
+            }
 
-        /// All of a step that concerns one child: its position and m playouts of it; further blocks make the other children.
-        ///
-        /// * Launch: [`step::shape_play_ocp`], 1 + ⌈B / threads⌉ blocks a tree, a thread a playout.
-        /// * Reads: `heads`, `expanded`, `links` and `states` of the leaf, `playout_streams`.
-        /// * Writes: `states` and `stats` of the children, `outcomes`, `playout_streams`.
-        /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
-        /// * Cost: size of a position + plies of the longest game + log m steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
-        /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
-        ///
-        /// # Safety
-        /// As [`step::play_ocp`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_play_ocp(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { step::play_ocp(trees, shared_array![u32; 32]) }
-        }
+            /// All of a step that concerns one child: its position and m playouts of it; further blocks make the other children.
+            ///
+            /// * Launch: [`step::shape_play_ocp`], 1 + ⌈B / threads⌉ blocks a tree, a thread a playout.
+            /// * Reads: `heads`, `expanded`, `links` and `states` of the leaf, `playout_streams`.
+            /// * Writes: `states` and `stats` of the children, `outcomes`, `playout_streams`.
+            /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
+            /// * Cost: size of a position + plies of the longest game + log m steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
+            /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_play_ocp(trees: Trees<$game>) {
+                step::play_ocp(trees, shared_array![u32; 32])
+            }
 
-        /// All of a step that concerns one child: its position and m playouts of it. Blocks of actions without a child end at once.
-        ///
-        /// * Launch: [`step::shape_play_acp`], a block for each tree and action, a thread a playout.
-        /// * Reads: `heads`, `expanded`, `states` of the leaf, `playout_streams`.
-        /// * Writes: `states` and `stats` of the child, `outcomes`, `playout_streams`.
-        /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
-        /// * Cost: size of a position + plies of the longest game + log m steps a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
-        /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
-        ///
-        /// # Safety
-        /// As [`step::play_acp`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_play_acp(trees: Trees<$game>) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { step::play_acp(trees, shared_array![u32; 32]) }
-        }
+            /// All of a step that concerns one child: its position and m playouts of it. Blocks of actions without a child end at once.
+            ///
+            /// * Launch: [`step::shape_play_acp`], a block for each tree and action, a thread a playout.
+            /// * Reads: `heads`, `expanded`, `states` of the leaf, `playout_streams`.
+            /// * Writes: `states` and `stats` of the child, `outcomes`, `playout_streams`.
+            /// * Shared: 128 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
+            /// * Cost: size of a position + plies of the longest game + log m steps a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
+            /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_play_acp(trees: Trees<$game>) {
+                step::play_acp(trees, shared_array![u32; 32])
+            }
 
-        /// Plays random games from one position, as the stage of playouts does: what a device can do at most. For measuring.
-        ///
-        /// * Launch: [`playout::shape_raw`], any blocks of whole warps; a thread plays its games one after the other.
-        /// * Reads: `root`, `streams`.
-        /// * Writes: `streams`; wins of both players, draws and plies, added atomically to `totals`.
-        /// * Shared: 256 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
-        /// * Cost: games × plies of the longest of a warp.
-        /// * Twin: `warpplay_cpu_ref::mcts::game::Game::playout`.
-        /// * Source: our own: a measure for the paper's section 4.1, where playouts are most of the work.
-        ///
-        /// # Safety
-        /// As [`playout::raw_playouts`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_raw_playouts(root: *const $game, streams: *mut Stream, totals: *mut u64, n_games: u32) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { playout::raw_playouts(root, streams, totals, n_games, shared_array![u64; 32]) }
-        }
+            /// Plays random games from one position, as the stage of playouts does: what a device can do at most. For measuring.
+            ///
+            /// * Launch: [`playout::shape_raw`], any blocks of whole warps; a thread plays its games one after the other.
+            /// * Reads: `root`, `streams`.
+            /// * Writes: `streams`; wins of both players, draws and plies, added atomically to `totals`.
+            /// * Shared: 256 bytes: a sum of each warp; dynamic: the words that a playout of the game asks for, of each thread.
+            /// * Cost: games × plies of the longest of a warp.
+            /// * Twin: `warpplay_cpu_ref::mcts::game::Game::playout`.
+            /// * Source: our own: a measure for the paper's section 4.1, where playouts are most of the work.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_raw_playouts(root: *const $game, streams: *mut Stream, totals: *mut u64, n_games: u32) {
+                playout::raw_playouts(root, streams, totals, n_games, shared_array![u64; 32])
+            }
 
-        /// Plays random games from one position without waiting: a lane whose game is over begins its next one at once. For measuring.
-        ///
-        /// * Launch: [`playout::shape_raw_restart`], any blocks of whole warps; a thread plays its games one after the other.
-        /// * Reads: `root`, `streams`.
-        /// * Writes: `streams`; wins of both players, draws and plies, added atomically to `totals`.
-        /// * Shared: 256 bytes: a sum of each warp.
-        /// * Cost: plies of all games of a thread.
-        /// * Twin: `warpplay_cpu_ref::mcts::game::Game::playout`.
-        /// * Source: our own: a measure for the paper's section 4.1, where playouts are most of the work.
-        ///
-        /// # Safety
-        /// As [`playout::raw_restart`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_raw_restart(root: *const $game, streams: *mut Stream, totals: *mut u64, n_games: u32) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { playout::raw_restart(root, streams, totals, n_games, shared_array![u64; 32]) }
-        }
+            /// Plays random games from one position without waiting: a lane whose game is over begins its next one at once. For measuring.
+            ///
+            /// * Launch: [`playout::shape_raw_restart`], any blocks of whole warps; a thread plays its games one after the other.
+            /// * Reads: `root`, `streams`.
+            /// * Writes: `streams`; wins of both players, draws and plies, added atomically to `totals`.
+            /// * Shared: 256 bytes: a sum of each warp.
+            /// * Cost: plies of all games of a thread.
+            /// * Twin: `warpplay_cpu_ref::mcts::game::Game::playout`.
+            /// * Source: our own: a measure for the paper's section 4.1, where playouts are most of the work.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_raw_restart(root: *const $game, streams: *mut Stream, totals: *mut u64, n_games: u32) {
+                playout::raw_restart(root, streams, totals, n_games, shared_array![u64; 32])
+            }
 
-        /// Draws one bounded number from each stream. For tests of the streams.
-        ///
-        /// * Launch: any, a thread a stream.
-        /// * Reads: `streams`.
-        /// * Writes: `numbers`, `streams`.
-        /// * Shared: none.
-        /// * Cost: one draw, with rejections.
-        /// * Twin: `warpplay_cpu_ref::mcts::rng::Stream::below`.
-        /// * Source: Lemire, algorithm 5.
-        ///
-        /// # Safety
-        /// As [`playout::draw_below`].
-        #[kernel(suffix = $suffix)]
-        pub unsafe fn mcts_draw_below(streams: *mut Stream, numbers: *mut u32, n: u32, bound: u32) {
-            // SAFETY: the kernel's contract is that of the function.
-            unsafe { playout::draw_below(streams, numbers, n, bound) }
+            /// Draws one bounded number from each stream. For tests of the streams.
+            ///
+            /// * Launch: any, a thread a stream.
+            /// * Reads: `streams`.
+            /// * Writes: `numbers`, `streams`.
+            /// * Shared: none.
+            /// * Cost: one draw, with rejections.
+            /// * Twin: `warpplay_cpu_ref::mcts::rng::Stream::below`.
+            /// * Source: Lemire, algorithm 5.
+            #[kernel(suffix = $suffix)]
+            pub unsafe fn mcts_draw_below(streams: *mut Stream, numbers: *mut u32, n: u32, bound: u32) {
+                playout::draw_below(streams, numbers, n, bound)
+            }
         }
     };
 }

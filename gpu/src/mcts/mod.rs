@@ -52,6 +52,6 @@ pub mod tree;
 
 pub use game::{Draw, Game, Outcome, Player, Playout, Scratch};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use instantiate::KernelSet;
+pub use instantiate::{KernelSet, Kernels};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use notation::{Notation, NotationError};

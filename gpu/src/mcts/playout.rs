@@ -158,7 +158,7 @@ pub(super) unsafe fn play<G: Game>(
     } else {
         let mut game = thread;
         while game < trees.n_playouts {
-            // SAFETY: the caller vouches for the streams.
+            // SAFETY: the block has a stream for each of its m games, and each game one thread.
             unsafe {
                 let mut stream = Stream::load(trees.playout_streams, first_stream + game as usize);
                 let playout = position.playout(&mut stream, &mut Words::new(G::PLAYOUT_WORDS));
@@ -170,7 +170,7 @@ pub(super) unsafe fn play<G: Game>(
     }
     let sum = block::sum(mine, scratch);
     if thread == 0 {
-        // SAFETY: the caller vouches for the slot.
+        // SAFETY: the slot is there, and this block's.
         unsafe { memory::store(trees.outcomes, slot, PlayoutCounts { wins: [sum & 0xffff, sum >> 16] }) };
     }
 }
@@ -188,7 +188,7 @@ unsafe fn play_node<G: Game>(
     slot: usize,
     scratch: Shared<u32>,
 ) {
-    // SAFETY: the caller vouches for node, streams and slot.
+    // SAFETY: the node is there, and nobody writes it; streams and slot are this block's.
     unsafe {
         let outcome = trees.node(tree, node).outcome();
         let position = memory::load(trees.states, trees.at(tree, node));

@@ -57,7 +57,7 @@ impl Stream {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn load(streams: *const Stream, index: usize) -> Self {
-        // SAFETY: the caller vouches for the element; a generator is plain words, read by one thread.
+        // SAFETY: the array has the stream, whose generator is two plain words.
         unsafe { core::mem::transmute::<[u64; 2], Stream>(memory::load(streams.cast(), index)) }
     }
 
@@ -68,7 +68,7 @@ impl Stream {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn store(self, streams: *mut Stream, index: usize) {
-        // SAFETY: the caller vouches for the element; a generator is plain words.
+        // SAFETY: the array has the stream, this thread's, whose generator is two plain words.
         unsafe { memory::store(streams.cast(), index, core::mem::transmute::<Stream, [u64; 2]>(self)) }
     }
 }

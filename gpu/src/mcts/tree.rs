@@ -213,7 +213,7 @@ impl<G: Game> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn node(&self, tree: u32, node: u32) -> NodeStats {
-        // SAFETY: the caller vouches for the node; a node is two aligned vectors of 16 bytes.
+        // SAFETY: the node is there, two aligned vectors of 16 bytes that nobody writes.
         unsafe {
             let at = self.stats.add(self.at(tree, node)).cast::<Vec4>();
             bytemuck::cast([memory::load_vec4(at).0, memory::load_vec4(at.add(1)).0])
@@ -227,7 +227,7 @@ impl<G: Game> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set_node(&self, tree: u32, node: u32, stats: NodeStats) {
-        // SAFETY: the caller vouches for the node; a node is two aligned vectors of 16 bytes.
+        // SAFETY: the node is there, two aligned vectors of 16 bytes that are this thread's.
         unsafe {
             let at = self.stats.add(self.at(tree, node)).cast::<Vec4>();
             let [first, second]: [[u32; 4]; 2] = bytemuck::cast(stats);
@@ -243,7 +243,7 @@ impl<G: Game> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn head(&self, tree: u32) -> TreeHead {
-        // SAFETY: the caller vouches for the tree.
+        // SAFETY: a head for each tree, which nobody writes.
         unsafe { memory::load(self.heads, tree as usize) }
     }
 
@@ -254,7 +254,7 @@ impl<G: Game> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set_head(&self, tree: u32, head: TreeHead) {
-        // SAFETY: the caller vouches for the tree.
+        // SAFETY: a head for each tree, which is this thread's.
         unsafe { memory::store(self.heads, tree as usize, head) }
     }
 }

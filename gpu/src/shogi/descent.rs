@@ -15,7 +15,7 @@ use super::difference::{KINDS, float, float_of_four, learnt_kinds};
 use super::fixed::fixed;
 use super::sigmoid;
 use crate::cuda::shared::Shared;
-use crate::cuda::{DeviceArgs, atomic, memory, sync, thread, warp};
+use crate::cuda::{DeviceArgs, atomic, memory, sync, thread, trap, warp};
 
 /// Words of an evaluation in `sums`.
 pub const SUM_WORDS: usize = 32;
@@ -91,7 +91,7 @@ impl Descent {
     #[inline(always)]
     pub unsafe fn add(&self, evaluation: u32, kind: u32, low: u64, high: i64) {
         let at = evaluation as usize * SUM_WORDS + kind as usize;
-        // SAFETY: the caller's promise; every access meanwhile is one of these.
+        // SAFETY: a line of words for each evaluation; every access meanwhile is one of these.
         unsafe {
             atomic::add_u64(self.sums.add(at), low);
             atomic::add_u64(self.sums.add(at + HIGH), high as u64);
@@ -99,10 +99,13 @@ impl Descent {
     }
 
     /// A sum that all blocks have added to, as a pair that orders like it.
+    ///
+    /// # Safety
+    /// As [`add`](Self::add); the grid has met since the last addition.
     #[inline(always)]
     unsafe fn sum(&self, evaluation: u32, kind: u32) -> (i64, u64) {
         let at = evaluation as usize * SUM_WORDS + kind as usize;
-        // SAFETY: the caller's promise; the grid has met since the last addition.
+        // SAFETY: a line of words for each evaluation, which nobody adds to any more.
         let (low, high) = unsafe { (memory::load(self.sums, at), memory::load(self.sums, at + HIGH)) };
         (high as i64 + (low >> 32) as i64, low & 0xffff_ffff)
     }
@@ -155,12 +158,16 @@ pub struct Columns<const BLOCK: u32> {
 }
 
 impl<const BLOCK: u32> Columns<BLOCK> {
-    /// The sums in this shared memory.
+    /// The sums in this shared memory, which has `13 * BLOCK` words.
     ///
     /// # Safety
-    /// `sums` has `13 * BLOCK` words or more, and the block `BLOCK` threads or fewer, in one dimension.
+    /// The block has `BLOCK` threads or fewer, in one dimension.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn new(sums: Shared<i64>) -> Self {
+        if sums.len() < KINDS * BLOCK {
+            trap();
+        }
         Self { sums }
     }
 
@@ -175,18 +182,18 @@ impl<const BLOCK: u32> Columns<BLOCK> {
     /// Adds to one of the thread's own sums.
     ///
     /// # Safety
-    /// `kind` is one of the 13; the sums have `13 * BLOCK` words, and the block at most `BLOCK` threads ([`Columns::new`]).
+    /// `kind` is one of the 13.
     #[inline(always)]
     pub unsafe fn add_unchecked(self, kind: u32, value: i64) {
         let at = kind * BLOCK + thread::thread_idx_x();
-        // SAFETY: the caller's promise: a line of 13, a column of BLOCK.
+        // SAFETY: a line of 13, and a column of BLOCK: the contract of `new`.
         unsafe { self.sums.set_unchecked(at, self.sums.get_unchecked(at) + value) };
     }
 
     /// Adds the block's sums to those of the grid. Begins and ends with a barrier.
     ///
     /// # Safety
-    /// As [`Descent::add`]; called by all threads of the block, which have `BLOCK` and a whole number of warps.
+    /// As [`Descent::add`]; called by all threads of the block, `BLOCK` of them and whole warps.
     #[inline(always)]
     pub unsafe fn flush(self, descent: &Descent, evaluation: u32) {
         // All columns must be complete.
@@ -198,7 +205,7 @@ impl<const BLOCK: u32> Columns<BLOCK> {
             }
             let sum = warp::reduce_sum(sum);
             if thread::lane() == 0 {
-                // SAFETY: the caller's promise.
+                // SAFETY: one of the 13 kinds; the evaluation is in range.
                 unsafe { descent.add(evaluation, kind, sum as u64 & 0xffff_ffff, sum >> 32) };
             }
         }
@@ -220,11 +227,10 @@ pub fn fill_powers(descent: &Descent, powers: Shared<f64>) {
 /// child's number of a kind is 0, raising the kind changes nothing. The factors of `powers` ([`fill_powers`]) cost a term an error of 2⁻⁵¹ of itself at most.
 ///
 /// `wanted` are the kinds to be raised ([`Descent::kinds`]). The term with nothing raised is returned; the sums of `columns` get what the other terms differ from it by.
-///
-/// # Safety
-/// `values` has 13 values or more and `powers` 16; `columns` are as [`Columns::add_unchecked`] demands.
+/// `values` has 13 values or more and `powers` 16.
 #[inline(always)]
-pub unsafe fn add_fused<const BLOCK: u32>(
+#[track_caller]
+pub fn add_fused<const BLOCK: u32>(
     descent: &Descent,
     wanted: u64,
     packed: u64,
@@ -232,6 +238,9 @@ pub unsafe fn add_fused<const BLOCK: u32>(
     powers: Shared<f64>,
     columns: Columns<BLOCK>,
 ) -> i64 {
+    if values.len() < KINDS || powers.len() < 16 {
+        trap();
+    }
     let mut x = float(packed, 0);
     let kinds = learnt_kinds(packed);
     let mut left = kinds;
@@ -239,7 +248,7 @@ pub unsafe fn add_fused<const BLOCK: u32>(
     while left != 0 {
         let shift = left.trailing_zeros();
         let number = (packed >> (8 + shift)) as u32 & 15;
-        // SAFETY: a set bit is one of the twelve, at a multiple of 4, so the slot is 12 at most; 13 values are the caller's promise.
+        // SAFETY: a set bit is one of the twelve, at a multiple of 4, so the slot is 12 at most, of 13.
         x += unsafe { values.get_unchecked(shift / 4 + 1) } * float_of_four(number);
         left &= left - 1;
     }
@@ -249,7 +258,7 @@ pub unsafe fn add_fused<const BLOCK: u32>(
     while left != 0 {
         let shift = left.trailing_zeros();
         let number = (packed >> (8 + shift)) as u32 & 15;
-        // SAFETY: below 16, which is the caller's promise of `powers`; a kind as above, in columns that are the caller's promise too.
+        // SAFETY: below 16; a kind as above.
         unsafe {
             let raised = power * powers.get_unchecked(number ^ 8);
             columns.add_unchecked(shift / 4 + 1, fixed(1.0 / (1.0 + raised)) - term);
@@ -260,13 +269,10 @@ pub unsafe fn add_fused<const BLOCK: u32>(
 }
 
 /// Adds the thread's sum of the terms with nothing raised to all its sums, which then are whole ones.
-///
-/// # Safety
-/// `columns` are as [`Columns::add_unchecked`] demands.
 #[inline(always)]
-pub unsafe fn complete<const BLOCK: u32>(columns: Columns<BLOCK>, sum: i64) {
+pub fn complete<const BLOCK: u32>(columns: Columns<BLOCK>, sum: i64) {
     for kind in 0..KINDS {
-        // SAFETY: below 13; the caller's promise of the columns.
+        // SAFETY: below 13.
         unsafe { columns.add_unchecked(kind, sum) };
     }
 }

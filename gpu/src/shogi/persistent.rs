@@ -28,22 +28,22 @@ pub const fn shape(blocks: u32) -> LaunchShape {
 /// Sum of the units of the four codes of a word.
 #[inline(always)]
 fn four(codes: u32, units: Shared<u64>) -> u64 {
-    // SAFETY: masked.
-    unsafe {
-        units
-            .get_unchecked(codes & 31)
-            .wrapping_add(units.get_unchecked(codes >> 8 & 31))
-            .wrapping_add(units.get_unchecked(codes >> 16 & 31))
-            .wrapping_add(units.get_unchecked(codes >> 24 & 31))
-    }
+    units
+        .get(codes & 31)
+        .wrapping_add(units.get(codes >> 8 & 31))
+        .wrapping_add(units.get(codes >> 16 & 31))
+        .wrapping_add(units.get(codes >> 24 & 31))
 }
 
 /// Sum of the units of a position's pieces.
+///
+/// # Safety
+/// A position is six quads.
 #[inline(always)]
 unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
     let mut sum = 0u64;
     let mut quad = 0;
-    // SAFETY: the caller's promise: six quads.
+    // SAFETY: six quads.
     unsafe {
         while quad < SQUARE_QUADS {
             let Vec4([a, b, c, d]) = memory::load_vec4(position.add(quad));
@@ -54,7 +54,7 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
         }
         // The last square, then the hands.
         let Vec4(last) = memory::load_vec4(position.add(SQUARE_QUADS));
-        sum = sum.wrapping_add(units.get_unchecked(last[0] & 31));
+        sum = sum.wrapping_add(units.get(last[0] & 31));
         let mut kind = 0;
         while kind < 7 {
             let of = |at: u32| (last[(at / 4) as usize] >> (8 * (at % 4)) & 255) as u64;
@@ -83,7 +83,7 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_paper_persistent(positions: *const Vec4, played: *const u32, sums: *mut u64, n: u32, run: Descent) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
-    // SAFETY: a line of BLOCK words for each of the 13 kinds, and BLOCK threads by the launch shape.
+    // SAFETY: BLOCK threads by the launch shape.
     let columns = unsafe { Columns::<BLOCK>::new(lines) };
     let values = shared_array![f64; KINDS as usize];
     let powers = shared_array![f64; 16];
@@ -125,8 +125,7 @@ pub unsafe fn shogi_paper_persistent(positions: *const Vec4, played: *const u32,
     }
 }
 
-/// All kernels of the module.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
-    vec![crate::kernel::info::<shogi_paper_persistent>()]
+crate::kernel_set! {
+    /// The only kernel of the module.
+    self::shogi_paper_persistent
 }

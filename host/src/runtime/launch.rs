@@ -104,6 +104,23 @@ impl<T> Buffer<T> {
     }
 }
 
+/// `SArgs` of the buffers of structures: fields of the kernel's structure that are called as those of a structure here, `reads` by [`Buffer::view`], `writes` by [`Buffer::view_mut`], and
+/// numbers that it `has`; then any other fields, as in a literal.
+macro_rules! views {
+    ($args:ident { $($fields:tt)* }) => { views!(@ $args [] $($fields)*) };
+    (@ $args:ident [$($done:tt)*] $from:ident reads $($field:ident),+; $($rest:tt)*) => {
+        views!(@ $args [$($done)* $($field: $from.$field.view(),)+] $($rest)*)
+    };
+    (@ $args:ident [$($done:tt)*] $from:ident writes $($field:ident),+; $($rest:tt)*) => {
+        views!(@ $args [$($done)* $($field: $from.$field.view_mut(),)+] $($rest)*)
+    };
+    (@ $args:ident [$($done:tt)*] $from:ident has $($field:ident),+; $($rest:tt)*) => {
+        views!(@ $args [$($done)* $($field: $from.$field,)+] $($rest)*)
+    };
+    (@ $args:ident [$($done:tt)*] $($rest:tt)*) => { $args { $($done)* $($rest)* } };
+}
+pub(crate) use views;
+
 macro_rules! buffers {
     ($($buffer:ty, $view:ident: $($param:ty),+;)+) => {$($(
         // SAFETY: as for the view of the buffer.

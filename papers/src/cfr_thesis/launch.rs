@@ -5,54 +5,19 @@ use std::ops::Range;
 use bytemuck::Pod;
 use warpplay::cfr::game::{ACTIONS, Child, Sequences};
 use warpplay::{Buffer, Device, Error, Function, Graph, Memory, Module, Result, Stream};
-use warpplay_gpu::cfr::regret::Real;
 use warpplay_gpu::kernel::Kernel;
-use warpplay_gpu::launch::LaunchShape;
 
-use super::kernels::down::{
-    cfr_thesis_down_global_f32, cfr_thesis_down_global_f64, cfr_thesis_down_registers_f32,
-    cfr_thesis_down_registers_f64, cfr_thesis_down_shared_f32, cfr_thesis_down_shared_f64,
-};
 use super::kernels::sequence::{self as device, Deal, Phase, PhaseArgs, child, way};
-use super::kernels::shape;
-use super::kernels::up::{
-    cfr_thesis_up_global_f32, cfr_thesis_up_global_f64, cfr_thesis_up_registers_f32, cfr_thesis_up_registers_f64,
-    cfr_thesis_up_shared_f32, cfr_thesis_up_shared_f64,
-};
+use super::kernels::{self, ThesisKernels, shape};
 use super::options::{Lists, Rows};
 
 /// Deals that are on the device at a time.
 pub(super) const DEALS: usize = 1024;
 
-/// A phase's kernel for one way of keeping rows.
-type Launch<T> = Box<dyn Fn(&Stream, LaunchShape, PhaseArgs<'_, T>) -> Result<()> + Send>;
-
-fn launch<T: 'static, K: Kernel<Params = (Phase<T>,)>>(function: Function<K>) -> Launch<T> {
-    // SAFETY: the only caller is `Kernels::queue`, which vouches for the phase.
-    Box::new(move |stream, shape, phase| unsafe { stream.launch(&function, shape, (phase,)) })
-}
-
 /// A number type that the kernels are made for.
-pub(super) trait Number: Real + Pod {
-    /// Both phases.
-    fn phases(module: &Module, rows: Rows) -> Result<[Launch<Self>; 2]>;
-}
+pub(super) trait Number: ThesisKernels + Pod {}
 
-macro_rules! number {
-    ($type:ty, $($rows:ident $down:ident $up:ident),+) => {
-        impl Number for $type {
-            fn phases(module: &Module, rows: Rows) -> Result<[Launch<Self>; 2]> {
-                Ok(match rows {
-                    $(Rows::$rows => [launch(module.function($down)?), launch(module.function($up)?)],)+
-                })
-            }
-        }
-    };
-}
-number!(f32, Shared cfr_thesis_down_shared_f32 cfr_thesis_up_shared_f32, Global cfr_thesis_down_global_f32 cfr_thesis_up_global_f32,
-    Registers cfr_thesis_down_registers_f32 cfr_thesis_up_registers_f32);
-number!(f64, Shared cfr_thesis_down_shared_f64 cfr_thesis_up_shared_f64, Global cfr_thesis_down_global_f64 cfr_thesis_up_global_f64,
-    Registers cfr_thesis_down_registers_f64 cfr_thesis_up_registers_f64);
+impl<T: ThesisKernels + Pod> Number for T {}
 
 /// How the phases are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,17 +268,16 @@ impl Recorded {
 }
 
 /// The kernels.
-pub(super) struct Kernels<T> {
+pub(super) struct Kernels<T: Number> {
     rows: Rows,
-    down: Launch<T>,
-    up: Launch<T>,
+    set: kernels::Kernels<Module, T>,
 }
 
 impl<T: Number> Kernels<T> {
     /// Loads the module; `rows` are where rows and utilities are kept while they are worked on.
     pub fn load(device: &Device, rows: Rows) -> Result<Self> {
-        let [down, up] = T::phases(&Module::load(device, &crate::ptx::CFR_THESIS)?, rows)?;
-        Ok(Self { rows, down, up })
+        let module = Module::load(device, &crate::ptx::CFR_THESIS)?;
+        Ok(Self { rows, set: kernels::Kernels::load(&module)? })
     }
 
     /// First phase at a level.
@@ -321,7 +285,12 @@ impl<T: Number> Kernels<T> {
     /// # Errors
     /// [`Error::Shape`] where there is no such level, or no deal left; as the device says.
     pub fn down(&self, stream: &Stream, arrays: &mut Arrays<T>, level: usize) -> Result<()> {
-        self.queue(&self.down, stream, arrays, level)
+        let set = &self.set;
+        match self.rows {
+            Rows::Shared => self.queue(&set.cfr_thesis_down_shared, stream, arrays, level),
+            Rows::Global => self.queue(&set.cfr_thesis_down_global, stream, arrays, level),
+            Rows::Registers => self.queue(&set.cfr_thesis_down_registers, stream, arrays, level),
+        }
     }
 
     /// Second phase at a level; that of the root ends the deal's iteration.
@@ -329,18 +298,29 @@ impl<T: Number> Kernels<T> {
     /// # Errors
     /// As [`down`](Self::down).
     pub fn up(&self, stream: &Stream, arrays: &mut Arrays<T>, level: usize) -> Result<()> {
-        self.queue(&self.up, stream, arrays, level)?;
+        let set = &self.set;
+        match self.rows {
+            Rows::Shared => self.queue(&set.cfr_thesis_up_shared, stream, arrays, level)?,
+            Rows::Global => self.queue(&set.cfr_thesis_up_global, stream, arrays, level)?,
+            Rows::Registers => self.queue(&set.cfr_thesis_up_registers, stream, arrays, level)?,
+        }
         if level == 0 { arrays.use_deals(1) } else { Ok(()) }
     }
 
-    fn queue(&self, kernel: &Launch<T>, stream: &Stream, arrays: &mut Arrays<T>, level: usize) -> Result<()> {
+    fn queue<K: Kernel<Params = (Phase<T>,)>>(
+        &self,
+        kernel: &Function<K>,
+        stream: &Stream,
+        arrays: &mut Arrays<T>,
+        level: usize,
+    ) -> Result<()> {
         let block = arrays.ways.block;
         let phase = arrays.phase(level)?;
         let staged = self.rows != Rows::Global;
         let shape = shape(phase.n, block, phase.n_players, size_of::<T>() as u32, staged);
-        // The shape is that of these kernels. `Arrays::new` made lists as its ways say. The deal that `next` counts is there, and its buckets are the game's. In another order of
+        // SAFETY: the shape is that of these kernels. `Arrays::new` made lists as its ways say. The deal that `next` counts is there, and its buckets are the game's. In another order of
         // the levels the numbers are wrong, but every address is of the game.
-        kernel(stream, shape, phase)
+        unsafe { stream.launch(kernel, shape, (phase,)) }
     }
 
     /// One iteration, by the next deal.

@@ -64,35 +64,41 @@ impl Kernels {
         unsafe {
             match (form, padded, staged) {
                 (InputForm::Squares, true, true) => {
-                    self.counted(stream).launch(&self.input_64_padded, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_input_64_padded, shape, arguments)
                 }
                 (InputForm::Squares, false, true) => {
-                    self.counted(stream).launch(&self.input_64_plain, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_input_64_plain, shape, arguments)
                 }
                 (InputForm::Squares, true, false) => {
-                    self.counted(stream).launch(&self.input_64_global_padded, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_input_64_global_padded, shape, arguments)
                 }
                 (InputForm::Squares, false, false) => {
-                    self.counted(stream).launch(&self.input_64_global_plain, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_input_64_global_plain, shape, arguments)
                 }
-                (InputForm::Turned, ..) => self.counted(stream).launch(&self.input_64_turned, shape, arguments),
+                (InputForm::Turned, ..) => {
+                    self.counted(stream).launch(&self.set.azero_paper_input_64_turned, shape, arguments)
+                }
                 (InputForm::Planes, true, _) => {
-                    self.counted(stream).launch(&self.input_planes_padded, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_input_planes_padded, shape, arguments)
                 }
                 (InputForm::Planes, false, _) => {
-                    self.counted(stream).launch(&self.input_planes_plain, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_input_planes_plain, shape, arguments)
                 }
                 (InputForm::PlanesAtomic, true, _) => {
-                    self.counted(stream).launch(&self.input_planes_atomic_padded, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_input_planes_atomic_padded, shape, arguments)
                 }
                 (InputForm::PlanesAtomic, false, _) => {
-                    self.counted(stream).launch(&self.input_planes_atomic_plain, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_input_planes_atomic_plain, shape, arguments)
                 }
                 (InputForm::PlanesGlobal, ..) => {
-                    self.counted(stream).launch(&self.input_planes_global, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_input_planes_global, shape, arguments)
                 }
-                (InputForm::Rows, _, true) => self.counted(stream).launch(&self.input_rows, shape, arguments),
-                (InputForm::Rows, _, false) => self.counted(stream).launch(&self.input_rows_global, shape, arguments),
+                (InputForm::Rows, _, true) => {
+                    self.counted(stream).launch(&self.set.azero_paper_input_rows, shape, arguments)
+                }
+                (InputForm::Rows, _, false) => {
+                    self.counted(stream).launch(&self.set.azero_paper_input_rows_global, shape, arguments)
+                }
             }
         }
     }
@@ -122,20 +128,26 @@ impl Kernels {
         unsafe {
             match (form, torso_sums, banked) {
                 (TorsoForm::Tiles, Sums::Global, true) => {
-                    self.counted(stream).launch(&self.torso_global_banked, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_torso_global_banked, shape, arguments)
                 }
                 (TorsoForm::Tiles, Sums::Global, false) => {
-                    self.counted(stream).launch(&self.torso_global_plain, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_torso_global_plain, shape, arguments)
                 }
                 (TorsoForm::Tiles, Sums::Shared, true) => {
-                    self.counted(stream).launch(&self.torso_shared_banked, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_torso_shared_banked, shape, arguments)
                 }
                 (TorsoForm::Tiles, Sums::Shared, false) => {
-                    self.counted(stream).launch(&self.torso_shared_plain, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_torso_shared_plain, shape, arguments)
                 }
-                (TorsoForm::Repository1, ..) => self.counted(stream).launch(&self.torso_repository_1, shape, arguments),
-                (TorsoForm::Repository2, ..) => self.counted(stream).launch(&self.torso_repository_2, shape, arguments),
-                (TorsoForm::Repository3, ..) => self.counted(stream).launch(&self.torso_repository_3, shape, arguments),
+                (TorsoForm::Repository1, ..) => {
+                    self.counted(stream).launch(&self.set.azero_paper_torso_repository_1, shape, arguments)
+                }
+                (TorsoForm::Repository2, ..) => {
+                    self.counted(stream).launch(&self.set.azero_paper_torso_repository_2, shape, arguments)
+                }
+                (TorsoForm::Repository3, ..) => {
+                    self.counted(stream).launch(&self.set.azero_paper_torso_repository_3, shape, arguments)
+                }
             }
         }
     }
@@ -173,15 +185,21 @@ impl Kernels {
         // SAFETY: as in `input`.
         unsafe {
             match (form, output_sums) {
-                (OutputForm::Tiles, Sums::Global) => self.counted(stream).launch(&self.output_global, shape, arguments),
-                (OutputForm::Tiles, Sums::Shared) => self.counted(stream).launch(&self.output_shared, shape, arguments),
+                (OutputForm::Tiles, Sums::Global) => {
+                    self.counted(stream).launch(&self.set.azero_paper_output_global, shape, arguments)
+                }
+                (OutputForm::Tiles, Sums::Shared) => {
+                    self.counted(stream).launch(&self.set.azero_paper_output_shared, shape, arguments)
+                }
                 (OutputForm::Repository1, _) => {
-                    self.counted(stream).launch(&self.output_repository_1, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_output_repository_1, shape, arguments)
                 }
                 (OutputForm::Repository2, _) => {
-                    self.counted(stream).launch(&self.output_repository_2, shape, arguments)
+                    self.counted(stream).launch(&self.set.azero_paper_output_repository_2, shape, arguments)
                 }
-                (OutputForm::Squares, _) => self.counted(stream).launch(&self.output_squares, shape, arguments),
+                (OutputForm::Squares, _) => {
+                    self.counted(stream).launch(&self.set.azero_paper_output_squares, shape, arguments)
+                }
             }
         }
     }

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use warpplay::azero::{MAX_BATCH, NORM_EPSILON};
-use warpplay::{Buffer, Device, Error, Function, Module, Result, Stream};
+use warpplay::{Buffer, Device, Error, Module, Result, Stream};
 
-use super::kernels::{CELLS, WITH_BIAS, WITHOUT_BIAS, elementwise, heads, input, output, torso};
+use super::kernels::{self, CELLS, WITH_BIAS, WITHOUT_BIAS, elementwise, heads};
 use super::{Affine, NormArrays, Options};
 use crate::ptx::CHECKERS_CONV;
 
@@ -35,80 +35,42 @@ pub(super) fn values(what: &str, n: usize) -> Result<u32> {
     Err(Error::shape(what, format!("1 to {MAX_VALUES}"), n))
 }
 
-macro_rules! kernels {
-    ($($field:ident: $kernel:path;)*) => {
-        /// The published kernels on one device, and the choices among their forms.
-        ///
-        /// Each function launches one kernel on a stream of the device, for the first `n` positions of its buffers, and returns at once. Buffers may be
-        /// longer than needed; nothing behind the given positions is touched.
-        ///
-        /// ```
-        /// use warpplay::Device;
-        /// use warpplay::azero::Conv;
-        /// use warpplay_papers::checkers_conv::{Affine, Kernels, Options};
-        ///
-        /// let stream = Device::simt().stream()?;
-        /// let kernels = Kernels::load(stream.device(), Options::default())?;
-        /// // One plane to one channel; only the middle tap counts.
-        /// let conv = Conv { weight: vec![0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0], bias: vec![0.5] };
-        /// let conv = Affine::conv(&stream, &conv)?;
-        /// let (x, mut out) = (stream.upload(&[1.0; 64])?, stream.alloc(64)?);
-        /// kernels.input(&stream, 1, &x, &conv, &mut out)?;
-        /// assert_eq!(stream.read(&out)?, [2.5; 64]);
-        /// # Ok::<(), warpplay::Error>(())
-        /// ```
-        pub struct Kernels {
-            options: Options,
-            launched: AtomicU64,
-            $(pub(super) $field: Function<$kernel>,)*
-        }
-
-        impl Kernels {
-            /// Loads all kernels.
-            ///
-            /// # Errors
-            /// [`Error::Option`] for a choice that is not allowed; errors of the device, [`Error::Unsupported`] on the back end `cpu`.
-            pub fn load(device: &Device, options: Options) -> Result<Self> {
-                options.check()?;
-                let module = Module::load(device, &CHECKERS_CONV)?;
-                Ok(Self { options, launched: AtomicU64::new(0), $($field: module.function($kernel)?,)* })
-            }
-        }
-    };
+/// The published kernels on one device, and the choices among their forms.
+///
+/// Each function launches one kernel on a stream of the device, for the first `n` positions of its buffers, and returns at once. Buffers may be
+/// longer than needed; nothing behind the given positions is touched.
+///
+/// ```
+/// use warpplay::Device;
+/// use warpplay::azero::Conv;
+/// use warpplay_papers::checkers_conv::{Affine, Kernels, Options};
+///
+/// let stream = Device::simt().stream()?;
+/// let kernels = Kernels::load(stream.device(), Options::default())?;
+/// // One plane to one channel; only the middle tap counts.
+/// let conv = Conv { weight: vec![0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0], bias: vec![0.5] };
+/// let conv = Affine::conv(&stream, &conv)?;
+/// let (x, mut out) = (stream.upload(&[1.0; 64])?, stream.alloc(64)?);
+/// kernels.input(&stream, 1, &x, &conv, &mut out)?;
+/// assert_eq!(stream.read(&out)?, [2.5; 64]);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Kernels {
+    options: Options,
+    launched: AtomicU64,
+    pub(super) set: kernels::Kernels<Module>,
 }
 
-kernels! {
-    input_64_padded: input::azero_paper_input_64_padded;
-    input_64_plain: input::azero_paper_input_64_plain;
-    input_64_global_padded: input::azero_paper_input_64_global_padded;
-    input_64_global_plain: input::azero_paper_input_64_global_plain;
-    input_64_turned: input::azero_paper_input_64_turned;
-    input_planes_padded: input::azero_paper_input_planes_padded;
-    input_planes_plain: input::azero_paper_input_planes_plain;
-    input_planes_atomic_padded: input::azero_paper_input_planes_atomic_padded;
-    input_planes_atomic_plain: input::azero_paper_input_planes_atomic_plain;
-    input_planes_global: input::azero_paper_input_planes_global;
-    input_rows: input::azero_paper_input_rows;
-    input_rows_global: input::azero_paper_input_rows_global;
-    torso_global_banked: torso::azero_paper_torso_global_banked;
-    torso_global_plain: torso::azero_paper_torso_global_plain;
-    torso_shared_banked: torso::azero_paper_torso_shared_banked;
-    torso_shared_plain: torso::azero_paper_torso_shared_plain;
-    torso_repository_1: torso::azero_paper_torso_repository_1;
-    torso_repository_2: torso::azero_paper_torso_repository_2;
-    torso_repository_3: torso::azero_paper_torso_repository_3;
-    output_global: output::azero_paper_output_global;
-    output_shared: output::azero_paper_output_shared;
-    output_repository_1: output::azero_paper_output_repository_1;
-    output_repository_2: output::azero_paper_output_repository_2;
-    output_squares: output::azero_paper_output_squares;
-    clear: elementwise::azero_paper_clear;
-    batch_norm: elementwise::azero_paper_batch_norm;
-    relu: elementwise::azero_paper_relu;
-    add: elementwise::azero_paper_add;
-    linear: heads::azero_paper_linear;
-    tanh: heads::azero_paper_tanh;
-    policy: heads::azero_paper_policy;
+impl Kernels {
+    /// Loads all kernels.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a choice that is not allowed; errors of the device, [`Error::Unsupported`] on the back end `cpu`.
+    pub fn load(device: &Device, options: Options) -> Result<Self> {
+        options.check()?;
+        let set = kernels::Kernels::load(&Module::load(device, &CHECKERS_CONV)?)?;
+        Ok(Self { options, launched: AtomicU64::new(0), set })
+    }
 }
 
 impl Kernels {
@@ -129,7 +91,7 @@ impl Kernels {
 
     /// The device.
     pub fn device(&self) -> &Device {
-        self.clear.device()
+        self.set.azero_paper_clear.device()
     }
 
     /// Launches so far.
@@ -155,7 +117,7 @@ impl Kernels {
         let (count, each) = (positions(n)?, values("values of a position", n_values)?);
         holds("x", x, n * n_values)?;
         // SAFETY: the shape is the kernel's own; the length is checked.
-        unsafe { self.counted(stream).launch(&self.clear, elementwise::shape(count, each), (x, each)) }
+        unsafe { self.counted(stream).launch(&self.set.azero_paper_clear, elementwise::shape(count, each), (x, each)) }
     }
 
     /// Batch norm in place, `x`: `[n, channels, 8, 8]`.
@@ -170,7 +132,7 @@ impl Kernels {
         let shape = elementwise::shape(count, each);
         let arguments = (x, weight, bias, mean, variance, each, NORM_EPSILON as f32);
         // SAFETY: the shape is the kernel's own; the lengths are checked, those of the parameters when they were made; `&` and `&mut` exclude overlap.
-        unsafe { self.counted(stream).launch(&self.batch_norm, shape, arguments) }
+        unsafe { self.counted(stream).launch(&self.set.azero_paper_batch_norm, shape, arguments) }
     }
 
     /// `x = max(x, 0)`, for `n` positions of `n_values` values.
@@ -181,7 +143,7 @@ impl Kernels {
         let (count, each) = (positions(n)?, values("values of a position", n_values)?);
         holds("x", x, n * n_values)?;
         // SAFETY: the shape is the kernel's own; the length is checked.
-        unsafe { self.counted(stream).launch(&self.relu, elementwise::shape(count, each), (x, each)) }
+        unsafe { self.counted(stream).launch(&self.set.azero_paper_relu, elementwise::shape(count, each), (x, each)) }
     }
 
     /// `x = x + y`, for `n` positions of `n_values` values.
@@ -193,7 +155,7 @@ impl Kernels {
         holds("x", x, n * n_values)?;
         holds("y", y, n * n_values)?;
         // SAFETY: the shape is the kernel's own; the lengths are checked; `&` and `&mut` exclude overlap.
-        unsafe { self.counted(stream).launch(&self.add, elementwise::shape(count, each), (x, y, each)) }
+        unsafe { self.counted(stream).launch(&self.set.azero_paper_add, elementwise::shape(count, each), (x, y, each)) }
     }
 
     /// A linear layer, `x`: `[n, inputs]`, `out`: `[n, outputs]`.
@@ -215,7 +177,7 @@ impl Kernels {
         let shape = heads::shape_linear(count, layer.n_outputs);
         let arguments = (x, &layer.weight, &layer.bias, out, n_inputs, layer.n_outputs);
         // SAFETY: the shape is the kernel's own; the lengths are checked, those of the parameters follow from their counts; `&` and `&mut` exclude overlap.
-        unsafe { self.counted(stream).launch(&self.linear, shape, arguments) }
+        unsafe { self.counted(stream).launch(&self.set.azero_paper_linear, shape, arguments) }
     }
 
     /// `out = tanh(x)`, both `[n]`.
@@ -227,7 +189,7 @@ impl Kernels {
         holds("x", x, n)?;
         holds("out", out, n)?;
         // SAFETY: the shape is the kernel's own; the lengths are checked; `&` and `&mut` exclude overlap.
-        unsafe { self.counted(stream).launch(&self.tanh, heads::shape_linear(count, 1), (x, out)) }
+        unsafe { self.counted(stream).launch(&self.set.azero_paper_tanh, heads::shape_linear(count, 1), (x, out)) }
     }
 
     /// Softmax of the legal actions' logits, all `[n, n_actions]`; an illegal action has 0.
@@ -250,7 +212,11 @@ impl Kernels {
         holds("policies", policies, n_values)?;
         // SAFETY: the shape is the kernel's own; the lengths are checked; `&` and `&mut` exclude overlap.
         unsafe {
-            self.counted(stream).launch(&self.policy, heads::shape_policy(count), (logits, masks, policies, n_actions))
+            self.counted(stream).launch(
+                &self.set.azero_paper_policy,
+                heads::shape_policy(count),
+                (logits, masks, policies, n_actions),
+            )
         }
     }
 }

@@ -1,16 +1,15 @@
 //! The paper's kernels, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay::shogi::Values;
-use warpplay::{Buffer, Device, Error, Function, Module, Result, Stream};
+use warpplay::{Buffer, Device, Error, Module, Result, Stream};
 
-use super::kernels::evaluate::{self, KindValues, shogi_paper_evaluate};
-use super::kernels::sum::{self, shogi_paper_sum};
+use super::kernels::evaluate::{self, KindValues};
+use super::kernels::{self, sum};
 use crate::ptx::SHOGI_BONANZA;
 
 /// The two kernels.
 pub(super) struct Kernels {
-    evaluate: Function<shogi_paper_evaluate>,
-    sum: Function<shogi_paper_sum>,
+    set: kernels::Kernels<Module>,
 }
 
 /// Positions on the device.
@@ -66,8 +65,7 @@ impl Played {
 impl Kernels {
     /// Loads the module.
     pub fn load(device: &Device) -> Result<Self> {
-        let module = Module::load(device, &SHOGI_BONANZA)?;
-        Ok(Self { evaluate: module.function(shogi_paper_evaluate)?, sum: module.function(shogi_paper_sum)? })
+        Ok(Self { set: kernels::Kernels::load(&Module::load(device, &SHOGI_BONANZA)?)? })
     }
 
     /// The values of the first `n` positions, a block each.
@@ -80,7 +78,7 @@ impl Kernels {
         let PositionArrays { bytes, f, stride, .. } = positions;
         let arguments = (&*bytes, f, KindValues(kinds), *stride, n as u32);
         // SAFETY: the buffers were made for at least `n` positions of this stride.
-        unsafe { stream.launch(&self.evaluate, evaluate::shape(n as u32), arguments) }
+        unsafe { stream.launch(&self.set.shogi_paper_evaluate, evaluate::shape(n as u32), arguments) }
     }
 
     /// Σ T over all children, from the values of their positions; the host adds the blocks' sums.
@@ -94,7 +92,9 @@ impl Kernels {
             return Err(Error::shape("sums of blocks", shape.n_blocks(), sums.len()));
         }
         // SAFETY: a played child for each, below their number, and a sum for each block.
-        unsafe { stream.launch(&self.sum, shape, (&positions.f, &*played, &mut *sums, a, positions.n))? };
+        unsafe {
+            stream.launch(&self.set.shogi_paper_sum, shape, (&positions.f, &*played, &mut *sums, a, positions.n))?
+        };
         Ok(stream.read(sums)?.into_iter().map(i128::from).sum())
     }
 }

@@ -31,7 +31,7 @@ struct Family {
 }
 
 fn family<G: KernelSet>() -> Family {
-    Family { kernels: G::kernels().to_vec(), set: G::PTX }
+    Family { kernels: G::kernels(), set: G::PTX }
 }
 
 fn families() -> Vec<Family> {
@@ -47,16 +47,16 @@ fn families() -> Vec<Family> {
         family::<Hashed>(),
         family::<Thin>(),
         family::<Wide>(),
-        Family { kernels: mnist_mlp::kernels::KERNELS.to_vec(), set: &warpplay_papers::ptx::MNIST_MLP },
+        Family { kernels: mnist_mlp::kernels::kernels(), set: &warpplay_papers::ptx::MNIST_MLP },
         Family { kernels: layers::kernels(), set: &MLP_LAYERS },
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
         Family {
-            kernels: warpplay_papers::checkers_conv::kernels::KERNELS.to_vec(),
+            kernels: warpplay_papers::checkers_conv::kernels::kernels(),
             set: &warpplay_papers::ptx::CHECKERS_CONV,
         },
         Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
         Family { kernels: azero::fused::kernels(), set: &AZERO_FUSED },
-        Family { kernels: <Checkers as SearchKernels>::kernels().to_vec(), set: &AZERO_SEARCH },
+        Family { kernels: <Checkers as SearchKernels>::kernels(), set: &AZERO_SEARCH },
         Family { kernels: azero::train::kernels(), set: &AZERO_TRAIN },
         Family { kernels: cfr::small::kernels(), set: &CFR_SMALL },
         Family { kernels: cfr::street::kernels(), set: &CFR_STREET },

@@ -12,8 +12,8 @@ use warpplay_tests::backends::{for_each_device, gpu, kernel_devices};
 use warpplay_tests::strategies::config;
 use warpplay_tests::tolerance::same;
 
-type Seed = <Connect4 as KernelSet>::SeedStreams;
-type Below = <Connect4 as KernelSet>::DrawBelow;
+type Seed = <Connect4 as KernelSet>::mcts_seed_streams;
+type Below = <Connect4 as KernelSet>::mcts_draw_below;
 
 /// States of streams 0 to `n - 1` from `base`, made by the kernel with these polynomials.
 fn seeded(device: &Device, n: u32, base: [u64; 2], polynomials: &[[u64; 2]]) -> Result<Vec<[u64; 2]>, warpplay::Error> {

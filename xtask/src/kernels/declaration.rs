@@ -35,15 +35,17 @@ pub fn declarations(texts: &BTreeMap<String, String>) -> Result<Vec<Declaration>
             let head =
                 of_function(&lines[at..]).with_context(|| format!("{location}: no function behind #[kernel]"))?;
             let doc = comment_above(&lines[..at]);
+            let end = if head.has_suffix { "_…" } else { "" };
             if let Some(parameter) = head.name.strip_prefix('$') {
                 let named = named_by_calls(texts, file, &lines, at, parameter).with_context(|| location.clone())?;
                 let mut of_files: BTreeMap<String, Vec<String>> = BTreeMap::new();
-                named.into_iter().for_each(|(file, name)| of_files.entry(file).or_default().push(name));
+                named
+                    .into_iter()
+                    .for_each(|(file, name)| of_files.entry(file).or_default().push(format!("{name}{end}")));
                 for (file, names) in of_files {
                     found.push(Declaration { file, location: location.clone(), names, doc: doc.clone() });
                 }
             } else {
-                let end = if head.has_suffix { "_…" } else { "" };
                 let names = vec![format!("{}{end}", head.name)];
                 found.push(Declaration { file: file.clone(), location, names, doc });
             }
@@ -52,8 +54,11 @@ pub fn declarations(texts: &BTreeMap<String, String>) -> Result<Vec<Declaration>
     Ok(found)
 }
 
-/// Whether a line begins the attribute `#[kernel]`, by whatever path.
+/// Whether a line begins the attribute `#[kernel]`, by whatever path; one that hands on the options of a list declares nothing by itself.
 fn is_kernel(line: &str) -> bool {
+    if line.contains("$($options") {
+        return false;
+    }
     let path = line.trim_start().strip_prefix("#[").and_then(|rest| rest.split(['(', ']']).next());
     path.and_then(|path| path.rsplit("::").next()) == Some("kernel")
 }

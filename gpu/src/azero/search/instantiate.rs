@@ -8,39 +8,7 @@ use super::{
     tree::{Searched, Trees},
 };
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::{
-    kernel::{Kernel, KernelInfo, info},
-    ptx::PtxSet,
-};
-
-/// The kernels of a game's search, and where they are. Implemented by [`azero_search_kernels!`](crate::azero_search_kernels).
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait SearchKernels: Searched {
-    /// [`begin`](super::begin::begin).
-    type Begin: Kernel<Params = (Trees<Self>, Observations)> + Default;
-    /// [`add_noise`](super::begin::add_noise).
-    type Noise: Kernel<Params = (Trees<Self>, f64, f32)> + Default;
-    /// [`step`](super::step::step).
-    type Step: Kernel<Params = (Trees<Self>, Evaluations, Observations, f32, u32)> + Default;
-    /// [`playouts`](super::playouts::playouts).
-    type Playouts: Kernel<Params = (Trees<Self>, *mut f32, u32, u32)> + Default;
-    /// [`finish`](super::finish::finish).
-    type Finish: Kernel<Params = (Trees<Self>, *mut Found, *mut FoundAction, u32)> + Default;
-
-    /// The module that holds the kernels.
-    const PTX: &'static PtxSet;
-
-    /// Descriptions of all kernels.
-    fn kernels() -> [KernelInfo; 5] {
-        [
-            info::<Self::Begin>(),
-            info::<Self::Noise>(),
-            info::<Self::Step>(),
-            info::<Self::Playouts>(),
-            info::<Self::Finish>(),
-        ]
-    }
-}
+use crate::ptx::PtxSet;
 
 /// Instantiates the search's kernels for a game that is [`Searched`](crate::azero::search::Searched), in a module of their own.
 ///
@@ -48,8 +16,11 @@ pub trait SearchKernels: Searched {
 #[macro_export]
 macro_rules! azero_search_kernels {
     ($module:ident, $game:ty, $suffix:literal, $ptx:path) => {
-        #[doc = concat!("Kernels of the search of `", stringify!($game), "`.")]
-        pub mod $module {
+        $crate::azero_search_kernel_list! { kernel_instance {
+            #[doc = concat!("Kernels of the search of `", stringify!($game), "`.")]
+            pub mod $module for $game: $crate::azero::search::SearchKernels {
+                const PTX: &'static $crate::ptx::PtxSet = &$ptx;
+            }
             #[allow(unused_imports, reason = "names that the game's type may need")]
             use super::*;
             use $crate::azero::search::expand::Evaluations;
@@ -57,8 +28,27 @@ macro_rules! azero_search_kernels {
             use $crate::azero::search::step::{self, Observations};
             use $crate::azero::search::tree::Trees;
             use $crate::azero::search::{begin, playouts};
-            use $crate::cuda::{kernel, shared_array};
+            use $crate::cuda::shared_array;
+        } $game, $suffix }
+    };
+}
 
+crate::azero_search_kernel_list! { kernel_family {
+    /// The kernels of a game's search, and where they are. Implemented by [`azero_search_kernels!`](crate::azero_search_kernels).
+    pub trait SearchKernels: Searched {
+        /// The module that holds the kernels.
+        const PTX: &'static PtxSet;
+    }
+    /// The kernels of a game's search, looked up.
+    pub struct Kernels;
+} Self, "" }
+
+/// The kernels, handed to a macro of [`kernel`](crate::kernel) behind what is given to it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! azero_search_kernel_list {
+    ($then:ident $given:tt $game:ty, $suffix:literal) => {
+        $crate::$then! { $given
             /// Makes every tree a root that waits for its evaluation, and writes its observation.
             ///
             /// * Launch: [`begin::shape`], a warp a tree.
@@ -68,13 +58,9 @@ macro_rules! azero_search_kernels {
             /// * Cost: an observation, by the lanes of a warp.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::new`.
             /// * Source: Silver et al. 2018.
-            ///
-            /// # Safety
-            /// As [`begin::begin`].
             #[kernel(suffix = $suffix, max_threads = 32)]
             pub unsafe fn azero_search_begin(trees: Trees<$game>, out: Observations) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { begin::begin(trees, out) }
+                begin::begin(trees, out)
             }
 
             /// Mixes Dirichlet noise into the priors of the roots' children.
@@ -86,13 +72,9 @@ macro_rules! azero_search_kernels {
             /// * Cost: 2 × ⌈children / 32⌉ gamma numbers a lane.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::add_noise`, `warpplay_cpu_ref::azero::search::random::gamma`.
             /// * Source: Silver et al. 2018; OpenSpiel.
-            ///
-            /// # Safety
-            /// As [`begin::add_noise`].
             #[kernel(suffix = $suffix, max_threads = 32)]
             pub unsafe fn azero_search_noise(trees: Trees<$game>, alpha: f64, epsilon: f32) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { begin::add_noise(trees, alpha, epsilon) }
+                begin::add_noise(trees, alpha, epsilon)
             }
 
             /// One step of every tree: the last step's leaves are expanded, their values go up, new leaves are selected, their observations written.
@@ -104,9 +86,6 @@ macro_rules! azero_search_kernels {
             /// * Cost: leaves × (⌈path / 32⌉ + depth × ⌈children / 32⌉) steps of one warp; expansion and observation of a leaf a warp.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::receive`, `warpplay_cpu_ref::azero::search::tree::Tree::select`.
             /// * Source: Silver et al. 2018; OpenSpiel's `PUCTValue`.
-            ///
-            /// # Safety
-            /// As [`step::step`].
             #[kernel(suffix = $suffix, max_threads = 512)]
             pub unsafe fn azero_search_step(
                 trees: Trees<$game>,
@@ -116,8 +95,7 @@ macro_rules! azero_search_kernels {
                 n_leaves: u32,
             ) {
                 let scratch = step::Scratch { values: shared_array![f32; 16], faults: shared_array![u32; 16] };
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { step::step(trees, evaluations, out, c_puct, n_leaves, scratch) }
+                step::step(trees, evaluations, out, c_puct, n_leaves, scratch)
             }
 
             /// Plays random games from every leaf that waits; the mean result for the first player is the leaf's value.
@@ -129,9 +107,6 @@ macro_rules! azero_search_kernels {
             /// * Cost: ⌈playouts / threads⌉ games + log threads steps a thread.
             /// * Twin: `warpplay_cpu_ref::azero::search::evaluate::playouts`.
             /// * Source: our own: the playouts of tree search in the place of the network.
-            ///
-            /// # Safety
-            /// As [`playouts::playouts`].
             #[kernel(suffix = $suffix, max_threads = 128)]
             pub unsafe fn azero_search_playouts(
                 trees: Trees<$game>,
@@ -139,8 +114,7 @@ macro_rules! azero_search_kernels {
                 row_stride: u32,
                 n_playouts: u32,
             ) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { playouts::playouts(trees, values, row_stride, n_playouts, shared_array![u32; 32]) }
+                playouts::playouts(trees, values, row_stride, n_playouts, shared_array![u32; 32])
             }
 
             /// Writes what each search found, and chooses a move: the most visited, or one drawn by visits and temperature.
@@ -152,9 +126,6 @@ macro_rules! azero_search_kernels {
             /// * Cost: 3 × children steps a thread.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::found`, `warpplay_cpu_ref::azero::search::tree::Tree::choose`.
             /// * Source: Silver et al. 2018.
-            ///
-            /// # Safety
-            /// As [`finish::finish`].
             #[kernel(suffix = $suffix, max_threads = 64)]
             pub unsafe fn azero_search_finish(
                 trees: Trees<$game>,
@@ -162,19 +133,8 @@ macro_rules! azero_search_kernels {
                 actions: *mut FoundAction,
                 n_trees: u32,
             ) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { finish::finish(trees, found, actions, n_trees) }
+                finish::finish(trees, found, actions, n_trees)
             }
-        }
-
-        #[cfg(not(target_arch = "nvptx64"))]
-        impl $crate::azero::search::SearchKernels for $game {
-            type Begin = $module::azero_search_begin;
-            type Noise = $module::azero_search_noise;
-            type Step = $module::azero_search_step;
-            type Playouts = $module::azero_search_playouts;
-            type Finish = $module::azero_search_finish;
-            const PTX: &'static $crate::ptx::PtxSet = &$ptx;
         }
     };
 }

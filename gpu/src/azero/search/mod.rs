@@ -54,5 +54,5 @@ pub mod step;
 pub mod tree;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use instantiate::SearchKernels;
+pub use instantiate::{Kernels, SearchKernels};
 pub use tree::Searched;

@@ -123,8 +123,7 @@ pub unsafe fn cfr_abstraction_strength(task: Task) {
                     // The tile is complete.
                     sync::sync_threads();
                     for at in 0..BLOCK {
-                        // SAFETY: below the arrays' length.
-                        let (other, theirs) = (masks.get_unchecked(at), strengths.get_unchecked(at));
+                        let (other, theirs) = (masks.get(at), strengths.get(at));
                         let apart = own & other == 0;
                         wins += (apart && theirs < strength) as u32;
                         ties += (apart && theirs == strength) as u32;

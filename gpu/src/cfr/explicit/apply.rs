@@ -63,10 +63,13 @@ pub struct Apply<T> {
 }
 
 /// Reads a sum and leaves 0.
+///
+/// # Safety
+/// There is such a sum, which no other thread accesses in this launch.
 #[inline(always)]
 #[track_caller]
 unsafe fn take(sums: *mut u64, at: usize, parts: f64) -> f64 {
-    // SAFETY: the caller's promise: the sum is this thread's.
+    // SAFETY: the sum is there, and this thread's.
     unsafe {
         let sum = memory::load(sums, at) as i64;
         memory::store(sums, at, 0);
@@ -99,7 +102,7 @@ pub unsafe fn apply<T: Real>(task: Apply<T>) {
             memory::store(task.averages, row, memory::load(task.averages, row) + step.weight * found);
             row += 1;
         }
-        if set < task.tree.seat(seats.start).sets || set >= task.tree.seat(seats.end - 1).sets_end {
+        if set < task.tree.seat(seats.start).range().sets || set >= task.tree.seat(seats.end - 1).range().sets_end {
             return;
         }
         let mut total = T::ZERO;

@@ -5,8 +5,100 @@
 //! One thread, one traversal.
 
 use super::super::regret::Real;
-use super::sample::{MAX_DECISIONS, Sample};
-use crate::cuda::memory;
+use super::sample::{MAX_DECISIONS, Sample, Traversal};
+use super::view::{Edge, Node};
+
+/// Of each decision on the line: value so far, reach of the others, own reach.
+struct Stack {
+    values: [f64; MAX_DECISIONS],
+    others: [f64; MAX_DECISIONS],
+    own: [f64; MAX_DECISIONS],
+}
+
+/// The end of the line that a traversal is at.
+struct Line {
+    /// Reach of the others, and of the seat.
+    others: f64,
+    own: f64,
+    /// Decisions, and events of chance, on the line.
+    depth: usize,
+    n_events: u32,
+}
+
+/// Goes on from a node by first actions, to an end.
+#[inline(always)]
+#[track_caller]
+fn down<T: Real>(traversal: &Traversal<T>, stack: &mut Stack, line: &mut Line, mut node: Node) -> Node {
+    let tree = traversal.tree();
+    while let Some(children) = tree.children(node) {
+        let row = tree.row(children.first());
+        if traversal.is_chance(row) {
+            node = traversal.choose(children, traversal.draws.uniform(line.n_events));
+            line.n_events += 1;
+        } else {
+            let at = line.depth % MAX_DECISIONS;
+            stack.values[at] = 0.0;
+            stack.others[at] = line.others;
+            stack.own[at] = line.own;
+            line.depth += 1;
+            if let Some(own) = tree.own(&traversal.seat, children) {
+                traversal.add_average(tree.set_rows(own), line.own);
+                line.own *= traversal.probability(row);
+            } else {
+                line.others *= traversal.probability(row);
+            }
+            node = children.first();
+        }
+    }
+    node
+}
+
+/// Goes one node up, with its value; whether an action is left there, which is the node then.
+#[inline(always)]
+#[track_caller]
+fn up<T: Real>(
+    traversal: &Traversal<T>,
+    stack: &mut Stack,
+    line: &mut Line,
+    edge: Edge,
+    node: &mut Node,
+    value: &mut f64,
+) -> bool {
+    let tree = traversal.tree();
+    let row = edge.row();
+    if traversal.is_chance(row) {
+        line.n_events -= 1;
+        *node = edge.parent.node();
+        return false;
+    }
+    let at = (line.depth - 1) % MAX_DECISIONS;
+    (line.others, line.own) = (stack.others[at], stack.own[at]);
+    stack.values[at] += traversal.probability(row) * *value;
+    let own = traversal.seat.own(edge);
+    if let Some(own) = own {
+        traversal.add_regret(own.row(), line.others * *value);
+    }
+    let siblings = tree.children_of(edge.parent);
+    if let Some(next) = siblings.after(*node) {
+        *node = next;
+        let probability = traversal.probability(tree.row(next));
+        if own.is_some() {
+            line.own *= probability;
+        } else {
+            line.others *= probability;
+        }
+        return true;
+    }
+    *value = stack.values[at];
+    line.depth -= 1;
+    if let Some(own) = tree.own(&traversal.seat, siblings) {
+        for row in tree.set_rows(own).each() {
+            traversal.add_regret(row, -line.others * *value);
+        }
+    }
+    *node = edge.parent.node();
+    false
+}
 
 /// See the module.
 ///
@@ -14,85 +106,23 @@ use crate::cuda::memory;
 /// Launched with `sample::shape`; the arrays are those of the tree, whose lines have at most [`MAX_DECISIONS`] decisions.
 #[inline(always)]
 pub unsafe fn chance<T: Real>(task: Sample<T>) {
-    // SAFETY: the contract; sums are only accessed atomically, all else is only read.
-    unsafe {
-        let Some((seat_index, draws)) = task.begin() else { return };
-        let tree = &task.tree;
-        let seat = tree.seat(seat_index);
-        let n_rows = tree.seat(tree.n_seats - 1).rows_end;
-        // Of each decision on the line: value so far, reach of the others, own reach.
-        let mut values = [0.0f64; MAX_DECISIONS];
-        let mut others_before = [1.0f64; MAX_DECISIONS];
-        let mut own_before = [1.0f64; MAX_DECISIONS];
-        let (mut others, mut own) = (1.0f64, 1.0f64);
-        let mut depth = 0usize;
-        let mut n_events = 0;
-        let mut node = 0;
+    let Some(number) = task.number() else { return };
+    // SAFETY: launched with the shape of sampled traversals, on the arrays of a tree: all that `begin` asks.
+    let traversal = unsafe { task.begin(number) };
+    let ones = [1.0; MAX_DECISIONS];
+    let mut stack = Stack { values: [0.0; MAX_DECISIONS], others: ones, own: ones };
+    let mut line = Line { others: 1.0, own: 1.0, depth: 0, n_events: 0 };
+    let mut node = Node::ROOT;
+    loop {
+        node = down(&traversal, &mut stack, &mut line, node);
+        let mut value = traversal.payoff(node);
         loop {
-            // Down to an end.
-            let (mut first, mut end) = tree.children(node);
-            while first < end {
-                let row = tree.row(first);
-                if row >= n_rows {
-                    node = task.choose(first, end, draws.uniform(n_events));
-                    n_events += 1;
-                } else {
-                    let at = depth % MAX_DECISIONS;
-                    values[at] = 0.0;
-                    others_before[at] = others;
-                    own_before[at] = own;
-                    depth += 1;
-                    if seat.acts(row) {
-                        task.add_average(row, row + (end - first), own);
-                        own *= task.probability(row);
-                    } else {
-                        others *= task.probability(row);
-                    }
-                    node = first;
-                }
-                (first, end) = tree.children(node);
-            }
-            // Up to a decision with an action left.
-            let mut value = task.payoff(seat_index, node);
-            loop {
-                if node == 0 {
-                    task.add_utility(seat_index, value);
-                    return;
-                }
-                let parent = memory::load(tree.parents, node as usize);
-                let row = tree.row(node);
-                if row >= n_rows {
-                    n_events -= 1;
-                    node = parent;
-                    continue;
-                }
-                let at = (depth - 1) % MAX_DECISIONS;
-                (others, own) = (others_before[at], own_before[at]);
-                values[at] += task.probability(row) * value;
-                let acts = seat.acts(row);
-                if acts {
-                    task.add_regret(row, others * value);
-                }
-                let (first, end) = tree.children(parent);
-                if node + 1 < end {
-                    node += 1;
-                    let probability = task.probability(tree.row(node));
-                    if acts {
-                        own *= probability;
-                    } else {
-                        others *= probability;
-                    }
-                    break;
-                }
-                value = values[at];
-                depth -= 1;
-                if acts {
-                    let first_row = tree.row(first);
-                    for of_set in first_row..first_row + (end - first) {
-                        task.add_regret(of_set, -others * value);
-                    }
-                }
-                node = parent;
+            let Some(edge) = traversal.tree().edge(node) else {
+                traversal.add_utility(value);
+                return;
+            };
+            if up(&traversal, &mut stack, &mut line, edge, &mut node, &mut value) {
+                break;
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use super::super::regret::Real;
 use super::sample::{MAX_DECISIONS, Sample};
-use crate::cuda::memory;
+use super::view::Node;
 
 /// See the module.
 ///
@@ -14,62 +14,56 @@ use crate::cuda::memory;
 /// Launched with `sample::shape`; the arrays are those of the tree, on whose lines a seat decides at most [`MAX_DECISIONS`] times.
 #[inline(always)]
 pub unsafe fn external<T: Real>(task: Sample<T>) {
-    // SAFETY: the contract; sums are only accessed atomically, all else is only read.
-    unsafe {
-        let Some((seat_index, draws)) = task.begin() else { return };
-        let tree = &task.tree;
-        let seat = tree.seat(seat_index);
-        let next_seat = tree.seat((seat_index + 1) % tree.n_seats);
-        // Value so far of each own decision on the line.
-        let mut values = [0.0f64; MAX_DECISIONS];
-        let mut depth = 0usize;
-        let mut n_drawn = 0;
-        let mut node = 0;
+    let Some(number) = task.number() else { return };
+    // SAFETY: launched with the shape of sampled traversals, on the arrays of a tree: all that `begin` asks.
+    let traversal = unsafe { task.begin(number) };
+    let (tree, seat) = (traversal.tree(), traversal.seat);
+    // Value so far of each own decision on the line.
+    let mut values = [0.0f64; MAX_DECISIONS];
+    let mut depth = 0usize;
+    let mut n_drawn = 0;
+    let mut node = Node::ROOT;
+    loop {
+        // Down to an end.
+        let mut below = tree.children(node);
+        while let Some(children) = below {
+            let row = tree.row(children.first());
+            if seat.acts(row) {
+                values[depth % MAX_DECISIONS] = 0.0;
+                depth += 1;
+                node = children.first();
+            } else {
+                if let Some(next) = tree.own(&traversal.next_seat, children) {
+                    traversal.add_average(tree.set_rows(next), 1.0);
+                }
+                node = traversal.choose(children, traversal.draws.uniform(n_drawn));
+                n_drawn += 1;
+            }
+            below = tree.children(node);
+        }
+        // Up to an own decision with an action left.
+        let mut value = traversal.payoff(node);
         loop {
-            // Down to an end.
-            let (mut first, mut end) = tree.children(node);
-            while first < end {
-                let row = tree.row(first);
-                if seat.acts(row) {
-                    values[depth % MAX_DECISIONS] = 0.0;
-                    depth += 1;
-                    node = first;
-                } else {
-                    if next_seat.acts(row) {
-                        task.add_average(row, row + (end - first), 1.0);
-                    }
-                    node = task.choose(first, end, draws.uniform(n_drawn));
-                    n_drawn += 1;
+            let Some(edge) = tree.edge(node) else {
+                traversal.add_utility(value);
+                return;
+            };
+            if let Some(own) = seat.own(edge) {
+                let at = (depth - 1) % MAX_DECISIONS;
+                values[at] += traversal.probability(edge.row()) * value;
+                traversal.add_regret(own.row(), value);
+                let siblings = tree.own_children(own);
+                if let Some(next) = siblings.children().after(node) {
+                    node = next;
+                    break;
                 }
-                (first, end) = tree.children(node);
+                value = values[at];
+                depth -= 1;
+                for row in tree.set_rows(siblings).each() {
+                    traversal.add_regret(row, -value);
+                }
             }
-            // Up to an own decision with an action left.
-            let mut value = task.payoff(seat_index, node);
-            loop {
-                if node == 0 {
-                    task.add_utility(seat_index, value);
-                    return;
-                }
-                let parent = memory::load(tree.parents, node as usize);
-                let row = tree.row(node);
-                if seat.acts(row) {
-                    let at = (depth - 1) % MAX_DECISIONS;
-                    values[at] += task.probability(row) * value;
-                    task.add_regret(row, value);
-                    let (first, end) = tree.children(parent);
-                    if node + 1 < end {
-                        node += 1;
-                        break;
-                    }
-                    value = values[at];
-                    depth -= 1;
-                    let first_row = tree.row(first);
-                    for of_set in first_row..first_row + (end - first) {
-                        task.add_regret(of_set, -value);
-                    }
-                }
-                node = parent;
-            }
+            node = edge.parent.node();
         }
     }
 }

@@ -4,86 +4,13 @@
 use super::{
     apply::Apply, reach::Reach, respond::Respond, sample::Sample, update::Update, values::Values, view::TreeView,
 };
-use crate::cuda::{kernel, memory, thread};
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::{
-    cfr::regret::Real,
-    kernel::{Kernel, KernelInfo, info},
-};
+use crate::cfr::regret::Real;
 
-/// Counts the iteration: adds 1 to `clock[0]`.
-///
-/// * Launch: any: the first thread does it.
-/// * Reads: `clock`.
-/// * Writes: `clock`.
-/// * Shared: none.
-/// * Cost: one addition.
-/// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Solver::iterate`.
-/// * Source: our own.
-///
-/// # Safety
-/// One thread does it; `clock` holds a value.
-#[kernel]
-pub unsafe fn cfr_explicit_tick(clock: *mut u64) {
-    if thread::index_1d() == 0 {
-        // SAFETY: the contract.
-        unsafe { memory::store(clock, 0, memory::load(clock, 0) + 1) };
-    }
-}
-
-/// The kernels of a precision.
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait ExplicitKernels: Real {
-    /// [`reach`](super::reach::reach).
-    type Reach: Kernel<Params = (Reach<Self>,)> + Default;
-    /// [`values`](super::values::values).
-    type Values: Kernel<Params = (Values<Self>,)> + Default;
-    /// [`respond`](super::respond::respond).
-    type Respond: Kernel<Params = (Respond<Self>,)> + Default;
-    /// [`update`](super::update::update).
-    type Update: Kernel<Params = (Update<Self>,)> + Default;
-    /// [`profile`](super::profile::profile).
-    type Profile: Kernel<Params = (TreeView, *const Self, *mut f64)> + Default;
-    /// [`external`](super::external::external).
-    type External: Kernel<Params = (Sample<Self>,)> + Default;
-    /// [`outcome`](super::outcome::outcome).
-    type Outcome: Kernel<Params = (Sample<Self>,)> + Default;
-    /// [`chance`](super::chance::chance).
-    type Chance: Kernel<Params = (Sample<Self>,)> + Default;
-    /// [`apply`](super::apply::apply).
-    type Apply: Kernel<Params = (Apply<Self>,)> + Default;
-
-    /// Descriptions of all of them.
-    fn infos() -> [KernelInfo; 9] {
-        [
-            info::<Self::Reach>(),
-            info::<Self::Values>(),
-            info::<Self::Respond>(),
-            info::<Self::Update>(),
-            info::<Self::Profile>(),
-            info::<Self::External>(),
-            info::<Self::Outcome>(),
-            info::<Self::Chance>(),
-            info::<Self::Apply>(),
-        ]
-    }
-}
-
-macro_rules! instantiate {
-    ($module:ident, $real:ty, $suffix:literal, $doc:literal) => {
-        #[doc = $doc]
-        pub mod $module {
-            use crate::cfr::explicit::apply::{self, Apply};
-            use crate::cfr::explicit::profile;
-            use crate::cfr::explicit::reach::{self, Reach};
-            use crate::cfr::explicit::respond::{self, Respond};
-            use crate::cfr::explicit::sample::{self, Sample};
-            use crate::cfr::explicit::update::{self, Update};
-            use crate::cfr::explicit::values::{self, Values};
-            use crate::cfr::explicit::view::{BLOCK, TreeView};
-            use crate::cfr::explicit::{chance, external, outcome};
-            use crate::cuda::kernel;
-
+/// The kernels, handed to a macro of [`kernel`](crate::kernel) behind what is given to it.
+macro_rules! list {
+    ($then:ident $given:tt $real:ty, $suffix:literal) => {
+        crate::$then! { $given
             /// Reach of a seat's histories: of chance and the others, and of the seat itself.
             ///
             /// * Launch: [`reach::shape`], a thread a history of the seat, blocks of 128; seats along y.
@@ -93,13 +20,9 @@ macro_rules! instantiate {
             /// * Cost: depth of the history steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Pass::value`.
             /// * Source: Zinkevich et al. 2007.
-            ///
-            /// # Safety
-            /// As [`reach::reach`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
             pub unsafe fn cfr_explicit_reach(task: Reach<$real>) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { reach::reach(task) }
+                reach::reach(task)
             }
 
             /// Values of the nodes of one level: the mean over the children.
@@ -111,13 +34,9 @@ macro_rules! instantiate {
             /// * Cost: children of the node steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Pass::value`.
             /// * Source: Zinkevich et al. 2007.
-            ///
-            /// # Safety
-            /// As [`values::values`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
             pub unsafe fn cfr_explicit_values(task: Values<$real>) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { values::values(task) }
+                values::values(task)
             }
 
             /// Best responses of one level: in each of a seat's sets the action with the largest counterfactual value, the first of equals.
@@ -129,13 +48,9 @@ macro_rules! instantiate {
             /// * Cost: (actions + 1) × ⌈histories of the set / threads⌉ steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::best_response::BestResponse::best_action`.
             /// * Source: our own: the best response level by level.
-            ///
-            /// # Safety
-            /// As [`respond::respond`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
             pub unsafe fn cfr_explicit_respond(task: Respond<$real>) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { respond::respond(task) }
+                respond::respond(task)
             }
 
             /// Regrets of a seat's information sets, its averages, and its next strategies.
@@ -147,13 +62,9 @@ macro_rules! instantiate {
             /// * Cost: actions × ⌈histories of the set / threads⌉ steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Solver::pass`, `warpplay_cpu_ref::cfr::tree::solver::Solver::renew`.
             /// * Source: Zinkevich et al. 2007; its variants as `Options` of the host name them.
-            ///
-            /// # Safety
-            /// As [`update::update`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
             pub unsafe fn cfr_explicit_update(task: Update<$real>) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { update::update(task) }
+                update::update(task)
             }
 
             /// The average profile in double precision; uniform where a set was never reached.
@@ -165,13 +76,9 @@ macro_rules! instantiate {
             /// * Cost: 2 × actions steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::profile::Profile::from_weights`.
             /// * Source: Zinkevich et al. 2007 (the average strategy).
-            ///
-            /// # Safety
-            /// As [`profile::profile`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
             pub unsafe fn cfr_explicit_profile(tree: TreeView, averages: *const $real, average_profile: *mut f64) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { profile::profile(tree, averages, average_profile) }
+                profile::profile(tree, averages, average_profile)
             }
 
             /// Traversals by external sampling: all actions of one seat, one of chance and of each other seat.
@@ -183,13 +90,9 @@ macro_rules! instantiate {
             /// * Cost: histories that one draw of chance and of the others leaves.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::external::Pass::external`.
             /// * Source: Lanctot et al. 2009 (external sampling).
-            ///
-            /// # Safety
-            /// As [`external::external`].
             #[kernel(suffix = $suffix, max_threads = sample::BLOCK)]
             pub unsafe fn cfr_explicit_sample_external(task: Sample<$real>) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { external::external(task) }
+                external::external(task)
             }
 
             /// Traversals by outcome sampling: one line of play.
@@ -201,13 +104,9 @@ macro_rules! instantiate {
             /// * Cost: 2 × the length of one line of play.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::outcome::Pass::outcome`.
             /// * Source: Lanctot et al. 2009 (outcome sampling).
-            ///
-            /// # Safety
-            /// As [`outcome::outcome`].
             #[kernel(suffix = $suffix, max_threads = sample::BLOCK)]
             pub unsafe fn cfr_explicit_sample_outcome(task: Sample<$real>) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { outcome::outcome(task) }
+                outcome::outcome(task)
             }
 
             /// Traversals by chance sampling: one deal, all actions of all seats.
@@ -219,13 +118,9 @@ macro_rules! instantiate {
             /// * Cost: histories of one deal.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::Pass::full`.
             /// * Source: Zinkevich et al. 2007; Lanctot et al. 2009 (chance sampling).
-            ///
-            /// # Safety
-            /// As [`chance::chance`].
             #[kernel(suffix = $suffix, max_threads = sample::BLOCK, min_blocks = 8)]
             pub unsafe fn cfr_explicit_sample_chance(task: Sample<$real>) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { chance::chance(task) }
+                chance::chance(task)
             }
 
             /// What an iteration's traversals found goes into the tables, as their mean, and the next strategies are matched.
@@ -238,37 +133,43 @@ macro_rules! instantiate {
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::Pass::add_regrets`, `warpplay_cpu_ref::cfr::mccfr::Pass::add_average`,
             ///   `warpplay_cpu_ref::cfr::pieces::match_regrets`.
             /// * Source: Lanctot et al. 2009; the mean over many traversals is ours.
-            ///
-            /// # Safety
-            /// As [`apply::apply`].
             #[kernel(suffix = $suffix, max_threads = BLOCK)]
             pub unsafe fn cfr_explicit_apply(task: Apply<$real>) {
-                // SAFETY: the kernel's contract is that of the function.
-                unsafe { apply::apply(task) }
+                apply::apply(task)
             }
-        }
-
-        #[cfg(not(target_arch = "nvptx64"))]
-        impl ExplicitKernels for $real {
-            type Reach = $module::cfr_explicit_reach;
-            type Values = $module::cfr_explicit_values;
-            type Respond = $module::cfr_explicit_respond;
-            type Update = $module::cfr_explicit_update;
-            type Profile = $module::cfr_explicit_profile;
-            type External = $module::cfr_explicit_sample_external;
-            type Outcome = $module::cfr_explicit_sample_outcome;
-            type Chance = $module::cfr_explicit_sample_chance;
-            type Apply = $module::cfr_explicit_apply;
         }
     };
 }
 
-instantiate!(single, f32, "f32", "The kernels in single precision.");
-instantiate!(double, f64, "f64", "The kernels in double precision.");
+list! { kernel_family {
+    /// The kernels of a precision.
+    pub trait ExplicitKernels: Real {}
+    /// The kernels of a precision, looked up.
+    pub struct RealKernels;
+    for f32, f64
+} Self, "" }
 
-/// All kernels of the module.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<KernelInfo> {
-    let tick = [info::<cfr_explicit_tick>()];
-    tick.into_iter().chain(f32::infos()).chain(f64::infos()).collect()
+/// Names that the instances need.
+mod names {
+    pub(super) use crate::cfr::explicit::apply::{self, Apply};
+    pub(super) use crate::cfr::explicit::profile;
+    pub(super) use crate::cfr::explicit::reach::{self, Reach};
+    pub(super) use crate::cfr::explicit::respond::{self, Respond};
+    pub(super) use crate::cfr::explicit::sample::{self, Sample};
+    pub(super) use crate::cfr::explicit::update::{self, Update};
+    pub(super) use crate::cfr::explicit::values::{self, Values};
+    pub(super) use crate::cfr::explicit::view::{BLOCK, TreeView};
+    pub(super) use crate::cfr::explicit::{chance, external, outcome};
 }
+
+list! { kernel_instance {
+    /// The kernels in single precision.
+    pub mod single for f32: ExplicitKernels {}
+    use super::names::*;
+} f32, "f32" }
+
+list! { kernel_instance {
+    /// The kernels in double precision.
+    pub mod double for f64: ExplicitKernels {}
+    use super::names::*;
+} f64, "f64" }

@@ -24,10 +24,17 @@ pub mod random;
 pub mod reach;
 pub mod respond;
 pub mod sample;
+pub mod tick;
 pub mod update;
 pub mod values;
 pub mod view;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use instantiate::{ExplicitKernels, kernels};
-pub use instantiate::{cfr_explicit_tick, double, single};
+pub use instantiate::{ExplicitKernels, RealKernels};
+pub use instantiate::{double, single};
+
+crate::kernel_set! {
+    /// The kernel that is the same for both precisions.
+    tick::cfr_explicit_tick;
+    ..instantiate
+}

@@ -7,7 +7,7 @@
 
 use super::super::regret::Real;
 use super::sample::Sample;
-use crate::cuda::memory;
+use super::view::Node;
 
 /// See the module.
 ///
@@ -15,57 +15,46 @@ use crate::cuda::memory;
 /// Launched with `sample::shape`; the arrays are those of the tree.
 #[inline(always)]
 pub unsafe fn outcome<T: Real>(task: Sample<T>) {
-    // SAFETY: the contract; sums are only accessed atomically, all else is only read.
-    unsafe {
-        let Some((seat_index, draws)) = task.begin() else { return };
-        let tree = &task.tree;
-        let seat = tree.seat(seat_index);
-        let mut n_drawn = 0;
-        let mut node = 0;
-        // Own reach; probability of the line as sampled; its part by own choices.
-        let (mut own, mut sampled, mut own_sampled) = (1.0f64, 1.0f64, 1.0f64);
-        let (mut first, mut end) = tree.children(node);
-        while first < end {
-            let u = draws.uniform(n_drawn);
-            n_drawn += 1;
-            let row = tree.row(first);
-            if seat.acts(row) {
-                let n = end - first;
-                task.add_average(row, row + n, own / sampled);
-                let even = task.exploration / n as f64;
-                // Exploration takes the first part of [0, 1); what is left is stretched again.
-                node = if u < task.exploration {
-                    let at = (u / even) as u32;
-                    first + if at < n { at } else { n - 1 }
-                } else {
-                    task.choose(first, end, (u - task.exploration) / (1.0 - task.exploration))
-                };
-                let probability = task.probability(tree.row(node));
-                let part = even + (1.0 - task.exploration) * probability;
-                own *= probability;
-                sampled *= part;
-                own_sampled *= part;
+    let Some(number) = task.number() else { return };
+    // SAFETY: launched with the shape of sampled traversals, on the arrays of a tree: all that `begin` asks.
+    let traversal = unsafe { task.begin(number) };
+    let (tree, seat, exploration) = (traversal.tree(), traversal.seat, traversal.exploration());
+    let mut n_drawn = 0;
+    let mut node = Node::ROOT;
+    // Own reach; probability of the line as sampled; its part by own choices.
+    let (mut own, mut sampled, mut own_sampled) = (1.0f64, 1.0f64, 1.0f64);
+    while let Some(children) = tree.children(node) {
+        let u = traversal.draws.uniform(n_drawn);
+        n_drawn += 1;
+        if let Some(own_children) = tree.own(&seat, children) {
+            traversal.add_average(tree.set_rows(own_children), own / sampled);
+            let even = exploration / children.len() as f64;
+            // Exploration takes the first part of [0, 1); what is left is stretched again.
+            node = if u < exploration {
+                children.at((u / even) as u32)
             } else {
-                node = task.choose(first, end, u);
-                sampled *= task.probability(tree.row(node));
-            }
-            (first, end) = tree.children(node);
+                traversal.choose(children, (u - exploration) / (1.0 - exploration))
+            };
+            let probability = traversal.probability(tree.row(node));
+            let part = even + (1.0 - exploration) * probability;
+            own *= probability;
+            sampled *= part;
+            own_sampled *= part;
+        } else {
+            node = traversal.choose(children, u);
+            sampled *= traversal.probability(tree.row(node));
         }
-        let mut value = task.payoff(seat_index, node) / own_sampled;
-        while node != 0 {
-            let parent = memory::load(tree.parents, node as usize);
-            let taken = tree.row(node);
-            if seat.acts(taken) {
-                let of_set = value * task.probability(taken);
-                let (first, end) = tree.children(parent);
-                let first_row = tree.row(first);
-                for row in first_row..first_row + (end - first) {
-                    task.add_regret(row, if row == taken { value - of_set } else { -of_set });
-                }
-                value = of_set;
-            }
-            node = parent;
-        }
-        task.add_utility(seat_index, value);
     }
+    let mut value = traversal.payoff(node) / own_sampled;
+    while let Some(edge) = tree.edge(node) {
+        if let Some(own) = seat.own(edge) {
+            let of_set = value * traversal.probability(edge.row());
+            for row in tree.set_rows(tree.own_children(own)).each() {
+                traversal.add_regret(row, if row == own.row() { value - of_set } else { -of_set });
+            }
+            value = of_set;
+        }
+        node = edge.parent.node();
+    }
+    traversal.add_utility(value);
 }

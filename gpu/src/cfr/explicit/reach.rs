@@ -6,7 +6,7 @@
 //! One thread, one history of the seat.
 
 use super::super::regret::Real;
-use super::view::{self, BLOCK};
+use super::view::{self, BLOCK, Node};
 use crate::cuda::{DeviceArgs, memory, thread};
 use crate::launch::LaunchShape;
 
@@ -54,21 +54,21 @@ pub unsafe fn reach<T: Real>(task: Reach<T>) {
     // SAFETY: the contract; each value of the arrays is one thread's.
     unsafe {
         let seat = task.tree.seat(task.first_seat + thread::block_idx_y());
-        let Some(index) = thread::index_1d_below(seat.members_end - seat.members) else { return };
-        let member = (seat.members + index) as usize;
-        let mut node = memory::load(task.tree.members, member);
+        let Some(index) = thread::index_1d_below(seat.range().members_end - seat.range().members) else { return };
+        let member = seat.range().members + index;
+        let mut node = task.tree.member(member);
         let (mut others, mut own) = (T::ONE, T::ONE);
-        while node != 0 {
+        while node != Node::ROOT {
             let row = task.tree.row(node);
-            let probability = memory::load(task.probabilities, row as usize);
+            let probability = memory::load(task.probabilities, row.number());
             if seat.acts(row) {
                 own *= probability;
             } else {
                 others *= probability;
             }
-            node = memory::load(task.tree.parents, node as usize);
+            node = task.tree.node(memory::load(task.tree.parents, node.number()));
         }
-        memory::store(task.others, member, others);
-        memory::store(task.own, member, own);
+        memory::store(task.others, member as usize, others);
+        memory::store(task.own, member as usize, own);
     }
 }

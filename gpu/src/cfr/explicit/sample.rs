@@ -5,7 +5,7 @@
 
 use super::super::regret::Real;
 use super::random::Draws;
-use super::view;
+use super::view::{self, Children, Node, Row, Seat, SetRow, SetRows, TreeView};
 use crate::cuda::{DeviceArgs, atomic, memory, thread};
 use crate::launch::LaunchShape;
 
@@ -67,102 +67,136 @@ pub struct Sample<T> {
     pub first_seat: u32,
 }
 
+/// A thread's traversal. Rows and nodes are of the task's tree, so all that is looked up by them is there; sums are only added to, atomically, while the kernel runs.
+pub struct Traversal<T> {
+    task: Sample<T>,
+    /// The seat that learns.
+    pub seat: Seat,
+    /// The seat behind it.
+    pub next_seat: Seat,
+    /// Rows of the sets' actions: those behind are outcomes of chance.
+    pub n_rows: u32,
+    /// The random numbers.
+    pub draws: Draws,
+    /// The seat's number.
+    number: u32,
+}
+
+/// A sum that traversals add to.
+enum Sum {
+    Regret(SetRow),
+    Average(SetRow),
+    Utility,
+}
+
 impl<T: Real> Sample<T> {
-    /// This thread's traversal: its seat and its random numbers; `None` beyond the last.
+    /// The thread's number among the traversals of its seat; `None` beyond the last.
+    #[inline(always)]
+    pub fn number(&self) -> Option<u32> {
+        thread::index_1d_below(self.n)
+    }
+
+    /// Traversal number `number` of the thread's seat. (Not an `Option` of the traversal: a whole task would be carried to where its two cases meet.)
     ///
     /// # Safety
-    /// `clock` is as told above.
+    /// The contract of the kernels: launched with [`shape`] for seats from `first_seat` on; the arrays are those of the tree.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn begin(&self) -> Option<(u32, Draws)> {
-        let traversal = thread::index_1d_below(self.n)?;
-        let seat = self.first_seat + thread::block_idx_y();
-        // SAFETY: the caller's promise.
-        let iteration = unsafe { memory::load(self.clock, 0) };
-        Some((seat, Draws::new(self.seed, iteration, seat, traversal)))
+    pub unsafe fn begin(self, number: u32) -> Traversal<T> {
+        let (seat, n_seats) = (self.first_seat + thread::block_idx_y(), self.tree.n_seats);
+        // SAFETY: the contract: the clock has two values, and the seat is one of the game; so are the next, by the remainder, and the last.
+        unsafe {
+            Traversal {
+                draws: Draws::new(self.seed, memory::load(self.clock, 0), seat, number),
+                seat: self.tree.seat(seat),
+                next_seat: self.tree.seat((seat + 1) % n_seats),
+                n_rows: self.tree.seat(n_seats - 1).range().rows_end,
+                number: seat,
+                task: self,
+            }
+        }
+    }
+}
+
+impl<T: Real> Traversal<T> {
+    /// The tree.
+    #[inline(always)]
+    pub fn tree(&self) -> &TreeView {
+        &self.task.tree
+    }
+
+    /// Exploration of outcome sampling.
+    #[inline(always)]
+    pub fn exploration(&self) -> f64 {
+        self.task.exploration
+    }
+
+    /// Whether a row is an outcome of chance.
+    #[inline(always)]
+    pub fn is_chance(&self, row: Row) -> bool {
+        row.number() >= self.n_rows as usize
     }
 
     /// Probability of a row.
-    ///
-    /// # Safety
-    /// `row` is one of the tree.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn probability(&self, row: u32) -> f64 {
-        // SAFETY: the caller's promise.
-        unsafe { memory::load(self.strategies, row as usize) }.to_f64()
+    pub fn probability(&self, row: Row) -> f64 {
+        // SAFETY: a probability for each row.
+        unsafe { memory::load(self.task.strategies, row.number()) }.to_f64()
     }
 
-    /// A seat's payoff at an end.
-    ///
-    /// # Safety
-    /// Both are of the tree.
+    /// The seat's payoff at an end.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn payoff(&self, seat: u32, node: u32) -> f64 {
-        // SAFETY: the caller's promise.
-        unsafe { memory::load(self.payoffs, seat as usize * self.tree.n_nodes as usize + node as usize) }.to_f64()
+    pub fn payoff(&self, node: Node) -> f64 {
+        let of_seat = self.number as usize * self.task.tree.n_nodes as usize;
+        // SAFETY: a payoff for each seat and node.
+        unsafe { memory::load(self.task.payoffs, of_seat + node.number()) }.to_f64()
     }
 
-    /// The child that the number `u` in [0, 1) chooses among `first .. end` by the edges' probabilities.
-    ///
-    /// # Safety
-    /// They are the children of a node.
+    /// The child that the number `u` in [0, 1) chooses by the edges' probabilities.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn choose(&self, first: u32, end: u32, u: f64) -> u32 {
-        let mut child = first;
+    pub fn choose(&self, children: Children, u: f64) -> Node {
+        let mut child = children.first();
         let mut sum = 0.0;
-        while child + 1 < end {
-            // SAFETY: the caller's promise.
-            sum += unsafe { self.probability(self.tree.row(child)) };
+        while let Some(next) = children.after(child) {
+            sum += self.probability(self.task.tree.row(child));
             if u < sum {
                 return child;
             }
-            child += 1;
+            child = next;
         }
         child
     }
 
-    /// Adds to the regret of a row.
-    ///
-    /// # Safety
-    /// `row` is one of a set.
+    /// Adds to the regret of an action.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn add_regret(&self, row: u32, value: f64) {
-        // SAFETY: the caller's promise; all access is atomic.
-        unsafe { self.add(self.regrets, row, value * self.regret_scale) }
+    pub fn add_regret(&self, row: SetRow, value: f64) {
+        self.add(Sum::Regret(row), value * self.task.regret_scale);
     }
 
-    /// Adds `weight` times the strategy to the average of a set's rows `first .. end`.
-    ///
-    /// # Safety
-    /// They are the rows of a set.
+    /// Adds `weight` times the strategy to the average of a set's actions.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn add_average(&self, first: u32, end: u32, weight: f64) {
-        for row in first..end {
-            // SAFETY: the caller's promise; all access is atomic.
-            unsafe { self.add(self.averages, row, weight * self.probability(row) * self.average_scale) };
+    pub fn add_average(&self, rows: SetRows, weight: f64) {
+        for row in rows.each() {
+            self.add(Sum::Average(row), weight * self.probability(row.row()) * self.task.average_scale);
         }
     }
 
     /// Adds to the value of the root.
-    ///
-    /// # Safety
-    /// `seat` is one of the game.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn add_utility(&self, seat: u32, value: f64) {
-        // SAFETY: the caller's promise; all access is atomic.
-        unsafe { self.add(self.utilities, seat, value * self.regret_scale) }
+    pub fn add_utility(&self, value: f64) {
+        self.add(Sum::Utility, value * self.task.regret_scale);
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn add(&self, sums: *mut u64, at: u32, scaled: f64) {
-        let most = MOST / self.n as f64;
+    fn add(&self, sum: Sum, scaled: f64) {
+        let most = MOST / self.task.n as f64;
         let held = if scaled > most {
             most
         } else if scaled < -most {
@@ -172,8 +206,13 @@ impl<T: Real> Sample<T> {
         };
         let rounded = if held < 0.0 { (held - 0.5) as i64 } else { (held + 0.5) as i64 };
         if rounded != 0 {
-            // SAFETY: the caller's promise.
-            unsafe { atomic::add_u64(sums.add(at as usize), rounded as u64) };
+            let (sums, at) = match sum {
+                Sum::Regret(row) => (self.task.regrets, row.row().number()),
+                Sum::Average(row) => (self.task.averages, row.row().number()),
+                Sum::Utility => (self.task.utilities, self.number as usize),
+            };
+            // SAFETY: a sum for each row of a set, and for each seat.
+            unsafe { atomic::add_u64(sums.add(at), rounded as u64) };
         }
     }
 }

@@ -83,11 +83,11 @@ pub struct Update<T> {
 /// The iteration's step.
 ///
 /// # Safety
-/// `clock` and `steps` are as [`Update`] tells.
+/// `clock` and `steps` are as [`Update`] tells, and the clock is within the steps.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn current_step<T: Real>(steps: *const Step<T>, clock: *const u64) -> Step<T> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the clock has two values, whose difference is the number of one of the steps, from 1.
     unsafe {
         let at = memory::load(clock, 0) - memory::load(clock, 1) - 1;
         memory::load(steps, at as usize)
@@ -97,12 +97,12 @@ pub unsafe fn current_step<T: Real>(steps: *const Step<T>, clock: *const u64) ->
 /// Turns the positive parts in a set's rows into probabilities; `total` is their sum.
 ///
 /// # Safety
-/// The rows are valid and this thread's alone.
+/// Both arrays have the rows, which no other thread accesses in this launch.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn match_regrets<T: Real>(strategies: *mut T, copy: *mut T, first: u32, end: u32, total: T) {
     for row in first as usize..end as usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: both arrays have the row, which is this thread's.
         unsafe {
             let part = probability(memory::load(strategies, row), total, end - first);
             memory::store(strategies, row, part);
@@ -128,11 +128,11 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
             let sum = memory::load(task.utilities, seat_index as usize) + memory::load(values, 0).to_f64();
             memory::store(task.utilities, seat_index as usize, sum);
         }
-        if group.index >= seat.sets_end - seat.sets {
+        if group.index >= seat.range().sets_end - seat.range().sets {
             // The whole group: its threads share the index.
             return;
         }
-        let set = seat.sets + group.index;
+        let set = seat.range().sets + group.index;
         let step = current_step(task.steps, task.clock);
         let (first_row, end_row) = task.tree.rows_of_set(set);
         let (first, end) = task.tree.members_of_set(set);

@@ -37,15 +37,31 @@ unsafe impl bytemuck::Pod for SeatRange {}
 
 const _: () = assert!(size_of::<SeatRange>() == 24);
 
-impl SeatRange {
+/// A seat of a tree; only the tree's view names one.
+#[derive(Clone, Copy)]
+pub struct Seat(SeatRange);
+
+impl Seat {
+    /// What belongs to it.
+    #[inline(always)]
+    pub const fn range(&self) -> &SeatRange {
+        &self.0
+    }
+
     /// Whether the seat acts on the edge with this row.
     #[inline(always)]
-    pub fn acts(&self, row: u32) -> bool {
-        row >= self.rows && row < self.rows_end
+    pub const fn acts(&self, Row(row): Row) -> bool {
+        row >= self.0.rows && row < self.0.rows_end
+    }
+
+    /// The edge, if the seat acts there.
+    #[inline(always)]
+    pub const fn own(&self, edge: Edge) -> Option<OwnEdge> {
+        if self.acts(edge.row) { Some(OwnEdge(edge)) } else { None }
     }
 }
 
-/// A tree on the device.
+/// A tree on the device. Children, parents, rows, members and seats name nodes and rows of it, and the rows of a node's children are neighbours: part of every kernel's contract.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[args(
@@ -86,27 +102,237 @@ pub struct TreeView {
 
 const _: () = assert!(size_of::<TreeView>() == 72);
 
-impl TreeView {
-    /// Children of a node, as (first, one behind the last).
-    ///
-    /// # Safety
-    /// `node` is one of the tree.
+/// A node of a tree; only the tree's view names one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Node(u32);
+
+impl Node {
+    /// The root.
+    pub const ROOT: Self = Self(0);
+
+    /// Its number, below that of the tree's nodes.
     #[inline(always)]
-    #[track_caller]
-    pub unsafe fn children(&self, node: u32) -> (u32, u32) {
-        // SAFETY: `first` has one value more than there are nodes.
-        unsafe { (memory::load(self.first, node as usize), memory::load(self.first, node as usize + 1)) }
+    pub const fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A node with children.
+#[derive(Clone, Copy)]
+pub struct Parent(Node);
+
+impl Parent {
+    /// The node.
+    #[inline(always)]
+    pub const fn node(self) -> Node {
+        self.0
+    }
+}
+
+/// A row of a tree's probabilities; only the tree's view names one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Row(u32);
+
+impl Row {
+    /// Its number: rows of sets come first.
+    #[inline(always)]
+    pub const fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The row of a set's action; only a [`Seat`] names one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SetRow(u32);
+
+impl SetRow {
+    /// The row.
+    #[inline(always)]
+    pub const fn row(self) -> Row {
+        Row(self.0)
+    }
+}
+
+/// Rows of a set's actions; only a [`Seat`] names them.
+#[derive(Clone, Copy)]
+pub struct SetRows {
+    first: u32,
+    end: u32,
+}
+
+impl SetRows {
+    /// One after the other.
+    #[inline(always)]
+    pub fn each(self) -> impl Iterator<Item = SetRow> {
+        (self.first..self.end).map(SetRow)
+    }
+}
+
+/// The edge into a node; only the tree's view names one.
+#[derive(Clone, Copy)]
+pub struct Edge {
+    /// The node before.
+    pub parent: Parent,
+    row: Row,
+}
+
+impl Edge {
+    /// Its row.
+    #[inline(always)]
+    pub const fn row(self) -> Row {
+        self.row
+    }
+}
+
+/// An edge where a seat acts; only a [`Seat`] names one.
+#[derive(Clone, Copy)]
+pub struct OwnEdge(Edge);
+
+impl OwnEdge {
+    /// Its row.
+    #[inline(always)]
+    pub const fn row(self) -> SetRow {
+        SetRow(self.0.row.0)
+    }
+}
+
+/// Children of a node where a seat acts; only the tree's view names them.
+#[derive(Clone, Copy)]
+pub struct OwnChildren(Children);
+
+impl OwnChildren {
+    /// The children.
+    #[inline(always)]
+    pub const fn children(self) -> Children {
+        self.0
+    }
+}
+
+/// Children of a node, at least one.
+#[derive(Clone, Copy)]
+pub struct Children {
+    first: u32,
+    end: u32,
+}
+
+impl Children {
+    /// The first.
+    #[inline(always)]
+    pub const fn first(self) -> Node {
+        Node(self.first)
     }
 
-    /// Row of the edge into a node.
-    ///
-    /// # Safety
-    /// `node` is one of the tree, not the root.
+    /// How many.
+    #[inline(always)]
+    #[allow(clippy::len_without_is_empty, reason = "there is one")]
+    pub const fn len(self) -> u32 {
+        self.end - self.first
+    }
+
+    /// Number `at` of them; the last one where there are no more.
+    #[inline(always)]
+    pub const fn at(self, at: u32) -> Node {
+        Node(self.first + if at < self.len() { at } else { self.len() - 1 })
+    }
+
+    /// The child behind one of them.
+    #[inline(always)]
+    pub const fn after(self, child: Node) -> Option<Node> {
+        if child.0 + 1 < self.end { Some(Node(child.0 + 1)) } else { None }
+    }
+
+    /// One after the other.
+    #[inline(always)]
+    pub fn each(self) -> impl Iterator<Item = Node> {
+        (self.first..self.end).map(Node)
+    }
+}
+
+impl TreeView {
+    /// Children of a node, where it has any.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn row(&self, node: u32) -> u32 {
-        // SAFETY: the caller's promise.
-        unsafe { memory::load(self.rows, node as usize) }
+    pub fn children(&self, node: Node) -> Option<Children> {
+        let (first, end) = self.range(node);
+        if first < end { Some(Children { first, end }) } else { None }
+    }
+
+    /// The edge into a node, where it is not the root.
+    #[inline(always)]
+    #[track_caller]
+    pub fn edge(&self, node: Node) -> Option<Edge> {
+        if node == Node::ROOT {
+            return None;
+        }
+        // SAFETY: a value for each node.
+        let parent = Node(unsafe { memory::load(self.parents, node.number()) });
+        Some(Edge { parent: Parent(parent), row: self.row(node) })
+    }
+
+    /// The children of a node before others.
+    #[inline(always)]
+    #[track_caller]
+    pub fn children_of(&self, Parent(node): Parent) -> Children {
+        let (first, end) = self.range(node);
+        Children { first, end }
+    }
+
+    /// The children of the node before an edge where a seat acts.
+    #[inline(always)]
+    #[track_caller]
+    pub fn own_children(&self, OwnEdge(edge): OwnEdge) -> OwnChildren {
+        OwnChildren(self.children_of(edge.parent))
+    }
+
+    /// Children of a node, if the seat acts there: their rows are all of one set, or all of chance.
+    #[inline(always)]
+    #[track_caller]
+    pub fn own(&self, seat: &Seat, children: Children) -> Option<OwnChildren> {
+        if seat.acts(self.row(children.first())) { Some(OwnChildren(children)) } else { None }
+    }
+
+    /// Rows of the actions of a node where a seat acts, which are neighbours.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set_rows(&self, OwnChildren(children): OwnChildren) -> SetRows {
+        let Row(first) = self.row(children.first());
+        SetRows { first, end: first + children.len() }
+    }
+
+    /// Numbers of a node's children, as (first, one behind the last).
+    #[inline(always)]
+    #[track_caller]
+    fn range(&self, node: Node) -> (u32, u32) {
+        // SAFETY: `first` has one value more than there are nodes.
+        unsafe { (memory::load(self.first, node.number()), memory::load(self.first, node.number() + 1)) }
+    }
+
+    /// Row of the edge into a node that is not the root.
+    #[inline(always)]
+    #[track_caller]
+    pub fn row(&self, node: Node) -> Row {
+        // SAFETY: a value for each node.
+        Row(unsafe { memory::load(self.rows, node.number()) })
+    }
+
+    /// Node number `number`.
+    ///
+    /// # Safety
+    /// There is one.
+    #[inline(always)]
+    pub const unsafe fn node(&self, number: u32) -> Node {
+        Node(number)
+    }
+
+    /// History `index` of `members`.
+    ///
+    /// # Safety
+    /// There is one.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn member(&self, index: u32) -> Node {
+        // SAFETY: the contract; members are nodes.
+        Node(unsafe { memory::load(self.members, index as usize) })
     }
 
     /// What belongs to a seat.
@@ -115,9 +341,9 @@ impl TreeView {
     /// `seat` is one of the game.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn seat(&self, seat: u32) -> SeatRange {
-        // SAFETY: the caller's promise.
-        unsafe { memory::load(self.seats, seat as usize) }
+    pub unsafe fn seat(&self, seat: u32) -> Seat {
+        // SAFETY: the contract: a range for each seat.
+        Seat(unsafe { memory::load(self.seats, seat as usize) })
     }
 
     /// Rows of a set, as (first, one behind the last).

@@ -7,13 +7,45 @@ use crate::cfr::regret::Real;
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::{memory, thread};
 
-/// The block's shared memory. Indices come from the host's plan, so bounds are not looked at (`simt` does).
+/// Values in shared memory at indices of the host's plan, whose bounds are not looked at (`simt` does).
+#[derive(Clone, Copy)]
+pub struct Planned<T>(Shared<T>);
+
+impl<T: Copy> Planned<T> {
+    /// The value at an index.
+    ///
+    /// # Safety
+    /// The plan, which lies in the arena, has this index.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn get(self, at: u32) -> T {
+        // SAFETY: indices of the plan are below the lengths that it gives.
+        unsafe { self.0.get_unchecked(at) }
+    }
+
+    /// Replaces it.
+    ///
+    /// # Safety
+    /// As [`get`](Self::get).
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn set(self, at: u32, value: T) {
+        // SAFETY: as in `get`.
+        unsafe { self.0.set_unchecked(at, value) }
+    }
+}
+
+/// The block's shared memory.
 #[derive(Clone, Copy)]
 pub struct Arena<T> {
-    utilities: Shared<f64>,
-    reals: Shared<T>,
-    chunks: Shared<u64>,
-    words: Shared<u32>,
+    /// Sums of utilities, by seat.
+    pub utilities: Planned<f64>,
+    /// Numbers.
+    pub reals: Planned<T>,
+    /// Four indices each, the first in the lowest bits.
+    pub chunks: Planned<u64>,
+    /// Words.
+    pub words: Planned<u32>,
 }
 
 impl<T: Real> Arena<T> {
@@ -22,88 +54,11 @@ impl<T: Real> Arena<T> {
     pub fn new(game: &Game, n_deals: u32) -> Self {
         let (reals, chunks, words) = game.offsets(size_of::<T>() as u32);
         Self {
-            utilities: dynamic(0, 2),
-            reals: dynamic(reals, game.n_reals),
-            chunks: dynamic(chunks, game.n_chunks),
-            words: dynamic(words, game.n_words + n_deals * DEAL_WORDS),
+            utilities: Planned(dynamic(0, 2)),
+            reals: Planned(dynamic(reals, game.n_reals)),
+            chunks: Planned(dynamic(chunks, game.n_chunks)),
+            words: Planned(dynamic(words, game.n_words + n_deals * DEAL_WORDS)),
         }
-    }
-
-    /// A number.
-    ///
-    /// # Safety
-    /// `at` lies in the arena, as with the four functions below.
-    #[inline(always)]
-    #[track_caller]
-    pub unsafe fn real(&self, at: u32) -> T {
-        // SAFETY: the caller's promise.
-        unsafe { self.reals.get_unchecked(at) }
-    }
-
-    /// Writes a number.
-    ///
-    /// # Safety
-    /// As [`real`](Self::real).
-    #[inline(always)]
-    #[track_caller]
-    pub unsafe fn set_real(&self, at: u32, value: T) {
-        // SAFETY: the caller's promise.
-        unsafe { self.reals.set_unchecked(at, value) }
-    }
-
-    /// A word.
-    ///
-    /// # Safety
-    /// As [`real`](Self::real).
-    #[inline(always)]
-    #[track_caller]
-    pub unsafe fn word(&self, at: u32) -> u32 {
-        // SAFETY: the caller's promise.
-        unsafe { self.words.get_unchecked(at) }
-    }
-
-    /// Writes a word.
-    ///
-    /// # Safety
-    /// As [`real`](Self::real).
-    #[inline(always)]
-    #[track_caller]
-    pub unsafe fn set_word(&self, at: u32, value: u32) {
-        // SAFETY: the caller's promise.
-        unsafe { self.words.set_unchecked(at, value) }
-    }
-
-    /// A chunk: four indices, the first in the lowest bits.
-    ///
-    /// # Safety
-    /// As [`real`](Self::real).
-    #[inline(always)]
-    #[track_caller]
-    pub unsafe fn chunk(&self, at: u32) -> u64 {
-        // SAFETY: the caller's promise.
-        unsafe { self.chunks.get_unchecked(at) }
-    }
-
-    /// A sum of utilities.
-    ///
-    /// # Safety
-    /// As [`real`](Self::real).
-    #[inline(always)]
-    #[track_caller]
-    pub unsafe fn utility(&self, at: u32) -> f64 {
-        // SAFETY: the caller's promise.
-        unsafe { self.utilities.get_unchecked(at) }
-    }
-
-    /// Writes a sum of utilities.
-    ///
-    /// # Safety
-    /// As [`real`](Self::real).
-    #[inline(always)]
-    #[track_caller]
-    pub unsafe fn set_utility(&self, at: u32, value: f64) {
-        // SAFETY: the caller's promise.
-        unsafe { self.utilities.set_unchecked(at, value) }
     }
 
     /// Copies what the host has made: chunks, words, weights and payoffs; and makes zeros and ones.
@@ -121,23 +76,23 @@ impl<T: Real> Arena<T> {
         reals: *const T,
     ) {
         let (first, step) = (thread::thread_idx_x(), thread::block_dim_x());
-        // SAFETY: the caller vouches for the arrays; each element is copied by one thread.
+        // SAFETY: the arrays hold the game from its offsets on; each element is copied by one thread.
         unsafe {
             for at in thread::strided(first, game.n_chunks, step) {
-                self.chunks.set_unchecked(at, memory::load(chunks, game.chunks_from as usize + at as usize));
+                self.chunks.set(at, memory::load(chunks, game.chunks_from as usize + at as usize));
             }
             for at in thread::strided(first, game.n_words, step) {
-                self.set_word(at, memory::load(words, game.words_from as usize + at as usize));
+                self.words.set(at, memory::load(words, game.words_from as usize + at as usize));
             }
             for at in thread::strided(first, game.n_given_reals, step) {
-                self.set_real(game.given_reals + at, memory::load(reals, game.reals_from as usize + at as usize));
+                self.reals.set(game.given_reals + at, memory::load(reals, game.reals_from as usize + at as usize));
             }
             for at in thread::strided(first, game.most_hands, step) {
-                self.set_real(at, T::ZERO);
+                self.reals.set(at, T::ZERO);
             }
             for seat in seats {
                 for hand in thread::strided(first, seat.n_hands, step) {
-                    self.set_real(seat.strategy + seat.n_vectors * seat.n_hands + hand, T::ONE);
+                    self.reals.set(seat.strategy + seat.n_vectors * seat.n_hands + hand, T::ONE);
                 }
             }
         }
@@ -152,15 +107,17 @@ impl<T: Real> Arena<T> {
     unsafe fn along_path(&self, seat: &Seat, row: u32, hand: u32) -> T {
         // SAFETY: the plan's paths; each fourth of a chunk is where a vector begins among the seat's strategies.
         unsafe {
-            let path = self.word(seat.paths + row);
+            let path = self.words.get(seat.paths + row);
             let mut at = path & ((1 << list::START_BITS) - 1);
             let end = at + (path >> list::START_BITS & ((1 << list::COUNT_BITS) - 1));
             let base = seat.strategy + hand;
             let mut product = T::ONE;
             while at < end {
-                let four = self.chunk(at);
-                let first = self.real(base + (four & 0xFFFF) as u32) * self.real(base + (four >> 16 & 0xFFFF) as u32);
-                let second = self.real(base + (four >> 32 & 0xFFFF) as u32) * self.real(base + (four >> 48) as u32);
+                let four = self.chunks.get(at);
+                let first =
+                    self.reals.get(base + (four & 0xFFFF) as u32) * self.reals.get(base + (four >> 16 & 0xFFFF) as u32);
+                let second =
+                    self.reals.get(base + (four >> 32 & 0xFFFF) as u32) * self.reals.get(base + (four >> 48) as u32);
                 product *= first * second;
                 at += 1;
             }
@@ -182,11 +139,11 @@ impl<T: Real> Arena<T> {
             while item < n {
                 let (row, hand) = divide(item, seat.stride, seat.stride_factor);
                 let reach = if hand < seat.n_hands {
-                    self.real(seat.weights + hand) * self.along_path(seat, row, hand)
+                    self.reals.get(seat.weights + hand) * self.along_path(seat, row, hand)
                 } else {
                     T::ZERO
                 };
-                self.set_real(game.reach + item, reach);
+                self.reals.set(game.reach + item, reach);
                 item += thread::block_dim_x();
             }
         }
@@ -206,10 +163,10 @@ impl<T: Real> Arena<T> {
             while item < n {
                 let (vector, hand) = divide(item, seat.n_hands, seat.hands_factor);
                 // The average of a locked action is its strategy and stays.
-                if self.word(seat.paths + vector + 1) & list::LOCKED == 0 {
-                    let reach = self.real(seat.weights + hand) * self.along_path(seat, vector + 1, hand);
+                if self.words.get(seat.paths + vector + 1) & list::LOCKED == 0 {
+                    let reach = self.reals.get(seat.weights + hand) * self.along_path(seat, vector + 1, hand);
                     let at = seat.averages + item;
-                    self.set_real(at, self.real(at) + weight * reach);
+                    self.reals.set(at, self.reals.get(at) + weight * reach);
                 }
                 item += thread::block_dim_x();
             }

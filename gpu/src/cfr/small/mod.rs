@@ -11,11 +11,15 @@ mod arena;
 #[cfg(feature = "cfr-small")]
 mod instantiate;
 pub mod layout;
+mod measure;
 pub mod sample;
 mod upwards;
 
+#[cfg(all(feature = "cfr-small", not(target_arch = "nvptx64")))]
+pub use instantiate::{RealKernels, SmallKernels};
 #[cfg(feature = "cfr-small")]
-pub use instantiate::*;
+pub use instantiate::{double, single};
+pub use measure::measure;
 
 use arena::Arena;
 use layout::{BoardRecord, Game, Seat};
@@ -25,6 +29,13 @@ use upwards::Choice;
 use crate::cfr::regret::{Real, Step};
 use crate::cuda::{DeviceArgs, math, memory, sync, thread};
 use crate::launch::LaunchShape;
+
+#[cfg(feature = "cfr-small")]
+crate::kernel_set! {
+    /// The kernel that has one precision.
+    measure::cfr_small_measure_f64;
+    ..instantiate
+}
 
 /// Most threads of a block: more would leave a thread too few registers.
 pub const MAX_THREADS: u32 = 512;
@@ -135,9 +146,9 @@ unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, st
             let n = seat.n_vectors * seat.n_hands;
             for at in thread::strided(thread::thread_idx_x(), n, thread::block_dim_x()) {
                 if stores {
-                    memory::store(task.state, global + at as usize, arena.real(first + at));
+                    memory::store(task.state, global + at as usize, arena.reals.get(first + at));
                 } else {
-                    arena.set_real(first + at, memory::load(task.state, global + at as usize));
+                    arena.reals.set(first + at, memory::load(task.state, global + at as usize));
                 }
             }
             global += n as usize;
@@ -160,7 +171,7 @@ unsafe fn pass<T: Real>(
     drawn: &Drawn,
     choice: Choice,
 ) {
-    // SAFETY: the caller's promise; a barrier lies between phases that use what the other made.
+    // SAFETY: every thread is here, the tables behind a barrier; one lies between phases that use what the other made.
     unsafe {
         arena.reaches(game, other);
         if let Some(weight) = weight {
@@ -182,6 +193,38 @@ unsafe fn pass<T: Real>(
     }
 }
 
+/// A seat's part of iteration `iteration` of the launch.
+///
+/// # Safety
+/// Called by every thread, behind a barrier after the last change of tables and strategies.
+#[inline(always)]
+#[track_caller]
+unsafe fn learn<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, number: u32, iteration: u32, step: &Step<T>) {
+    // SAFETY: the game has two seats, and is in the arena; phases have their barriers.
+    unsafe {
+        let (seat, other) = (seat_of(task, number), seat_of(task, 1 - number));
+        let iteration = task.first_iteration + iteration as u64;
+        let (sampling, n_deals) = (task.sampling, task.n_deals);
+        let drawn = Drawn { sampling, n_deals, seat: number, key: sample::key(task.seed, iteration, number) };
+        if math::opaque(task.responds) != 0 {
+            // The best response is to all deals, whatever is drawn for learning.
+            pass(arena, game, task, [&other, &seat], None, &Drawn::NOTHING, Choice::Respond);
+        }
+        pass(arena, game, task, [&seat, &other], Some(step.weight), &drawn, Choice::Strategy);
+        arena.add_regrets(game, &seat, step, math::opaque(task.simultaneous) == 0);
+        let thread = thread::thread_idx_x();
+        if thread < thread::WARP {
+            let value = arena.root(&seat);
+            if thread == 0 {
+                arena.utilities.set(number, arena.utilities.get(number) + value);
+            }
+        }
+        if math::opaque(task.responds) != 0 {
+            arena.strategies(&other, step, false, true);
+        }
+    }
+}
+
 /// All of a launch that solves.
 ///
 /// # Safety
@@ -190,7 +233,7 @@ unsafe fn pass<T: Real>(
 #[inline(always)]
 #[track_caller]
 pub unsafe fn solve<T: Real>(task: Task<T>) {
-    // SAFETY: the kernels' contract: a game a block, everything of it in the arrays.
+    // SAFETY: a game a block, which lies in the arrays and, copied, in the arena; a step for each iteration; phases have their barriers.
     unsafe {
         let game = memory::load(task.games, thread::block_idx_x() as usize);
         let arena = Arena::<T>::new(&game, task.n_deals);
@@ -199,7 +242,7 @@ pub unsafe fn solve<T: Real>(task: Task<T>) {
         let utilities = 2 * thread::block_idx_x() as usize;
         let thread = thread::thread_idx_x();
         if thread < 2 {
-            arena.set_utility(thread, memory::load(task.utilities, utilities + thread as usize));
+            arena.utilities.set(thread, memory::load(task.utilities, utilities + thread as usize));
         }
         // The tables are there.
         sync::sync_threads();
@@ -214,25 +257,7 @@ pub unsafe fn solve<T: Real>(task: Task<T>) {
             let ahead = if iteration + 1 < task.n_iterations { iteration + 1 } else { iteration };
             let next = memory::load(task.steps, ahead as usize);
             for number in 0..2 {
-                let (seat, other) = (seat_of(&task, number), seat_of(&task, 1 - number));
-                let iteration = task.first_iteration + iteration as u64;
-                let (sampling, n_deals) = (task.sampling, task.n_deals);
-                let drawn = Drawn { sampling, n_deals, seat: number, key: sample::key(task.seed, iteration, number) };
-                if math::opaque(task.responds) != 0 {
-                    // The best response is to all deals, whatever is drawn for learning.
-                    pass(&arena, &game, &task, [&other, &seat], None, &Drawn::NOTHING, Choice::Respond);
-                }
-                pass(&arena, &game, &task, [&seat, &other], Some(step.weight), &drawn, Choice::Strategy);
-                arena.add_regrets(&game, &seat, &step, math::opaque(task.simultaneous) == 0);
-                if thread < thread::WARP {
-                    let value = arena.root(&seat);
-                    if thread == 0 {
-                        arena.set_utility(number, arena.utility(number) + value);
-                    }
-                }
-                if math::opaque(task.responds) != 0 {
-                    arena.strategies(&other, &step, false, true);
-                }
+                learn(&arena, &game, &task, number, iteration, &step);
                 // The seat's tables are done.
                 sync::sync_threads();
             }
@@ -247,43 +272,7 @@ pub unsafe fn solve<T: Real>(task: Task<T>) {
         }
         copy_tables(&arena, &game, &task, true);
         if thread < 2 {
-            memory::store(task.utilities, utilities + thread as usize, arena.utility(thread));
-        }
-    }
-}
-
-/// All of a launch that measures: for each seat its value and that of its best response, against averages.
-///
-/// # Safety
-/// As [`solve`]'s; `utilities` has twice as many values.
-#[inline(always)]
-#[track_caller]
-pub unsafe fn measure<T: Real>(task: Task<T>) {
-    // SAFETY: the kernels' contract.
-    unsafe {
-        let game = memory::load(task.games, thread::block_idx_x() as usize);
-        let arena = Arena::<T>::new(&game, task.n_deals);
-        arena.load_plan(&game, [seat_of(&task, 0), seat_of(&task, 1)], task.chunks, task.words, task.reals);
-        copy_tables(&arena, &game, &task, false);
-        // The tables are there.
-        sync::sync_threads();
-        let step = Step::<T>::default();
-        arena.strategies(&seat_of(&task, 0), &step, true, false);
-        arena.strategies(&seat_of(&task, 1), &step, true, false);
-        // The strategies are there.
-        sync::sync_threads();
-        for turn in 0..4 {
-            let (seat, other) = (seat_of(&task, turn / 2), seat_of(&task, 1 - turn / 2));
-            let choice = if turn % 2 == 0 { Choice::Strategy } else { Choice::Best };
-            pass(&arena, &game, &task, [&seat, &other], None, &Drawn::NOTHING, choice);
-            if thread::thread_idx_x() < thread::WARP {
-                let value = arena.root(&seat);
-                if thread::thread_idx_x() == 0 {
-                    memory::store(task.utilities, (4 * thread::block_idx_x() + turn) as usize, value);
-                }
-            }
-            // The values have been read.
-            sync::sync_threads();
+            memory::store(task.utilities, utilities + thread as usize, arena.utilities.get(thread));
         }
     }
 }

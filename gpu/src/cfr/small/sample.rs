@@ -112,14 +112,14 @@ impl<T: Real> Arena<T> {
                     dead = memory::load(hands, (from + hand) as usize);
                     inverse *= n as f64;
                 }
-                self.set_word(words, drawn_hands[0]);
-                self.set_word(words + 1, drawn_hands[1]);
+                self.words.set(words, drawn_hands[0]);
+                self.words.set(words + 1, drawn_hands[1]);
                 let (mut first, mut n) = (0, game.n_first_boards);
                 for street in 0..game.n_streets {
                     let (board, record, n_open) = Self::draw_board(&mut generator, game, boards, dead, first, n);
                     inverse *= n_open as f64 / record.n_members as f64;
-                    self.set_word(words + 2 + street, board);
-                    self.set_real(game.factors + deal * MAX_STREETS as u32 + street, T::from_f64(inverse));
+                    self.words.set(words + 2 + street, board);
+                    self.reals.set(game.factors + deal * MAX_STREETS as u32 + street, T::from_f64(inverse));
                     (first, n) = (record.first_child, record.n_children);
                 }
                 deal += thread::block_dim_x();
@@ -142,7 +142,7 @@ impl<T: Real> Arena<T> {
         first: u32,
         n: u32,
     ) -> (u32, BoardRecord, u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the boards from `first` on are the game's, which lie behind its offset.
         unsafe {
             let record = |board: u32| memory::load(boards, (game.boards_from + board) as usize);
             let mut n_open = 0;

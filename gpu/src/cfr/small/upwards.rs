@@ -53,13 +53,14 @@ impl<T: Real> Arena<T> {
         let end = at + stride;
         let mut word = codes;
         let mut sum = T::ZERO;
-        // SAFETY: the caller's promise; rows are multiples of 4 long and their filling is 0.
+        // SAFETY: the plan's row of reaches, a multiple of 4 long with a filling of 0, and a code for each of its hands.
         unsafe {
             while at < end {
-                let mut outcomes = self.word(word);
+                let mut outcomes = self.words.get(word);
                 let stop = if end - at < outcome::PER_WORD { end } else { at + outcome::PER_WORD };
                 while at < stop {
-                    let reach = [self.real(at), self.real(at + 1), self.real(at + 2), self.real(at + 3)];
+                    let reach =
+                        [self.reals.get(at), self.reals.get(at + 1), self.reals.get(at + 2), self.reals.get(at + 3)];
                     sum += reach[0] * payoff(outcomes & 3, payoffs);
                     sum += reach[1] * payoff(outcomes >> 2 & 3, payoffs);
                     sum += reach[2] * payoff(outcomes >> 4 & 3, payoffs);
@@ -90,19 +91,19 @@ impl<T: Real> Arena<T> {
         let mut of_all = T::ZERO;
         let mut sum = T::ZERO;
         let mut deal = 0;
-        // SAFETY: the caller's promise; as many deals as were drawn.
+        // SAFETY: the plan has words for each deal; hands and streets that were drawn are the game's.
         unsafe {
             while deal < drawn.n_deals {
                 let words = game.n_words + deal * DEAL_WORDS;
-                let own = !sampling::draws_own(drawn.sampling) || self.word(words + drawn.seat) == hand;
+                let own = !sampling::draws_own(drawn.sampling) || self.words.get(words + drawn.seat) == hand;
                 for street in 0..game.n_streets {
-                    if own && self.word(words + 2 + street) == board {
-                        let factor = self.real(game.factors + deal * MAX_STREETS as u32 + street);
+                    if own && self.words.get(words + 2 + street) == board {
+                        let factor = self.reals.get(game.factors + deal * MAX_STREETS as u32 + street);
                         if sampling::draws_other(drawn.sampling) {
-                            let theirs = self.word(words + 1 - drawn.seat);
-                            let outcomes = self.word(codes + theirs / outcome::PER_WORD);
+                            let theirs = self.words.get(words + 1 - drawn.seat);
+                            let outcomes = self.words.get(codes + theirs / outcome::PER_WORD);
                             let outcome = outcomes >> (2 * (theirs % outcome::PER_WORD)) & 3;
-                            sum += factor * self.real(game.reach + row + theirs) * payoff(outcome, payoffs);
+                            sum += factor * self.reals.get(game.reach + row + theirs) * payoff(outcome, payoffs);
                         } else {
                             of_all += factor;
                         }
@@ -132,17 +133,17 @@ impl<T: Real> Arena<T> {
         unsafe {
             while item < n {
                 let (terminal, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                let packed = self.word(seat.terminals + terminal);
+                let packed = self.words.get(seat.terminals + terminal);
                 let (row, board) = (packed & 0xFFFF, packed >> 16);
                 let at = seat.payoffs + 3 * terminal;
-                let payoffs = [self.real(at), self.real(at + 1), self.real(at + 2)];
+                let payoffs = [self.reals.get(at), self.reals.get(at + 1), self.reals.get(at + 2)];
                 let codes = seat.codes + (board * seat.n_hands + hand) * seat.code_words;
                 let value = if sampling == sampling::NONE {
                     self.against_all(game, other.stride, row, codes, payoffs)
                 } else {
                     self.against_drawn(game, other, drawn, [row, codes, board, hand], payoffs)
                 };
-                self.set_real(game.most_hands + item, value);
+                self.reals.set(game.most_hands + item, value);
                 item += thread::block_dim_x();
             }
         }
@@ -157,7 +158,7 @@ impl<T: Real> Arena<T> {
     unsafe fn sum_of_list(&self, seat: &Seat, number: u32, hand: u32) -> T {
         // SAFETY: the plan's lists; what is missing in the last chunk points at zeros.
         unsafe {
-            let word = self.word(seat.lists + number);
+            let word = self.words.get(seat.lists + number);
             let mut at = word & ((1 << list::START_BITS) - 1);
             let mut left = word >> list::START_BITS & ((1 << list::COUNT_BITS) - 1);
             let (step, plus) = if word & list::PERMUTED != 0 { (seat.n_hands, 0) } else { (1, hand) };
@@ -166,9 +167,11 @@ impl<T: Real> Arena<T> {
             }
             let mut sum = T::ZERO;
             while left > 0 {
-                let four = self.chunk(at);
-                let first = self.real(plus + (four & 0xFFFF) as u32) + self.real(plus + (four >> 16 & 0xFFFF) as u32);
-                let second = self.real(plus + (four >> 32 & 0xFFFF) as u32) + self.real(plus + (four >> 48) as u32);
+                let four = self.chunks.get(at);
+                let first =
+                    self.reals.get(plus + (four & 0xFFFF) as u32) + self.reals.get(plus + (four >> 16 & 0xFFFF) as u32);
+                let second =
+                    self.reals.get(plus + (four >> 32 & 0xFFFF) as u32) + self.reals.get(plus + (four >> 48) as u32);
                 sum += first + second;
                 at += step;
                 left -= 1;
@@ -186,18 +189,18 @@ impl<T: Real> Arena<T> {
     pub unsafe fn combine(&self, game: &Game, seat: &Seat, level: u32, choice: Choice) {
         // SAFETY: nodes, actions and hands within the plan; a node and hand is one thread's.
         unsafe {
-            let first = self.word(seat.levels + level);
-            let n = (self.word(seat.levels + level + 1) - first) * seat.n_hands;
+            let first = self.words.get(seat.levels + level);
+            let n = (self.words.get(seat.levels + level + 1) - first) * seat.n_hands;
             let values = self.node_values(game, seat) + first * seat.n_hands;
             for item in thread::strided(thread::thread_idx_x(), n, thread::block_dim_x()) {
                 let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                let (vector, n_actions, locked) = parts(self.word(seat.nodes + first + node));
+                let (vector, n_actions, locked) = parts(self.words.get(seat.nodes + first + node));
                 let mut at = vector * seat.n_hands + hand;
                 let (mut value, mut best, mut best_action) = (T::ZERO, T::ZERO, 0);
                 for action in 0..n_actions {
                     let of_action = self.sum_of_list(seat, vector + action, hand);
-                    self.set_real(seat.last + at, of_action);
-                    value += self.real(seat.strategy + at) * of_action;
+                    self.reals.set(seat.last + at, of_action);
+                    value += self.reals.get(seat.strategy + at) * of_action;
                     if action == 0 || of_action > best {
                         (best, best_action) = (of_action, action);
                     }
@@ -208,12 +211,12 @@ impl<T: Real> Arena<T> {
                     if choice == Choice::Respond {
                         let mut at = seat.strategy + vector * seat.n_hands + hand;
                         for action in 0..n_actions {
-                            self.set_real(at, if action == best_action { T::ONE } else { T::ZERO });
+                            self.reals.set(at, if action == best_action { T::ONE } else { T::ZERO });
                             at += seat.n_hands;
                         }
                     }
                 }
-                self.set_real(values + item, value);
+                self.reals.set(values + item, value);
             }
         }
     }
@@ -231,7 +234,7 @@ impl<T: Real> Arena<T> {
         unsafe {
             while hand < seat.n_hands {
                 let value = self.sum_of_list(seat, seat.n_vectors, hand);
-                sum += self.real(seat.weights + hand).to_f64() * value.to_f64();
+                sum += self.reals.get(seat.weights + hand).to_f64() * value.to_f64();
                 hand += thread::WARP;
             }
         }
@@ -252,19 +255,19 @@ impl<T: Real> Arena<T> {
             let values = self.node_values(game, seat);
             while item < n {
                 let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                let (vector, n_actions, locked) = parts(self.word(seat.nodes + node));
+                let (vector, n_actions, locked) = parts(self.words.get(seat.nodes + node));
                 if !locked {
-                    let value = self.real(values + item);
+                    let value = self.reals.get(values + item);
                     let first = vector * seat.n_hands + hand;
                     let mut at = first;
                     for _ in 0..n_actions {
-                        let gain = self.real(seat.last + at) - value;
-                        self.set_real(seat.last + at, gain);
-                        self.set_real(seat.regrets + at, step.regret(self.real(seat.regrets + at), gain));
+                        let gain = self.reals.get(seat.last + at) - value;
+                        self.reals.set(seat.last + at, gain);
+                        self.reals.set(seat.regrets + at, step.regret(self.reals.get(seat.regrets + at), gain));
                         at += seat.n_hands;
                     }
                     if renews {
-                        self.match_node(seat, first, n_actions, step);
+                        self.normalise(seat, first, n_actions, |at| self.matched(seat, step, at));
                     }
                 }
                 item += thread::block_dim_x();
@@ -279,49 +282,36 @@ impl<T: Real> Arena<T> {
     #[inline(always)]
     #[track_caller]
     unsafe fn normalise(&self, seat: &Seat, first: u32, n_actions: u32, weight: impl Fn(u32) -> T) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the plan has a strategy for each action of the node and hand, which is this thread's.
         unsafe {
             let mut sum = T::ZERO;
             let mut at = first;
             for _ in 0..n_actions {
                 let weight = weight(at);
-                self.set_real(seat.strategy + at, weight);
+                self.reals.set(seat.strategy + at, weight);
                 sum += weight;
                 at += seat.n_hands;
             }
             let mut at = seat.strategy + first;
             for _ in 0..n_actions {
-                self.set_real(at, probability(self.real(at), sum, n_actions));
+                self.reals.set(at, probability(self.reals.get(at), sum, n_actions));
                 at += seat.n_hands;
             }
         }
     }
 
-    /// The strategy from the regrets; see [`normalise`](Self::normalise).
+    /// What the strategy is matched from at an index of the seat's tables.
     ///
     /// # Safety
-    /// As there.
+    /// As [`normalise`](Self::normalise).
     #[inline(always)]
     #[track_caller]
-    unsafe fn match_node(&self, seat: &Seat, first: u32, n_actions: u32, step: &Step<T>) {
-        // SAFETY: the caller's promise.
+    unsafe fn matched(&self, seat: &Seat, step: &Step<T>, at: u32) -> T {
+        // SAFETY: all tables of a seat have the same indices; last regrets are there where the step predicts.
         unsafe {
-            self.normalise(seat, first, n_actions, |at| {
-                let last = if step.predicts > T::ZERO { self.real(seat.last + at) } else { T::ZERO };
-                step.matched(self.real(seat.regrets + at), last)
-            });
+            let last = if step.predicts > T::ZERO { self.reals.get(seat.last + at) } else { T::ZERO };
+            step.matched(self.reals.get(seat.regrets + at), last)
         }
-    }
-
-    /// The strategy from the averages; see [`normalise`](Self::normalise).
-    ///
-    /// # Safety
-    /// As there.
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn average_node(&self, seat: &Seat, first: u32, n_actions: u32) {
-        // SAFETY: the caller's promise.
-        unsafe { self.normalise(seat, first, n_actions, |at| self.real(seat.averages + at)) }
     }
 
     /// All strategies of a seat: from the averages where `averages` or the node is locked, else from the regrets. Locked nodes are left where `learnt_only`.
@@ -337,14 +327,14 @@ impl<T: Real> Arena<T> {
         unsafe {
             while item < n {
                 let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                let (vector, n_actions, locked) = parts(self.word(seat.nodes + node));
+                let (vector, n_actions, locked) = parts(self.words.get(seat.nodes + node));
                 let first = vector * seat.n_hands + hand;
                 if averages || locked {
                     if !learnt_only || !locked {
-                        self.average_node(seat, first, n_actions);
+                        self.normalise(seat, first, n_actions, |at| self.reals.get(seat.averages + at));
                     }
                 } else {
-                    self.match_node(seat, first, n_actions, step);
+                    self.normalise(seat, first, n_actions, |at| self.matched(seat, step, at));
                 }
                 item += thread::block_dim_x();
             }

@@ -1,10 +1,11 @@
 //! Where a block works: its street, board and entry, and how each seat's rows lie there.
 
-use super::layout::{Board, Program, ROW, SeatTables, Street, Task};
+use super::layout::{Board, Op, Pass, Program, ROW, SeatTables, Street, Task};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{math, memory, thread};
 
-/// What the threads of a block know of where they work.
+/// What the threads of a block know of where they work. Whoever made it has vouched for the task, so that what the host's programs name is there: operations, operands, slots of
+/// shared memory, rows of the board and entry.
 #[derive(Clone, Copy)]
 pub(super) struct BlockView<'a> {
     pub task: &'a Task,
@@ -42,14 +43,14 @@ impl<'a> BlockView<'a> {
     #[track_caller]
     pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32) -> Option<Self> {
         let game = thread::block_idx_y();
-        // SAFETY: the caller's promise: every game has a street of this number.
+        // SAFETY: every game has a street of this number.
         let here = unsafe { &memory::row(task.streets, street + game, 1)[0] };
         let at = thread::block_idx_x();
         if at >= here.n_boards * here.n_entries {
             return None;
         }
         let (board, entry) = (at / here.n_entries, at % here.n_entries);
-        // SAFETY: the caller's promise; a last street has no operation that uses the next.
+        // SAFETY: behind the last streets there is one more, which no operation uses; the board is one of the street's.
         let (next, on) = unsafe {
             let next = &*task.streets.add((street + game + n_games) as usize);
             (next, &memory::row(task.boards.add(here.boards as usize), board, 1)[0])
@@ -81,13 +82,10 @@ impl<'a> BlockView<'a> {
         if math::opaque(side.seat) == 0 { self.task.first } else { self.task.second }
     }
 
-    /// The program of a traverser.
-    ///
-    /// # Safety
-    /// As [`find`](Self::find).
+    /// The program of a traverser, 0 or 1.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn program(&self, traverser: u32) -> &'a Program {
+    pub fn program(&self, traverser: u32) -> &'a Program {
         // SAFETY: every entry has a program for each traverser.
         unsafe { &memory::row(self.task.programs, self.street.programs + self.entry * 2 + traverser, 1)[0] }
     }
@@ -137,14 +135,47 @@ impl<'a> BlockView<'a> {
         self.set(at, value);
     }
 
-    /// Number that the game gives hand `hand` of a side.
-    ///
-    /// # Safety
-    /// The side has that hand.
+    /// Operation `at` of a program's range. A copy: behind a store the compiler would read each field again.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn number(&self, side: &Side, hand: u32) -> usize {
-        // SAFETY: the caller's promise.
+    pub fn op(&self, at: u32) -> Op {
+        // SAFETY: ranges of programs and segments lie among the operations.
+        unsafe { memory::load(self.task.ops, at as usize) }
+    }
+
+    /// Operand `at` of an operation: a slot.
+    #[inline(always)]
+    #[track_caller]
+    pub fn operand(&self, at: u32) -> u32 {
+        // SAFETY: operands of operations lie among the operands.
+        unsafe { memory::load(self.task.operands, at as usize) }
+    }
+
+    /// Number that the game gives hand `hand` of a side, one of its `n`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn number(&self, side: &Side, hand: u32) -> usize {
+        // SAFETY: a number for each hand of the board.
         unsafe { memory::load(self.task.hands, side.hands + hand as usize) as usize }
+    }
+
+    /// Importance of the block's board: 1 unless boards are sampled.
+    #[inline(always)]
+    #[track_caller]
+    pub fn board_factor(&self, pass: &Pass) -> f32 {
+        if pass.sampled & 1 == 0 {
+            return 1.0;
+        }
+        // SAFETY: a factor for each board.
+        unsafe { memory::load(self.task.board_factors, self.street.boards as usize + self.board as usize) }
+    }
+
+    /// Importance of a hand that was drawn, 0 for others; where hands are sampled.
+    #[inline(always)]
+    #[track_caller]
+    pub fn hand_factor(&self, side: &Side, hand: u32) -> f32 {
+        let first = self.street.masks[side.seat as usize] as usize;
+        // SAFETY: a factor for each hand of the game.
+        unsafe { memory::load(self.task.hand_factors, first + self.number(side, hand)) }
     }
 }

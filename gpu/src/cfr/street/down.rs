@@ -26,12 +26,7 @@ pub(super) unsafe fn arrive(view: &BlockView<'_>, side: &Side, slot: u32, chance
             // SAFETY: rows of reach hold all hands of the game.
             unsafe { memory::load(view.task.reach, from + view.number(side, hand)) }
         };
-        let drawn = if is_first && chance && pass.sampled & 2 != 0 {
-            // SAFETY: as `run`.
-            unsafe { hand_factor(view, side, hand) }
-        } else {
-            1.0
-        };
+        let drawn = if is_first && chance && pass.sampled & 2 != 0 { view.hand_factor(side, hand) } else { 1.0 };
         view.set(slot + hand, reach * factor * drawn);
         hand += thread::block_dim_x();
     }
@@ -54,21 +49,21 @@ pub(super) unsafe fn run<N: Numbers>(
 ) {
     let mut at = range[0];
     while at < range[1] {
-        // SAFETY: the host's program. A copy: behind a store the compiler would read each field again.
-        let op = &unsafe { memory::load(view.task.ops, at as usize) };
-        // SAFETY: the caller's promises.
-        unsafe {
-            if op.code == code::REACH {
-                reach::<N>(view, side, op, from, step, pass, average);
-            } else {
-                leave(view, side, op);
-            }
+        let op = &view.op(at);
+        if op.code == code::REACH {
+            // SAFETY: all threads of the block are here, and the root's slot is filled.
+            unsafe { reach::<N>(view, side, op, from, step, pass, average) };
+        } else {
+            leave(view, side, op);
         }
         at += 1;
     }
 }
 
 /// Reach of a node's children.
+///
+/// # Safety
+/// As [`run`].
 #[inline(always)]
 #[track_caller]
 unsafe fn reach<N: Numbers>(
@@ -115,32 +110,16 @@ unsafe fn reach<N: Numbers>(
 }
 
 /// How much the traverser's hand counts where hands are sampled; 1 where they are not.
-///
-/// # Safety
-/// As [`run`].
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn own_factor(view: &BlockView<'_>, side: &Side, pass: &Pass, hand: u32) -> f32 {
-    if pass.sampled & 4 == 0 {
-        return 1.0;
-    }
-    // SAFETY: the caller's promise.
-    unsafe { hand_factor(view, side, hand) }
-}
-
-/// Importance of a hand that was drawn, 0 for others.
-#[inline(always)]
-#[track_caller]
-unsafe fn hand_factor(view: &BlockView<'_>, side: &Side, hand: u32) -> f32 {
-    let first = view.street.masks[side.seat as usize] as usize;
-    // SAFETY: a factor for each hand of the game.
-    unsafe { memory::load(view.task.hand_factors, first + view.number(side, hand)) }
+pub(super) fn own_factor(view: &BlockView<'_>, side: &Side, pass: &Pass, hand: u32) -> f32 {
+    if pass.sampled & 4 == 0 { 1.0 } else { view.hand_factor(side, hand) }
 }
 
 /// Hands a reach on to the next street.
 #[inline(always)]
 #[track_caller]
-unsafe fn leave(view: &BlockView<'_>, side: &Side, op: &Op) {
+fn leave(view: &BlockView<'_>, side: &Side, op: &Op) {
     let row = view.next_reach_row(side.seat, op.entry);
     let mut hand = thread::thread_idx_x();
     while hand < side.n {

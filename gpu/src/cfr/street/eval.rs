@@ -23,14 +23,13 @@ pub(super) unsafe fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
     let n_tasks = (range[1] - range[0]) * parts;
     let mut task = warp_index();
     while task < n_tasks {
-        // SAFETY: the host's program.
+        // SAFETY: ranges of segments lie among the evaluations.
         let eval = &unsafe { memory::load(view.task.evals, (range[0] + task / parts) as usize) };
         let part = task % parts;
         if part == 0 {
             by_strength(view, side, eval);
         } else {
-            // SAFETY: the caller's promise.
-            unsafe { by_card(view, side, eval, (part - 1) * WARP + lane()) };
+            by_card(view, side, eval, (part - 1) * WARP + lane());
         }
         task += block_dim_x() / WARP;
     }
@@ -74,7 +73,7 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
 /// Prefix sums over the hands with card `card`, and their total.
 #[inline(always)]
 #[track_caller]
-unsafe fn by_card(view: &BlockView<'_>, side: &Side, eval: &Eval, card: u32) {
+fn by_card(view: &BlockView<'_>, side: &Side, eval: &Eval, card: u32) {
     if card >= view.street.n_cards {
         return;
     }

@@ -22,6 +22,7 @@
 mod block;
 mod down;
 mod eval;
+mod instantiate;
 pub mod layout;
 mod numbers;
 mod pass;
@@ -29,41 +30,20 @@ pub mod sample;
 mod strategy;
 mod up;
 
-pub use pass::{
-    Passes, Where, cfr_street_down_any_f32, cfr_street_down_any_i16, cfr_street_down_f32, cfr_street_down_i16,
-    cfr_street_last_any_f32, cfr_street_last_any_i16, cfr_street_last_f32, cfr_street_last_i16,
-    cfr_street_solve_any_f32, cfr_street_solve_any_i16, cfr_street_solve_f32, cfr_street_solve_i16,
-    cfr_street_up_any_f32, cfr_street_up_any_i16, cfr_street_up_f32, cfr_street_up_i16,
-};
-
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::{KernelInfo, info};
+pub use instantiate::{Any, PassKernels, StreetKernels};
+pub use instantiate::{any_short, any_single, short, single};
+pub use numbers::{F32, I16};
+pub use pass::{Passes, Where};
+
 use crate::launch::LaunchShape;
 
-/// All kernels of the module.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<KernelInfo> {
-    vec![
-        info::<cfr_street_down_f32>(),
-        info::<cfr_street_up_f32>(),
-        info::<cfr_street_last_f32>(),
-        info::<cfr_street_solve_f32>(),
-        info::<cfr_street_down_i16>(),
-        info::<cfr_street_up_i16>(),
-        info::<cfr_street_last_i16>(),
-        info::<cfr_street_solve_i16>(),
-        info::<cfr_street_down_any_f32>(),
-        info::<cfr_street_up_any_f32>(),
-        info::<cfr_street_last_any_f32>(),
-        info::<cfr_street_solve_any_f32>(),
-        info::<cfr_street_down_any_i16>(),
-        info::<cfr_street_up_any_i16>(),
-        info::<cfr_street_last_any_i16>(),
-        info::<cfr_street_solve_any_i16>(),
-        info::<sample::cfr_street_draw>(),
-        info::<sample::cfr_street_weigh>(),
-        info::<sample::cfr_street_next>(),
-    ]
+crate::kernel_set! {
+    /// The kernels that are the same for all ways to store.
+    sample::cfr_street_draw,
+    sample::cfr_street_weigh,
+    sample::cfr_street_next;
+    ..instantiate
 }
 
 /// Most threads of a block: a multiprocessor then has 168 registers for each, which the interpreter of operations needs.

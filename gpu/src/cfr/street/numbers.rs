@@ -27,13 +27,13 @@ pub struct F32;
 impl Numbers for F32 {
     #[inline(always)]
     unsafe fn load<const SIGNED: bool>(cells: *const u8, _: *const f32, at: usize) -> f32 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the table has value `at`, and its cells are `f32`.
         unsafe { memory::load(cells.cast::<f32>(), at) }
     }
 
     #[inline(always)]
     unsafe fn store<const SIGNED: bool>(cells: *mut u8, _: *mut f32, at: usize, value: f32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the table has value `at`, which is this lane's.
         unsafe { memory::store(cells.cast::<f32>(), at, value) }
     }
 }
@@ -45,7 +45,7 @@ pub struct I16;
 impl Numbers for I16 {
     #[inline(always)]
     unsafe fn load<const SIGNED: bool>(cells: *const u8, scales: *const f32, at: usize) -> f32 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the table has value `at`, in cells of 16 bits, and a scale for each warp's worth of values.
         unsafe {
             let scale = memory::load(scales, at / thread::WARP as usize);
             let bits = memory::load(cells.cast::<u16>(), at);
@@ -65,7 +65,7 @@ impl Numbers for I16 {
         let shifted = size * inverse + 0.5;
         let whole = if shifted < steps { shifted as u32 } else { steps as u32 };
         let bits = if value < 0.0 { (whole as u16).wrapping_neg() } else { whole as u16 };
-        // SAFETY: the caller's promise; one lane writes the scale of its warp's values.
+        // SAFETY: the table has value `at`, which is this lane's; the first lane writes the scale of the warp's values.
         unsafe {
             memory::store(cells.cast::<u16>(), at, bits);
             if thread::lane() == 0 {

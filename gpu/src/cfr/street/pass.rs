@@ -2,10 +2,10 @@
 
 use super::block::BlockView;
 use super::layout::{MAX_PASSES, Pass, Task, control, mode, source};
-use super::numbers::{F32, I16, Numbers};
-use super::{MAX_THREADS, down, eval, up};
+use super::numbers::Numbers;
+use super::{down, eval, up};
 use crate::cfr::regret::Step;
-use crate::cuda::{kernel, math, memory, sync};
+use crate::cuda::{math, memory, sync};
 
 /// Which streets a launch works on, and with how much shared memory.
 #[repr(C)]
@@ -24,35 +24,30 @@ pub struct Where {
 const _: () = assert!(size_of::<Where>() == 16);
 
 /// The step of the iteration under way.
+///
+/// # Safety
+/// As [`BlockView::find`]; the host has made a step for each iteration that it launches.
 #[inline(always)]
 #[track_caller]
 unsafe fn current_step(task: &Task) -> Step<f32> {
-    // SAFETY: the caller's promise: the host has made a step for each iteration it launches.
+    // SAFETY: the number of the iteration is below that of the steps.
     unsafe {
         let iteration = memory::load(task.control, control::STEP);
         memory::load(task.steps, iteration as usize)
     }
 }
 
-/// Importance of the block's board: 1 unless boards are sampled.
-#[inline(always)]
-#[track_caller]
-unsafe fn board_factor(view: &BlockView<'_>, pass: &Pass) -> f32 {
-    if pass.sampled & 1 == 0 {
-        return 1.0;
-    }
-    // SAFETY: the caller's promise: a factor for each board.
-    unsafe { memory::load(view.task.board_factors, view.street.boards as usize + view.board as usize) }
-}
-
 /// Averages and the way down on a street that is not the last.
+///
+/// # Safety
+/// Launched with [`shape`](super::shape) after the street before; the task and its tables are the host's, and `at.n_shared` values of shared memory hold what the programs address.
 #[inline(always)]
 #[track_caller]
-unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
-    // SAFETY: the kernels' contract.
+pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
+    // SAFETY: the task is the host's, whose programs name what is there; all threads of the block are here.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
-        let factor = board_factor(&view, &pass);
+        let factor = view.board_factor(&pass);
         if factor <= 0.0 {
             return;
         }
@@ -72,10 +67,13 @@ unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
 /// One pass over the block's subtree: on a last street all of it, else the way back up.
 ///
 /// Barriers: three a segment, and none besides.
+///
+/// # Safety
+/// As [`go_down`]; all threads of the block call it.
 #[inline(always)]
 #[track_caller]
 unsafe fn go_up<N: Numbers>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass, is_last: bool, factor: f32) {
-    // SAFETY: the kernels' contract.
+    // SAFETY: segments of the host's programs; all threads of the block are here, and a barrier lies between what one phase writes and the next reads.
     unsafe {
         let program = view.program(pass.traverser);
         let side = view.side(pass.traverser);
@@ -104,13 +102,17 @@ unsafe fn go_up<N: Numbers>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass,
     }
 }
 
+/// A pass up a street, or down and up the last one.
+///
+/// # Safety
+/// As [`go_down`], after it and the next street's pass up; on the last street after the street before.
 #[inline(always)]
 #[track_caller]
-unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bool) {
-    // SAFETY: the kernels' contract. A block returns as a whole.
+pub(super) unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bool) {
+    // SAFETY: the task is the host's; a block returns as a whole.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
-        let factor = board_factor(&view, &pass);
+        let factor = view.board_factor(&pass);
         if factor > 0.0 {
             let step = current_step(task);
             go_up::<N>(&view, &step, &pass, is_last, factor);
@@ -120,7 +122,7 @@ unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bo
 
 /// The pass in which `traverser` learns from regrets and nothing is sampled or kept: known to the compiler, which leaves out all else.
 #[inline(always)]
-const fn learning(traverser: u32) -> Pass {
+pub(super) const fn learning(traverser: u32) -> Pass {
     Pass {
         traverser,
         mode: mode::LEARN,
@@ -133,11 +135,14 @@ const fn learning(traverser: u32) -> Pass {
     }
 }
 
-/// Many iterations of a last street that is the first too.
+/// Many iterations of a last street that is the first too; passes are plain ones of seat 0 and seat 1 where they are not `ANY`.
+///
+/// # Safety
+/// As [`go_down`]; `task.steps` holds `at.n_iterations` steps; there is at least one pass, and nothing is sampled.
 #[inline(always)]
 #[track_caller]
-unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Passes) {
-    // SAFETY: the kernels' contract. A block returns as a whole.
+pub(super) unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Passes) {
+    // SAFETY: the task is the host's, with a step for each iteration; a block returns as a whole.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
         let n_passes = if ANY { passes.n } else { 2 };
@@ -172,89 +177,4 @@ pub struct Passes {
     pub all: [Pass; MAX_PASSES],
     /// How many.
     pub n: u32,
-}
-
-macro_rules! kernels {
-    ($($numbers:ident $any:literal: $down:ident, $up:ident, $last:ident, $solve:ident;)*) => {$(
-        /// A pass down a street that is not the last: averages of the traverser; reach of both seats for the next street.
-        ///
-        /// * Launch: [`shape`](super::shape), a block a board and entry, games along y, up to 384 threads.
-        /// * Reads: `streets`, `programs`, `ops`, `boards`; `reach` of the street before; `regrets`, or what the pass plays by.
-        /// * Writes: `averages` of the traverser; `reach` for the next street.
-        /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
-        /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread.
-        /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
-        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree); the partition is ours.
-        ///
-        /// # Safety
-        /// Launched with [`shape`](super::shape); the task and its tables are the host's, `at.n_shared` values of shared memory hold what the programs address.
-        /// Launched after the street before. Kernels not for any pass are given [`Pass::is_plain`] ones.
-        #[kernel(max_threads = MAX_THREADS)]
-        pub unsafe fn $down(task: Task, at: Where, pass: Pass) {
-            // SAFETY: the contract.
-            unsafe { go_down::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }) }
-        }
-
-        /// A pass up a street that is not the last: values, and what the traverser learns.
-        ///
-        /// * Launch: [`shape`](super::shape), a block a board and entry, games along y, up to 384 threads.
-        /// * Reads: as the pass down; `values` of the next street, `records`, `evals`.
-        /// * Writes: `values`; `regrets`, `last` and `kept` of the traverser; `utilities`.
-        /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
-        /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
-        /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
-        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
-        ///
-        /// # Safety
-        /// As the pass down, which has run; launched after the next street's.
-        #[kernel(max_threads = MAX_THREADS)]
-        pub unsafe fn $up(task: Task, at: Where, pass: Pass) {
-            // SAFETY: the contract.
-            unsafe { go_up_once::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }, false) }
-        }
-
-        /// A pass down and up the last street.
-        ///
-        /// * Launch: [`shape`](super::shape), a block a board and entry, games along y, up to 384 threads.
-        /// * Reads: as the passes down and up, but for `values` of a next street.
-        /// * Writes: `values`; `averages`, `regrets`, `last` and `kept` of the traverser; `utilities`.
-        /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
-        /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
-        /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
-        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
-        ///
-        /// # Safety
-        /// As the pass down; launched after the street before.
-        #[kernel(max_threads = MAX_THREADS)]
-        pub unsafe fn $last(task: Task, at: Where, pass: Pass) {
-            // SAFETY: the contract.
-            unsafe { go_up_once::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }, true) }
-        }
-
-        /// Iterations of games of one street, whose boards know nothing of each other.
-        ///
-        /// * Launch: [`shape`](super::shape), a block a board and entry, games along y, up to 384 threads.
-        /// * Reads: as the pass of a last street; `steps`.
-        /// * Writes: `averages`, `regrets` and `last` of both seats; `utilities`.
-        /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
-        /// * Cost: iterations × passes × operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
-        /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
-        /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
-        ///
-        /// # Safety
-        /// As the pass down; `task.steps` holds `at.n_iterations` steps; there is at least one pass, and nothing is sampled. Kernels not for any passes
-        /// take plain ones of seat 0 and seat 1 for granted.
-        #[kernel(max_threads = MAX_THREADS)]
-        pub unsafe fn $solve(task: Task, at: Where, passes: Passes) {
-            // SAFETY: the contract.
-            unsafe { solve::<$numbers, $any>(&task, at, &passes) }
-        }
-    )*};
-}
-
-kernels! {
-    F32 false: cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32;
-    I16 false: cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16;
-    F32 true: cfr_street_down_any_f32, cfr_street_up_any_f32, cfr_street_last_any_f32, cfr_street_solve_any_f32;
-    I16 true: cfr_street_down_any_i16, cfr_street_up_any_i16, cfr_street_last_any_i16, cfr_street_solve_any_i16;
 }

@@ -4,6 +4,7 @@
 //! each is a function of seed, iteration and number alone.
 
 use super::layout::{Board, Task, control};
+use crate::cuda::view::Disjoint;
 use crate::cuda::{DeviceArgs, atomic, kernel, memory, thread};
 use crate::launch::LaunchShape;
 use crate::split_mix::element;
@@ -152,11 +153,9 @@ pub unsafe fn cfr_street_weigh(task: Task, draws: Draws) {
 /// * Cost: one addition.
 /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
 /// * Source: our own.
-///
-/// # Safety
-/// Launched with one thread, after everything of the iteration; `words` are those of [`control`].
-#[kernel(max_threads = 1)]
-pub unsafe fn cfr_street_next(words: *mut u32) {
-    // SAFETY: the contract.
-    unsafe { memory::store(words, control::STEP, memory::load(words, control::STEP) + 1) };
+#[kernel(shape = LaunchShape::new(1, 1), max_threads = 1)]
+pub fn cfr_street_next(#[len(control::WORDS)] mut words: Disjoint<u32>) {
+    const { assert!(control::STEP == 0) };
+    let Some(step) = thread::own_index_below(1) else { return };
+    words.set(&step, words.get(&step) + 1);
 }

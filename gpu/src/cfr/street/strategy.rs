@@ -27,10 +27,13 @@ pub(super) struct Weights {
 }
 
 /// Regret of an action as stored, and its weight.
+///
+/// # Safety
+/// The tables hold value `at`, and `from` is one that they have.
 #[inline(always)]
 #[track_caller]
 unsafe fn weight<N: Numbers>(tables: &SeatTables, from: u32, predicts: f32, at: usize) -> (f32, f32) {
-    // SAFETY: the caller's promise: the tables hold that value.
+    // SAFETY: the tables hold that value; last regrets are there where the step predicts.
     unsafe {
         if from == source::REGRETS {
             let regret = N::load::<true>(tables.regrets, tables.regret_scales, at);
@@ -63,7 +66,7 @@ impl Weights {
     ) -> Self {
         let stride = stride as usize;
         let (mut regrets, mut held, mut sum) = ([0.0; HELD as usize], [0.0; HELD as usize], 0.0);
-        // SAFETY: the caller's promise.
+        // SAFETY: the tables hold a value for each action, `stride` apart.
         unsafe {
             let mut a = 0;
             while a < HELD {
@@ -107,7 +110,7 @@ impl Weights {
         }
         while a < self.n {
             let at = self.at + a as usize * self.stride;
-            // SAFETY: the caller's promise.
+            // SAFETY: as in `read`.
             let (regret, weight) = unsafe { weight::<N>(tables, self.source, self.predicts, at) };
             each(a, at, regret, weight * self.inverse + self.uniform);
             a += 1;

@@ -2,7 +2,7 @@
 
 use super::block::{BlockView, Side};
 use super::down::own_factor;
-use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, TOTALS, code, flag, mode, source};
+use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, SeatTables, TOTALS, code, flag, mode, source};
 use super::numbers::Numbers;
 use super::strategy::Weights;
 use crate::cfr::regret::Step;
@@ -24,17 +24,14 @@ pub(super) unsafe fn run<N: Numbers>(
 ) {
     let mut at = range[0];
     while at < range[1] {
-        // SAFETY: the host's program. A copy: behind a store the compiler would read each field again.
-        let op = &unsafe { memory::load(view.task.ops, at as usize) };
-        // SAFETY: the caller's promises.
-        unsafe {
-            if op.code == code::OWN {
-                own::<N>(view, side, op, step, pass);
-            } else if op.code == code::RETURN {
-                come_back(view, side, op, pass);
-            } else {
-                end(view, side, other, op);
-            }
+        let op = &view.op(at);
+        if op.code == code::OWN {
+            // SAFETY: all threads of the block are here, and the values of the actions are made.
+            unsafe { own::<N>(view, side, op, step, pass) };
+        } else if op.code == code::RETURN {
+            come_back(view, side, op, pass);
+        } else {
+            end(view, side, other, op);
         }
         at += 1;
     }
@@ -43,17 +40,15 @@ pub(super) unsafe fn run<N: Numbers>(
 /// Value where a hand ends: its payoffs times the reach of the opponent's hands that leave it possible, by who is stronger.
 #[inline(always)]
 #[track_caller]
-unsafe fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
+fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
     let add = op.flags & flag::ADD != 0;
     let prefix = op.region + TOTALS;
     let by_card = prefix + other.stride + ROW;
     let all = view.get(op.region + ALL_CARDS);
-    // SAFETY: records of all hands of the board.
-    let records = unsafe { view.task.records.add(side.hands) };
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
         // SAFETY: a record for each hand of the board.
-        let record = unsafe { memory::load_vec4(records.add(hand as usize)) }.0;
+        let record = unsafe { memory::load_vec4(view.task.records.add(side.hands + hand as usize)) }.0;
         let low = |word: u32| word & 0xffff;
         let (first, second, same) = (record[3] & 0xff, record[3] >> 8 & 0xff, record[3] >> 16);
         // The same hand was taken away with both of its cards.
@@ -76,7 +71,7 @@ unsafe fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
 /// Value where the next card comes: the sum over the boards of the next street and what they stand for.
 #[inline(always)]
 #[track_caller]
-unsafe fn come_back(view: &BlockView<'_>, side: &Side, op: &Op, pass: &Pass) {
+fn come_back(view: &BlockView<'_>, side: &Side, op: &Op, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
     let street = view.next;
     let (links, maps, values) = (view.task.links, view.task.permutations, view.task.values);
@@ -124,6 +119,9 @@ unsafe fn come_back(view: &BlockView<'_>, side: &Side, op: &Op, pass: &Pass) {
 }
 
 /// Value of the traverser's node from those of its actions, and what it learns.
+///
+/// # Safety
+/// As [`run`].
 #[inline(always)]
 #[track_caller]
 unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
@@ -133,7 +131,6 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
     let from = if locked { source::AVERAGES } else { pass.own };
     let learns = pass.mode == mode::LEARN && !locked;
     let best = pass.mode == mode::BEST && !locked;
-    let operands = view.task.operands;
     let mut hand = thread::thread_idx_x();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
@@ -145,7 +142,7 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
                 if !active {
                     return 0.0;
                 }
-                view.get(memory::load(operands, (op.operands + action) as usize) + hand)
+                view.get(view.operand(op.operands + action) + hand)
             };
             let value = if best {
                 let (mut value, mut choice) = (value_of(0), 0);
@@ -158,12 +155,7 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
                     action += 1;
                 }
                 if pass.keeps != 0 {
-                    let mut action = 0;
-                    while action < op.n {
-                        let chosen = if action == choice && active { 1.0 } else { 0.0 };
-                        memory::store(tables.kept, row + action as usize * side.stride as usize, chosen);
-                        action += 1;
-                    }
+                    keep_choice(tables, row, side.stride, op.n, choice, active);
                 }
                 value
             } else {
@@ -179,12 +171,7 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
                     let factor = if active { own_factor(view, side, pass, hand) } else { 0.0 };
                     weights.for_each::<N>(tables, |action, at, regret, _| {
                         let gain = (value_of(action) - value) * factor;
-                        let sum = if factor > 0.0 { step.regret(regret, gain) } else { regret };
-                        N::store::<true>(tables.regrets, tables.regret_scales, at, if active { sum } else { 0.0 });
-                        if step.predicts > 0.0 {
-                            let gain = if factor > 0.0 { gain } else { 0.0 };
-                            N::store::<true>(tables.last, tables.last_scales, at, gain);
-                        }
+                        note_gain::<N>(tables, at, step, regret, gain, factor > 0.0, active);
                     });
                 }
                 value
@@ -194,6 +181,47 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
             }
         }
         hand += thread::block_dim_x();
+    }
+}
+
+/// Keeps one action of `n`, whose values begin at `row` and are `stride` apart, as the strategy of a hand that is `active`.
+///
+/// # Safety
+/// The values are kept, and this thread's.
+#[inline(always)]
+#[track_caller]
+unsafe fn keep_choice(tables: &SeatTables, row: usize, stride: u32, n: u32, choice: u32, active: bool) {
+    let mut action = 0;
+    while action < n {
+        let chosen = if action == choice && active { 1.0 } else { 0.0 };
+        // SAFETY: a value for each action.
+        unsafe { memory::store(tables.kept, row + action as usize * stride as usize, chosen) };
+        action += 1;
+    }
+}
+
+/// Adds a gain to a regret, of a hand that counts, and keeps it where the step predicts. What is not of a hand stays 0.
+///
+/// # Safety
+/// As [`Numbers::store`], of both tables that hold regrets.
+#[inline(always)]
+#[track_caller]
+unsafe fn note_gain<N: Numbers>(
+    tables: &SeatTables,
+    at: usize,
+    step: &Step<f32>,
+    regret: f32,
+    gain: f32,
+    counts: bool,
+    active: bool,
+) {
+    let sum = if counts { step.regret(regret, gain) } else { regret };
+    // SAFETY: the value is this lane's, and all lanes of the warp are here.
+    unsafe {
+        N::store::<true>(tables.regrets, tables.regret_scales, at, if active { sum } else { 0.0 });
+        if step.predicts > 0.0 {
+            N::store::<true>(tables.last, tables.last_scales, at, if counts { gain } else { 0.0 });
+        }
     }
 }
 

@@ -160,7 +160,7 @@ pub mod mode {
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn get<T: Real>(rows: *const Row<T>, row: u32, card: u32) -> T {
-    // SAFETY: the caller's promise; a row is CARDS numbers.
+    // SAFETY: the array has the row, of CARDS numbers.
     unsafe { crate::cuda::memory::load(rows.cast::<T>(), row as usize * CARDS + card as usize) }
 }
 

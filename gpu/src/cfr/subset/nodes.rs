@@ -41,7 +41,7 @@ fn parts(children_and_seat: u32) -> (u32, u32) {
 #[inline(always)]
 #[track_caller]
 unsafe fn normalise<T: Real>(strategy: *mut Row<T>, first: u32, n: u32, card: u32, of: impl Fn(u32) -> T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the tables have a row for each action, of which the card's number is this thread's.
     unsafe {
         let mut sum = T::ZERO;
         let mut action = 0;

@@ -104,6 +104,100 @@ fn add_card<T: Real>(columns: Columns<T>, column: u32, size: usize, reaches: [T;
     }
 }
 
+/// Where a thread works.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Number of the terminal.
+    number: u32,
+    /// The seat whose values are wanted.
+    seat: u32,
+    /// The thread's column.
+    column: u32,
+    /// Whether it deals from the highest card on.
+    high: bool,
+}
+
+/// Sums over all sets of holders of the lowest cards, or the highest, into the thread's column.
+///
+/// # Safety
+/// As [`terminals`]; the terminal is there.
+#[inline(always)]
+#[track_caller]
+unsafe fn deal<T: Real>(tables: &Tables<T>, columns: Columns<T>, place: Place) {
+    // SAFETY: rows name a line of reaches for each seat.
+    let rows = unsafe { load(tables.rows, place.number as usize) };
+    let mut reaches = [[T::ZERO; CARDS]; OTHERS];
+    let mut holder = 0;
+    while holder < OTHERS {
+        let row = if (holder as u32) < place.seat { rows[holder] } else { rows[holder + 1] };
+        // SAFETY: as above.
+        let Row(reach) = unsafe { load(tables.reach.cast_const(), row as usize) };
+        let mut card = 0;
+        while card < CARDS {
+            // The thread of the higher cards deals from the highest on.
+            reaches[holder][card] = if place.high { reach[CARDS - 1 - card] } else { reach[card] };
+            card += 1;
+        }
+        holder += 1;
+    }
+    columns.set(0, place.column, T::ONE);
+    let of_card = |card: usize| {
+        let mut of_card = [T::ZERO; OTHERS];
+        let mut holder = 0;
+        while holder < OTHERS {
+            of_card[holder] = reaches[holder][card];
+            holder += 1;
+        }
+        of_card
+    };
+    add_card(columns, place.column, 1, of_card(0));
+    add_card(columns, place.column, 2, of_card(1));
+    add_card(columns, place.column, 3, of_card(2));
+    add_card(columns, place.column, 4, of_card(3));
+    add_card(columns, place.column, 5, of_card(4));
+    add_card(columns, place.column, 6, of_card(5));
+    add_card(columns, place.column, 7, of_card(6));
+}
+
+/// Values of half of the seat's cards, from both columns of the terminal that `word` is of.
+///
+/// # Safety
+/// As [`deal`], behind which the warp has met.
+#[inline(always)]
+#[track_caller]
+unsafe fn add_up<T: Real>(tables: &Tables<T>, columns: Columns<T>, place: Place, word: u32) {
+    let Place { number, seat, column, high } = place;
+    let still_in = word >> terminal::NODE_BITS;
+    let below = (1 << seat) - 1;
+    // Who has folded gets the same from every deal.
+    let in_hand = still_in >> seat & 1 != 0;
+    let needed = if in_hand { (still_in & below) | (still_in >> (seat + 1)) << seat } else { 0 };
+    let (low_column, high_column) = if high { (column - WARP / 2, column) } else { (column, column + WARP / 2) };
+    // SAFETY: payoffs of each seat and terminal.
+    let [lose, win] = unsafe { load(tables.payoffs, (seat * tables.n_terminals + number) as usize) };
+    let node = (word & ((1 << terminal::NODE_BITS) - 1)) as usize;
+    let first_card = if high { CARDS as u32 / 2 } else { 0 };
+    let mut card = first_card;
+    while card < first_card + CARDS as u32 / 2 {
+        // Apart, so that a card that always wins has exactly what it has when all others fold.
+        let (mut lost, mut won) = (T::ZERO, T::ZERO);
+        let mut at = FIRST[card as usize];
+        while at < FIRST[card as usize + 1] {
+            let set = BY_SIZE[at as usize] as u32;
+            let both = columns.get(set, low_column) * columns.get(SETS as u32 - 1 - set, high_column);
+            if set & needed == needed {
+                won += both;
+            } else {
+                lost += both;
+            }
+            at += 1;
+        }
+        // SAFETY: the terminal's node and the card are this thread's.
+        unsafe { store(tables.values.cast::<T>(), node * CARDS + card as usize, lose * lost + win * won) };
+        card += 1;
+    }
+}
+
 /// The kernel's body.
 ///
 /// # Safety
@@ -112,79 +206,21 @@ fn add_card<T: Real>(columns: Columns<T>, column: u32, size: usize, reaches: [T;
 #[track_caller]
 pub(super) unsafe fn terminals<T: Real>(tables: Tables<T>, seat: u32) {
     let columns = Columns { numbers: dynamic::<T>(0, SETS as u32 * BLOCK) };
-    let column = thread::thread_idx_x();
     let lane = thread::lane();
-    let high = lane >= WARP / 2;
     let number = thread::block_idx_x() * TERMINALS + thread::warp_index() * (WARP / 2) + lane % (WARP / 2);
+    let place = Place { number, seat, column: thread::thread_idx_x(), high: lane >= WARP / 2 };
     let active = number < tables.n_terminals;
     let mut word = 0;
-    // SAFETY: the terminal is there, and so are the rows that it names.
+    // SAFETY: where the thread is active, the terminal is there, and so are the rows that it names.
     unsafe {
         if active {
             word = load(tables.terminals, number as usize);
-            let rows = load(tables.rows, number as usize);
-            let mut reaches = [[T::ZERO; CARDS]; OTHERS];
-            let mut holder = 0;
-            while holder < OTHERS {
-                let row = if (holder as u32) < seat { rows[holder] } else { rows[holder + 1] };
-                let Row(reach) = load(tables.reach.cast_const(), row as usize);
-                let mut card = 0;
-                while card < CARDS {
-                    // The thread of the higher cards deals from the highest on.
-                    reaches[holder][card] = if high { reach[CARDS - 1 - card] } else { reach[card] };
-                    card += 1;
-                }
-                holder += 1;
-            }
-            columns.set(0, column, T::ONE);
-            let of_card = |card: usize| {
-                let mut of_card = [T::ZERO; OTHERS];
-                let mut holder = 0;
-                while holder < OTHERS {
-                    of_card[holder] = reaches[holder][card];
-                    holder += 1;
-                }
-                of_card
-            };
-            add_card(columns, column, 1, of_card(0));
-            add_card(columns, column, 2, of_card(1));
-            add_card(columns, column, 3, of_card(2));
-            add_card(columns, column, 4, of_card(3));
-            add_card(columns, column, 5, of_card(4));
-            add_card(columns, column, 6, of_card(5));
-            add_card(columns, column, 7, of_card(6));
+            deal(&tables, columns, place);
         }
         // The other half of the warp has filled its columns.
         sync_warp(warp::ALL);
         if active {
-            let still_in = word >> terminal::NODE_BITS;
-            let below = (1 << seat) - 1;
-            // Who has folded gets the same from every deal.
-            let in_hand = still_in >> seat & 1 != 0;
-            let needed = if in_hand { (still_in & below) | (still_in >> (seat + 1)) << seat } else { 0 };
-            let (low_column, high_column) =
-                if high { (column - WARP / 2, column) } else { (column, column + WARP / 2) };
-            let [lose, win] = load(tables.payoffs, (seat * tables.n_terminals + number) as usize);
-            let node = (word & ((1 << terminal::NODE_BITS) - 1)) as usize;
-            let first_card = if high { CARDS as u32 / 2 } else { 0 };
-            let mut card = first_card;
-            while card < first_card + CARDS as u32 / 2 {
-                // Apart, so that a card that always wins has exactly what it has when all others fold.
-                let (mut lost, mut won) = (T::ZERO, T::ZERO);
-                let mut at = FIRST[card as usize];
-                while at < FIRST[card as usize + 1] {
-                    let set = BY_SIZE[at as usize] as u32;
-                    let both = columns.get(set, low_column) * columns.get(SETS as u32 - 1 - set, high_column);
-                    if set & needed == needed {
-                        won += both;
-                    } else {
-                        lost += both;
-                    }
-                    at += 1;
-                }
-                store(tables.values.cast::<T>(), node * CARDS + card as usize, lose * lost + win * won);
-                card += 1;
-            }
+            add_up(&tables, columns, place, word);
         }
     }
 }

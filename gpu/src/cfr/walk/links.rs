@@ -64,7 +64,7 @@ pub unsafe fn cfr_walk_links(buckets: *const u32, links: *mut u32, n: u32, n_dea
     let at = slot as usize * thread::WARP as usize + lane as usize;
     // Lanes without a deal are alone in buckets that nobody has.
     let alone = u32::MAX - lane;
-    // SAFETY: the contract.
+    // SAFETY: the slot is below `n`, and has 32 buckets.
     let bucket = if is_slot && is_dealt { unsafe { memory::load(buckets, at) } } else { alone };
     let same = warp::match_any(ALL, bucket);
     let (below, behind) = ((1u32 << lane) - 1, (!0u32 << lane) << 1);
@@ -79,7 +79,7 @@ pub unsafe fn cfr_walk_links(buckets: *const u32, links: *mut u32, n: u32, n_dea
         next = if next == thread::WARP { next } else { further };
     }
     if is_slot {
-        // SAFETY: the contract; the value is this thread's.
+        // SAFETY: as above; the value is this thread's.
         unsafe { memory::store(links, at, link) };
     }
 }

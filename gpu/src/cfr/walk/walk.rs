@@ -10,12 +10,12 @@
 
 use super::links::link;
 use super::op::{NO_ACTION, Op, kind};
-use crate::cfr::beats::{self, MAX_PLAYERS};
+use crate::cfr::beats;
 use crate::cfr::regret::{self, Real};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::warp::{ALL, Word};
-use crate::cuda::{DeviceArgs, kernel, thread, warp};
+use crate::cuda::{DeviceArgs, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Actions of a limit game: fold, call, raise.
@@ -144,13 +144,16 @@ fn put<T: Copy, const N: usize>(values: &mut [T; N], at: u32, value: T) {
 }
 
 /// Probabilities of the allowed actions of a set; 0 for the others.
+///
+/// # Safety
+/// The table has the row.
 #[inline(always)]
 #[track_caller]
 unsafe fn strategy<T: Real>(regrets: *const T, row: usize, allowed: u32) -> [T; ACTIONS] {
     let (mut positive, mut sum, mut action) = ([T::ZERO; ACTIONS], T::ZERO, 0);
     while action < ACTIONS {
         if allowed >> action & 1 != 0 {
-            // SAFETY: the caller's promise: the row exists.
+            // SAFETY: a row has a regret for each action.
             positive[action] = unsafe { memory::load(regrets, row * ACTIONS + action) }.positive();
         }
         sum += positive[action];
@@ -236,6 +239,9 @@ impl<T: Real, const N: usize> Level<T, N> {
 
 /// Adds a sequence's regrets and strategies of all lanes to the tables: the lanes of one bucket are summed by doubling, in an order that depends on the deals only,
 /// and the first of them writes.
+///
+/// # Safety
+/// As [`walk`]; the operation names a sequence of the warp's piece, and all lanes are here.
 #[inline(always)]
 #[track_caller]
 unsafe fn learn<T: Real + Word, const N: usize>(
@@ -278,7 +284,7 @@ unsafe fn learn<T: Real + Word, const N: usize>(
         action = 0;
         while action < ACTIONS {
             if op.allowed >> action & 1 != 0 {
-                // SAFETY: the caller's promise: the row exists, and in this launch it is this warp's; of the warp's lanes it is this one's.
+                // SAFETY: the tables have the row, which in this launch is this warp's, and of the warp's lanes this one's.
                 unsafe {
                     let sum = memory::load(walk.regrets, row + action) + change.gain * gains[action];
                     let sum = if sum < T::ZERO { sum * change.negative } else { sum };
@@ -292,8 +298,47 @@ unsafe fn learn<T: Real + Word, const N: usize>(
     }
 }
 
+/// Reach of all seats but one.
 #[inline(always)]
-unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
+fn others<T: Real, const N: usize>(reaches: &[T; N], of: u32) -> T {
+    let (mut others, mut seat) = (T::ONE, 0);
+    while seat < N {
+        if seat as u32 != of {
+            others *= reaches[seat];
+        }
+        seat += 1;
+    }
+    others
+}
+
+/// Adds the root's values of all deals to the sums, and counts the batch.
+///
+/// # Safety
+/// As [`walk`]; the piece is the root's, alone in the last stage, and every lane has read `next`.
+#[inline(always)]
+#[track_caller]
+unsafe fn count<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], batch: usize, is_dealt: bool) {
+    for seat in 0..N {
+        // A loop with a shuffle stays a loop, so the index is not known to the compiler.
+        let value = pick(values, seat as u32).to_f64();
+        let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
+        if thread::lane() == 0 && (seat as u32) < walk.n_players {
+            // SAFETY: a sum for each seat; no other warp is there.
+            unsafe { memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum) };
+        }
+    }
+    if thread::lane() == 0 {
+        // SAFETY: all lanes have read the number, and no other warp is there.
+        unsafe { memory::store(walk.next, 0, batch as u32 + 1) };
+    }
+}
+
+/// Walks a piece of a stage.
+///
+/// # Safety
+/// Launched with [`shape`] for a stage after all earlier stages of the batch; all that `walk` points to is of the game.
+#[inline(always)]
+pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
     let lane = thread::lane() as usize;
     let number = walk.first + thread::block_idx_x();
     let frames = shared::dynamic::<T>(0, frames(walk.depth) * frame(N as u32) * thread::WARP);
@@ -358,13 +403,7 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                 let bucket = memory::load(walk.buckets, slot);
                 if op.kind == kind::EXIT {
                     if walk.seats >> op.seat & 1 != 0 {
-                        let (mut others, mut seat) = (T::ONE, 0);
-                        while seat < N {
-                            if seat as u32 != op.seat {
-                                others *= reaches[seat];
-                            }
-                            seat += 1;
-                        }
+                        let others = others(&reaches, op.seat);
                         learn(&walk, &change, &op, &level, others, bucket, memory::load(walk.links, slot));
                     }
                     values = level.sums;
@@ -405,54 +444,7 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
         if number == walk.root {
             // All slots have the same lanes without deals.
             let is_dealt = link::is_dealt(memory::load(walk.links, of_slots));
-            for seat in 0..N {
-                // A loop with a shuffle stays a loop, so the index is not known to the compiler.
-                let value = pick(&values, seat as u32).to_f64();
-                let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
-                if lane == 0 && (seat as u32) < walk.n_players {
-                    memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum);
-                }
-            }
-            // The root's piece is alone in the last stage, and every lane has read the number.
-            if lane == 0 {
-                memory::store(walk.next, 0, batch as u32 + 1);
-            }
+            count(&walk, &values, batch, is_dealt);
         }
     }
-}
-
-macro_rules! walks {
-    ($($name:ident, $type:ty, $n_players:literal;)*) => {$(
-        /// Walks the pieces of a stage; for games of at most as many seats as the name says.
-        ///
-        /// * Launch: [`shape`], a warp a piece of the stage.
-        /// * Reads: `ops`, `pieces`, `buckets`, `links`, `beats`, `changes`, `regrets`; `values` of earlier pieces.
-        /// * Writes: `regrets` and `averages` of the piece's sequences, `values` of the piece; at the root `sums` and `next`.
-        /// * Shared: dynamic: reach, strategy and values of the sequences above the one at hand, for each lane.
-        /// * Cost: operations of the piece, the same for 32 deals.
-        /// * Twin: `warpplay_cpu_ref::cfr::sampled::recursive::Walk::values`.
-        /// * Source: Reis 2015, sections 3.1.3 and 4.2 (depth first, one deal); 32 deals side by side are ours.
-        ///
-        /// # Safety
-        /// Launched with `shape` for the stage after all earlier stages of the batch; everything that `task` points to is valid for the game.
-        #[kernel(max_threads = 32)]
-        pub unsafe fn $name(task: Walk<$type>) {
-            const { assert!($n_players <= MAX_PLAYERS) };
-            // SAFETY: the contract.
-            unsafe { walk::<$type, $n_players>(task) }
-        }
-    )*};
-}
-
-walks! {
-    cfr_walk_2_f32, f32, 2;
-    cfr_walk_3_f32, f32, 3;
-    cfr_walk_5_f32, f32, 5;
-    cfr_walk_8_f32, f32, 8;
-    cfr_walk_10_f32, f32, 10;
-    cfr_walk_2_f64, f64, 2;
-    cfr_walk_3_f64, f64, 3;
-    cfr_walk_5_f64, f64, 5;
-    cfr_walk_8_f64, f64, 8;
-    cfr_walk_10_f64, f64, 10;
 }

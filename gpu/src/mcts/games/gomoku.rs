@@ -137,6 +137,35 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
         }
     }
 
+    /// Takes the n-th free square, from 0, out of the prefix sums: its row, and which of the row's free squares it is.
+    #[inline(always)]
+    fn take_free(free_up_to: &mut [u64; 4], mut n: u32) -> (u32, u32) {
+        // The group of rows, then the row: those whose prefix sum is at most n lie before it.
+        let mut group = 0;
+        let mut up_to = free_up_to[0];
+        let mut next = 1;
+        while next < Self::N_GROUPS {
+            let total = (up_to >> 56) as u32;
+            if group + 1 == next && n >= total {
+                n -= total;
+                group = next;
+                up_to = free_up_to[next];
+            }
+            next += 1;
+        }
+        let n_in_each = (n * ONES as u32) as u64;
+        let row = ((n_in_each << 32 | n_in_each | HIGH_BITS).wrapping_sub(up_to) & HIGH_BITS).count_ones();
+        let before = ((up_to << 8) >> (8 * row)) as u32 & 0xff;
+        let y = (group * Self::GROUP) as u32 + row;
+        let one_less = ONES << (8 * row);
+        let mut which = 0;
+        while which < Self::N_GROUPS {
+            free_up_to[which] -= if which == group { one_less } else { 0 };
+            which += 1;
+        }
+        (y, n - before)
+    }
+
     /// Adds a stone to its row, column and diagonals in scratch memory; whether it stands in a winning line.
     #[inline(always)]
     fn add_stone(scratch: &mut impl Scratch, x: u32, y: u32, player: u32) -> bool {
@@ -277,33 +306,10 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
             if n_stones == Self::SQUARES {
                 return Playout { outcome: Outcome::Draw, plies: n_stones - self.n_stones };
             }
-            let mut n = draw.below(Self::SQUARES - n_stones);
-            // The group of rows, then the row: those whose prefix sum is at most n lie before it.
-            let mut group = 0;
-            let mut up_to = free_up_to[0];
-            let mut next = 1;
-            while next < Self::N_GROUPS {
-                let total = (up_to >> 56) as u32;
-                if group + 1 == next && n >= total {
-                    n -= total;
-                    group = next;
-                    up_to = free_up_to[next];
-                }
-                next += 1;
-            }
-            let n_in_each = (n * ONES as u32) as u64;
-            let row = ((n_in_each << 32 | n_in_each | HIGH_BITS).wrapping_sub(up_to) & HIGH_BITS).count_ones();
-            let before = ((up_to << 8) >> (8 * row)) as u32 & 0xff;
-            let y = (group * Self::GROUP) as u32 + row;
-            let one_less = ONES << (8 * row);
-            let mut which = 0;
-            while which < Self::N_GROUPS {
-                free_up_to[which] -= if which == group { one_less } else { 0 };
-                which += 1;
-            }
-
+            let n = draw.below(Self::SQUARES - n_stones);
+            let (y, nth) = Self::take_free(&mut free_up_to, n);
             let free = !Self::occupied_in_row(scratch, y) & Self::ROW;
-            let x = nth_set_bit::<SIZE>(free, n - before);
+            let x = nth_set_bit::<SIZE>(free, nth);
             let player = n_stones & 1;
             n_stones += 1;
             if Self::add_stone(scratch, x, y, player) {

@@ -44,7 +44,7 @@ fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f6
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
-    // SAFETY: a line of BLOCK words for each of the 13 kinds, and BLOCK threads by the launch shape.
+    // SAFETY: BLOCK threads by the launch shape.
     let columns = unsafe { Columns::<BLOCK>::new(lines) };
     let values = shared_array![f64; KINDS as usize];
     let raised = shared_array![f64; (KINDS * KINDS) as usize];
@@ -97,7 +97,7 @@ pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_material_fused(differences: *const u64, n: u32, run: Descent) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
-    // SAFETY: a line of BLOCK words for each of the 13 kinds, and BLOCK threads by the launch shape.
+    // SAFETY: BLOCK threads by the launch shape.
     let columns = unsafe { Columns::<BLOCK>::new(lines) };
     let values = shared_array![f64; KINDS as usize];
     let powers = shared_array![f64; 16];

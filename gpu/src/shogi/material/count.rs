@@ -32,29 +32,36 @@ fn hash(word: u64) -> u32 {
     mixed.rotate_left(ROWS.ilog2())
 }
 
-/// Adds `count` of `word` to the grid's table; tells whether there was room.
-///
-/// # Safety
-/// `words` and `counts` have `mask + 1` slots, only accessed in this way meanwhile.
-#[inline(always)]
-unsafe fn add_to_grid(words: *mut u64, counts: *mut u64, mask: u32, word: u64, count: u64) -> bool {
-    let mut slot = hash(word) & mask;
-    for _ in 0..GRID_TRIES {
-        // SAFETY: masked; the caller's promise.
-        unsafe {
-            let at = words.add(slot as usize);
-            let mut there = AtomicU64::from_ptr(at).load(Relaxed);
-            if there == 0 {
-                there = atomic::compare_exchange_u64(at, 0, word);
+/// The grid's table, of `mask + 1` slots, accessed in this way only while the kernel runs: its contract.
+#[derive(Clone, Copy)]
+struct Grid {
+    words: *mut u64,
+    counts: *mut u64,
+    mask: u32,
+}
+
+impl Grid {
+    /// Adds `count` of `word`; tells whether there was room.
+    #[inline(always)]
+    fn add(self, word: u64, count: u64) -> bool {
+        let mut slot = hash(word) & self.mask;
+        for _ in 0..GRID_TRIES {
+            // SAFETY: masked, so one of the slots; all access is atomic.
+            unsafe {
+                let at = self.words.add(slot as usize);
+                let mut there = AtomicU64::from_ptr(at).load(Relaxed);
+                if there == 0 {
+                    there = atomic::compare_exchange_u64(at, 0, word);
+                }
+                if there == 0 || there == word {
+                    atomic::add_u64(self.counts.add(slot as usize), count);
+                    return true;
+                }
             }
-            if there == 0 || there == word {
-                atomic::add_u64(counts.add(slot as usize), count);
-                return true;
-            }
+            slot = (slot + 1) & self.mask;
         }
-        slot = (slot + 1) & mask;
+        false
     }
-    false
 }
 
 /// Counts one of `word` in the block's table; tells whether there was room.
@@ -65,8 +72,7 @@ fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
         // A slot is set once: what is read is its word, or 0 for one that may be set by now. `simt`, which wants no reading beside writing, asks the
         // other way at once.
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: below the length.
-        let mut there = unsafe { words.get_unchecked(slot) };
+        let mut there = words.get(slot);
         #[cfg(not(target_arch = "nvptx64"))]
         let mut there = 0;
         if there == 0 {
@@ -111,13 +117,9 @@ pub unsafe fn shogi_material_count(
     }
     // The table must be empty before the first word.
     sync::sync_threads();
+    let grid = Grid { words, counts, mask };
     let mut room = true;
-    let count = |word: u64| {
-        // SAFETY: the contract.
-        word == 0
-            || add_to_block(block_words, block_counts, word)
-            || unsafe { add_to_grid(words, counts, mask, word, 1) }
-    };
+    let count = |word: u64| word == 0 || add_to_block(block_words, block_counts, word) || grid.add(word, 1);
     let count_pair = |Vec4([a, b, c, d]): Vec4| count((b as u64) << 32 | a as u64) & count((d as u64) << 32 | c as u64);
     let stride = thread::grid_dim_x() as usize * BLOCK as usize;
     let n = n as usize;
@@ -140,12 +142,11 @@ pub unsafe fn shogi_material_count(
     for row in thread::strided(thread::thread_idx_x(), ROWS, BLOCK) {
         let word = block_words.get(row);
         if word != 0 {
-            // SAFETY: the contract.
-            room &= unsafe { add_to_grid(words, counts, mask, word, block_counts.get(row) as u64) };
+            room &= grid.add(word, block_counts.get(row) as u64);
         }
     }
     if !room {
-        // SAFETY: the contract.
+        // SAFETY: one word, which is accessed atomically.
         unsafe { atomic::max_u32(full, 1) };
     }
 }

@@ -193,9 +193,33 @@ trait Visitor {
     fn term(&mut self, parameter: u32, negative: bool);
 }
 
+/// The set's weights. Parameters come from a [`Set`], so they lie in its table, which is as long as the weights: the contract of the kernels.
+#[derive(Clone, Copy)]
+struct Weights(*const f32);
+
+impl Weights {
+    #[inline(always)]
+    fn get(self, parameter: u32) -> f32 {
+        // SAFETY: the parameter lies in the set's table.
+        unsafe { memory::load(self.0, parameter as usize) }
+    }
+}
+
+/// The set's gradient, as long as its table too.
+#[derive(Clone, Copy)]
+struct Gradient(*mut u64);
+
+impl Gradient {
+    #[inline(always)]
+    fn add(self, parameter: u32, value: u64) {
+        // SAFETY: the parameter lies in the set's table; the gradient is only added to, atomically, while the kernel runs.
+        unsafe { atomic::add_u64(self.0.add(parameter as usize), value) };
+    }
+}
+
 /// Adds up weights.
 struct Sum {
-    weights: *const f32,
+    weights: Weights,
     sum: f64,
 }
 
@@ -207,15 +231,14 @@ impl Visitor for Sum {
 
     #[inline(always)]
     fn term(&mut self, parameter: u32, negative: bool) {
-        // SAFETY: parameters lie in the set's table (`Set`), and the weights are the set's: the contract of the kernels.
-        let weight = unsafe { memory::load(self.weights, parameter as usize) } as f64;
+        let weight = self.weights.get(parameter) as f64;
         self.sum += if negative { -weight } else { weight };
     }
 }
 
 /// Adds a slope to the gradient.
 struct Scatter {
-    gradient: *mut u64,
+    gradient: Gradient,
     values: Shared<u64>,
     slope: u64,
 }
@@ -228,8 +251,7 @@ impl Visitor for Scatter {
 
     #[inline(always)]
     fn term(&mut self, parameter: u32, negative: bool) {
-        // SAFETY: as in `Sum`; the gradient is only added to, atomically, while the kernel runs.
-        unsafe { atomic::add_u64(self.gradient.add(parameter as usize), signed(self.slope, negative)) };
+        self.gradient.add(parameter, signed(self.slope, negative));
     }
 }
 
@@ -256,11 +278,45 @@ fn stand<S: Set>(list: Shared<u32>, first: u32, perspective: u32) -> (bool, u32)
     (mirrored, base as u32)
 }
 
+/// What each slot of a parent is worth with all others: the sum of its pairs. Called by the whole block once the parent's rows are there; it meets at barriers.
+#[inline(always)]
+#[track_caller]
+fn worth_of_pairs<S: Set>(weights: Weights, scratch: Scratch) {
+    let pair_weights = shared_array![f32; 2 * N_PAIRS as usize];
+    let thread = thread::thread_idx_x();
+    let bases = [stand::<S>(scratch.old, 0, 0).1, stand::<S>(scratch.old, 0, 1).1];
+    for at in thread::strided(thread, 2 * N_PAIRS, BLOCK) {
+        let of_white = at >= N_PAIRS;
+        let (first, base) = if of_white { (SLOTS, bases[1]) } else { (0, bases[0]) };
+        let (i, j) = slots_of(if of_white { at - N_PAIRS } else { at });
+        let (a, b) = (scratch.old_rows.get(first + i), scratch.old_rows.get(first + j));
+        let weight = if a == NONE || b == NONE { 0.0 } else { weights.get(base + tri(a, b)) };
+        pair_weights.set(at, weight);
+    }
+    // All pairs are there.
+    sync::sync_threads();
+    // Not the conditions from before the barriers: the compiler would give each of their outcomes a barrier of its own.
+    let thread = math::opaque(thread);
+    let (perspective, slot) = (thread / SLOTS, thread % SLOTS);
+    if thread < BOTH && slot < PIECES {
+        let first = perspective * N_PAIRS;
+        let mut worth = pair_weights.get(first + 18 * PIECES + slot % 19) as f64;
+        let mut distance = 1;
+        while distance <= 18 {
+            let before = if slot >= distance { slot - distance } else { slot + PIECES - distance };
+            let row = first + (distance - 1) * PIECES;
+            worth += pair_weights.get(row + slot) as f64 + pair_weights.get(row + before) as f64;
+            distance += 1;
+        }
+        scratch.worth.set(thread, worth);
+    }
+    sync::sync_threads();
+}
+
 /// Reads a parent and finds its rows, and what each of its slots is worth. Called by the whole block, which meets at barriers.
 #[inline(always)]
 #[track_caller]
 unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
-    let pair_weights = shared_array![f32; 2 * N_PAIRS as usize];
     let thread = thread::thread_idx_x();
     if thread < SLOTS {
         // SAFETY: the parent is one of the pass's, with 40 slots.
@@ -275,8 +331,7 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
         let row = S::row(scratch.old.get(slot), perspective, mirrored);
         scratch.old_rows.set(thread, row);
         if !S::OF_PAIRS {
-            // SAFETY: the row lies in the set's table.
-            let weight = if row == NONE { 0.0 } else { unsafe { memory::load(pass.weights, (base + row) as usize) } };
+            let weight = if row == NONE { 0.0 } else { Weights(pass.weights).get(base + row) };
             scratch.worth.set(thread, weight as f64);
         }
     }
@@ -286,38 +341,7 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
     // The rows are there.
     sync::sync_threads();
     if S::OF_PAIRS {
-        let bases = [stand::<S>(scratch.old, 0, 0).1, stand::<S>(scratch.old, 0, 1).1];
-        for at in thread::strided(thread, 2 * N_PAIRS, BLOCK) {
-            let of_white = at >= N_PAIRS;
-            let (first, base) = if of_white { (SLOTS, bases[1]) } else { (0, bases[0]) };
-            let (i, j) = slots_of(if of_white { at - N_PAIRS } else { at });
-            let (a, b) = (scratch.old_rows.get(first + i), scratch.old_rows.get(first + j));
-            let weight = if a == NONE || b == NONE {
-                0.0
-            } else {
-                // SAFETY: pairs of rows lie in the set's table.
-                unsafe { memory::load(pass.weights, (base + tri(a, b)) as usize) }
-            };
-            pair_weights.set(at, weight);
-        }
-        // All pairs are there.
-        sync::sync_threads();
-        // Not the conditions from before the barriers: the compiler would give each of their outcomes a barrier of its own.
-        let thread = math::opaque(thread);
-        let (perspective, slot) = (thread / SLOTS, thread % SLOTS);
-        if thread < BOTH && slot < PIECES {
-            let first = perspective * N_PAIRS;
-            let mut worth = pair_weights.get(first + 18 * PIECES + slot % 19) as f64;
-            let mut distance = 1;
-            while distance <= 18 {
-                let before = if slot >= distance { slot - distance } else { slot + PIECES - distance };
-                let row = first + (distance - 1) * PIECES;
-                worth += pair_weights.get(row + slot) as f64 + pair_weights.get(row + before) as f64;
-                distance += 1;
-            }
-            scratch.worth.set(thread, worth);
-        }
-        sync::sync_threads();
+        worth_of_pairs::<S>(Weights(pass.weights), scratch);
     }
     let thread = math::opaque(thread);
     if (S::OWN_KING || S::OTHER_KING) && thread < 2 {
@@ -420,31 +444,47 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
         }
     }
     if S::OF_PAIRS {
-        let mut left = child.changed & ((1 << PIECES) - 1);
-        while left != 0 {
-            let slot = left.trailing_zeros();
-            left &= left - 1;
-            for at in thread::strided(lane, 2 * PIECES, thread::WARP) {
-                let of_white = at >= PIECES;
-                let (other, first, base) =
-                    if of_white { (at - PIECES, SLOTS, child.bases[1]) } else { (at, 0, child.bases[0]) };
-                let both = child.changes(other);
-                if other != slot && !child.is_anew(of_white as u32) && !(both && other < slot) {
-                    let rows = first_row + first;
-                    let (a, b) = (scratch.rows.get(rows + slot), scratch.rows.get(rows + other));
+        visit_pairs(scratch, child, visitor);
+    }
+    visit_anew::<S>(scratch, child, visitor);
+}
+
+/// Visits a lane's share of the pairs with a slot that changed, of perspectives that are not counted anew.
+#[inline(always)]
+#[track_caller]
+fn visit_pairs(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
+    let (lane, first_row) = (thread::lane(), thread::warp_index() * BOTH);
+    let mut left = child.changed & ((1 << PIECES) - 1);
+    while left != 0 {
+        let slot = left.trailing_zeros();
+        left &= left - 1;
+        for at in thread::strided(lane, 2 * PIECES, thread::WARP) {
+            let of_white = at >= PIECES;
+            let (other, first, base) =
+                if of_white { (at - PIECES, SLOTS, child.bases[1]) } else { (at, 0, child.bases[0]) };
+            let both = child.changes(other);
+            if other != slot && !child.is_anew(of_white as u32) && !(both && other < slot) {
+                let rows = first_row + first;
+                let (a, b) = (scratch.rows.get(rows + slot), scratch.rows.get(rows + other));
+                if a != NONE && b != NONE {
+                    visitor.term(base + tri(a, b), of_white);
+                }
+                if both {
+                    let (a, b) = (scratch.old_rows.get(first + slot), scratch.old_rows.get(first + other));
                     if a != NONE && b != NONE {
                         visitor.term(base + tri(a, b), of_white);
-                    }
-                    if both {
-                        let (a, b) = (scratch.old_rows.get(first + slot), scratch.old_rows.get(first + other));
-                        if a != NONE && b != NONE {
-                            visitor.term(base + tri(a, b), of_white);
-                        }
                     }
                 }
             }
         }
     }
+}
+
+/// Visits a lane's share of all terms of perspectives that are counted anew.
+#[inline(always)]
+#[track_caller]
+fn visit_anew<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
+    let (lane, first_row) = (thread::lane(), thread::warp_index() * BOTH);
     for perspective in 0..2 {
         if child.is_anew(perspective) {
             let (rows, base) = (first_row + perspective * SLOTS, child.base(perspective));
@@ -515,7 +555,7 @@ fn note_gone(scratch: Scratch, child: Child, slope: u64) {
 /// Takes from the gradient what children took away from a parent. Called by the whole block.
 #[inline(always)]
 #[track_caller]
-unsafe fn take_gone<S: Set>(pass: &Pass, scratch: Scratch) {
+fn take_gone<S: Set>(gradient: Gradient, scratch: Scratch) {
     let n_terms = if S::OF_PAIRS { N_PAIRS } else { PIECES };
     let bases = [stand::<S>(scratch.old, 0, 0).1, stand::<S>(scratch.old, 0, 1).1];
     for at in thread::strided(thread::thread_idx_x(), 2 * n_terms, BLOCK) {
@@ -530,8 +570,7 @@ unsafe fn take_gone<S: Set>(pass: &Pass, scratch: Scratch) {
         }
         if gone != 0 && a != NONE && b != NONE {
             let parameter = base + if S::OF_PAIRS { tri(a, b) } else { a };
-            // SAFETY: rows and their pairs lie in the set's table; the gradient is only added to, atomically.
-            unsafe { atomic::add_u64(pass.gradient.add(parameter as usize), signed(gone, !of_white)) };
+            gradient.add(parameter, signed(gone, !of_white));
         }
     }
 }
@@ -646,15 +685,7 @@ unsafe fn run<S: Set>(pass: Pass) {
             let end = memory::load(pass.first_child, parent as usize + 1);
             let of_white = memory::load(pass.sides, parent as usize) != 0;
             prepare_parent::<S>(&pass, scratch, parent);
-            for at in thread::strided(first + thread::warp_index(), end, WARPS) {
-                let child = prepare_child::<S>(&pass, scratch, at);
-                let mut new = Sum { weights: pass.weights, sum: 0.0 };
-                visit_new::<S>(scratch, child, &mut new);
-                let y = warp::reduce_sum(new.sum - worth_of_gone(scratch, child));
-                if thread::lane() == 0 {
-                    memory::store(pass.evaluations, at as usize, if of_white { -y } else { y });
-                }
-            }
+            evaluate::<S>(&pass, scratch, first, end, of_white);
             // All evaluations are there.
             sync::sync_threads();
             if first < end {
@@ -666,19 +697,10 @@ unsafe fn run<S: Set>(pass: Pass) {
             if math::opaque(pass.with_gradient) != 0 {
                 // All slopes are there.
                 sync::sync_threads();
-                for at in thread::strided(first + thread::warp_index(), end, WARPS) {
-                    let slope = memory::load(pass.slopes, at as usize);
-                    if slope != 0 {
-                        let slope = signed(slope, of_white);
-                        let child = prepare_child::<S>(&pass, scratch, at);
-                        let mut scatter = Scatter { gradient: pass.gradient, values: scratch.values, slope };
-                        visit_new::<S>(scratch, child, &mut scatter);
-                        note_gone(scratch, child, slope);
-                    }
-                }
+                scatter::<S>(&pass, scratch, first, end, of_white);
                 // All that is gone is noted.
                 sync::sync_threads();
-                take_gone::<S>(&pass, scratch);
+                take_gone::<S>(Gradient(pass.gradient), scratch);
             }
             // The parent is no longer read.
             sync::sync_threads();
@@ -686,19 +708,71 @@ unsafe fn run<S: Set>(pass: Pass) {
     }
     // The values' gradient is complete, also for a block without a parent.
     sync::sync_threads();
-    let thread = math::opaque(thread);
-    // SAFETY: `totals` has as many sums, and the gradient begins with the values; both are only added to, atomically.
-    unsafe {
-        if thread == 0 {
-            for at in 0..total::LEN as u32 {
-                atomic::add_u64(pass.totals.add(at as usize), totals.get(at));
+    // SAFETY: the sums of the pass are there, and the whole block is behind a barrier.
+    unsafe { hand_on::<S>(&pass, scratch.values, totals) };
+}
+
+/// Evaluates children `first` to `end` of the parent at hand, a warp each.
+///
+/// # Safety
+/// The parent is prepared, and the children are its.
+#[inline(always)]
+#[track_caller]
+unsafe fn evaluate<S: Set>(pass: &Pass, scratch: Scratch, first: u32, end: u32, of_white: bool) {
+    for at in thread::strided(first + thread::warp_index(), end, WARPS) {
+        // SAFETY: the child is the parent's; its evaluation is this warp's.
+        unsafe {
+            let child = prepare_child::<S>(pass, scratch, at);
+            let mut new = Sum { weights: Weights(pass.weights), sum: 0.0 };
+            visit_new::<S>(scratch, child, &mut new);
+            let y = warp::reduce_sum(new.sum - worth_of_gone(scratch, child));
+            if thread::lane() == 0 {
+                memory::store(pass.evaluations, at as usize, if of_white { -y } else { y });
             }
         }
-        if pass.with_gradient != 0 && thread < HAND_VALUES && (thread as u64) < S::LEN {
-            let value = scratch.values.get(thread);
-            if value != 0 {
-                atomic::add_u64(pass.gradient.add(thread as usize), value);
+    }
+}
+
+/// Adds the children's slopes to the gradient of what they win, and notes what they take away.
+///
+/// # Safety
+/// As [`evaluate`], after [`judge`] and a barrier.
+#[inline(always)]
+#[track_caller]
+unsafe fn scatter<S: Set>(pass: &Pass, scratch: Scratch, first: u32, end: u32, of_white: bool) {
+    for at in thread::strided(first + thread::warp_index(), end, WARPS) {
+        // SAFETY: the child is the parent's, and its slope is written.
+        unsafe {
+            let slope = memory::load(pass.slopes, at as usize);
+            if slope != 0 {
+                let slope = signed(slope, of_white);
+                let child = prepare_child::<S>(pass, scratch, at);
+                let mut scatter = Scatter { gradient: Gradient(pass.gradient), values: scratch.values, slope };
+                visit_new::<S>(scratch, child, &mut scatter);
+                note_gone(scratch, child, slope);
             }
+        }
+    }
+}
+
+/// Adds the block's sums, and its gradient of the values of pieces, to those of the grid.
+///
+/// # Safety
+/// The contract of the kernels; called by the whole block, after a barrier.
+#[inline(always)]
+#[track_caller]
+unsafe fn hand_on<S: Set>(pass: &Pass, values: Shared<u64>, totals: Shared<u64>) {
+    let thread = math::opaque(thread::thread_idx_x());
+    if thread == 0 {
+        for at in 0..total::LEN as u32 {
+            // SAFETY: `totals` has as many sums, which are only added to, atomically.
+            unsafe { atomic::add_u64(pass.totals.add(at as usize), totals.get(at)) };
+        }
+    }
+    if pass.with_gradient != 0 && thread < HAND_VALUES && (thread as u64) < S::LEN {
+        let value = values.get(thread);
+        if value != 0 {
+            Gradient(pass.gradient).add(thread, value);
         }
     }
 }
@@ -722,7 +796,7 @@ macro_rules! passes {
         /// at most 2¹⁹ children, slots are below 40, numbers below 2,183, kings' squares below 81. `order` names parents, each at most once. The set's arrays have its length.
         #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
         pub unsafe fn $name(pass: Pass) {
-            // SAFETY: the contract.
+            // SAFETY: launched with `shape`, on columns that are as `Pass` says: all that `run` asks.
             unsafe { run::<sets::$set>(pass) }
         }
     )*};

@@ -6,11 +6,12 @@ use warpplay_gpu::azero::search::expand::{EvaluationsArgs, uses};
 use warpplay_gpu::azero::search::finish::{self, Found, FoundAction};
 use warpplay_gpu::azero::search::step::{self, ObservationsArgs};
 use warpplay_gpu::azero::search::tree::{Head, Leaf, MAX_LEAVES, MAX_PATH, Node, Task, TreesArgs};
-use warpplay_gpu::azero::search::{SearchKernels, playouts};
+use warpplay_gpu::azero::search::{self, SearchKernels, playouts};
 
 use super::options::{Noise, SearchOptions};
 use crate::azero::{Inputs, ObservationLayout, Outputs, ValueOf};
-use crate::{Buffer, Device, Function, In, InOut, Memory, Module, Pinned, Result, Stream};
+use crate::runtime::launch::views;
+use crate::{Buffer, Device, In, InOut, Memory, Module, Pinned, Result, Stream};
 
 /// The trees.
 struct TreeArrays<G> {
@@ -30,21 +31,13 @@ struct TreeArrays<G> {
 impl<G> TreeArrays<G> {
     /// The first `n_trees` trees.
     fn args(&mut self, n_trees: u32) -> TreesArgs<'_, G> {
-        TreesArgs {
-            nodes: self.nodes.view_mut(),
-            positions: self.positions.view_mut(),
-            heads: self.heads.view_mut(),
-            leaves: self.leaves.view_mut(),
-            leaf_positions: self.leaf_positions.view_mut(),
-            paths: self.paths.view_mut(),
-            roots: self.roots.view(),
-            tasks: self.tasks.view(),
-            capacity: self.capacity,
-            n_positions: self.n_positions,
-            max_leaves: self.max_leaves,
+        views! { TreesArgs {
+            self reads roots, tasks;
+            self writes nodes, positions, heads, leaves, leaf_positions, paths;
+            self has capacity, n_positions, max_leaves;
             reserved: 0,
             n_trees,
-        }
+        } }
     }
 }
 
@@ -179,30 +172,25 @@ impl Rows<'_> {
 
 /// The kernels, looked up when the search is opened.
 pub(super) struct Kernels<G: SearchKernels> {
-    begin: Function<G::Begin>,
-    noise: Function<G::Noise>,
-    step: Function<G::Step>,
-    playouts: Function<G::Playouts>,
-    finish: Function<G::Finish>,
+    set: search::Kernels<Module, G>,
 }
 
 impl<G: SearchKernels> Kernels<G> {
     pub fn load(device: &Device) -> Result<Self> {
-        let module = Module::load(device, G::PTX)?;
-        Ok(Self {
-            begin: module.function(Default::default())?,
-            noise: module.function(Default::default())?,
-            step: module.function(Default::default())?,
-            playouts: module.function(Default::default())?,
-            finish: module.function(Default::default())?,
-        })
+        Ok(Self { set: search::Kernels::load(&Module::load(device, G::PTX)?)? })
     }
 
     /// Roots that wait for their evaluation, one row a tree.
     pub fn begin(&self, stream: &Stream, arrays: &mut Arrays<G>, rows: &mut Rows<'_>, n_trees: u32) -> Result<()> {
         let (_, observations) = rows.args::<G>(&arrays.values, n_trees, (0, 1));
         // SAFETY: a warp a tree; positions and tasks were written.
-        unsafe { stream.launch(&self.begin, begin::shape(n_trees), (arrays.trees.args(n_trees), observations)) }
+        unsafe {
+            stream.launch(
+                &self.set.azero_search_begin,
+                begin::shape(n_trees),
+                (arrays.trees.args(n_trees), observations),
+            )
+        }
     }
 
     /// One step: takes the evaluations of the leaves that wait, `read_stride` rows a tree, and selects up to `n_leaves` new ones in as many rows a tree.
@@ -220,14 +208,14 @@ impl<G: SearchKernels> Kernels<G> {
         let (evaluations, observations) = rows.args::<G>(&arrays.values, n_trees, (read_stride, n_leaves));
         let arguments = (arrays.trees.args(n_trees), evaluations, observations, c_puct, n_leaves);
         // SAFETY: a block a tree with a warp for each leaf, of those that wait, at most `read_stride`, and of those to be selected; every tree was begun.
-        unsafe { stream.launch(&self.step, shape, arguments) }
+        unsafe { stream.launch(&self.set.azero_search_step, shape, arguments) }
     }
 
     /// Noise in the roots' priors, after the step that expanded them.
     pub fn noise(&self, stream: &Stream, arrays: &mut Arrays<G>, noise: Noise, n_trees: u32) -> Result<()> {
         let arguments = (arrays.trees.args(n_trees), noise.alpha, noise.epsilon);
         // SAFETY: a warp a tree; the caller has expanded the roots; were they not, they would have no children to change.
-        unsafe { stream.launch(&self.noise, begin::shape(n_trees), arguments) }
+        unsafe { stream.launch(&self.set.azero_search_noise, begin::shape(n_trees), arguments) }
     }
 
     /// Values by playouts for the leaves that wait, `row_stride` rows a tree.
@@ -242,13 +230,15 @@ impl<G: SearchKernels> Kernels<G> {
         arrays.values.expect_len_at_least("values of playouts", n_trees as usize * row_stride as usize)?;
         let arguments = (arrays.trees.args(n_trees), &mut arrays.values, row_stride, n);
         // SAFETY: a block for each row; leaves that wait have been selected; the values' length was checked; options keep `n` below 2¹⁶.
-        unsafe { stream.launch(&self.playouts, playouts::shape::<G>(n_trees, row_stride, n), arguments) }
+        unsafe {
+            stream.launch(&self.set.azero_search_playouts, playouts::shape::<G>(n_trees, row_stride, n), arguments)
+        }
     }
 
     /// What the searches found.
     pub fn finish(&self, stream: &Stream, arrays: &mut Arrays<G>, n_trees: u32) -> Result<()> {
         let arguments = (arrays.trees.args(n_trees), &mut arrays.found, &mut arrays.actions, n_trees);
         // SAFETY: a thread a tree; the roots were expanded and all values have arrived; the results have room for every tree of the arrays.
-        unsafe { stream.launch(&self.finish, finish::shape(n_trees), arguments) }
+        unsafe { stream.launch(&self.set.azero_search_finish, finish::shape(n_trees), arguments) }
     }
 }

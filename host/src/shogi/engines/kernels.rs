@@ -3,7 +3,7 @@
 use warpplay_gpu::cuda::memory::Vec4;
 use warpplay_gpu::shogi::descent::{DescentArgs, HIGH, ROW, SUM_WORDS};
 use warpplay_gpu::shogi::material::{self, children, count, histogram};
-use warpplay_gpu::shogi::persistent::{self, shogi_paper_persistent};
+use warpplay_gpu::shogi::persistent;
 
 use super::fit::{Evaluated, Run};
 use crate::shogi::evaluation::LEARNT;
@@ -213,7 +213,7 @@ impl MaterialKernels {
 
 /// The kernel on positions.
 pub(super) struct PersistentKernels {
-    persistent: Function<shogi_paper_persistent>,
+    set: persistent::Kernels<Module>,
 }
 
 /// The played child of each child, checked.
@@ -232,8 +232,7 @@ impl Played {
 impl PersistentKernels {
     /// Loads the module.
     pub fn load(device: &Device) -> Result<Self> {
-        let module = Module::load(device, &SHOGI_PERSISTENT)?;
-        Ok(Self { persistent: module.function(shogi_paper_persistent)? })
+        Ok(Self { set: persistent::Kernels::load(&Module::load(device, &SHOGI_PERSISTENT)?)? })
     }
 
     /// A run over positions of 96 bytes.
@@ -250,9 +249,11 @@ impl PersistentKernels {
         positions.expect_len("positions", n * 6)?;
         sums.expect_len("sums of positions", n)?;
         let wanted = (n as u32).div_ceil(persistent::BLOCK);
-        let shape = persistent::shape(resident(&self.persistent, persistent::shape(1), wanted)?);
+        let shape = persistent::shape(resident(&self.set.shogi_paper_persistent, persistent::shape(1), wanted)?);
         let descent = arrays.prepare(stream, run)?;
         // SAFETY: the shape is the kernel's own; the lengths were looked at, and played children are below their number; `prepare` cleared what the run adds to.
-        unsafe { stream.launch(&self.persistent, shape, (positions, &played.0, sums, n as u32, descent)) }
+        unsafe {
+            stream.launch(&self.set.shogi_paper_persistent, shape, (positions, &played.0, sums, n as u32, descent))
+        }
     }
 }

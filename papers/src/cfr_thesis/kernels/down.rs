@@ -2,11 +2,10 @@
 //!
 //! One thread, one sequence.
 
-use super::kept::{Row, column, home};
+use super::kept::{Row, column};
 use super::sequence::{ACTIONS, Phase, Sequence, child, matched};
-use super::{BLOCK, BLOCKS};
 use warpplay_gpu::cfr::regret::Real;
-use warpplay_gpu::cuda::{kernel, memory, thread};
+use warpplay_gpu::cuda::{memory, thread};
 
 /// An action of a sequence: its probability, its share of the average strategy, and the reaches of what it leads to. `own` is the acting seat's reach.
 ///
@@ -47,9 +46,9 @@ unsafe fn act<T: Real, const HOME: u32>(
 /// A thread's part of the phase.
 ///
 /// # Safety
-/// As the kernels below.
+/// Launched with [`shape`](super::shape) after the phase of the level before; everything that `phase` points to is valid for the game.
 #[inline(always)]
-unsafe fn down<T: Real, const HOME: u32>(phase: Phase<T>) {
+pub(super) unsafe fn down<T: Real, const HOME: u32>(phase: Phase<T>) {
     let Some(index) = thread::index_1d_below(phase.n) else { return };
     let column = column::<T, HOME>(&phase);
     // SAFETY: the contract; each sequence is one thread's, and has one parent, so its reaches are written once. Two rows are 2 · ACTIONS values, which a column has.
@@ -67,35 +66,4 @@ unsafe fn down<T: Real, const HOME: u32>(phase: Phase<T>) {
         act(&phase, &sequence, number, own, &mut averages, &strategy, 2);
         averages.close();
     }
-}
-
-macro_rules! kernels {
-    ($($name:ident, $type:ty, $home:expr;)*) => {$(
-        /// The first phase at one level: strategies, averages and reaches. The name says where rows and utilities are kept, and the precision.
-        ///
-        /// * Launch: [`shape`](super::shape), once a level; a thread a sequence of it, blocks of 64 by default.
-        /// * Reads: the level's list in `order`, `sequences`, `regrets` of the acting seat's bucket, `reaches` of the level.
-        /// * Writes: `strategies` and `averages` of the level, `reaches` of the next.
-        /// * Shared: dynamic, but with rows in global memory: 3 + max(seats, 3) values of each thread.
-        /// * Cost: 3 actions × seats steps a thread.
-        /// * Twin: `warpplay_cpu_ref::cfr::sampled::levels::Sampled::down`.
-        /// * Source: Reis 2015, section 4.3 (first phase), section 4.3.2 and Figure 21.
-        ///
-        /// # Safety
-        /// Launched with `shape` after the phase of the level before; everything that `phase` points to is valid for the game.
-        #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
-        pub unsafe fn $name(phase: Phase<$type>) {
-            // SAFETY: the contract.
-            unsafe { down::<$type, { $home }>(phase) }
-        }
-    )*};
-}
-
-kernels! {
-    cfr_thesis_down_shared_f32, f32, home::SHARED;
-    cfr_thesis_down_shared_f64, f64, home::SHARED;
-    cfr_thesis_down_global_f32, f32, home::GLOBAL;
-    cfr_thesis_down_global_f64, f64, home::GLOBAL;
-    cfr_thesis_down_registers_f32, f32, home::REGISTERS;
-    cfr_thesis_down_registers_f64, f64, home::REGISTERS;
 }

@@ -8,12 +8,14 @@
 use warpplay_gpu::launch::LaunchShape;
 
 pub mod down;
+mod instantiate;
 pub mod kept;
 pub mod sequence;
 pub mod up;
 
 #[cfg(not(target_arch = "nvptx64"))]
-use warpplay_gpu::kernel::{KernelInfo, info};
+pub use instantiate::{Kernels, ThesisKernels, kernels};
+pub use instantiate::{double, single};
 
 /// Most threads of a block.
 pub const BLOCK: u32 = 256;
@@ -25,23 +27,4 @@ pub const BLOCKS: u32 = 4;
 pub const fn shape(n: u32, block: u32, n_players: u32, value_bytes: u32, staged: bool) -> LaunchShape {
     let shape = LaunchShape::linear(n, block);
     if staged { shape.with_shared(kept::staged(n_players) * block * value_bytes) } else { shape }
-}
-
-/// All kernels of the module.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<KernelInfo> {
-    vec![
-        info::<down::cfr_thesis_down_shared_f32>(),
-        info::<down::cfr_thesis_down_shared_f64>(),
-        info::<down::cfr_thesis_down_global_f32>(),
-        info::<down::cfr_thesis_down_global_f64>(),
-        info::<down::cfr_thesis_down_registers_f32>(),
-        info::<down::cfr_thesis_down_registers_f64>(),
-        info::<up::cfr_thesis_up_shared_f32>(),
-        info::<up::cfr_thesis_up_shared_f64>(),
-        info::<up::cfr_thesis_up_global_f32>(),
-        info::<up::cfr_thesis_up_global_f64>(),
-        info::<up::cfr_thesis_up_registers_f32>(),
-        info::<up::cfr_thesis_up_registers_f64>(),
-    ]
 }

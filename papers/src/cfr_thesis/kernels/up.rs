@@ -2,12 +2,11 @@
 //!
 //! One thread, one sequence.
 
-use super::kept::{Row, Utilities, column, home};
+use super::kept::{Row, Utilities, column};
 use super::sequence::{ACTIONS, Phase, Sequence, child};
-use super::{BLOCK, BLOCKS};
 use warpplay_gpu::cfr::beats;
 use warpplay_gpu::cfr::regret::Real;
-use warpplay_gpu::cuda::{kernel, memory, thread};
+use warpplay_gpu::cuda::{memory, thread};
 
 /// Utility of `seat` after an action.
 ///
@@ -61,9 +60,10 @@ unsafe fn add_up<T: Real>(phase: &Phase<T>, sequence: &Sequence, number: u32, su
 /// A thread's part of the phase.
 ///
 /// # Safety
-/// As the kernels below.
+/// Launched with [`shape`](super::shape) after the phase of the level behind (of the last one: after the first phase); everything that `phase` points to is valid
+/// for the game.
 #[inline(always)]
-unsafe fn up<T: Real, const HOME: u32>(phase: Phase<T>) {
+pub(super) unsafe fn up<T: Real, const HOME: u32>(phase: Phase<T>) {
     let Some(index) = thread::index_1d_below(phase.n) else { return };
     let column = column::<T, HOME>(&phase);
     // SAFETY: the contract; each sequence is one thread's. A row and the utilities are ACTIONS + n_players values, which a column has.
@@ -109,36 +109,4 @@ unsafe fn up<T: Real, const HOME: u32>(phase: Phase<T>) {
             memory::store(phase.next, 0, memory::load(phase.next, 0) + 1);
         }
     }
-}
-
-macro_rules! kernels {
-    ($($name:ident, $type:ty, $home:expr;)*) => {$(
-        /// The second phase at one level: utilities and regrets. The name says where rows and utilities are kept, and the precision.
-        ///
-        /// * Launch: [`shape`](super::shape), once a level; a thread a sequence of it, blocks of 64 by default.
-        /// * Reads: the level's list in `order`, `sequences`, `strategies` and `reaches` of the level, `utilities` of the next, `ends`, `stakes`.
-        /// * Writes: `regrets` and `utilities` of the level; at the root `sums` and `next`.
-        /// * Shared: dynamic, but with rows in global memory: 3 + max(seats, 3) values of each thread.
-        /// * Cost: 3 actions × seats steps a thread.
-        /// * Twin: `warpplay_cpu_ref::cfr::sampled::levels::Sampled::up`.
-        /// * Source: Reis 2015, section 4.3 (second phase) and section 4.3.2.
-        ///
-        /// # Safety
-        /// Launched with `shape` after the phase of the level behind (of the last one: after the first phase); everything that `phase` points to is valid
-        /// for the game.
-        #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
-        pub unsafe fn $name(phase: Phase<$type>) {
-            // SAFETY: the contract.
-            unsafe { up::<$type, { $home }>(phase) }
-        }
-    )*};
-}
-
-kernels! {
-    cfr_thesis_up_shared_f32, f32, home::SHARED;
-    cfr_thesis_up_shared_f64, f64, home::SHARED;
-    cfr_thesis_up_global_f32, f32, home::GLOBAL;
-    cfr_thesis_up_global_f64, f64, home::GLOBAL;
-    cfr_thesis_up_registers_f32, f32, home::REGISTERS;
-    cfr_thesis_up_registers_f64, f64, home::REGISTERS;
 }

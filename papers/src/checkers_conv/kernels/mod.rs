@@ -32,9 +32,6 @@ pub mod torso;
 use warpplay_gpu::cuda::memory;
 use warpplay_gpu::cuda::shared::Shared;
 
-#[cfg(not(target_arch = "nvptx64"))]
-use warpplay_gpu::kernel::{KernelInfo, info};
-
 /// Rows and columns of the board.
 pub const SIDE: u32 = 8;
 /// Squares of the board.
@@ -47,41 +44,40 @@ pub const WITH_BIAS: u32 = 1;
 /// A convolution leaves its bias out, as the published kernels do.
 pub const WITHOUT_BIAS: u32 = 0;
 
-/// All kernels of the module `checkers_conv`.
-#[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 31] = [
-    info::<input::azero_paper_input_64_padded>(),
-    info::<input::azero_paper_input_64_plain>(),
-    info::<input::azero_paper_input_64_global_padded>(),
-    info::<input::azero_paper_input_64_global_plain>(),
-    info::<input::azero_paper_input_64_turned>(),
-    info::<input::azero_paper_input_planes_padded>(),
-    info::<input::azero_paper_input_planes_plain>(),
-    info::<input::azero_paper_input_planes_atomic_padded>(),
-    info::<input::azero_paper_input_planes_atomic_plain>(),
-    info::<input::azero_paper_input_planes_global>(),
-    info::<input::azero_paper_input_rows>(),
-    info::<input::azero_paper_input_rows_global>(),
-    info::<torso::azero_paper_torso_global_banked>(),
-    info::<torso::azero_paper_torso_global_plain>(),
-    info::<torso::azero_paper_torso_shared_banked>(),
-    info::<torso::azero_paper_torso_shared_plain>(),
-    info::<torso::azero_paper_torso_repository_1>(),
-    info::<torso::azero_paper_torso_repository_2>(),
-    info::<torso::azero_paper_torso_repository_3>(),
-    info::<output::azero_paper_output_global>(),
-    info::<output::azero_paper_output_shared>(),
-    info::<output::azero_paper_output_repository_1>(),
-    info::<output::azero_paper_output_repository_2>(),
-    info::<output::azero_paper_output_squares>(),
-    info::<elementwise::azero_paper_clear>(),
-    info::<elementwise::azero_paper_batch_norm>(),
-    info::<elementwise::azero_paper_relu>(),
-    info::<elementwise::azero_paper_add>(),
-    info::<heads::azero_paper_linear>(),
-    info::<heads::azero_paper_tanh>(),
-    info::<heads::azero_paper_policy>(),
-];
+warpplay_gpu::kernel_set! {
+    /// All kernels of the module `checkers_conv`.
+    input::azero_paper_input_64_padded,
+    input::azero_paper_input_64_plain,
+    input::azero_paper_input_64_global_padded,
+    input::azero_paper_input_64_global_plain,
+    input::azero_paper_input_64_turned,
+    input::azero_paper_input_planes_padded,
+    input::azero_paper_input_planes_plain,
+    input::azero_paper_input_planes_atomic_padded,
+    input::azero_paper_input_planes_atomic_plain,
+    input::azero_paper_input_planes_global,
+    input::azero_paper_input_rows,
+    input::azero_paper_input_rows_global,
+    torso::azero_paper_torso_global_banked,
+    torso::azero_paper_torso_global_plain,
+    torso::azero_paper_torso_shared_banked,
+    torso::azero_paper_torso_shared_plain,
+    torso::azero_paper_torso_repository_1,
+    torso::azero_paper_torso_repository_2,
+    torso::azero_paper_torso_repository_3,
+    output::azero_paper_output_global,
+    output::azero_paper_output_shared,
+    output::azero_paper_output_repository_1,
+    output::azero_paper_output_repository_2,
+    output::azero_paper_output_squares,
+    elementwise::azero_paper_clear,
+    elementwise::azero_paper_batch_norm,
+    elementwise::azero_paper_relu,
+    elementwise::azero_paper_add,
+    heads::azero_paper_linear,
+    heads::azero_paper_tanh,
+    heads::azero_paper_policy,
+}
 
 /// Values that a convolution reads: of an array in shared memory, or in global memory.
 #[derive(Clone, Copy)]

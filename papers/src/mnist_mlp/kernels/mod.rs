@@ -27,39 +27,35 @@ pub mod matmul;
 pub mod sgd;
 pub mod softmax;
 
-#[cfg(not(target_arch = "nvptx64"))]
-use warpplay_gpu::kernel::{KernelInfo, info};
-
-/// All kernels of the module `mnist_mlp`.
-#[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 29] = [
-    info::<input::mlp_paper_gather>(),
-    info::<input::mlp_paper_gather_labels>(),
-    info::<matmul::mlp_paper_matmul_plain>(),
-    info::<matmul::mlp_paper_matmul_plain_f64>(),
-    info::<matmul::mlp_paper_matmul_tiled_8>(),
-    info::<matmul::mlp_paper_matmul_tiled_16>(),
-    info::<matmul::mlp_paper_matmul_tiled_32>(),
-    info::<matmul::mlp_paper_matmul_tiled_8_f64>(),
-    info::<matmul::mlp_paper_matmul_tiled_16_f64>(),
-    info::<matmul::mlp_paper_matmul_tiled_32_f64>(),
-    info::<activation::mlp_paper_bias_add>(),
-    info::<activation::mlp_paper_relu>(),
-    info::<activation::mlp_paper_relu_backward>(),
-    info::<activation::mlp_paper_units_active>(),
-    info::<softmax::mlp_paper_softmax>(),
-    info::<softmax::mlp_paper_softmax_gradient_fused>(),
-    info::<softmax::mlp_paper_softmax_gradient>(),
-    info::<loss::mlp_paper_loss>(),
-    info::<loss::mlp_paper_loss_sum>(),
-    info::<loss::mlp_paper_loss_atomic>(),
-    info::<column_sums::mlp_paper_column_sums_tree>(),
-    info::<column_sums::mlp_paper_column_sums_tree_f64>(),
-    info::<column_sums::mlp_paper_column_sums_warp>(),
-    info::<column_sums::mlp_paper_column_sums_warp_f64>(),
-    info::<column_sums::mlp_paper_column_sums_atomic>(),
-    info::<column_sums::mlp_paper_column_sums_atomic_thread>(),
-    info::<column_sums::mlp_paper_column_sums_atomic_block>(),
-    info::<sgd::mlp_paper_sgd>(),
-    info::<accuracy::mlp_paper_accuracy>(),
-];
+warpplay_gpu::kernel_set! {
+    /// All kernels of the module `mnist_mlp`.
+    input::mlp_paper_gather,
+    input::mlp_paper_gather_labels,
+    matmul::mlp_paper_matmul_plain,
+    matmul::mlp_paper_matmul_plain_f64,
+    matmul::mlp_paper_matmul_tiled_8,
+    matmul::mlp_paper_matmul_tiled_16,
+    matmul::mlp_paper_matmul_tiled_32,
+    matmul::mlp_paper_matmul_tiled_8_f64,
+    matmul::mlp_paper_matmul_tiled_16_f64,
+    matmul::mlp_paper_matmul_tiled_32_f64,
+    activation::mlp_paper_bias_add,
+    activation::mlp_paper_relu,
+    activation::mlp_paper_relu_backward,
+    activation::mlp_paper_units_active,
+    softmax::mlp_paper_softmax,
+    softmax::mlp_paper_softmax_gradient_fused,
+    softmax::mlp_paper_softmax_gradient,
+    loss::mlp_paper_loss,
+    loss::mlp_paper_loss_sum,
+    loss::mlp_paper_loss_atomic,
+    column_sums::mlp_paper_column_sums_tree,
+    column_sums::mlp_paper_column_sums_tree_f64,
+    column_sums::mlp_paper_column_sums_warp,
+    column_sums::mlp_paper_column_sums_warp_f64,
+    column_sums::mlp_paper_column_sums_atomic,
+    column_sums::mlp_paper_column_sums_atomic_thread,
+    column_sums::mlp_paper_column_sums_atomic_block,
+    sgd::mlp_paper_sgd,
+    accuracy::mlp_paper_accuracy,
+}

@@ -1,8 +1,8 @@
 //! One safe function for each of the paper's kernels, and the loaded module behind them.
 
-use crate::mnist_mlp::kernels::{accuracy, activation, column_sums, input, loss, matmul, sgd, softmax};
+use crate::mnist_mlp::kernels::{self, column_sums, loss, matmul, softmax};
 use crate::ptx::MNIST_MLP;
-use warpplay_gpu::kernel::{Kernel, SafeKernel};
+use warpplay_gpu::kernel::{Kernel, SafeKernel, Visit};
 
 use super::options::{Accumulate, ColumnSums, Forms, Matmul};
 use warpplay::{Buffer, Device, Error, Function, FunctionInfo, IntoParams, LaunchShape, Module, Result, Stream};
@@ -76,92 +76,68 @@ fn holds<T>(what: &str, buffer: &Buffer<T>, len: usize) -> Result<()> {
     Err(Error::shape(what, format!("at least {len} values"), format!("{} values", buffer.len())))
 }
 
-macro_rules! kernels {
-    ($($field:ident: $kernel:path;)*) => {
-        /// The kernels of the paper on one device, and the choices among their forms.
-        ///
-        /// Each function launches one kernel on a stream of the device and returns at once. Buffers may be longer than needed, so they can grow with
-        /// the
-        /// largest batch; nothing behind the given dimensions is touched.
-        ///
-        /// ```
-        /// use warpplay::Device;
-        /// use warpplay_papers::mnist_mlp::{Forms, Kernels, Product};
-        ///
-        /// let device = Device::simt();
-        /// let stream = device.stream()?;
-        /// let kernels = Kernels::load(&device, Forms::default())?;
-        /// let (a, b) = (stream.upload(&[1.0, 2.0, 3.0])?, stream.upload(&[10.0, 20.0])?);
-        /// let mut c = stream.alloc(6)?;
-        /// let product = Product { m: 3, n: 2, k: 1, transpose_a: false, transpose_b: false };
-        /// let launch = kernels.matmul(&stream, product, &a, &b, &mut c)?;
-        /// assert_eq!(launch.kernel, "mlp_paper_matmul_tiled_16");
-        /// assert_eq!(stream.read(&c)?, [10.0, 20.0, 20.0, 40.0, 30.0, 60.0]);
-        /// # Ok::<(), warpplay::Error>(())
-        /// ```
-        pub struct Kernels {
-            options: Forms,
-            $($field: Function<$kernel>,)*
-        }
-
-        impl Kernels {
-            /// Loads all kernels.
-            ///
-            /// # Errors
-            /// [`Error::Option`] for a choice that is not allowed; errors of the device, [`Error::Unsupported`] on the back end `cpu`.
-            pub fn load(device: &Device, options: Forms) -> Result<Self> {
-                options.check()?;
-                let module = Module::load(device, &MNIST_MLP)?;
-                Ok(Self { options, $($field: module.function($kernel)?,)* })
-            }
-
-            /// Blocks of a launch that a multiprocessor holds at once; 1 on `simt`.
-            ///
-            /// # Errors
-            /// [`Error::MissingKernel`] for a launch of other kernels; errors of the device.
-            pub fn occupancy(&self, launch: &Launch) -> Result<u32> {
-                $(if self.$field.name() == launch.kernel {
-                    return self.$field.occupancy(&launch.shape);
-                })*
-                Err(Error::MissingKernel { kernel: launch.kernel.to_string(), module: MNIST_MLP.name.to_string() })
-            }
-        }
-    };
+/// The kernels of the paper on one device, and the choices among their forms.
+///
+/// Each function launches one kernel on a stream of the device and returns at once. Buffers may be longer than needed, so they can grow with
+/// the
+/// largest batch; nothing behind the given dimensions is touched.
+///
+/// ```
+/// use warpplay::Device;
+/// use warpplay_papers::mnist_mlp::{Forms, Kernels, Product};
+///
+/// let device = Device::simt();
+/// let stream = device.stream()?;
+/// let kernels = Kernels::load(&device, Forms::default())?;
+/// let (a, b) = (stream.upload(&[1.0, 2.0, 3.0])?, stream.upload(&[10.0, 20.0])?);
+/// let mut c = stream.alloc(6)?;
+/// let product = Product { m: 3, n: 2, k: 1, transpose_a: false, transpose_b: false };
+/// let launch = kernels.matmul(&stream, product, &a, &b, &mut c)?;
+/// assert_eq!(launch.kernel, "mlp_paper_matmul_tiled_16");
+/// assert_eq!(stream.read(&c)?, [10.0, 20.0, 20.0, 40.0, 30.0, 60.0]);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Kernels {
+    options: Forms,
+    set: kernels::Kernels<Module>,
 }
 
-kernels! {
-    gather: input::mlp_paper_gather;
-    gather_labels: input::mlp_paper_gather_labels;
-    matmul_plain: matmul::mlp_paper_matmul_plain;
-    matmul_plain_f64: matmul::mlp_paper_matmul_plain_f64;
-    matmul_tiled_8: matmul::mlp_paper_matmul_tiled_8;
-    matmul_tiled_16: matmul::mlp_paper_matmul_tiled_16;
-    matmul_tiled_32: matmul::mlp_paper_matmul_tiled_32;
-    matmul_tiled_8_f64: matmul::mlp_paper_matmul_tiled_8_f64;
-    matmul_tiled_16_f64: matmul::mlp_paper_matmul_tiled_16_f64;
-    matmul_tiled_32_f64: matmul::mlp_paper_matmul_tiled_32_f64;
-    bias_add: activation::mlp_paper_bias_add;
-    relu: activation::mlp_paper_relu;
-    relu_backward: activation::mlp_paper_relu_backward;
-    units_active: activation::mlp_paper_units_active;
-    softmax: softmax::mlp_paper_softmax;
-    softmax_gradient_fused: softmax::mlp_paper_softmax_gradient_fused;
-    softmax_gradient: softmax::mlp_paper_softmax_gradient;
-    loss: loss::mlp_paper_loss;
-    loss_sum: loss::mlp_paper_loss_sum;
-    loss_atomic: loss::mlp_paper_loss_atomic;
-    column_sums_tree: column_sums::mlp_paper_column_sums_tree;
-    column_sums_tree_f64: column_sums::mlp_paper_column_sums_tree_f64;
-    column_sums_warp: column_sums::mlp_paper_column_sums_warp;
-    column_sums_warp_f64: column_sums::mlp_paper_column_sums_warp_f64;
-    column_sums_atomic: column_sums::mlp_paper_column_sums_atomic;
-    column_sums_atomic_thread: column_sums::mlp_paper_column_sums_atomic_thread;
-    column_sums_atomic_block: column_sums::mlp_paper_column_sums_atomic_block;
-    sgd: sgd::mlp_paper_sgd;
-    accuracy: accuracy::mlp_paper_accuracy;
+/// Finds out how many blocks of a launch a multiprocessor holds.
+struct Occupancy<'a> {
+    launch: &'a Launch,
+    found: Option<Result<u32>>,
+}
+
+impl Visit<Module> for Occupancy<'_> {
+    fn kernel<K: Kernel>(&mut self, function: &Function<K>) {
+        if function.name() == self.launch.kernel {
+            self.found = Some(function.occupancy(&self.launch.shape));
+        }
+    }
 }
 
 impl Kernels {
+    /// Loads all kernels.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a choice that is not allowed; errors of the device, [`Error::Unsupported`] on the back end `cpu`.
+    pub fn load(device: &Device, options: Forms) -> Result<Self> {
+        options.check()?;
+        Ok(Self { options, set: kernels::Kernels::load(&Module::load(device, &MNIST_MLP)?)? })
+    }
+
+    /// Blocks of a launch that a multiprocessor holds at once; 1 on `simt`.
+    ///
+    /// # Errors
+    /// [`Error::MissingKernel`] for a launch of other kernels; errors of the device.
+    pub fn occupancy(&self, launch: &Launch) -> Result<u32> {
+        let mut occupancy = Occupancy { launch, found: None };
+        self.set.visit(&mut occupancy);
+        occupancy.found.unwrap_or_else(|| {
+            Err(Error::MissingKernel { kernel: launch.kernel.to_string(), module: MNIST_MLP.name.to_string() })
+        })
+    }
+
     /// The choices among the kernels' forms.
     pub fn options(&self) -> Forms {
         self.options
@@ -179,7 +155,7 @@ impl Kernels {
 
     /// The device.
     pub fn device(&self) -> &Device {
-        self.gather.device()
+        self.set.mlp_paper_gather.device()
     }
 
     /// Launches one kernel.
@@ -229,7 +205,7 @@ impl Kernels {
             let expected = format!("whole samples of {n_columns} bytes, at most 4294967295");
             return Err(Error::shape("pixels", expected, format!("{} bytes", pixels.len())));
         };
-        self.run(stream, &self.gather, (pixels, order, first, n_samples, x, n_rows, n_columns))
+        self.run(stream, &self.set.mlp_paper_gather, (pixels, order, first, n_samples, x, n_rows, n_columns))
     }
 
     /// Labels of the samples `order[first..first + n_rows]`; a number that is no sample gives [`input::NO_CLASS`].
@@ -248,7 +224,7 @@ impl Kernels {
         dimension("rows", n_rows)?;
         let n_samples =
             u32::try_from(labels.len()).map_err(|_| Error::shape("labels", "at most 4294967295", labels.len()))?;
-        self.run(stream, &self.gather_labels, (labels, order, first, n_samples, classes, n_rows))
+        self.run(stream, &self.set.mlp_paper_gather_labels, (labels, order, first, n_samples, classes, n_rows))
     }
 
     /// `c = op(a) op(b)` by the kernel that the options name (`matmul`, `tile`, `accumulate`).
@@ -280,17 +256,29 @@ impl Kernels {
         // above; `&` and `&mut` exclude overlap.
         unsafe {
             match (matmul, accumulate, tile) {
-                (Matmul::Plain, Accumulate::F32, _) => Self::launch(stream, &self.matmul_plain, shape, arguments),
-                (Matmul::Plain, Accumulate::F64, _) => Self::launch(stream, &self.matmul_plain_f64, shape, arguments),
-                (Matmul::Tiled, Accumulate::F32, 8) => Self::launch(stream, &self.matmul_tiled_8, shape, arguments),
-                (Matmul::Tiled, Accumulate::F32, 16) => Self::launch(stream, &self.matmul_tiled_16, shape, arguments),
-                (Matmul::Tiled, Accumulate::F32, _) => Self::launch(stream, &self.matmul_tiled_32, shape, arguments),
-                (Matmul::Tiled, Accumulate::F64, 8) => Self::launch(stream, &self.matmul_tiled_8_f64, shape, arguments),
+                (Matmul::Plain, Accumulate::F32, _) => {
+                    Self::launch(stream, &self.set.mlp_paper_matmul_plain, shape, arguments)
+                }
+                (Matmul::Plain, Accumulate::F64, _) => {
+                    Self::launch(stream, &self.set.mlp_paper_matmul_plain_f64, shape, arguments)
+                }
+                (Matmul::Tiled, Accumulate::F32, 8) => {
+                    Self::launch(stream, &self.set.mlp_paper_matmul_tiled_8, shape, arguments)
+                }
+                (Matmul::Tiled, Accumulate::F32, 16) => {
+                    Self::launch(stream, &self.set.mlp_paper_matmul_tiled_16, shape, arguments)
+                }
+                (Matmul::Tiled, Accumulate::F32, _) => {
+                    Self::launch(stream, &self.set.mlp_paper_matmul_tiled_32, shape, arguments)
+                }
+                (Matmul::Tiled, Accumulate::F64, 8) => {
+                    Self::launch(stream, &self.set.mlp_paper_matmul_tiled_8_f64, shape, arguments)
+                }
                 (Matmul::Tiled, Accumulate::F64, 16) => {
-                    Self::launch(stream, &self.matmul_tiled_16_f64, shape, arguments)
+                    Self::launch(stream, &self.set.mlp_paper_matmul_tiled_16_f64, shape, arguments)
                 }
                 (Matmul::Tiled, Accumulate::F64, _) => {
-                    Self::launch(stream, &self.matmul_tiled_32_f64, shape, arguments)
+                    Self::launch(stream, &self.set.mlp_paper_matmul_tiled_32_f64, shape, arguments)
                 }
             }
         }
@@ -302,7 +290,7 @@ impl Kernels {
     /// [`Error::Shape`] if a dimension is 0 or a buffer is too short; errors of the launch.
     pub fn bias_add(&self, stream: &Stream, z: &mut Buffer<f32>, bias: &Buffer<f32>, extent: Extent) -> Result<Launch> {
         extent.n_values()?;
-        self.run(stream, &self.bias_add, (z, bias, extent.n_rows, extent.n_columns))
+        self.run(stream, &self.set.mlp_paper_bias_add, (z, bias, extent.n_rows, extent.n_columns))
     }
 
     /// `h = max(z, 0)`; NaN stays.
@@ -311,7 +299,7 @@ impl Kernels {
     /// [`Error::Shape`] if a dimension is 0 or a buffer is too short; errors of the launch.
     pub fn relu(&self, stream: &Stream, z: &Buffer<f32>, h: &mut Buffer<f32>, extent: Extent) -> Result<Launch> {
         let n = extent.n_values()?;
-        self.run(stream, &self.relu, (z, h, n))
+        self.run(stream, &self.set.mlp_paper_relu, (z, h, n))
     }
 
     /// Sets `gradient` to 0 where `z` is not above 0.
@@ -326,7 +314,7 @@ impl Kernels {
         extent: Extent,
     ) -> Result<Launch> {
         let n = extent.n_values()?;
-        self.run(stream, &self.relu_backward, (z, gradient, n))
+        self.run(stream, &self.set.mlp_paper_relu_backward, (z, gradient, n))
     }
 
     /// Sets `active[unit]` to 1 where some row of `h` is positive in that column; other entries stay.
@@ -341,7 +329,7 @@ impl Kernels {
         extent: Extent,
     ) -> Result<Launch> {
         extent.n_values()?;
-        self.run(stream, &self.units_active, (h, active, extent.n_rows, extent.n_columns))
+        self.run(stream, &self.set.mlp_paper_units_active, (h, active, extent.n_rows, extent.n_columns))
     }
 
     /// `p = softmax(z)`, row by row.
@@ -354,7 +342,7 @@ impl Kernels {
         holds("p", p, n)?;
         let shape = softmax::shape_rows(extent.n_rows, self.options.block);
         // SAFETY: one block of whole warps a row; lengths checked; no overlap.
-        unsafe { Self::launch(stream, &self.softmax, shape, (z, p, extent.n_columns)) }
+        unsafe { Self::launch(stream, &self.set.mlp_paper_softmax, shape, (z, p, extent.n_columns)) }
     }
 
     /// `gradient = (softmax(z) - onehot(classes)) * factor` in one kernel. A class that there is not has no one-hot entry.
@@ -377,7 +365,7 @@ impl Kernels {
         let shape = softmax::shape_rows(extent.n_rows, self.options.block);
         let arguments = (z, classes, gradient, extent.n_columns, factor);
         // SAFETY: one block of whole warps a row; lengths checked; no overlap.
-        unsafe { Self::launch(stream, &self.softmax_gradient_fused, shape, arguments) }
+        unsafe { Self::launch(stream, &self.set.mlp_paper_softmax_gradient_fused, shape, arguments) }
     }
 
     /// `gradient = (p - onehot(classes)) * factor`.
@@ -394,7 +382,11 @@ impl Kernels {
         factor: f32,
     ) -> Result<Launch> {
         extent.n_values()?;
-        self.run(stream, &self.softmax_gradient, (p, classes, gradient, extent.n_rows, extent.n_columns, factor))
+        self.run(
+            stream,
+            &self.set.mlp_paper_softmax_gradient,
+            (p, classes, gradient, extent.n_rows, extent.n_columns, factor),
+        )
     }
 
     /// Cross-entropy of each row of logits; NaN for a class that there is not.
@@ -414,7 +406,7 @@ impl Kernels {
         holds("losses", losses, extent.n_rows as usize)?;
         let shape = loss::shape(extent.n_rows, self.options.block);
         // SAFETY: one block of whole warps a row; lengths checked; no overlap.
-        unsafe { Self::launch(stream, &self.loss, shape, (z, classes, losses, extent.n_columns)) }
+        unsafe { Self::launch(stream, &self.set.mlp_paper_loss, shape, (z, classes, losses, extent.n_columns)) }
     }
 
     /// `sums[slot]` becomes the sum of the first `n` losses.
@@ -430,7 +422,7 @@ impl Kernels {
         slot: u32,
     ) -> Result<Launch> {
         dimension("losses", n)?;
-        self.run(stream, &self.loss_sum, (losses, n, sums, slot))
+        self.run(stream, &self.set.mlp_paper_loss_sum, (losses, n, sums, slot))
     }
 
     /// Adds the losses of rows of probabilities to `sums[slot]` atomically; NaN for a class that there is not.
@@ -447,7 +439,7 @@ impl Kernels {
         extent: Extent,
     ) -> Result<Launch> {
         extent.n_values()?;
-        self.run(stream, &self.loss_atomic, (p, classes, sums, slot, extent.n_rows, extent.n_columns))
+        self.run(stream, &self.set.mlp_paper_loss_atomic, (p, classes, sums, slot, extent.n_rows, extent.n_columns))
     }
 
     /// Sums of the columns of `values`, by the kernel that the options name (`column_sums`, `accumulate`). The atomic forms add to what `sums` holds.
@@ -472,20 +464,28 @@ impl Kernels {
         // no overlap.
         unsafe {
             match (form, accumulate) {
-                (ColumnSums::Tree, Accumulate::F32) => Self::launch(stream, &self.column_sums_tree, tree, arguments),
-                (ColumnSums::Tree, Accumulate::F64) => {
-                    Self::launch(stream, &self.column_sums_tree_f64, tree, arguments)
+                (ColumnSums::Tree, Accumulate::F32) => {
+                    Self::launch(stream, &self.set.mlp_paper_column_sums_tree, tree, arguments)
                 }
-                (ColumnSums::Warp, Accumulate::F32) => Self::launch(stream, &self.column_sums_warp, warp, arguments),
+                (ColumnSums::Tree, Accumulate::F64) => {
+                    Self::launch(stream, &self.set.mlp_paper_column_sums_tree_f64, tree, arguments)
+                }
+                (ColumnSums::Warp, Accumulate::F32) => {
+                    Self::launch(stream, &self.set.mlp_paper_column_sums_warp, warp, arguments)
+                }
                 (ColumnSums::Warp, Accumulate::F64) => {
-                    Self::launch(stream, &self.column_sums_warp_f64, warp, arguments)
+                    Self::launch(stream, &self.set.mlp_paper_column_sums_warp_f64, warp, arguments)
                 }
                 (ColumnSums::Atomic, _) => {
                     let shape = column_sums::shape_atomic(n, block);
-                    Self::launch(stream, &self.column_sums_atomic, shape, arguments)
+                    Self::launch(stream, &self.set.mlp_paper_column_sums_atomic, shape, arguments)
                 }
-                (ColumnSums::AtomicThread, _) => Self::launch(stream, &self.column_sums_atomic_thread, tree, arguments),
-                (ColumnSums::AtomicBlock, _) => Self::launch(stream, &self.column_sums_atomic_block, tree, arguments),
+                (ColumnSums::AtomicThread, _) => {
+                    Self::launch(stream, &self.set.mlp_paper_column_sums_atomic_thread, tree, arguments)
+                }
+                (ColumnSums::AtomicBlock, _) => {
+                    Self::launch(stream, &self.set.mlp_paper_column_sums_atomic_block, tree, arguments)
+                }
             }
         }
     }
@@ -503,7 +503,7 @@ impl Kernels {
         learning_rate: f32,
     ) -> Result<Launch> {
         dimension("weights", n)?;
-        self.run(stream, &self.sgd, (weights, gradient, n, learning_rate))
+        self.run(stream, &self.set.mlp_paper_sgd, (weights, gradient, n, learning_rate))
     }
 
     /// The likeliest class of each row to `found[first..first + n_rows]`, the lowest of equals, and the number of those that are the labels added to
@@ -523,7 +523,11 @@ impl Kernels {
         extent: Extent,
     ) -> Result<Launch> {
         extent.n_values()?;
-        self.run(stream, &self.accuracy, (z, labels, found, first, correct, extent.n_rows, extent.n_columns))
+        self.run(
+            stream,
+            &self.set.mlp_paper_accuracy,
+            (z, labels, found, first, correct, extent.n_rows, extent.n_columns),
+        )
     }
 }
 

@@ -27,9 +27,8 @@ fn halve<T: Copy + Add<Output = T>>(numbers: Shared<T>, own: u32, half: u32) {
     sync::sync_threads();
 }
 
-/// All kernels of the module.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<warpplay_gpu::kernel::KernelInfo> {
-    use warpplay_gpu::kernel::info;
-    vec![info::<evaluate::shogi_paper_evaluate>(), info::<sum::shogi_paper_sum>()]
+warpplay_gpu::kernel_set! {
+    /// All kernels of the module.
+    evaluate::shogi_paper_evaluate,
+    sum::shogi_paper_sum,
 }

@@ -73,18 +73,7 @@ impl Checkers {
             *pieces |= 1 << bit;
             position.kings |= u32::from(king) << bit;
         }
-        let men = !position.kings;
-        for (name, pieces, last_row) in [("first", position.first, TOP_ROW), ("second", position.second, BOTTOM_ROW)] {
-            if pieces & men & last_row != 0 {
-                return wrong("board", format!("a man of the {name} player on its last row, expected a king"));
-            }
-            if pieces.count_ones() > 12 {
-                return wrong(
-                    "board",
-                    format!("{} pieces of the {name} player, expected at most 12", pieces.count_ones()),
-                );
-            }
-        }
+        position.check_pieces()?;
         if quiet_actions > MAX_QUIET_ACTIONS {
             return wrong("quiet actions", format!("{quiet_actions}, expected 0 to {MAX_QUIET_ACTIONS}"));
         }
@@ -104,6 +93,23 @@ impl Checkers {
             position.state |= (bit + 1) << JUMPER_SHIFT;
         }
         Ok(position)
+    }
+
+    /// Whether no man stands on its last row, and no player has more pieces than there are.
+    fn check_pieces(&self) -> Result<(), PositionError> {
+        let men = !self.kings;
+        for (name, pieces, last_row) in [("first", self.first, TOP_ROW), ("second", self.second, BOTTOM_ROW)] {
+            if pieces & men & last_row != 0 {
+                return wrong("board", format!("a man of the {name} player on its last row, expected a king"));
+            }
+            if pieces.count_ones() > 12 {
+                return wrong(
+                    "board",
+                    format!("{} pieces of the {name} player, expected at most 12", pieces.count_ones()),
+                );
+            }
+        }
+        Ok(())
     }
 
     /// A position from one line: the 64 characters, then, if wanted, who is to move (`0` or `1`), the actions since the last capture, and the square

@@ -11,6 +11,7 @@ use super::pack;
 use super::scales::Scaled;
 use crate::azero::NetworkShape;
 use crate::azero::evaluation::{Inputs, Outputs};
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Function, InOut, LaunchShape, Module, Precision, Result, Stream};
 
 type LaunchTower = Box<dyn Fn(&Stream, LaunchShape, TowerTaskArgs<'_>) -> Result<()> + Send>;
@@ -105,32 +106,19 @@ impl Kernels {
         n: u32,
         outputs: &mut Outputs,
     ) -> Result<()> {
-        let task = SingleTaskArgs {
-            observations: inputs.observations.view(),
+        let task = views! { SingleTaskArgs {
+            inputs reads observations, masks;
+            network reads biases, factors, head_weights, head_biases, value_bias_1, value_weights_2, value_bias_2,
+                policy_bias;
+            outputs writes values, policies;
+            network has planes, n_convs, value_filters, policy_filters, hidden, actions;
             weights: network.single.view(),
-            biases: network.biases.view(),
-            factors: network.factors.view(),
-            head_weights: network.head_weights.view(),
-            head_biases: network.head_biases.view(),
             value_weights_1: network.value_rows_1.view(),
-            value_bias_1: network.value_bias_1.view(),
-            value_weights_2: network.value_weights_2.view(),
-            value_bias_2: network.value_bias_2.view(),
             policy_weights: network.policy_rows.view(),
-            policy_bias: network.policy_bias.view(),
-            masks: inputs.masks.view(),
-            values: outputs.values.view_mut(),
             logits: outputs.policy_logits.view_mut(),
-            policies: outputs.policies.view_mut(),
             n,
-            planes: network.planes,
-            n_convs: network.n_convs,
-            value_filters: network.value_filters,
-            policy_filters: network.policy_filters,
-            hidden: network.hidden,
-            actions: network.actions,
             n_weights: pack::n_vectors(network.n_convs, self.precision)[1] as u32,
-        };
+        } };
         (self.single)(stream, task)
     }
 
@@ -165,23 +153,19 @@ impl Kernels {
             return Err(crate::Error::shape("boards of a block", "1, 2 or 4", boards));
         };
         let shape = (tower.shape)(n, self.multiprocessors);
-        let task = TowerTaskArgs {
+        let task = views! { TowerTaskArgs {
+            network reads biases, factors, head_weights, head_biases;
+            network has planes, n_convs;
+            scratch: buffers.scratch.view_mut(),
             observations: observations.view(),
             weights: network.tower.view(),
-            biases: network.biases.view(),
-            factors: network.factors.view(),
-            head_weights: network.head_weights.view(),
-            head_biases: network.head_biases.view(),
             head_planes: buffers.planes.view_mut(),
             trace: trace.map_or(InOut::none(), Buffer::view_mut),
-            scratch: buffers.scratch.view_mut(),
             n,
-            planes: network.planes,
-            n_convs: network.n_convs,
             filters: network.filters(),
             n_weights: pack::n_vectors(network.n_convs, self.precision)[0] as u32,
             blocks: shape.n_blocks() as u32,
-        };
+        } };
         (tower.launch)(stream, shape, task)
     }
 
@@ -198,24 +182,15 @@ impl Kernels {
         n: u32,
         outputs: &mut Outputs,
     ) -> Result<()> {
-        let task = HeadsTaskArgs {
-            planes: planes.view(),
-            value_weights_1: network.value_weights_1.view(),
-            value_bias_1: network.value_bias_1.view(),
-            value_weights_2: network.value_weights_2.view(),
-            value_bias_2: network.value_bias_2.view(),
-            policy_weights: network.policy_weights.view(),
-            policy_bias: network.policy_bias.view(),
+        let task = views! { HeadsTaskArgs {
+            network reads value_weights_1, value_bias_1, value_weights_2, value_bias_2, policy_weights, policy_bias;
+            outputs writes values, policies;
+            network has value_filters, policy_filters, hidden, actions;
             masks: inputs.masks.view(),
-            values: outputs.values.view_mut(),
+            planes: planes.view(),
             logits: outputs.policy_logits.view_mut(),
-            policies: outputs.policies.view_mut(),
             n,
-            value_filters: network.value_filters,
-            policy_filters: network.policy_filters,
-            hidden: network.hidden,
-            actions: network.actions,
-        };
+        } };
         let shape = |positions| heads::shape(positions, n, network.filters(), network.hidden, network.actions);
         // SAFETY: the shape is the kernel's own.
         unsafe {

@@ -11,6 +11,7 @@ use super::plan::{self, Form, Format, Packed};
 use crate::azero::NetworkShape;
 use crate::azero::evaluation::{Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Memory, Module, Result, Stream};
 
 /// Fewest positions that share a block of the heads: below, a block each keeps more multiprocessors busy.
@@ -142,19 +143,16 @@ impl Kernels {
             }
         };
         if *format == Format::Fp32 {
-            let layer = ConvLayerArgs {
+            let layer = views! { ConvLayerArgs {
+                shape has rows, columns;
+                offset has n_inputs, n_outputs, line;
                 input: input.cast(),
                 weights,
                 bias,
                 residual: residual.cast(),
                 output: output.cast(),
                 n: n as u32,
-                rows: shape.rows,
-                columns: shape.columns,
-                n_inputs: offset.n_inputs,
-                n_outputs: offset.n_outputs,
-                line: offset.line,
-            };
+            } };
             return self.single(stream, shape, layer);
         }
         let layer = TensorLayerArgs {
@@ -287,7 +285,9 @@ fn heads_args<'a>(
             (values.view_mut(), policy_logits.view_mut(), policies.view_mut())
         }
     };
-    HeadsArgs {
+    views! { HeadsArgs {
+        shape has width, value_filters, policy_filters, value_hidden, actions;
+        masks: inputs.masks.view(),
         features: features.view(),
         plane_weights: at(offsets.plane_weights),
         plane_bias: at(offsets.plane_bias),
@@ -297,17 +297,11 @@ fn heads_args<'a>(
         value_weights_2: at(offsets.value_weights_2),
         policy_weights: at(offsets.policy_weights),
         policy_bias: at(offsets.policy_bias),
-        masks: inputs.masks.view(),
         values,
         policy_logits,
         policies,
         n,
         cells: shape.cells() as u32,
-        width: shape.width,
         stride: format.words(shape.width),
-        value_filters: shape.value_filters,
-        policy_filters: shape.policy_filters,
-        value_hidden: shape.value_hidden,
-        actions: shape.actions,
-    }
+    } }
 }

@@ -10,6 +10,7 @@ use super::matching::{probabilities_of, step_of};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Number, Tables, Values};
 use crate::cfr::options::{Algorithm, Options};
+use crate::runtime::launch::views;
 use crate::{Buffer, Error, Result, Stream};
 
 /// Iterations whose steps are on the device at a time.
@@ -85,20 +86,14 @@ impl DeviceTree {
 
     /// What kernels are told.
     pub fn args(&self) -> TreeViewArgs<'_> {
-        TreeViewArgs {
-            parents: self.parents.view(),
-            rows: self.rows.view(),
-            first: self.first.view(),
-            members: self.members.view(),
-            set_members: self.set_members.view(),
-            set_rows: self.set_rows.view(),
-            seats: self.seats.view(),
+        views! { TreeViewArgs {
+            self reads parents, rows, first, members, set_members, set_rows, seats;
             n_nodes: self.tree.n_nodes() as u32,
             n_sets: self.tree.sets.len() as u32,
             n_seats: self.tree.n_players as u32,
             reserved: 0,
             n_decisions: self.n_decisions(),
-        }
+        } }
     }
 
     /// Histories where somebody acts.
@@ -116,13 +111,14 @@ impl DeviceTree {
         self.n_rows() + self.tree.outcomes.len() as u32
     }
 
-    /// Whether one of the seats acts on a level.
-    pub fn acts_on(&self, level: usize, seats: std::ops::Range<usize>) -> bool {
+    /// The largest number of sets that one of the seats has on a level; 0 where none acts there.
+    pub fn most_sets_on(&self, level: usize, seats: std::ops::Range<usize>) -> u32 {
         let stride = self.tree.n_levels() + 1;
-        seats.into_iter().any(|seat| {
+        let n_sets = |seat: usize| {
             let at = seat * stride + level;
-            self.set_levels_here[at] < self.set_levels_here[at + 1]
-        })
+            self.set_levels_here[at + 1] - self.set_levels_here[at]
+        };
+        seats.map(n_sets).max().unwrap_or(0)
     }
 }
 

@@ -94,9 +94,10 @@ impl<T: ExplicitKernels + Number> Work<T> {
     /// The seats learn from one pass.
     fn learn(&mut self, stream: &Stream, seats: std::ops::Range<usize>) -> Result<()> {
         let Self { kernels, tree, pass, learnt, .. } = self;
-        kernels.reach(stream, tree, &learnt.strategies, pass, seats.clone())?;
-        kernels.all_values(stream, tree, &learnt.strategies, pass, seats.clone())?;
-        kernels.update(stream, tree, pass, learnt, None, seats)
+        let mut traversal = kernels.of(stream, tree, pass, seats);
+        traversal.reach(&learnt.strategies)?;
+        traversal.values(&learnt.strategies)?;
+        traversal.update(learnt, None)
     }
 
     /// A seat of two learns against the best response to its strategy.
@@ -104,10 +105,11 @@ impl<T: ExplicitKernels + Number> Work<T> {
         let Self { kernels, tree, pass, learnt, answers, .. } = self;
         let Some(answer) = answers.get_mut(seat) else { return Ok(()) };
         let (own, other) = (seat..seat + 1, 1 - seat..2 - seat);
-        kernels.best_responses(stream, tree, &learnt.strategies, pass, other, Some(answer))?;
-        kernels.reach(stream, tree, answer, pass, own.clone())?;
-        kernels.all_values(stream, tree, answer, pass, own.clone())?;
-        kernels.update(stream, tree, pass, learnt, Some(answer), own)
+        kernels.of(stream, tree, pass, other).best_responses(&learnt.strategies, Some(answer))?;
+        let mut traversal = kernels.of(stream, tree, pass, own);
+        traversal.reach(answer)?;
+        traversal.values(answer)?;
+        traversal.update(learnt, Some(answer))
     }
 }
 

@@ -6,191 +6,41 @@ use warpplay_gpu::cfr::explicit::reach::{self, ReachArgs};
 use warpplay_gpu::cfr::explicit::respond::RespondArgs;
 use warpplay_gpu::cfr::explicit::update::{self, UpdateArgs};
 use warpplay_gpu::cfr::explicit::values::{self, ValuesArgs};
-use warpplay_gpu::cfr::explicit::{ExplicitKernels, cfr_explicit_tick, profile};
-use warpplay_gpu::launch::LaunchShape;
+use warpplay_gpu::cfr::explicit::{self, ExplicitKernels, profile};
 use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
 use crate::cfr::layout::Number;
-use crate::{Buffer, Device, Function, InOut, Module, Result, Stream};
+use crate::runtime::launch::views;
+use crate::{Buffer, Device, InOut, Module, Result, Stream};
 
-/// The kernels of full traversals.
+/// The kernels on a tree.
 pub(in crate::cfr) struct Kernels<T: ExplicitKernels + Number> {
-    tick: Function<cfr_explicit_tick>,
-    reach: Function<T::Reach>,
-    values: Function<T::Values>,
-    respond: Function<T::Respond>,
-    update: Function<T::Update>,
-    profile: Function<T::Profile>,
+    tick: explicit::Kernels<Module>,
+    pub set: explicit::RealKernels<Module, T>,
 }
 
 impl<T: ExplicitKernels + Number> Kernels<T> {
     /// Loads the module: a kernel that is missing is found here.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &CFR_EXPLICIT)?;
-        Ok(Self {
-            tick: module.function(cfr_explicit_tick)?,
-            reach: module.function(T::Reach::default())?,
-            values: module.function(T::Values::default())?,
-            respond: module.function(T::Respond::default())?,
-            update: module.function(T::Update::default())?,
-            profile: module.function(T::Profile::default())?,
-        })
+        Ok(Self { tick: explicit::Kernels::load(&module)?, set: explicit::RealKernels::load(&module)? })
     }
 
     /// Counts an iteration.
     pub fn tick(&self, stream: &Stream, learnt: &mut Learnt<T>) -> Result<()> {
-        // SAFETY: the clock has two values.
-        unsafe { stream.launch(&self.tick, LaunchShape::new(1, 1), (&mut learnt.clock,)) }
+        stream.run(&self.tick.cfr_explicit_tick, (&mut learnt.clock,))
     }
 
-    /// Reach of the seats' histories.
-    pub fn reach(
-        &self,
-        stream: &Stream,
-        tree: &DeviceTree,
-        probabilities: &Buffer<T>,
-        pass: &mut Pass<T>,
+    /// Full traversals for some seats.
+    pub fn of<'a>(
+        &'a self,
+        stream: &'a Stream,
+        tree: &'a DeviceTree,
+        pass: &'a mut Pass<T>,
         seats: Range<usize>,
-    ) -> Result<()> {
-        let task = ReachArgs {
-            tree: tree.args(),
-            probabilities: probabilities.view(),
-            others: pass.others.view_mut(),
-            own: pass.own.view_mut(),
-            first_seat: seats.start as u32,
-            reserved: 0,
-            n_decisions: tree.n_decisions(),
-            n_probabilities: tree.n_probabilities(),
-        };
-        let shape = reach::shape(tree.most_members, seats.len() as u32);
-        // SAFETY: the shape has the tree's seats, from the first that is told; nodes and rows in its arrays are its own.
-        unsafe { stream.launch(&self.reach, shape, (task,)) }
-    }
-
-    /// Values of all nodes for the seats, from the deepest level up.
-    pub fn all_values(
-        &self,
-        stream: &Stream,
-        tree: &DeviceTree,
-        probabilities: &Buffer<T>,
-        pass: &mut Pass<T>,
-        seats: Range<usize>,
-    ) -> Result<()> {
-        // The deepest level has ends only.
-        for level in (0..tree.tree.n_levels() - 1).rev() {
-            self.level_values(stream, tree, probabilities, pass, seats.clone(), level, false)?;
-        }
-        Ok(())
-    }
-
-    /// Values of all nodes for the seats, each playing its best against the others; the response goes into `answer`, where there is one.
-    pub fn best_responses(
-        &self,
-        stream: &Stream,
-        tree: &DeviceTree,
-        probabilities: &Buffer<T>,
-        pass: &mut Pass<T>,
-        seats: Range<usize>,
-        mut answer: Option<&mut Buffer<T>>,
-    ) -> Result<()> {
-        self.reach(stream, tree, probabilities, pass, seats.clone())?;
-        for level in (0..tree.tree.n_levels() - 1).rev() {
-            self.level_values(stream, tree, probabilities, pass, seats.clone(), level, true)?;
-            if !tree.acts_on(level, seats.clone()) {
-                continue;
-            }
-            let writes = u32::from(answer.is_some());
-            let task = RespondArgs {
-                tree: tree.args(),
-                set_levels: tree.set_levels.view(),
-                values: pass.values.view_mut(),
-                others: pass.others.view(),
-                strategies: answer.as_deref_mut().map_or_else(InOut::none, Buffer::view_mut),
-                level: level as u32,
-                n_levels: tree.tree.n_levels() as u32,
-                first_seat: seats.start as u32,
-                lanes: tree.lanes,
-                writes,
-                reserved: 0,
-                n_decisions: tree.n_decisions(),
-                n_rows: tree.n_rows(),
-            };
-            let stride = tree.tree.n_levels() + 1;
-            let n_sets = |seat: usize| {
-                let at = seat * stride + level;
-                tree.set_levels_here[at + 1] - tree.set_levels_here[at]
-            };
-            let most = seats.clone().map(n_sets).max().unwrap_or(0);
-            let shape = update::shape(most, seats.len() as u32, tree.lanes);
-            // SAFETY: as in `reach`; the level below is done, launches of a stream keep their order.
-            unsafe { stream.launch(&self.respond, shape, (task,))? };
-        }
-        Ok(())
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "a stage's arrays, named one by one")]
-    fn level_values(
-        &self,
-        stream: &Stream,
-        tree: &DeviceTree,
-        probabilities: &Buffer<T>,
-        pass: &mut Pass<T>,
-        seats: Range<usize>,
-        level: usize,
-        skips_own: bool,
-    ) -> Result<()> {
-        let nodes = tree.tree.level(level);
-        let task = ValuesArgs {
-            tree: tree.args(),
-            probabilities: probabilities.view(),
-            values: pass.values.view_mut(),
-            start: nodes.start as u32,
-            n: nodes.len() as u32,
-            first_seat: seats.start as u32,
-            skips_own: u32::from(skips_own),
-            n_probabilities: tree.n_probabilities(),
-        };
-        let shape = values::shape(nodes.len() as u32, seats.len() as u32);
-        // SAFETY: as in `reach`; the level below is done, launches of a stream keep their order.
-        unsafe { stream.launch(&self.values, shape, (task,)) }
-    }
-
-    /// Regrets, averages and next strategies of the seats; the strategies go to `copy` too, where there is one.
-    pub fn update(
-        &self,
-        stream: &Stream,
-        tree: &DeviceTree,
-        pass: &Pass<T>,
-        learnt: &mut Learnt<T>,
-        copy: Option<&mut Buffer<T>>,
-        seats: Range<usize>,
-    ) -> Result<()> {
-        let strategies = learnt.strategies.view_mut();
-        let task = UpdateArgs {
-            tree: tree.args(),
-            values: pass.values.view(),
-            others: pass.others.view(),
-            own: pass.own.view(),
-            // SAFETY: without a copy the kernel is told the strategies again.
-            copy: copy.map_or_else(|| unsafe { strategies.again() }, Buffer::view_mut),
-            strategies,
-            regrets: learnt.regrets.view_mut(),
-            averages: learnt.averages.view_mut(),
-            predictions: learnt.predictions.as_mut().map_or_else(InOut::none, Buffer::view_mut),
-            steps: learnt.steps.view(),
-            clock: learnt.clock.view(),
-            utilities: learnt.utilities.view_mut(),
-            first_seat: seats.start as u32,
-            lanes: tree.lanes,
-            n_decisions: tree.n_decisions(),
-            n_rows: tree.n_rows(),
-            n_steps: STEPS,
-        };
-        let shape = update::shape(tree.most_sets, seats.len() as u32, tree.lanes);
-        // SAFETY: as in `reach`; reach and values of the pass are done; the clock is within the steps, which `Learnt::begin` wrote for as many iterations
-        // as are launched.
-        unsafe { stream.launch(&self.update, shape, (task,)) }
+    ) -> Traversal<'a, T> {
+        Traversal { kernels: self, stream, tree, pass, seats }
     }
 
     /// The average profile into the first values of `probabilities`.
@@ -203,6 +53,128 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
     ) -> Result<()> {
         let shape = profile::shape(tree.tree.sets.len() as u32);
         // SAFETY: as in `reach`.
-        unsafe { stream.launch(&self.profile, shape, (tree.args(), averages, probabilities)) }
+        unsafe { stream.launch(&self.set.cfr_explicit_profile, shape, (tree.args(), averages, probabilities)) }
+    }
+}
+
+/// Full traversals for some seats.
+pub(in crate::cfr) struct Traversal<'a, T: ExplicitKernels + Number> {
+    kernels: &'a Kernels<T>,
+    stream: &'a Stream,
+    tree: &'a DeviceTree,
+    pass: &'a mut Pass<T>,
+    seats: Range<usize>,
+}
+
+impl<T: ExplicitKernels + Number> Traversal<'_, T> {
+    /// The first seat, and how many.
+    fn range(&self) -> (u32, u32) {
+        (self.seats.start as u32, self.seats.len() as u32)
+    }
+
+    /// Reach of the seats' histories.
+    pub fn reach(&mut self, probabilities: &Buffer<T>) -> Result<()> {
+        let (first_seat, n_seats) = self.range();
+        let (tree, pass) = (self.tree, &mut *self.pass);
+        let task = views! { ReachArgs {
+            pass writes others, own;
+            tree: tree.args(),
+            probabilities: probabilities.view(),
+            first_seat,
+            reserved: 0,
+            n_decisions: tree.n_decisions(),
+            n_probabilities: tree.n_probabilities(),
+        } };
+        let shape = reach::shape(tree.most_members, n_seats);
+        // SAFETY: the shape has the tree's seats, from the first that is told; nodes and rows in its arrays are its own.
+        unsafe { self.stream.launch(&self.kernels.set.cfr_explicit_reach, shape, (task,)) }
+    }
+
+    /// Values of all nodes, from the deepest level up.
+    pub fn values(&mut self, probabilities: &Buffer<T>) -> Result<()> {
+        // The deepest level has ends only.
+        (0..self.tree.tree.n_levels() - 1).rev().try_for_each(|level| self.level_values(probabilities, level, false))
+    }
+
+    /// Values of all nodes, each of the seats playing its best against the others; the response goes into `answer`, where there is one.
+    pub fn best_responses(&mut self, probabilities: &Buffer<T>, mut answer: Option<&mut Buffer<T>>) -> Result<()> {
+        self.reach(probabilities)?;
+        for level in (0..self.tree.tree.n_levels() - 1).rev() {
+            self.level_values(probabilities, level, true)?;
+            let most_sets = self.tree.most_sets_on(level, self.seats.clone());
+            if most_sets > 0 {
+                self.respond(level, most_sets, answer.as_deref_mut())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn level_values(&mut self, probabilities: &Buffer<T>, level: usize, skips_own: bool) -> Result<()> {
+        let nodes = self.tree.tree.level(level);
+        let (start, n) = (nodes.start as u32, nodes.len() as u32);
+        let (first_seat, n_seats) = self.range();
+        let task = ValuesArgs {
+            tree: self.tree.args(),
+            probabilities: probabilities.view(),
+            values: self.pass.values.view_mut(),
+            start,
+            n,
+            first_seat,
+            skips_own: u32::from(skips_own),
+            n_probabilities: self.tree.n_probabilities(),
+        };
+        let shape = values::shape(n, n_seats);
+        // SAFETY: as in `reach`; the level below is done, launches of a stream keep their order.
+        unsafe { self.stream.launch(&self.kernels.set.cfr_explicit_values, shape, (task,)) }
+    }
+
+    fn respond(&mut self, level: usize, most_sets: u32, answer: Option<&mut Buffer<T>>) -> Result<()> {
+        let (first_seat, n_seats) = self.range();
+        let (tree, pass) = (self.tree, &mut *self.pass);
+        let writes = u32::from(answer.is_some());
+        let task = views! { RespondArgs {
+            tree reads set_levels;
+            pass reads others;
+            pass writes values;
+            tree: tree.args(),
+            strategies: answer.map_or_else(InOut::none, Buffer::view_mut),
+            level: level as u32,
+            n_levels: tree.tree.n_levels() as u32,
+            first_seat,
+            lanes: tree.lanes,
+            writes,
+            reserved: 0,
+            n_decisions: tree.n_decisions(),
+            n_rows: tree.n_rows(),
+        } };
+        let shape = update::shape(most_sets, n_seats, tree.lanes);
+        // SAFETY: as in `reach`; the level below is done, launches of a stream keep their order.
+        unsafe { self.stream.launch(&self.kernels.set.cfr_explicit_respond, shape, (task,)) }
+    }
+
+    /// Regrets, averages and next strategies of the seats; the strategies go to `copy` too, where there is one.
+    pub fn update(&mut self, learnt: &mut Learnt<T>, copy: Option<&mut Buffer<T>>) -> Result<()> {
+        let (first_seat, n_seats) = self.range();
+        let (tree, pass) = (self.tree, &*self.pass);
+        let strategies = learnt.strategies.view_mut();
+        let task = views! { UpdateArgs {
+            pass reads values, others, own;
+            learnt reads steps, clock;
+            learnt writes regrets, averages, utilities;
+            tree: tree.args(),
+            // SAFETY: without a copy the kernel is told the strategies again.
+            copy: copy.map_or_else(|| unsafe { strategies.again() }, Buffer::view_mut),
+            strategies,
+            predictions: learnt.predictions.as_mut().map_or_else(InOut::none, Buffer::view_mut),
+            first_seat,
+            lanes: tree.lanes,
+            n_decisions: tree.n_decisions(),
+            n_rows: tree.n_rows(),
+            n_steps: STEPS,
+        } };
+        let shape = update::shape(tree.most_sets, n_seats, tree.lanes);
+        // SAFETY: as in `reach`; reach and values of the pass are done; the clock is within the steps, which `Learnt::begin` wrote for as many iterations
+        // as are launched.
+        unsafe { self.stream.launch(&self.kernels.set.cfr_explicit_update, shape, (task,)) }
     }
 }

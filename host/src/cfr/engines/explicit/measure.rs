@@ -43,9 +43,9 @@ impl Measuring {
         let Self { kernels: own, pass, profile } = self;
         let seats = 0..tree.tree.n_players;
         kernels.profile(stream, tree, averages, profile)?;
-        own.all_values(stream, tree, profile, pass, seats.clone())?;
+        own.of(stream, tree, pass, seats.clone()).values(profile)?;
         let values = pass.root_values(stream, &tree.tree)?;
-        own.best_responses(stream, tree, profile, pass, seats, None)?;
+        own.of(stream, tree, pass, seats).best_responses(profile, None)?;
         let best_responses = pass.root_values(stream, &tree.tree)?;
         Ok(Measured { values, best_responses })
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use warpplay_gpu::cfr::explicit::ExplicitKernels;
 
 use super::found::{Found, Scales};
-use super::kernels::Kernels;
 use crate::cfr::engines::Solve;
 use crate::cfr::engines::explicit::{self, DeviceTree, Learnt, Measuring, STEPS};
 use crate::cfr::game::extensive::Tree;
@@ -81,8 +80,7 @@ pub(super) struct Mccfr<T: ExplicitKernels + Number> {
 
 /// What an iteration works with.
 struct Work<T: ExplicitKernels + Number> {
-    full: explicit::Kernels<T>,
-    kernels: Kernels<T>,
+    kernels: explicit::Kernels<T>,
     tree: DeviceTree,
     payoffs: Buffer<T>,
     learnt: Learnt<T>,
@@ -98,8 +96,7 @@ impl<T: ExplicitKernels + Number> Mccfr<T> {
         let stream = device.stream()?;
         let n_rows = tree.n_rows();
         let mut work = Work {
-            full: explicit::Kernels::load(device)?,
-            kernels: Kernels::load(device)?,
+            kernels: explicit::Kernels::load(device)?,
             tree: DeviceTree::new(&stream, tree)?,
             payoffs: explicit::payoffs(&stream, tree)?,
             learnt: Learnt::new(&stream, tree, options)?,
@@ -127,8 +124,8 @@ pub(super) fn too_coarse(options: &Options) -> Error {
 impl<T: ExplicitKernels + Number> Work<T> {
     /// One iteration.
     fn iterate(&mut self, stream: &Stream) -> Result<()> {
-        let Self { full, kernels, tree, payoffs, learnt, found, options, scales } = self;
-        full.tick(stream, learnt)?;
+        let Self { kernels, tree, payoffs, learnt, found, options, scales } = self;
+        kernels.tick(stream, learnt)?;
         let n_players = tree.tree.n_players;
         let step = if options.updates == Updates::Simultaneous { n_players } else { 1 };
         (0..n_players).step_by(step).try_for_each(|seat| {
@@ -152,8 +149,8 @@ impl<T: ExplicitKernels + Number> Solve for Mccfr<T> {
     }
 
     fn measure(&mut self) -> Result<Measured> {
-        let Work { full, tree, learnt, .. } = &self.work;
-        self.measuring.measure(&self.stream, full, tree, &learnt.averages)
+        let Work { kernels, tree, learnt, .. } = &self.work;
+        self.measuring.measure(&self.stream, kernels, tree, &learnt.averages)
     }
 
     fn utilities(&mut self) -> Result<Vec<f64>> {

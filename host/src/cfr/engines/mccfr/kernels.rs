@@ -1,39 +1,20 @@
-//! The kernels of sampled traversals, resolved, with a safe function for each stage.
+//! Sampled traversals by the kernels on a tree.
 
 use warpplay_gpu::cfr::explicit::apply::ApplyArgs;
 use warpplay_gpu::cfr::explicit::sample::{self, SampleArgs};
 use warpplay_gpu::cfr::explicit::{ExplicitKernels, profile};
-use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::found::{Found, Scales};
-use crate::cfr::engines::explicit::{DeviceTree, Learnt, STEPS};
+use crate::cfr::engines::explicit::{DeviceTree, Kernels, Learnt, STEPS};
 use crate::cfr::layout::Number;
 use crate::cfr::options::{Options, Sampling};
-use crate::{Buffer, Device, Function, InOut, Module, Result, Stream};
-
-/// The kernels.
-pub(super) struct Kernels<T: ExplicitKernels + Number> {
-    external: Function<T::External>,
-    outcome: Function<T::Outcome>,
-    chance: Function<T::Chance>,
-    apply: Function<T::Apply>,
-}
+use crate::runtime::launch::views;
+use crate::{Buffer, InOut, Result, Stream};
 
 impl<T: ExplicitKernels + Number> Kernels<T> {
-    /// Loads the module: a kernel that is missing is found here.
-    pub fn load(device: &Device) -> Result<Self> {
-        let module = Module::load(device, &CFR_EXPLICIT)?;
-        Ok(Self {
-            external: module.function(T::External::default())?,
-            outcome: module.function(T::Outcome::default())?,
-            chance: module.function(T::Chance::default())?,
-            apply: module.function(T::Apply::default())?,
-        })
-    }
-
     /// The traversals of an iteration for the seats, and what they found into the tables.
     #[allow(clippy::too_many_arguments, reason = "a stage's arrays, named one by one")]
-    pub fn traverse(
+    pub(super) fn traverse(
         &self,
         stream: &Stream,
         tree: &DeviceTree,
@@ -45,53 +26,45 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         seats: std::ops::Range<usize>,
     ) -> Result<()> {
         let (first_seat, n_learners) = (seats.start as u32, seats.len() as u32);
-        let task = SampleArgs {
+        let task = views! { SampleArgs {
+            learnt reads strategies, clock;
+            found writes regrets, averages, utilities;
+            options has exploration, seed;
             tree: tree.args(),
-            strategies: learnt.strategies.view(),
             payoffs: payoffs.view(),
-            regrets: found.regrets.view_mut(),
-            averages: found.averages.view_mut(),
-            utilities: found.utilities.view_mut(),
-            clock: learnt.clock.view(),
             regret_scale: scales.regret,
             average_scale: scales.average,
-            exploration: options.exploration,
-            seed: options.seed,
             n: options.batch,
             first_seat,
             n_rows: tree.n_rows(),
             n_probabilities: tree.n_probabilities(),
-        };
+        } };
         let shape = sample::shape(options.batch, n_learners);
         // SAFETY: the shape has the tree's seats, from the first that is told; nodes and rows in its arrays are its own. `fits` has seen that the lines are short enough for the stacks.
         unsafe {
             match options.sampling {
-                Sampling::Outcome => stream.launch(&self.outcome, shape, (task,))?,
-                Sampling::Chance => stream.launch(&self.chance, shape, (task,))?,
-                _ => stream.launch(&self.external, shape, (task,))?,
+                Sampling::Outcome => stream.launch(&self.set.cfr_explicit_sample_outcome, shape, (task,))?,
+                Sampling::Chance => stream.launch(&self.set.cfr_explicit_sample_chance, shape, (task,))?,
+                _ => stream.launch(&self.set.cfr_explicit_sample_external, shape, (task,))?,
             }
         }
-        let task = ApplyArgs {
+        let task = views! { ApplyArgs {
+            learnt reads steps, clock;
+            learnt writes strategies, regrets, averages, utilities;
             tree: tree.args(),
-            strategies: learnt.strategies.view_mut(),
-            regrets: learnt.regrets.view_mut(),
-            averages: learnt.averages.view_mut(),
             predictions: learnt.predictions.as_mut().map_or_else(InOut::none, Buffer::view_mut),
             found_regrets: found.regrets.view_mut(),
             found_averages: found.averages.view_mut(),
             found_utilities: found.utilities.view_mut(),
-            utilities: learnt.utilities.view_mut(),
-            steps: learnt.steps.view(),
-            clock: learnt.clock.view(),
             regret_parts: scales.regret * f64::from(options.batch),
             average_parts: scales.average * f64::from(options.batch),
             first_seat,
             n_learners,
             n_rows: tree.n_rows(),
             n_steps: STEPS,
-        };
+        } };
         let shape = profile::shape(tree.tree.sets.len() as u32);
         // SAFETY: as above; the clock is within the steps, which `Learnt::begin` wrote for as many iterations as are launched.
-        unsafe { stream.launch(&self.apply, shape, (task,)) }
+        unsafe { stream.launch(&self.set.cfr_explicit_apply, shape, (task,)) }
     }
 }

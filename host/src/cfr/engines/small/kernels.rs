@@ -1,46 +1,36 @@
 //! The kernels that solve a game in one block, resolved, with a safe function for each; and the device arrays they work on.
 
-use warpplay_gpu::cfr::regret::{Real, Step};
+use warpplay_gpu::cfr::regret::Step;
 use warpplay_gpu::cfr::small::layout::{BoardRecord, Game};
 use warpplay_gpu::cfr::small::sample::sampling;
-use warpplay_gpu::cfr::small::{self, Task, TaskArgs, cfr_small_measure_f64, cfr_small_solve_f32, cfr_small_solve_f64};
+use warpplay_gpu::cfr::small::{self, TaskArgs};
 use warpplay_gpu::ptx::embedded::CFR_SMALL;
 
 use super::plan::{Plan, n_deals};
 use crate::cfr::layout::Number;
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
-use crate::{Buffer, Device, Error, Function, Kernel, LaunchShape, Memory, Module, Result, Stream};
+use crate::runtime::launch::views;
+use crate::{Buffer, Device, Error, LaunchShape, Memory, Module, Result, Stream};
 
 /// Iterations of one launch: their steps are uploaded together, and a display's watchdog has no reason to bark.
 pub(super) const MAX_ITERATIONS: u32 = 1 << 14;
 
-/// The kernel that solves, in each precision.
-pub(super) trait SmallKernels: Real + Number {
-    type Solve: Kernel<Params = (Task<Self>,)>;
-    const SOLVE: Self::Solve;
-}
+/// A precision of the kernels.
+pub(super) trait SmallKernels: small::SmallKernels + Number {}
 
-impl SmallKernels for f32 {
-    type Solve = cfr_small_solve_f32;
-    const SOLVE: Self::Solve = cfr_small_solve_f32;
-}
-
-impl SmallKernels for f64 {
-    type Solve = cfr_small_solve_f64;
-    const SOLVE: Self::Solve = cfr_small_solve_f64;
-}
+impl<T: small::SmallKernels + Number> SmallKernels for T {}
 
 /// The kernels.
 pub(super) struct Kernels<T: SmallKernels> {
-    solve: Function<T::Solve>,
-    measure: Function<cfr_small_measure_f64>,
+    set: small::RealKernels<Module, T>,
+    measure: small::Kernels<Module>,
 }
 
 impl<T: SmallKernels> Kernels<T> {
     /// Loads the module.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &CFR_SMALL)?;
-        Ok(Self { solve: module.function(T::SOLVE)?, measure: module.function(cfr_small_measure_f64)? })
+        Ok(Self { set: small::RealKernels::load(&module)?, measure: small::Kernels::load(&module)? })
     }
 }
 
@@ -168,28 +158,20 @@ impl<T: SmallKernels> Arrays<T> {
         let asked = self.asked;
         let (utilities, n_utilities) =
             if n_iterations == 0 { (&mut self.results, 4) } else { (&mut self.utilities, 2) };
-        TaskArgs {
-            games: self.games.view(),
-            chunks: self.chunks.view(),
-            words: self.words.view(),
-            reals: self.reals.view(),
+        views! { TaskArgs {
+            self reads games, chunks, words, reals, boards, hands, steps;
+            asked has seed, sampling, n_deals;
+            end: self.end,
             state: self.state.view_mut(),
             utilities: utilities.view_mut(),
-            boards: self.boards.view(),
-            hands: self.hands.view(),
-            steps: self.steps.view(),
             first_iteration,
-            seed: asked.seed,
             n_iterations,
-            sampling: asked.sampling,
-            n_deals: asked.n_deals,
             simultaneous: asked.simultaneous.into(),
             responds: asked.responds.into(),
             predicts: asked.predicts.into(),
             n_games: self.state_from.len() as u32,
-            end: self.end,
             n_utilities,
-        }
+        } }
     }
 
     /// Queues iterations of all games, at most [`MAX_ITERATIONS`]; `done` were before.
@@ -201,7 +183,7 @@ impl<T: SmallKernels> Arrays<T> {
         let shape = self.shape;
         let task = self.task(steps.len() as u32, done);
         // SAFETY: the plans' own shape, and what the games name is within the plans.
-        unsafe { stream.launch(&kernels.solve, shape, (task,)) }
+        unsafe { stream.launch(&kernels.set.cfr_small_solve, shape, (task,)) }
     }
 
     /// Sums of utilities, `[game, seat]`.
@@ -233,7 +215,7 @@ impl Arrays<f64> {
         let shape = self.shape;
         let task = self.task(0, 0);
         // SAFETY: as in `solve`.
-        unsafe { stream.launch(&kernels.measure, shape, (task,)) }?;
+        unsafe { stream.launch(&kernels.measure.cfr_small_measure_f64, shape, (task,)) }?;
         stream.read(&self.results)
     }
 }

@@ -2,22 +2,17 @@
 
 use warpplay_gpu::cfr::regret::Step;
 use warpplay_gpu::cfr::street::layout::{
-    self, Board, Counts, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTablesArgs, Segment, Task,
-    TaskArgs, control,
+    self, Board, Counts, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTablesArgs, Segment, TaskArgs,
+    control,
 };
-use warpplay_gpu::cfr::street::sample::{self, DrawsArgs, cfr_street_draw, cfr_street_next, cfr_street_weigh};
-use warpplay_gpu::cfr::street::{
-    self, Passes, Where, cfr_street_down_any_f32, cfr_street_down_any_i16, cfr_street_down_f32, cfr_street_down_i16,
-    cfr_street_last_any_f32, cfr_street_last_any_i16, cfr_street_last_f32, cfr_street_last_i16,
-    cfr_street_solve_any_f32, cfr_street_solve_any_i16, cfr_street_solve_f32, cfr_street_solve_i16,
-    cfr_street_up_any_f32, cfr_street_up_any_i16, cfr_street_up_f32, cfr_street_up_i16,
-};
-use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::cfr::street::sample::{self, DrawsArgs};
+use warpplay_gpu::cfr::street::{self, Any, F32, I16, PassKernels, Passes, StreetKernels, Where};
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_STREET;
 
 use super::image::{Image, Level, Shape};
-use crate::{Buffer, Device, Function, In, InOut, Memory, Module, Result, Stream};
+use crate::runtime::launch::views;
+use crate::{Buffer, Device, In, InOut, Memory, Module, Result, Stream};
 
 /// Steps that are uploaded at once.
 pub(super) const STEPS: usize = 256;
@@ -260,31 +255,16 @@ impl Arrays {
     /// What the kernels work on, without what is drawn; and that.
     fn split(&mut self) -> (TaskArgs<'_>, Option<&mut Sampled>) {
         let [first, second] = &mut self.seats;
-        let task = TaskArgs {
-            streets: self.streets.view(),
-            programs: self.programs.view(),
-            segments: self.segments.view(),
-            evals: self.evals.view(),
-            ops: self.ops.view(),
-            operands: self.operands.view(),
-            boards: self.boards.view(),
-            links: self.links.view(),
-            permutations: self.permutations.view(),
-            hands: self.hands.view(),
-            records: self.records.view(),
-            lists: self.lists.view(),
-            begins: self.begins.view(),
+        let task = views! { TaskArgs {
+            self reads streets, programs, segments, evals, ops, operands, boards, links, permutations, hands,
+                records, lists, begins, steps;
+            self writes reach, values, utilities, control;
+            counts: self.counts,
             board_factors: In::none(),
             hand_factors: In::none(),
-            steps: self.steps.view(),
-            reach: self.reach.view_mut(),
-            values: self.values.view_mut(),
-            utilities: self.utilities.view_mut(),
-            control: self.control.view_mut(),
             first: first.args(self.short),
             second: second.args(self.short),
-            counts: self.counts,
-        };
+        } };
         (task, self.sampled.as_mut())
     }
 
@@ -298,120 +278,45 @@ impl Arrays {
     fn draws(&mut self) -> Option<(TaskArgs<'_>, DrawsArgs<'_>)> {
         let (task, sampled) = self.split();
         let sampled = sampled?;
-        let draws = DrawsArgs {
-            counts: sampled.counts.view_mut(),
-            cumulative: sampled.cumulative.view(),
-            children: sampled.children.view(),
-            board_factors: sampled.board_factors.view_mut(),
-            hand_factors: sampled.hand_factors.view_mut(),
-            seed: sampled.seed,
-            n_boards: sampled.n_boards,
-            n_hands: sampled.n_hands,
-            n_streets: sampled.n_streets,
-            batch: sampled.batch,
+        let draws = views! { DrawsArgs {
+            sampled reads cumulative, children;
+            sampled writes counts, board_factors, hand_factors;
+            sampled has seed, n_boards, n_hands, n_streets, batch;
             reserved: 0,
-        };
+        } };
         Some((task, draws))
-    }
-}
-
-/// The kernels of one way to store, for one kind of passes.
-struct Set<Down: Kernel, Up: Kernel, Last: Kernel, Solve: Kernel> {
-    down: Function<Down>,
-    up: Function<Up>,
-    last: Function<Last>,
-    solve: Function<Solve>,
-}
-
-impl<Down, Up, Last, Solve> Set<Down, Up, Last, Solve>
-where
-    Down: Kernel<Params = (Task, Where, Pass)>,
-    Up: Kernel<Params = (Task, Where, Pass)>,
-    Last: Kernel<Params = (Task, Where, Pass)>,
-    Solve: Kernel<Params = (Task, Where, Passes)>,
-{
-    fn load(module: &Module, down: Down, up: Up, last: Last, solve: Solve) -> Result<Self> {
-        Ok(Self {
-            down: module.function(down)?,
-            up: module.function(up)?,
-            last: module.function(last)?,
-            solve: module.function(solve)?,
-        })
-    }
-
-    /// One pass over all streets: down, the last, and back up.
-    fn pass(&self, stream: &Stream, arrays: &mut Arrays, pass: Pass) -> Result<()> {
-        let last = arrays.levels.len() - 1;
-        // SAFETY (all three): the arrays were made together, for these levels. One stream keeps the order of streets. A step is there for the word of `control`.
-        for street in 0..last {
-            let (shape, at) = arrays.launch_of(street, 1);
-            // SAFETY: as above.
-            unsafe { stream.launch(&self.down, shape, (arrays.task(), at, pass)) }?;
-        }
-        let (shape, at) = arrays.launch_of(last, 1);
-        // SAFETY: as above.
-        unsafe { stream.launch(&self.last, shape, (arrays.task(), at, pass)) }?;
-        for street in (0..last).rev() {
-            let (shape, at) = arrays.launch_of(street, 1);
-            // SAFETY: as above.
-            unsafe { stream.launch(&self.up, shape, (arrays.task(), at, pass)) }?;
-        }
-        Ok(())
-    }
-
-    /// The first `n` steps of games of one street, in one launch.
-    fn solve(&self, stream: &Stream, arrays: &mut Arrays, passes: Passes, n: u32) -> Result<()> {
-        let (shape, at) = arrays.launch_of(0, n);
-        // SAFETY: as in `pass`; `n` is at most the steps there are, and nothing is sampled.
-        unsafe { stream.launch(&self.solve, shape, (arrays.task(), at, passes)) }
     }
 }
 
 /// The kernels, looked up when a solver is made.
 pub(super) struct Kernels {
-    f32: Set<cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32>,
-    i16: Set<cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16>,
-    any_f32: Set<cfr_street_down_any_f32, cfr_street_up_any_f32, cfr_street_last_any_f32, cfr_street_solve_any_f32>,
-    any_i16: Set<cfr_street_down_any_i16, cfr_street_up_any_i16, cfr_street_last_any_i16, cfr_street_solve_any_i16>,
-    draw: Function<cfr_street_draw>,
-    weigh: Function<cfr_street_weigh>,
-    next: Function<cfr_street_next>,
+    f32: PassKernels<Module, F32>,
+    i16: PassKernels<Module, I16>,
+    any_f32: PassKernels<Module, Any<F32>>,
+    any_i16: PassKernels<Module, Any<I16>>,
+    set: street::Kernels<Module>,
 }
 
 impl Kernels {
     /// Loads the module: a kernel that is missing is found here, at the door.
     pub fn load(device: &Device) -> Result<Self> {
-        let module = &Module::load(device, &CFR_STREET)?;
+        let module = Module::load(device, &CFR_STREET)?;
         Ok(Self {
-            f32: Set::load(module, cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32)?,
-            i16: Set::load(module, cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16)?,
-            any_f32: Set::load(
-                module,
-                cfr_street_down_any_f32,
-                cfr_street_up_any_f32,
-                cfr_street_last_any_f32,
-                cfr_street_solve_any_f32,
-            )?,
-            any_i16: Set::load(
-                module,
-                cfr_street_down_any_i16,
-                cfr_street_up_any_i16,
-                cfr_street_last_any_i16,
-                cfr_street_solve_any_i16,
-            )?,
-            draw: module.function(cfr_street_draw)?,
-            weigh: module.function(cfr_street_weigh)?,
-            next: module.function(cfr_street_next)?,
+            f32: PassKernels::load(&module)?,
+            i16: PassKernels::load(&module)?,
+            any_f32: PassKernels::load(&module)?,
+            any_i16: PassKernels::load(&module)?,
+            set: street::Kernels::load(&module)?,
         })
     }
 
     /// One pass over all streets: down, the last, and back up.
     pub fn pass(&self, stream: &Stream, arrays: &mut Arrays, pass: Pass) -> Result<()> {
         match (arrays.short, pass.is_plain()) {
-            (false, true) => self.f32.pass(stream, arrays, pass),
-            (true, true) => self.i16.pass(stream, arrays, pass),
-            (false, false) => self.any_f32.pass(stream, arrays, pass),
-            (true, false) => self.any_i16.pass(stream, arrays, pass),
+            (false, true) => pass_by(&self.f32, stream, arrays, pass),
+            (true, true) => pass_by(&self.i16, stream, arrays, pass),
+            (false, false) => pass_by(&self.any_f32, stream, arrays, pass),
+            (true, false) => pass_by(&self.any_i16, stream, arrays, pass),
         }
     }
 
@@ -420,17 +325,16 @@ impl Kernels {
         arrays.clear_draws(stream)?;
         let Some((task, draws)) = arrays.draws() else { return Ok(()) };
         // SAFETY: the urn was made for these boards and hands, its counts are 0.
-        unsafe { stream.launch(&self.draw, sample::shape(draws.batch), (task, draws)) }?;
+        unsafe { stream.launch(&self.set.cfr_street_draw, sample::shape(draws.batch), (task, draws)) }?;
         let Some((task, draws)) = arrays.draws() else { return Ok(()) };
         let n = draws.n_boards + draws.n_hands[0] + draws.n_hands[1];
         // SAFETY: as above; the boards are those of the draws.
-        unsafe { stream.launch(&self.weigh, sample::shape(n), (task, draws)) }
+        unsafe { stream.launch(&self.set.cfr_street_weigh, sample::shape(n), (task, draws)) }
     }
 
     /// On to the next step.
     pub fn next(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
-        // SAFETY: the control words.
-        unsafe { stream.launch(&self.next, LaunchShape::new(1, 1), (&mut arrays.control,)) }
+        stream.run(&self.set.cfr_street_next, (&mut arrays.control,))
     }
 
     /// The first `n` steps of games of one street, in one launch.
@@ -441,10 +345,48 @@ impl Kernels {
         let plain = n_passes == 2 && (0..).zip(passes).all(|(seat, pass)| pass.is_plain() && pass.traverser == seat);
         let passes = Passes { all, n: n_passes as u32 };
         match (arrays.short, plain) {
-            (false, true) => self.f32.solve(stream, arrays, passes, n),
-            (true, true) => self.i16.solve(stream, arrays, passes, n),
-            (false, false) => self.any_f32.solve(stream, arrays, passes, n),
-            (true, false) => self.any_i16.solve(stream, arrays, passes, n),
+            (false, true) => solve_by(&self.f32, stream, arrays, passes, n),
+            (true, true) => solve_by(&self.i16, stream, arrays, passes, n),
+            (false, false) => solve_by(&self.any_f32, stream, arrays, passes, n),
+            (true, false) => solve_by(&self.any_i16, stream, arrays, passes, n),
         }
     }
+}
+
+/// One pass over all streets: down, the last, and back up.
+fn pass_by<N: StreetKernels>(
+    set: &PassKernels<Module, N>,
+    stream: &Stream,
+    arrays: &mut Arrays,
+    pass: Pass,
+) -> Result<()> {
+    let last = arrays.levels.len() - 1;
+    // SAFETY (all three): the arrays were made together, for these levels. One stream keeps the order of streets. A step is there for the word of `control`.
+    for street in 0..last {
+        let (shape, at) = arrays.launch_of(street, 1);
+        // SAFETY: as above.
+        unsafe { stream.launch(&set.cfr_street_down, shape, (arrays.task(), at, pass)) }?;
+    }
+    let (shape, at) = arrays.launch_of(last, 1);
+    // SAFETY: as above.
+    unsafe { stream.launch(&set.cfr_street_last, shape, (arrays.task(), at, pass)) }?;
+    for street in (0..last).rev() {
+        let (shape, at) = arrays.launch_of(street, 1);
+        // SAFETY: as above.
+        unsafe { stream.launch(&set.cfr_street_up, shape, (arrays.task(), at, pass)) }?;
+    }
+    Ok(())
+}
+
+/// The first `n` steps of games of one street, in one launch.
+fn solve_by<N: StreetKernels>(
+    set: &PassKernels<Module, N>,
+    stream: &Stream,
+    arrays: &mut Arrays,
+    passes: Passes,
+    n: u32,
+) -> Result<()> {
+    let (shape, at) = arrays.launch_of(0, n);
+    // SAFETY: as in `pass_by`; `n` is at most the steps there are, and nothing is sampled.
+    unsafe { stream.launch(&set.cfr_street_solve, shape, (arrays.task(), at, passes)) }
 }

@@ -1,58 +1,23 @@
 //! The kernels over all deals, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use warpplay_gpu::cfr::regret::{Real, Step};
-use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, Row, Tables, TablesArgs, mode};
+use warpplay_gpu::cfr::regret::Step;
+use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, Row, TablesArgs, mode};
 use warpplay_gpu::cfr::subset::nodes::{finish_shape, shape};
-use warpplay_gpu::cfr::subset::{
-    cfr_subset_finish_f32, cfr_subset_finish_f64, cfr_subset_reach_f32, cfr_subset_reach_f64, cfr_subset_strategy_f32,
-    cfr_subset_strategy_f64, cfr_subset_terminals_f32, cfr_subset_terminals_f64, cfr_subset_values_f32,
-    cfr_subset_values_f64, terminals,
-};
+use warpplay_gpu::cfr::subset::{self, terminals};
 use warpplay_gpu::ptx::embedded::CFR_SUBSET;
 
 use super::plan::Plan;
 use crate::cfr::layout::Number;
-use crate::{Buffer, Device, Function, Graph, InOut, Kernel, Module, Result, Stream};
+use crate::runtime::launch::views;
+use crate::{Buffer, Device, Graph, InOut, Module, Result, Stream};
 
 /// Iterations whose steps are uploaded together.
 pub(super) const MAX_ITERATIONS: u32 = 1 << 12;
 
-/// The kernels of each precision.
-pub(super) trait SubsetKernels: Real + Number {
-    type Terminals: Kernel<Params = (Tables<Self>, u32)>;
-    type Strategy: Kernel<Params = (Tables<Self>, u32, u32, u32, u32)>;
-    type Reach: Kernel<Params = (Tables<Self>, u32, u32)>;
-    type Values: Kernel<Params = (Tables<Self>, u32, u32, u32, u32, u32)>;
-    type Finish: Kernel<Params = (Tables<Self>, u32, u32, u32)>;
-    #[allow(clippy::type_complexity, reason = "the kernels in the order of their launch")]
-    const KERNELS: (Self::Terminals, Self::Strategy, Self::Reach, Self::Values, Self::Finish);
-}
+/// A precision of the kernels.
+pub(super) trait SubsetKernels: subset::SubsetKernels + Number {}
 
-macro_rules! kernels {
-    ($type:ty: $terminals:ident, $strategy:ident, $reach:ident, $values:ident, $finish:ident) => {
-        impl SubsetKernels for $type {
-            type Terminals = $terminals;
-            type Strategy = $strategy;
-            type Reach = $reach;
-            type Values = $values;
-            type Finish = $finish;
-            const KERNELS: ($terminals, $strategy, $reach, $values, $finish) =
-                ($terminals, $strategy, $reach, $values, $finish);
-        }
-    };
-}
-
-kernels!(f32: cfr_subset_terminals_f32, cfr_subset_strategy_f32, cfr_subset_reach_f32, cfr_subset_values_f32, cfr_subset_finish_f32);
-kernels!(f64: cfr_subset_terminals_f64, cfr_subset_strategy_f64, cfr_subset_reach_f64, cfr_subset_values_f64, cfr_subset_finish_f64);
-
-/// The kernels.
-struct Kernels<T: SubsetKernels> {
-    terminals: Function<T::Terminals>,
-    strategy: Function<T::Strategy>,
-    reach: Function<T::Reach>,
-    values: Function<T::Values>,
-    finish: Function<T::Finish>,
-}
+impl<T: subset::SubsetKernels + Number> SubsetKernels for T {}
 
 /// Tables that outlive an iteration.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,7 +29,7 @@ pub(super) enum Kept {
 
 /// The game on the device.
 pub(super) struct Arrays<T: SubsetKernels> {
-    kernels: Kernels<T>,
+    kernels: subset::Kernels<Module, T>,
     nodes: Buffer<Node>,
     own: Buffer<OwnNode>,
     terminals: Buffer<u32>,
@@ -90,14 +55,7 @@ impl<T: SubsetKernels> Arrays<T> {
     /// Uploads a plan and makes the first strategies.
     pub fn new(device: &Device, stream: &Stream, plan: &Plan, predicts: bool) -> Result<Self> {
         let module = Module::load(device, &CFR_SUBSET)?;
-        let (terminals, strategy, reach, values, finish) = T::KERNELS;
-        let kernels = Kernels {
-            terminals: module.function(terminals)?,
-            strategy: module.function(strategy)?,
-            reach: module.function(reach)?,
-            values: module.function(values)?,
-            finish: module.function(finish)?,
-        };
+        let kernels = subset::Kernels::load(&module)?;
         let n = plan.nodes.len();
         let root = std::array::from_fn(|card| if card < plan.n_cards { T::ONE } else { T::ZERO });
         let payoffs: Vec<[T; 2]> = plan.payoffs.iter().map(|payoffs| payoffs.map(T::from_f64)).collect();
@@ -132,31 +90,18 @@ impl<T: SubsetKernels> Arrays<T> {
     }
 
     /// The kernels, and what they work on.
-    fn split(&mut self) -> (&Kernels<T>, TablesArgs<'_, T>) {
+    fn split(&mut self) -> (&subset::Kernels<Module, T>, TablesArgs<'_, T>) {
         let (n_players, n_own) = (self.n_players(), self.own_from.last().copied().unwrap_or(0));
-        let tables = TablesArgs {
-            nodes: self.nodes.view(),
-            own: self.own.view(),
-            terminals: self.terminals.view(),
-            rows: self.rows.view(),
-            payoffs: self.payoffs.view(),
-            values: self.values.view_mut(),
-            strategy: self.strategy.view_mut(),
-            regrets: self.regrets.view_mut(),
-            averages: self.averages.view_mut(),
+        let tables = views! { TablesArgs {
+            self reads nodes, own, terminals, rows, payoffs, steps;
+            self writes values, strategy, regrets, averages, reach, step, sums;
+            self has n_terminals, n_cards, factor;
             last: self.last.as_mut().map_or_else(InOut::none, Buffer::view_mut),
-            reach: self.reach.view_mut(),
-            steps: self.steps.view(),
-            step: self.step.view_mut(),
-            sums: self.sums.view_mut(),
-            n_terminals: self.n_terminals,
-            n_cards: self.n_cards,
-            factor: self.factor,
             n_nodes: self.levels.last().copied().unwrap_or(0),
             n_own,
             n_players,
             n_steps: MAX_ITERATIONS,
-        };
+        } };
         (&self.kernels, tables)
     }
 
@@ -176,7 +121,9 @@ impl<T: SubsetKernels> Arrays<T> {
         let predicts = self.predicts();
         let (kernels, tables) = self.split();
         // SAFETY: the plan's own lists and shapes.
-        unsafe { stream.launch(&kernels.strategy, shape(n), (tables, from, n, u32::from(averages), predicts))? };
+        unsafe {
+            stream.launch(&kernels.cfr_subset_strategy, shape(n), (tables, from, n, u32::from(averages), predicts))?
+        };
         self.reach(stream, seat)
     }
 
@@ -185,7 +132,7 @@ impl<T: SubsetKernels> Arrays<T> {
         let (from, n) = self.own(seat);
         let (kernels, tables) = self.split();
         // SAFETY: as in `renew`.
-        unsafe { stream.launch(&kernels.reach, shape(n), (tables, from, n)) }
+        unsafe { stream.launch(&kernels.cfr_subset_reach, shape(n), (tables, from, n)) }
     }
 
     /// Queues the terminals' values for a seat.
@@ -193,7 +140,7 @@ impl<T: SubsetKernels> Arrays<T> {
         let shape = terminals::shape(self.n_terminals, size_of::<T>() as u32);
         let (kernels, tables) = self.split();
         // SAFETY: as in `renew`.
-        unsafe { stream.launch(&kernels.terminals, shape, (tables, seat)) }
+        unsafe { stream.launch(&kernels.cfr_subset_terminals, shape, (tables, seat)) }
     }
 
     /// Queues values of all nodes for a seat, the deepest level first.
@@ -203,7 +150,7 @@ impl<T: SubsetKernels> Arrays<T> {
             let (n, predicts) = (end - first, self.predicts());
             let (kernels, tables) = self.split();
             // SAFETY: as in `renew`.
-            unsafe { stream.launch(&kernels.values, shape(n), (tables, first, n, seat, what, predicts))? };
+            unsafe { stream.launch(&kernels.cfr_subset_values, shape(n), (tables, first, n, seat, what, predicts))? };
         }
         Ok(())
     }
@@ -212,7 +159,7 @@ impl<T: SubsetKernels> Arrays<T> {
         let (kernels, tables) = self.split();
         let arguments = (tables, sum, u32::from(replaces), u32::from(advances));
         // SAFETY: as in `renew`; there are three sums for each seat.
-        unsafe { stream.launch(&kernels.finish, finish_shape(), arguments) }
+        unsafe { stream.launch(&kernels.cfr_subset_finish, finish_shape(), arguments) }
     }
 
     /// Records one iteration.

@@ -99,7 +99,7 @@ impl<T: WalkKernels> OnDevice<T> {
         let n_players = plan.sequences.n_players;
         let mut made = Self {
             options: *options,
-            kernels: Kernels::load(device, n_players)?,
+            kernels: Kernels::load(device)?,
             arrays: Arrays::new(&stream, &plan.pieces, n_players, plan.n_slots())?,
             draws: Draws::new(plan, options)?,
             graphs: Vec::new(),

@@ -1,54 +1,26 @@
 //! The walk's kernels, resolved, with a safe function for each launch; and the device arrays they work on.
 
 use bytemuck::Pod;
-use warpplay_gpu::cfr::regret::Real;
-use warpplay_gpu::cfr::walk::links::{self, cfr_walk_links};
-use warpplay_gpu::cfr::walk::walk::{
-    ACTIONS, Change, Walk, WalkArgs, cfr_walk_2_f32, cfr_walk_2_f64, cfr_walk_3_f32, cfr_walk_3_f64, cfr_walk_5_f32,
-    cfr_walk_5_f64, cfr_walk_8_f32, cfr_walk_8_f64, cfr_walk_10_f32, cfr_walk_10_f64, shape,
-};
+use warpplay_gpu::cfr::walk;
+use warpplay_gpu::cfr::walk::links;
+use warpplay_gpu::cfr::walk::walk::{ACTIONS, Change, WalkArgs, shape};
 use warpplay_gpu::cuda::memory::Vec4;
-use warpplay_gpu::kernel::Kernel;
-use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_WALK;
 
 use super::pieces::{Pieces, Stage};
 use crate::cfr::layout::Number;
-use crate::{Buffer, Device, Function, Memory, Module, Result, Stream};
+use crate::runtime::launch::views;
+use crate::{Buffer, Device, Memory, Module, Result, Stream};
 
 /// Deals of a full batch, a lane each.
 pub(super) const LANES: usize = 32;
 /// Batches that are on the device at a time.
 pub(super) const BATCHES: usize = 128;
 
-/// The walk for one number of seats.
-type Launch<T> = Box<dyn Fn(&Stream, LaunchShape, WalkArgs<'_, T>) -> Result<()> + Send>;
+/// A precision of the kernels.
+pub(super) trait WalkKernels: walk::WalkKernels + Number {}
 
-fn launch<T: 'static, K: Kernel<Params = (Walk<T>,)>>(function: Function<K>) -> Launch<T> {
-    // SAFETY: the only caller is `Kernels::walk`, which vouches for the task.
-    Box::new(move |stream, shape, task| unsafe { stream.launch(&function, shape, (task,)) })
-}
-
-/// The walks of each precision.
-pub(super) trait WalkKernels: Real + Number {
-    /// The kernel for at least so many seats, and for how many it is.
-    fn walk(module: &Module, n_players: usize) -> Result<(u32, Launch<Self>)>;
-}
-
-macro_rules! kernels {
-    ($type:ty, $($n:literal $name:ident),+) => {
-        impl WalkKernels for $type {
-            fn walk(module: &Module, n_players: usize) -> Result<(u32, Launch<Self>)> {
-                $(if n_players <= $n {
-                    return Ok(($n, launch(module.function($name)?)));
-                })+
-                Err(crate::Error::option("numPlayers", n_players, "at most 10 where deals are sampled"))
-            }
-        }
-    };
-}
-kernels!(f32, 2 cfr_walk_2_f32, 3 cfr_walk_3_f32, 5 cfr_walk_5_f32, 8 cfr_walk_8_f32, 10 cfr_walk_10_f32);
-kernels!(f64, 2 cfr_walk_2_f64, 3 cfr_walk_3_f64, 5 cfr_walk_5_f64, 8 cfr_walk_8_f64, 10 cfr_walk_10_f64);
+impl<T: walk::WalkKernels + Number> WalkKernels for T {}
 
 /// Deals of some batches, as they lie on the device.
 #[derive(Clone, Debug, Default)]
@@ -128,54 +100,49 @@ impl<T: WalkKernels> Arrays<T> {
 }
 
 /// The kernels.
-pub(super) struct Kernels<T> {
-    links: Function<cfr_walk_links>,
-    walk: Launch<T>,
-    n_players: u32,
+pub(super) struct Kernels<T: WalkKernels> {
+    links: walk::Kernels<Module>,
+    set: walk::RealKernels<Module, T>,
 }
 
 impl<T: WalkKernels> Kernels<T> {
-    /// Loads the module, for a number of seats.
-    pub fn load(device: &Device, n_players: usize) -> Result<Self> {
+    /// Loads the module.
+    pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &CFR_WALK)?;
-        let (n_players, walk) = T::walk(&module, n_players)?;
-        Ok(Self { links: module.function(cfr_walk_links)?, walk, n_players })
+        Ok(Self { links: walk::Kernels::load(&module)?, set: walk::RealKernels::load(&module)? })
     }
 
     /// Finds which deals share buckets, in the first `n` batches of `n_deals` deals.
     pub fn links(&self, stream: &Stream, arrays: &mut Arrays<T>, n: usize, n_deals: u32) -> Result<()> {
         let n = n.min(BATCHES) as u32 * arrays.n_slots;
         // SAFETY: the shape is the kernel's own; both arrays hold all batches' slots.
-        unsafe { stream.launch(&self.links, links::shape(n), (&arrays.buckets, &mut arrays.links, n, n_deals)) }
+        unsafe {
+            stream.launch(&self.links.cfr_walk_links, links::shape(n), (&arrays.buckets, &mut arrays.links, n, n_deals))
+        }
     }
 
     /// Walks a stage's pieces for the batch at hand: `seats` learn; `ends` says that this is the last pass of the batch. The uploaded batches must not be used up.
     pub fn walk(&self, stream: &Stream, arrays: &mut Arrays<T>, stage: &Stage, seats: u32, ends: bool) -> Result<()> {
-        let task = WalkArgs {
-            ops: arrays.ops.view(),
-            pieces: arrays.pieces.view(),
-            regrets: arrays.regrets.view_mut(),
-            averages: arrays.averages.view_mut(),
-            values: arrays.values.view_mut(),
-            buckets: arrays.buckets.view(),
-            links: arrays.links.view(),
-            beats: arrays.beats.view(),
-            changes: arrays.changes.view(),
-            sums: arrays.sums.view_mut(),
-            next: arrays.next.view_mut(),
-            n_slots: arrays.n_slots,
-            n_players: arrays.n_players,
-            first: stage.first,
+        let task = views! { WalkArgs {
+            arrays reads ops, pieces, buckets, links, beats, changes;
+            arrays writes regrets, averages, values, sums, next;
+            arrays has n_slots, n_players, n_ops, n_pieces, n_rows;
+            stage has first, depth;
             seats,
             root: if ends { arrays.n_pieces - 1 } else { u32::MAX },
-            depth: stage.depth,
-            n_ops: arrays.n_ops,
-            n_pieces: arrays.n_pieces,
-            n_rows: arrays.n_rows,
             n_batches: BATCHES as u32,
-        };
-        let launch = shape(stage.n, stage.depth, self.n_players, size_of::<T>() as u32);
-        // What the operations name is within this game's arrays.
-        (self.walk)(stream, launch, task)
+        } };
+        let shape = |n_players| shape(stage.n, stage.depth, n_players, size_of::<T>() as u32);
+        // SAFETY: the shape is the kernel's own, for a stage after all earlier ones of its batch; what the operations name is within this game's arrays.
+        unsafe {
+            match arrays.n_players {
+                ..=2 => stream.launch(&self.set.cfr_walk_2, shape(2), (task,)),
+                3 => stream.launch(&self.set.cfr_walk_3, shape(3), (task,)),
+                4..=5 => stream.launch(&self.set.cfr_walk_5, shape(5), (task,)),
+                6..=8 => stream.launch(&self.set.cfr_walk_8, shape(8), (task,)),
+                9..=10 => stream.launch(&self.set.cfr_walk_10, shape(10), (task,)),
+                n => Err(crate::Error::option("numPlayers", n, "at most 10 where deals are sampled")),
+            }
+        }
     }
 }

@@ -6,11 +6,12 @@ use warpplay_gpu::kernel::Kernel;
 use warpplay_gpu::mcts::reduce::RootAction;
 use warpplay_gpu::mcts::rng::STREAM_BITS;
 use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, TreesArgs};
-use warpplay_gpu::mcts::{Game, KernelSet, backup, expand, playout, reduce, reset, rng, select, step};
+use warpplay_gpu::mcts::{self, Game, KernelSet, backup, expand, playout, reduce, reset, rng, select, step};
 
 use crate::mcts::blocks::BlockSizes;
 use crate::mcts::layout::lanes_per_tree;
 use crate::mcts::options::Options;
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Function, InOut, IntoParams, LaunchShape, Module, Pinned, Result, Stream};
 
 /// The trees.
@@ -32,23 +33,14 @@ struct TreeArrays<G> {
 
 impl<G: Game> TreeArrays<G> {
     fn args(&mut self) -> TreesArgs<'_, G> {
-        TreesArgs {
-            stats: self.stats.view_mut(),
-            states: self.states.view_mut(),
-            links: self.links.view_mut(),
-            heads: self.heads.view_mut(),
-            paths: self.paths.view_mut(),
-            expanded: self.expanded.view_mut(),
-            outcomes: self.outcomes.view_mut(),
+        views! { TreesArgs {
+            self writes stats, states, links, heads, paths, expanded, outcomes;
+            self has capacity, n_trees, n_playouts, n_lanes;
             playout_streams: self.playout_streams.view_mut().into(),
             expansion_streams: self.expansion_streams.view_mut().into(),
-            capacity: self.capacity,
-            n_trees: self.n_trees,
-            n_playouts: self.n_playouts,
             reserved: 0,
             n_actions: G::MAX_ACTIONS,
-            n_lanes: self.n_lanes,
-        }
+        } }
     }
 }
 
@@ -154,32 +146,7 @@ pub(in crate::mcts) struct Kernels<G: KernelSet> {
     max_shared_bytes: u32,
     /// Whether each kernel is traced and waited for.
     pub trace: bool,
-    seed_streams: Function<G::SeedStreams>,
-    reset: Function<G::Reset>,
-    select: Function<G::Select>,
-    expand_1_ocp_thrifty: Function<G::Expand1OcpThrifty>,
-    expand_1_ocp_prodigal: Function<G::Expand1OcpProdigal>,
-    expand_1_acp_thrifty: Function<G::Expand1AcpThrifty>,
-    expand_1_acp_prodigal: Function<G::Expand1AcpProdigal>,
-    expand_2_thrifty: Function<G::Expand2Thrifty>,
-    expand_2_prodigal: Function<G::Expand2Prodigal>,
-    memorize_root_actions: Function<G::MemorizeRootActions>,
-    playout_ocp: Function<G::PlayoutOcp>,
-    playout_acp_thrifty: Function<G::PlayoutAcpThrifty>,
-    playout_acp_prodigal: Function<G::PlayoutAcpProdigal>,
-    backup_ocp: Function<G::BackupOcp>,
-    backup_1_acp_thrifty: Function<G::Backup1AcpThrifty>,
-    backup_1_acp_prodigal: Function<G::Backup1AcpProdigal>,
-    backup_2_acp: Function<G::Backup2Acp>,
-    reduce_over_trees_thrifty: Function<G::ReduceOverTreesThrifty>,
-    reduce_over_trees_prodigal: Function<G::ReduceOverTreesProdigal>,
-    reduce_over_actions: Function<G::ReduceOverActions>,
-    step_ocp: Function<G::StepOcp>,
-    step_acp: Function<G::StepAcp>,
-    play_ocp: Function<G::PlayOcp>,
-    play_acp: Function<G::PlayAcp>,
-    raw_playouts: Function<G::RawPlayouts>,
-    raw_restart: Function<G::RawRestart>,
+    set: mcts::Kernels<Module, G>,
 }
 
 /// A game's whole module, loaded: a kernel that is missing is found here, at the door.
@@ -189,32 +156,7 @@ pub(in crate::mcts) fn load<G: KernelSet>(device: &Device, blocks: BlockSizes) -
         blocks,
         max_shared_bytes: device.info()?.max_shared_per_block,
         trace: false,
-        seed_streams: module.function(Default::default())?,
-        reset: module.function(Default::default())?,
-        select: module.function(Default::default())?,
-        expand_1_ocp_thrifty: module.function(Default::default())?,
-        expand_1_ocp_prodigal: module.function(Default::default())?,
-        expand_1_acp_thrifty: module.function(Default::default())?,
-        expand_1_acp_prodigal: module.function(Default::default())?,
-        expand_2_thrifty: module.function(Default::default())?,
-        expand_2_prodigal: module.function(Default::default())?,
-        memorize_root_actions: module.function(Default::default())?,
-        playout_ocp: module.function(Default::default())?,
-        playout_acp_thrifty: module.function(Default::default())?,
-        playout_acp_prodigal: module.function(Default::default())?,
-        backup_ocp: module.function(Default::default())?,
-        backup_1_acp_thrifty: module.function(Default::default())?,
-        backup_1_acp_prodigal: module.function(Default::default())?,
-        backup_2_acp: module.function(Default::default())?,
-        reduce_over_trees_thrifty: module.function(Default::default())?,
-        reduce_over_trees_prodigal: module.function(Default::default())?,
-        reduce_over_actions: module.function(Default::default())?,
-        step_ocp: module.function(Default::default())?,
-        step_acp: module.function(Default::default())?,
-        play_ocp: module.function(Default::default())?,
-        play_acp: module.function(Default::default())?,
-        raw_playouts: module.function(Default::default())?,
-        raw_restart: module.function(Default::default())?,
+        set: mcts::Kernels::load(&module)?,
     })
 }
 
@@ -246,28 +188,37 @@ impl<G: KernelSet> Kernels<G> {
 
     /// Sets all streams to their beginning and every tree to its root.
     pub fn reset(&self, stream: &Stream, arrays: &mut Arrays<G>, position: &G, seed: u64) -> Result<()> {
-        for (base, streams) in [
-            (rng::playout_base(seed), &mut arrays.trees.playout_streams),
-            (rng::expansion_base(seed), &mut arrays.trees.expansion_streams),
-        ] {
-            let n = streams.len() as u32;
-            let shape = rng::shape(n);
-            let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], &arrays.polynomials);
-            // SAFETY: the buffer holds n streams, the polynomials are those of the family; a seed's state is never zero.
-            unsafe { self.launch(stream, &self.seed_streams, shape, arguments)? };
-        }
-        debug_assert_eq!(arrays.polynomials.len(), STREAM_BITS as usize);
+        let Arrays { trees, polynomials, .. } = arrays;
+        self.seed(stream, &mut trees.playout_streams, polynomials, rng::playout_base(seed))?;
+        self.seed(stream, &mut trees.expansion_streams, polynomials, rng::expansion_base(seed))?;
         stream.write(&mut arrays.root, 0, std::slice::from_ref(position))?;
         let shape = reset::shape(arrays.trees.n_trees, self.blocks.reset);
         // SAFETY: one block a tree; a root.
-        unsafe { self.launch(stream, &self.reset, shape, (arrays.trees.args(), &arrays.root)) }
+        unsafe { self.launch(stream, &self.set.mcts_reset, shape, (arrays.trees.args(), &arrays.root)) }
+    }
+
+    /// Sets streams to jumps from `base`.
+    fn seed(
+        &self,
+        stream: &Stream,
+        streams: &mut Buffer<[u64; 2]>,
+        polynomials: &Buffer<[u64; 2]>,
+        base: [u64; 2],
+    ) -> Result<()> {
+        polynomials.expect_len("jump polynomials", STREAM_BITS as usize)?;
+        let n = streams.len() as u32;
+        let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], polynomials);
+        // SAFETY: the buffer holds n streams, the polynomials are those of the family; a seed's state is never zero.
+        unsafe { self.launch(stream, &self.set.mcts_seed_streams, rng::shape(n), arguments) }
     }
 
     /// Selection.
     pub fn select(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
         let shape = select::shape(arrays.trees.n_trees, self.blocks.select);
         // SAFETY: one block a tree, whole warps; the reset made the trees.
-        unsafe { self.launch(stream, &self.select, shape, (arrays.trees.args(), options.ucb_c, options.draw_value)) }
+        unsafe {
+            self.launch(stream, &self.set.mcts_select, shape, (arrays.trees.args(), options.ucb_c, options.draw_value))
+        }
     }
 
     /// Expansion, step 1.
@@ -278,10 +229,10 @@ impl<G: KernelSet> Kernels<G> {
         // SAFETY: one block a tree, whole warps, a thread for each action (checked with the block sizes); a leaf has been selected.
         unsafe {
             match options.variant {
-                OcpThrifty => self.launch(stream, &self.expand_1_ocp_thrifty, shape, (trees,)),
-                OcpProdigal => self.launch(stream, &self.expand_1_ocp_prodigal, shape, (trees,)),
-                AcpThrifty => self.launch(stream, &self.expand_1_acp_thrifty, shape, (trees,)),
-                AcpProdigal => self.launch(stream, &self.expand_1_acp_prodigal, shape, (trees,)),
+                OcpThrifty => self.launch(stream, &self.set.mcts_expand_1_ocp_thrifty, shape, (trees,)),
+                OcpProdigal => self.launch(stream, &self.set.mcts_expand_1_ocp_prodigal, shape, (trees,)),
+                AcpThrifty => self.launch(stream, &self.set.mcts_expand_1_acp_thrifty, shape, (trees,)),
+                AcpProdigal => self.launch(stream, &self.set.mcts_expand_1_acp_prodigal, shape, (trees,)),
             }
         }
     }
@@ -294,10 +245,10 @@ impl<G: KernelSet> Kernels<G> {
         unsafe {
             if options.variant.is_thrifty() {
                 let shape = expand::shape_2_thrifty(n_listed, self.blocks.expand_2);
-                self.launch(stream, &self.expand_2_thrifty, shape, (trees, &arrays.children))
+                self.launch(stream, &self.set.mcts_expand_2_thrifty, shape, (trees, &arrays.children))
             } else {
                 let shape = expand::shape_2_prodigal::<G>(n_trees, self.blocks.expand_2);
-                self.launch(stream, &self.expand_2_prodigal, shape, (trees,))
+                self.launch(stream, &self.set.mcts_expand_2_prodigal, shape, (trees,))
             }
         }
     }
@@ -307,7 +258,7 @@ impl<G: KernelSet> Kernels<G> {
         let shape = expand::shape_memorize::<G>(self.blocks.reduce_over_actions);
         let arguments = (arrays.trees.args(), &mut arrays.root_actions);
         // SAFETY: a thread for each action; `root_actions` holds one entry each.
-        unsafe { self.launch(stream, &self.memorize_root_actions, shape, arguments) }
+        unsafe { self.launch(stream, &self.set.mcts_memorize_root_actions, shape, arguments) }
     }
 
     /// Playouts; `n_listed` entries of the list of children where the variant is thrifty.
@@ -319,13 +270,13 @@ impl<G: KernelSet> Kernels<G> {
         unsafe {
             if !options.variant.plays_all_children() {
                 let shape = playout::shape_ocp::<G>(n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.playout_ocp, shape, (trees,))
+                self.launch(stream, &self.set.mcts_playout_ocp, shape, (trees,))
             } else if options.variant.is_thrifty() {
                 let shape = playout::shape_acp_thrifty::<G>(n_listed, m, self.max_shared_bytes);
-                self.launch(stream, &self.playout_acp_thrifty, shape, (trees, &arrays.children))
+                self.launch(stream, &self.set.mcts_playout_acp_thrifty, shape, (trees, &arrays.children))
             } else {
                 let shape = playout::shape_acp_prodigal::<G>(n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.playout_acp_prodigal, shape, (trees,))
+                self.launch(stream, &self.set.mcts_playout_acp_prodigal, shape, (trees,))
             }
         }
     }
@@ -337,15 +288,20 @@ impl<G: KernelSet> Kernels<G> {
         // SAFETY: one block a tree, whole warps; the playouts of this step are done; `sums` holds an entry a tree.
         unsafe {
             if !options.variant.plays_all_children() {
-                return self.launch(stream, &self.backup_ocp, one_block(self.blocks.backup_2), (trees.args(),));
+                return self.launch(
+                    stream,
+                    &self.set.mcts_backup_ocp,
+                    one_block(self.blocks.backup_2),
+                    (trees.args(),),
+                );
             }
             let shape = one_block(self.blocks.backup_1);
             if options.variant.is_thrifty() {
-                self.launch(stream, &self.backup_1_acp_thrifty, shape, (trees.args(), &mut *sums))?;
+                self.launch(stream, &self.set.mcts_backup_1_acp_thrifty, shape, (trees.args(), &mut *sums))?;
             } else {
-                self.launch(stream, &self.backup_1_acp_prodigal, shape, (trees.args(), &mut *sums))?;
+                self.launch(stream, &self.set.mcts_backup_1_acp_prodigal, shape, (trees.args(), &mut *sums))?;
             }
-            self.launch(stream, &self.backup_2_acp, one_block(self.blocks.backup_2), (trees.args(), &*sums))
+            self.launch(stream, &self.set.mcts_backup_2_acp, one_block(self.blocks.backup_2), (trees.args(), &*sums))
         }
     }
 
@@ -356,9 +312,9 @@ impl<G: KernelSet> Kernels<G> {
         // SAFETY: one block a tree, whole warps, a thread for each action; the last step's playouts are in the arrays.
         unsafe {
             if options.variant.plays_all_children() {
-                self.launch(stream, &self.step_acp, shape, arguments)
+                self.launch(stream, &self.set.mcts_step_acp, shape, arguments)
             } else {
-                self.launch(stream, &self.step_ocp, shape, arguments)
+                self.launch(stream, &self.set.mcts_step_ocp, shape, arguments)
             }
         }
     }
@@ -371,10 +327,10 @@ impl<G: KernelSet> Kernels<G> {
         unsafe {
             if options.variant.plays_all_children() {
                 let shape = step::shape_play_acp::<G>(n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.play_acp, shape, (trees,))
+                self.launch(stream, &self.set.mcts_play_acp, shape, (trees,))
             } else {
                 let shape = step::shape_play_ocp::<G>(n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.play_ocp, shape, (trees,))
+                self.launch(stream, &self.set.mcts_play_ocp, shape, (trees,))
             }
         }
     }
@@ -393,9 +349,9 @@ impl<G: KernelSet> Kernels<G> {
         // SAFETY: a block for each of the root's children (thrifty) or each action; a thread for each tree; the totals hold an entry an action.
         unsafe {
             if options.variant.is_thrifty() {
-                self.launch(stream, &self.reduce_over_trees_thrifty, shape, arguments)?;
+                self.launch(stream, &self.set.mcts_reduce_over_trees_thrifty, shape, arguments)?;
             } else {
-                self.launch(stream, &self.reduce_over_trees_prodigal, shape, arguments)?;
+                self.launch(stream, &self.set.mcts_reduce_over_trees_prodigal, shape, arguments)?;
             }
         }
         Ok(n)
@@ -406,7 +362,7 @@ impl<G: KernelSet> Kernels<G> {
         let shape = reduce::shape_over_actions(self.blocks.reduce_over_actions);
         let arguments = (&arrays.totals, &mut arrays.best, n_totals);
         // SAFETY: one block of whole warps; `n_totals` is at most the number of actions.
-        unsafe { self.launch(stream, &self.reduce_over_actions, shape, arguments) }
+        unsafe { self.launch(stream, &self.set.mcts_reduce_over_actions, shape, arguments) }
     }
 }
 
@@ -428,11 +384,7 @@ impl<G: KernelSet> RawArrays<G> {
             polynomials: stream.upload(&rng::jump_polynomials())?,
             totals: stream.alloc(4)?,
         };
-        let base = rng::playout_base(seed);
-        let shape = rng::shape(n_threads);
-        let arguments = (InOut::from(arrays.streams.view_mut()), n_threads, base[0], base[1], &arrays.polynomials);
-        // SAFETY: the buffer holds a stream a thread, the polynomials are those of the family.
-        unsafe { kernels.launch(stream, &kernels.seed_streams, shape, arguments)? };
+        kernels.seed(stream, &mut arrays.streams, &arrays.polynomials, rng::playout_base(seed))?;
         Ok(arrays)
     }
 
@@ -451,10 +403,10 @@ impl<G: KernelSet> RawArrays<G> {
         unsafe {
             if restart {
                 let shape = playout::shape_raw_restart(blocks, threads);
-                kernels.launch(stream, &kernels.raw_restart, shape, arguments)
+                kernels.launch(stream, &kernels.set.mcts_raw_restart, shape, arguments)
             } else {
                 let shape = playout::shape_raw::<G>(blocks, threads);
-                kernels.launch(stream, &kernels.raw_playouts, shape, arguments)
+                kernels.launch(stream, &kernels.set.mcts_raw_playouts, shape, arguments)
             }
         }
     }

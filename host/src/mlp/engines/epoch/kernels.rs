@@ -7,6 +7,7 @@ use warpplay_gpu::mlp::epoch::{
 use warpplay_gpu::ptx::embedded::MLP_EPOCH;
 
 use crate::mlp::Dataset;
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Function, In, InOut, Module, Result, Stream};
 
 /// What all networks of an engine have in common.
@@ -205,28 +206,21 @@ impl Kernels {
     ) -> Result<()> {
         let Shape { n_models, n_inputs, n_hidden, n_classes } = self.shape;
         networks.clear_range(stream)?;
-        let task = EpochTaskArgs {
-            images: set.images.view(),
-            labels: set.labels.view(),
-            values: networks.values.view_mut(),
+        let task = views! { EpochTaskArgs {
+            set reads images, labels;
+            networks writes values, range;
+            course writes order, slots, counters, losses, step_losses;
+            course has n_samples, batch;
             seeds: course.seeds.view(),
             learning_rates: course.rates.view(),
-            order: course.order.view_mut(),
-            slots: course.slots.view_mut(),
-            counters: course.counters.view_mut(),
-            losses: course.losses.view_mut(),
-            step_losses: course.step_losses.view_mut(),
-            range: networks.range.view_mut(),
-            n_samples: course.n_samples,
             n_inputs,
             n_hidden,
             n_classes,
-            batch: course.batch,
             from_step,
             epoch,
             mean: u32::from(course.mean),
             n_models,
-        };
+        } };
         // SAFETY: the shape is the kernel's own; labels are below the number of classes, as a `Dataset` holds them.
         unsafe { stream.launch(&self.train, epoch::shape(n_models, n_inputs, n_hidden), (task,)) }
     }

@@ -8,6 +8,7 @@ use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 
 use super::plan::{Form, LayerPlan, Plan};
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
 /// The order of an epoch on the device, and what it is made with.
@@ -207,7 +208,7 @@ pub(super) struct Kernels {
 
 /// Launches the kernel of a product's form.
 macro_rules! launch {
-    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr, $($name:ident: $kernel:ident),*) => {
+    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr; $($name:ident: $kernel:ident),*) => {
         match $form {
             $(Form::$name => $stream.launch(&$kernels.set.$kernel, $shape, ($layer,)),)*
             #[allow(unreachable_patterns, reason = "products without images have one form less")]
@@ -284,32 +285,16 @@ impl Kernels {
             // SAFETY: the shape is that of the size, which is the outputs'; the order holds samples of the set.
             unsafe {
                 if number == 0 {
-                    launch!(
-                        self,
-                        stream,
-                        plan.forward,
-                        shape,
-                        layer,
-                        Large: mlp_layers_forward_images_large,
-                        Small: mlp_layers_forward_images_small,
-                        Split: mlp_layers_forward_images_split,
-                        Tf32: mlp_layers_forward_images_tf32,
-                        Bf16: mlp_layers_forward_images_bf16,
-                        Fp16: mlp_layers_forward_images_fp16
-                    )?;
+                    launch! { self, stream, plan.forward, shape, layer;
+                        Large: mlp_layers_forward_images_large, Small: mlp_layers_forward_images_small,
+                        Split: mlp_layers_forward_images_split, Tf32: mlp_layers_forward_images_tf32,
+                        Bf16: mlp_layers_forward_images_bf16, Fp16: mlp_layers_forward_images_fp16
+                    }?;
                 } else {
-                    launch!(
-                        self,
-                        stream,
-                        plan.forward,
-                        shape,
-                        layer,
-                        Large: mlp_layers_forward_large,
-                        Small: mlp_layers_forward_small,
-                        Tf32: mlp_layers_forward_tf32,
-                        Bf16: mlp_layers_forward_bf16,
-                        Fp16: mlp_layers_forward_fp16
-                    )?;
+                    launch! { self, stream, plan.forward, shape, layer;
+                        Large: mlp_layers_forward_large, Small: mlp_layers_forward_small,
+                        Tf32: mlp_layers_forward_tf32, Bf16: mlp_layers_forward_bf16, Fp16: mlp_layers_forward_fp16
+                    }?;
                 }
             }
         }
@@ -360,18 +345,10 @@ impl Kernels {
                 let shape = plan.backward.shape(layer.size);
                 // SAFETY: the shape is that of the size, which is the inputs'.
                 unsafe {
-                    launch!(
-                        self,
-                        stream,
-                        plan.backward,
-                        shape,
-                        layer,
-                        Large: mlp_layers_backward_large,
-                        Small: mlp_layers_backward_small,
-                        Tf32: mlp_layers_backward_tf32,
-                        Bf16: mlp_layers_backward_bf16,
-                        Fp16: mlp_layers_backward_fp16
-                    )?
+                    launch! { self, stream, plan.backward, shape, layer;
+                        Large: mlp_layers_backward_large, Small: mlp_layers_backward_small,
+                        Tf32: mlp_layers_backward_tf32, Bf16: mlp_layers_backward_bf16, Fp16: mlp_layers_backward_fp16
+                    }?
                 };
             }
             let (step, from_overflow) = train.control.view_mut().split_at(control::OVERFLOW);
@@ -387,57 +364,37 @@ impl Kernels {
             // SAFETY: the shape is that of the size, which is the parameters' in the plan's parts; the order holds samples of the set.
             unsafe {
                 if number == 0 {
-                    launch!(
-                        self,
-                        stream,
-                        plan.gradient,
-                        shape,
-                        layer,
-                        Large: mlp_layers_gradient_images_large,
-                        Small: mlp_layers_gradient_images_small,
-                        Split: mlp_layers_gradient_images_split,
-                        Tf32: mlp_layers_gradient_images_tf32,
-                        Bf16: mlp_layers_gradient_images_bf16,
-                        Fp16: mlp_layers_gradient_images_fp16
-                    )?;
+                    launch! { self, stream, plan.gradient, shape, layer;
+                        Large: mlp_layers_gradient_images_large, Small: mlp_layers_gradient_images_small,
+                        Split: mlp_layers_gradient_images_split, Tf32: mlp_layers_gradient_images_tf32,
+                        Bf16: mlp_layers_gradient_images_bf16, Fp16: mlp_layers_gradient_images_fp16
+                    }?;
                 } else {
-                    launch!(
-                        self,
-                        stream,
-                        plan.gradient,
-                        shape,
-                        layer,
-                        Large: mlp_layers_gradient_large,
-                        Small: mlp_layers_gradient_small,
-                        Tf32: mlp_layers_gradient_tf32,
-                        Bf16: mlp_layers_gradient_bf16,
-                        Fp16: mlp_layers_gradient_fp16
-                    )?;
+                    launch! { self, stream, plan.gradient, shape, layer;
+                        Large: mlp_layers_gradient_large, Small: mlp_layers_gradient_small,
+                        Tf32: mlp_layers_gradient_tf32, Bf16: mlp_layers_gradient_bf16, Fp16: mlp_layers_gradient_fp16
+                    }?;
                 }
             }
         }
         let (n_moments, n_layers) = (train.moments.len() as u32, network.plan.layers.len() as u32);
         let mut moments = train.moments.iter_mut().map(Buffer::view_mut);
-        let update = UpdateArgs {
+        let update = views! { UpdateArgs {
+            train reads parts, offsets, rates, partial_losses;
+            train writes losses, control;
+            rule: train.rule,
             parameters: network.parameters.view_mut(),
             first: moments.next().unwrap_or_else(InOut::none),
             second: moments.next().unwrap_or_else(InOut::none),
-            parts: train.parts.view(),
-            offsets: train.offsets.view(),
-            rates: train.rates.view(),
-            losses: train.losses.view_mut(),
-            partial_losses: train.partial_losses.view(),
-            control: train.control.view_mut(),
             // The step is among the control words, which are given to be written.
             rows: rows(In::none(), In::none(), n, batch),
-            rule: train.rule,
             n_moments,
             scaled: u32::from(train.scaled),
             reserved: 0,
             n_values: network.plan.n_values,
             n_part_values: network.plan.n_part_values,
             n_layers,
-        };
+        } };
         let shape = update::shape(network.plan.largest, n_layers);
         // SAFETY: the shape is that of the plan's layers, whose offsets lie inside its values and parts; the engine steps no further than the epoch.
         unsafe { stream.launch(&self.set.mlp_layers_update, shape, (update,)) }

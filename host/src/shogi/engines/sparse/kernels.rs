@@ -8,6 +8,7 @@ use warpplay_gpu::shogi::sparse::update::Rule;
 
 use super::columns::{Layout, Part};
 use crate::runtime::ipc;
+use crate::runtime::launch::views;
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::shard::Shard;
@@ -215,7 +216,10 @@ impl Kernels {
             u32::try_from(n_parents).map_err(|_| Error::shape("parents of a part", "below 2³²", n_parents))?;
         let &Packed { n_parents: n_all, n_children, n_changes, .. } = packed;
         let at = Layout::new(n_all, n_children, n_changes);
-        let arguments = PassArgs {
+        let arguments = views! { PassArgs {
+            results writes evaluations, slopes, totals;
+            loss has a, window, seed, siblings;
+            weights: parameters.weights.view(),
             pieces: packed.column(at.pieces),
             sides: packed.column(at.sides),
             plies: packed.column(at.plies),
@@ -225,23 +229,15 @@ impl Kernels {
             first_change: packed.column(at.first_change),
             changes: packed.column(at.changes),
             order: if some.is_some() { results.list.view() } else { packed.column(at.order) },
-            weights: parameters.weights.view(),
             gradient: parameters.gradient.view_mut().cast(),
-            evaluations: results.evaluations.view_mut(),
-            slopes: results.slopes.view_mut(),
-            totals: results.totals.view_mut(),
-            a: loss.a,
-            window: loss.window,
-            seed: loss.seed,
             n_parents,
-            siblings: loss.siblings,
             with_gradient: u32::from(with_gradient),
             reserved: 0,
             n_all,
             n_children,
             n_changes,
             n_weights: self.features.len(),
-        };
+        } };
         let shape = pass::shape(self.n_blocks.min(n_parents));
         // SAFETY: the columns lie in `words` as `Layout` says, of a shard that `Shard::expect_columns` has looked at: indices ascend, slots and numbers are below their ends, a
         // parent has at most 2¹⁶ children; `order` is a permutation (`columns::order`), or names parents of the part once each (`Packed::ordered`).

@@ -11,6 +11,7 @@ use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 use super::plan::{NormPlan, Plan, ProductPlan, STEPS_AT_ONCE};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{NORM_EPSILON, NetworkShape};
+use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, LaunchShape, Memory, Module, Result, Stream};
 
 /// All positions on the device.
@@ -44,18 +45,13 @@ impl SampleArrays {
     }
 
     fn args(&self, shape: &NetworkShape) -> SamplesArgs<'_> {
-        SamplesArgs {
-            planes: self.planes.view(),
-            legal: self.legal.view(),
-            first: self.first.view(),
-            visits: self.visits.view(),
-            total: self.total.view(),
-            values: self.values.view(),
+        views! { SamplesArgs {
+            self reads planes, legal, first, visits, total, values;
+            actions: shape.actions,
             n: self.total.len() as u32,
             n_observation: shape.n_observation() as u32,
-            actions: shape.actions,
             n_visits: self.visits.len() as u32,
-        }
+        } }
     }
 }
 
@@ -209,22 +205,14 @@ impl Kernels {
     pub fn step(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
         self.gradient(stream, arrays, Positions::Step)?;
         let n_steps = STEPS_AT_ONCE as u32;
-        let adam = AdamArgs {
-            parameters: arrays.parameters.view_mut(),
-            gradients: arrays.gradients.view(),
-            first: arrays.first.view_mut(),
-            second: arrays.second.view_mut(),
-            rates: arrays.rates.view(),
-            step: arrays.step.view(),
-            partials: arrays.partials.view_mut(),
+        let adam = views! { AdamArgs {
+            arrays reads gradients, rates, step;
+            arrays writes parameters, first, second, partials;
+            arrays has decay, beta1, beta2, epsilon;
             n: arrays.plan.n_values,
             n_decayed: arrays.plan.n_decayed,
-            decay: arrays.decay,
-            beta1: arrays.beta1,
-            beta2: arrays.beta2,
-            epsilon: arrays.epsilon,
             n_steps,
-        };
+        } };
         // SAFETY: the shape is the kernel's own; the caller runs at most `STEPS_AT_ONCE` steps from 0 on.
         unsafe { stream.launch(&self.set.azero_train_adam, update::shape(adam.n), (adam,))? };
         let finish = FinishArgs {
@@ -273,7 +261,7 @@ impl Kernels {
                 0 => &*observations,
                 _ => &after[(block - 1).min(last)],
             };
-            self.product(stream, &arrays.parameters, plan, n, inputs, &mut before[block], false)?;
+            self.layer(stream, plan, n).outputs(&arrays.parameters, inputs, &mut before[block], false)?;
             // Every second convolution of the torso has the block's input added.
             let residual = (block > 0 && block <= last && block % 2 == 0).then(|| block - 2);
             self.norm(stream, arrays, block, n, residual, training)?;
@@ -281,9 +269,9 @@ impl Kernels {
         let [value_1, value_2, policy] = linear(&arrays.plan);
         let Activations { after, hidden, value, logits, .. } = &mut arrays.activations;
         let parameters = &arrays.parameters;
-        self.product(stream, parameters, value_1, n, &after[last + 1], hidden, true)?;
-        self.product(stream, parameters, value_2, n, hidden, value, false)?;
-        self.product(stream, parameters, policy, n, &after[last + 2], logits, false)?;
+        self.layer(stream, value_1, n).outputs(parameters, &after[last + 1], hidden, true)?;
+        self.layer(stream, value_2, n).outputs(parameters, hidden, value, false)?;
+        self.layer(stream, policy, n).outputs(parameters, &after[last + 2], logits, false)?;
         let activations = &mut arrays.activations;
         let loss = LossArgs {
             samples: arrays.samples.args(&network),
@@ -306,8 +294,8 @@ impl Kernels {
         let Arrays { parameters, gradients, parts, activations, .. } = &mut *arrays;
         let Activations { after, hidden, by_value, by_hidden, by, .. } = activations;
         // The value head, down to the torso's output.
-        self.weights(stream, parts, gradients, value_2, n, hidden, by_value)?;
-        self.inputs(stream, parameters, value_2, n, by_value, by_hidden, false)?;
+        self.layer(stream, value_2, n).weights(parts, gradients, hidden, by_value)?;
+        self.layer(stream, value_2, n).inputs(parameters, by_value, by_hidden, false)?;
         let n_hidden = n * value_2.n_inputs;
         // SAFETY: both arrays hold the hidden units of the plan's batch.
         unsafe {
@@ -317,15 +305,15 @@ impl Kernels {
                 (&*hidden, &mut *by_hidden, n_hidden),
             )?
         };
-        self.weights(stream, parts, gradients, value_1, n, &after[last + 1], by_hidden)?;
-        self.inputs(stream, parameters, value_1, n, by_hidden, &mut by[HEAD], false)?;
+        self.layer(stream, value_1, n).weights(parts, gradients, &after[last + 1], by_hidden)?;
+        self.layer(stream, value_1, n).inputs(parameters, by_hidden, &mut by[HEAD], false)?;
         let back = Back { block: last + 1, n, output: HEAD, inputs: Some((OUTPUT, false)), keep: false };
         self.block(stream, arrays, back)?;
         // The policy head adds to it.
         let Arrays { parameters, gradients, parts, activations, .. } = &mut *arrays;
         let Activations { after, by_logits, by, .. } = activations;
-        self.weights(stream, parts, gradients, policy, n, &after[last + 2], by_logits)?;
-        self.inputs(stream, parameters, policy, n, by_logits, &mut by[HEAD], false)?;
+        self.layer(stream, policy, n).weights(parts, gradients, &after[last + 2], by_logits)?;
+        self.layer(stream, policy, n).inputs(parameters, by_logits, &mut by[HEAD], false)?;
         let back = Back { block: last + 2, n, output: HEAD, inputs: Some((OUTPUT, true)), keep: false };
         self.block(stream, arrays, back)?;
         // The torso: what passes the last ReLU of a block is also the residual's, to which the first convolution adds.
@@ -338,101 +326,9 @@ impl Kernels {
         self.block(stream, arrays, Back { block: 0, n, output: OUTPUT, inputs: None, keep: false })
     }
 
-    /// Outputs of a layer.
-    #[allow(clippy::too_many_arguments, reason = "what a product is made of")]
-    fn product(
-        &self,
-        stream: &Stream,
-        parameters: &Buffer<f32>,
-        plan: ProductPlan,
-        n: u32,
-        inputs: &Buffer<f32>,
-        result: &mut Buffer<f32>,
-        relu: bool,
-    ) -> Result<()> {
-        let product = ProductArgs {
-            inputs: inputs.view(),
-            weights: from(parameters, plan.weights),
-            bias: from(parameters, plan.bias),
-            result: result.view_mut(),
-            option: u32::from(relu),
-            ..empty(plan, n)
-        };
-        let shape = plan.forward.shape(n * plan.lines, plan.n_outputs, 1);
-        // SAFETY: the shape is the kernel's own; the plan's arrays begin at multiples of 4.
-        unsafe {
-            match plan.forward {
-                LARGE => stream.launch(&self.set.azero_train_forward_large, shape, (product,)),
-                _ => stream.launch(&self.set.azero_train_forward_small, shape, (product,)),
-            }
-        }
-    }
-
-    /// Gradient of a layer's inputs, put or added to `result`.
-    #[allow(clippy::too_many_arguments, reason = "what a product is made of")]
-    fn inputs(
-        &self,
-        stream: &Stream,
-        parameters: &Buffer<f32>,
-        plan: ProductPlan,
-        n: u32,
-        output_gradient: &Buffer<f32>,
-        result: &mut Buffer<f32>,
-        add: bool,
-    ) -> Result<()> {
-        let product = ProductArgs {
-            weights: from(parameters, plan.weights),
-            output_gradient: output_gradient.view(),
-            result: result.view_mut(),
-            option: u32::from(add),
-            ..empty(plan, n)
-        };
-        let shape = plan.backward.shape(n * plan.lines, plan.n_inputs, 1);
-        // SAFETY: as in `product`.
-        unsafe {
-            match plan.backward {
-                LARGE => stream.launch(&self.set.azero_train_backward_large, shape, (product,)),
-                _ => stream.launch(&self.set.azero_train_backward_small, shape, (product,)),
-            }
-        }
-    }
-
-    /// Gradient of a layer's weights and, for a linear one, of its bias.
-    #[allow(clippy::too_many_arguments, reason = "what a product is made of")]
-    fn weights(
-        &self,
-        stream: &Stream,
-        parts: &mut Buffer<f32>,
-        gradients: &mut Buffer<f32>,
-        plan: ProductPlan,
-        n: u32,
-        inputs: &Buffer<f32>,
-        output_gradient: &Buffer<f32>,
-    ) -> Result<()> {
-        let product = ProductArgs {
-            inputs: inputs.view(),
-            output_gradient: output_gradient.view(),
-            result: parts.view_mut(),
-            option: u32::from(plan.with_bias),
-            part: plan.part,
-            ..empty(plan, n)
-        };
-        let n_parts = (n * plan.lines).div_ceil(plan.part);
-        let shape = plan.gradient.shape(plan.gradient_rows(), plan.n_outputs, n_parts);
-        // SAFETY: as in `product`.
-        unsafe {
-            match plan.gradient {
-                LARGE => stream.launch(&self.set.azero_train_gradient_large, shape, (product,))?,
-                _ => stream.launch(&self.set.azero_train_gradient_small, shape, (product,))?,
-            }
-        }
-        let n_bias = if plan.with_bias { plan.n_outputs } else { 0 };
-        // Weights of all products come before biases.
-        let (weights, bias) = gradients.view_mut().split_at(plan.bias as usize);
-        let (_, weights) = weights.split_at(plan.weights as usize);
-        let arguments = (&*parts, weights, bias, n_parts, plan.part_values(), plan.n_weights(), n_bias);
-        // SAFETY: the shape is the kernel's own; the parts were made above, weights and bias are those of the plan.
-        unsafe { stream.launch(&self.set.azero_train_sum_parts, update::shape(plan.n_weights() + n_bias), arguments) }
+    /// A layer for the first `n` positions.
+    fn layer<'a>(&'a self, stream: &'a Stream, plan: ProductPlan, n: u32) -> Layer<'a> {
+        Layer { set: &self.set, stream, plan, n }
     }
 
     /// Norm, residual and ReLU after a convolution.
@@ -476,11 +372,109 @@ impl Kernels {
             0 => &*observations,
             _ => &after[(block - 1).min(last)],
         };
-        self.weights(stream, parts, gradients, plan, n, of, by_before)?;
+        self.layer(stream, plan, n).weights(parts, gradients, of, by_before)?;
         match inputs {
-            Some((result, add)) => self.inputs(stream, parameters, plan, n, by_before, &mut by[result], add),
+            Some((result, add)) => self.layer(stream, plan, n).inputs(parameters, by_before, &mut by[result], add),
             None => Ok(()),
         }
+    }
+}
+
+/// A layer for some positions.
+struct Layer<'a> {
+    set: &'a train::Kernels<Module>,
+    stream: &'a Stream,
+    plan: ProductPlan,
+    n: u32,
+}
+
+impl Layer<'_> {
+    /// Its outputs.
+    fn outputs(
+        &self,
+        parameters: &Buffer<f32>,
+        inputs: &Buffer<f32>,
+        result: &mut Buffer<f32>,
+        relu: bool,
+    ) -> Result<()> {
+        let &Self { set, stream, plan, n } = self;
+        let product = ProductArgs {
+            inputs: inputs.view(),
+            weights: from(parameters, plan.weights),
+            bias: from(parameters, plan.bias),
+            result: result.view_mut(),
+            option: u32::from(relu),
+            ..empty(plan, n)
+        };
+        let shape = plan.forward.shape(n * plan.lines, plan.n_outputs, 1);
+        // SAFETY: the shape is the kernel's own; the plan's arrays begin at multiples of 4.
+        unsafe {
+            match plan.forward {
+                LARGE => stream.launch(&set.azero_train_forward_large, shape, (product,)),
+                _ => stream.launch(&set.azero_train_forward_small, shape, (product,)),
+            }
+        }
+    }
+
+    /// Gradient of its inputs, put or added to `result`.
+    fn inputs(
+        &self,
+        parameters: &Buffer<f32>,
+        by_outputs: &Buffer<f32>,
+        result: &mut Buffer<f32>,
+        add: bool,
+    ) -> Result<()> {
+        let &Self { set, stream, plan, n } = self;
+        let product = ProductArgs {
+            weights: from(parameters, plan.weights),
+            output_gradient: by_outputs.view(),
+            result: result.view_mut(),
+            option: u32::from(add),
+            ..empty(plan, n)
+        };
+        let shape = plan.backward.shape(n * plan.lines, plan.n_inputs, 1);
+        // SAFETY: as in `outputs`.
+        unsafe {
+            match plan.backward {
+                LARGE => stream.launch(&set.azero_train_backward_large, shape, (product,)),
+                _ => stream.launch(&set.azero_train_backward_small, shape, (product,)),
+            }
+        }
+    }
+
+    /// Gradient of its weights and, for a linear one, of its bias.
+    fn weights(
+        &self,
+        parts: &mut Buffer<f32>,
+        gradients: &mut Buffer<f32>,
+        inputs: &Buffer<f32>,
+        by_outputs: &Buffer<f32>,
+    ) -> Result<()> {
+        let &Self { set, stream, plan, n } = self;
+        let product = ProductArgs {
+            inputs: inputs.view(),
+            output_gradient: by_outputs.view(),
+            result: parts.view_mut(),
+            option: u32::from(plan.with_bias),
+            part: plan.part,
+            ..empty(plan, n)
+        };
+        let n_parts = (n * plan.lines).div_ceil(plan.part);
+        let shape = plan.gradient.shape(plan.gradient_rows(), plan.n_outputs, n_parts);
+        // SAFETY: as in `outputs`.
+        unsafe {
+            match plan.gradient {
+                LARGE => stream.launch(&set.azero_train_gradient_large, shape, (product,))?,
+                _ => stream.launch(&set.azero_train_gradient_small, shape, (product,))?,
+            }
+        }
+        let n_bias = if plan.with_bias { plan.n_outputs } else { 0 };
+        // Weights of all products come before biases.
+        let (weights, bias) = gradients.view_mut().split_at(plan.bias as usize);
+        let (_, weights) = weights.split_at(plan.weights as usize);
+        let arguments = (&*parts, weights, bias, n_parts, plan.part_values(), plan.n_weights(), n_bias);
+        // SAFETY: the shape is the kernel's own; the parts were made above, weights and bias are those of the plan.
+        unsafe { stream.launch(&set.azero_train_sum_parts, update::shape(plan.n_weights() + n_bias), arguments) }
     }
 }
 
