@@ -348,7 +348,7 @@ fn view_items(
             ///
             /// # Safety
             /// The structure is a parameter of the kernel, whose launch has checked the lengths. What a thread reads through a `Slice`, no other thread writes while the
-            /// kernel runs. No two threads use an element of an `Exclusive` at once.
+            /// kernel runs. No thread writes an element of an `Exclusive` while another uses it; an `Atomic` is used atomically alone.
             #[inline(always)]
             #[allow(unused_variables, unused_parens, clippy::unnecessary_cast, clippy::undocumented_unsafe_blocks)]
             #vis unsafe fn views(&self) -> #views #ty {

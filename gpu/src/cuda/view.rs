@@ -5,7 +5,7 @@
 //! | [`Slice`] | values that all threads read and nobody writes | `&Buffer<T>` |
 //! | [`Disjoint`] | values of which each thread has the one at its own index | `&mut Buffer<T>` |
 //! | [`Atomic`] | values that all threads change, atomically | `&mut Buffer<T>` |
-//! | [`Exclusive`] | values that each have one user at a time | only within a structure |
+//! | [`Exclusive`] | values that nobody writes while another uses them | only within a structure |
 //!
 //! A kernel that declares its launch takes them instead of pointers: [`kernel`](macro@super::kernel) says how. Lengths are checked on the host when the kernel is launched; an index out of bounds
 //! ends the kernel.
@@ -122,9 +122,9 @@ impl<T: Copy> Slice<T> {
     }
 }
 
-/// Values of which each is used by one thread at a time: what one thread writes, another reads or writes only behind a barrier that both pass, or in a later launch.
+/// Values that no thread writes while another uses them: what one thread writes, another reads or writes only behind a barrier that both pass, or in a later launch.
 ///
-/// Copies name the same memory, as those of [`Shared`](super::shared::Shared) do. Whoever makes the view answers for the kernel's partition: no two threads use an element at once.
+/// Copies name the same memory, as those of [`Shared`](super::shared::Shared) do. Whoever makes the view answers for the kernel's partition, which says who writes which element.
 pub struct Exclusive<T> {
     values: *mut T,
     len: usize,
@@ -143,7 +143,7 @@ impl<T: Copy> Exclusive<T> {
     /// The view of `len` values.
     ///
     /// # Safety
-    /// They are there and initialised while the kernel runs, and no two threads use one of them at once.
+    /// They are there and initialised while the kernel runs, and no thread writes one while another uses it.
     #[inline(always)]
     pub unsafe fn of(values: *mut T, len: usize) -> Self {
         Self { values, len }
@@ -466,12 +466,13 @@ impl<V: Copy> Nullable<V> {
     }
 }
 
-impl<T: Copy> Nullable<Quads<Slice<T>, 2>> {
-    /// The view, without a line where the array is null.
+impl<V: Reads, const D: usize> Nullable<Quads<V, D>> {
+    /// The view, without a value where the array is null.
     #[inline(always)]
-    pub fn or_empty(self) -> Quads<Slice<T>, 2> {
-        let Grid { values, size: [lines, columns] } = self.view.0;
-        Quads(Grid { values, size: [if self.is_there { lines } else { 0 }, columns] })
+    pub fn or_empty(self) -> Quads<V, D> {
+        let Grid { values, mut size } = self.view.0;
+        size[0] = if self.is_there { size[0] } else { 0 };
+        Quads(Grid { values, size })
     }
 }
 
@@ -633,6 +634,14 @@ impl<V: Reads<Item: Word>, const D: usize> Quads<V, D> {
             trap();
         }
         self.0.index(at)
+    }
+}
+
+impl<V: Reads, const D: usize> Quads<V, D> {
+    /// The values one by one.
+    #[inline(always)]
+    pub fn single(self) -> Grid<V, D> {
+        self.0
     }
 }
 

@@ -206,24 +206,16 @@ fn convolve<
     let own = [me / across, me % across];
     let (gathered_cell, gathered_input) = (me % CELLS, me / CELLS);
     let neighbours = Neighbours::new(layer, first_cell + gathered_cell);
-    let tile_weights = INPUTS * TAPS * OUTPUTS / 4;
     let copy = |half: u32, input: u32| {
         let from = input as usize * TAPS as usize * layer.line as usize + first_output as usize;
+        let size = [OUTPUTS, INPUTS * TAPS * OUTPUTS / 4];
         // SAFETY: weights are filled up to whole tiles of inputs and outputs; the array holds two tiles.
-        unsafe {
-            let size = [OUTPUTS, tile_weights];
-            copy_lines::<THREADS>(weights, half * tile_weights, layer.weights, from, layer.line, size);
-        };
+        unsafe { copy_lines::<THREADS>(weights, half * size[1], layer.weights, from, layer.line, size) };
     };
     let half_of = |array: Shared<Vec4>, half: u32, line: u32| {
         array.tile(half * INPUTS * TAPS * line / 4, INPUTS * TAPS, line / 4)
     };
-    let put = |half: u32, values: [f32; 9]| {
-        let tile = half_of(cells, half, CELLS).cast::<f32>();
-        for tap in 0..TAPS {
-            tile.set(gathered_input * TAPS + tap, gathered_cell, values[tap as usize]);
-        }
-    };
+    let put = |half: u32, values| put_taps(half_of(cells, half, CELLS), gathered_input, gathered_cell, values);
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
     copy(0, 0);
     put(0, neighbours.gather(layer, gathered_input));
@@ -252,6 +244,15 @@ fn convolve<
         input = next;
     }
     store::<OUTPUTS, CELLS, R, C>(layer, &sums, [first_output + own[0] * 4, first_cell + own[1] * 4]);
+}
+
+/// Puts the nine neighbours of a cell in an input's plane into a tile.
+#[inline(always)]
+#[track_caller]
+fn put_taps(tile: Tile<Vec4>, input: u32, cell: u32, values: [f32; 9]) {
+    for tap in 0..TAPS {
+        tile.cast::<f32>().set(input * TAPS + tap, cell, values[tap as usize]);
+    }
 }
 
 /// Adds the products of two tiles, weights and cells, to the thread's sums.

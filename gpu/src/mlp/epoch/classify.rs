@@ -7,7 +7,7 @@ use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::wgmma::WholeGroup;
 use crate::cuda::{DeviceArgs, kernel, memory};
 
-use super::forward::{Sizes, Tiles, finish_logits, partial_logits, warp_indices};
+use super::forward::{Hidden, Sizes, Tiles, finish_logits, partial_logits, warp_indices};
 use super::network::load_network;
 use super::scale::RANGE_WORDS;
 use super::{BATCH, HIDDEN, cluster_blocks, n_values, unroll};
@@ -110,10 +110,8 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     load_network(&tiles, &sizes, model.values, model.range);
     prefetch(first, 0);
 
-    let mut active = [[0f32; 2]; 2];
-    let mut batch = first;
-    let mut round = 0;
-    let mut buffer = 0;
+    let mut active: Active = [[0.0; 2]; 2];
+    let (mut batch, mut round, mut buffer) = (first, 0, 0);
     while batch < n_batches {
         let tiles = tiles.renewed();
         memory::async_wait_all();
@@ -125,13 +123,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         }
         let hidden = partial_logits(&whole, &tiles, buffer, buffer, tiles.mail(buffer), &sizes, false);
         if warp < 4 {
-            unroll!(U in [0, 1] {
-                unroll!(C in [0, 1, 2, 3] {
-                    let row = batch * BATCH + warp * 16 + g + 8 * (C as u32 / 2);
-                    let value = if row < n_samples { hidden.h[U][C] } else { 0.0 };
-                    active[U][C % 2] = if value > 0.0 { 1.0 } else { active[U][C % 2] };
-                });
-            });
+            note_active(&mut active, &hidden, batch * BATCH + warp * 16 + g, n_samples);
         }
         // The other buffer and the other mailbox take the next partial logits: a block that is ahead sends them while this one's round goes on, but
         // those after them only when all blocks have ended this round.
@@ -141,20 +133,40 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         round += 1;
         buffer = 1 - buffer;
     }
-    if let Some(marks) = model.active.get()
-        && warp < 4
-    {
-        unroll!(U in [0, 1] {
-            unroll!(C in [0, 1] {
-                let unit = sizes.rank * HIDDEN + U as u32 * 8 + 2 * t + C as u32;
-                if active[U][C] > 0.0 && unit < n_hidden {
-                    marks.max(unit as usize, 1);
-                }
-            });
-        });
+    if warp < 4 {
+        mark_active(&model, &active, sizes.rank * HIDDEN + 2 * t, n_hidden);
     }
     // No block leaves while another may still write to its shared memory.
     sync_cluster();
+}
+
+/// Which of the lane's units were ever positive: `[unit tile][unit 2t, 2t + 1]`, 1 or 0.
+type Active = [[f32; 2]; 2];
+
+/// Notes units that rows `row` and `row + 8` make positive, if there are such samples.
+#[inline(always)]
+fn note_active(active: &mut Active, hidden: &Hidden, row: u32, n_samples: u32) {
+    unroll!(U in [0, 1] {
+        unroll!(C in [0, 1, 2, 3] {
+            let row = row + 8 * (C as u32 / 2);
+            let value = if row < n_samples { hidden.h[U][C] } else { 0.0 };
+            active[U][C % 2] = if value > 0.0 { 1.0 } else { active[U][C % 2] };
+        });
+    });
+}
+
+/// Marks the units that were ever positive, from unit `first` on, where that is asked for.
+#[inline(always)]
+fn mark_active(model: &Model, active: &Active, first: u32, n_hidden: u32) {
+    let Some(marks) = model.active.get() else { return };
+    unroll!(U in [0, 1] {
+        unroll!(C in [0, 1] {
+            let unit = first + U as u32 * 8 + C as u32;
+            if active[U][C] > 0.0 && unit < n_hidden {
+                marks.max(unit as usize, 1);
+            }
+        });
+    });
 }
 
 /// A model's part of each array; what is not asked for is not there.

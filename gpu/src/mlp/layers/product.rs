@@ -227,44 +227,56 @@ impl Output for Part {
     }
 }
 
-/// The lines of this thread's quads of a tile; `own` is its line where lines run along the depth.
-#[inline(always)]
-#[track_caller]
-fn lines<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
-    matrix: &M,
+/// A thread's share of an operand's tiles of `SIZE` rows or columns, from `first` on: which lines its quads are in.
+struct Share<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize> {
+    matrix: M,
+    first: u32,
+    /// The thread's line where lines run along the depth.
     own: Line,
-    depth: u32,
-) -> [Line; QUADS] {
-    let mut lines = [own; QUADS];
-    if !M::ALONG_DEPTH {
+    lines: [Line; QUADS],
+}
+
+impl<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize> Share<M, SIZE, THREADS, QUADS> {
+    /// With the lines of the tile at `depth`.
+    #[inline(always)]
+    #[track_caller]
+    fn new(matrix: M, first: u32, depth: u32) -> Self {
+        let own = if M::ALONG_DEPTH { matrix.line(first + thread::thread_idx_x() % SIZE) } else { NO_LINE };
+        let mut share = Self { matrix, first, own, lines: [own; QUADS] };
+        share.lines = share.lines_at(depth);
+        share
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn lines_at(&self, depth: u32) -> [Line; QUADS] {
+        let mut lines = [self.own; QUADS];
+        if !M::ALONG_DEPTH {
+            let mut i = 0;
+            while i < QUADS {
+                let at = thread::thread_idx_x() + i as u32 * THREADS;
+                lines[i] = self.matrix.line(depth + at / (SIZE / 4));
+                i += 1;
+            }
+        }
+        lines
+    }
+
+    /// Reads the thread's quads of the tile at `depth`, and the lines of that at `next`: a turn before its quads, which wait for them.
+    #[inline(always)]
+    #[track_caller]
+    fn fetch(&mut self, depth: u32, next: u32) -> [[f32; 4]; QUADS] {
+        let mut quads = [[0.0; 4]; QUADS];
         let mut i = 0;
         while i < QUADS {
             let at = thread::thread_idx_x() + i as u32 * THREADS;
-            lines[i] = matrix.line(depth + at / (SIZE / 4));
+            let inner = if M::ALONG_DEPTH { depth + at / SIZE * 4 } else { self.first + at % (SIZE / 4) * 4 };
+            quads[i] = self.matrix.quad(self.lines[i], inner);
             i += 1;
         }
+        self.lines = self.lines_at(next);
+        quads
     }
-    lines
-}
-
-/// Reads this thread's quads of a tile: `SIZE` rows or columns from `first` on, depths from `depth` on.
-#[inline(always)]
-#[track_caller]
-fn fetch<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
-    matrix: &M,
-    lines: &[Line; QUADS],
-    first: u32,
-    depth: u32,
-) -> [[f32; 4]; QUADS] {
-    let mut quads = [[0.0; 4]; QUADS];
-    let mut i = 0;
-    while i < QUADS {
-        let at = thread::thread_idx_x() + i as u32 * THREADS;
-        let inner = if M::ALONG_DEPTH { depth + at / SIZE * 4 } else { first + at % (SIZE / 4) * 4 };
-        quads[i] = matrix.quad(lines[i], inner);
-        i += 1;
-    }
-    quads
 }
 
 /// Puts a thread's quads into the tile from value `from` of a pair on, whose lines are one depth each.
@@ -390,8 +402,7 @@ fn product<
     a: A,
     b: B,
     out: O,
-    from: u32,
-    to: u32,
+    [from, to]: [u32; 2],
     pair_a: Shared<Vec4>,
     pair_b: Shared<Vec4>,
 ) {
@@ -401,28 +412,15 @@ fn product<
     // The thread's first row and column.
     let own = [opaque(me / across * 4), opaque(me % across * 4)];
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
-    let own_a = if A::ALONG_DEPTH { a.line(first_row + me % ROWS) } else { NO_LINE };
-    let own_b = if B::ALONG_DEPTH { b.line(first_col + me % COLS) } else { NO_LINE };
-    let mut lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from);
-    let mut lines_b = lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, from);
-    // Reads the tile at a depth, and a turn before its quads, which wait for them, the lines of the next.
-    macro_rules! fetch {
-        ($quads_a:ident, $quads_b:ident, $depth:expr) => {
-            $quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, &lines_a, first_row, $depth);
-            $quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, &lines_b, first_col, $depth);
-            lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, $depth + DEPTH);
-            lines_b = lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, $depth + DEPTH);
-        };
-    }
+    let mut share_a = Share::<A, ROWS, THREADS, QUADS_A>::new(a, first_row, from);
+    let mut share_b = Share::<B, COLS, THREADS, QUADS_B>::new(b, first_col, from);
     // Puts what was read into one half of the pairs.
     let put = |half: u32, quads_a, quads_b| {
         put_tile::<A, ROWS, THREADS, QUADS_A>(pair_a, half * DEPTH * (ROWS + 4), quads_a);
         put_tile::<B, COLS, THREADS, QUADS_B>(pair_b, half * DEPTH * (COLS + 4), quads_b);
     };
     if from < to {
-        let (quads_a, quads_b);
-        fetch!(quads_a, quads_b, from);
-        put(0, quads_a, quads_b);
+        put(0, share_a.fetch(from, from + DEPTH), share_b.fetch(from, from + DEPTH));
     }
     // The first tiles must be whole.
     sync::sync_threads();
@@ -432,7 +430,7 @@ fn product<
         let next = depth + DEPTH;
         let (mut quads_a, mut quads_b) = ([[0.0; 4]; QUADS_A], [[0.0; 4]; QUADS_B]);
         if next < to {
-            fetch!(quads_a, quads_b, next);
+            (quads_a, quads_b) = (share_a.fetch(next, next + DEPTH), share_b.fetch(next, next + DEPTH));
         }
         let tiles = [half * DEPTH * (ROWS + 4), half * DEPTH * (COLS + 4)];
         multiply::<ROWS, COLS, R, C>(&mut sums, [pair_a, pair_b], tiles, DEPTH, own);
@@ -552,7 +550,7 @@ macro_rules! kernels {
                 (layer, offset, layer.activated(layer.rows.count(offset), 1.0))
             };
             product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
-                layer.images::<true, false, true>(offset), layer.weights::<false>(), out, 0, layer.n_inputs,
+                layer.images::<true, false, true>(offset), layer.weights::<false>(), out, [0, layer.n_inputs],
                 shared_array![Vec4; $pair], shared_array![Vec4; $pair],
             );
         }
@@ -578,7 +576,7 @@ macro_rules! kernels {
                 (layer, n_rows, layer.activated(n_rows, 1.0))
             };
             product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
-                layer.inputs::<true, false>(n_rows), layer.weights::<false>(), out, 0, layer.n_inputs,
+                layer.inputs::<true, false>(n_rows), layer.weights::<false>(), out, [0, layer.n_inputs],
                 shared_array![Vec4; $pair], shared_array![Vec4; $pair],
             );
         }
@@ -604,7 +602,7 @@ macro_rules! kernels {
                 (layer, n_rows, layer.masked(n_rows))
             };
             product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
-                layer.output_gradient::<true>(n_rows), layer.weights::<true>(), out, 0, layer.n_outputs,
+                layer.output_gradient::<true>(n_rows), layer.weights::<true>(), out, [0, layer.n_outputs],
                 shared_array![Vec4; $pair], shared_array![Vec4; $pair],
             );
         }
@@ -632,7 +630,7 @@ macro_rules! kernels {
                 (layer, offset, n_rows, layer.own_part(n_rows, 1.0))
             };
             product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
-                layer.images::<false, true, true>(offset), layer.output_gradient::<false>(n_rows), out, from, to,
+                layer.images::<false, true, true>(offset), layer.output_gradient::<false>(n_rows), out, [from, to],
                 shared_array![Vec4; $pair], shared_array![Vec4; $pair],
             );
         }
@@ -659,7 +657,7 @@ macro_rules! kernels {
                 (layer, n_rows, layer.own_part(n_rows, 1.0))
             };
             product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
-                layer.inputs::<false, true>(n_rows), layer.output_gradient::<false>(n_rows), out, from, to,
+                layer.inputs::<false, true>(n_rows), layer.output_gradient::<false>(n_rows), out, [from, to],
                 shared_array![Vec4; $pair], shared_array![Vec4; $pair],
             );
         }

@@ -256,16 +256,14 @@ fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize>(
     a: A,
     b: B,
     out: O,
-    from: u32,
-    to: u32,
+    [from, to]: [u32; 2],
     tiles_a: Shared<Vec4>,
     tiles_b: Shared<Vec4>,
 ) {
     let (first_row, first_col) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * COLS);
-    let me = thread::thread_idx_x();
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
-    let own_a = if A::ALONG_DEPTH { a.line(first_row + me % ROWS) } else { NO_LINE };
-    let own_b = if B::ALONG_DEPTH { b.line(first_col + me % COLS) } else { NO_LINE };
+    let own_a = if A::ALONG_DEPTH { a.line(first_row + thread::thread_idx_x() % ROWS) } else { NO_LINE };
+    let own_b = if B::ALONG_DEPTH { b.line(first_col + thread::thread_idx_x() % COLS) } else { NO_LINE };
     let deep = WORDS * F::PER_WORD;
     // Three tiles are on their way: one in shared memory, two in registers, of which the second is still being read; and the lines of a fourth are.
     let (mut even_a, mut even_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
@@ -339,7 +337,7 @@ macro_rules! kernels {
                 (layer, offset, layer.activated(layer.rows.count(offset), PIXEL))
             };
             product::<$format, _, _, _, $quads>(
-            layer.images::<true, false, false>(offset), layer.weights::<false>(), out, 0, layer.n_inputs,
+            layer.images::<true, false, false>(offset), layer.weights::<false>(), out, [0, layer.n_inputs],
             shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
             );
         }
@@ -365,7 +363,7 @@ macro_rules! kernels {
                 (layer, n_rows, layer.activated(n_rows, 1.0))
             };
             product::<$format, _, _, _, $quads>(
-            layer.inputs::<true, false>(n_rows), layer.weights::<false>(), out, 0, layer.n_inputs,
+            layer.inputs::<true, false>(n_rows), layer.weights::<false>(), out, [0, layer.n_inputs],
             shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
             );
         }
@@ -391,7 +389,7 @@ macro_rules! kernels {
                 (layer, n_rows, layer.masked(n_rows))
             };
             product::<$format, _, _, _, $quads>(
-            layer.output_gradient::<true>(n_rows), layer.weights::<true>(), out, 0, layer.n_outputs,
+            layer.output_gradient::<true>(n_rows), layer.weights::<true>(), out, [0, layer.n_outputs],
             shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
             );
         }
@@ -418,7 +416,7 @@ macro_rules! kernels {
                 (layer, offset, n_rows, layer.own_part(n_rows, PIXEL))
             };
             product::<$format, _, _, _, $quads>(
-            layer.images::<false, true, false>(offset), layer.output_gradient::<false>(n_rows), out, from, to,
+            layer.images::<false, true, false>(offset), layer.output_gradient::<false>(n_rows), out, [from, to],
             shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
             );
         }
@@ -444,7 +442,7 @@ macro_rules! kernels {
                 (layer, n_rows, layer.own_part(n_rows, 1.0))
             };
             product::<$format, _, _, _, $quads>(
-            layer.inputs::<false, true>(n_rows), layer.output_gradient::<false>(n_rows), out, from, to,
+            layer.inputs::<false, true>(n_rows), layer.output_gradient::<false>(n_rows), out, [from, to],
             shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
             );
         }
