@@ -577,7 +577,7 @@ impl<V: Reads, const D: usize> Quads<V, D> {
 }
 
 impl<V: Reads<Item: Word>, const D: usize> Quads<V, D> {
-    /// The four values from these coordinates on, the last a multiple of 4.
+    /// The four values from these coordinates on, the last a multiple of 4; else the quad that this one is in.
     #[inline(always)]
     #[track_caller]
     pub fn get(&self, at: [u32; D]) -> [V::Item; 4] {
@@ -629,10 +629,8 @@ impl<V: Reads<Item: Word>, const D: usize> Quads<V, D> {
     /// The index of a quad's first value. The last size is a multiple of 4, so the other three are below it too.
     #[inline(always)]
     #[track_caller]
-    fn index(&self, at: [u32; D]) -> usize {
-        if !at[D - 1].is_multiple_of(4) {
-            trap();
-        }
+    fn index(&self, mut at: [u32; D]) -> usize {
+        at[D - 1] &= !3;
         self.0.index(at)
     }
 }
@@ -680,20 +678,18 @@ impl<const D: usize> Quads<Slice<u8>, D> {
         }
     }
 
-    /// Four bytes as a word, from these coordinates on, the last a multiple of 4.
+    /// Four bytes as a word, from these coordinates on, the last a multiple of 4; else the four that this one is in.
     #[inline(always)]
     #[track_caller]
-    pub fn get_word(&self, at: [u32; D]) -> u32 {
-        if !at[D - 1].is_multiple_of(4) {
-            trap();
-        }
+    pub fn get_word(&self, mut at: [u32; D]) -> u32 {
+        at[D - 1] &= !3;
         // SAFETY: four of the view's bytes, aligned, which no other thread writes, as whoever made it vouches.
         unsafe { memory::load(self.0.values.values.add(self.0.index(at)).cast::<u32>(), 0) }
     }
 }
 
 impl<T: Word, const D: usize> Quads<Exclusive<T>, D> {
-    /// Replaces the four values from these coordinates on, the last a multiple of 4.
+    /// Replaces the four values from these coordinates on, the last a multiple of 4; else the quad that this one is in.
     #[inline(always)]
     #[track_caller]
     pub fn set(&self, at: [u32; D], quad: [T; 4]) {

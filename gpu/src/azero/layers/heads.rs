@@ -201,12 +201,11 @@ pub(super) fn make_planes<L: Layout>(heads: &HeadsViews, parts: Shared<f32>) {
     let channels = [from, if from + share < heads.width { from + share } else { heads.width }];
     for filter in thread::strided(0, filters, 4) {
         let at = [position, cell_of];
-        // SAFETY: an active thread's position and cell are there.
-        let sums = if active {
-            unsafe { sums_of_part(&features, heads.plane_weights, channels, at, filter) }
-        } else {
-            [0.0; 4]
-        };
+        let mut sums = [0.0; 4];
+        if active {
+            // SAFETY: an active thread's position and cell are there.
+            sums = unsafe { sums_of_part(&features, heads.plane_weights, channels, at, filter) };
+        }
         for j in 0..4 {
             parts.set((part * 4 + j) * CELLS + own, sums[j as usize]);
         }
@@ -300,9 +299,11 @@ fn stage<const P: usize>(heads: &HeadsViews, first: u32, from: u32, here: u32, s
     for p in 0..P as u32 {
         let position = first + p;
         for number in thread::strided(thread::thread_idx_x(), here, THREADS) {
-            // SAFETY: one of the `here` values from `from` on of the position's planes.
-            let value =
-                if position < heads.n { unsafe { planes.get_unchecked([position, from + number]) } } else { 0.0 };
+            let mut value = 0.0;
+            if position < heads.n {
+                // SAFETY: one of the `here` values from `from` on of the position's planes.
+                value = unsafe { planes.get_unchecked([position, from + number]) };
+            }
             staged.set(number * P as u32 + p, value);
         }
     }
