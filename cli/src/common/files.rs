@@ -94,7 +94,7 @@ impl OutputFlags {
 }
 
 /// Makes sure that no result would be written over what is read, or over another result, but those of `replaces`: pairs of a written and a read option
-/// that may name one file. Each path comes with the option that gave it; paths of one option may be the same.
+/// that may name one file. Each path comes with the option that gave it; paths of one option may be the same. Of a folder that is read, no file is written over.
 ///
 /// # Errors
 /// [`Usage`] names both options and the path.
@@ -105,6 +105,7 @@ pub fn expect_apart(
 ) -> Result<()> {
     let mut taken: Vec<(&str, PathBuf)> =
         read.iter().filter_map(|&(option, path)| Some((option, resolved(path?)?))).collect();
+    let n_read = taken.len();
     for &(option, path) in written {
         let Some(path) = path else { continue };
         // What goes to a device or a pipe is lost to nobody.
@@ -118,6 +119,14 @@ pub fn expect_apart(
         if let Some((other, _)) = taken.iter().find(same) {
             let path = path.display();
             return Err(Usage(format!("{option} and {other} name the same file {path}: each needs its own")).into());
+        }
+        let within =
+            |(other, folder): &&(&str, PathBuf)| option != *other && folder.is_dir() && file.starts_with(folder);
+        let replaced = |(other, taken): &(&str, PathBuf)| *taken == file && replaces.contains(&(option, *other));
+        let is_new = !file.is_file() || taken[..n_read].iter().any(replaced);
+        if let Some((other, _)) = taken[..n_read].iter().find(within).filter(|_| !is_new) {
+            let path = path.display();
+            return Err(Usage(format!("{option} names {path}, a file in the folder of {other}, which is read")).into());
         }
         taken.push((option, file));
     }

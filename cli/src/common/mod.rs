@@ -27,7 +27,7 @@ pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
 pub use flags::DeviceFlag;
 pub use interrupt::{Input, catch_interrupts, interrupted, until_interrupted, with_results_written, without_results};
 pub use parse::parse;
-pub use record::{Record, Reported};
+pub use record::{Record, Reported, SCHEMA};
 
 /// Where results go, and how much is said.
 #[derive(Args, Clone, Debug)]

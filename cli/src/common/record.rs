@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Version of these fields; 1 had the report's beside the command's.
-const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 2;
 
 /// The file: which command wrote it, its own facts, and among them `report`, the library's report as it serializes, where the library made one.
 #[derive(Serialize)]

@@ -46,7 +46,7 @@ impl ClassifyFlags {
 pub fn run(args: &EvaluateArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(
-        &[("--weights", Some(&args.classify.weights))],
+        &[("--weights", Some(&args.classify.weights)), ("--data", args.data.data.as_deref())],
         &[("--json", args.output.json.as_deref())],
         &[],
     )?;

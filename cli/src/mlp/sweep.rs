@@ -29,7 +29,8 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     let options = args.training.options(Options::default())?;
     let models = models(args, &options)?;
     let [resume, checkpoint] = args.journal.paths();
-    common::expect_apart(&[resume], &[("--json", args.output.json.as_deref()), checkpoint], &[])?;
+    let data = ("--data", args.data.data.as_deref());
+    common::expect_apart(&[data, resume], &[("--json", args.output.json.as_deref()), checkpoint], &[])?;
     let json = args.output.json_file()?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;

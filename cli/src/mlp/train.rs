@@ -100,7 +100,11 @@ pub fn run(args: &TrainArgs) -> Result<()> {
 fn expect_apart(args: &TrainArgs) -> Result<()> {
     let plot = args.plots.path(PLOT);
     common::expect_apart(
-        &[("--resume", args.checkpoint.resume.as_deref()), ("--start", args.weights.start.as_deref())],
+        &[
+            ("--data", args.data.data.as_deref()),
+            ("--resume", args.checkpoint.resume.as_deref()),
+            ("--start", args.weights.start.as_deref()),
+        ],
         &[
             ("--json", args.output.json.as_deref()),
             ("--plots", args.plots.plots.as_deref()),

@@ -8,7 +8,9 @@ pub fn date(seconds: u64) -> String {
 /// The date so many days after 1970-01-01.
 fn of_days(days: u64) -> String {
     let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let (mut year, mut left) = (1970, days);
+    // The calendar repeats itself after 400 years.
+    const DAYS_OF_400_YEARS: u64 = 146_097;
+    let (mut year, mut left) = (1970 + 400 * (days / DAYS_OF_400_YEARS), days % DAYS_OF_400_YEARS);
     loop {
         let n = if is_leap(year) { 366 } else { 365 };
         if left < n {
@@ -40,6 +42,9 @@ mod tests {
             (59 * 86_400, "1970-03-01"),
             (951_782_400, "2000-02-29"),
             (1_709_164_800 + 86_399, "2024-02-29"),
+            (1_709_164_800 + 146_097 * 86_400, "2424-02-29"),
+            // Whatever a damaged file says ends at once.
+            (u64::MAX, "584554051223-11-09"),
         ];
         for (seconds, text) in cases {
             assert_eq!(super::date(seconds), text);

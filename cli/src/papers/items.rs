@@ -176,7 +176,12 @@ impl ItemFlags {
             );
         }
         let is_new = !folder.exists();
+        if !is_new && !folder.is_dir() {
+            return Err(Usage(format!("option plots: {} is a file, and a folder is needed", folder.display())).into());
+        }
         fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
+        // A folder that was there may not be ours to write to.
+        OutputFile::prepare(&folder.join("plot.svg"))?;
         Ok(is_new)
     }
 

@@ -163,6 +163,10 @@ fn items(mut args: ItemsArgs) -> Result<()> {
     for name in &mut items.only {
         *name = renamed(name).to_string();
     }
+    let folder = args.data.data.clone();
+    let inputs = [("--data", folder.as_deref())];
+    // Before the set is read.
+    items.expect_apart(&inputs)?;
     let (train, test) = if items.list {
         // A list needs no data; a set has at least a sample.
         let one = Arc::new(Dataset::drawn_digits(1, 1)?);
@@ -172,7 +176,7 @@ fn items(mut args: ItemsArgs) -> Result<()> {
         args.data.load()?
     };
     let paper = MnistMlp { train, test, epochs: args.epochs, repeats: args.repeats };
-    items.run("papers mnist_mlp", &[], &paper)
+    items.run("papers mnist_mlp", &inputs, &paper)
 }
 
 /// What is written: the library's record, and whose.
@@ -217,6 +221,7 @@ fn train(args: &TrainArgs) -> Result<()> {
     args.output.start_log();
     let options = args.options();
     options.check()?;
+    common::expect_apart(&[("--data", args.data.data.as_deref())], &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
     let device = args.device.open()?;
     let (train, test) = args.data.load()?;

@@ -4,6 +4,7 @@
 //! `<!-- cfr_thesis table3 -->` an item of a publication (`--json` of `warpplay papers NAME`), `<!-- bench mcts searches -->` a table of a bench (`--json` of `cargo bench`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -14,7 +15,7 @@ use warpplay_papers::experiment::{Header, Report, Sheet};
 
 use super::date;
 use crate::common::table::count;
-use crate::common::{self, OutputFile, Usage};
+use crate::common::{self, OutputFile, SCHEMA, Usage};
 
 /// Write the tables of runs into a Markdown page, between the lines that name them
 #[derive(clap::Args, Debug)]
@@ -35,6 +36,8 @@ const END: &str = "<!-- end -->";
 /// # Errors
 /// Files that cannot be read or written; runs without results; a page without a slot for any of them.
 pub fn run(args: &Args) -> Result<()> {
+    // What another process writes into the page meanwhile would be lost.
+    let _lock = lock(&args.page)?;
     let page = input_file::read_text(&args.page)?;
     let mut found = BTreeMap::new();
     let mut origins = BTreeMap::new();
@@ -59,6 +62,43 @@ pub fn run(args: &Args) -> Result<()> {
     }
     OutputFile::prepare(&args.page)?.write(&filled.text)?;
     common::print(format!("{}: {}", args.page.display(), filled.summary()))
+}
+
+/// Locks a page until the file is closed.
+///
+/// # Errors
+/// A page that cannot be opened or locked, or is locked by another process.
+fn lock(page: &Path) -> Result<File> {
+    loop {
+        let file = File::open(page).with_context(|| format!("{}: cannot be read", page.display()))?;
+        match file.try_lock() {
+            // Who had the lock before may have replaced the file.
+            Ok(()) if is_at(&file, page) => return Ok(file),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => anyhow::bail!("{}: is used by another process", page.display()),
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("{}: cannot be locked", page.display()));
+            }
+        }
+    }
+}
+
+/// Whether an open file is the one at a path.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let of = |found: std::fs::Metadata| (found.dev(), found.ino());
+    matches!((file.metadata().map(of), std::fs::metadata(path).map(of)), (Ok(opened), Ok(found)) if opened == found)
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// A text of a result on one line, and without the signs that begin and end slots.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ").replace("<!--", "&lt;!--")
 }
 
 /// What a file of results has for a page.
@@ -140,6 +180,9 @@ fn read(text: &str, figures: &Path) -> Result<Found> {
         && let Some(report) = value.get("report")
     {
         let report = Report::deserialize(report).context("no results of a publication")?;
+        let (schema, kind) = (&value["schema"], &value["kind"]);
+        anyhow::ensure!(*schema == SCHEMA, "schema {schema}, expected {SCHEMA}");
+        anyhow::ensure!(*kind == *report.header.paper, "is of kind {kind}, and its report of {}", report.header.paper);
         // Its times may be of another machine than its header says.
         anyhow::ensure!(report.replayed.is_none(), "of --replay: the page needs the file of the run that was repeated");
         for (sheet, table) in
@@ -199,24 +242,29 @@ fn lines_of(text: &str) -> Result<Vec<Value>> {
 /// Where and when something was measured.
 fn head(command: &str, started: u64, device: &str, cpu: &str, threads: u64) -> String {
     let machine = if device == cpu { String::new() } else { format!("{device}, ") };
-    format!("`{command}`, {}, {machine}{cpu} ({threads} threads):\n", date::date(started))
+    let line = one_line(&format!(
+        "`{}`, {}, {machine}{cpu} ({threads} threads):",
+        command.replace('`', "'"),
+        date::date(started)
+    ));
+    format!("{line}\n")
 }
 
 fn of_sheet(report: &Report, line: &str, sheet: &Sheet, figures: &Path) -> (String, String) {
     let header = &report.header;
     let mut text = head(line, header.started, &header.device_name, &header.cpu_name, header.cpu_threads as u64);
     for table in &sheet.tables {
-        text += &format!("\n{}\n\n{}", table.title, table.markdown());
+        text += &format!("\n{}\n\n{}", one_line(&table.title), table.markdown());
     }
     for figure in &sheet.figures {
         let (Some(folder), file) = (figures.file_name(), format!("{}.svg", figure.file)) else { continue };
         if figures.join(&file).exists() {
-            text += &format!("\n![{}]({}/{file})\n", figure.title, folder.display());
+            text += &format!("\n![{}]({}/{file})\n", one_line(&figure.title), folder.display());
         }
     }
     let left_out = sheet.left_out.iter().map(|what| format!("Left out: {what}"));
     for note in sheet.notes.iter().cloned().chain(left_out) {
-        text += &format!("\n{note}\n");
+        text += &format!("\n{}\n", one_line(&note));
     }
     (format!("{} {}", header.paper, sheet.item), text)
 }
@@ -254,7 +302,7 @@ fn of_bench(lines: &[Value]) -> Result<Found> {
             let mut text = format!("{head}\n");
             let n = table.rows.first().map_or(0, Vec::len);
             for (at, row) in table.rows.iter().enumerate() {
-                let mut cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+                let mut cells: Vec<String> = row.iter().map(|cell| one_line(cell).replace('|', "\\|")).collect();
                 cells.resize(n, String::new());
                 text += &format!("| {} |\n", cells.join(" | "));
                 if at == 0 {
@@ -263,7 +311,7 @@ fn of_bench(lines: &[Value]) -> Result<Found> {
                 }
             }
             for note in &table.notes {
-                text += &format!("\n{note}\n");
+                text += &format!("\n{}\n", one_line(note));
             }
             Ok((format!("bench {} {}", about.bench, table.table), text))
         })
@@ -341,7 +389,7 @@ mod tests {
         let header = json!({"paper": "p", "version": "0", "device": "cpu", "device_name": "d", "cpu_name": "c", "cpu_threads": 1, "quick": true,
             "options": {}, "started": 0});
         let report = json!({"header": header, "complete": true, "seconds": 0.0, "sheets": [sheet], "measurements": {}});
-        let text = json!({"report": report}).to_string();
+        let text = json!({"schema": 2, "kind": "p", "report": report}).to_string();
         let refused = read(&text, Path::new("docs/x")).err().expect("a short row").to_string();
         assert_eq!(refused, "item table1, table times, row 2: 1 cells, expected 2");
     }

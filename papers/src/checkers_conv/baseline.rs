@@ -58,7 +58,7 @@ impl Baseline {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be read, is not of this form, names a component that Table I has not, or has times that are not above 0.
+    /// [`Error::File`] if it cannot be read, is not of this form, names a component that Table I has not or one twice, has 0 threads or a batch of 0, or times that are not above 0.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let text = input_file::read_text(path)?;
@@ -77,7 +77,15 @@ impl Baseline {
         if found.schema != SCHEMA {
             return Err(wrong(format!("schema {}, expected {SCHEMA}", found.schema)));
         }
-        for Measured { name, gpu_us, cpu_us } in &found.components {
+        for (what, n) in [("threads", found.threads as usize), ("batch", found.batch)] {
+            if n == 0 {
+                return Err(wrong(format!("{what} 0, and at least 1 is needed")));
+            }
+        }
+        for (at, Measured { name, gpu_us, cpu_us }) in found.components.iter().enumerate() {
+            if found.components[..at].iter().any(|other| other.name == *name) {
+                return Err(wrong(format!("component {name} is there twice")));
+            }
             if TABLE_1.iter().all(|component| component.name != name) {
                 let names: Vec<&str> = TABLE_1.iter().map(|component| component.name).collect();
                 return Err(wrong(format!("component {name} is not one of {}", names.join(", "))));
@@ -119,6 +127,12 @@ mod tests {
         assert!(error(text(1, "Whole", "1, 2")).contains("component Whole is not one of Input Kernel"));
         assert!(error(text(1, "Model", "1")).contains("Model: two times or more above 0"));
         assert!(error(text(1, "Model", "1, -2")).contains("Model: two times or more above 0"));
+        assert!(
+            error(text(1, "Model", "1, 2").replace("\"batch\":1", "\"batch\":0")).contains("batch 0, and at least 1")
+        );
+        assert!(error(text(1, "Model", "1, 2").replace("\"threads\":1", "\"threads\":0")).contains("threads 0"));
+        let twice = text(1, "Model", "1, 2").replace("}]}", r#"},{"name":"Model","gpu_us":[],"cpu_us":[]}]}"#);
+        assert!(error(twice).contains("component Model is there twice"));
         assert!(error("{}".into()).contains("missing field"));
     }
 }

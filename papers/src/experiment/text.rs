@@ -45,7 +45,7 @@ pub fn grid(title: &str, lines: &[Vec<String>], left: &[bool]) -> String {
 /// A table of Markdown, likewise.
 pub fn markdown(lines: &[Vec<String>], left: &[bool]) -> String {
     let line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let cells: Vec<String> = cells.iter().map(|cell| in_a_cell(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
     let rule: Vec<String> = left.iter().map(|&left| if left { "---" } else { "---:" }.to_string()).collect();
@@ -59,9 +59,20 @@ pub fn markdown(lines: &[Vec<String>], left: &[bool]) -> String {
     text
 }
 
+/// A text as a cell of Markdown: on one line, without the signs that end a cell or begin a comment.
+fn in_a_cell(text: &str) -> String {
+    text.replace(char::is_control, " ").replace('|', "\\|").replace("<!--", "&lt;!--")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_stays_one_whatever_is_in_it() {
+        let lines = [vec!["a".to_string()], vec!["b|c\n<!-- end -->".to_string()]];
+        assert_eq!(markdown(&lines, &[true]), "| a |\n| --- |\n| b\\|c &lt;!-- end --> |\n");
+    }
 
     /// A file of results may ask for any number of digits, and hold a text of any length: `format!` panics beyond `u16::MAX`.
     #[test]

@@ -152,6 +152,53 @@ fn no_result_replaces_an_input_of_the_publication() {
     }
 }
 
+/// Of a folder that is read no file is written over, whichever of them the program would have taken.
+#[test]
+fn no_result_replaces_a_file_of_a_folder_that_is_read() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).expect("made");
+    let game = "startpos moves 7g7f 3c3d\n";
+    fs::write(folder.path("in/games.usi"), game).expect("written");
+    for (paper, words) in [
+        ("shogi_bonanza", "--records in --only memory --json in/games.usi"),
+        ("shogi_bonanza", "--records in --only memory --json in/../in/games.usi"),
+        ("mnist_mlp", "--data in --only main --json in/games.usi"),
+    ] {
+        let output = run_paper(folder.folder(), paper, &self::words(words));
+        assert_eq!(output.status.code(), Some(2), "{words}: {}", said(&output));
+        assert!(said(&output).contains("a file in the folder of --"), "{words}: {}", said(&output));
+        assert_eq!(fs::read_to_string(folder.path("in/games.usi")).expect("there"), game, "{words}");
+    }
+}
+
+/// A page that another process is writing is not written, and what a result says begins or ends no slot.
+#[test]
+fn a_page_is_locked_and_stays_one() {
+    let folder = Folder::new();
+    let output = run(folder.folder(), &[words("--only arithmetic --json"), vec!["x\n<!-- end -->".as_ref()]].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    fs::write(folder.path("page.md"), "<!-- mnist_mlp arithmetic -->\n<!-- end -->\n").expect("written");
+    let fill = || {
+        let mut command = Command::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")));
+        command.current_dir(folder.folder()).args(["papers", "page", "page.md", "x\n<!-- end -->"]);
+        command.stdin(Stdio::null()).output().expect("the program starts")
+    };
+    for _ in 0..2 {
+        let filled = fill();
+        assert!(filled.status.success(), "{}", said(&filled));
+    }
+    let before = fs::read_to_string(folder.path("page.md")).expect("there");
+    let held = fs::File::open(folder.path("page.md")).expect("there");
+    held.try_lock().expect("locked");
+    let refused = fill();
+    assert!(
+        !refused.status.success() && said(&refused).contains("page.md: is used by another process"),
+        "{}",
+        said(&refused)
+    );
+    assert_eq!(fs::read_to_string(folder.path("page.md")).expect("there"), before);
+}
+
 #[test]
 fn a_list_writes_nothing_and_says_so() {
     let folder = Folder::new();

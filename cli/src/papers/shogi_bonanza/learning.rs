@@ -87,7 +87,8 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         None => Vec::new(),
     };
     let written = plots.iter().map(|plot| ("--plots", Some(plot.as_path())));
-    let written: Vec<_> = written.chain([("--json", args.items.output.json.as_deref())]).collect();
+    let folder = ("--plots", args.items.plots.as_deref());
+    let written: Vec<_> = written.chain([folder, ("--json", args.items.output.json.as_deref())]).collect();
     common::expect_apart(&read, &written, &[])?;
     let json = OutputFile::prepare_option(args.items.output.json.as_deref().filter(|_| leads))?;
     if leads {
