@@ -129,16 +129,20 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         common::print(crate::shogi::table::progress_head())?;
     }
     let children = shards.iter().map(|shard| shard.n_children() as u64).sum::<u64>() * u64::from(args.repeat.repeat);
-    // Where an iteration is a launch or more, its line is shown when it is done. Ctrl-C ends the learning within an iteration, but the first: without a row there is nothing to keep.
-    let (mut shown, mut has_row) = (Ok(()), false);
+    // Where an iteration is a launch or more, its line is shown when it is done. Ctrl-C ends the learning within an iteration.
+    let mut shown = Ok(());
     let rows = learn(&device, ranks, &shards, &options, |row| {
-        has_row |= row.is_some();
         if let Some(row) = row.filter(|_| says && shown.is_ok()) {
             shown = common::print(crate::shogi::table::progress(row));
         }
         let wants_end = shown.is_err() || common::interrupted();
-        if has_row && wants_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if wants_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
+    if rows.is_empty() {
+        // Ended within the first: this rank, or another, which says so.
+        common::without_results(|| ());
+        return shown;
+    }
     shown?;
     let seconds = start.elapsed().as_secs_f64();
     check::trajectory(&rows)?;
