@@ -1,8 +1,10 @@
 //! The paper's kernels and program against the plain ones, its learning on ranks, its commands, and the faults that are not repeated.
 
 use std::cell::OnceCell;
+use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use warpplay::shogi::dataset::Dataset;
@@ -685,6 +687,22 @@ fn ctrl_c_is_heard_within_a_measurement() {
         let report = &scratch.json(&format!("{item}.json"))["report"];
         assert_eq!((&report["complete"], &report["measurements"]), (&json!(false), &json!({})), "{item}");
     }
+}
+
+/// The first update takes thirteen sums over all positions, and nothing is there to keep before it ends: a million times the positions would take hours.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_is_heard_within_the_first_update() {
+    let scratch = new_scratch();
+    let line = "shogi_bonanza --records six.usi --plies 40..44 --device cpu --engine paper --iterations 1 --repeat 2000 --json run.json";
+    let mut child =
+        scratch.command(line).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
+    // It begins when the head of its table is there.
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    assert!(lines.any(|line| line.is_ok_and(|line| line.trim_start().starts_with("iter"))), "no table");
+    let status = programs::ended_by(&mut child, "INT", Duration::from_secs(3));
+    assert_eq!(status.code(), Some(130));
+    assert!(!scratch.path("run.json").exists());
 }
 
 /// What a run of some items comes to.
