@@ -689,7 +689,7 @@ fn ctrl_c_is_heard_within_a_measurement() {
     }
 }
 
-/// The first update takes thirteen sums over all positions, and nothing is there to keep before it ends: a million times the positions would take hours.
+/// The first update takes thirteen sums over all positions, and nothing is there to keep before it ends.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_is_heard_within_the_first_update() {
