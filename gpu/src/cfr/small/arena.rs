@@ -7,29 +7,23 @@ use crate::cfr::regret::Real;
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::{memory, thread};
 
-/// Values in shared memory at indices of the host's plan, whose bounds are not looked at (`simt` does).
+/// Values in shared memory at indices of the host's plan, which lies in the arena: whoever made that has vouched for it. Bounds are not looked at (`simt` does).
 #[derive(Clone, Copy)]
 pub struct Planned<T>(Shared<T>);
 
 impl<T: Copy> Planned<T> {
-    /// The value at an index.
-    ///
-    /// # Safety
-    /// The plan, which lies in the arena, has this index.
+    /// The value at an index of the plan.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn get(self, at: u32) -> T {
+    pub fn get(self, at: u32) -> T {
         // SAFETY: indices of the plan are below the lengths that it gives.
         unsafe { self.0.get_unchecked(at) }
     }
 
     /// Replaces it.
-    ///
-    /// # Safety
-    /// As [`get`](Self::get).
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn set(self, at: u32, value: T) {
+    pub fn set(self, at: u32, value: T) {
         // SAFETY: as in `get`.
         unsafe { self.0.set_unchecked(at, value) }
     }
@@ -50,8 +44,11 @@ pub struct Arena<T> {
 
 impl<T: Real> Arena<T> {
     /// The dynamic shared memory of a launch with `Game::shared_bytes`, for `n_deals` deals.
+    ///
+    /// # Safety
+    /// The game is as the host has planned it: the phases look up in the arena what its plan names, and nothing else.
     #[inline(always)]
-    pub fn new(game: &Game, n_deals: u32) -> Self {
+    pub unsafe fn new(game: &Game, n_deals: u32) -> Self {
         let (reals, chunks, words) = game.offsets(size_of::<T>() as u32);
         Self {
             utilities: Planned(dynamic(0, 2)),
@@ -100,76 +97,64 @@ impl<T: Real> Arena<T> {
 
     /// Product of the seat's own strategies along a path.
     ///
-    /// # Safety
     /// `row` is one of the seat's rows of reaches, `hand` one of its hands.
     #[inline(always)]
     #[track_caller]
-    unsafe fn along_path(&self, seat: &Seat, row: u32, hand: u32) -> T {
-        // SAFETY: the plan's paths; each fourth of a chunk is where a vector begins among the seat's strategies.
-        unsafe {
-            let path = self.words.get(seat.paths + row);
-            let mut at = path & ((1 << list::START_BITS) - 1);
-            let end = at + (path >> list::START_BITS & ((1 << list::COUNT_BITS) - 1));
-            let base = seat.strategy + hand;
-            let mut product = T::ONE;
-            while at < end {
-                let four = self.chunks.get(at);
-                let first =
-                    self.reals.get(base + (four & 0xFFFF) as u32) * self.reals.get(base + (four >> 16 & 0xFFFF) as u32);
-                let second =
-                    self.reals.get(base + (four >> 32 & 0xFFFF) as u32) * self.reals.get(base + (four >> 48) as u32);
-                product *= first * second;
-                at += 1;
-            }
-            product
+    fn along_path(&self, seat: &Seat, row: u32, hand: u32) -> T {
+        let path = self.words.get(seat.paths + row);
+        let mut at = path & ((1 << list::START_BITS) - 1);
+        let end = at + (path >> list::START_BITS & ((1 << list::COUNT_BITS) - 1));
+        let base = seat.strategy + hand;
+        let mut product = T::ONE;
+        while at < end {
+            let four = self.chunks.get(at);
+            let first =
+                self.reals.get(base + (four & 0xFFFF) as u32) * self.reals.get(base + (four >> 16 & 0xFFFF) as u32);
+            let second =
+                self.reals.get(base + (four >> 32 & 0xFFFF) as u32) * self.reals.get(base + (four >> 48) as u32);
+            product *= first * second;
+            at += 1;
         }
+        product
     }
 
     /// Reaches of `seat`, the one that does not learn in this pass, after each of its actions.
     ///
-    /// # Safety
     /// Called by every thread, behind a barrier after the last change of its strategy and the last use of the reaches.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn reaches(&self, game: &Game, seat: &Seat) {
+    pub fn reaches(&self, game: &Game, seat: &Seat) {
         let n = (seat.n_vectors + 1) * seat.stride;
         let mut item = thread::thread_idx_x();
-        // SAFETY: rows and hands within the plan; hands beyond the seat's are the row's filling.
-        unsafe {
-            while item < n {
-                let (row, hand) = divide(item, seat.stride, seat.stride_factor);
-                let reach = if hand < seat.n_hands {
-                    self.reals.get(seat.weights + hand) * self.along_path(seat, row, hand)
-                } else {
-                    T::ZERO
-                };
-                self.reals.set(game.reach + item, reach);
-                item += thread::block_dim_x();
-            }
+        while item < n {
+            let (row, hand) = divide(item, seat.stride, seat.stride_factor);
+            let reach = if hand < seat.n_hands {
+                self.reals.get(seat.weights + hand) * self.along_path(seat, row, hand)
+            } else {
+                T::ZERO
+            };
+            self.reals.set(game.reach + item, reach);
+            item += thread::block_dim_x();
         }
     }
 
     /// Adds `weight` times the seat's own reach to its averages.
     ///
-    /// # Safety
     /// As [`reaches`](Self::reaches).
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn add_averages(&self, seat: &Seat, weight: T) {
+    pub fn add_averages(&self, seat: &Seat, weight: T) {
         let n = seat.n_vectors * seat.n_hands;
         let mut item = thread::thread_idx_x();
-        // SAFETY: rows and hands within the plan; each average is one thread's.
-        unsafe {
-            while item < n {
-                let (vector, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                // The average of a locked action is its strategy and stays.
-                if self.words.get(seat.paths + vector + 1) & list::LOCKED == 0 {
-                    let reach = self.reals.get(seat.weights + hand) * self.along_path(seat, vector + 1, hand);
-                    let at = seat.averages + item;
-                    self.reals.set(at, self.reals.get(at) + weight * reach);
-                }
-                item += thread::block_dim_x();
+        while item < n {
+            let (vector, hand) = divide(item, seat.n_hands, seat.hands_factor);
+            // The average of a locked action is its strategy and stays.
+            if self.words.get(seat.paths + vector + 1) & list::LOCKED == 0 {
+                let reach = self.reals.get(seat.weights + hand) * self.along_path(seat, vector + 1, hand);
+                let at = seat.averages + item;
+                self.reals.set(at, self.reals.get(at) + weight * reach);
             }
+            item += thread::block_dim_x();
         }
     }
 }

@@ -11,7 +11,7 @@ macro_rules! list {
         crate::$then! { $given
             /// Runs `task.n_iterations` iterations of every game. The bits are the same however iterations are split over launches.
             ///
-            /// * Launch: [`shape`](super::shape), a block a game, up to 512 threads.
+            /// * Launch: [`shape`](crate::cfr::small::shape), a block a game, up to 512 threads.
             /// * Reads: `games`, `chunks`, `words`, `reals`, `state`, `utilities`, `steps`; `boards` and `hands`, where something is drawn.
             /// * Writes: `state`, `utilities`.
             /// * Shared: dynamic: a whole game: values, reaches, both seats' tables, and the plan.

@@ -34,7 +34,7 @@ pub unsafe fn cfr_small_measure_f64(task: Task<f64>) {
 /// All of a launch that measures: for each seat its value and that of its best response, against averages.
 ///
 /// # Safety
-/// As [`solve`]'s; `utilities` has twice as many values.
+/// As [`solve`](super::solve)'s; `utilities` has twice as many values.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn measure<T: Real>(task: Task<T>) {

@@ -159,7 +159,7 @@ unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, st
 /// The phases from reaches to the values of the highest nodes, for `seat` against `other`; `weight` of the averages, if there are any.
 ///
 /// # Safety
-/// Called by every thread, behind a barrier.
+/// Called by every thread, behind a barrier; the task has the boards and hands of all games.
 #[inline(always)]
 #[track_caller]
 unsafe fn pass<T: Real>(
@@ -171,25 +171,23 @@ unsafe fn pass<T: Real>(
     drawn: &Drawn,
     choice: Choice,
 ) {
-    // SAFETY: every thread is here, the tables behind a barrier; one lies between phases that use what the other made.
-    unsafe {
-        arena.reaches(game, other);
-        if let Some(weight) = weight {
-            arena.add_averages(seat, weight);
-        }
-        if drawn.sampling != sampling::NONE {
-            arena.draw(game, drawn, task.boards, task.hands);
-        }
-        // Reaches and deals are there.
+    arena.reaches(game, other);
+    if let Some(weight) = weight {
+        arena.add_averages(seat, weight);
+    }
+    if drawn.sampling != sampling::NONE {
+        // SAFETY: every thread is here, behind a barrier; the task has the boards and hands of all games.
+        unsafe { arena.draw(game, drawn, task.boards, task.hands) };
+    }
+    // Reaches and deals are there.
+    sync::sync_threads();
+    arena.terminals(game, seat, other, drawn);
+    // The terminals' values are there.
+    sync::sync_threads();
+    for level in 0..seat.n_levels {
+        arena.combine(game, seat, level, choice);
+        // The level above adds these values up.
         sync::sync_threads();
-        arena.terminals(game, seat, other, drawn);
-        // The terminals' values are there.
-        sync::sync_threads();
-        for level in 0..seat.n_levels {
-            arena.combine(game, seat, level, choice);
-            // The level above adds these values up.
-            sync::sync_threads();
-        }
     }
 }
 

@@ -44,43 +44,38 @@ impl<T: Real> Arena<T> {
 
     /// Value of a terminal to a hand: the other seat's hands one by one, in their order.
     ///
-    /// # Safety
     /// `row` begins a row of reaches, `codes` the outcomes of the hand against them.
     #[inline(always)]
     #[track_caller]
-    unsafe fn against_all(&self, game: &Game, stride: u32, row: u32, codes: u32, payoffs: [T; 3]) -> T {
+    fn against_all(&self, game: &Game, stride: u32, row: u32, codes: u32, payoffs: [T; 3]) -> T {
         let mut at = game.reach + row;
         let end = at + stride;
         let mut word = codes;
         let mut sum = T::ZERO;
-        // SAFETY: the plan's row of reaches, a multiple of 4 long with a filling of 0, and a code for each of its hands.
-        unsafe {
-            while at < end {
-                let mut outcomes = self.words.get(word);
-                let stop = if end - at < outcome::PER_WORD { end } else { at + outcome::PER_WORD };
-                while at < stop {
-                    let reach =
-                        [self.reals.get(at), self.reals.get(at + 1), self.reals.get(at + 2), self.reals.get(at + 3)];
-                    sum += reach[0] * payoff(outcomes & 3, payoffs);
-                    sum += reach[1] * payoff(outcomes >> 2 & 3, payoffs);
-                    sum += reach[2] * payoff(outcomes >> 4 & 3, payoffs);
-                    sum += reach[3] * payoff(outcomes >> 6 & 3, payoffs);
-                    outcomes >>= 8;
-                    at += 4;
-                }
-                word += 1;
+        while at < end {
+            let mut outcomes = self.words.get(word);
+            let stop = if end - at < outcome::PER_WORD { end } else { at + outcome::PER_WORD };
+            while at < stop {
+                let reach =
+                    [self.reals.get(at), self.reals.get(at + 1), self.reals.get(at + 2), self.reals.get(at + 3)];
+                sum += reach[0] * payoff(outcomes & 3, payoffs);
+                sum += reach[1] * payoff(outcomes >> 2 & 3, payoffs);
+                sum += reach[2] * payoff(outcomes >> 4 & 3, payoffs);
+                sum += reach[3] * payoff(outcomes >> 6 & 3, payoffs);
+                outcomes >>= 8;
+                at += 4;
             }
+            word += 1;
         }
         sum
     }
 
     /// The same against what was drawn.
     ///
-    /// # Safety
     /// As [`against_all`](Self::against_all), on board `board`; `hand` is the own one, and the deals are drawn for this seat.
     #[inline(always)]
     #[track_caller]
-    unsafe fn against_drawn(
+    fn against_drawn(
         &self,
         game: &Game,
         other: &Seat,
@@ -91,253 +86,218 @@ impl<T: Real> Arena<T> {
         let mut of_all = T::ZERO;
         let mut sum = T::ZERO;
         let mut deal = 0;
-        // SAFETY: the plan has words for each deal; hands and streets that were drawn are the game's.
-        unsafe {
-            while deal < drawn.n_deals {
-                let words = game.n_words + deal * DEAL_WORDS;
-                let own = !sampling::draws_own(drawn.sampling) || self.words.get(words + drawn.seat) == hand;
-                for street in 0..game.n_streets {
-                    if own && self.words.get(words + 2 + street) == board {
-                        let factor = self.reals.get(game.factors + deal * MAX_STREETS as u32 + street);
-                        if sampling::draws_other(drawn.sampling) {
-                            let theirs = self.words.get(words + 1 - drawn.seat);
-                            let outcomes = self.words.get(codes + theirs / outcome::PER_WORD);
-                            let outcome = outcomes >> (2 * (theirs % outcome::PER_WORD)) & 3;
-                            sum += factor * self.reals.get(game.reach + row + theirs) * payoff(outcome, payoffs);
-                        } else {
-                            of_all += factor;
-                        }
+        while deal < drawn.n_deals {
+            let words = game.n_words + deal * DEAL_WORDS;
+            let own = !sampling::draws_own(drawn.sampling) || self.words.get(words + drawn.seat) == hand;
+            for street in 0..game.n_streets {
+                if own && self.words.get(words + 2 + street) == board {
+                    let factor = self.reals.get(game.factors + deal * MAX_STREETS as u32 + street);
+                    if sampling::draws_other(drawn.sampling) {
+                        let theirs = self.words.get(words + 1 - drawn.seat);
+                        let outcomes = self.words.get(codes + theirs / outcome::PER_WORD);
+                        let outcome = outcomes >> (2 * (theirs % outcome::PER_WORD)) & 3;
+                        sum += factor * self.reals.get(game.reach + row + theirs) * payoff(outcome, payoffs);
+                    } else {
+                        of_all += factor;
                     }
                 }
-                deal += 1;
             }
-            if of_all > T::ZERO {
-                sum = of_all * self.against_all(game, other.stride, row, codes, payoffs);
-            }
+            deal += 1;
+        }
+        if of_all > T::ZERO {
+            sum = of_all * self.against_all(game, other.stride, row, codes, payoffs);
         }
         sum
     }
 
     /// Values of all terminals to `seat`'s hands.
     ///
-    /// # Safety
     /// Called by every thread, behind a barrier after [`reaches`](Self::reaches) and, where something is sampled, after the draw.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn terminals(&self, game: &Game, seat: &Seat, other: &Seat, drawn: &Drawn) {
+    pub fn terminals(&self, game: &Game, seat: &Seat, other: &Seat, drawn: &Drawn) {
         let n = game.n_terminals * seat.n_hands;
         // The draw before the barrier asks the same: without this the barrier would come out twice.
         let sampling = math::opaque(drawn.sampling);
         let mut item = thread::thread_idx_x();
-        // SAFETY: terminals and hands within the plan.
-        unsafe {
-            while item < n {
-                let (terminal, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                let packed = self.words.get(seat.terminals + terminal);
-                let (row, board) = (packed & 0xFFFF, packed >> 16);
-                let at = seat.payoffs + 3 * terminal;
-                let payoffs = [self.reals.get(at), self.reals.get(at + 1), self.reals.get(at + 2)];
-                let codes = seat.codes + (board * seat.n_hands + hand) * seat.code_words;
-                let value = if sampling == sampling::NONE {
-                    self.against_all(game, other.stride, row, codes, payoffs)
-                } else {
-                    self.against_drawn(game, other, drawn, [row, codes, board, hand], payoffs)
-                };
-                self.reals.set(game.most_hands + item, value);
-                item += thread::block_dim_x();
-            }
+        while item < n {
+            let (terminal, hand) = divide(item, seat.n_hands, seat.hands_factor);
+            let packed = self.words.get(seat.terminals + terminal);
+            let (row, board) = (packed & 0xFFFF, packed >> 16);
+            let at = seat.payoffs + 3 * terminal;
+            let payoffs = [self.reals.get(at), self.reals.get(at + 1), self.reals.get(at + 2)];
+            let codes = seat.codes + (board * seat.n_hands + hand) * seat.code_words;
+            let value = if sampling == sampling::NONE {
+                self.against_all(game, other.stride, row, codes, payoffs)
+            } else {
+                self.against_drawn(game, other, drawn, [row, codes, board, hand], payoffs)
+            };
+            self.reals.set(game.most_hands + item, value);
+            item += thread::block_dim_x();
         }
     }
 
     /// Sum of a list of values, for one hand.
     ///
-    /// # Safety
     /// The plan's list number, a hand of the seat; what the list names is computed.
     #[inline(always)]
     #[track_caller]
-    unsafe fn sum_of_list(&self, seat: &Seat, number: u32, hand: u32) -> T {
-        // SAFETY: the plan's lists; what is missing in the last chunk points at zeros.
-        unsafe {
-            let word = self.words.get(seat.lists + number);
-            let mut at = word & ((1 << list::START_BITS) - 1);
-            let mut left = word >> list::START_BITS & ((1 << list::COUNT_BITS) - 1);
-            let (step, plus) = if word & list::PERMUTED != 0 { (seat.n_hands, 0) } else { (1, hand) };
-            if word & list::PERMUTED != 0 {
-                at += hand;
-            }
-            let mut sum = T::ZERO;
-            while left > 0 {
-                let four = self.chunks.get(at);
-                let first =
-                    self.reals.get(plus + (four & 0xFFFF) as u32) + self.reals.get(plus + (four >> 16 & 0xFFFF) as u32);
-                let second =
-                    self.reals.get(plus + (four >> 32 & 0xFFFF) as u32) + self.reals.get(plus + (four >> 48) as u32);
-                sum += first + second;
-                at += step;
-                left -= 1;
-            }
-            sum
+    fn sum_of_list(&self, seat: &Seat, number: u32, hand: u32) -> T {
+        let word = self.words.get(seat.lists + number);
+        let mut at = word & ((1 << list::START_BITS) - 1);
+        let mut left = word >> list::START_BITS & ((1 << list::COUNT_BITS) - 1);
+        let (step, plus) = if word & list::PERMUTED != 0 { (seat.n_hands, 0) } else { (1, hand) };
+        if word & list::PERMUTED != 0 {
+            at += hand;
         }
+        let mut sum = T::ZERO;
+        while left > 0 {
+            let four = self.chunks.get(at);
+            let first =
+                self.reals.get(plus + (four & 0xFFFF) as u32) + self.reals.get(plus + (four >> 16 & 0xFFFF) as u32);
+            let second =
+                self.reals.get(plus + (four >> 32 & 0xFFFF) as u32) + self.reals.get(plus + (four >> 48) as u32);
+            sum += first + second;
+            at += step;
+            left -= 1;
+        }
+        sum
     }
 
     /// Values of `seat`'s nodes of one level, and of their actions.
     ///
-    /// # Safety
     /// Called by every thread, behind a barrier after the terminals and the level below.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn combine(&self, game: &Game, seat: &Seat, level: u32, choice: Choice) {
-        // SAFETY: nodes, actions and hands within the plan; a node and hand is one thread's.
-        unsafe {
-            let first = self.words.get(seat.levels + level);
-            let n = (self.words.get(seat.levels + level + 1) - first) * seat.n_hands;
-            let values = self.node_values(game, seat) + first * seat.n_hands;
-            for item in thread::strided(thread::thread_idx_x(), n, thread::block_dim_x()) {
-                let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                let (vector, n_actions, locked) = parts(self.words.get(seat.nodes + first + node));
-                let mut at = vector * seat.n_hands + hand;
-                let (mut value, mut best, mut best_action) = (T::ZERO, T::ZERO, 0);
-                for action in 0..n_actions {
-                    let of_action = self.sum_of_list(seat, vector + action, hand);
-                    self.reals.set(seat.last + at, of_action);
-                    value += self.reals.get(seat.strategy + at) * of_action;
-                    if action == 0 || of_action > best {
-                        (best, best_action) = (of_action, action);
-                    }
-                    at += seat.n_hands;
+    pub fn combine(&self, game: &Game, seat: &Seat, level: u32, choice: Choice) {
+        let first = self.words.get(seat.levels + level);
+        let n = (self.words.get(seat.levels + level + 1) - first) * seat.n_hands;
+        let values = self.node_values(game, seat) + first * seat.n_hands;
+        for item in thread::strided(thread::thread_idx_x(), n, thread::block_dim_x()) {
+            let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
+            let (vector, n_actions, locked) = parts(self.words.get(seat.nodes + first + node));
+            let mut at = vector * seat.n_hands + hand;
+            let (mut value, mut best, mut best_action) = (T::ZERO, T::ZERO, 0);
+            for action in 0..n_actions {
+                let of_action = self.sum_of_list(seat, vector + action, hand);
+                self.reals.set(seat.last + at, of_action);
+                value += self.reals.get(seat.strategy + at) * of_action;
+                if action == 0 || of_action > best {
+                    (best, best_action) = (of_action, action);
                 }
-                if choice != Choice::Strategy && !locked {
-                    value = best;
-                    if choice == Choice::Respond {
-                        let mut at = seat.strategy + vector * seat.n_hands + hand;
-                        for action in 0..n_actions {
-                            self.reals.set(at, if action == best_action { T::ONE } else { T::ZERO });
-                            at += seat.n_hands;
-                        }
-                    }
-                }
-                self.reals.set(values + item, value);
+                at += seat.n_hands;
             }
+            if choice != Choice::Strategy && !locked {
+                value = best;
+                if choice == Choice::Respond {
+                    let mut at = seat.strategy + vector * seat.n_hands + hand;
+                    for action in 0..n_actions {
+                        self.reals.set(at, if action == best_action { T::ONE } else { T::ZERO });
+                        at += seat.n_hands;
+                    }
+                }
+            }
+            self.reals.set(values + item, value);
         }
     }
 
     /// Value of the whole game to `seat`, on every lane of the warp: hands weighted and added in a fixed order.
     ///
-    /// # Safety
     /// Called by every lane of a warp, behind a barrier after all levels.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn root(&self, seat: &Seat) -> f64 {
+    pub fn root(&self, seat: &Seat) -> f64 {
         let mut sum = 0.0;
         let mut hand = thread::lane();
-        // SAFETY: the list behind those of the action vectors is the root's.
-        unsafe {
-            while hand < seat.n_hands {
-                let value = self.sum_of_list(seat, seat.n_vectors, hand);
-                sum += self.reals.get(seat.weights + hand).to_f64() * value.to_f64();
-                hand += thread::WARP;
-            }
+        while hand < seat.n_hands {
+            let value = self.sum_of_list(seat, seat.n_vectors, hand);
+            sum += self.reals.get(seat.weights + hand).to_f64() * value.to_f64();
+            hand += thread::WARP;
         }
         warp::reduce(sum, |a, b| a + b)
     }
 
     /// Adds the pass's regrets, and makes the next strategy of them where `renews`.
     ///
-    /// # Safety
     /// Called by every thread, behind a barrier after all levels.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn add_regrets(&self, game: &Game, seat: &Seat, step: &Step<T>, renews: bool) {
+    pub fn add_regrets(&self, game: &Game, seat: &Seat, step: &Step<T>, renews: bool) {
         let n = seat.n_nodes * seat.n_hands;
         let mut item = thread::thread_idx_x();
-        // SAFETY: nodes, actions and hands within the plan; a node and hand is one thread's.
-        unsafe {
-            let values = self.node_values(game, seat);
-            while item < n {
-                let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                let (vector, n_actions, locked) = parts(self.words.get(seat.nodes + node));
-                if !locked {
-                    let value = self.reals.get(values + item);
-                    let first = vector * seat.n_hands + hand;
-                    let mut at = first;
-                    for _ in 0..n_actions {
-                        let gain = self.reals.get(seat.last + at) - value;
-                        self.reals.set(seat.last + at, gain);
-                        self.reals.set(seat.regrets + at, step.regret(self.reals.get(seat.regrets + at), gain));
-                        at += seat.n_hands;
-                    }
-                    if renews {
-                        self.normalise(seat, first, n_actions, |at| self.matched(seat, step, at));
-                    }
+        let values = self.node_values(game, seat);
+        while item < n {
+            let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
+            let (vector, n_actions, locked) = parts(self.words.get(seat.nodes + node));
+            if !locked {
+                let value = self.reals.get(values + item);
+                let first = vector * seat.n_hands + hand;
+                let mut at = first;
+                for _ in 0..n_actions {
+                    let gain = self.reals.get(seat.last + at) - value;
+                    self.reals.set(seat.last + at, gain);
+                    self.reals.set(seat.regrets + at, step.regret(self.reals.get(seat.regrets + at), gain));
+                    at += seat.n_hands;
                 }
-                item += thread::block_dim_x();
+                if renews {
+                    self.normalise(seat, first, n_actions, |at| self.matched(seat, step, at));
+                }
             }
+            item += thread::block_dim_x();
         }
     }
 
     /// The strategy of a node and hand, whose first value among the seat's tables is `first`: in proportion to `weight` of each index, uniform where all are 0.
     ///
-    /// # Safety
     /// Within the plan, and this thread's alone.
     #[inline(always)]
     #[track_caller]
-    unsafe fn normalise(&self, seat: &Seat, first: u32, n_actions: u32, weight: impl Fn(u32) -> T) {
-        // SAFETY: the plan has a strategy for each action of the node and hand, which is this thread's.
-        unsafe {
-            let mut sum = T::ZERO;
-            let mut at = first;
-            for _ in 0..n_actions {
-                let weight = weight(at);
-                self.reals.set(seat.strategy + at, weight);
-                sum += weight;
-                at += seat.n_hands;
-            }
-            let mut at = seat.strategy + first;
-            for _ in 0..n_actions {
-                self.reals.set(at, probability(self.reals.get(at), sum, n_actions));
-                at += seat.n_hands;
-            }
+    fn normalise(&self, seat: &Seat, first: u32, n_actions: u32, weight: impl Fn(u32) -> T) {
+        let mut sum = T::ZERO;
+        let mut at = first;
+        for _ in 0..n_actions {
+            let weight = weight(at);
+            self.reals.set(seat.strategy + at, weight);
+            sum += weight;
+            at += seat.n_hands;
+        }
+        let mut at = seat.strategy + first;
+        for _ in 0..n_actions {
+            self.reals.set(at, probability(self.reals.get(at), sum, n_actions));
+            at += seat.n_hands;
         }
     }
 
     /// What the strategy is matched from at an index of the seat's tables.
     ///
-    /// # Safety
     /// As [`normalise`](Self::normalise).
     #[inline(always)]
     #[track_caller]
-    unsafe fn matched(&self, seat: &Seat, step: &Step<T>, at: u32) -> T {
-        // SAFETY: all tables of a seat have the same indices; last regrets are there where the step predicts.
-        unsafe {
-            let last = if step.predicts > T::ZERO { self.reals.get(seat.last + at) } else { T::ZERO };
-            step.matched(self.reals.get(seat.regrets + at), last)
-        }
+    fn matched(&self, seat: &Seat, step: &Step<T>, at: u32) -> T {
+        let last = if step.predicts > T::ZERO { self.reals.get(seat.last + at) } else { T::ZERO };
+        step.matched(self.reals.get(seat.regrets + at), last)
     }
 
     /// All strategies of a seat: from the averages where `averages` or the node is locked, else from the regrets. Locked nodes are left where `learnt_only`.
     ///
-    /// # Safety
     /// Called by every thread, behind a barrier after the last change of regrets and averages and the last use of the strategies.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn strategies(&self, seat: &Seat, step: &Step<T>, averages: bool, learnt_only: bool) {
+    pub fn strategies(&self, seat: &Seat, step: &Step<T>, averages: bool, learnt_only: bool) {
         let n = seat.n_nodes * seat.n_hands;
         let mut item = thread::thread_idx_x();
-        // SAFETY: nodes, actions and hands within the plan; a node and hand is one thread's.
-        unsafe {
-            while item < n {
-                let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                let (vector, n_actions, locked) = parts(self.words.get(seat.nodes + node));
-                let first = vector * seat.n_hands + hand;
-                if averages || locked {
-                    if !learnt_only || !locked {
-                        self.normalise(seat, first, n_actions, |at| self.reals.get(seat.averages + at));
-                    }
-                } else {
-                    self.normalise(seat, first, n_actions, |at| self.matched(seat, step, at));
+        while item < n {
+            let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
+            let (vector, n_actions, locked) = parts(self.words.get(seat.nodes + node));
+            let first = vector * seat.n_hands + hand;
+            if averages || locked {
+                if !learnt_only || !locked {
+                    self.normalise(seat, first, n_actions, |at| self.reals.get(seat.averages + at));
                 }
-                item += thread::block_dim_x();
+            } else {
+                self.normalise(seat, first, n_actions, |at| self.matched(seat, step, at));
             }
+            item += thread::block_dim_x();
         }
     }
 }

@@ -124,21 +124,22 @@ struct Place {
 #[inline(always)]
 #[track_caller]
 unsafe fn deal<T: Real>(tables: &Tables<T>, columns: Columns<T>, place: Place) {
-    // SAFETY: rows name a line of reaches for each seat.
-    let rows = unsafe { load(tables.rows, place.number as usize) };
     let mut reaches = [[T::ZERO; CARDS]; OTHERS];
-    let mut holder = 0;
-    while holder < OTHERS {
-        let row = if (holder as u32) < place.seat { rows[holder] } else { rows[holder + 1] };
-        // SAFETY: as above.
-        let Row(reach) = unsafe { load(tables.reach.cast_const(), row as usize) };
-        let mut card = 0;
-        while card < CARDS {
-            // The thread of the higher cards deals from the highest on.
-            reaches[holder][card] = if place.high { reach[CARDS - 1 - card] } else { reach[card] };
-            card += 1;
+    // SAFETY: rows name a line of reaches for each seat.
+    unsafe {
+        let rows = load(tables.rows, place.number as usize);
+        let mut holder = 0;
+        while holder < OTHERS {
+            let row = if (holder as u32) < place.seat { rows[holder] } else { rows[holder + 1] };
+            let Row(reach) = load(tables.reach.cast_const(), row as usize);
+            let mut card = 0;
+            while card < CARDS {
+                // The thread of the higher cards deals from the highest on.
+                reaches[holder][card] = if place.high { reach[CARDS - 1 - card] } else { reach[card] };
+                card += 1;
+            }
+            holder += 1;
         }
-        holder += 1;
     }
     columns.set(0, place.column, T::ONE);
     let of_card = |card: usize| {

@@ -208,7 +208,7 @@ impl Kernels {
         self.run(stream, &self.set.mlp_paper_gather, (pixels, order, first, n_samples, x, n_rows, n_columns))
     }
 
-    /// Labels of the samples `order[first..first + n_rows]`; a number that is no sample gives [`input::NO_CLASS`].
+    /// Labels of the samples `order[first..first + n_rows]`; a number that is no sample gives [`NO_CLASS`](kernels::input::NO_CLASS).
     ///
     /// # Errors
     /// [`Error::Shape`] if a buffer is too short; errors of the launch.
