@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::thread::available_parallelism;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use warpplay::{Device, Error};
+use warpplay::{Backend, Device, Error};
+use warpplay_gpu::simt::watch::asking;
 
 use super::Sheet;
 use super::journal::{Header, Journal, Record};
@@ -131,6 +133,34 @@ struct Replay {
     replayed: Replayed,
     /// Whether tables too must be the same: they tell build and machine.
     same_origin: bool,
+}
+
+/// Measures; the watcher is asked in the middle of launches too where these run thread by thread on the CPU, since one may take minutes there.
+///
+/// # Errors
+/// [`Stop::Interrupted`] if the watcher wanted an end in the middle of a launch, whatever the measurement made of that; else its own.
+fn heard<R>(
+    device: &Device,
+    step: Step<'_>,
+    watch: Watch<'_>,
+    measure: impl FnOnce(Watch<'_>) -> Result<R, Stop>,
+) -> Result<R, Stop> {
+    if device.backend() != Backend::Simt {
+        return measure(watch);
+    }
+    // Asked by the measurement, and by its launches.
+    let watch = Mutex::new(watch);
+    let ask = |step: &Step<'_>| match watch.lock() {
+        Ok(mut watch) => watch(step),
+        Err(_) => ControlFlow::Break(()),
+    };
+    let mut stopped = false;
+    let mut goes_on = || {
+        stopped = ask(&step).is_break();
+        !stopped
+    };
+    let measured = asking(&mut goes_on, || measure(&mut |step| ask(step)));
+    if stopped { Err(Stop::Interrupted) } else { measured }
 }
 
 /// A run of a publication's items.
@@ -311,14 +341,9 @@ impl<'a> Run<'a> {
         }
         let recorded = self.recorded(key)?;
         let earlier: Option<B> = recorded.as_ref().map(|record| decoded(key, before(record))).transpose()?;
-        let mut now = Measurement {
-            device: &self.device,
-            quick: self.quick,
-            before: earlier.as_ref(),
-            step,
-            watch: &mut *self.watch,
-        };
-        let measured = measure(&mut now)?;
+        let measured = heard(&self.device, step, &mut *self.watch, |watch| {
+            measure(&mut Measurement { device: &self.device, quick: self.quick, before: earlier.as_ref(), step, watch })
+        })?;
         let Some(recorded) = recorded else { return self.keep(key, measured) };
         same(&recorded, &measured)?;
         if let Some(replay) = &mut self.replay {

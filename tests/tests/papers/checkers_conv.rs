@@ -881,6 +881,33 @@ fn every_item_has_a_sheet_on_every_device() {
     });
 }
 
+/// A launch that takes minutes on the CPU's threads is ended in its middle.
+#[test]
+fn a_measurement_on_simt_ends_within_a_launch() -> Checked {
+    let paper = CheckersConv::new(little(32, 1)?, Plan::default())?;
+    let items: Vec<_> = paper.items().iter().filter(|item| item.name == "errors").copied().collect();
+    // How often it is asked; the last answer is an end.
+    let ended_after = |most: u32| {
+        let mut asked = 0;
+        let mut watch = |_: &Step<'_>| {
+            asked += 1;
+            if asked >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let run = Run::new(Device::simt(), true, Journal::in_memory(), &mut watch);
+        let report = measure(&paper, &items, run, |_| ControlFlow::Continue(())).expect("measured, or ended");
+        (report, asked)
+    };
+    let (whole, all) = ended_after(u32::MAX);
+    assert!(whole.complete);
+    // More often than once a measurement: its launches ask.
+    let measurements = u32::try_from(whole.measurements.len()).expect("few");
+    assert!(all > measurements, "{all} questions, {measurements} measurements");
+    let (ended, asked) = ended_after(2);
+    assert!(!ended.complete && asked == 2, "{asked}");
+    assert!(ended.measurements.len() < whole.measurements.len());
+    Ok(())
+}
+
 /// A replay on `simt` of one item whose records were changed in between.
 fn replayed(item: &str, change: impl Fn(&str) -> String) -> Result<Report, Stop> {
     let paper = CheckersConv::new(little(2, 1)?, Plan::default())?;
