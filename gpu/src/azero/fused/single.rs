@@ -555,8 +555,8 @@ fn torso_sums<F: Format>(from: Shared<Vec4>, part: Part, ready: &[Vec4; 18]) -> 
     let whole = whole_warp();
     macro_rules! taps {
         ($first:literal, $($tap:literal)*) => {$(
-            let square = row + $first / 9 * 2 * CHUNK_VECTORS + $tap / 3 * PADDED_WIDTH + $tap % 3;
-            add_step::<F>(&whole, &mut sums, $tap % 2 == 1, from, square, [ready[$first + $tap], ready[$tap + 9]]);
+            let row = row + $first / 9 * 2 * CHUNK_VECTORS + $tap / 3 * PADDED_WIDTH + $tap % 3;
+            add_step::<F>(&whole, &mut sums, $tap % 2 == 1, from, row, [ready[$first + $tap], ready[$tap + 9]]);
         )*};
     }
     taps!(0, 0 1 2 3 4 5 6 7 8);
@@ -576,7 +576,7 @@ fn add_step<F: Format>(
     row: u32,
     w: [Vec4; 2],
 ) {
-    // SAFETY: `first_row` is one of the array's first chunk or of the second beside it, and the callers go on by chunks, rows and columns that it has: an eighth's, the padding's, the second part's.
+    // SAFETY: x
     let load = |row: u32| unsafe { mma::load_matrix_x4_at(whole, from.address_of_unchecked(row)) };
     let x = load(row);
     if F::PARTS == 2 {

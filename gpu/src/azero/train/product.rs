@@ -396,7 +396,7 @@ impl ProductViews {
         let floor = if self.option != 0 { 0.0 } else { f32::NEG_INFINITY };
         let bias = self.bias.or_empty();
         let [ld] = bias.size();
-        // SAFETY: the caller gives a result of the pixels' outputs, each line as long as the bias.
+        // SAFETY: the caller's promise; a line of outputs is as long as the bias.
         Activated { bias, result: unsafe { self.result([self.pixels(), ld]) }, floor }
     }
 
@@ -404,7 +404,7 @@ impl ProductViews {
     /// As [`Self::result`], for a line of inputs a pixel.
     #[inline(always)]
     unsafe fn added(&self) -> Added {
-        // SAFETY: the caller gives a result of the pixels' inputs.
+        // SAFETY: the caller's promise.
         Added { result: unsafe { self.result([self.pixels(), self.n_inputs]) }, add: self.option != 0 }
     }
 
@@ -417,7 +417,7 @@ impl ProductViews {
         let n_rows = self.side * self.side * self.n_inputs + if self.option != 0 { 4 } else { 0 };
         let (from, pixels) = (thread::block_idx_z() * self.part, self.pixels());
         let to = if pixels - from < self.part { pixels } else { from + self.part };
-        // SAFETY: the caller gives a result of as many lines a part, and the block writes its own part.
+        // SAFETY: the caller's promise.
         (Part { result: unsafe { self.result([n_rows, self.n_outputs]) } }, from, to)
     }
 }

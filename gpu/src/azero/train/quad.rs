@@ -12,7 +12,7 @@ pub const fn line_length(channels: u32) -> u32 {
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn load_quad(base: *const f32, at: usize) -> [f32; 4] {
-    // SAFETY: the caller vouches for the quad, its alignment, and that it is not written.
+    // SAFETY: the caller's promise.
     unsafe { memory::load_vec4(base.add(at).cast::<Vec4>()) }.0.map(f32::from_bits)
 }
 
@@ -21,7 +21,7 @@ pub(super) unsafe fn load_quad(base: *const f32, at: usize) -> [f32; 4] {
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn store_quad(base: *mut f32, at: usize, quad: [f32; 4]) {
-    // SAFETY: the caller vouches for the quad, its alignment, and that it is the caller's alone.
+    // SAFETY: the caller's promise.
     unsafe { memory::store_vec4(base.add(at).cast::<Vec4>(), Vec4(quad.map(f32::to_bits))) }
 }
 

@@ -98,7 +98,7 @@ impl Batch {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn sample(&self, number: u32) -> usize {
-        // SAFETY: the step is null or valid, and the order holds what it counts, as the caller vouches.
+        // SAFETY: the caller's promise.
         unsafe {
             let step = if self.step.is_null() { 0 } else { memory::load(self.step, 0) };
             memory::load(self.order, self.from as usize + step as usize * self.n as usize + number as usize) as usize

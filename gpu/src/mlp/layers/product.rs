@@ -493,7 +493,7 @@ impl LayerProductViews {
         let floor = if self.activate != 0 { 0.0 } else { f32::NEG_INFINITY };
         let bias = self.parameters.last_line();
         let [ld] = bias.size();
-        // SAFETY: the caller gives a result of the samples' outputs, each line as long as the bias.
+        // SAFETY: the caller's promise; a line of outputs is as long as the bias.
         Activated { bias, result: unsafe { self.result([n_rows, ld]) }, floor, factor }
     }
 
@@ -504,7 +504,7 @@ impl LayerProductViews {
     #[inline(always)]
     pub(super) unsafe fn masked(&self, n_rows: u32) -> Masked {
         let inputs = self.inputs.or_empty().first(n_rows);
-        // SAFETY: the caller gives a result of the samples' inputs.
+        // SAFETY: the caller's promise.
         Masked { inputs, result: unsafe { self.result(inputs.size()) } }
     }
 
@@ -514,7 +514,7 @@ impl LayerProductViews {
     /// As [`Self::result`], for lines of outputs, one for each input and the bias.
     #[inline(always)]
     pub(super) unsafe fn own_part(&self, n_rows: u32, factor: f32) -> (Part, u32, u32) {
-        // SAFETY: the caller gives a result of a line an input and one of the bias, for each part.
+        // SAFETY: the caller's promise.
         let result = unsafe { self.result([self.n_inputs + 1, line_length(self.n_outputs)]) };
         let from = thread::block_idx_z() * self.part;
         let to = from + self.part;

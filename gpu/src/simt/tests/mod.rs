@@ -32,7 +32,6 @@ mod faults;
 mod launches;
 mod races;
 mod stops;
-mod views;
 
 fn run<K: Kernel>(kernel: K, shape: LaunchShape, params: K::Params) -> Result<(), Fault> {
     // SAFETY: the kernels of these tests check their accesses and get buffers that outlive the launch.
