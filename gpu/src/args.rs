@@ -37,20 +37,6 @@ impl dyn Binding + '_ {
     }
 }
 
-impl dyn Binding + '_ {
-    /// Checks an array whose lines of `line` values are read by fours.
-    #[doc(hidden)]
-    pub fn expect_quads(&mut self, name: &'static str, is_aligned: bool, line: usize) {
-        if !is_aligned || !line.is_multiple_of(4) {
-            let condition = "lines of whole quads, aligned to 16 bytes";
-            self.refuse(Refusal::Unmet {
-                condition,
-                found: format!("{name} has lines of {line}, aligned: {is_aligned}"),
-            });
-        }
-    }
-}
-
 /// Why a kernel is not launched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -183,12 +169,6 @@ macro_rules! arguments {
             #[allow(clippy::len_without_is_empty, reason = "nobody asks for it")]
             pub fn len(&self) -> usize {
                 self.len
-            }
-
-            /// Whether the first value lies at a multiple of `bytes`.
-            #[doc(hidden)]
-            pub fn is_aligned(&self, bytes: usize) -> bool {
-                self.values.addr().is_multiple_of(bytes)
             }
 
             /// Whether it is a null pointer.

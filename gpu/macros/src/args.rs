@@ -15,39 +15,11 @@ use crate::len;
 /// What a field is on the host.
 enum Kind<'a> {
     /// A pointer, or an array of pointers.
-    Pointer { pointer: &'a TypePtr, count: Option<&'a Expr>, extent: Extent, nullable: bool, atomic: bool },
+    Pointer { pointer: &'a TypePtr, count: Option<&'a Expr>, len: Expr, nullable: bool },
     /// Another structure with `#[derive(DeviceArgs)]`.
     Args,
     /// A number, or a structure of numbers.
     Value,
-}
-
-/// How many values a pointer is to.
-enum Extent {
-    /// `#[len(…)]`.
-    Len(Expr),
-    /// `#[shape(…)]`: sizes, the last one fastest; by fours with `#[quads]`.
-    Shape { sizes: Vec<Expr>, quads: bool },
-}
-
-impl Extent {
-    /// The number of values, in saturating arithmetic.
-    fn len(&self) -> TokenStream {
-        match self {
-            Self::Len(len) => len::saturating(len),
-            Self::Shape { sizes, .. } => {
-                let sizes = sizes.iter().map(len::saturating);
-                quote!(1usize #(.saturating_mul(#sizes))*)
-            }
-        }
-    }
-
-    fn mentions(&self, name: &Ident) -> bool {
-        match self {
-            Self::Len(len) => len::mentions(quote!(#len), name),
-            Self::Shape { sizes, .. } => len::mentions(quote!(#(#sizes)*), name),
-        }
-    }
 }
 
 /// Fields that the host alone needs, for lengths.
@@ -79,22 +51,10 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
         }
     }
     let kinds = fields.iter().map(kind).collect::<Result<Vec<_>>>()?;
-    let views = input.attrs.iter().find(|attribute| attribute.path().is_ident("views"));
     if kinds.iter().all(|kind| matches!(kind, Kind::Value)) {
         return Err(Error::new(input.ident.span(), "no field is a pointer: the structure is given by value"));
     }
-    let host = items(&input, fields, &kinds, &extra, &conditions);
-    let device = match views {
-        None => None,
-        Some(attribute) => {
-            let renewed = match &attribute.meta {
-                Meta::Path(_) => false,
-                _ => attribute.parse_args::<Ident>()? == "renewed",
-            };
-            Some(view_items(&input, fields, &kinds, &extra, renewed))
-        }
-    };
-    Ok(quote!(#host #device))
+    Ok(items(&input, fields, &kinds, &extra, &conditions))
 }
 
 fn is_repr_c(attributes: &[Attribute]) -> bool {
@@ -108,7 +68,6 @@ fn is_repr_c(attributes: &[Attribute]) -> bool {
 fn kind(field: &Field) -> Result<Kind<'_>> {
     let attribute = |name: &str| field.attrs.iter().find(|attribute| attribute.path().is_ident(name));
     let (len, nullable, args) = (attribute("len"), attribute("nullable"), attribute("args"));
-    let (shape, quads) = (attribute("shape"), attribute("quads"));
     let (pointer, count) = match &field.ty {
         Type::Ptr(pointer) => (Some(pointer), None),
         Type::Array(array) => match &*array.elem {
@@ -117,30 +76,15 @@ fn kind(field: &Field) -> Result<Kind<'_>> {
         },
         _ => (None, None),
     };
-    let extent = match (len, shape, quads) {
-        (Some(len), None, None) => Some(Extent::Len(len.parse_args()?)),
-        (None, Some(shape), quads) => {
-            let sizes = shape.parse_args_with(Punctuated::<Expr, Token![,]>::parse_terminated)?;
-            Some(Extent::Shape { sizes: sizes.into_iter().collect(), quads: quads.is_some() })
-        }
-        (None, None, None) => None,
-        (_, _, Some(other)) | (Some(_), Some(other), _) => {
-            return Err(Error::new(
-                other.span(),
-                "a pointer has a length or a shape, and quads are those of a shape's last dimension",
-            ));
-        }
-    };
-    match (pointer, extent) {
-        (Some(pointer), Some(extent)) => {
-            let atomic = attribute("atomic").is_some();
-            Ok(Kind::Pointer { pointer, count, extent, nullable: nullable.is_some(), atomic })
+    match (pointer, len) {
+        (Some(pointer), Some(len)) => {
+            Ok(Kind::Pointer { pointer, count, len: len.parse_args()?, nullable: nullable.is_some() })
         }
         (Some(_), None) => Err(Error::new(
             field.ty.span(),
             "a pointer says how many values the kernel uses: `#[len(n * width)]`, of the structure's fields",
         )),
-        (None, _) => match len.or(shape).or(nullable) {
+        (None, _) => match len.or(nullable) {
             Some(attribute) => {
                 Err(Error::new(attribute.span(), "only a pointer has a length, and only a pointer is null"))
             }
@@ -241,15 +185,8 @@ fn items(
 
 /// A field of the device's structure, and the check of its length.
 fn pointer(name: &Ident, kind: &Kind<'_>) -> (TokenStream, TokenStream) {
-    let Kind::Pointer { pointer, count, extent, nullable, .. } = kind else { return (quote!(#name), quote!()) };
-    let (text, len) = (name.to_string(), extent.len());
-    let quads = match extent {
-        Extent::Shape { sizes, quads: true } => {
-            let line = sizes.last().map(len::saturating);
-            quote!(binding.expect_quads(#text, view.is_aligned(16), #line);)
-        }
-        _ => quote!(),
-    };
+    let Kind::Pointer { pointer, count, len, nullable } = kind else { return (quote!(#name), quote!()) };
+    let (text, len) = (name.to_string(), len::saturating(len));
     let into = quote!(::warpplay_gpu::args::IntoParam::<#pointer>::into_param);
     let (crossing, views) = match count {
         Some(_) => (quote!(#name: #name.map(|view| #into(view, &mut *binding))), quote!(&#name)),
@@ -260,7 +197,6 @@ fn pointer(name: &Ident, kind: &Kind<'_>) -> (TokenStream, TokenStream) {
         for view in #views {
             #unless_null {
                 binding.expect_len(#text, view.len(), #len);
-                #quads
             }
         }
     };
@@ -274,134 +210,6 @@ fn view(pointer: &TypePtr) -> TokenStream {
         PointerMutability::Mut(_) => quote!(::warpplay_gpu::args::InOut<'args, #ty>),
         PointerMutability::Const(_) => quote!(::warpplay_gpu::args::In<'args, #ty>),
     }
-}
-
-/// The structure of views, and how a kernel gets it.
-fn view_items(
-    input: &DeriveInput,
-    fields: &Punctuated<Field, Token![,]>,
-    kinds: &[Kind<'_>],
-    extra: &Punctuated<Field, Token![,]>,
-    renewed: bool,
-) -> TokenStream {
-    let DeriveInput { vis, ident, generics, .. } = input;
-    let views = format_ident!("{ident}Views");
-    let names: Vec<&Ident> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
-    // What a length cannot be computed from on the device: numbers that do not cross, and whether a pointer is null.
-    let pointers =
-        names.iter().zip(kinds).filter(|(_, kind)| matches!(kind, Kind::Pointer { .. })).map(|(name, _)| *name);
-    let host_only: Vec<&Ident> = extra.iter().filter_map(|field| field.ident.as_ref()).chain(pointers).collect();
-    let (declarations, values): (Vec<_>, Vec<_>) = fields
-        .iter()
-        .zip(kinds)
-        .map(|(field, kind)| {
-            let Field { vis, ident, ty, .. } = field;
-            let docs: Vec<_> = field.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")).collect();
-            let (ty, value) = match kind {
-                Kind::Pointer { pointer, count, extent, nullable, atomic }
-                    if !host_only.iter().any(|name| extent.mentions(name)) =>
-                {
-                    device_view(ident.as_ref(), pointer, *count, extent, [*nullable, *atomic])
-                }
-                Kind::Args => (views_type(ty), quote!(unsafe { #ident.views() })),
-                _ => (quote!(#ty), quote!(#ident)),
-            };
-            (quote!(#(#docs)* #vis #ident: #ty), quote!(#ident: #value))
-        })
-        .unzip();
-    let (impl_generics, ty, bounds) = generics.split_for_impl();
-    let opaque = fields.iter().zip(kinds).filter_map(|(field, kind)| {
-        let (name, is_word) = (&field.ident, matches!(&field.ty, Type::Path(path) if path.path.is_ident("u32")));
-        (matches!(kind, Kind::Value) && is_word)
-            .then(|| quote!(#name: ::warpplay_gpu::cuda::math::opaque(self.of.#name),))
-    });
-    // Where it is not asked for there is no copy: the compiler would take neighbouring numbers for one word, and not see what follows from a guard.
-    let (of_field, of_value) =
-        if renewed { (quote!(of: #ident #ty,), quote!(of: *self)) } else { (quote!(), quote!()) };
-    let renewed = renewed.then(|| {
-        quote! {
-            impl #impl_generics #views #ty #bounds {
-                /// The same, of whose numbers the compiler knows nothing: lengths and all else that is computed from them is not moved out of a loop, where it would take registers all the time.
-                #[inline(always)]
-                #[allow(clippy::undocumented_unsafe_blocks)]
-                #vis fn renewed(&self) -> Self {
-                    // SAFETY: the same numbers, so the same views, for which whoever made `self` vouches.
-                    unsafe { #ident { #(#opaque)* ..self.of }.views() }
-                }
-            }
-        }
-    });
-    let story = format!("The arrays of a [`{ident}`] as views with the lengths that it declares, and its numbers.");
-    quote! {
-        #[doc = #story]
-        #[derive(Clone, Copy)]
-        #[allow(dead_code)]
-        #vis struct #views #generics #bounds {
-            #(#declarations,)*
-            #of_field
-        }
-
-        #renewed
-
-        impl #impl_generics #ident #ty #bounds {
-            /// The arrays as views with the lengths that they declare; an array whose length the device does not know stays a pointer.
-            ///
-            /// # Safety
-            /// The structure is a parameter of the kernel, whose launch has checked the lengths. What a thread reads through a `Slice`, no other thread writes while the
-            /// kernel runs. No thread writes an element of an `Exclusive` while another uses it; an `Atomic` is used atomically alone.
-            #[inline(always)]
-            #[allow(unused_variables, unused_parens, clippy::unnecessary_cast, clippy::undocumented_unsafe_blocks)]
-            #vis unsafe fn views(&self) -> #views #ty {
-                #(let #names = self.#names;)*
-                #views { #(#values,)* #of_value }
-            }
-        }
-    }
-}
-
-/// A pointer's view on the device: its type, and how it is made.
-fn device_view(
-    name: Option<&Ident>,
-    pointer: &TypePtr,
-    count: Option<&Expr>,
-    extent: &Extent,
-    [nullable, atomic]: [bool; 2],
-) -> (TokenStream, TokenStream) {
-    let element = &pointer.elem;
-    let view = match pointer.mutability {
-        PointerMutability::Mut(_) if atomic => quote!(::warpplay_gpu::cuda::view::Atomic::<#element>),
-        PointerMutability::Mut(_) => quote!(::warpplay_gpu::cuda::view::Exclusive::<#element>),
-        PointerMutability::Const(_) => quote!(::warpplay_gpu::cuda::view::Slice::<#element>),
-    };
-    let len = extent.len();
-    let (mut ty, mut make) = (view.clone(), quote!(unsafe { #view::of(pointer, #len) }));
-    if let Extent::Shape { sizes, quads } = extent {
-        let dimensions = sizes.len();
-        ty = quote!(::warpplay_gpu::cuda::view::Grid::<#view, #dimensions>);
-        make = quote!(unsafe { #ty::of(#make, [#((#sizes) as u32),*]) });
-        if *quads {
-            ty = quote!(::warpplay_gpu::cuda::view::Quads::<#view, #dimensions>);
-            make = quote!(unsafe { #ty::of(#make) });
-        }
-    }
-    if nullable {
-        make = quote!(unsafe { ::warpplay_gpu::cuda::view::Nullable::of(!pointer.is_null(), #make) });
-        ty = quote!(::warpplay_gpu::cuda::view::Nullable<#ty>);
-    }
-    match count {
-        Some(count) => (quote!([#ty; #count]), quote!(#name.map(|pointer| #make))),
-        None => (ty, quote!({ let pointer = #name; #make })),
-    }
-}
-
-/// `path::SViews<T>` for `path::S<T>`.
-fn views_type(ty: &Type) -> TokenStream {
-    let Type::Path(path) = ty else { return quote!(#ty) };
-    let mut path = path.clone();
-    if let Some(last) = path.path.segments.last_mut() {
-        last.ident = format_ident!("{}Views", last.ident);
-    }
-    quote!(#path)
 }
 
 /// `path::SArgs<'args, T>` for `path::S<T>`.
@@ -472,54 +280,6 @@ mod tests {
             "if ! view . is_none ()",
             "if ! (batch >= 1) { binding . refuse (",
             "IntoParam < :: warpplay_gpu :: args :: Checked < Task < T > >> for TaskArgs < 'args , T >",
-        ] {
-            assert!(text.contains(part), "{part}\nis not in\n{text}");
-        }
-    }
-
-    #[test]
-    fn views_have_the_declared_lengths_where_the_device_knows_them() {
-        let text = expand(quote! {
-            #[repr(C)]
-            #[args(n_models: u32)]
-            #[views]
-            pub struct Task<T> {
-                /// Values.
-                #[len(n * (batch + 1))]
-                pub values: *mut T,
-                #[len(n)]
-                #[nullable]
-                pub bias: *const f32,
-                #[len(n)]
-                pub tables: [*const u8; 2],
-                #[len(n_models * n)]
-                pub models: *const u8,
-                #[len(if bias.is_none() { n } else { 0 })]
-                pub rest: *const u8,
-                #[shape(n, batch * 8)]
-                #[quads]
-                pub lines: *const f32,
-                #[args]
-                pub tree: tree::View<T>,
-                pub n: u32,
-                pub batch: u32,
-            }
-        })
-        .unwrap()
-        .to_string();
-        for part in [
-            "pub struct TaskViews < T > {",
-            "# [doc = r\" Values.\"] pub values : :: warpplay_gpu :: cuda :: view :: Exclusive :: < T >",
-            "pub bias : :: warpplay_gpu :: cuda :: view :: Nullable < :: warpplay_gpu :: cuda :: view :: Slice :: < f32 > >",
-            "pub tables : [:: warpplay_gpu :: cuda :: view :: Slice :: < u8 > ; 2]",
-            "pub models : * const u8",
-            "pub rest : * const u8",
-            "pub lines : :: warpplay_gpu :: cuda :: view :: Quads :: < :: warpplay_gpu :: cuda :: view :: Slice :: < f32 > , 2usize >",
-            "1usize . saturating_mul (((n) as usize)) . saturating_mul (((batch) as usize) . saturating_mul (((8) as usize)))",
-            "[(n) as u32 , (batch * 8) as u32]",
-            "binding . expect_quads (\"lines\" , view . is_aligned (16) , ((batch) as usize) . saturating_mul (((8) as usize)))",
-            "pub tree : tree :: ViewViews < T >",
-            "Exclusive :: < T > :: of (pointer , ((n) as usize) . saturating_mul (((batch) as usize) . saturating_add (((1) as usize))))",
         ] {
             assert!(text.contains(part), "{part}\nis not in\n{text}");
         }

@@ -59,14 +59,10 @@ pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
 /// exclusively what it writes, and a graph that records the launch keeps the memory.
 ///
 /// * `#[len(n * width)]` stands at each pointer: the values that the kernel uses, an expression of the structure's fields. It is evaluated in `usize`, and sums and products saturate.
-/// * `#[shape(n, width)]` in its place where the device has views (see below): an array of `n` lines of `width` values, a `Grid`; with `#[quads]` one whose lines are aligned quads, a `Quads`.
 /// * `#[nullable]` at a pointer that may be null.
 /// * `#[args]` at a field that is itself such a structure; lengths may name its fields.
 /// * `#[args(n_models: u32)]` at the structure: further numbers for lengths, which do not cross to the device.
 /// * `#[require(batch <= 64)]` at the structure: a condition without which the launch is refused.
-/// * `#[views]` at the structure: the device has `SViews`, the arrays as views with these lengths, which `unsafe { task.views() }` gives at the kernel's entry.
-///   An array of `*mut` that all threads change has `#[atomic]`, and is an `Atomic`.
-///   `#[views(renewed)]`: also `views.renewed()`, for kernels that lack registers.
 ///
 /// # Errors
 /// It does not compile without `#[repr(C)]` and named fields, or if a pointer has no length; the message points at the offending code.
@@ -92,7 +88,7 @@ pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
 /// let task = AxpyArgs { y: y.view_mut(), x: x.view(), a: 0.5, n: 1000 };
 /// unsafe { stream.launch(&axpy_function, LaunchShape::linear(1000, 256), (task,))? };
 /// ```
-#[proc_macro_derive(DeviceArgs, attributes(args, atomic, len, nullable, quads, require, shape, views))]
+#[proc_macro_derive(DeviceArgs, attributes(args, len, nullable, require))]
 pub fn device_args(input: TokenStream) -> TokenStream {
     args::expand(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

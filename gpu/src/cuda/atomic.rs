@@ -42,19 +42,6 @@ global! {
     exchange_u32, u32, AtomicU32, swap;
 }
 
-/// What is there.
-///
-/// # Safety
-/// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
-#[inline(always)]
-#[track_caller]
-pub unsafe fn load_u32(at: *mut u32) -> u32 {
-    #[cfg(not(target_arch = "nvptx64"))]
-    crate::simt::hooks::check_global(at as usize, 4, crate::simt::Access::Update);
-    // SAFETY: the caller vouches for `at`.
-    unsafe { AtomicU32::from_ptr(at) }.load(Relaxed)
-}
-
 /// Stores `new` if `expected` is there; returns what was there.
 ///
 /// # Safety

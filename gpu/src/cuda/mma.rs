@@ -15,9 +15,6 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use half::{bf16, f16 as half_f16};
 
-use super::memory::Vec4;
-use super::shared::Shared;
-use super::sync::WholeWarp;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::warp;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -27,15 +24,16 @@ macro_rules! product {
     ($($(#[$doc:meta])* $name:ident, $instruction:literal, $wide:expr;)*) => {$(
         $(#[$doc])*
         ///
-        /// All lanes of the warp call it together. Their [`whole_warp`](super::sync::whole_warp) is in the same straight line of code: the compiler does not know
-        /// that the instruction is convergent.
+        /// # Safety
+        /// All 32 lanes of the warp call it together, in the same straight line of code as a `sync_warp(ALL)` before it: the compiler does not know that
+        /// the instruction is convergent.
         #[inline(always)]
         #[track_caller]
-        pub fn $name(_: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+        pub unsafe fn $name(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
             {
                 let [mut c0, mut c1, mut c2, mut c3] = c;
-                // SAFETY: works on registers only; without a lane of the warp the sums are any numbers, or the warp stalls.
+                // SAFETY: works on registers only; the caller vouches for the warp.
                 unsafe {
                     core::arch::asm!(
                         concat!($instruction, " {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};"),
@@ -109,26 +107,16 @@ pub(super) fn cut_off(sum: f64) -> f32 {
 }
 
 macro_rules! load_matrix {
-    ($($(#[$doc:meta])* $name:ident, $at:ident, $instruction:literal, $transposed:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $instruction:literal, $transposed:literal;)*) => {$(
         $(#[$doc])*
         ///
-        /// `index` is that of row `lane % 8` of matrix `lane / 8` among `rows`.
-        #[inline(always)]
-        #[track_caller]
-        pub fn $name(whole: &WholeWarp, rows: Shared<Vec4>, index: u32) -> [u32; 4] {
-            // SAFETY: `address_of` checked the bounds.
-            unsafe { $at(whole, rows.address_of(index)) }
-        }
-
-        $(#[$doc])*
-        ///
-        /// `address` is the shared address ([`Shared::address_of`]) of row `lane % 8` of matrix `lane / 8`, aligned to 16 bytes.
+        /// `address` is the shared address ([`Shared::address_of`](super::shared::Shared::address_of)) of row `lane % 8` of matrix `lane / 8`, aligned to 16 bytes.
         ///
         /// # Safety
-        /// The 16 bytes at every lane's address are shared memory of the block that was written before a barrier.
+        /// As the products; and the 16 bytes at every lane's address are shared memory of the block that was written before a barrier.
         #[inline(always)]
         #[track_caller]
-        pub unsafe fn $at(_: &WholeWarp, address: u32) -> [u32; 4] {
+        pub unsafe fn $name(address: u32) -> [u32; 4] {
             #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
             {
                 let _ = address;
@@ -137,7 +125,7 @@ macro_rules! load_matrix {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
             {
                 let mut d = [0u32; 4];
-                // SAFETY: the caller vouches for the rows.
+                // SAFETY: the caller vouches for the rows and the warp.
                 unsafe {
                     core::arch::asm!(concat!($instruction, " {{{0}, {1}, {2}, {3}}}, [{4}];"),
                         out(reg32) d[0], out(reg32) d[1], out(reg32) d[2], out(reg32) d[3], in(reg32) address,
@@ -166,9 +154,9 @@ macro_rules! load_matrix {
 
 load_matrix! {
     /// Loads four 8×8 matrices of 16-bit values from shared memory: word `m` is row `g`, columns 2t and 2t + 1 of matrix `m`.
-    load_matrix_x4, load_matrix_x4_at, "ldmatrix.sync.aligned.m8n8.x4.shared.b16", false;
+    load_matrix_x4, "ldmatrix.sync.aligned.m8n8.x4.shared.b16", false;
     /// Loads four 8×8 matrices of 16-bit values from shared memory, transposed: word `m` is column `g`, rows 2t and 2t + 1 of matrix `m`.
-    load_matrix_x4_transposed, load_matrix_x4_transposed_at, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", true;
+    load_matrix_x4_transposed, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", true;
 }
 
 /// Stores four 8×8 matrices of 16-bit values to shared memory, transposed: word `m` is row `g`, columns 2t and 2t + 1 of matrix `m`, and memory row `c` of a
@@ -177,12 +165,12 @@ load_matrix! {
 /// `address` is the shared address of memory row `lane % 8` of matrix `lane / 8`, aligned to 16 bytes.
 ///
 /// # Safety
-/// The 16 bytes at every lane's address are shared memory of the block that no other thread touches before a barrier.
+/// As the products; and the 16 bytes at every lane's address are shared memory of the block that no other thread touches before a barrier.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn store_matrix_x4_transposed_at(_: &WholeWarp, address: u32, words: [u32; 4]) {
+pub unsafe fn store_matrix_x4_transposed(address: u32, words: [u32; 4]) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
-    // SAFETY: the caller vouches for the rows.
+    // SAFETY: the caller vouches for the rows and the warp.
     unsafe {
         core::arch::asm!("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [{0}], {{{1}, {2}, {3}, {4}}};",
             in(reg32) address, in(reg32) words[0], in(reg32) words[1], in(reg32) words[2], in(reg32) words[3], options(nostack, preserves_flags))

@@ -32,11 +32,12 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring of `n_slots` slots of `stage_vectors` vectors each; `objects` are two words a slot. Traps where either array is shorter.
+    /// A ring of `n_slots` slots of `stage_vectors` vectors each; `objects` are two words a slot.
     #[inline(always)]
     pub fn new(slots: Shared<Vec4>, objects: Shared<u64>, n_slots: u32, stage_vectors: u32) -> Self {
-        let slots = slots.part(0, n_slots * stage_vectors);
-        Self { slots, full: objects.part(0, n_slots), empty: objects.part(n_slots, n_slots), n_slots, stage_vectors }
+        // SAFETY: part of `objects`, whose length the caller answers for with every use of an object below.
+        let part = |first| unsafe { Shared::from_address(objects.base() + 8 * first, n_slots) };
+        Self { slots, full: part(0), empty: part(n_slots), n_slots, stage_vectors }
     }
 
     /// Makes the objects ready, `groups` groups of threads releasing every stage. One thread of the block calls it, before a barrier.
@@ -72,12 +73,6 @@ impl Ring {
     #[inline(always)]
     pub fn address_of(self, stage: u32) -> u32 {
         self.slots.base() + self.slot_and_round(stage).0 * self.stage_vectors * 16
-    }
-
-    /// A stage's slot.
-    #[inline(always)]
-    pub fn slot(self, stage: u32) -> Shared<Vec4> {
-        self.slots.part(self.slot_and_round(stage).0 * self.stage_vectors, self.stage_vectors)
     }
 
     /// Fetches stage `stage`, `vectors` vectors from `from` on, as soon as its slot is free. One thread of the block calls it.

@@ -6,8 +6,6 @@
 
 use core::marker::PhantomData;
 
-use bytemuck::Pod;
-
 /// An array in the shared memory of the current block.
 ///
 /// Copies name the same memory. Accesses are bounds-checked; one out of bounds ends the kernel.
@@ -82,36 +80,6 @@ impl<T: Copy> Shared<T> {
     #[allow(clippy::len_without_is_empty, reason = "an array's length is part of its type, not a state")]
     pub fn len(self) -> u32 {
         self.len
-    }
-
-    /// The same memory as values of another type, one or several for each of these.
-    #[inline(always)]
-    pub fn cast<U: Pod>(self) -> Shared<U>
-    where
-        T: Pod,
-    {
-        const { assert!(size_of::<T>().is_multiple_of(size_of::<U>()) && align_of::<T>() >= align_of::<U>()) };
-        Shared { address: self.address, len: self.len * (size_of::<T>() / size_of::<U>()) as u32, element: PhantomData }
-    }
-
-    /// `len` of the values from `first` on. Traps where the array ends before.
-    #[inline(always)]
-    #[track_caller]
-    pub fn part(self, first: u32, len: u32) -> Self {
-        if first as u64 + len as u64 > self.len as u64 {
-            super::trap();
-        }
-        Self { address: self.address + first * size_of::<T>() as u32, len, element: PhantomData }
-    }
-
-    /// `lines` lines of `stride` values from `first` on. Traps where the array ends before.
-    #[inline(always)]
-    #[track_caller]
-    pub fn tile(self, first: u32, lines: u32, stride: u32) -> Tile<T> {
-        if first as u64 + lines as u64 * stride as u64 > self.len as u64 {
-            super::trap();
-        }
-        Tile { address: self.address + first * size_of::<T>() as u32, lines, stride, element: PhantomData }
     }
 
     /// Address of a value in the shared window, for `asm!`. Traps out of bounds.
@@ -234,86 +202,6 @@ impl<T: Copy> Shared<T> {
             let bytes = unsafe { core::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
             crate::simt::hooks::shared_write(address, bytes);
         }
-    }
-}
-
-/// Lines of a shared array, padded where that keeps them off each other's banks. A value is reached by line and column, each checked against its own size: where both sizes are constants and
-/// the thread's index has a [known bound](super::thread::thread_idx_below), the compiler drops the checks.
-pub struct Tile<T> {
-    address: u32,
-    lines: u32,
-    stride: u32,
-    element: PhantomData<*mut T>,
-}
-
-impl<T> Clone for Tile<T> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Tile<T> {}
-
-impl<T: Copy> Tile<T> {
-    /// Reads one value.
-    #[inline(always)]
-    #[track_caller]
-    pub fn get(self, line: u32, column: u32) -> T {
-        let address = self.address_of(line, column);
-        // SAFETY: `address_of` checked the bounds.
-        unsafe { Shared::load(address) }
-    }
-
-    /// Writes one value.
-    #[inline(always)]
-    #[track_caller]
-    pub fn set(self, line: u32, column: u32, value: T) {
-        let address = self.address_of(line, column);
-        // SAFETY: `address_of` checked the bounds.
-        unsafe { Shared::store(address, value) }
-    }
-
-    /// Reads one value without looking at the bounds (`simt` still does), for loops where the compiler does not drop the checks.
-    ///
-    /// # Safety
-    /// `line` and `column` are below the sizes.
-    #[inline(always)]
-    #[track_caller]
-    pub unsafe fn get_unchecked(self, line: u32, column: u32) -> T {
-        // SAFETY: the caller vouches for the bounds.
-        unsafe { Shared::load(self.address + (line * self.stride + column) * size_of::<T>() as u32) }
-    }
-
-    /// Writes one value without looking at the bounds (`simt` still does).
-    ///
-    /// # Safety
-    /// `line` and `column` are below the sizes.
-    #[inline(always)]
-    #[track_caller]
-    pub unsafe fn set_unchecked(self, line: u32, column: u32, value: T) {
-        // SAFETY: the caller vouches for the bounds.
-        unsafe { Shared::store(self.address + (line * self.stride + column) * size_of::<T>() as u32, value) }
-    }
-
-    /// The same memory as values of another type, one or several for each of these.
-    #[inline(always)]
-    pub fn cast<U: Pod>(self) -> Tile<U>
-    where
-        T: Pod,
-    {
-        const { assert!(size_of::<T>().is_multiple_of(size_of::<U>()) && align_of::<T>() >= align_of::<U>()) };
-        let stride = self.stride * (size_of::<T>() / size_of::<U>()) as u32;
-        Tile { address: self.address, lines: self.lines, stride, element: PhantomData }
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn address_of(self, line: u32, column: u32) -> u32 {
-        if line >= self.lines || column >= self.stride {
-            super::trap();
-        }
-        self.address + (line * self.stride + column) * size_of::<T>() as u32
     }
 }
 

@@ -70,28 +70,6 @@ pub fn sync_warp(mask: u32) {
     hooks::sync_warp(mask);
 }
 
-/// A proof that all 32 lanes of the warp came to one place: what products by tensor cores ask for. Only [`whole_warp`] makes it.
-///
-/// The lanes stay together where it is used in the same straight line of code; what it is lent to is code that all of them run.
-#[derive(Debug)]
-pub struct WholeWarp(core::marker::PhantomData<*mut ()>);
-
-impl WholeWarp {
-    /// For a warp of a whole warpgroup.
-    #[inline(always)]
-    pub(super) fn part_of_group() -> Self {
-        Self(core::marker::PhantomData)
-    }
-}
-
-/// Waits until all lanes of the warp are here ([`sync_warp`]), for what they do together next.
-#[inline(always)]
-#[track_caller]
-pub fn whole_warp() -> WholeWarp {
-    sync_warp(super::warp::ALL);
-    WholeWarp(core::marker::PhantomData)
-}
-
 /// A mark that all lanes of the warp pass equally often, such as the start of a loop's turn. Nothing at all on the device and for what a kernel does; where
 /// [bank conflicts are counted](crate::simt::banks), accesses before and after it are different requests.
 #[inline(always)]

@@ -90,17 +90,6 @@ pub fn block_rank_in_cluster() -> u32 {
     }
 }
 
-/// Index of the thread in its block, for kernels whose blocks have `threads` threads along x; a thread beyond them ends the kernel. The compiler then knows what the index is below,
-/// and drops bounds checks of what is computed from it.
-#[inline(always)]
-pub fn thread_idx_below(threads: u32) -> u32 {
-    let me = thread_idx_x();
-    if me >= threads {
-        super::trap();
-    }
-    me
-}
-
 /// Index of the thread in a one-dimensional grid.
 #[inline(always)]
 pub fn index_1d() -> u64 {

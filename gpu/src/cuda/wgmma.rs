@@ -23,35 +23,10 @@ use crate::simt::hooks;
 #[derive(Clone, Copy, Debug)]
 pub struct Tiles(u64);
 
-/// A proof that all 128 threads of a warpgroup go the same way: what its products ask for.
-#[derive(Debug)]
-pub struct WholeGroup(core::marker::PhantomData<*mut ()>);
-
-impl WholeGroup {
-    /// The proof, for a part of a kernel.
-    ///
-    /// # Safety
-    /// All threads of the warpgroup (128 threads, the first a multiple of 128) run what it is lent to together: every condition there is the same for all of them.
-    #[inline(always)]
-    pub unsafe fn assume() -> Self {
-        Self(core::marker::PhantomData)
-    }
-
-    /// The same of a warp of the group.
-    #[inline(always)]
-    pub fn warp(&self) -> super::sync::WholeWarp {
-        super::sync::WholeWarp::part_of_group()
-    }
-}
-
 impl Tiles {
     /// The tiles from shared address `address` on; all three are multiples of 16 below 2^18.
-    ///
-    /// # Safety
-    /// These tiles, and those at each [`offset`](Tiles::offset) that is multiplied, are shared memory of the block. They are written, [`publish`]ed, and followed by a barrier before they are
-    /// multiplied.
     #[inline(always)]
-    pub const unsafe fn new(address: u32, row_step: u32, column_step: u32) -> Self {
+    pub const fn new(address: u32, row_step: u32, column_step: u32) -> Self {
         Self(Self::bits(address) | Self::bits(row_step) << 16 | Self::bits(column_step) << 32)
     }
 
@@ -84,14 +59,16 @@ pub fn publish() {
 
 /// Starts `d + a b` in half precision. The result must go through [`finish`] before it is read.
 ///
-/// All threads of the warpgroup call it together, in a straight line of code.
+/// # Safety
+/// All threads of the warpgroup (128 threads, the first a multiple of 128) call it together, in a straight line of code. The tiles are shared memory
+/// of the block, written, [`publish`]ed, and followed by a barrier.
 #[inline(always)]
 #[track_caller]
-pub fn f16_n32(_: &WholeGroup, d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
+pub unsafe fn f16_n32(d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     {
         let mut d = d;
-        // SAFETY: whoever made `b` vouches for its tiles, and whoever made the proof for the warpgroup.
+        // SAFETY: the caller vouches for the tiles and the warpgroup.
         unsafe {
             core::arch::asm!(
                 // The fence, in one piece with the product, orders whatever made its registers before it.
@@ -144,12 +121,15 @@ pub fn f16_n32(_: &WholeGroup, d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16]
 /// Closes a group of products, and waits until at most `PENDING` of the newest groups still run: the registers of the others' operands may be written again.
 ///
 /// `words` are what the next operands are made of; they come back unchanged, so that nothing is made of them before the wait.
+///
+/// # Safety
+/// As [`f16_n32`].
 #[inline(always)]
-pub fn keep_pending<const PENDING: u32>(_: &WholeGroup, words: [u64; 2]) -> [u64; 2] {
+pub unsafe fn keep_pending<const PENDING: u32>(words: [u64; 2]) -> [u64; 2] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     {
         let [mut first, mut second] = words;
-        // SAFETY: whoever made the proof vouches for the warpgroup.
+        // SAFETY: the caller vouches for the warpgroup.
         unsafe {
             core::arch::asm!("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {2}; // {0} {1}",
                 inout(reg64) first, inout(reg64) second, const PENDING, options(nostack, preserves_flags))
@@ -161,12 +141,15 @@ pub fn keep_pending<const PENDING: u32>(_: &WholeGroup, words: [u64; 2]) -> [u64
 }
 
 /// Waits for all products of this warpgroup; `d` are the results of some of them, which may be read from now on. Results that are not given here must not be read.
+///
+/// # Safety
+/// As [`f16_n32`].
 #[inline(always)]
-pub fn finish<const N: usize>(_: &WholeGroup, d: [[f32; 16]; N]) -> [[f32; 16]; N] {
+pub unsafe fn finish<const N: usize>(d: [[f32; 16]; N]) -> [[f32; 16]; N] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     {
         let mut d = d;
-        // SAFETY: whoever made the proof vouches for the warpgroup.
+        // SAFETY: the caller vouches for the warpgroup.
         unsafe {
             core::arch::asm!(
                 "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
@@ -218,12 +201,15 @@ macro_rules! products_from_shared {
         $(#[$doc])*
         ///
         /// There are one to three products. The first replaces `d` where `add` is 0. The results must go through [`complete_n256`] or its like before they are read.
+        ///
+        /// # Safety
+        /// As [`f16_n32`], for both operands.
         #[inline(always)]
         #[track_caller]
-        pub fn $name<const N: usize>(_: &WholeGroup, d: &mut [f32; $registers], a: [Tiles; N], b: [Tiles; N], add: u32) {
+        pub unsafe fn $name<const N: usize>(d: &mut [f32; $registers], a: [Tiles; N], b: [Tiles; N], add: u32) {
             const { assert!(N >= 1 && N <= 3) };
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-            // SAFETY: whoever made the operands vouches for their tiles, and whoever made the proof for the warpgroup.
+            // SAFETY: the caller vouches for the tiles and the warpgroup.
             unsafe {
                 match N {
                     1 => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p"))),
@@ -320,33 +306,42 @@ products_from_shared! {
 }
 
 /// Waits until at most `PENDING` of the newest groups of products still run; the tiles of the others may be written again.
+///
+/// # Safety
+/// As [`f16_n32`].
 #[inline(always)]
-pub fn wait<const PENDING: u32>(_: &WholeGroup) {
+pub unsafe fn wait<const PENDING: u32>() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: whoever made the proof vouches for the warpgroup.
+    // SAFETY: the caller vouches for the warpgroup.
     unsafe {
         core::arch::asm!("wgmma.wait_group.sync.aligned {0};", const PENDING, options(nostack, preserves_flags))
     };
 }
 
 /// Takes `COUNT` registers a thread for this warpgroup, a multiple of 8 from 24 to 256, once [`fewer_registers`] of the others leaves enough.
-/// Afterwards the threads of the block together have no more registers than at the launch; else the call waits for ever.
+///
+/// # Safety
+/// All threads of the warpgroup call it together. Afterwards the threads of the block together have no more registers than at the launch; else the call waits
+/// for ever.
 #[inline(always)]
-pub fn more_registers<const COUNT: u32>(_: &WholeGroup) {
+pub unsafe fn more_registers<const COUNT: u32>() {
     const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: whoever made the proof vouches for the warpgroup.
+    // SAFETY: the caller vouches for the warpgroup.
     unsafe {
         core::arch::asm!("setmaxnreg.inc.sync.aligned.u32 {0};", const COUNT, options(nostack, preserves_flags))
     };
 }
 
 /// Gives registers of this warpgroup back: `COUNT` a thread remain, a multiple of 8 from 24 to 256.
+///
+/// # Safety
+/// All threads of the warpgroup call it together.
 #[inline(always)]
-pub fn fewer_registers<const COUNT: u32>(_: &WholeGroup) {
+pub unsafe fn fewer_registers<const COUNT: u32>() {
     const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: whoever made the proof vouches for the warpgroup.
+    // SAFETY: the caller vouches for the warpgroup.
     unsafe {
         core::arch::asm!("setmaxnreg.dec.sync.aligned.u32 {0};", const COUNT, options(nostack, preserves_flags))
     };
@@ -368,10 +363,13 @@ macro_rules! wait_for {
 macro_rules! completes {
     ($($name:ident, $registers:literal;)*) => {$(
         /// Waits until at most `PENDING` of the newest groups of products of this warpgroup still run; `d`, the results of the others, may be read from now on.
+        ///
+        /// # Safety
+        /// As [`f16_n32`].
         #[inline(always)]
-        pub fn $name<const PENDING: u32>(_: &WholeGroup, d: &mut [f32; $registers]) {
+        pub unsafe fn $name<const PENDING: u32>(d: &mut [f32; $registers]) {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-            // SAFETY: whoever made the proof vouches for the warpgroup.
+            // SAFETY: the caller vouches for the warpgroup.
             unsafe {
                 registers!(wait_for, $registers, " ", (d, PENDING))
             };

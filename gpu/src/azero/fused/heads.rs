@@ -2,9 +2,9 @@
 
 use super::CELLS;
 use crate::cuda::math::{exp, fma, relu};
+use crate::cuda::memory::{load, store};
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::sync_threads;
-use crate::cuda::view::{Grid, Slice};
 use crate::cuda::{DeviceArgs, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
@@ -21,7 +21,6 @@ pub const MAX_HIDDEN: u32 = 512;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(hidden <= MAX_HIDDEN && actions <= MAX_ACTIONS)]
-#[views]
 pub struct HeadsTask {
     /// The heads' planes after their rectifier, the value's first: `[n, value_filters + policy_filters, 8, 8]`.
     #[len(n * (value_filters + policy_filters) * CELLS)]
@@ -74,153 +73,146 @@ pub fn shape(positions: u32, n: u32, filters: u32, hidden: u32, actions: u32) ->
     LaunchShape::new(n.div_ceil(positions), THREADS).with_shared(floats * 4)
 }
 
-/// What a block has in shared memory.
-#[derive(Clone, Copy)]
-struct SharedLayout {
-    /// `[input][position]`, so that a thread reads an input of all positions at once.
-    planes: Shared<f32>,
-    /// `[position][unit]`.
-    hidden: Shared<f32>,
-    /// `[position][action]`.
-    logits: Shared<f32>,
-}
-
 #[inline(always)]
-fn heads<const POSITIONS: usize>(task: HeadsTaskViews) {
-    let inputs = (task.value_filters + task.policy_filters) * CELLS;
+unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
+    let filters = task.value_filters + task.policy_filters;
+    let (inputs, value_inputs) = (filters * CELLS, task.value_filters * CELLS);
     let positions = POSITIONS as u32;
-    let rest = dynamic::<f32>(0, positions * (inputs + task.hidden + task.actions));
-    let shared = SharedLayout {
-        planes: rest.part(0, positions * inputs),
-        hidden: rest.part(positions * inputs, positions * task.hidden),
-        logits: rest.part(positions * (inputs + task.hidden), positions * task.actions),
-    };
+    // [input][position], so that a thread reads an input of all positions at once.
+    let planes = dynamic::<f32>(0, positions * inputs);
+    let hidden = dynamic::<f32>(positions * inputs * 4, positions * task.hidden);
+    let logits = dynamic::<f32>(positions * (inputs + task.hidden) * 4, positions * task.actions);
     let first = thread::block_idx_x() * positions;
-    load_planes(&task, shared.planes, first, positions, inputs);
+    let me = thread::thread_idx_x();
+    let mut at = me;
+    while at < positions * inputs {
+        let (position, input) = (at / inputs, at % inputs);
+        let value = match first + position < task.n {
+            // SAFETY: the planes have that element.
+            true => unsafe { load(task.planes, (first + position) as usize * inputs as usize + input as usize) },
+            false => 0.0,
+        };
+        planes.set(input * positions + position, value);
+        at += THREADS;
+    }
     sync_threads();
-    multiply::<POSITIONS>(&task, shared);
+    // SAFETY: turned weights and biases have the lengths the task says.
+    unsafe {
+        let mut action = me;
+        while action < task.actions {
+            let mut sums = [load(task.policy_bias, action as usize); POSITIONS];
+            product(
+                &mut sums,
+                task.policy_weights,
+                action,
+                task.actions,
+                planes,
+                value_inputs,
+                task.policy_filters * CELLS,
+            );
+            let mut position = 0;
+            while position < POSITIONS {
+                logits.set(position as u32 * task.actions + action, sums[position]);
+                position += 1;
+            }
+            action += THREADS;
+        }
+        let mut unit = me;
+        while unit < task.hidden {
+            let mut sums = [load(task.value_bias_1, unit as usize); POSITIONS];
+            product(&mut sums, task.value_weights_1, unit, task.hidden, planes, 0, value_inputs);
+            let mut position = 0;
+            while position < POSITIONS {
+                hidden.set(position as u32 * task.hidden + unit, relu(sums[position]));
+                position += 1;
+            }
+            unit += THREADS;
+        }
+    }
     sync_threads();
     // A warp a position.
     let mut position = warp::shuffle(warp::ALL, thread::warp_index(), 0);
     while position < positions {
         if first + position < task.n {
-            finish(&task, shared, first + position, position);
+            // SAFETY: the position is one of `n`.
+            unsafe { finish(task, first + position, position, hidden, logits) };
         }
         position += THREADS / 32;
     }
 }
 
-/// The block's planes; 0 for positions that there are not.
+/// Adds column `column` of a matrix of `columns` columns times the inputs from `from` on.
 #[inline(always)]
-fn load_planes(task: &HeadsTaskViews, to: Shared<f32>, first: u32, positions: u32, inputs: u32) {
-    let planes = task.planes.grid([task.n, inputs]);
-    let mut at = thread::thread_idx_x();
-    while at < positions * inputs {
-        let (position, input) = (at / inputs, at % inputs);
-        let value = if first + position < task.n { planes.get([first + position, input]) } else { 0.0 };
-        to.set(input * positions + position, value);
-        at += THREADS;
-    }
-}
-
-/// Logits and hidden units of the block's positions, an action or a unit a thread.
-#[inline(always)]
-fn multiply<const POSITIONS: usize>(task: &HeadsTaskViews, shared: SharedLayout) {
-    let (value_inputs, policy_inputs) = (task.value_filters * CELLS, task.policy_filters * CELLS);
-    let policy_weights = task.policy_weights.grid([policy_inputs, task.actions]);
-    let mut action = thread::thread_idx_x();
-    while action < task.actions {
-        let mut sums = [task.policy_bias.get(action as usize); POSITIONS];
-        product(&mut sums, policy_weights, action, shared.planes, value_inputs, policy_inputs);
-        let mut position = 0;
-        while position < POSITIONS {
-            shared.logits.set(position as u32 * task.actions + action, sums[position]);
-            position += 1;
-        }
-        action += THREADS;
-    }
-    let value_weights = task.value_weights_1.grid([value_inputs, task.hidden]);
-    let mut unit = thread::thread_idx_x();
-    while unit < task.hidden {
-        let mut sums = [task.value_bias_1.get(unit as usize); POSITIONS];
-        product(&mut sums, value_weights, unit, shared.planes, 0, value_inputs);
-        let mut position = 0;
-        while position < POSITIONS {
-            shared.hidden.set(position as u32 * task.hidden + unit, relu(sums[position]));
-            position += 1;
-        }
-        unit += THREADS;
-    }
-}
-
-/// Adds column `column` of a matrix times the inputs from `from` on.
-#[inline(always)]
-fn product<const POSITIONS: usize>(
+unsafe fn product<const POSITIONS: usize>(
     sums: &mut [f32; POSITIONS],
-    weights: Grid<Slice<f32>, 2>,
+    weights: *const f32,
     column: u32,
+    columns: u32,
     planes: Shared<f32>,
     from: u32,
     inputs: u32,
 ) {
-    // The planes of the inputs: a line an input, a column a position.
-    let planes = planes.tile(from * POSITIONS as u32, inputs, POSITIONS as u32);
     let mut input = 0;
     while input < inputs {
-        let weight = weights.get([input, column]);
-        let mut position = 0;
-        while position < POSITIONS {
-            sums[position] = fma(planes.get(input, position as u32), weight, sums[position]);
-            position += 1;
+        // SAFETY: the caller gives the matrix; the planes have that input of all positions.
+        unsafe {
+            let weight = load(weights, (input * columns + column) as usize);
+            let mut position = 0;
+            while position < POSITIONS {
+                let value = planes.get_unchecked((from + input) * POSITIONS as u32 + position as u32);
+                sums[position] = fma(value, weight, sums[position]);
+                position += 1;
+            }
         }
         input += 1;
     }
 }
 
-/// Value and policy of one position by a warp; `row` is its number in the block.
+/// Value and policy of one position by a warp.
 #[inline(always)]
-fn finish(task: &HeadsTaskViews, shared: SharedLayout, position: u32, row: u32) {
-    let SharedLayout { hidden, logits, .. } = shared;
+unsafe fn finish(task: HeadsTask, position: u32, row: u32, hidden: Shared<f32>, logits: Shared<f32>) {
     let lane = thread::lane();
-    let mut value = 0.0;
-    let mut unit = lane;
-    while unit < task.hidden {
-        value = fma(hidden.get(row * task.hidden + unit), task.value_weights_2.get(unit as usize), value);
-        unit += 32;
-    }
-    let value = warp::reduce_sum(value) + task.value_bias_2.get(0);
-    if lane == 0 {
-        task.values.set(position as usize, libm::tanhf(value));
-    }
-    let size = [task.n, task.actions];
-    let (masks, all_logits, policies) = (task.masks.grid(size), task.logits.grid(size), task.policies.grid(size));
-    let mut most = f32::NEG_INFINITY;
-    let mut action = lane;
-    while action < task.actions {
-        let logit = logits.get(row * task.actions + action);
-        all_logits.set([position, action], logit);
-        if masks.get([position, action]) != 0 && (logit > most || logit.is_nan()) {
-            most = logit;
+    // SAFETY: one weight a unit, one mask, logit and probability an action of the position.
+    unsafe {
+        let mut value = 0.0;
+        let mut unit = lane;
+        while unit < task.hidden {
+            value = fma(hidden.get(row * task.hidden + unit), load(task.value_weights_2, unit as usize), value);
+            unit += 32;
         }
-        action += 32;
-    }
-    let most = warp_max(most);
-    let mut sum = 0.0;
-    let mut action = lane;
-    while action < task.actions {
-        let mut weight = 0.0;
-        if masks.get([position, action]) != 0 {
-            weight = exp(logits.get(row * task.actions + action) - most);
+        let value = warp::reduce_sum(value) + load(task.value_bias_2, 0);
+        if lane == 0 {
+            store(task.values, position as usize, libm::tanhf(value));
         }
-        logits.set(row * task.actions + action, weight);
-        sum += weight;
-        action += 32;
-    }
-    let factor = 1.0 / warp::reduce_sum(sum);
-    let mut action = lane;
-    while action < task.actions {
-        policies.set([position, action], logits.get(row * task.actions + action) * factor);
-        action += 32;
+        let base = position as usize * task.actions as usize;
+        let mut most = f32::NEG_INFINITY;
+        let mut action = lane;
+        while action < task.actions {
+            let logit = logits.get(row * task.actions + action);
+            store(task.logits, base + action as usize, logit);
+            if load(task.masks, base + action as usize) != 0 && (logit > most || logit.is_nan()) {
+                most = logit;
+            }
+            action += 32;
+        }
+        let most = warp_max(most);
+        let mut sum = 0.0;
+        let mut action = lane;
+        while action < task.actions {
+            let mut weight = 0.0;
+            if load(task.masks, base + action as usize) != 0 {
+                weight = exp(logits.get(row * task.actions + action) - most);
+            }
+            logits.set(row * task.actions + action, weight);
+            sum += weight;
+            action += 32;
+        }
+        let factor = 1.0 / warp::reduce_sum(sum);
+        let mut action = lane;
+        while action < task.actions {
+            store(task.policies, base + action as usize, logits.get(row * task.actions + action) * factor);
+            action += 32;
+        }
     }
 }
 
@@ -253,8 +245,8 @@ fn warp_max(value: f32) -> f32 {
 /// Launched with [`shape`] of 1; the task's arrays have the lengths it says, inputs and outputs are different.
 #[kernel(max_threads = 512)]
 pub unsafe fn azero_fused_heads_1(task: HeadsTask) {
-    // SAFETY: the arrays have their lengths, by the contract. A position is one warp's, which shares out its actions.
-    heads::<1>(unsafe { task.views() });
+    // SAFETY: the caller's promise.
+    unsafe { heads::<1>(task) }
 }
 
 /// Value, logits and policy from the planes of the heads, sixteen positions a block: the weights are read once for all.
@@ -271,8 +263,8 @@ pub unsafe fn azero_fused_heads_1(task: HeadsTask) {
 /// As [`azero_fused_heads_1`], with [`shape`] of 16.
 #[kernel(max_threads = 512)]
 pub unsafe fn azero_fused_heads_16(task: HeadsTask) {
-    // SAFETY: as in `azero_fused_heads_1`.
-    heads::<16>(unsafe { task.views() });
+    // SAFETY: the caller's promise.
+    unsafe { heads::<16>(task) }
 }
 
 /// Descriptions of the kernels.

@@ -11,12 +11,11 @@ use super::format::{Bf16, Format, Fp16, Split, Tf32, activation_bytes, chunk_byt
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::{exp, fma, relu};
-use crate::cuda::memory::Vec4;
+use crate::cuda::memory::{Vec4, load, store};
 use crate::cuda::ring::Ring;
 use crate::cuda::shared::{Shared, dynamic};
-use crate::cuda::sync::{WholeWarp, sync_cluster, sync_threads, whole_warp};
-use crate::cuda::view::{Grid, Slice};
-use crate::cuda::{DeviceArgs, kernel, mma, thread, warp};
+use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
+use crate::cuda::{DeviceArgs, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
 use crate::launch::LaunchShape;
@@ -53,7 +52,6 @@ const SHARED_BYTES: u32 = 232_448;
 )]
 #[require(n_convs >= 1 && planes <= PLANES && value_filters + policy_filters <= FILTERS)]
 #[require(hidden <= MAX_HIDDEN && actions <= MAX_ACTIONS)]
-#[views(renewed)]
 pub struct SingleTask {
     /// `[n, planes, 8, 8]`.
     #[len(n * planes * CELLS)]
@@ -154,25 +152,18 @@ const fn n_slots<F: Format>() -> u32 {
     if slots > 8 { 8 } else { slots }
 }
 
-/// Bytes of a block's dynamic shared memory.
-const fn shared_bytes<F: Format>() -> u32 {
-    2 * activation_bytes::<F>(1) + n_slots::<F>() * conv_bytes::<F>(WIDTH) + SUM_BYTES + SMALL_BYTES
-}
-
 /// Shape for `n` positions, of which the device works on `clusters` at a time.
 fn shape<F: Format>(n: u32, clusters: u32) -> LaunchShape {
-    LaunchShape::new(n.min(clusters) * BLOCKS, THREADS).with_shared(shared_bytes::<F>()).with_cluster(BLOCKS)
+    let bytes = 2 * activation_bytes::<F>(1) + n_slots::<F>() * conv_bytes::<F>(WIDTH) + SUM_BYTES + SMALL_BYTES;
+    LaunchShape::new(n.min(clusters) * BLOCKS, THREADS).with_shared(bytes).with_cluster(BLOCKS)
 }
 
 /// What a block has in shared memory.
 #[derive(Clone, Copy)]
 struct SharedLayout {
-    /// X and M together.
-    activations: Shared<Vec4>,
     x: Shared<Vec4>,
     m: Shared<Vec4>,
-    /// Pairs of the sums of the eighths.
-    sums: Shared<u64>,
+    sums: Shared<f32>,
     head_weights: Shared<f32>,
     planes: Shared<f32>,
     logits: Shared<f32>,
@@ -187,208 +178,156 @@ struct SharedLayout {
 impl SharedLayout {
     #[inline(always)]
     fn new<F: Format>() -> Self {
-        let (stage, slots) = (conv_bytes::<F>(WIDTH) / 16, n_slots::<F>());
-        let mut rest = dynamic::<Vec4>(0, shared_bytes::<F>() / 16);
-        let mut take = |vectors: u32| {
-            let taken = rest.part(0, vectors);
-            rest = rest.part(vectors, rest.len() - vectors);
-            taken
-        };
-        let activations = take(2 * activation_bytes::<F>(1) / 16);
-        let ring = take(slots * stage);
-        let array = activations.len() / 2;
-        let (sums, head_weights) = (take(SUM_BYTES / 16).cast(), take(FILTERS * WIDTH / 4).cast());
-        let (planes, logits) = (take(FILTERS * CELLS / 4).cast(), take(SHARE / 4).cast());
-        let (hidden, messages) = (take(SHARE / 4).cast(), take(BLOCKS));
-        let objects = rest.cast::<u64>();
+        let array = activation_bytes::<F>(1);
+        let stage = conv_bytes::<F>(WIDTH);
+        let slots = n_slots::<F>();
+        let ring_at = 2 * array;
+        let sums_at = ring_at + slots * stage;
+        let heads_at = sums_at + SUM_BYTES;
+        let planes_at = heads_at + FILTERS * WIDTH * 4;
+        let logits_at = planes_at + FILTERS * CELLS * 4;
+        let messages_at = logits_at + 2 * SHARE * 4;
+        let objects_at = messages_at + BLOCKS * 16;
         Self {
-            activations,
-            x: activations.part(0, array),
-            m: activations.part(array, array),
-            sums,
-            head_weights,
-            planes,
-            logits,
-            hidden,
-            messages,
-            x_box: Mailbox::new(objects.part(0, 1)),
-            m_box: Mailbox::new(objects.part(1, 1)),
-            message_box: Mailbox::new(objects.part(2, 1)),
-            ring: Ring::new(ring, objects.part(3, 2 * slots), slots, stage),
+            x: dynamic(0, array / 16),
+            m: dynamic(array, array / 16),
+            sums: dynamic(sums_at, SUM_BYTES / 4),
+            head_weights: dynamic(heads_at, FILTERS * WIDTH),
+            planes: dynamic(planes_at, FILTERS * CELLS),
+            logits: dynamic(logits_at, SHARE),
+            hidden: dynamic(logits_at + SHARE * 4, SHARE),
+            messages: dynamic(messages_at, BLOCKS),
+            x_box: Mailbox::new(dynamic(objects_at, 1)),
+            m_box: Mailbox::new(dynamic(objects_at + 8, 1)),
+            message_box: Mailbox::new(dynamic(objects_at + 16, 1)),
+            ring: Ring::new(
+                dynamic(ring_at, slots * stage / 16),
+                dynamic(objects_at + 24, 2 * slots),
+                slots,
+                stage / 16,
+            ),
         }
     }
 }
 
-/// Which part of the network a thread has: the rank of its block, and its warp in it. Both are below 16, as the compiler can see.
-#[derive(Clone, Copy)]
-struct Part {
-    rank: u32,
-    warp: u32,
-}
-
-impl Part {
-    #[inline(always)]
-    fn new() -> Self {
-        // The same in all lanes, and known to be so.
-        let warp = warp::shuffle(warp::ALL, thread::warp_index(), 0) % (THREADS / 32);
-        Self { rank: thread::block_rank_in_cluster() % BLOCKS, warp }
-    }
-
-    /// First channel of the block.
-    #[inline(always)]
-    fn channel(self) -> u32 {
-        self.rank / HALVES * CHANNELS
-    }
-
-    /// First square of the block.
-    #[inline(always)]
-    fn cell(self) -> u32 {
-        self.rank % HALVES * BLOCK_CELLS
-    }
-}
-
 #[inline(always)]
-fn single<F: Format>(task: SingleTaskViews) {
+unsafe fn single<F: Format>(task: SingleTask) {
     let shared = SharedLayout::new::<F>();
-    let part = Part::new();
+    let me = thread::thread_idx_x();
+    let rank = thread::block_rank_in_cluster();
+    // The same in all lanes, and known to be so.
+    let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
     let (cluster, clusters) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
     let n_mine = (task.n - cluster).div_ceil(clusters);
-    let mut weights = Weights::new::<F>(&task, shared.ring, part.rank, n_mine);
-    if thread::thread_idx_x() == 0 {
-        open::<F>(shared);
+    let mut weights = Weights::new::<F>(task, shared.ring, rank, n_mine);
+    // What the other blocks send.
+    let array_bytes = CELLS * 16 * (WIDTH / F::CHANNELS) * F::PARTS / BLOCKS * (BLOCKS - 1);
+    if me == 0 {
+        shared.ring.open(THREADS / 32);
+        shared.x_box.open();
+        shared.m_box.open();
+        shared.message_box.open();
+        shared.x_box.expect(array_bytes);
+        shared.m_box.expect(array_bytes);
+        shared.message_box.expect(BLOCKS * 16);
     }
-    clear_and_load_heads(&task, shared);
+    let vectors = 2 * activation_bytes::<F>(1) / 16;
+    let mut at = me;
+    while at < vectors {
+        // SAFETY: both arrays have that many vectors.
+        unsafe { Shared::<Vec4>::from_address(shared.x.base(), vectors).set_unchecked(at, Vec4([0; 4])) };
+        at += THREADS;
+    }
+    let filters = task.value_filters + task.policy_filters;
+    let mut at = me;
+    while at < FILTERS * WIDTH {
+        let weight = match at < filters * WIDTH {
+            // SAFETY: the array has `filters` rows; the launch's promise.
+            true => unsafe { load(task.head_weights, at as usize) },
+            false => 0.0,
+        };
+        shared.head_weights.set(at, weight);
+        at += THREADS;
+    }
     sync_cluster();
-    if thread::thread_idx_x() == 0 {
-        weights.fetch_first::<F>();
+    if me == 0 {
+        // SAFETY: the objects are ready.
+        unsafe { weights.fetch_first::<F>() };
     }
     let (mut x_round, mut m_round) = (0, 0);
     let mut turn = 0;
     while turn < n_mine {
         let position = cluster + turn * clusters;
-        // M is not in use between two positions.
-        load_observation::<F>(&task, shared.m, position);
+        // SAFETY: the launch's promise; M is not in use between two positions.
+        unsafe { load_observation::<F>(task, shared.m, position) };
         // The value of this thread's square and channel after the last block.
         let mut kept = 0.0;
         let mut conv = 0;
         while conv < task.n_convs {
+            let (from, to, to_box) = match conv % 2 {
+                0 => (shared.m, shared.x, shared.x_box),
+                _ => (shared.x, shared.m, shared.m_box),
+            };
             // Asked for before the waits, so that nobody waits for it.
-            let affine = affine::<F>(&task, part, conv);
-            let ready = take_weights::<F>(&mut weights, part, conv);
+            let row = (conv * WIDTH + rank / HALVES * CHANNELS + me % CHANNELS) as usize;
+            // SAFETY: `n_convs` rows of 128 biases and factors.
+            let (factor, bias) = unsafe { (load_factor::<F>(task.factors, row), load(task.biases, row)) };
+            shared.ring.wait(weights.stage);
+            let stage = shared.ring.address_of(weights.stage);
+            // SAFETY: the stage has the weights of a whole convolution.
+            let ready = unsafe { torso_weights::<F>(stage, warp_index, conv > 0) };
+            if conv > 0 && n_slots::<F>() == 1 {
+                // The slot is free for the next convolution's weights while this one is worked on: there is no other.
+                sync_threads();
+                // SAFETY: the slot's last readers have passed the barrier.
+                unsafe { weights.next::<F>() };
+            }
             if conv == 0 {
                 sync_threads();
             } else if conv % 2 == 1 {
-                receive::<F>(shared.x_box, &mut x_round);
+                shared.x_box.wait(x_round);
+                x_round += 1;
+                if me == 0 {
+                    shared.x_box.expect(array_bytes);
+                }
             } else {
-                receive::<F>(shared.m_box, &mut m_round);
+                shared.m_box.wait(m_round);
+                m_round += 1;
+                if me == 0 {
+                    shared.m_box.expect(array_bytes);
+                }
             }
-            convolve::<F>(shared, part, conv, &ready, &weights, affine, &mut kept);
+            // SAFETY: whole warps; activations and weights are there.
+            let sums = unsafe {
+                match conv {
+                    0 => input_sums::<F>(from, rank, stage, warp_index),
+                    _ => torso_sums::<F>(from, rank, &ready, warp_index),
+                }
+            };
+            write_sums(shared.sums, sums, warp_index);
+            sync_threads();
+            let value =
+                relu(fma(read_sum(shared.sums), factor, bias) + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
+            if conv % 2 == 0 {
+                kept = value;
+            }
+            // SAFETY: all of the cluster send as many bytes as are expected; whoever reads the array has received what comes before.
+            unsafe { send::<F>(to, to_box, rank, warp_index, value) };
             if conv == 0 || n_slots::<F>() > 1 {
-                // The slot's last readers have passed a barrier.
-                weights.next::<F>();
+                // SAFETY: the slot's last readers have passed a barrier.
+                unsafe { weights.next::<F>() };
             }
             conv += 1;
         }
-        receive::<F>(shared.x_box, &mut x_round);
-        // X is complete.
-        // What the heads compute from the task is not kept over the convolutions, which need the registers.
-        heads::<F>(&task.renewed(), shared, part, position, turn);
+        shared.x_box.wait(x_round);
+        x_round += 1;
+        if me == 0 {
+            shared.x_box.expect(array_bytes);
+        }
+        // SAFETY: X is complete; the launch's promise.
+        unsafe { heads::<F>(task, shared, rank, warp_index, position, turn) };
         turn += 1;
     }
-}
-
-/// Bytes of a convolution's outputs that the other blocks send.
-const fn array_bytes<F: Format>() -> u32 {
-    CELLS * 16 * (WIDTH / F::CHANNELS) * F::PARTS / BLOCKS * (BLOCKS - 1)
-}
-
-/// Makes ring and mailboxes ready; one thread of the block calls it.
-#[inline(always)]
-fn open<F: Format>(shared: SharedLayout) {
-    shared.ring.open(THREADS / 32);
-    shared.x_box.open();
-    shared.m_box.open();
-    shared.message_box.open();
-    shared.x_box.expect(array_bytes::<F>());
-    shared.m_box.expect(array_bytes::<F>());
-    shared.message_box.expect(BLOCKS * 16);
-}
-
-/// Waits for a convolution's outputs, and announces the mailbox's next round.
-#[inline(always)]
-fn receive<F: Format>(mailbox: Mailbox, round: &mut u32) {
-    mailbox.wait(*round);
-    *round += 1;
-    if thread::thread_idx_x() == 0 {
-        mailbox.expect(array_bytes::<F>());
-    }
-}
-
-/// Zeroes the activations, whose edges stay so, and loads the heads' weights.
-#[inline(always)]
-fn clear_and_load_heads(task: &SingleTaskViews, shared: SharedLayout) {
-    let mut at = thread::thread_idx_x();
-    while at < shared.activations.len() {
-        shared.activations.set(at, Vec4([0; 4]));
-        at += THREADS;
-    }
-    let filters = task.value_filters + task.policy_filters;
-    let mut at = thread::thread_idx_x();
-    while at < FILTERS * WIDTH {
-        let weight = if at < filters * WIDTH { task.head_weights.get(at as usize) } else { 0.0 };
-        shared.head_weights.set(at, weight);
-        at += THREADS;
-    }
-}
-
-/// What the sums of the thread's channel are multiplied by, and what is added.
-#[inline(always)]
-fn affine<F: Format>(task: &SingleTaskViews, part: Part, conv: u32) -> (f32, f32) {
-    let at = [conv, part.channel() + thread::thread_idx_x() % CHANNELS];
-    let size = [task.n_convs, WIDTH];
-    (load_factor::<F>(task.factors.grid(size), at), task.biases.grid(size).get(at))
-}
-
-/// Waits for a convolution's weights, and takes the warp's.
-#[inline(always)]
-fn take_weights<F: Format>(weights: &mut Weights, part: Part, conv: u32) -> [Vec4; 18] {
-    weights.ring.wait(weights.stage);
-    let ready = torso_weights::<F>(weights.ring.slot(weights.stage), part.warp, conv > 0);
-    if conv > 0 && n_slots::<F>() == 1 {
-        // The slot is free for the next convolution's weights while this one is worked on: there is no other.
-        sync_threads();
-        weights.next::<F>();
-    }
-    ready
-}
-
-/// A convolution whose inputs are there, and what follows it: its outputs go to all blocks.
-#[inline(always)]
-fn convolve<F: Format>(
-    shared: SharedLayout,
-    part: Part,
-    conv: u32,
-    ready: &[Vec4; 18],
-    weights: &Weights,
-    (factor, bias): (f32, f32),
-    kept: &mut f32,
-) {
-    let (from, to, to_box) = match conv % 2 {
-        0 => (shared.m, shared.x, shared.x_box),
-        _ => (shared.x, shared.m, shared.m_box),
-    };
-    let sums = match conv {
-        0 => input_sums::<F>(from, part, weights.ring.slot(weights.stage)),
-        _ => torso_sums::<F>(from, part, ready),
-    };
-    write_sums(shared.sums, sums, part.warp);
-    sync_threads();
-    let residual = if conv > 0 && conv.is_multiple_of(2) { *kept } else { 0.0 };
-    let value = relu(fma(read_sum(shared.sums.cast()), factor, bias) + residual);
-    if conv.is_multiple_of(2) {
-        *kept = value;
-    }
-    send::<F>(to, to_box, part, value);
 }
 
 /// What is fetched next.
@@ -408,33 +347,36 @@ struct Weights {
 
 impl Weights {
     #[inline(always)]
-    fn new<F: Format>(task: &SingleTaskViews, ring: Ring, rank: u32, n_positions: u32) -> Self {
+    fn new<F: Format>(task: SingleTask, ring: Ring, rank: u32, n_positions: u32) -> Self {
         let bytes = block_bytes::<F>(task.n_convs - 1);
-        let first = task.weights.wrapping_add(rank as usize * bytes / 16);
+        // SAFETY: one part a block.
+        let first = unsafe { task.weights.add(rank as usize * bytes / 16) };
         Self { ring, first, stage: 0, fetched: 0, n_convs: task.n_convs, all: task.n_convs * n_positions }
     }
 
     #[inline(always)]
-    fn fetch_first<F: Format>(&mut self) {
+    unsafe fn fetch_first<F: Format>(&mut self) {
         while self.fetched < n_slots::<F>() && self.fetched < self.all {
-            self.fetch_next::<F>();
+            // SAFETY: the caller's promise.
+            unsafe { self.fetch_next::<F>() };
         }
     }
 
     /// The warp is done with the present stage: it goes on to the next, and another one is fetched.
     #[inline(always)]
-    fn next<F: Format>(&mut self) {
+    unsafe fn next<F: Format>(&mut self) {
         if thread::lane() == 0 {
             self.ring.release(self.stage);
         }
         self.stage += 1;
         if thread::thread_idx_x() == 0 {
-            self.fetch_next::<F>();
+            // SAFETY: the caller's promise.
+            unsafe { self.fetch_next::<F>() };
         }
     }
 
     #[inline(always)]
-    fn fetch_next<F: Format>(&mut self) {
+    unsafe fn fetch_next<F: Format>(&mut self) {
         if self.fetched == self.all {
             return;
         }
@@ -443,9 +385,8 @@ impl Weights {
             0 => (0, conv_bytes::<F>(PLANES)),
             _ => (conv_bytes::<F>(PLANES) + (conv - 1) * conv_bytes::<F>(WIDTH), conv_bytes::<F>(WIDTH)),
         };
-        let from = self.first.wrapping_add((offset / 16) as usize);
-        // SAFETY: the launch gives `block_bytes` of weights for each block of a cluster, which nobody writes; these are one convolution's of this block.
-        unsafe { self.ring.fill(self.fetched, from, bytes / 16) };
+        // SAFETY: the weights of that convolution.
+        unsafe { self.ring.fill(self.fetched, self.first.add((offset / 16) as usize), bytes / 16) };
         self.fetched += 1;
     }
 }
@@ -458,8 +399,7 @@ fn padded_index(cell: u32) -> u32 {
 
 /// Planes as the first channels of M, the others up to [`PLANES`] zeroed.
 #[inline(always)]
-fn load_observation<F: Format>(task: &SingleTaskViews, to: Shared<Vec4>, position: u32) {
-    let observations = task.observations.grid([task.n, task.planes, CELLS]);
+unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, position: u32) {
     let chunks = PLANES / F::CHANNELS;
     let mut item = thread::thread_idx_x();
     while item < CELLS * chunks {
@@ -469,48 +409,51 @@ fn load_observation<F: Format>(task: &SingleTaskViews, to: Shared<Vec4>, positio
         while at < F::CHANNELS {
             let plane = chunk * F::CHANNELS + at;
             if plane < task.planes {
-                values[at as usize] = observations.get([position, plane, cell]);
+                // SAFETY: the observation has that plane.
+                values[at as usize] =
+                    unsafe { load(task.observations, ((position * task.planes + plane) * CELLS + cell) as usize) };
             }
             at += 1;
         }
         let packed = F::pack(values);
-        let index = chunk * CHUNK_VECTORS + padded_index(cell);
+        let index = chunk * chunk_bytes(1) / 16 + padded_index(cell);
         to.set(index, Vec4(packed[0]));
         if F::PARTS == 2 {
-            to.set(index + part_vectors::<F>(), Vec4(packed[1]));
+            to.set(index + to.len() / 2, Vec4(packed[1]));
         }
         item += THREADS;
     }
 }
 
-/// Vectors of a chunk's array.
-const CHUNK_VECTORS: u32 = chunk_bytes(1) / 16;
-
-/// Vectors from an array's first part to its second.
-const fn part_vectors<F: Format>() -> u32 {
-    WIDTH / F::CHANNELS * CHUNK_VECTORS
+/// Shared address of the lane's row of operand A for the warp's 16 squares, tap (-1, -1), first pair of chunks.
+#[inline(always)]
+fn rows_of(from: Shared<Vec4>, rank: u32, warp_index: u32) -> u32 {
+    let lane = thread::lane();
+    let row = rank % HALVES * (SIDE / HALVES) + 2 * (warp_index % 2) + lane / 8 % 2;
+    from.base() + lane / 16 * chunk_bytes(1) + (row * PADDED_WIDTH + lane % 8) * 16
 }
 
-/// Index of the lane's row of operand A for the warp's 16 squares, tap (-1, -1), first pair of chunks.
+/// Bytes from an array's first part to its second.
 #[inline(always)]
-fn first_row(part: Part) -> u32 {
-    let lane = thread::lane();
-    let row = part.rank % HALVES * (SIDE / HALVES) + 2 * (part.warp % 2) + lane / 8 % 2;
-    lane / 16 * CHUNK_VECTORS + row * PADDED_WIDTH + lane % 8
+fn part_bytes<F: Format>() -> u32 {
+    WIDTH / F::CHANNELS * chunk_bytes(1)
 }
 
 /// The warp's part of the first convolution: every eighth step.
 #[inline(always)]
-fn input_sums<F: Format>(from: Shared<Vec4>, part: Part, weights: Shared<Vec4>) -> [[f32; 4]; 2] {
-    let row = first_row(part);
+unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, warp_index: u32) -> [[f32; 4]; 2] {
+    let a = rows_of(from, rank, warp_index);
     let mut sums = [[0.0; 4]; 4];
-    let mut step = part.warp / 2;
+    let mut step = warp_index / 2;
     while step < 9 * tap_steps::<F>(PLANES) {
         let (pair, tap) = (step / 9, step % 9);
-        let whole = whole_warp();
-        let w = step_weights::<F>(weights, step);
-        let row = row + pair * 2 * CHUNK_VECTORS + tap / 3 * PADDED_WIDTH + tap % 3;
-        add_step::<F>(&whole, &mut sums, false, from, row, w);
+        sync_warp(warp::ALL);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [w, second] = step_weights::<F>(weights, step);
+            let a = a + pair * 2 * chunk_bytes(1) + (tap / 3 * PADDED_WIDTH + tap % 3) * 16;
+            add_step::<F>(&mut sums, false, a, w, second);
+        }
         step += EIGHTHS;
     }
     [add(sums[0], sums[2]), add(sums[1], sums[3])]
@@ -518,26 +461,33 @@ fn input_sums<F: Format>(from: Shared<Vec4>, part: Part, weights: Shared<Vec4>) 
 
 /// The lane's operands of a step, both parts.
 #[inline(always)]
-fn step_weights<F: Format>(weights: Shared<Vec4>, step: u32) -> [Vec4; 2] {
-    let index = step * (STEP_BYTES / 16) * F::PARTS + thread::lane();
-    let first = weights.get(index);
-    [first, if F::PARTS == 2 { weights.get(index + STEP_BYTES / 16) } else { first }]
+unsafe fn step_weights<F: Format>(weights: u32, step: u32) -> [Vec4; 2] {
+    let address = weights + step * STEP_BYTES * F::PARTS + thread::lane() * 16;
+    // SAFETY: the stage has that step.
+    unsafe {
+        let first = Shared::from_address(address, 1).get_unchecked(0);
+        let second = if F::PARTS == 2 { Shared::from_address(address + STEP_BYTES, 1).get_unchecked(0) } else { first };
+        [first, second]
+    }
 }
 
 /// The lane's operands of all its steps: an eighth of the channels, nine taps, twice as many where steps or parts are twice as many. Zeros if there are no such.
 #[inline(always)]
-fn torso_weights<F: Format>(weights: Shared<Vec4>, warp_index: u32, wanted: bool) -> [Vec4; 18] {
+unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) -> [Vec4; 18] {
     let mut ready = [Vec4([0; 4]); 18];
     if wanted {
         let first = warp_index / 2 * (tap_steps::<F>(WIDTH) / EIGHTHS) * 9;
         macro_rules! take {
             ($($tap:literal)*) => {$(
-                let [w, second] = step_weights::<F>(weights, first + $tap);
-                ready[$tap] = w;
-                if F::PARTS == 2 {
-                    ready[$tap + 9] = second;
-                } else if tap_steps::<F>(WIDTH) == 2 * EIGHTHS {
-                    ready[$tap + 9] = step_weights::<F>(weights, first + 9 + $tap)[0];
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let [w, second] = step_weights::<F>(weights, first + $tap);
+                    ready[$tap] = w;
+                    if F::PARTS == 2 {
+                        ready[$tap + 9] = second;
+                    } else if tap_steps::<F>(WIDTH) == 2 * EIGHTHS {
+                        ready[$tap + 9] = step_weights::<F>(weights, first + 9 + $tap)[0];
+                    }
                 }
             )*};
         }
@@ -548,15 +498,18 @@ fn torso_weights<F: Format>(weights: Shared<Vec4>, warp_index: u32, wanted: bool
 
 /// The warp's part of another convolution: an eighth of the channels.
 #[inline(always)]
-fn torso_sums<F: Format>(from: Shared<Vec4>, part: Part, ready: &[Vec4; 18]) -> [[f32; 4]; 2] {
+unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18], warp_index: u32) -> [[f32; 4]; 2] {
     let pairs = tap_steps::<F>(WIDTH) / EIGHTHS;
-    let row = first_row(part) + part.warp / 2 * pairs * 2 * CHUNK_VECTORS;
+    let a = rows_of(from, rank, warp_index) + warp_index / 2 * pairs * 2 * chunk_bytes(1);
     let mut sums = [[0.0; 4]; 4];
-    let whole = whole_warp();
+    sync_warp(warp::ALL);
     macro_rules! taps {
         ($first:literal, $($tap:literal)*) => {$(
-            let row = row + $first / 9 * 2 * CHUNK_VECTORS + $tap / 3 * PADDED_WIDTH + $tap % 3;
-            add_step::<F>(&whole, &mut sums, $tap % 2 == 1, from, row, [ready[$first + $tap], ready[$tap + 9]]);
+            // SAFETY: the caller's promise.
+            unsafe {
+                let a = a + $first / 9 * 2 * chunk_bytes(1) + ($tap / 3 * PADDED_WIDTH + $tap % 3) * 16;
+                add_step::<F>(&mut sums, $tap % 2 == 1, a, ready[$first + $tap], ready[$tap + 9]);
+            }
         )*};
     }
     taps!(0, 0 1 2 3 4 5 6 7 8);
@@ -566,26 +519,22 @@ fn torso_sums<F: Format>(from: Shared<Vec4>, part: Part, ready: &[Vec4; 18]) -> 
     [add(sums[0], sums[2]), add(sums[1], sums[3])]
 }
 
-/// [`Format::step`] of the activations at `row`. A tensor core cuts its sums off, so the steps of a split product are added up outside of it, rounded.
+/// [`Format::step`]. A tensor core cuts its sums off, so the steps of a split product are added up outside of it, rounded.
+///
+/// # Safety
+/// As [`Format::step`].
 #[inline(always)]
-fn add_step<F: Format>(
-    whole: &WholeWarp,
-    sums: &mut [[f32; 4]; 4],
-    odd: bool,
-    from: Shared<Vec4>,
-    row: u32,
-    w: [Vec4; 2],
-) {
-    // SAFETY: x
-    let load = |row: u32| unsafe { mma::load_matrix_x4_at(whole, from.address_of_unchecked(row)) };
-    let x = load(row);
-    if F::PARTS == 2 {
-        let mut one = [[0.0; 4]; 4];
-        F::step(whole, &mut one, odd, [x, load(row + part_vectors::<F>())], w);
-        sums[0] = add(sums[0], one[0]);
-        sums[1] = add(sums[1], one[1]);
-    } else {
-        F::step(whole, sums, odd, [x, x], w);
+unsafe fn add_step<F: Format>(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, w: Vec4, second: Vec4) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if F::PARTS == 2 {
+            let mut one = [[0.0; 4]; 4];
+            F::step(&mut one, odd, a, part_bytes::<F>(), w, second);
+            sums[0] = add(sums[0], one[0]);
+            sums[1] = add(sums[1], one[1]);
+        } else {
+            F::step(sums, odd, a, part_bytes::<F>(), w, second);
+        }
     }
 }
 
@@ -596,10 +545,12 @@ fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
 
 /// Puts a warp's sums where the threads of their squares and channels find them: `[eighth][square][channel]`.
 #[inline(always)]
-fn write_sums(pairs: Shared<u64>, c: [[f32; 4]; 2], warp_index: u32) {
+fn write_sums(sums: Shared<f32>, c: [[f32; 4]; 2], warp_index: u32) {
     let lane = thread::lane();
     let at = (warp_index / 2 * BLOCK_CELLS + warp_index % 2 * 16 + lane / 4) * SUM_STRIDE + lane % 4 * 2;
     let pair = |low: f32, high: f32| u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32;
+    // SAFETY: the array has that many pairs.
+    let pairs = unsafe { Shared::<u64>::from_address(sums.base(), sums.len() / 2) };
     pairs.set(at / 2, pair(c[0][0], c[0][1]));
     pairs.set(at / 2 + 4, pair(c[1][0], c[1][1]));
     pairs.set(at / 2 + 4 * SUM_STRIDE, pair(c[0][2], c[0][3]));
@@ -617,15 +568,16 @@ fn read_sum(sums: Shared<f32>) -> f32 {
 
 /// Puts the block's values into its own array, and sends them from there to the others: a warp to each, whose lanes have neighbouring squares.
 #[inline(always)]
-fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, part: Part, value: f32) {
+unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_index: u32, value: f32) {
     let (me, lane) = (thread::thread_idx_x(), thread::lane());
     let of = |number: u32| warp::shuffle(warp::ALL, value, (lane & !7) + number);
     let packed = F::pack([of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)]);
+    let first = rank / HALVES * CHANNELS;
     // Words of 8 channels: chunks of the first part, then of the second.
     let index = |channel: u32, second: u32, square: u32| {
-        let chunk = (part.channel() + channel) / F::CHANNELS;
+        let chunk = (first + channel) / F::CHANNELS;
         let chunk = if F::PARTS == 2 { chunk + second * (WIDTH / F::CHANNELS) } else { chunk + second };
-        chunk * CHUNK_VECTORS + padded_index(part.cell() + square)
+        chunk * (chunk_bytes(1) / 16) + padded_index(rank % HALVES * BLOCK_CELLS + square)
     };
     let both = F::PARTS == 2 || F::CHANNELS < 8;
     if me % 8 == 0 {
@@ -636,15 +588,17 @@ fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, part: Part, value: f32) {
         }
     }
     sync_threads();
-    if part.warp != part.rank {
-        // SAFETY: `get` has checked the index, and the array is as long in every block; the cluster has a block for each warp. All of the cluster send as many bytes as are expected, and whoever
-        // has sent this block what it made these values of has received everything before: its round is over.
-        let send = |at: u32| unsafe { mailbox.send_vec4(to, part.warp, at, to.get(at)) };
+    if warp_index != rank {
         let mut channel = 0;
         while channel < CHANNELS {
-            send(index(channel, 0, lane));
-            if both {
-                send(index(channel, 1, lane));
+            // SAFETY: chunks of the array, ranks of the cluster; the caller's promise.
+            unsafe {
+                let at = index(channel, 0, lane);
+                mailbox.send_vec4(to, warp_index, at, to.get_unchecked(at));
+                if both {
+                    let at = index(channel, 1, lane);
+                    mailbox.send_vec4(to, warp_index, at, to.get_unchecked(at));
+                }
             }
             channel += 8;
         }
@@ -653,36 +607,25 @@ fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, part: Part, value: f32) {
 
 /// Value, logits and policy.
 #[inline(always)]
-fn heads<F: Format>(task: &SingleTaskViews, shared: SharedLayout, part: Part, position: u32, turn: u32) {
-    make_planes::<F>(task, shared);
-    sync_threads();
-    // The block's actions and hidden units.
-    let (actions, units) = (task.actions.div_ceil(BLOCKS), task.hidden.div_ceil(BLOCKS));
-    multiply_planes(task, shared, part, actions, units);
-    sync_threads();
-    if part.warp == 0 {
-        tell(task, shared, part.rank, position, actions, units);
-    }
-    shared.message_box.wait(turn);
-    if thread::thread_idx_x() == 0 {
-        shared.message_box.expect(BLOCKS * 16);
-    }
-    write_outputs(task, shared, part.rank, position, actions);
-    // The planes, logits and messages are free again.
-    sync_threads();
-}
-
-/// The planes of the heads, in every block: 8 lanes share a square's channels.
-#[inline(always)]
-fn make_planes<F: Format>(task: &SingleTaskViews, shared: SharedLayout) {
-    let (cell, share) = (thread::thread_idx_x() / 8, thread::thread_idx_x() % 8);
+unsafe fn heads<F: Format>(
+    task: SingleTask,
+    shared: SharedLayout,
+    rank: u32,
+    warp_index: u32,
+    position: u32,
+    turn: u32,
+) {
+    let me = thread::thread_idx_x();
+    let lane = thread::lane();
+    // Planes, in every block: 8 lanes share a square's channels.
+    let (cell, share) = (me / 8, me % 8);
     let chunks = WIDTH / F::CHANNELS;
     let mut sums = [0.0f32; FILTERS as usize];
     let mut chunk = share;
     while chunk < chunks {
-        let index = chunk * CHUNK_VECTORS + padded_index(cell);
+        let index = chunk * (chunk_bytes(1) / 16) + padded_index(cell);
         let first: Vec4 = shared.x.get(index);
-        let second: Vec4 = if F::PARTS == 2 { shared.x.get(index + part_vectors::<F>()) } else { first };
+        let second: Vec4 = if F::PARTS == 2 { shared.x.get(index + part_bytes::<F>() / 16) } else { first };
         let values = F::unpack(first.0, second.0);
         let weight = |filter: u32, at: u32| shared.head_weights.get(filter * WIDTH + chunk * F::CHANNELS + at);
         let mut at = 0;
@@ -704,142 +647,148 @@ fn make_planes<F: Format>(task: &SingleTaskViews, shared: SharedLayout) {
         sums[3] += warp::shuffle_xor(warp::ALL, sums[3], distance);
         distance *= 2;
     }
-    if share < task.value_filters + task.policy_filters {
+    let filters = task.value_filters + task.policy_filters;
+    if share < filters {
         let sum = match share {
             0 => sums[0],
             1 => sums[1],
             2 => sums[2],
             _ => sums[3],
         };
-        shared.planes.set(share * CELLS + cell, relu(sum + task.head_biases.get(share as usize)));
+        // SAFETY: one bias a filter.
+        shared.planes.set(share * CELLS + cell, relu(sum + unsafe { load(task.head_biases, share as usize) }));
     }
-}
-
-/// The block's logits and hidden units, a warp each.
-#[inline(always)]
-fn multiply_planes(task: &SingleTaskViews, shared: SharedLayout, part: Part, actions: u32, units: u32) {
-    let lane = thread::lane();
+    sync_threads();
+    // The block's actions and hidden units, a warp each.
     let value_inputs = task.value_filters * CELLS;
-    let policy_weights = task.policy_weights.grid([task.actions, task.policy_filters * CELLS]);
-    let value_weights = task.value_weights_1.grid([task.hidden, value_inputs]);
-    let mut number = part.warp;
+    let policy_inputs = task.policy_filters * CELLS;
+    let (actions, units) = (task.actions.div_ceil(BLOCKS), task.hidden.div_ceil(BLOCKS));
+    let mut number = warp_index;
     while number < actions + units {
         if number < actions {
-            let action = part.rank * actions + number;
-            let mut logit = f32::NEG_INFINITY;
-            if action < task.actions {
-                let inputs = task.policy_filters * CELLS;
-                logit = row_product(policy_weights, action, inputs, shared.planes, value_inputs)
-                    + task.policy_bias.get(action as usize);
-            }
-            if lane == 0 {
-                shared.logits.set(number, logit);
+            let action = rank * actions + number;
+            // SAFETY: rows of the policy's matrix.
+            unsafe {
+                let mut logit = f32::NEG_INFINITY;
+                if action < task.actions {
+                    logit = row_product(task.policy_weights, action, policy_inputs, shared.planes, value_inputs)
+                        + load(task.policy_bias, action as usize);
+                }
+                if lane == 0 {
+                    shared.logits.set(number, logit);
+                }
             }
         } else {
-            let unit = part.rank * units + number - actions;
-            let mut share = 0.0;
-            if unit < task.hidden {
-                let sum = row_product(value_weights, unit, value_inputs, shared.planes, 0)
-                    + task.value_bias_1.get(unit as usize);
-                share = relu(sum) * task.value_weights_2.get(unit as usize);
-            }
-            if lane == 0 {
-                shared.hidden.set(number - actions, share);
+            let unit = rank * units + number - actions;
+            // SAFETY: rows of the value's matrix.
+            unsafe {
+                let mut part = 0.0;
+                if unit < task.hidden {
+                    let sum = row_product(task.value_weights_1, unit, value_inputs, shared.planes, 0)
+                        + load(task.value_bias_1, unit as usize);
+                    part = relu(sum) * load(task.value_weights_2, unit as usize);
+                }
+                if lane == 0 {
+                    shared.hidden.set(number - actions, part);
+                }
             }
         }
         number += THREADS / 32;
     }
-}
-
-/// Tells all blocks of the block's largest legal logit, of the sum of exponentials below it, and of the block's share of the value; a warp calls it.
-#[inline(always)]
-fn tell(task: &SingleTaskViews, shared: SharedLayout, rank: u32, position: u32, actions: u32, units: u32) {
-    let lane = thread::lane();
-    let masks = task.masks.grid([task.n, task.actions]);
-    let legal = |number: u32| {
-        let action = rank * actions + number;
-        number < actions && action < task.actions && masks.get([position, action]) != 0
-    };
-    let mut most = f32::NEG_INFINITY;
-    let mut number = lane;
-    while number < actions {
-        let logit = shared.logits.get(number);
-        if legal(number) && (logit > most || logit.is_nan()) {
-            most = logit;
-        }
-        number += 32;
-    }
-    let most = warp::reduce(most, |a: f32, b: f32| if a >= b { a } else { b });
-    let (mut sum, mut value) = (0.0, 0.0);
-    let mut number = lane;
-    while number < actions {
-        if legal(number) {
-            sum += exp(shared.logits.get(number) - most);
-        }
-        number += 32;
-    }
-    let mut number = lane;
-    while number < units {
-        value += shared.hidden.get(number);
-        number += 32;
-    }
-    let (sum, value) = (warp::reduce_sum(sum), warp::reduce_sum(value));
-    if lane < BLOCKS {
-        let message = Vec4([most.to_bits(), sum.to_bits(), value.to_bits(), 0]);
-        // SAFETY: `rank` is below the messages of a block, and the cluster has a block for each lane. Their rounds of the position before are over: each has sent since what this one made of it.
-        unsafe { shared.message_box.send_vec4(shared.messages, lane, rank, message) };
-    }
-}
-
-/// Writes logit and probability of the block's actions, a thread each, and by the first thread of the cluster the value.
-#[inline(always)]
-fn write_outputs(task: &SingleTaskViews, shared: SharedLayout, rank: u32, position: u32, actions: u32) {
-    let me = thread::thread_idx_x();
-    let message = |block: u32| shared.messages.get(block).0.map(f32::from_bits);
-    if me < actions && rank * actions + me < task.actions {
-        let mut most = f32::NEG_INFINITY;
-        let mut block = 0;
-        while block < BLOCKS {
-            let [theirs, ..] = message(block);
-            if theirs > most || theirs.is_nan() {
-                most = theirs;
+    sync_threads();
+    let base = position as usize * task.actions as usize;
+    // SAFETY: masks, logits and probabilities of the position.
+    unsafe {
+        if warp_index == 0 {
+            let legal = |number: u32| {
+                let action = rank * actions + number;
+                number < actions && action < task.actions && load(task.masks, base + action as usize) != 0
+            };
+            let mut most = f32::NEG_INFINITY;
+            let mut number = lane;
+            while number < actions {
+                let logit = shared.logits.get(number);
+                if legal(number) && (logit > most || logit.is_nan()) {
+                    most = logit;
+                }
+                number += 32;
             }
-            block += 1;
-        }
-        let mut sum = 0.0;
-        let mut block = 0;
-        while block < BLOCKS {
-            let [theirs, share, ..] = message(block);
-            // A block without a legal action has no largest logit.
-            if share != 0.0 {
-                sum += share * exp(theirs - most);
+            let most = warp::reduce(most, |a: f32, b: f32| if a >= b { a } else { b });
+            let (mut sum, mut value) = (0.0, 0.0);
+            let mut number = lane;
+            while number < actions {
+                if legal(number) {
+                    sum += exp(shared.logits.get(number) - most);
+                }
+                number += 32;
             }
-            block += 1;
+            let mut number = lane;
+            while number < units {
+                value += shared.hidden.get(number);
+                number += 32;
+            }
+            let (sum, value) = (warp::reduce_sum(sum), warp::reduce_sum(value));
+            if lane < BLOCKS {
+                shared.message_box.send_vec4(
+                    shared.messages,
+                    lane,
+                    rank,
+                    Vec4([most.to_bits(), sum.to_bits(), value.to_bits(), 0]),
+                );
+            }
         }
-        let (size, at) = ([task.n, task.actions], [position, rank * actions + me]);
-        let logit = shared.logits.get(me);
-        let legal = task.masks.grid(size).get(at) != 0;
-        task.logits.grid(size).set(at, logit);
-        task.policies.grid(size).set(at, if legal { exp(logit - most) / sum } else { 0.0 });
-    }
-    if rank == 0 && me == 0 {
-        let mut value = task.value_bias_2.get(0);
-        let mut block = 0;
-        while block < BLOCKS {
-            value += message(block)[2];
-            block += 1;
+        shared.message_box.wait(turn);
+        if me == 0 {
+            shared.message_box.expect(BLOCKS * 16);
         }
-        task.values.set(position as usize, libm::tanhf(value));
+        if me < actions && rank * actions + me < task.actions {
+            let mut most = f32::NEG_INFINITY;
+            let mut block = 0;
+            while block < BLOCKS {
+                let theirs = f32::from_bits(shared.messages.get(block).0[0]);
+                if theirs > most || theirs.is_nan() {
+                    most = theirs;
+                }
+                block += 1;
+            }
+            let mut sum = 0.0;
+            let mut block = 0;
+            while block < BLOCKS {
+                let message = shared.messages.get(block).0;
+                // A block without a legal action has no largest logit.
+                if f32::from_bits(message[1]) != 0.0 {
+                    sum += f32::from_bits(message[1]) * exp(f32::from_bits(message[0]) - most);
+                }
+                block += 1;
+            }
+            let action = rank * actions + me;
+            let logit = shared.logits.get(me);
+            let legal = load(task.masks, base + action as usize) != 0;
+            store(task.logits, base + action as usize, logit);
+            store(task.policies, base + action as usize, if legal { exp(logit - most) / sum } else { 0.0 });
+        }
+        if rank == 0 && me == 0 {
+            let mut value = load(task.value_bias_2, 0);
+            let mut block = 0;
+            while block < BLOCKS {
+                value += f32::from_bits(shared.messages.get(block).0[2]);
+                block += 1;
+            }
+            store(task.values, position as usize, libm::tanhf(value));
+        }
     }
+    // The planes, logits and messages are free again.
+    sync_threads();
 }
 
 /// A row of a matrix times planes, by a warp.
 #[inline(always)]
-fn row_product(weights: Grid<Slice<f32>, 2>, row: u32, inputs: u32, planes: Shared<f32>, from: u32) -> f32 {
+unsafe fn row_product(weights: *const f32, row: u32, inputs: u32, planes: Shared<f32>, from: u32) -> f32 {
     let mut sum = 0.0;
     let mut input = thread::lane();
     while input < inputs {
-        sum = fma(weights.get([row, input]), planes.get(from + input), sum);
+        // SAFETY: the caller gives the matrix.
+        sum = fma(unsafe { load(weights, (row * inputs + input) as usize) }, planes.get(from + input), sum);
         input += 32;
     }
     warp::reduce_sum(sum)
@@ -865,8 +814,8 @@ macro_rules! singles {
             /// Launched with the shape function beside it; the task's arrays have the lengths it says, inputs and outputs are different.
             #[kernel(max_threads = 512, min_blocks = 1)]
             pub unsafe fn $name(task: SingleTask) {
-                // SAFETY: the arrays have their lengths, by the contract. A position is one cluster's; its actions are shared out to threads, and the value is one thread's.
-                single::<$format>(unsafe { task.views() });
+                // SAFETY: the caller's promise.
+                unsafe { single::<$format>(task) }
             }
 
             /// Launch shape of the kernel of that name for `n` positions, of which the device works on `clusters` at a time.

@@ -11,12 +11,11 @@ use super::format::{
 use super::sums::{Operands, for_each_pair};
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::math::{fma, relu};
-use crate::cuda::memory::Vec4;
+use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::{sync_some, sync_threads};
-use crate::cuda::view::Exclusive;
-use crate::cuda::wgmma::{self, Tiles, WholeGroup};
+use crate::cuda::wgmma::{self, Tiles};
 use crate::cuda::{DeviceArgs, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
@@ -53,7 +52,6 @@ const HEAD_BYTES: u32 = FILTERS * WIDTH * 4;
     blocks: u32,
 )]
 #[require(n_convs >= 1 && planes <= PLANES && filters <= FILTERS)]
-#[views]
 pub struct TowerTask {
     /// `[n, planes, 8, 8]`.
     #[len(n * planes * CELLS)]
@@ -150,9 +148,9 @@ fn shape<F: Format>(boards: u32, n: u32, multiprocessors: u32) -> LaunchShape {
 /// What a block has in shared memory.
 #[derive(Clone, Copy)]
 struct SharedLayout {
-    /// Both arrays, X first.
-    activations: Shared<Vec4>,
-    /// Vectors from X to M: 0 where they are one.
+    /// Array X.
+    x: u32,
+    /// Array M.
     m: u32,
     heads: Shared<f32>,
     ring: Ring,
@@ -163,60 +161,58 @@ impl SharedLayout {
     fn new<F: Format>(boards: u32) -> Self {
         let arrays = array_bytes::<F>(boards);
         let (slots, stage) = (n_slots::<F>(boards), stage_bytes::<F>());
-        let activations = dynamic(0, arrays / 16);
-        let slot_vectors = dynamic(arrays, slots * stage / 16);
-        let heads = dynamic(arrays + slots * stage, HEAD_BYTES / 4);
-        let objects = dynamic(arrays + slots * stage + HEAD_BYTES, 2 * slots);
-        let m = if in_place::<F>(boards) { 0 } else { activation_bytes::<F>(boards) / 16 };
-        Self { activations, m, heads, ring: Ring::new(slot_vectors, objects, slots, stage / 16) }
-    }
-
-    /// Shared address of X (0) or M (1).
-    #[inline(always)]
-    fn array(self, number: u32) -> u32 {
-        self.activations.base() + number * self.m * 16
+        let x = dynamic::<Vec4>(0, arrays / 16).base();
+        let slot_vectors = dynamic::<Vec4>(arrays, slots * stage / 16);
+        let heads = dynamic::<f32>(arrays + slots * stage, HEAD_BYTES / 4);
+        let objects = dynamic::<u64>(arrays + slots * stage + HEAD_BYTES, 2 * slots);
+        let m = if in_place::<F>(boards) { x } else { x + activation_bytes::<F>(boards) };
+        Self { x, m, heads, ring: Ring::new(slot_vectors, objects, slots, stage / 16) }
     }
 }
 
 #[inline(always)]
-fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTaskViews) {
+unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
-    // SAFETY: whole warpgroups take each branch below, since the workers' warps are two of them; what they run has no condition that differs within a group but on lanes that ask or write alone.
-    let whole = unsafe { WholeGroup::assume() };
     let shared = SharedLayout::new::<F>(BOARDS);
     let n_tiles = task.n.div_ceil(BOARDS);
     if thread::thread_idx_x() == 0 {
         shared.ring.open(WORKERS / 128);
     }
-    clear_and_load_heads::<F>(&task, shared);
+    // SAFETY: the launch's promise.
+    unsafe { clear_and_load_heads::<F>(task, shared, BOARDS) };
     wgmma::publish();
     sync_threads();
-    // Both counts of registers together are those of the launch, see the assertion above.
-    if warp_index >= WORKERS / 32 {
-        if F::PARTS == 2 {
-            wgmma::fewer_registers::<FETCHER_REGISTERS>(&whole);
+    // SAFETY: the launch's promise, for each role. Whole warpgroups take each branch; both counts of registers together are those of the launch, see the assertion above.
+    unsafe {
+        if warp_index >= WORKERS / 32 {
+            if F::PARTS == 2 {
+                wgmma::fewer_registers::<FETCHER_REGISTERS>();
+            }
+            fetch::<F, BOARDS>(task, shared.ring, warp_index, n_tiles);
+        } else {
+            if F::PARTS == 2 {
+                wgmma::more_registers::<WORKER_REGISTERS>();
+            }
+            work::<F, BOARDS, R>(task, shared, warp_index, n_tiles);
         }
-        fetch::<F, BOARDS>(&task, shared.ring, warp_index, n_tiles);
-    } else {
-        if F::PARTS == 2 {
-            wgmma::more_registers::<WORKER_REGISTERS>(&whole);
-        }
-        work::<F, BOARDS, R>(&whole, &task, shared, warp_index, n_tiles);
     }
 }
 
 /// Zeroes the activations, whose edges stay so, and loads the heads' weights.
 #[inline(always)]
-fn clear_and_load_heads<F: Format>(task: &TowerTaskViews, shared: SharedLayout) {
+unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, shared: SharedLayout, boards: u32) {
+    let vectors = array_bytes::<F>(boards) / 16;
     let mut at = thread::thread_idx_x();
-    while at < shared.activations.len() {
-        shared.activations.set(at, Vec4([0; 4]));
+    while at < vectors {
+        // SAFETY: the activations have that many vectors.
+        unsafe { Shared::<Vec4>::from_address(shared.x, vectors).set_unchecked(at, Vec4([0; 4])) };
         at += threads::<F>();
     }
     let mut at = thread::thread_idx_x();
     while at < FILTERS * WIDTH {
-        let weight = if at < task.filters * WIDTH { task.head_weights.get(at as usize) } else { 0.0 };
+        // SAFETY: the array has `filters` rows; the launch's promise.
+        let weight = if at < task.filters * WIDTH { unsafe { load(task.head_weights, at as usize) } } else { 0.0 };
         shared.heads.set(at, weight);
         at += threads::<F>();
     }
@@ -224,7 +220,7 @@ fn clear_and_load_heads<F: Format>(task: &TowerTaskViews, shared: SharedLayout) 
 
 /// The warps that fetch: all stages, once for each of the block's tiles. Only the first one's first lane asks; under `simt` all keep step.
 #[inline(always)]
-fn fetch<F: Format, const BOARDS: u32>(task: &TowerTaskViews, ring: Ring, warp_index: u32, n_tiles: u32) {
+unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, warp_index: u32, n_tiles: u32) {
     let per_tile = n_stages::<F>(PLANES) + (task.n_convs - 1) * n_stages::<F>(WIDTH);
     let (lane, in_place) = (thread::lane(), in_place::<F>(BOARDS));
     let mut stage = 0;
@@ -236,11 +232,12 @@ fn fetch<F: Format, const BOARDS: u32>(task: &TowerTaskViews, ring: Ring, warp_i
         let mut in_conv = n_stages::<F>(PLANES);
         while in_tile < per_tile {
             if lane == 0 && warp_index == WORKERS / 32 {
-                // SAFETY: stage `in_tile` of the weights, which have `per_tile`: the launch gives as many vectors as `n_weight_bytes` says, and nobody writes them.
+                // SAFETY: the weights have that many stages.
                 unsafe { ring.fill(stage, from, stage_bytes::<F>() / 16) };
             }
             ring.pass();
-            from = from.wrapping_add(stage_bytes::<F>() as usize / 16);
+            // SAFETY: within the weights, or just behind them.
+            from = unsafe { from.add(stage_bytes::<F>() as usize / 16) };
             stage += 1;
             in_tile += 1;
             in_conv -= 1;
@@ -259,30 +256,77 @@ fn fetch<F: Format, const BOARDS: u32>(task: &TowerTaskViews, ring: Ring, warp_i
 
 /// The warpgroups that multiply.
 #[inline(always)]
-fn work<F: Format, const BOARDS: u32, const R: usize>(
-    whole: &WholeGroup,
-    task: &TowerTaskViews,
+unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
+    task: TowerTask,
     shared: SharedLayout,
     warp_index: u32,
     n_tiles: u32,
 ) {
+    let (group, member) = (warp_index / 4, thread::thread_idx_x() % 128);
+    let lane = thread::lane();
+    let chunk = chunk_bytes(BOARDS);
+    let part = WIDTH / F::CHANNELS * chunk;
+    // The warp's channels: rows 16 warp … of the product.
+    let channel = warp_index * 16;
     let mut stage = 0;
     let mut tile = thread::block_idx_x();
     while tile < n_tiles {
-        // M is not in use between two tiles.
-        load_observations::<F, BOARDS>(task, shared, tile);
+        // SAFETY: the launch's promise; M is not in use between two tiles.
+        unsafe { load_observations::<F, BOARDS>(task, shared.m, tile) };
         wgmma::publish();
         sync_some(WORKERS_BARRIER, WORKERS);
         let mut conv = 0;
         while conv < task.n_convs {
-            convolve::<F, BOARDS, R>(whole, task, shared, warp_index, conv, &mut stage);
-            if let Some(trace) = task.trace.get() {
-                write_trace::<F, BOARDS>(task, trace, shared, conv, tile);
+            let (from, to) = if conv % 2 == 0 { (shared.m, shared.x) } else { (shared.x, shared.m) };
+            let (channels, stages) =
+                if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
+            let operands = Operands {
+                ring: shared.ring,
+                first: stage,
+                stages,
+                group: group * 2048,
+                b: Tiles::new(from, chunk, PADDED_WIDTH * 16),
+                chunk,
+                part,
+                tap_row: BOARDS * PADDED_WIDTH * 16,
+                tap_steps: tap_steps::<F>(channels),
+            };
+            let mut d = [0.0; R];
+            // SAFETY: all threads of both warpgroups come here; what they multiply was written, published and followed by a barrier.
+            unsafe { F::sums(&mut d, operands, member) };
+            stage += stages;
+            // SAFETY: `n_convs` rows of 128 biases and factors.
+            let affine = unsafe {
+                let row = conv as usize * WIDTH as usize + (channel + lane / 4) as usize;
+                let of = |row| Affine { factor: load_factor::<F>(task.factors, row), bias: load(task.biases, row) };
+                [of(row), of(row + 8)]
+            };
+            let address = RowAddress {
+                base: to + channel / F::CHANNELS * chunk + (BOARDS * PADDED_WIDTH + 1) * 16,
+                row: PADDED_WIDTH * 16,
+                chunk,
+                part,
+                lane,
+            };
+            let kept = if in_place::<F>(BOARDS) {
+                sync_some(WORKERS_BARRIER, WORKERS);
+                // SAFETY: the scratch has that many vectors a block.
+                unsafe { task.scratch.add((thread::block_idx_x() * WORKERS * 32 + thread::thread_idx_x()) as usize) }
+            } else {
+                core::ptr::null_mut()
+            };
+            // SAFETY: each warp has rows and channels of its own in the array, which nobody reads now, and each thread its own vectors of the scratch.
+            unsafe { finish::<F, BOARDS, R>(&d, address, affine, conv, kept) };
+            wgmma::publish();
+            sync_some(WORKERS_BARRIER, WORKERS);
+            if !task.trace.is_null() {
+                // SAFETY: the launch's promise.
+                unsafe { trace::<F, BOARDS>(task, to, conv, tile) };
             }
             conv += 1;
         }
-        // X is complete.
-        heads::<F, BOARDS>(task, shared, tile);
+        // SAFETY: the launch's promise; X is complete.
+        unsafe { heads::<F, BOARDS>(task, shared, tile) };
         // X is overwritten by the next tile's first convolution only after the barrier behind its observations; in place, by these already.
         if in_place::<F>(BOARDS) {
             sync_some(WORKERS_BARRIER, WORKERS);
@@ -293,75 +337,12 @@ fn work<F: Format, const BOARDS: u32, const R: usize>(
     }
 }
 
-/// Convolution `conv`, from one array into the other, with what follows it. `stage` is its first stage of weights, and then that of the next.
+/// Planes of the tile's boards as the first channels of `to`; the others are zeroed up to [`PLANES`].
 #[inline(always)]
-fn convolve<F: Format, const BOARDS: u32, const R: usize>(
-    whole: &WholeGroup,
-    task: &TowerTaskViews,
-    shared: SharedLayout,
-    warp_index: u32,
-    conv: u32,
-    stage: &mut u32,
-) {
-    let (group, member, lane) = (warp_index / 4, thread::thread_idx_x() % 128, thread::lane());
-    let chunk = chunk_bytes(BOARDS);
-    let part = WIDTH / F::CHANNELS * chunk;
-    // The warp's channels: rows 16 warp … of the product.
-    let channel = warp_index * 16;
-    let (m, x) = (shared.array(1), shared.array(0));
-    let (from, to) = if conv.is_multiple_of(2) { (m, x) } else { (x, m) };
-    let (channels, stages) = if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
-    let operands = Operands {
-        ring: shared.ring,
-        first: *stage,
-        stages,
-        group: group * 2048,
-        // SAFETY: an array of activations with its edges, which a tap's offset does not leave; it was written, published and followed by a barrier.
-        b: unsafe { Tiles::new(from, chunk, PADDED_WIDTH * 16) },
-        chunk,
-        part,
-        tap_row: BOARDS * PADDED_WIDTH * 16,
-        tap_steps: tap_steps::<F>(channels),
-    };
-    let mut d = [0.0; R];
-    F::sums(whole, &mut d, operands, member);
-    *stage += stages;
-    let (factors, biases) = (task.factors.grid([task.n_convs, WIDTH]), task.biases.grid([task.n_convs, WIDTH]));
-    let of = |channel| Affine { factor: load_factor::<F>(factors, [conv, channel]), bias: biases.get([conv, channel]) };
-    let affine = [of(channel + lane / 4), of(channel + lane / 4 + 8)];
-    let base = to + channel / F::CHANNELS * chunk + (BOARDS * PADDED_WIDTH + 1) * 16;
-    // SAFETY: rows of the other array, and in them channels of this warp alone. Nobody reads it now: its last readers have passed the barrier below, in place the one before that.
-    let address = unsafe { RowAddress::new(base, PADDED_WIDTH * 16, chunk, part, lane) };
-    let kept = in_place::<F>(BOARDS).then(|| {
-        sync_some(WORKERS_BARRIER, WORKERS);
-        own_scratch(task)
-    });
-    finish::<F, BOARDS, R>(whole, &d, address, affine, conv, kept);
-    wgmma::publish();
-    sync_some(WORKERS_BARRIER, WORKERS);
-}
-
-/// Where a thread of a tower in place keeps the input of a block: 32 vectors, a worker apart.
-#[inline(always)]
-fn own_scratch(task: &TowerTaskViews) -> Exclusive<Vec4> {
-    let first = thread::block_idx_x() * WORKERS * 32 + thread::thread_idx_x();
-    // SAFETY: the launch's scratch has 32 vectors for each worker of each block; those a worker apart are this thread's.
-    unsafe { Exclusive::of(task.scratch.add(first as usize), 31 * WORKERS as usize + 1) }
-}
-
-/// The thread among the workers, which are the block's first; the compiler sees what it is below.
-#[inline(always)]
-fn worker() -> u32 {
-    thread::thread_idx_x() % WORKERS
-}
-
-/// Planes of the tile's boards as the first channels of M; the others are zeroed up to [`PLANES`].
-#[inline(always)]
-fn load_observations<F: Format, const BOARDS: u32>(task: &TowerTaskViews, shared: SharedLayout, tile: u32) {
-    let observations = task.observations.grid([task.n, task.planes, CELLS]);
+unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u32, tile: u32) {
     let squares = BOARDS * CELLS;
     let chunks = PLANES / F::CHANNELS;
-    let mut item = worker();
+    let mut item = thread::thread_idx_x();
     while item < squares * chunks {
         let (square, chunk) = (item % squares, item / squares);
         let (board, cell) = (square / CELLS, square % CELLS);
@@ -371,23 +352,29 @@ fn load_observations<F: Format, const BOARDS: u32>(task: &TowerTaskViews, shared
         while at < F::CHANNELS {
             let plane = chunk * F::CHANNELS + at;
             if position < task.n && plane < task.planes {
-                values[at as usize] = observations.get([position, plane, cell]);
+                // SAFETY: the observation has that plane.
+                values[at as usize] = unsafe {
+                    load(
+                        task.observations,
+                        (position as usize * task.planes as usize + plane as usize) * CELLS as usize + cell as usize,
+                    )
+                };
             }
             at += 1;
         }
+        let storage = ((cell / SIDE + 1) * BOARDS + board) * PADDED_WIDTH + cell % SIDE + 1;
         let packed = F::pack(values);
-        let index = shared.m + chunk * (chunk_bytes(BOARDS) / 16) + storage_of(BOARDS, board, cell);
-        shared.activations.set(index, Vec4(packed[0]));
-        if F::PARTS == 2 {
-            shared.activations.set(index + part_vectors::<F>(BOARDS), Vec4(packed[1]));
+        let address = to + chunk * chunk_bytes(BOARDS) + storage * 16;
+        // SAFETY: a square of the array; each is one thread's.
+        unsafe {
+            Shared::<Vec4>::from_address(address, 1).set_unchecked(0, Vec4(packed[0]));
+            if F::PARTS == 2 {
+                let part = WIDTH / F::CHANNELS * chunk_bytes(BOARDS);
+                Shared::<Vec4>::from_address(address + part, 1).set_unchecked(0, Vec4(packed[1]));
+            }
         }
         item += WORKERS;
     }
-}
-
-/// Vectors from an array's first part to its second.
-const fn part_vectors<F: Format>(boards: u32) -> u32 {
-    WIDTH / F::CHANNELS * (chunk_bytes(boards) / 16)
 }
 
 /// What a channel's sums are multiplied by, exactly, and what is added.
@@ -406,19 +393,17 @@ impl Affine {
 
 /// Factor and bias, the block's input where it is a block's second convolution, rectifier; into the array at `to`. In place, inputs of blocks come from and go to `kept`.
 #[inline(always)]
-fn finish<F: Format, const BOARDS: u32, const R: usize>(
-    whole: &WholeGroup,
+unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
     d: &[f32; R],
     to: RowAddress,
     affine: [Affine; 2],
     conv: u32,
-    kept: Option<Exclusive<Vec4>>,
+    kept: *mut Vec4,
 ) {
-    let whole = &whole.warp();
     let residual = conv > 0 && conv.is_multiple_of(2);
     for_each_pair!(|PAIR| {
         if PAIR * 8 < R {
-            let at = to.pair(PAIR);
+            let at = RowAddress { base: to.base + PAIR as u32 * 2 * to.row, ..to };
             let mut v = [
                 affine[0].of(d[PAIR * 8]),
                 affine[0].of(d[PAIR * 8 + 1]),
@@ -429,25 +414,26 @@ fn finish<F: Format, const BOARDS: u32, const R: usize>(
                 affine[1].of(d[PAIR * 8 + 6]),
                 affine[1].of(d[PAIR * 8 + 7]),
             ];
-            if residual {
-                let x = kept.map_or_else(|| F::load(whole, at), |kept| load_kept(kept, PAIR));
-                v = [
-                    v[0] + x[0],
-                    v[1] + x[1],
-                    v[2] + x[2],
-                    v[3] + x[3],
-                    v[4] + x[4],
-                    v[5] + x[5],
-                    v[6] + x[6],
-                    v[7] + x[7],
-                ];
-            }
-            v = [relu(v[0]), relu(v[1]), relu(v[2]), relu(v[3]), relu(v[4]), relu(v[5]), relu(v[6]), relu(v[7])];
-            F::store(whole, at, v);
-            if let Some(kept) = kept
-                && conv.is_multiple_of(2)
-            {
-                keep(kept, PAIR, v);
+            // SAFETY: the caller's promise.
+            unsafe {
+                if residual {
+                    let x = if in_place::<F>(BOARDS) { load_kept(kept, PAIR) } else { F::load(at) };
+                    v = [
+                        v[0] + x[0],
+                        v[1] + x[1],
+                        v[2] + x[2],
+                        v[3] + x[3],
+                        v[4] + x[4],
+                        v[5] + x[5],
+                        v[6] + x[6],
+                        v[7] + x[7],
+                    ];
+                }
+                v = [relu(v[0]), relu(v[1]), relu(v[2]), relu(v[3]), relu(v[4]), relu(v[5]), relu(v[6]), relu(v[7])];
+                F::store(at, v);
+                if in_place::<F>(BOARDS) && conv.is_multiple_of(2) {
+                    keep(kept, PAIR, v);
+                }
             }
         }
     });
@@ -455,32 +441,47 @@ fn finish<F: Format, const BOARDS: u32, const R: usize>(
 
 /// Writes eight values of pair `pair` where the thread keeps them.
 #[inline(always)]
-fn keep(kept: Exclusive<Vec4>, pair: usize, v: [f32; 8]) {
-    let first = Vec4([v[0].to_bits(), v[1].to_bits(), v[2].to_bits(), v[3].to_bits()]);
-    kept.set(2 * pair * WORKERS as usize, first);
-    let second = Vec4([v[4].to_bits(), v[5].to_bits(), v[6].to_bits(), v[7].to_bits()]);
-    kept.set((2 * pair + 1) * WORKERS as usize, second);
+unsafe fn keep(kept: *mut Vec4, pair: usize, v: [f32; 8]) {
+    // SAFETY: the caller gives room for 32 vectors, a worker apart.
+    unsafe {
+        store_vec4(
+            kept.add(2 * pair * WORKERS as usize),
+            Vec4([v[0].to_bits(), v[1].to_bits(), v[2].to_bits(), v[3].to_bits()]),
+        );
+        store_vec4(
+            kept.add((2 * pair + 1) * WORKERS as usize),
+            Vec4([v[4].to_bits(), v[5].to_bits(), v[6].to_bits(), v[7].to_bits()]),
+        );
+    }
 }
 
 /// Reads what [`keep`] wrote.
 #[inline(always)]
-fn load_kept(kept: Exclusive<Vec4>, pair: usize) -> [f32; 8] {
-    let Vec4(a) = kept.get(2 * pair * WORKERS as usize);
-    let Vec4(b) = kept.get((2 * pair + 1) * WORKERS as usize);
+unsafe fn load_kept(kept: *const Vec4, pair: usize) -> [f32; 8] {
+    // SAFETY: as in `keep`.
+    let [a, b] = unsafe {
+        [load_vec4(kept.add(2 * pair * WORKERS as usize)).0, load_vec4(kept.add((2 * pair + 1) * WORKERS as usize)).0]
+    };
     let f = f32::from_bits;
     [f(a[0]), f(a[1]), f(a[2]), f(a[3]), f(b[0]), f(b[1]), f(b[2]), f(b[3])]
 }
 
-/// The values of a square's chunk in the array that begins at vector `array`.
+/// The values of a square's chunk.
+///
+/// # Safety
+/// `array` is an array of activations that is complete.
 #[inline(always)]
-fn read_chunk<F: Format>(shared: SharedLayout, array: u32, boards: u32, chunk: u32, storage: u32) -> [f32; 8] {
-    let index = array + chunk * (chunk_bytes(boards) / 16) + storage;
-    let first: Vec4 = shared.activations.get(index);
-    let second = match F::PARTS {
-        2 => shared.activations.get(index + part_vectors::<F>(boards)),
-        _ => first,
-    };
-    F::unpack(first.0, second.0)
+unsafe fn read_chunk<F: Format>(array: u32, boards: u32, chunk: u32, storage: u32) -> [f32; 8] {
+    let address = array + chunk * chunk_bytes(boards) + storage * 16;
+    // SAFETY: a chunk of the array.
+    unsafe {
+        let first: Vec4 = Shared::from_address(address, 1).get_unchecked(0);
+        let second: Vec4 = match F::PARTS {
+            2 => Shared::from_address(address + WIDTH / F::CHANNELS * chunk_bytes(boards), 1).get_unchecked(0),
+            _ => first,
+        };
+        F::unpack(first.0, second.0)
+    }
 }
 
 /// Index of a board's square in a chunk's array.
@@ -489,28 +490,25 @@ fn storage_of(boards: u32, board: u32, cell: u32) -> u32 {
     ((cell / SIDE + 1) * boards + board) * PADDED_WIDTH + cell % SIDE + 1
 }
 
-/// Writes what convolution `conv` left in its array, which is complete.
+/// Writes what a convolution left in `array`.
 #[inline(always)]
-fn write_trace<F: Format, const BOARDS: u32>(
-    task: &TowerTaskViews,
-    trace: Exclusive<f32>,
-    shared: SharedLayout,
-    conv: u32,
-    tile: u32,
-) {
-    let trace = trace.grid([task.n_convs, task.n, WIDTH, CELLS]);
-    let array = if conv.is_multiple_of(2) { 0 } else { shared.m };
+unsafe fn trace<F: Format, const BOARDS: u32>(task: TowerTask, array: u32, conv: u32, tile: u32) {
     let chunks = WIDTH / F::CHANNELS;
-    let mut item = worker();
+    let mut item = thread::thread_idx_x();
     while item < BOARDS * CELLS * chunks {
         let (cell, chunk, board) = (item % CELLS, item / CELLS % chunks, item / CELLS / chunks);
         let position = tile * BOARDS + board;
         if position < task.n {
-            let values = read_chunk::<F>(shared, array, BOARDS, chunk, storage_of(BOARDS, board, cell));
-            let mut at = 0;
-            while at < F::CHANNELS {
-                trace.set([conv, position, chunk * F::CHANNELS + at, cell], values[at as usize]);
-                at += 1;
+            // SAFETY: the array is complete; the trace has that element (the launch's promise).
+            unsafe {
+                let values = read_chunk::<F>(array, BOARDS, chunk, storage_of(BOARDS, board, cell));
+                let mut at = 0;
+                while at < F::CHANNELS {
+                    let channel = conv as usize * task.n as usize * WIDTH as usize
+                        + (position * WIDTH + chunk * F::CHANNELS + at) as usize;
+                    store(task.trace, channel * CELLS as usize + cell as usize, values[at as usize]);
+                    at += 1;
+                }
             }
         }
         item += WORKERS;
@@ -519,9 +517,9 @@ fn write_trace<F: Format, const BOARDS: u32>(
 
 /// The heads' 1×1 convolutions of X: neighbouring threads share a square's channels.
 #[inline(always)]
-fn heads<F: Format, const BOARDS: u32>(task: &TowerTaskViews, shared: SharedLayout, tile: u32) {
+unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, shared: SharedLayout, tile: u32) {
     let sharers = WORKERS / (BOARDS * CELLS);
-    let (square, share) = (worker() / sharers, worker() % sharers);
+    let (square, share) = (thread::thread_idx_x() / sharers, thread::thread_idx_x() % sharers);
     let (board, cell) = (square / CELLS, square % CELLS);
     let storage = storage_of(BOARDS, board, cell);
     let mut sums = [0.0f32; FILTERS as usize];
@@ -529,16 +527,20 @@ fn heads<F: Format, const BOARDS: u32>(task: &TowerTaskViews, shared: SharedLayo
     let mut chunk = 0;
     while chunk < chunks {
         let chunk_index = chunk * sharers + share;
-        let values = read_chunk::<F>(shared, 0, BOARDS, chunk_index, storage);
-        let weight = |filter: u32, at: u32| shared.heads.get(filter * WIDTH + chunk_index * F::CHANNELS + at);
-        let mut at = 0;
-        while at < F::CHANNELS {
-            let value = values[at as usize];
-            sums[0] = fma(value, weight(0, at), sums[0]);
-            sums[1] = fma(value, weight(1, at), sums[1]);
-            sums[2] = fma(value, weight(2, at), sums[2]);
-            sums[3] = fma(value, weight(3, at), sums[3]);
-            at += 1;
+        // SAFETY: X is complete; weights of the channel's filters.
+        unsafe {
+            let values = read_chunk::<F>(shared.x, BOARDS, chunk_index, storage);
+            let weight =
+                |filter: u32, at: u32| shared.heads.get_unchecked(filter * WIDTH + chunk_index * F::CHANNELS + at);
+            let mut at = 0;
+            while at < F::CHANNELS {
+                let value = values[at as usize];
+                sums[0] = fma(value, weight(0, at), sums[0]);
+                sums[1] = fma(value, weight(1, at), sums[1]);
+                sums[2] = fma(value, weight(2, at), sums[2]);
+                sums[3] = fma(value, weight(3, at), sums[3]);
+                at += 1;
+            }
         }
         chunk += 1;
     }
@@ -552,7 +554,6 @@ fn heads<F: Format, const BOARDS: u32>(task: &TowerTaskViews, shared: SharedLayo
     }
     let position = tile * BOARDS + board;
     if share == 0 && position < task.n {
-        let planes = task.head_planes.grid([task.n, task.filters, CELLS]);
         let mut filter = 0;
         while filter < task.filters {
             let sum = match filter {
@@ -561,7 +562,15 @@ fn heads<F: Format, const BOARDS: u32>(task: &TowerTaskViews, shared: SharedLayo
                 2 => sums[2],
                 _ => sums[3],
             };
-            planes.set([position, filter, cell], relu(sum + task.head_biases.get(filter as usize)));
+            // SAFETY: one bias a filter; the planes have that element.
+            unsafe {
+                let value = relu(sum + load(task.head_biases, filter as usize));
+                store(
+                    task.head_planes,
+                    (position as usize * task.filters as usize + filter as usize) * CELLS as usize + cell as usize,
+                    value,
+                );
+            }
             filter += 1;
         }
     }
@@ -588,8 +597,8 @@ macro_rules! towers {
             /// different.
             #[kernel(max_threads = 384, min_blocks = 1)]
             pub unsafe fn $name(task: TowerTask) {
-                // SAFETY: the arrays have their lengths, by the contract. A tile of boards is one block's, and of its planes and traces each element one thread's.
-                tower::<$format, $boards, $registers>(unsafe { task.views() });
+                // SAFETY: the caller's promise.
+                unsafe { tower::<$format, $boards, $registers>(task) }
             }
 
             /// Launch shape of the kernel of that name for `n` positions, on a device with `multiprocessors`.

@@ -18,11 +18,10 @@
     reason = "turns of `each!` have constants: what would be out of bounds stands behind a condition that is false"
 )]
 
-use super::conv::{ConvLayer, ConvLayerViews, LINE, TAPS, copy_lines, each, get_quad, rectify};
+use super::conv::{ConvLayer, LINE, TAPS, copy_lines, each, get_quad, rectify};
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
-use crate::cuda::shared::{Shared, Tile};
-use crate::cuda::view::{Exclusive, Nullable, Quads, Slice};
+use crate::cuda::shared::Shared;
 use crate::cuda::{kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
@@ -88,115 +87,111 @@ fn add_row(sums: &mut [f32; 8], taps: [f32; 3], row: &[f32; 8]) {
     });
 }
 
-/// The taps of input `number` of a tile for this thread's output.
+/// The taps of an input for this thread's output.
 #[inline(always)]
 #[track_caller]
-fn taps(weights: Tile<f32>, number: u32, output: u32) -> [[f32; 3]; 3] {
+fn taps<const OUTPUTS: u32>(weights: Shared<f32>, first: u32, output: u32) -> [[f32; 3]; 3] {
     let mut taps = [[0.0; 3]; 3];
     each!(Y in [0 1 2] {
         each!(X in [0 1 2] {
-            taps[Y][X] = weights.get(number * TAPS + 3 * Y as u32 + X as u32, output);
+            // SAFETY: inside the tile whose input's weights begin at `first`.
+            taps[Y][X] = unsafe { weights.get_unchecked(first + (3 * Y as u32 + X as u32) * OUTPUTS + output) };
         });
     });
     taps
 }
 
-/// A row of a plane of a tile of cells.
 #[inline(always)]
 #[track_caller]
-fn row(cells: Tile<Vec4>, plane: u32, row: u32) -> [f32; 8] {
-    let (low, high) = (get_quad(cells, plane, 2 * row), get_quad(cells, plane, 2 * row + 1));
+fn row(cells: Shared<f32>, at: u32) -> [f32; 8] {
+    let (low, high) = (get_quad(cells, at), get_quad(cells, at + 4));
     [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
 }
 
-/// Where outputs go, and what is added to them before the rectifier: planes of 64 cells by fours.
-#[derive(Clone, Copy)]
-struct Planes {
-    output: Quads<Exclusive<f32>, 3>,
-    residual: Nullable<Quads<Slice<f32>, 3>>,
-}
-
-impl Planes {
-    #[inline(always)]
-    #[track_caller]
-    fn of(layer: &ConvLayerViews) -> Self {
-        Self { output: layer.output.with_last(CELLS).quads(), residual: layer.residual.with_last(CELLS).quads() }
-    }
-
-    /// Bias, residual and rectifier for a row of sums, and where it goes: row `row` of an output of a position.
-    #[inline(always)]
-    #[track_caller]
-    fn put_row(&self, sums: &[f32; 8], bias: f32, [position, output]: [u32; 2], row: u32) {
-        each!(HALF in [0 1] {
-            let at = [position, output, row * SIDE + 4 * HALF as u32];
-            let mut quad = [
-                sums[4 * HALF] + bias,
-                sums[4 * HALF + 1] + bias,
-                sums[4 * HALF + 2] + bias,
-                sums[4 * HALF + 3] + bias,
-            ];
-            if let Some(residual) = self.residual.get() {
-                let residual = residual.get(at);
-                each!(I in [0 1 2 3] {
-                    quad[I] += residual[I];
-                });
-            }
-            self.output.set(at, quad.map(rectify));
-        });
-    }
-}
-
-/// Starts to copy `POSITIONS` positions' planes of `COUNT` inputs from `input` on to shared memory, from quad `first` on; 0 where there are none. Every thread of a block of `THREADS` calls it.
+/// Bias, residual and rectifier for a row of sums, and where it goes: row `row` of plane `plane`.
 ///
 /// # Safety
-/// The array has room for them.
+/// The layer is valid; the row is this thread's.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_row(layer: &ConvLayer, sums: &[f32; 8], bias: f32, plane: usize, row: usize) {
+    each!(HALF in [0 1] {
+        let at = plane * CELLS as usize + row * SIDE as usize + 4 * HALF;
+        let mut quad = [
+            sums[4 * HALF] + bias,
+            sums[4 * HALF + 1] + bias,
+            sums[4 * HALF + 2] + bias,
+            sums[4 * HALF + 3] + bias,
+        ];
+        // SAFETY: the caller's promise; rows are two aligned quads.
+        unsafe {
+            if !layer.residual.is_null() {
+                let residual = memory::load_vec4(layer.residual.add(at).cast::<Vec4>()).0;
+                each!(I in [0 1 2 3] {
+                    quad[I] += f32::from_bits(residual[I]);
+                });
+            }
+            let quad = quad.map(|value| rectify(value).to_bits());
+            memory::store_vec4(layer.output.add(at).cast::<Vec4>(), Vec4(quad));
+        }
+    });
+}
+
+/// Starts to copy `POSITIONS` positions' planes of `count` inputs from `input` on to shared memory; 0 where there are none.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it; the layer is valid; the array has room for two tiles.
 #[inline(always)]
 #[track_caller]
 unsafe fn copy_cells<const POSITIONS: u32, const COUNT: u32, const THREADS: u32>(
-    inputs: Quads<Slice<f32>, 3>,
-    cells: Shared<Vec4>,
-    first: u32,
+    layer: &ConvLayer,
+    cells: Shared<f32>,
+    half: u32,
     first_position: u32,
     input: u32,
 ) {
     const QUADS: u32 = CELLS / 4;
-    let [n, n_inputs, _] = inputs.size();
-    for quad in thread::strided(thread::thread_idx_x(), POSITIONS * COUNT * QUADS, THREADS) {
+    // SAFETY: the same aligned memory, as quads.
+    let array = unsafe { Shared::<Vec4>::from_address(cells.base(), cells.len() / 4) };
+    let tile = POSITIONS * COUNT * QUADS;
+    for quad in thread::strided(thread::thread_idx_x(), tile, THREADS) {
         let (plane, part) = (quad / QUADS, quad % QUADS);
         let (position, own) = (first_position + plane / COUNT, input + plane % COUNT);
-        // SAFETY: the plane is one of the layer's; the caller vouches for the room.
+        // SAFETY: the caller's promise; the plane is one of the layer's.
         unsafe {
-            if position < n && own < n_inputs {
-                inputs.copy_async_unchecked([position, own, 4 * part], cells, first + quad);
+            if position < layer.n && own < layer.n_inputs {
+                let plane = position as usize * layer.n_inputs as usize + own as usize;
+                let from = layer.input.add(plane * CELLS as usize + 4 * part as usize);
+                memory::copy_async_unchecked(array, half * tile + quad, from.cast::<Vec4>());
             } else {
-                cells.set_unchecked(first + quad, Vec4::default());
+                array.set_unchecked(half * tile + quad, Vec4::default());
             }
         }
     }
 }
 
-/// The block's outputs of its positions. Every thread of a block of `THREADS` = `OUTPUTS * POSITIONS` calls it; the board is 8×8; the shared arrays hold two tiles each.
+/// The block's outputs of its positions.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` = `OUTPUTS * POSITIONS` calls it; the layer is valid, its board 8×8; the shared arrays hold two tiles each.
 #[inline(always)]
 #[track_caller]
-fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS: u32>(
-    layer: &ConvLayerViews,
-    weights: Shared<Vec4>,
-    cells: Shared<Vec4>,
+unsafe fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS: u32>(
+    layer: &ConvLayer,
+    weights: Shared<f32>,
+    cells: Shared<f32>,
 ) {
-    let me = thread::thread_idx_below(THREADS);
+    let me = thread::thread_idx_x();
     // The lanes of a warp have neighbouring outputs of one position.
     let (own_output, own_position) = (me % OUTPUTS, me / OUTPUTS);
     let first_position = thread::block_idx_x() * POSITIONS;
     let first_output = thread::block_idx_y() * OUTPUTS;
-    // Quads of a tile.
-    let (tile_weights, tile_cells) = (INPUTS * TAPS * OUTPUTS / 4, POSITIONS * INPUTS * CELLS / 4);
-    let inputs = layer.input.with_last(CELLS).quads();
-    // SAFETY: weights are filled up to whole tiles of inputs and outputs; the arrays hold two tiles.
+    let tile = INPUTS * TAPS * OUTPUTS;
+    // SAFETY: the caller's promise; weights are filled up to whole tiles.
     let copy = |half: u32, input: u32| unsafe {
-        let from = input as usize * TAPS as usize * layer.line as usize + first_output as usize;
-        let size = [OUTPUTS, tile_weights];
-        copy_lines::<THREADS>(weights, half * tile_weights, layer.weights, from, layer.line, size);
-        copy_cells::<POSITIONS, INPUTS, THREADS>(inputs, cells, half * tile_cells, first_position, input);
+        let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);
+        copy_lines::<THREADS>(weights, half * tile, from, layer.line, OUTPUTS, tile / 4);
+        copy_cells::<POSITIONS, INPUTS, THREADS>(layer, cells, half, first_position, input);
         memory::async_commit();
     };
     let mut sums = [[0.0f32; 8]; 8];
@@ -209,50 +204,43 @@ fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS: u32>(
         if input + INPUTS < layer.n_inputs {
             copy(1 - half, input + INPUTS);
         }
-        let weights = weights.tile(half * tile_weights, INPUTS * TAPS, OUTPUTS / 4).cast();
-        let cells = cells.tile(half * tile_cells, POSITIONS * INPUTS, CELLS / 4);
         for number in 0..INPUTS {
-            let taps = taps(weights, number, own_output);
-            add_plane(&mut sums, taps, cells, own_position * INPUTS + number);
+            let taps = taps::<OUTPUTS>(weights, half * tile + number * TAPS * OUTPUTS, own_output);
+            let plane = ((half * POSITIONS + own_position) * INPUTS + number) * CELLS;
+            each!(Y in [0 1 2 3 4 5 6 7] {
+                let row = row(cells, plane + Y as u32 * SIDE);
+                // The row is below the one above it, so it meets the last taps there; ascending taps for each row of sums.
+                if Y < 7 {
+                    add_row(&mut sums[Y + 1], taps[0], &row);
+                }
+                add_row(&mut sums[Y], taps[1], &row);
+                if Y > 0 {
+                    add_row(&mut sums[Y - 1], taps[2], &row);
+                }
+            });
         }
         half = 1 - half;
     }
     let (position, output) = (first_position + own_position, first_output + own_output);
-    let planes = Planes::of(layer);
-    let [n, n_outputs, _] = planes.output.size();
-    if position < n && output < n_outputs {
-        let bias = layer.bias.get([output]);
-        each!(Y in [0 1 2 3 4 5 6 7] {
-            planes.put_row(&sums[Y], bias, [position, output], Y as u32);
-        });
+    if position < layer.n && output < layer.n_outputs {
+        let plane = position as usize * layer.n_outputs as usize + output as usize;
+        // SAFETY: this thread's plane.
+        unsafe {
+            let bias = memory::load(layer.bias, output as usize);
+            each!(Y in [0 1 2 3 4 5 6 7] {
+                put_row(layer, &sums[Y], bias, plane, Y);
+            });
+        }
     }
 }
 
-/// Adds the products of nine taps and a plane to all rows of sums.
-#[inline(always)]
-#[track_caller]
-fn add_plane(sums: &mut [[f32; 8]; 8], taps: [[f32; 3]; 3], cells: Tile<Vec4>, plane: u32) {
-    each!(Y in [0 1 2 3 4 5 6 7] {
-        let row = row(cells, plane, Y as u32);
-        // The row is below the one above it, so it meets the last taps there; ascending taps for each row of sums.
-        if Y < 7 {
-            add_row(&mut sums[Y + 1], taps[0], &row);
-        }
-        add_row(&mut sums[Y], taps[1], &row);
-        if Y > 0 {
-            add_row(&mut sums[Y - 1], taps[2], &row);
-        }
-    });
-}
-
-/// Quads of two tiles.
-const PAIR_WEIGHTS: usize = 2 * 4 * 9 * 128 / 4;
-const PAIR_CELLS: usize = 2 * 4 * 64 * 2 / 4;
-const SINGLE_CELLS: usize = 2 * 4 * 64 / 4;
-const NARROW_WEIGHTS: usize = 2 * 4 * 9 * 32 / 4;
-const NARROW_CELLS: usize = 2 * 4 * 64 * 4 / 4;
-const ROW_WEIGHTS: usize = 2 * 8 * 9 * 32 / 4;
-const ROW_CELLS: usize = 2 * 8 * 64 / 4;
+const PAIR_WEIGHTS: usize = 2 * 4 * 9 * 128;
+const PAIR_CELLS: usize = 2 * 4 * 64 * 2;
+const SINGLE_CELLS: usize = 2 * 4 * 64;
+const NARROW_WEIGHTS: usize = 2 * 4 * 9 * 32;
+const NARROW_CELLS: usize = 2 * 4 * 64 * 4;
+const ROW_WEIGHTS: usize = 2 * 8 * 9 * 32;
+const ROW_CELLS: usize = 2 * 8 * 64;
 
 const _: () =
     assert!(super::conv::INPUT_GROUP.is_multiple_of(INPUTS) && super::conv::INPUT_GROUP.is_multiple_of(ROW_INPUTS));
@@ -273,9 +261,8 @@ const _: () = assert!(LINE.is_multiple_of(PAIR.outputs));
 /// Launched with the shape of [`PAIR`]. `layer` describes valid memory, its board is 8×8; the output overlaps nothing else, but may be the residual.
 #[kernel(max_threads = 256, min_blocks = 2)]
 pub unsafe fn azero_layers_conv_board_pair(layer: ConvLayer) {
-    // SAFETY: the arrays have their lengths, by the contract; each output is one thread's, which has read its residual before.
-    let layer = unsafe { layer.views() };
-    convolve_board::<128, 2, 256>(&layer, shared_array![Vec4; PAIR_WEIGHTS], shared_array![Vec4; PAIR_CELLS]);
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe { convolve_board::<128, 2, 256>(&layer, shared_array![f32; PAIR_WEIGHTS], shared_array![f32; PAIR_CELLS]) };
 }
 
 /// 128 outputs of one position a block: for batches of about as many positions as there are multiprocessors.
@@ -292,9 +279,10 @@ pub unsafe fn azero_layers_conv_board_pair(layer: ConvLayer) {
 /// As [`azero_layers_conv_board_pair`], with the shape of [`SINGLE`].
 #[kernel(max_threads = 128, min_blocks = 4)]
 pub unsafe fn azero_layers_conv_board_single(layer: ConvLayer) {
-    // SAFETY: as in `azero_layers_conv_board_pair`.
-    let layer = unsafe { layer.views() };
-    convolve_board::<128, 1, 128>(&layer, shared_array![Vec4; PAIR_WEIGHTS], shared_array![Vec4; SINGLE_CELLS]);
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe {
+        convolve_board::<128, 1, 128>(&layer, shared_array![f32; PAIR_WEIGHTS], shared_array![f32; SINGLE_CELLS])
+    };
 }
 
 /// 32 outputs of four positions a block: for widths that are no multiple of 128.
@@ -311,9 +299,10 @@ pub unsafe fn azero_layers_conv_board_single(layer: ConvLayer) {
 /// As [`azero_layers_conv_board_pair`], with the shape of [`NARROW`].
 #[kernel(max_threads = 128, min_blocks = 4)]
 pub unsafe fn azero_layers_conv_board_narrow(layer: ConvLayer) {
-    // SAFETY: as in `azero_layers_conv_board_pair`.
-    let layer = unsafe { layer.views() };
-    convolve_board::<32, 4, 128>(&layer, shared_array![Vec4; NARROW_WEIGHTS], shared_array![Vec4; NARROW_CELLS]);
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe {
+        convolve_board::<32, 4, 128>(&layer, shared_array![f32; NARROW_WEIGHTS], shared_array![f32; NARROW_CELLS])
+    };
 }
 
 /// 32 outputs of half a position a block, a row a thread: for small batches.
@@ -330,26 +319,15 @@ pub unsafe fn azero_layers_conv_board_narrow(layer: ConvLayer) {
 /// As [`azero_layers_conv_board_pair`], with [`row_shape`].
 #[kernel(max_threads = ROW_THREADS)]
 pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
-    // SAFETY: as in `azero_layers_conv_board_pair`.
-    let layer = unsafe { layer.views() };
-    convolve_row(&layer, shared_array![Vec4; ROW_WEIGHTS], shared_array![Vec4; ROW_CELLS]);
-}
-
-/// A row of an output a thread; the arrays hold two tiles each.
-#[inline(always)]
-#[track_caller]
-fn convolve_row(layer: &ConvLayerViews, weights: Shared<Vec4>, cells: Shared<Vec4>) {
+    let (weights, cells) = (shared_array![f32; ROW_WEIGHTS], shared_array![f32; ROW_CELLS]);
     let (position, first_output) = (thread::block_idx_x() / 2, thread::block_idx_y() * WARP_OUTPUTS);
-    let own_row = thread::block_idx_x() % 2 * 4 + thread::thread_idx_below(ROW_THREADS) / thread::WARP;
-    /// Quads of a tile.
-    const WEIGHTS: u32 = ROW_INPUTS * TAPS * WARP_OUTPUTS / 4;
-    const PLANES: u32 = ROW_INPUTS * CELLS / 4;
-    let inputs = layer.input.with_last(CELLS).quads();
-    // SAFETY: weights are filled up to whole tiles of inputs and outputs; the arrays hold two tiles.
+    let own_row = thread::block_idx_x() % 2 * 4 + thread::warp_index();
+    const TILE: u32 = ROW_INPUTS * TAPS * WARP_OUTPUTS;
+    // SAFETY: the contract; weights are filled up to whole tiles.
     let copy = |half: u32, input: u32| unsafe {
-        let from = input as usize * TAPS as usize * layer.line as usize + first_output as usize;
-        copy_lines::<ROW_THREADS>(weights, half * WEIGHTS, layer.weights, from, layer.line, [WARP_OUTPUTS, WEIGHTS]);
-        copy_cells::<1, ROW_INPUTS, ROW_THREADS>(inputs, cells, half * PLANES, position, input);
+        let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);
+        copy_lines::<ROW_THREADS>(weights, half * TILE, from, layer.line, WARP_OUTPUTS, TILE / 4);
+        copy_cells::<1, ROW_INPUTS, ROW_THREADS>(&layer, cells, half, position, input);
         memory::async_commit();
     };
     let above = if own_row > 0 { own_row - 1 } else { 0 };
@@ -365,22 +343,24 @@ fn convolve_row(layer: &ConvLayerViews, weights: Shared<Vec4>, cells: Shared<Vec
         if input + ROW_INPUTS < layer.n_inputs {
             copy(1 - half, input + ROW_INPUTS);
         }
-        let weights = weights.tile(half * WEIGHTS, ROW_INPUTS * TAPS, WARP_OUTPUTS / 4).cast();
-        let cells = cells.tile(half * PLANES, ROW_INPUTS, CELLS / 4);
         // All at once, so that the reads of one input do not wait for the products of the one before.
         each!(NUMBER in [0 1 2 3 4 5 6 7] {
-            let taps = taps(weights, NUMBER as u32, thread::lane());
+            let number = NUMBER as u32;
+            let taps = taps::<WARP_OUTPUTS>(weights, half * TILE + number * TAPS * WARP_OUTPUTS, thread::lane());
+            let plane = (half * ROW_INPUTS + number) * CELLS;
             each!(Y in [0 1 2] {
                 // A row beyond the board is another with taps of 0, which adds nothing: no branch.
                 let (inside, y) = rows[Y];
                 let taps = if inside { taps[Y] } else { [0.0; 3] };
-                add_row(&mut sums, taps, &row(cells, NUMBER as u32, y));
+                add_row(&mut sums, taps, &row(cells, plane + y * SIDE));
             });
         });
         half = 1 - half;
     }
     let output = first_output + thread::lane();
     if output < layer.n_outputs {
-        Planes::of(layer).put_row(&sums, layer.bias.get([output]), [position, output], own_row);
+        let plane = position as usize * layer.n_outputs as usize + output as usize;
+        // SAFETY: this thread's row.
+        unsafe { put_row(&layer, &sums, memory::load(layer.bias, output as usize), plane, own_row as usize) };
     }
 }

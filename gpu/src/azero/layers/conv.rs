@@ -21,8 +21,7 @@
 
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
-use crate::cuda::shared::{Shared, Tile};
-use crate::cuda::view::Slice;
+use crate::cuda::shared::Shared;
 use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
@@ -37,23 +36,22 @@ pub const TAPS: u32 = 9;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(rows >= 1 && columns >= 1 && n_outputs <= line && line.is_multiple_of(LINE))]
-#[views]
 pub struct ConvLayer {
     /// `[n, n_inputs, rows, columns]`.
-    #[shape(n, n_inputs, rows * columns)]
+    #[len(n * n_inputs * rows * columns)]
     pub input: *const f32,
     /// `[n_inputs up to a multiple of INPUT_GROUP, 9, line]`.
     #[len(n_inputs.next_multiple_of(INPUT_GROUP) * TAPS * line)]
     pub weights: *const f32,
     /// `[line]`.
-    #[shape(line)]
+    #[len(line)]
     pub bias: *const f32,
     /// `[n, n_outputs, rows, columns]`, added before the rectifier; may be null.
-    #[shape(n, n_outputs, rows * columns)]
+    #[len(n * n_outputs * rows * columns)]
     #[nullable]
     pub residual: *const f32,
     /// `[n, n_outputs, rows, columns]`.
-    #[shape(n, n_outputs, rows * columns)]
+    #[len(n * n_outputs * rows * columns)]
     pub output: *mut f32,
     /// Positions.
     pub n: u32,
@@ -105,41 +103,44 @@ macro_rules! each {
 }
 pub(super) use each;
 
-/// A line of a tile's quads, as floats.
 #[inline(always)]
 #[track_caller]
-pub(super) fn get_quad(tile: Tile<Vec4>, line: u32, quad: u32) -> [f32; 4] {
-    tile.get(line, quad).0.map(f32::from_bits)
+pub(super) fn get_quad(array: Shared<f32>, at: u32) -> [f32; 4] {
+    // SAFETY: shared arrays are aligned to 16 bytes, and the callers' offsets are those of whole quads inside them.
+    let words = unsafe { Shared::<Vec4>::from_address(array.base(), array.len() / 4).get_unchecked(at / 4) };
+    words.0.map(f32::from_bits)
 }
 
-/// Starts to copy `quads` quads of lines of `line` values by a block of `THREADS` threads: `width` values of each, from value `first` of the weights on, to an array without gaps from quad `to_first`
-/// on.
+/// Starts to copy `QUADS` quads by a block of `THREADS` threads: lines of `line` values from `from` on, `width` of each, to an array without gaps.
 ///
 /// # Safety
-/// The lines are there, and have these columns; the array has room.
+/// Every thread of the block calls it; the lines are valid, aligned global memory; the array has room.
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn copy_lines<const THREADS: u32>(
-    to: Shared<Vec4>,
-    to_first: u32,
-    weights: Slice<f32>,
-    first: usize,
+    to: Shared<f32>,
+    first: u32,
+    from: *const f32,
     line: u32,
-    [width, quads]: [u32; 2],
+    width: u32,
+    quads: u32,
 ) {
     for quad in thread::strided(thread::thread_idx_x(), quads, THREADS) {
         let (row, column) = (quad / (width / 4), quad % (width / 4) * 4);
-        let at = first + (row as usize * line as usize + column as usize);
-        // SAFETY: the caller vouches for lines and room.
-        unsafe { weights.copy_async_unchecked(at, to, to_first + quad) };
+        // SAFETY: the caller's promise.
+        unsafe {
+            let source = from.add(row as usize * line as usize + column as usize);
+            let array = Shared::<Vec4>::from_address(to.base(), to.len() / 4);
+            memory::copy_async_unchecked(array, first / 4 + quad, source.cast::<Vec4>());
+        }
     }
 }
 
 /// Where a thread gathers from: one cell of the board and its neighbours.
 #[derive(Clone, Copy)]
 struct Neighbours {
-    position: u32,
-    /// The cell's index in a plane.
+    /// First value of the cell's position, and its index in a plane.
+    position: *const f32,
     cell: i32,
     /// A bit for each tap that is on the board; 0 beyond the last position.
     on_board: u32,
@@ -147,8 +148,7 @@ struct Neighbours {
 
 impl Neighbours {
     #[inline(always)]
-    #[track_caller]
-    fn new(layer: &ConvLayerViews, cell: u32) -> Self {
+    fn new(layer: &ConvLayer, cell: u32) -> Self {
         let cells = layer.rows * layer.columns;
         let (position, cell_of) = (cell / cells, cell % cells);
         let (row, column) = (cell_of / layer.columns, cell_of % layer.columns);
@@ -160,34 +160,39 @@ impl Neighbours {
                 on_board |= 1 << tap;
             }
         }
-        Self { position, cell: cell_of as i32, on_board }
+        let offset = position as usize * layer.n_inputs as usize * cells as usize;
+        Self { position: layer.input.wrapping_add(offset), cell: cell_of as i32, on_board }
     }
 
     /// The nine neighbours in an input's plane, 0 where there is none.
+    ///
+    /// # Safety
+    /// The layer it was made of is valid.
     #[inline(always)]
     #[track_caller]
-    fn gather(&self, layer: &ConvLayerViews, input: u32) -> [f32; 9] {
+    unsafe fn gather(&self, layer: &ConvLayer, input: u32) -> [f32; 9] {
         let mut values = [0.0; 9];
+        let cells = layer.rows * layer.columns;
         let on_board = if input < layer.n_inputs { self.on_board } else { 0 };
+        let plane = input as usize * cells as usize;
         for tap in 0..9 {
             if on_board & 1 << tap != 0 {
                 let shift = (tap / 3 - 1) * layer.columns as i32 + tap % 3 - 1;
-                let at = [self.position, input, (self.cell + shift) as u32];
-                // SAFETY: the tap is on the board, so the position is there, and it is a cell of one of its planes.
-                values[tap as usize] = unsafe { layer.input.get_unchecked(at) };
+                // SAFETY: the tap is on the board, so it is a cell of the plane.
+                values[tap as usize] = unsafe { memory::load(self.position, plane + (self.cell + shift) as usize) };
             }
         }
         values
     }
 }
 
-/// A thread's sums: quads of outputs by quads of cells.
-type Sums<const R: usize, const C: usize> = [[[[f32; 4]; 4]; C]; R];
-
-/// The block's tile of a convolution. Every thread of a block of `THREADS` calls it; the shared arrays hold two tiles each.
+/// The block's tile of a convolution.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it; the layer describes valid memory; the shared arrays hold two tiles each.
 #[inline(always)]
 #[track_caller]
-fn convolve<
+unsafe fn convolve<
     const OUTPUTS: u32,
     const CELLS: u32,
     const INPUTS: u32,
@@ -195,30 +200,36 @@ fn convolve<
     const R: usize,
     const C: usize,
 >(
-    layer: &ConvLayerViews,
-    weights: Shared<Vec4>,
-    cells: Shared<Vec4>,
+    layer: &ConvLayer,
+    weights: Shared<f32>,
+    cells: Shared<f32>,
 ) {
-    let me = thread::thread_idx_below(THREADS);
+    let me = thread::thread_idx_x();
     let (first_cell, first_output) = (thread::block_idx_x() * CELLS, thread::block_idx_y() * OUTPUTS);
     let across = CELLS / (4 * C as u32);
-    // The thread's first quads.
-    let own = [me / across, me % across];
+    let (my_output, my_cell) = (me / across * 4, me % across * 4);
     let (gathered_cell, gathered_input) = (me % CELLS, me / CELLS);
     let neighbours = Neighbours::new(layer, first_cell + gathered_cell);
+    let own_weights = layer.weights.wrapping_add(first_output as usize);
+    let (tile_weights, tile_cells) = (INPUTS * TAPS * OUTPUTS, INPUTS * TAPS * CELLS);
     let copy = |half: u32, input: u32| {
-        let from = input as usize * TAPS as usize * layer.line as usize + first_output as usize;
-        let size = [OUTPUTS, INPUTS * TAPS * OUTPUTS / 4];
-        // SAFETY: weights are filled up to whole tiles of inputs and outputs; the array holds two tiles.
-        unsafe { copy_lines::<THREADS>(weights, half * size[1], layer.weights, from, layer.line, size) };
+        // SAFETY: the caller's promise; weights are filled up to whole tiles.
+        unsafe {
+            let from = own_weights.add(input as usize * TAPS as usize * layer.line as usize);
+            copy_lines::<THREADS>(weights, half * tile_weights, from, layer.line, OUTPUTS, tile_weights / 4);
+        }
     };
-    let half_of = |array: Shared<Vec4>, half: u32, line: u32| {
-        array.tile(half * INPUTS * TAPS * line / 4, INPUTS * TAPS, line / 4)
+    let put = |half: u32, values: [f32; 9]| {
+        for tap in 0..TAPS {
+            let at = half * tile_cells + (gathered_input * TAPS + tap) * CELLS + gathered_cell;
+            // SAFETY: inside the tile of this half.
+            unsafe { cells.set_unchecked(at, values[tap as usize]) };
+        }
     };
-    let put = |half: u32, values| put_taps(half_of(cells, half, CELLS), gathered_input, gathered_cell, values);
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
     copy(0, 0);
-    put(0, neighbours.gather(layer, gathered_input));
+    // SAFETY: the caller's promise.
+    put(0, unsafe { neighbours.gather(layer, gathered_input) });
     memory::async_wait_all();
     // The first tiles must be whole.
     sync::sync_threads();
@@ -230,10 +241,30 @@ fn convolve<
         let mut values = [0.0; 9];
         if more {
             copy(1 - half, next);
-            values = neighbours.gather(layer, next + gathered_input);
+            // SAFETY: the caller's promise.
+            values = unsafe { neighbours.gather(layer, next + gathered_input) };
         }
-        let tiles = [half_of(weights, half, OUTPUTS), half_of(cells, half, CELLS)];
-        multiply::<OUTPUTS, CELLS, R, C>(&mut sums, tiles, INPUTS * TAPS, own);
+        for depth in 0..INPUTS * TAPS {
+            let mut left = [[0.0; 4]; R];
+            let mut right = [[0.0; 4]; C];
+            for r in 0..R {
+                let at = half * tile_weights + depth * OUTPUTS + r as u32 * (OUTPUTS / R as u32) + my_output;
+                left[r] = get_quad(weights, at);
+            }
+            for c in 0..C {
+                let at = half * tile_cells + depth * CELLS + c as u32 * (CELLS / C as u32) + my_cell;
+                right[c] = get_quad(cells, at);
+            }
+            for r in 0..R {
+                for c in 0..C {
+                    for i in 0..4 {
+                        for j in 0..4 {
+                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                        }
+                    }
+                }
+            }
+        }
         half = 1 - half;
         if more {
             put(half, values);
@@ -243,74 +274,27 @@ fn convolve<
         sync::sync_threads();
         input = next;
     }
-    store::<OUTPUTS, CELLS, R, C>(layer, &sums, [first_output + own[0] * 4, first_cell + own[1] * 4]);
-}
-
-/// Puts the nine neighbours of a cell in an input's plane into a tile.
-#[inline(always)]
-#[track_caller]
-fn put_taps(tile: Tile<Vec4>, input: u32, cell: u32, values: [f32; 9]) {
-    for tap in 0..TAPS {
-        tile.cast::<f32>().set(input * TAPS + tap, cell, values[tap as usize]);
-    }
-}
-
-/// Adds the products of two tiles, weights and cells, to the thread's sums.
-#[inline(always)]
-#[track_caller]
-fn multiply<const OUTPUTS: u32, const CELLS: u32, const R: usize, const C: usize>(
-    sums: &mut Sums<R, C>,
-    [weights, cells]: [Tile<Vec4>; 2],
-    depths: u32,
-    [own_output, own_cell]: [u32; 2],
-) {
-    for depth in 0..depths {
-        let mut left = [[0.0; 4]; R];
-        let mut right = [[0.0; 4]; C];
-        for r in 0..R {
-            left[r] = get_quad(weights, depth, r as u32 * (OUTPUTS / R as u32 / 4) + own_output);
-        }
-        for c in 0..C {
-            right[c] = get_quad(cells, depth, c as u32 * (CELLS / C as u32 / 4) + own_cell);
-        }
-        for r in 0..R {
-            for c in 0..C {
-                for i in 0..4 {
-                    for j in 0..4 {
-                        sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Bias, residual and rectifier for the thread's sums, whose first output and cell are given.
-#[inline(always)]
-#[track_caller]
-fn store<const OUTPUTS: u32, const CELLS: u32, const R: usize, const C: usize>(
-    layer: &ConvLayerViews,
-    sums: &Sums<R, C>,
-    [own_output, own_cell]: [u32; 2],
-) {
     let board = layer.rows * layer.columns;
-    let bias = layer.bias.first(layer.n_outputs);
     each!(COLUMN in [0 1 2 3 4 5 6 7] {
         if COLUMN < 4 * C {
             let (c, j) = (COLUMN / 4, COLUMN % 4);
-            let cell = own_cell + c as u32 * (CELLS / C as u32) + j as u32;
+            let cell = first_cell + c as u32 * (CELLS / C as u32) + my_cell + j as u32;
             let (position, cell_of) = (cell / board, cell % board);
             each!(ROW in [0 1 2 3 4 5 6 7] {
                 if ROW < 4 * R {
                     let (r, i) = (ROW / 4, ROW % 4);
-                    let output = own_output + r as u32 * (OUTPUTS / R as u32) + i as u32;
+                    let output = first_output + r as u32 * (OUTPUTS / R as u32) + my_output + i as u32;
                     if position < layer.n && output < layer.n_outputs {
-                        let at = [position, output, cell_of];
-                        let mut value = sums[r][c][i][j] + bias.get([output]);
-                        if let Some(residual) = layer.residual.get() {
-                            value += residual.get(at);
+                        let plane = position as usize * layer.n_outputs as usize + output as usize;
+                        let at = plane * board as usize + cell_of as usize;
+                        // SAFETY: one of the layer's outputs, which is this thread's.
+                        unsafe {
+                            let mut value = sums[r][c][i][j] + memory::load(layer.bias, output as usize);
+                            if !layer.residual.is_null() {
+                                value += memory::load(layer.residual, at);
+                            }
+                            memory::store(layer.output, at, rectify(value));
                         }
-                        layer.output.set(at, rectify(value));
                     }
                 }
             });
@@ -324,9 +308,8 @@ pub(super) fn rectify(value: f32) -> f32 {
     if value <= 0.0 { 0.0 } else { value }
 }
 
-/// Quads of two tiles, of weights or of cells.
-const LARGE_QUADS: usize = 2 * 2 * 9 * 128 / 4;
-const SMALL_QUADS: usize = 2 * 2 * 9 * 32 / 4;
+const LARGE_WEIGHTS: usize = 2 * 2 * 9 * 128;
+const SMALL_WEIGHTS: usize = 2 * 2 * 9 * 32;
 
 const _: () = assert!(LARGE.threads == LARGE.cells * LARGE.inputs && SMALL.threads == SMALL.cells * SMALL.inputs);
 const _: () = assert!(INPUT_GROUP.is_multiple_of(LARGE.inputs) && INPUT_GROUP.is_multiple_of(SMALL.inputs));
@@ -345,9 +328,10 @@ const _: () = assert!(INPUT_GROUP.is_multiple_of(LARGE.inputs) && INPUT_GROUP.is
 /// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
 #[kernel(max_threads = 256, min_blocks = 2)]
 pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
-    // SAFETY: the arrays have their lengths, by the contract; each output is one thread's, which has read its residual before.
-    let layer = unsafe { layer.views() };
-    convolve::<128, 128, 2, 256, 2, 2>(&layer, shared_array![Vec4; LARGE_QUADS], shared_array![Vec4; LARGE_QUADS]);
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe {
+        convolve::<128, 128, 2, 256, 2, 2>(&layer, shared_array![f32; LARGE_WEIGHTS], shared_array![f32; LARGE_WEIGHTS])
+    };
 }
 
 /// A 3×3 convolution of any board with bias, residual and rectifier, by small tiles: more blocks.
@@ -364,7 +348,8 @@ pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
 /// As [`azero_layers_conv_large`], with the shape of [`SMALL`].
 #[kernel(max_threads = 64)]
 pub unsafe fn azero_layers_conv_small(layer: ConvLayer) {
-    // SAFETY: as in `azero_layers_conv_large`.
-    let layer = unsafe { layer.views() };
-    convolve::<32, 32, 2, 64, 1, 1>(&layer, shared_array![Vec4; SMALL_QUADS], shared_array![Vec4; SMALL_QUADS]);
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe {
+        convolve::<32, 32, 2, 64, 1, 1>(&layer, shared_array![f32; SMALL_WEIGHTS], shared_array![f32; SMALL_WEIGHTS])
+    };
 }

@@ -17,8 +17,8 @@ use core::marker::PhantomData;
 use super::conv::each;
 use super::tensor::{Bf16, Format, Fp16, Tf32};
 use crate::cuda::math::{exp2_approx, fma};
+use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
-use crate::cuda::view::{Grid, Quads, Slice};
 use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
 
@@ -39,23 +39,21 @@ const CHUNK: u32 = 256;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(cells >= 1)]
-#[views]
 pub struct Heads {
     /// The torso's output; its layout is the kernel's.
     #[len(n * cells * stride)]
     pub features: *const u32,
     /// `[width up to a multiple of AT_ONCE, filters up to a multiple of 4]`, the value's first.
-    #[shape(width.next_multiple_of(AT_ONCE), (value_filters + policy_filters).next_multiple_of(4))]
-    #[quads]
+    #[len(width.next_multiple_of(AT_ONCE) * (value_filters + policy_filters).next_multiple_of(4))]
     pub plane_weights: *const f32,
     /// `[filters]`.
     #[len(value_filters + policy_filters)]
     pub plane_bias: *const f32,
     /// `[n, filters, cells]`.
-    #[shape(n, value_filters + policy_filters, cells)]
+    #[len(n * (value_filters + policy_filters) * cells)]
     pub planes: *mut f32,
     /// `[value_filters * cells, value_hidden]`.
-    #[shape(value_filters * cells, value_hidden)]
+    #[len(value_filters * cells * value_hidden)]
     pub value_weights_1: *const f32,
     /// `[value_hidden]`.
     #[len(value_hidden)]
@@ -64,24 +62,24 @@ pub struct Heads {
     #[len(value_hidden + 1)]
     pub value_weights_2: *const f32,
     /// `[policy_filters * cells, actions]`.
-    #[shape(policy_filters * cells, actions)]
+    #[len(policy_filters * cells * actions)]
     pub policy_weights: *const f32,
     /// `[actions]`.
     #[len(actions)]
     pub policy_bias: *const f32,
     /// `[n, actions]`.
-    #[shape(n, actions)]
+    #[len(n * actions)]
     pub masks: *const u8,
     /// `[n]`; this and what follows may be null for the kernels that make planes.
     #[len(n)]
     #[nullable]
     pub values: *mut f32,
     /// `[n, actions]`.
-    #[shape(n, actions)]
+    #[len(n * actions)]
     #[nullable]
     pub policy_logits: *mut f32,
     /// `[n, actions]`.
-    #[shape(n, actions)]
+    #[len(n * actions)]
     #[nullable]
     pub policies: *mut f32,
     /// Positions.
@@ -114,69 +112,53 @@ pub const fn outputs_shape(n: u32, positions: u32) -> LaunchShape {
     LaunchShape::new(n.div_ceil(positions), THREADS)
 }
 
-/// Features in a layout.
+/// A layout of features.
 pub trait Layout {
-    /// The features of positions.
-    fn of(heads: &HeadsViews) -> Self;
-    /// Reads channels `channel` to `channel + AT_ONCE` of a cell; those beyond the width are 0. The channel is a multiple of [`AT_ONCE`].
+    /// Reads channels `channel` to `channel + AT_ONCE` of a cell; those beyond the width are 0.
     ///
     /// # Safety
-    /// Position and cell are there, the channel is below the width.
-    unsafe fn channels(&self, position: u32, cell: u32, channel: u32) -> [f32; 8];
+    /// The features are valid, position, cell and channel among them, the channel a multiple of [`AT_ONCE`].
+    unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8];
 }
 
 /// `[n, width, cells]` in single precision.
-pub struct Planar {
-    features: Grid<Slice<u32>, 3>,
-    width: u32,
-}
+pub enum Planar {}
 
 impl Layout for Planar {
     #[inline(always)]
     #[track_caller]
-    fn of(heads: &HeadsViews) -> Self {
-        Self { features: heads.features.grid([heads.n, heads.width, heads.cells]), width: heads.width }
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn channels(&self, position: u32, cell: u32, channel: u32) -> [f32; 8] {
+    unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
         let mut values = [0.0; 8];
         each!(I in [0 1 2 3 4 5 6 7] {
             let channel = channel + I as u32;
-            if channel < self.width {
-                // SAFETY: the caller vouches for position and cell.
-                values[I] = f32::from_bits(unsafe { self.features.get_unchecked([position, channel, cell]) });
+            if channel < heads.width {
+                let plane = position as usize * heads.width as usize + channel as usize;
+                // SAFETY: the caller's promise.
+                let word = unsafe { memory::load(heads.features, plane * heads.cells as usize + cell as usize) };
+                values[I] = f32::from_bits(word);
             }
         });
         values
     }
 }
 
-/// `[n, cells, stride]` words of a format, filled up to whole groups.
-pub struct Packed<F> {
-    features: Quads<Slice<u32>, 3>,
-    format: PhantomData<F>,
-}
+/// `[n * cells, stride]` words of a format.
+pub struct Packed<F>(PhantomData<F>);
 
 impl<F: Format> Layout for Packed<F> {
     #[inline(always)]
     #[track_caller]
-    fn of(heads: &HeadsViews) -> Self {
-        Self { features: heads.features.grid([heads.n, heads.cells, heads.stride]).quads(), format: PhantomData }
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn channels(&self, position: u32, cell: u32, channel: u32) -> [f32; 8] {
-        // SAFETY: the caller vouches for position and cell; words are filled up to whole groups, and those of eight channels are in one.
-        let get = |word: u32| unsafe { self.features.get_unchecked([position, cell, word]) };
-        let word = channel / F::PER_WORD;
-        let [a, b, c, d] = get(word);
-        let (low, high) = if F::PER_WORD == 1 {
-            (F::unpack([a, b, c, d]), F::unpack(get(word + 4)))
-        } else {
-            (F::unpack([a, b, 0, 0]), F::unpack([c, d, 0, 0]))
+    unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
+        let row = position as usize * heads.cells as usize + cell as usize;
+        let at = row * heads.stride as usize + (channel / F::PER_WORD) as usize;
+        // SAFETY: the caller's promise; words are filled up to whole groups, and those of eight channels are in one.
+        let (low, high) = unsafe {
+            let [a, b, c, d] = memory::load_vec4(heads.features.add(at).cast::<Vec4>()).0;
+            if F::PER_WORD == 1 {
+                (F::unpack([a, b, c, d]), F::unpack(memory::load_vec4(heads.features.add(at + 4).cast::<Vec4>()).0))
+            } else {
+                (F::unpack([a, b, 0, 0]), F::unpack([c, d, 0, 0]))
+            }
         };
         [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
     }
@@ -184,27 +166,39 @@ impl<F: Format> Layout for Packed<F> {
 
 const _: () = assert!(super::tensor::GROUP.is_multiple_of(AT_ONCE));
 
-/// The planes of a block's cells. Every thread of a block of [`THREADS`] calls it; `parts` holds a quad for each thread.
+/// The planes of a block's cells.
+///
+/// # Safety
+/// Every thread of a block of [`THREADS`] calls it; `heads` describes valid memory; `parts` holds a quad for each thread.
 #[inline(always)]
 #[track_caller]
-pub(super) fn make_planes<L: Layout>(heads: &HeadsViews, parts: Shared<f32>) {
+pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
     let me = thread::thread_idx_x();
     let (own, part) = (me % CELLS, me / CELLS);
     let cell = thread::block_idx_x() * CELLS + own;
     let (position, cell_of) = (cell / heads.cells, cell % heads.cells);
     let active = position < heads.n;
     let filters = heads.value_filters + heads.policy_filters;
-    let features = L::of(heads);
+    let line = filters.next_multiple_of(4);
     // Channels of a part, so that parts begin where reads do.
     let share = heads.width.div_ceil(PARTS).next_multiple_of(AT_ONCE);
     let from = part * share;
-    let channels = [from, if from + share < heads.width { from + share } else { heads.width }];
+    let to = if from + share < heads.width { from + share } else { heads.width };
     for filter in thread::strided(0, filters, 4) {
-        let at = [position, cell_of];
-        let mut sums = [0.0; 4];
+        let mut sums = [0.0f32; 4];
         if active {
-            // SAFETY: an active thread's position and cell are there.
-            sums = unsafe { sums_of_part(&features, heads.plane_weights, channels, at, filter) };
+            for channel in thread::strided(from, to, AT_ONCE) {
+                // SAFETY: a cell of a position there is, a channel below the width.
+                let values = unsafe { L::channels(heads, position, cell_of, channel) };
+                each!(I in [0 1 2 3 4 5 6 7] {
+                    let at = (channel as usize + I) * line as usize + filter as usize;
+                    // SAFETY: a quad of the weights, which are filled up to whole reads.
+                    let weights = unsafe { memory::load_vec4(heads.plane_weights.add(at).cast::<Vec4>()) }.0;
+                    each!(J in [0 1 2 3] {
+                        sums[J] = fma(f32::from_bits(weights[J]), values[I], sums[J]);
+                    });
+                });
+            }
         }
         for j in 0..4 {
             parts.set((part * 4 + j) * CELLS + own, sums[j as usize]);
@@ -214,74 +208,90 @@ pub(super) fn make_planes<L: Layout>(heads: &HeadsViews, parts: Shared<f32>) {
         let of = |number: u32| parts.get((number * 4 + part) * CELLS + own);
         let sum = (of(0) + of(1)) + (of(2) + of(3));
         if active && filter + part < filters {
-            let sum = sum + heads.plane_bias.get((filter + part) as usize);
-            heads.planes.set([position, filter + part, cell_of], super::conv::rectify(sum));
+            let plane = position as usize * filters as usize + (filter + part) as usize;
+            // SAFETY: a bias and a plane's value of this thread.
+            unsafe {
+                let sum = sum + memory::load(heads.plane_bias, (filter + part) as usize);
+                memory::store(heads.planes, plane * heads.cells as usize + cell_of as usize, super::conv::rectify(sum));
+            }
         }
         // All must be read before the next four.
         sync::sync_threads();
     }
 }
 
-/// Sums of four filters from `filter` on over the thread's part of the channels of a cell.
+/// Gives the sums of a linear layer to `take`, `P` positions at once: outputs `thread`, `thread + THREADS`, …
 ///
 /// # Safety
-/// Position, cell and filter are there; the channels end at the width.
+/// Every thread of the block calls it. The planes of positions `first` to `first + P` from plane `from` on have `n_inputs` values; `weights` are `[n_inputs,
+/// n_outputs]`; `staged` holds `CHUNK * P` values.
 #[inline(always)]
 #[track_caller]
-unsafe fn sums_of_part<L: Layout>(
-    features: &L,
-    weights: Quads<Slice<f32>, 2>,
-    [from, to]: [u32; 2],
-    [position, cell]: [u32; 2],
-    filter: u32,
-) -> [f32; 4] {
-    let mut sums = [0.0f32; 4];
-    for channel in thread::strided(from, to, AT_ONCE) {
-        // SAFETY: the caller vouches for them.
-        let values = unsafe { features.channels(position, cell, channel) };
-        each!(I in [0 1 2 3 4 5 6 7] {
-            // SAFETY: the weights are filled up to whole reads of channels and of filters.
-            let weights = unsafe { weights.get_unchecked([channel + I as u32, filter]) };
-            each!(J in [0 1 2 3] {
-                sums[J] = fma(weights[J], values[I], sums[J]);
-            });
-        });
-    }
-    sums
-}
-
-/// A linear layer of planes: those from plane `from` on, as many values as the weights have inputs.
-#[derive(Clone, Copy)]
-struct Linear {
-    from: u32,
-    /// `[n_inputs, n_outputs]`.
-    weights: Grid<Slice<f32>, 2>,
-}
-
-/// Gives the sums of a linear layer to `take`, `P` positions from `first` on at once: outputs `thread`, `thread + THREADS`, … Every thread of the block calls it; `staged` holds `CHUNK * P` values.
-#[inline(always)]
-#[track_caller]
-fn linear<const P: usize>(
-    heads: &HeadsViews,
+#[allow(clippy::too_many_arguments, reason = "what a layer is made of")]
+unsafe fn linear<const P: usize>(
+    heads: &Heads,
     first: u32,
-    layer: Linear,
+    from: u32,
+    n_inputs: u32,
+    weights: *const f32,
+    n_outputs: u32,
     staged: Shared<f32>,
     mut take: impl FnMut(u32, [f32; P]),
 ) {
-    let [n_inputs, n_outputs] = layer.weights.size();
+    let me = thread::thread_idx_x();
+    let filters = heads.value_filters + heads.policy_filters;
+    let line = filters as usize * heads.cells as usize;
     for base in thread::strided(0, n_outputs, THREADS) {
-        let output = base + thread::thread_idx_x();
+        let output = base + me;
         let mut sums = [0.0f32; P];
         let mut input = 0;
         while input < n_inputs {
             let here = if n_inputs - input < CHUNK { n_inputs - input } else { CHUNK };
             // Those before must have been read by all.
             sync::sync_threads();
-            stage::<P>(heads, first, layer.from * heads.cells + input, here, staged);
+            for p in 0..P as u32 {
+                let position = first + p;
+                for number in thread::strided(me, here, THREADS) {
+                    let mut value = 0.0;
+                    if position < heads.n {
+                        let index = position as usize * line + (from * heads.cells + input + number) as usize;
+                        // SAFETY: one of the position's planes, made by the kernel before.
+                        value = unsafe { memory::load(heads.planes.cast_const(), index) };
+                    }
+                    staged.set(number * P as u32 + p, value);
+                }
+            }
             // All must be there.
             sync::sync_threads();
             if output < n_outputs {
-                add_products(&mut sums, layer, output, input, here, staged);
+                // Weights are read ahead of the products: their way is long.
+                let weight = |number: u32| {
+                    let at = (input + number) as usize * n_outputs as usize + output as usize;
+                    // SAFETY: one of the layer's weights.
+                    unsafe { memory::load(weights, at) }
+                };
+                let mut add = |number: u32, weight: f32| {
+                    for p in 0..P {
+                        // SAFETY: staged above.
+                        let value = unsafe { staged.get_unchecked(number * P as u32 + p as u32) };
+                        sums[p] = fma(weight, value, sums[p]);
+                    }
+                };
+                let mut number = 0;
+                while number + 8 <= here {
+                    let mut ahead = [0.0f32; 8];
+                    each!(I in [0 1 2 3 4 5 6 7] {
+                        ahead[I] = weight(number + I as u32);
+                    });
+                    each!(I in [0 1 2 3 4 5 6 7] {
+                        add(number + I as u32, ahead[I]);
+                    });
+                    number += 8;
+                }
+                while number < here {
+                    add(number, weight(number));
+                    number += 1;
+                }
             }
             input += here;
         }
@@ -291,97 +301,56 @@ fn linear<const P: usize>(
     }
 }
 
-/// Puts `here` values of the planes, from `from` on, of `P` positions into shared memory, `[value][position]`; 0 for positions that there are not.
+/// The outputs of `P` positions.
+///
+/// # Safety
+/// Every thread of a block of [`THREADS`] calls it; `heads` describes valid memory; `staged` holds `CHUNK * P` values, `parts` `THREADS * P`.
 #[inline(always)]
 #[track_caller]
-fn stage<const P: usize>(heads: &HeadsViews, first: u32, from: u32, here: u32, staged: Shared<f32>) {
-    let planes = heads.planes.joined();
-    for p in 0..P as u32 {
-        let position = first + p;
-        for number in thread::strided(thread::thread_idx_x(), here, THREADS) {
-            let mut value = 0.0;
-            if position < heads.n {
-                // SAFETY: one of the `here` values from `from` on of the position's planes.
-                value = unsafe { planes.get_unchecked([position, from + number]) };
-            }
-            staged.set(number * P as u32 + p, value);
-        }
-    }
-}
-
-/// Adds the products of an output's weights and what is staged, `here` inputs from `input` on.
-#[inline(always)]
-#[track_caller]
-fn add_products<const P: usize>(
-    sums: &mut [f32; P],
-    layer: Linear,
-    output: u32,
-    input: u32,
-    here: u32,
-    staged: Shared<f32>,
-) {
-    // Weights are read ahead of the products: their way is long.
-    // SAFETY: `here` inputs are left from `input` on; the caller has seen that the output is one of the layer's.
-    let weight = |number: u32| unsafe { layer.weights.get_unchecked([input + number, output]) };
-    let mut add = |number: u32, weight: f32| {
-        for p in 0..P {
-            // SAFETY: one of the `here` values of each position that `stage` has put there.
-            let value = unsafe { staged.get_unchecked(number * P as u32 + p as u32) };
-            sums[p] = fma(weight, value, sums[p]);
-        }
-    };
-    let mut number = 0;
-    while number + 8 <= here {
-        let mut ahead = [0.0f32; 8];
-        each!(I in [0 1 2 3 4 5 6 7] {
-            ahead[I] = weight(number + I as u32);
-        });
-        each!(I in [0 1 2 3 4 5 6 7] {
-            add(number + I as u32, ahead[I]);
-        });
-        number += 8;
-    }
-    while number < here {
-        add(number, weight(number));
-        number += 1;
-    }
-}
-
-/// The outputs of `P` positions. Every thread of a block of [`THREADS`] calls it; `staged` holds `CHUNK * P` values, `parts` `THREADS * P`.
-#[inline(always)]
-#[track_caller]
-fn make_outputs<const P: usize>(heads: &HeadsViews, staged: Shared<f32>, parts: Shared<f32>) {
+unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts: Shared<f32>) {
     let me = thread::thread_idx_x();
     let first = thread::block_idx_x() * P as u32;
     let mut shares = [0.0f32; P];
-    let value = Linear { from: 0, weights: heads.value_weights_1 };
-    linear::<P>(heads, first, value, staged, |unit, sums| {
-        let bias = heads.value_bias_1.get(unit as usize);
-        let weight = heads.value_weights_2.get(unit as usize);
-        for p in 0..P {
-            shares[p] = fma(weight, super::conv::rectify(sums[p] + bias), shares[p]);
-        }
-    });
-    let policy = Linear { from: heads.value_filters, weights: heads.policy_weights };
-    linear::<P>(heads, first, policy, staged, |action, sums| {
-        let bias = heads.policy_bias.get(action as usize);
-        let Some(logits) = heads.policy_logits.get() else { return };
-        for p in 0..P {
-            let position = first + p as u32;
-            if position < heads.n {
-                logits.set([position, action], sums[p] + bias);
+    // SAFETY: to the end, the caller's promise.
+    unsafe {
+        let n_inputs = heads.value_filters * heads.cells;
+        linear::<P>(heads, first, 0, n_inputs, heads.value_weights_1, heads.value_hidden, staged, |unit, sums| {
+            let bias = memory::load(heads.value_bias_1, unit as usize);
+            let weight = memory::load(heads.value_weights_2, unit as usize);
+            for p in 0..P {
+                shares[p] = fma(weight, super::conv::rectify(sums[p] + bias), shares[p]);
             }
-        }
-    });
+        });
+        let n_inputs = heads.policy_filters * heads.cells;
+        linear::<P>(
+            heads,
+            first,
+            heads.value_filters,
+            n_inputs,
+            heads.policy_weights,
+            heads.actions,
+            staged,
+            |action, sums| {
+                let bias = memory::load(heads.policy_bias, action as usize);
+                for p in 0..P {
+                    if first + (p as u32) < heads.n {
+                        let at = (first as usize + p) * heads.actions as usize + action as usize;
+                        memory::store(heads.policy_logits, at, sums[p] + bias);
+                    }
+                }
+            },
+        );
+    }
     for p in 0..P {
         parts.set(p as u32 * THREADS + me, shares[p]);
     }
     // The shares and the logits must be there for the warp that ends a position.
     sync::sync_threads();
-    let own = me / thread::WARP;
+    let own = thread::warp_index();
     let position = first + own;
     if own < P as u32 && position < heads.n {
-        finish(heads, position, own, parts);
+        // SAFETY: a warp for each position; its logits were written by this block.
+        unsafe { finish(heads, position, own, parts) };
     }
 }
 
@@ -392,48 +361,50 @@ fn tanh(x: f32) -> f32 {
     ((1.0 - e) / (1.0 + e)).copysign(x)
 }
 
-/// A position's value and policy, by a warp: from the shares of number `own` of the block, and the logits that the block has written.
+/// A position's value and policy, by a warp.
+///
+/// # Safety
+/// The whole warp calls it; the position's shares and logits are there.
 #[inline(always)]
 #[track_caller]
-fn finish(heads: &HeadsViews, position: u32, own: u32, parts: Shared<f32>) {
+unsafe fn finish(heads: &Heads, position: u32, own: u32, parts: Shared<f32>) {
     let lane = thread::lane();
     let mut sum = 0.0f32;
     for at in thread::strided(lane, THREADS, thread::WARP) {
         sum += parts.get(own * THREADS + at);
     }
     let sum = warp::reduce_sum(sum);
-    let (Some(values), Some(logits), Some(policies)) =
-        (heads.values.get(), heads.policy_logits.get(), heads.policies.get())
-    else {
-        return;
-    };
-    if lane == 0 {
-        let bias = heads.value_weights_2.get(heads.value_hidden as usize);
-        values.set(position as usize, tanh(sum + bias));
-    }
-    let logit = |action: u32| logits.get([position, action]);
-    let legal = |action: u32| heads.masks.get([position, action]) != 0;
-    let mut largest = f32::NEG_INFINITY;
-    let mut action = lane;
-    while action < heads.actions {
-        let value = logit(action);
-        if legal(action) && value > largest {
-            largest = value;
+    let line = position as usize * heads.actions as usize;
+    // SAFETY: for the whole body, the position's own elements.
+    unsafe {
+        if lane == 0 {
+            let bias = memory::load(heads.value_weights_2, heads.value_hidden as usize);
+            memory::store(heads.values, position as usize, tanh(sum + bias));
         }
-        action += thread::WARP;
-    }
-    let largest = warp::reduce_max(largest);
-    let exponential = |action: u32| exp2_approx((logit(action) - largest) * core::f32::consts::LOG2_E);
-    let mut sum = 0.0f32;
-    for action in thread::strided(lane, heads.actions, thread::WARP) {
-        if legal(action) {
-            sum += exponential(action);
+        let logit = |action: u32| memory::load(heads.policy_logits.cast_const(), line + action as usize);
+        let legal = |action: u32| memory::load(heads.masks, line + action as usize) != 0;
+        let mut largest = f32::NEG_INFINITY;
+        let mut action = lane;
+        while action < heads.actions {
+            let value = logit(action);
+            if legal(action) && value > largest {
+                largest = value;
+            }
+            action += thread::WARP;
         }
-    }
-    let sum = warp::reduce_sum(sum);
-    for action in thread::strided(lane, heads.actions, thread::WARP) {
-        let share = if legal(action) { exponential(action) / sum } else { 0.0 };
-        policies.set([position, action], share);
+        let largest = warp::reduce_max(largest);
+        let exponential = |action: u32| exp2_approx((logit(action) - largest) * core::f32::consts::LOG2_E);
+        let mut sum = 0.0f32;
+        for action in thread::strided(lane, heads.actions, thread::WARP) {
+            if legal(action) {
+                sum += exponential(action);
+            }
+        }
+        let sum = warp::reduce_sum(sum);
+        for action in thread::strided(lane, heads.actions, thread::WARP) {
+            let share = if legal(action) { exponential(action) / sum } else { 0.0 };
+            memory::store(heads.policies, line + action as usize, share);
+        }
     }
 }
 
@@ -457,9 +428,8 @@ const MANY_PARTS: usize = (THREADS * MANY) as usize;
 /// Launched with [`planes_shape`]. `heads` describes valid memory.
 #[kernel(max_threads = THREADS)]
 pub unsafe fn azero_layers_planes(heads: Heads) {
-    // SAFETY: the arrays have their lengths, by the contract; each plane's value is one thread's.
-    let heads = unsafe { heads.views() };
-    make_planes::<Planar>(&heads, shared_array![f32; PLANE_PARTS]);
+    // SAFETY: the contract.
+    unsafe { make_planes::<Planar>(&heads, shared_array![f32; PLANE_PARTS]) };
 }
 
 macro_rules! planes_of {
@@ -478,9 +448,8 @@ macro_rules! planes_of {
         /// As [`azero_layers_planes`].
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $planes(heads: Heads) {
-            // SAFETY: as in `azero_layers_planes`.
-            let heads = unsafe { heads.views() };
-            make_planes::<Packed<$format>>(&heads, shared_array![f32; PLANE_PARTS]);
+            // SAFETY: the contract.
+            unsafe { make_planes::<Packed<$format>>(&heads, shared_array![f32; PLANE_PARTS]) };
         }
     };
 }
@@ -503,9 +472,8 @@ planes_of!(Fp16, azero_layers_planes_fp16);
 /// Launched with [`outputs_shape`] of 1. `heads` describes valid memory, with planes.
 #[kernel(max_threads = THREADS)]
 pub unsafe fn azero_layers_heads_one(heads: Heads) {
-    // SAFETY: the arrays have their lengths, by the contract. A position is one block's; it writes logits, and reads them behind a barrier.
-    let heads = unsafe { heads.views() };
-    make_outputs::<1>(&heads, shared_array![f32; ONE_STAGED], shared_array![f32; ONE_PARTS]);
+    // SAFETY: the contract; the arrays are as large as they must be.
+    unsafe { make_outputs::<1>(&heads, shared_array![f32; ONE_STAGED], shared_array![f32; ONE_PARTS]) };
 }
 
 /// Values, logits and policies of [`MANY`] positions a block.
@@ -522,9 +490,8 @@ pub unsafe fn azero_layers_heads_one(heads: Heads) {
 /// Launched with [`outputs_shape`] of [`MANY`]. `heads` describes valid memory, with planes.
 #[kernel(max_threads = THREADS, min_blocks = 4)]
 pub unsafe fn azero_layers_heads_many(heads: Heads) {
-    // SAFETY: as in `azero_layers_heads_one`.
-    let heads = unsafe { heads.views() };
-    make_outputs::<8>(&heads, shared_array![f32; MANY_STAGED], shared_array![f32; MANY_PARTS]);
+    // SAFETY: the contract; the arrays are as large as they must be.
+    unsafe { make_outputs::<8>(&heads, shared_array![f32; MANY_STAGED], shared_array![f32; MANY_PARTS]) };
 }
 
 const _: () = assert!(MANY == 8 && MANY <= THREADS / thread::WARP);

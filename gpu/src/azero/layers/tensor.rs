@@ -16,14 +16,10 @@
 //!
 //! The grid of a convolution is cells x outputs.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::conv::{TAPS, each, rectify};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::{self, Shared};
-use crate::cuda::sync::{self, WholeWarp, whole_warp};
-use crate::cuda::view::{Exclusive, Grid, Nullable, Slice};
-use crate::cuda::{DeviceArgs, kernel, mma, thread};
+use crate::cuda::{DeviceArgs, kernel, mma, sync, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Words of a chunk of channels.
@@ -42,27 +38,22 @@ const PIECES: u32 = CHUNK / 4;
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(rows >= 1 && columns >= 1 && input_words.is_multiple_of(GROUP) && output_words.is_multiple_of(GROUP))]
 #[require(output_words <= line && line.is_multiple_of(super::conv::LINE))]
-#[views]
 pub struct TensorLayer {
     /// `[n * rows * columns, input_words]`.
-    #[shape(n * rows * columns, input_words)]
-    #[quads]
+    #[len(n * rows * columns * input_words)]
     pub input: *const u32,
     /// `[input_words / CHUNK rounded up, 9, line, CHUNK]`.
     #[len(input_words.div_ceil(CHUNK) * TAPS * line * CHUNK)]
     pub weights: *const u32,
     /// `[line]`.
-    #[shape(line)]
-    #[quads]
+    #[len(line)]
     pub bias: *const f32,
     /// `[n * rows * columns, output_words]`, added before the rectifier; may be null.
-    #[shape(n * rows * columns, output_words)]
-    #[quads]
+    #[len(n * rows * columns * output_words)]
     #[nullable]
     pub residual: *const u32,
     /// `[n * rows * columns, output_words]`.
-    #[shape(n * rows * columns, output_words)]
-    #[quads]
+    #[len(n * rows * columns * output_words)]
     pub output: *mut u32,
     /// Positions.
     pub n: u32,
@@ -84,13 +75,12 @@ const _: () = assert!(size_of::<TensorLayer>() == 64);
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(cells >= 1 && words >= 1)]
-#[views]
 pub struct Packing {
     /// `[n, planes, cells]`.
-    #[shape(n, planes, cells)]
+    #[len(n * planes * cells)]
     pub observations: *const f32,
     /// `[n * cells, words]`.
-    #[shape(n, cells, words)]
+    #[len(n * cells * words)]
     pub packed: *mut u32,
     /// Positions.
     pub n: u32,
@@ -152,8 +142,6 @@ impl Tiles {
 pub trait Format {
     /// Channels of a word.
     const PER_WORD: u32;
-    /// The words of four values, which one instruction moves.
-    type Four: Four;
     /// The words of four values: two words, or four.
     fn pack(values: [f32; 4]) -> [u32; 4];
     /// The values of two words of two channels, or of four words of one.
@@ -161,44 +149,10 @@ pub trait Format {
     /// A word of activations as the product takes it.
     fn operand(word: u32) -> u32;
     /// The warp's product of 16 x 8 words by 8 x 8.
-    fn product(whole: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
-}
-
-/// The words of four values of a cell.
-pub trait Four: Pod {
-    /// From the first of these.
-    fn of(words: [u32; 4]) -> Self;
-    /// The words, and 0.
-    fn words(self) -> [u32; 4];
-}
-
-impl Four for Vec4 {
-    #[inline(always)]
-    fn of(words: [u32; 4]) -> Self {
-        Self(words)
-    }
-
-    #[inline(always)]
-    fn words(self) -> [u32; 4] {
-        self.0
-    }
-}
-
-/// Two words.
-#[repr(C, align(8))]
-#[derive(Clone, Copy, Pod, Zeroable)]
-pub struct Pair([u32; 2]);
-
-impl Four for Pair {
-    #[inline(always)]
-    fn of([low, high, ..]: [u32; 4]) -> Self {
-        Self([low, high])
-    }
-
-    #[inline(always)]
-    fn words(self) -> [u32; 4] {
-        [self.0[0], self.0[1], 0, 0]
-    }
+    ///
+    /// # Safety
+    /// As [`mma::tf32`].
+    unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
 }
 
 /// 10 bits of fraction.
@@ -210,7 +164,6 @@ pub enum Fp16 {}
 
 impl Format for Tf32 {
     const PER_WORD: u32 = 1;
-    type Four = Vec4;
 
     #[inline(always)]
     fn pack(values: [f32; 4]) -> [u32; 4] {
@@ -231,8 +184,9 @@ impl Format for Tf32 {
 
     #[inline(always)]
     #[track_caller]
-    fn product(whole: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
-        mma::tf32(whole, c, a, b)
+    unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+        // SAFETY: the caller's promise.
+        unsafe { mma::tf32(c, a, b) }
     }
 }
 
@@ -240,7 +194,6 @@ macro_rules! short {
     ($name:ident, $pack:ident, $unpack:expr, $product:ident) => {
         impl Format for $name {
             const PER_WORD: u32 = 2;
-            type Four = Pair;
 
             #[inline(always)]
             fn pack(values: [f32; 4]) -> [u32; 4] {
@@ -261,8 +214,9 @@ macro_rules! short {
 
             #[inline(always)]
             #[track_caller]
-            fn product(whole: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
-                mma::$product(whole, c, a, b)
+            unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+                // SAFETY: the caller's promise.
+                unsafe { mma::$product(c, a, b) }
             }
         }
     };
@@ -279,7 +233,6 @@ const fn twist<const ACROSS: u32>(output: u32) -> u32 {
 
 /// Where a block works, and its shared memory as pieces of 16 bytes.
 struct Tile {
-    tiles: Tiles,
     pieces: Shared<Vec4>,
     first_cell: u32,
     first_output: u32,
@@ -290,236 +243,217 @@ struct Tile {
     weights: u32,
 }
 
-impl Tile {
-    #[inline(always)]
-    #[track_caller]
-    fn new(layer: &TensorLayerViews, tiles: Tiles) -> Self {
-        let dynamic = shared::dynamic::<Vec4>(0, tiles.shared_bytes(layer.columns) / 16);
-        let base = dynamic.base().next_multiple_of(CHUNK * 4);
-        let rows = tiles.rows(layer.columns);
-        let n_cells = layer.n * layer.rows * layer.columns;
-        Self {
-            tiles,
-            // SAFETY: the launch's dynamic memory from its first multiple of 128 on, for which there is room. (Checked parts of it cost the loop more than the checks.)
-            pieces: unsafe { Shared::from_address(base, dynamic.len() - PIECES) },
-            first_cell: thread::block_idx_x() * tiles.cells,
-            first_output: thread::block_idx_y() * tiles.outputs,
-            n_cells,
-            halo: tiles.halo(layer.columns),
-            zeros: rows - 8,
-            weights: rows,
-        }
-    }
-
-    /// Starts to copy what step `step` needs: a tap's weights, and with a chunk's first tap its cells. Every thread of the block calls it; nobody reads these parts of the tiles.
-    #[inline(always)]
-    #[track_caller]
-    fn copy<const ACROSS: u32>(&self, layer: &TensorLayerViews, step: u32, steps: u32) {
-        if step < steps {
-            self.copy_weights::<ACROSS>(layer, step % STAGES, step);
-            if step.is_multiple_of(TAPS) {
-                self.copy_cells(layer, step / TAPS % 2, step / TAPS);
+/// Starts to copy a chunk of the block's cells, and of those around them, to half `half`.
+///
+/// # Safety
+/// Every thread of the block calls it; the layer is valid; nobody reads this half.
+#[inline(always)]
+#[track_caller]
+unsafe fn copy_cells(layer: &TensorLayer, tile: &Tile, half: u32, chunk: u32) {
+    let words = layer.input_words - chunk * CHUNK;
+    let pieces = if words < CHUNK { words / 4 } else { PIECES };
+    for at in thread::strided(thread::thread_idx_x(), tile.halo * PIECES, THREADS) {
+        let (row, piece) = (at / PIECES, at % PIECES);
+        // Wraps for cells before the first, which are no cells then.
+        let cell = (tile.first_cell + row).wrapping_sub(layer.columns + 1);
+        if cell < tile.n_cells && piece < pieces {
+            let own = half * tile.halo + row;
+            // SAFETY: a cell there is, and a piece of it.
+            unsafe {
+                let from =
+                    layer.input.add(cell as usize * layer.input_words as usize + (chunk * CHUNK + piece * 4) as usize);
+                memory::copy_async_unchecked(tile.pieces, own * PIECES + (piece ^ (own % 8)), from.cast::<Vec4>());
             }
         }
-        memory::async_commit();
-    }
-
-    /// A chunk of the block's cells, and of those around them, to half `half`.
-    #[inline(always)]
-    #[track_caller]
-    fn copy_cells(&self, layer: &TensorLayerViews, half: u32, chunk: u32) {
-        let words = layer.input_words - chunk * CHUNK;
-        let pieces = if words < CHUNK { words / 4 } else { PIECES };
-        for at in thread::strided(thread::thread_idx_x(), self.halo * PIECES, THREADS) {
-            let (row, piece) = (at / PIECES, at % PIECES);
-            // Wraps for cells before the first, which are no cells then.
-            let cell = (self.first_cell + row).wrapping_sub(layer.columns + 1);
-            if cell < self.n_cells && piece < pieces {
-                let own = half * self.halo + row;
-                let from = [cell, chunk * CHUNK + piece * 4];
-                // SAFETY: the cell is one of all, the piece within its words. The row is one of two halos, which come before the zeros, and the pieces of a row are permuted among themselves.
-                unsafe { layer.input.copy_async_unchecked(from, self.pieces, own * PIECES + (piece ^ (own % 8))) };
-            }
-        }
-    }
-
-    /// A tap's weights of a chunk to stage `stage`.
-    #[inline(always)]
-    #[track_caller]
-    fn copy_weights<const ACROSS: u32>(&self, layer: &TensorLayerViews, stage: u32, step: u32) {
-        let from = (step as usize * layer.line as usize + self.first_output as usize) * CHUNK as usize;
-        let outputs = self.tiles.outputs;
-        for at in thread::strided(thread::thread_idx_x(), outputs * PIECES, THREADS) {
-            let (output, piece) = (at / PIECES, at % PIECES);
-            let row = self.weights + stage * outputs + output;
-            let index = row * PIECES + (piece ^ twist::<ACROSS>(output));
-            // SAFETY: the step is one of all, and its lines are filled up to whole tiles. The row is one of the stages behind the zeros, the pieces of a row are permuted among themselves.
-            unsafe { layer.weights.copy_async_unchecked(from + 4 * at as usize, self.pieces, index) };
-        }
-    }
-
-    /// For four rows of cells, each 16 further on, a bit for each tap that is on the board.
-    #[inline(always)]
-    fn on_board<const DOWN: usize>(&self, layer: &TensorLayerViews, first_row: u32) -> [u32; 4] {
-        let mut on_board = [0u32; 4];
-        each!(D in [0 1 2 3] {
-            if D < DOWN {
-                let cell = self.first_cell + first_row + 16 * D as u32;
-                let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
-                for tap in 0..TAPS {
-                    // Both are one too large.
-                    let (y, x) = (row + tap / 3, column + tap % 3);
-                    if cell < self.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
-                        on_board[D] |= 1 << tap;
-                    }
-                }
-            }
-        });
-        on_board
     }
 }
 
-/// What a warp multiplies: its lane's rows of cells, and bits of the taps that they have.
-struct Lane {
-    first_row: u32,
-    on_board: [u32; 4],
-    /// Its row of the weights' matrices and its half of their depth: see [`twist`].
-    output: u32,
-    piece: u32,
+/// Starts to copy a tap's weights of a chunk to stage `stage`.
+///
+/// # Safety
+/// As [`copy_cells`].
+#[inline(always)]
+#[track_caller]
+unsafe fn copy_weights<const ACROSS: u32>(layer: &TensorLayer, tile: &Tile, outputs: u32, stage: u32, step: u32) {
+    let from = (step as usize * layer.line as usize + tile.first_output as usize) * CHUNK as usize;
+    for at in thread::strided(thread::thread_idx_x(), outputs * PIECES, THREADS) {
+        let (output, piece) = (at / PIECES, at % PIECES);
+        let row = tile.weights + stage * outputs + output;
+        // SAFETY: the weights are filled up to whole tiles.
+        unsafe {
+            let from = layer.weights.add(from + 4 * at as usize).cast::<Vec4>();
+            memory::copy_async_unchecked(tile.pieces, row * PIECES + (piece ^ twist::<ACROSS>(output)), from);
+        }
+    }
 }
 
 /// A warp's operands of one group of words: rows of cells, and columns of weights, two products' at once.
 type Operands = ([[u32; 4]; 4], [[u32; 4]; 4]);
 
-/// The warp's sums.
-type Sums = [[[f32; 4]; 8]; 4];
-
-/// The lane's shared addresses of a step's operands, group 0.
-#[derive(Clone, Copy)]
-struct Addresses {
-    cells: [u32; 4],
-    weights: u32,
-}
-
-impl Addresses {
-    /// Of step `step`, whose tiles are whole.
-    #[inline(always)]
-    fn new<const DOWN: usize>(layer: &TensorLayerViews, tile: &Tile, lane: &Lane, step: u32) -> Self {
-        let (chunk, tap) = (step / TAPS, step % TAPS);
-        let shift = (tap / 3 * layer.columns + tap % 3) + chunk % 2 * tile.halo;
-        let mut cells = [0u32; 4];
-        each!(D in [0 1 2 3] {
-            if D < DOWN {
-                let row = lane.first_row + 16 * D as u32 + shift;
-                let row = if lane.on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
-                cells[D] = tile.pieces.base() + row * (CHUNK * 4) + ((thread::lane() / 16) ^ (row % 8)) * 16;
-            }
-        });
-        let row = tile.weights + step % STAGES * tile.tiles.outputs + lane.output;
-        Self { cells, weights: tile.pieces.base() + row * (CHUNK * 4) + lane.piece * 16 }
-    }
-
-    /// Reads a group's operands. The whole warp calls it.
-    #[inline(always)]
-    #[track_caller]
-    fn read<F: Format, const DOWN: usize, const ACROSS: usize>(&self, group: u32) -> Operands {
-        let (mut left, mut right) = ([[0u32; 4]; 4], [[0u32; 4]; 4]);
-        let whole = whole_warp();
-        // SAFETY: rows of the step's tiles, which begin at a multiple of 128 bytes: a group's pieces, the lane's numbers of which are changed by an exclusive or, stay in their row. Two products'
-        // columns come at once, outputs four further on.
-        unsafe {
-            each!(D in [0 1 2 3] {
-                if D < DOWN {
-                    left[D] = mma::load_matrix_x4_at(&whole, self.cells[D] ^ (group * 32)).map(F::operand);
-                }
-            });
-            each!(J in [0 1 2 3] {
-                if J < ACROSS / 2 {
-                    let address = (self.weights ^ (group * 32)) + J as u32 * 4 * CHUNK * 4;
-                    right[J] = mma::load_matrix_x4_at(&whole, address);
-                }
-            });
-        }
-        (left, right)
-    }
-}
-
-/// Adds a group's products to the warp's sums. The whole warp calls it.
+/// Reads a group's operands: the lane's addresses are those of group 0.
+///
+/// # Safety
+/// The whole warp calls it; the tiles are whole.
 #[inline(always)]
 #[track_caller]
-fn multiply<F: Format, const DOWN: usize, const ACROSS: usize>(sums: &mut Sums, (left, right): &Operands) {
-    let whole = whole_warp();
+unsafe fn read_group<F: Format, const DOWN: usize, const ACROSS: usize>(
+    at_cells: &[u32; 4],
+    at_weights: u32,
+    group: u32,
+) -> Operands {
+    let (mut left, mut right) = ([[0u32; 4]; 4], [[0u32; 4]; 4]);
+    sync::sync_warp(warp::ALL);
+    // SAFETY: the caller's promise; the warp is together since the barrier above.
+    unsafe {
+        each!(D in [0 1 2 3] {
+            if D < DOWN {
+                left[D] = mma::load_matrix_x4(at_cells[D] ^ (group * 32)).map(F::operand);
+            }
+        });
+        // Two products' columns at once: outputs four further on.
+        each!(J in [0 1 2 3] {
+            if J < ACROSS / 2 {
+                right[J] = mma::load_matrix_x4((at_weights ^ (group * 32)) + J as u32 * 4 * CHUNK * 4);
+            }
+        });
+    }
+    (left, right)
+}
+
+/// Adds a group's products to the warp's sums.
+///
+/// # Safety
+/// The whole warp calls it.
+#[inline(always)]
+#[track_caller]
+unsafe fn multiply<F: Format, const DOWN: usize, const ACROSS: usize>(
+    sums: &mut [[[f32; 4]; 8]; 4],
+    (left, right): &Operands,
+) {
+    sync::sync_warp(warp::ALL);
     each!(J in [0 1 2 3] {
         each!(D in [0 1 2 3] {
             if D < DOWN && J < ACROSS / 2 {
                 let [b0, b1, b2, b3] = right[J];
-                sums[D][2 * J] = F::product(&whole, sums[D][2 * J], left[D], [b0, b1]);
-                sums[D][2 * J + 1] = F::product(&whole, sums[D][2 * J + 1], left[D], [b2, b3]);
+                // SAFETY: the caller's promise; the warp is together since the barrier above.
+                unsafe {
+                    sums[D][2 * J] = F::product(sums[D][2 * J], left[D], [b0, b1]);
+                    sums[D][2 * J + 1] = F::product(sums[D][2 * J + 1], left[D], [b2, b3]);
+                }
             }
         });
     });
 }
 
-/// Adds a step's products: `groups` groups of words. The whole warp calls it.
+/// The block's tile of a convolution.
+///
+/// # Safety
+/// Every thread of a block of [`THREADS`] calls it; the layer describes valid memory; the launch has the tiles' dynamic shared memory.
 #[inline(always)]
 #[track_caller]
-fn multiply_step<F: Format, const DOWN: usize, const ACROSS: usize>(sums: &mut Sums, at: Addresses, groups: u32) {
-    if groups == CHUNK / GROUP {
-        // The next group is read before the present one is multiplied.
-        let mut present = at.read::<F, DOWN, ACROSS>(0);
-        each!(G in [0 1 2 3] {
-            let next = if G < 3 { at.read::<F, DOWN, ACROSS>(G as u32 + 1) } else { present };
-            multiply::<F, DOWN, ACROSS>(sums, &core::mem::replace(&mut present, next));
-        });
-    } else {
-        for group in 0..groups {
-            let present = at.read::<F, DOWN, ACROSS>(group);
-            multiply::<F, DOWN, ACROSS>(sums, &present);
-        }
-    }
-}
-
-/// The block's tile of a convolution. Every thread of a block of [`THREADS`] calls it; the launch has the tiles' dynamic shared memory.
-#[inline(always)]
-#[track_caller]
-fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u32, const WARPS_DOWN: u32>(
-    layer: &TensorLayerViews,
+unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u32, const WARPS_DOWN: u32>(
+    layer: &TensorLayer,
     tiles: Tiles,
 ) {
-    let number = thread::lane();
+    let lane = thread::lane();
     let (warp_down, warp_across) = (thread::warp_index() % WARPS_DOWN, thread::warp_index() / WARPS_DOWN);
-    let tile = Tile::new(layer, tiles);
+    let dynamic = shared::dynamic::<Vec4>(0, tiles.shared_bytes(layer.columns) / 16);
+    let base = dynamic.base().next_multiple_of(CHUNK * 4);
+    let halo = tiles.halo(layer.columns);
+    let rows = tiles.rows(layer.columns);
+    let tile = Tile {
+        // SAFETY: the launch's dynamic memory from its first multiple of 128 on, for which there is room.
+        pieces: unsafe { Shared::from_address(base, dynamic.len() - PIECES) },
+        first_cell: thread::block_idx_x() * tiles.cells,
+        first_output: thread::block_idx_y() * tiles.outputs,
+        n_cells: layer.n * layer.rows * layer.columns,
+        halo,
+        zeros: rows - 8,
+        weights: rows,
+    };
     let chunks = layer.input_words.div_ceil(CHUNK);
     let steps = chunks * TAPS;
     if thread::thread_idx_x() < 8 * PIECES {
-        // SAFETY: the eight rows of zeros, which lie between the cells and the weights.
+        // SAFETY: the rows of zeros.
         unsafe { tile.pieces.set_unchecked(tile.zeros * PIECES + thread::thread_idx_x(), Vec4::default()) };
     }
-    let first_row = warp_down * 16 * DOWN as u32 + number % 16;
-    let in_matrix = number % 8;
-    let lane = Lane {
-        first_row,
-        on_board: tile.on_board::<DOWN>(layer, first_row),
-        output: warp_across * 8 * N + in_matrix / 2 * 2 * N + in_matrix % 2 + number / 16 * 2,
-        piece: (number / 8 % 2) ^ in_matrix,
+    let copy = |step: u32| {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if step < steps {
+                copy_weights::<N>(layer, &tile, tiles.outputs, step % STAGES, step);
+                if step.is_multiple_of(TAPS) {
+                    copy_cells(layer, &tile, step / TAPS % 2, step / TAPS);
+                }
+            }
+            memory::async_commit();
+        }
     };
+    // The cells whose rows this lane names to ldmatrix: a bit for each tap that is on the board.
+    let mut on_board = [0u32; 4];
+    let first_row = warp_down * 16 * DOWN as u32 + lane % 16;
+    each!(D in [0 1 2 3] {
+        if D < DOWN {
+            let cell = tile.first_cell + first_row + 16 * D as u32;
+            let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
+            for tap in 0..TAPS {
+                // Both are one too large.
+                let (y, x) = (row + tap / 3, column + tap % 3);
+                if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
+                    on_board[D] |= 1 << tap;
+                }
+            }
+        }
+    });
+    // The lane's row and half of the depth of the weights' matrices: see `twist`.
+    let in_matrix = lane % 8;
+    let own_output = warp_across * 8 * N + in_matrix / 2 * 2 * N + in_matrix % 2 + lane / 16 * 2;
+    let own_piece = (lane / 8 % 2) ^ in_matrix;
     let mut sums = [[[0.0f32; 4]; 8]; 4];
-    tile.copy::<N>(layer, 0, steps);
-    tile.copy::<N>(layer, 1, steps);
+    copy(0);
+    copy(1);
     for step in 0..steps {
         memory::async_wait::<1>();
         // This step's tiles must be whole, and those of the last one read by all.
         sync::sync_threads();
-        tile.copy::<N>(layer, step + 2, steps);
-        let words = layer.input_words - step / TAPS * CHUNK;
+        copy(step + 2);
+        let (chunk, tap) = (step / TAPS, step % TAPS);
+        let shift = (tap / 3 * layer.columns + tap % 3) + chunk % 2 * tile.halo;
+        let mut at_cells = [0u32; 4];
+        each!(D in [0 1 2 3] {
+            if D < DOWN {
+                let row = first_row + 16 * D as u32 + shift;
+                let row = if on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
+                at_cells[D] = base + row * (CHUNK * 4) + ((lane / 16) ^ (row % 8)) * 16;
+            }
+        });
+        let row = tile.weights + step % STAGES * tiles.outputs + own_output;
+        let at_weights = base + row * (CHUNK * 4) + own_piece * 16;
+        let words = layer.input_words - chunk * CHUNK;
         let groups = if words < CHUNK { words / GROUP } else { CHUNK / GROUP };
-        let at = Addresses::new::<DOWN>(layer, &tile, &lane, step);
-        multiply_step::<F, DOWN, ACROSS>(&mut sums, at, groups);
+        let read = |group: u32| {
+            // SAFETY: rows of this step's tiles.
+            unsafe { read_group::<F, DOWN, ACROSS>(&at_cells, at_weights, group) }
+        };
+        if groups == CHUNK / GROUP {
+            // The next group is read before the present one is multiplied.
+            let mut present = read(0);
+            each!(G in [0 1 2 3] {
+                let next = if G < 3 { read(G as u32 + 1) } else { present };
+                // SAFETY: the whole warp is here.
+                unsafe { multiply::<F, DOWN, ACROSS>(&mut sums, &present) };
+                present = next;
+            });
+        } else {
+            for group in 0..groups {
+                let present = read(group);
+                // SAFETY: the whole warp is here.
+                unsafe { multiply::<F, DOWN, ACROSS>(&mut sums, &present) };
+            }
+        }
     }
-    let output = tile.first_output + warp_across * 8 * N + number % 4 * 2 * N;
-    let cell = tile.first_cell + warp_down * 16 * DOWN as u32 + number / 4;
-    let outputs = Outputs::<F>::new(layer);
-    let [n_cells, _] = outputs.output.size();
+    let output = tile.first_output + warp_across * 8 * N + lane % 4 * 2 * N;
+    let cell = tile.first_cell + warp_down * 16 * DOWN as u32 + lane / 4;
     each!(D in [0 1 2 3] {
         each!(LOW in [0 1] {
             each!(QUAD in [0 1 2 3] {
@@ -527,8 +461,9 @@ fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u32, con
                     let (a, b): ([f32; 4], [f32; 4]) = (sums[D][2 * QUAD], sums[D][2 * QUAD + 1]);
                     let quad = [a[2 * LOW], a[2 * LOW + 1], b[2 * LOW], b[2 * LOW + 1]];
                     let cell = cell + 16 * D as u32 + 8 * LOW as u32;
-                    if cell < n_cells {
-                        outputs.put(cell, output + 4 * QUAD as u32, quad);
+                    if cell < tile.n_cells {
+                        // SAFETY: a cell there is; each quad of outputs is one lane's.
+                        unsafe { put_quad::<F>(layer, cell, output + 4 * QUAD as u32, quad) };
                     }
                 }
             });
@@ -536,58 +471,71 @@ fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u32, con
     });
 }
 
-/// Where outputs go, and what is added to them before the rectifier: `[cells, fours]`.
-#[derive(Clone, Copy)]
-struct Outputs<F: Format> {
-    bias: Grid<Slice<Vec4>, 1>,
-    residual: Nullable<Grid<Slice<F::Four>, 2>>,
-    output: Grid<Exclusive<F::Four>, 2>,
-    fours: u32,
-}
-
-impl<F: Format> Outputs<F> {
-    #[inline(always)]
-    #[track_caller]
-    fn new(layer: &TensorLayerViews) -> Self {
-        let output: Grid<Exclusive<F::Four>, 2> = layer.output.grouped();
-        let [_, fours] = output.size();
-        Self { bias: layer.bias.grouped().first(fours), residual: layer.residual.grouped(), output, fours }
+/// Bias, residual and rectifier for four outputs of a cell.
+///
+/// # Safety
+/// The layer is valid, the cell one of its own; the outputs are this thread's, the first a multiple of four.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_quad<F: Format>(layer: &TensorLayer, cell: u32, output: u32, quad: [f32; 4]) {
+    let word = output / F::PER_WORD;
+    if word >= layer.output_words {
+        return;
     }
-
-    /// Bias, residual and rectifier for four outputs of a cell there is; the first is a multiple of four.
-    #[inline(always)]
-    #[track_caller]
-    fn put(&self, cell: u32, output: u32, quad: [f32; 4]) {
-        let four = output / 4;
-        if four >= self.fours {
-            return;
+    let at = cell as usize * layer.output_words as usize + word as usize;
+    // SAFETY: the bias is filled up to whole tiles, and the cell's words to whole groups.
+    unsafe {
+        let bias = memory::load_vec4(layer.bias.add(output as usize).cast::<Vec4>()).0;
+        let mut residual = [0.0; 4];
+        if !layer.residual.is_null() {
+            let from = layer.residual.add(at);
+            residual = F::unpack(if F::PER_WORD == 1 {
+                memory::load_vec4(from.cast::<Vec4>()).0
+            } else {
+                let Pair([low, high]) = memory::load(from.cast::<Pair>(), 0);
+                [low, high, 0, 0]
+            });
         }
-        let bias = self.bias.get([four]).0;
-        let residual = match self.residual.get() {
-            Some(residual) => F::unpack(residual.get([cell, four]).words()),
-            None => [0.0; 4],
-        };
         let mut values = [0.0; 4];
         for i in 0..4 {
             values[i] = rectify(quad[i] + f32::from_bits(bias[i]) + residual[i]);
         }
-        self.output.set([cell, four], F::Four::of(F::pack(values)));
+        let words = F::pack(values);
+        let to = layer.output.add(at);
+        if F::PER_WORD == 1 {
+            memory::store_vec4(to.cast::<Vec4>(), Vec4(words));
+        } else {
+            memory::store(to.cast::<Pair>(), 0, Pair([words[0], words[1]]));
+        }
     }
 }
 
+/// Two words that one instruction moves.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Pair([u32; 2]);
+
 /// Packs observations, a word a thread.
+///
+/// # Safety
+/// Launched with [`pack_shape`]; `packing` describes valid memory.
 #[inline(always)]
 #[track_caller]
-fn pack<F: Format>(packing: &PackingViews) {
+unsafe fn pack<F: Format>(packing: &Packing) {
     let word = thread::index_1d();
     let (cell, word) = (word / u64::from(packing.words), (word % u64::from(packing.words)) as u32);
-    let (position, cell_of) = (cell / u64::from(packing.cells), (cell % u64::from(packing.cells)) as u32);
+    let (position, cell_of) = (cell / u64::from(packing.cells), (cell % u64::from(packing.cells)) as usize);
     if position >= u64::from(packing.n) {
         return;
     }
-    let position = position as u32;
     let plane = |number: u32| {
-        if number < packing.planes { packing.observations.get([position, number, cell_of]) } else { 0.0 }
+        if number < packing.planes {
+            let plane = position as usize * packing.planes as usize + number as usize;
+            // SAFETY: one of the position's planes.
+            unsafe { memory::load(packing.observations, plane * packing.cells as usize + cell_of) }
+        } else {
+            0.0
+        }
     };
     let first = word * F::PER_WORD;
     let packed = if F::PER_WORD == 1 {
@@ -595,7 +543,8 @@ fn pack<F: Format>(packing: &PackingViews) {
     } else {
         F::pack([plane(first), plane(first + 1), 0.0, 0.0])[0]
     };
-    packing.packed.set([position, cell_of, word], packed);
+    // SAFETY: this thread's word.
+    unsafe { memory::store(packing.packed, cell as usize * packing.words as usize + word as usize, packed) };
 }
 
 macro_rules! kernels {
@@ -614,9 +563,8 @@ macro_rules! kernels {
         /// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
         #[kernel(max_threads = THREADS, min_blocks = 2)]
         pub unsafe fn $large(layer: TensorLayer) {
-            // SAFETY: the arrays have their lengths, by the contract; each quad of outputs is one lane's, which has read its residual before.
-            let layer = unsafe { layer.views() };
-            convolve::<$format, 4, 8, 8, 2>(&layer, LARGE);
+            // SAFETY: the contract.
+            unsafe { convolve::<$format, 4, 8, 8, 2>(&layer, LARGE) };
         }
 
         /// A 3×3 convolution of any board with bias, residual and rectifier, by small tiles: more blocks.
@@ -633,9 +581,8 @@ macro_rules! kernels {
         /// As the one by large tiles, with the shape of [`SMALL`].
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $small(layer: TensorLayer) {
-            // SAFETY: as in the one by large tiles.
-            let layer = unsafe { layer.views() };
-            convolve::<$format, 1, 4, 4, 4>(&layer, SMALL);
+            // SAFETY: the contract.
+            unsafe { convolve::<$format, 1, 4, 4, 4>(&layer, SMALL) };
         }
 
         /// Observations in the format, as channels of cells.
@@ -652,9 +599,8 @@ macro_rules! kernels {
         /// Launched with [`pack_shape`]. `packing` describes valid memory.
         #[kernel(max_threads = PACK_THREADS)]
         pub unsafe fn $pack(packing: Packing) {
-            // SAFETY: the arrays have their lengths, by the contract; each word is one thread's.
-            let packing = unsafe { packing.views() };
-            pack::<$format>(&packing);
+            // SAFETY: the contract.
+            unsafe { pack::<$format>(&packing) };
         }
     };
 }

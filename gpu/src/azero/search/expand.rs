@@ -92,11 +92,36 @@ pub unsafe fn expand<G: Searched>(
             if uniform { 0.0 } else { memory::load(logits, G::nth_legal(&legal, rank) as usize) }
         };
 
-        let (largest, faults) = largest_logit(n, logit);
+        let (mut largest, mut faults) = (f32::NEG_INFINITY, 0);
+        let mut rank = lane;
+        while rank < n {
+            let logit = logit(rank);
+            if !logit.is_finite() {
+                faults |= if logit.is_nan() { fault::NAN_LOGIT } else { fault::INFINITE_LOGIT };
+            }
+            if logit > largest {
+                largest = logit;
+            }
+            rank += thread::WARP;
+        }
+        let faults = warp::reduce(faults, |a, b| a | b);
         let faulty = faults != 0;
+        let largest = warp::reduce_max(largest);
         let weight = |rank: u32| if faulty { 1.0 } else { math::exp(logit(rank) - largest) };
 
-        let sum = sum_in_order(n, weight);
+        let mut sum = 0.0;
+        let mut first = 0;
+        while first < n {
+            let rank = first + lane;
+            let mine = if rank < n { weight(rank) } else { 0.0 };
+            let mut other = 0;
+            while other < thread::WARP && first + other < n {
+                sum += warp::shuffle(warp::ALL, mine, other);
+                other += 1;
+            }
+            first += thread::WARP;
+        }
+
         let mut rank = lane;
         while rank < n {
             let action = G::nth_legal(&legal, rank);
@@ -114,43 +139,6 @@ pub unsafe fn expand<G: Searched>(
         }
         faults
     }
-}
-
-/// The largest of `n` logits, and the faults of those that are no number. The whole warp calls it.
-#[inline(always)]
-fn largest_logit(n: u32, logit: impl Fn(u32) -> f32) -> (f32, u32) {
-    let (mut largest, mut faults) = (f32::NEG_INFINITY, 0);
-    let mut rank = thread::lane();
-    while rank < n {
-        let logit = logit(rank);
-        if !logit.is_finite() {
-            faults |= if logit.is_nan() { fault::NAN_LOGIT } else { fault::INFINITE_LOGIT };
-        }
-        if logit > largest {
-            largest = logit;
-        }
-        rank += thread::WARP;
-    }
-    let faults = warp::reduce(faults, |a, b| a | b);
-    (warp::reduce_max(largest), faults)
-}
-
-/// The sum of `n` weights in the order of their ranks. The whole warp calls it.
-#[inline(always)]
-fn sum_in_order(n: u32, weight: impl Fn(u32) -> f32) -> f32 {
-    let mut sum = 0.0;
-    let mut first = 0;
-    while first < n {
-        let rank = first + thread::lane();
-        let mine = if rank < n { weight(rank) } else { 0.0 };
-        let mut other = 0;
-        while other < thread::WARP && first + other < n {
-            sum += warp::shuffle(warp::ALL, mine, other);
-            other += 1;
-        }
-        first += thread::WARP;
-    }
-    sum
 }
 
 /// Whether a leaf grows in a tree that holds `size` nodes and `n_positions` positions.

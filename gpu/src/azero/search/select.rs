@@ -47,9 +47,24 @@ unsafe fn descend<G: Searched>(trees: &Trees<G>, tree: u32, leaf: u32, c_puct: f
             parent_position = node.position;
             let player = node.to_move();
             let exploration = c_puct * math::sqrt((node.visits + node.pending - 1) as f32);
-            let first_child = node.first_child;
-            let (rank, best) = best_child(n_children, player, exploration, |rank| trees.node(tree, first_child + rank));
-            (at, node) = (first_child + rank, best);
+            let (mut best, mut best_rank, mut best_node) = (f32::NEG_INFINITY, u32::MAX, Node::default());
+            let mut rank = lane;
+            while rank < n_children {
+                let child = trees.node(tree, node.first_child + rank);
+                let score = score(&child, player, exploration);
+                if score > best {
+                    (best, best_rank, best_node) = (score, rank, child);
+                }
+                rank += thread::WARP;
+            }
+            let (_, rank) = warp::reduce_argmax(best, best_rank);
+            // Children are dealt to the lanes in turn, so the lane that has the best one is known.
+            let owner = rank % thread::WARP;
+            let [first, second]: [[u32; 4]; 2] = bytemuck::cast(best_node);
+            let move_word = |word: u32| warp::shuffle(warp::ALL, word, owner);
+            let moved = [first.map(move_word), second.map(move_word)];
+            at = node.first_child + rank;
+            node = bytemuck::cast(moved);
         }
         let over = node.outcome().is_over();
         if lane == 0 {
@@ -72,32 +87,6 @@ unsafe fn descend<G: Searched>(trees: &Trees<G>, tree: u32, leaf: u32, c_puct: f
         // The next descent reads what lane 0 has written.
         sync::sync_warp(warp::ALL);
     }
-}
-
-/// The child with the largest score, the first of equals: its rank, and the node. The whole warp calls it.
-#[inline(always)]
-fn best_child(
-    n_children: u32,
-    player: crate::mcts::Player,
-    exploration: f32,
-    child: impl Fn(u32) -> Node,
-) -> (u32, Node) {
-    let (mut best, mut best_rank, mut best_node) = (f32::NEG_INFINITY, u32::MAX, Node::default());
-    let mut rank = thread::lane();
-    while rank < n_children {
-        let child = child(rank);
-        let score = score(&child, player, exploration);
-        if score > best {
-            (best, best_rank, best_node) = (score, rank, child);
-        }
-        rank += thread::WARP;
-    }
-    let (_, rank) = warp::reduce_argmax(best, best_rank);
-    // Children are dealt to the lanes in turn, so the lane that has the best one is known.
-    let owner = rank % thread::WARP;
-    let [first, second]: [[u32; 4]; 2] = bytemuck::cast(best_node);
-    let move_word = |word: u32| warp::shuffle(warp::ALL, word, owner);
-    (rank, bytemuck::cast([first.map(move_word), second.map(move_word)]))
 }
 
 /// Selects up to `n_leaves` leaves, one after the other, and returns how many.

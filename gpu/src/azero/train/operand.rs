@@ -3,8 +3,8 @@
 //! A thread walks along the depth of a product in steps of a tile. What it needs to know of its row or column stays ([`Operand::Own`]), what depends on
 //! the depth moves on ([`Operand::DepthIndex`]), without a division in the loop.
 
-use super::product::ProductViews;
-use crate::cuda::view::{Quads, Slice};
+use super::product::Product;
+use super::quad::load_quad;
 
 /// A matrix that a product reads.
 pub(super) trait Operand: Copy {
@@ -25,36 +25,40 @@ pub(super) trait Operand: Copy {
     fn advance(&self, index: &mut Self::DepthIndex, by: u32);
 
     /// Four elements, 0 outside.
-    fn quad(&self, own: &Self::Own, index: &Self::DepthIndex) -> [f32; 4];
+    ///
+    /// # Safety
+    /// The operand describes valid memory.
+    unsafe fn quad(&self, own: &Self::Own, index: &Self::DepthIndex) -> [f32; 4];
 }
 
 /// `[pixels, side² · channels]`: for each pixel the channels of the squares around it.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
-    /// `[pixels, channels]`.
-    values: Quads<Slice<f32>, 2>,
+    values: *const f32,
+    pixels: u32,
     rows: u32,
     columns: u32,
     side: u32,
+    channels: u32,
 }
 
 impl Window {
     /// Of a layer's inputs.
     #[inline(always)]
-    pub fn inputs(layer: &ProductViews) -> Self {
-        Self::new(layer, layer.inputs.or_empty())
+    pub fn inputs(layer: &Product) -> Self {
+        Self::new(layer, layer.inputs, layer.n_inputs)
     }
 
     /// Of the gradient of a layer's outputs.
     #[inline(always)]
-    pub fn output_gradient(layer: &ProductViews) -> Self {
-        Self::new(layer, layer.output_gradient.or_empty())
+    pub fn output_gradient(layer: &Product) -> Self {
+        Self::new(layer, layer.output_gradient, layer.n_outputs)
     }
 
     #[inline(always)]
-    fn new(layer: &ProductViews, values: Quads<Slice<f32>, 2>) -> Self {
-        let ProductViews { rows, columns, side, .. } = *layer;
-        Self { values, rows, columns, side }
+    fn new(layer: &Product, values: *const f32, channels: u32) -> Self {
+        let Product { rows, columns, side, .. } = *layer;
+        Self { values, pixels: layer.pixels(), rows, columns, side, channels }
     }
 }
 
@@ -82,12 +86,11 @@ impl Operand for Window {
 
     #[inline(always)]
     fn own(&self, outer: u32) -> Pixel {
-        let [pixels, _] = self.values.size();
         let cell = outer % (self.rows * self.columns);
         let (row, column, reach) = (cell / self.columns, cell % self.columns, self.side / 2);
         let mut taps = 0;
         let mut tap = 0;
-        while outer < pixels && tap < self.side * self.side {
+        while outer < self.pixels && tap < self.side * self.side {
             // Below 0 it wraps to far beyond the board.
             let (r, c) = ((row + tap / self.side).wrapping_sub(reach), (column + tap % self.side).wrapping_sub(reach));
             if r < self.rows && c < self.columns {
@@ -100,8 +103,7 @@ impl Operand for Window {
 
     #[inline(always)]
     fn depth_index(&self, depth: u32) -> Tap {
-        let [_, channels] = self.values.size();
-        let (tap, channel) = (depth / channels, depth % channels);
+        let (tap, channel) = (depth / self.channels, depth % self.channels);
         let (row, column, reach) = (tap / self.side, tap % self.side, self.side / 2);
         let shift = (row as i32 - reach as i32) * self.columns as i32 + column as i32 - reach as i32;
         Tap { tap, column, shift, channel }
@@ -109,10 +111,9 @@ impl Operand for Window {
 
     #[inline(always)]
     fn advance(&self, index: &mut Tap, by: u32) {
-        let [_, channels] = self.values.size();
         index.channel += by;
-        while index.channel >= channels {
-            index.channel -= channels;
+        while index.channel >= self.channels {
+            index.channel -= self.channels;
             index.tap += 1;
             index.shift += 1;
             index.column += 1;
@@ -125,12 +126,12 @@ impl Operand for Window {
 
     #[inline(always)]
     #[track_caller]
-    fn quad(&self, own: &Pixel, index: &Tap) -> [f32; 4] {
+    unsafe fn quad(&self, own: &Pixel, index: &Tap) -> [f32; 4] {
         // No tap beyond the kernel has a bit, but the shift takes its distance modulo 32.
         if index.tap < 32 && own.taps >> index.tap & 1 != 0 {
             let pixel = own.pixel.wrapping_add_signed(index.shift);
-            // SAFETY: the tap is on the board, so its pixel exists; `advance` keeps the channel below their number, a multiple of 4.
-            unsafe { self.values.get_unchecked([pixel, index.channel]) }
+            // SAFETY: the tap is on the board, so its pixel exists; the channel is below their number, and lines are whole quads.
+            unsafe { load_quad(self.values, pixel as usize * self.channels as usize + index.channel as usize) }
         } else {
             [0.0; 4]
         }
@@ -139,12 +140,17 @@ impl Operand for Window {
 
 /// `[side² · n_inputs, n_outputs]`: the weights as they are stored.
 #[derive(Clone, Copy)]
-pub(super) struct Weights(Quads<Slice<f32>, 2>);
+pub(super) struct Weights {
+    weights: *const f32,
+    depths: u32,
+    n_outputs: u32,
+}
 
 impl Weights {
     #[inline(always)]
-    pub fn new(layer: &ProductViews) -> Self {
-        Self(layer.weights.or_empty())
+    pub fn new(layer: &Product) -> Self {
+        let depths = layer.side * layer.side * layer.n_inputs;
+        Self { weights: layer.weights, depths, n_outputs: layer.n_outputs }
     }
 }
 
@@ -170,17 +176,20 @@ impl Operand for Weights {
 
     #[inline(always)]
     #[track_caller]
-    fn quad(&self, own: &u32, index: &u32) -> [f32; 4] {
-        let [depths, n_outputs] = self.0.size();
-        if *own < n_outputs && *index < depths { self.0.get([*index, *own]) } else { [0.0; 4] }
+    unsafe fn quad(&self, own: &u32, index: &u32) -> [f32; 4] {
+        if *own < self.n_outputs && *index < self.depths {
+            // SAFETY: inside the weights, whose lines are whole quads.
+            unsafe { load_quad(self.weights, *index as usize * self.n_outputs as usize + *own as usize) }
+        } else {
+            [0.0; 4]
+        }
     }
 }
 
 /// `[side² · n_outputs, n_inputs]`: the weights of the taps in reverse order, transposed.
 #[derive(Clone, Copy)]
 pub(super) struct Turned {
-    /// `[side² · n_inputs, n_outputs]`.
-    weights: Quads<Slice<f32>, 2>,
+    weights: *const f32,
     n_taps: u32,
     n_inputs: u32,
     n_outputs: u32,
@@ -188,9 +197,9 @@ pub(super) struct Turned {
 
 impl Turned {
     #[inline(always)]
-    pub fn new(layer: &ProductViews) -> Self {
-        let ProductViews { side, n_inputs, n_outputs, .. } = *layer;
-        Self { weights: layer.weights.or_empty(), n_taps: side * side, n_inputs, n_outputs }
+    pub fn new(layer: &Product) -> Self {
+        let Product { weights, side, n_inputs, n_outputs, .. } = *layer;
+        Self { weights, n_taps: side * side, n_inputs, n_outputs }
     }
 }
 
@@ -227,11 +236,11 @@ impl Operand for Turned {
 
     #[inline(always)]
     #[track_caller]
-    fn quad(&self, own: &u32, index: &Output) -> [f32; 4] {
+    unsafe fn quad(&self, own: &u32, index: &Output) -> [f32; 4] {
         if *own < self.n_inputs && index.tap < self.n_taps {
             let line = (self.n_taps - 1 - index.tap) * self.n_inputs + *own;
-            // SAFETY: a line of one of the taps; `advance` keeps the channel below their number, a multiple of 4.
-            unsafe { self.weights.get_unchecked([line, index.channel]) }
+            // SAFETY: inside the weights, whose lines are whole quads.
+            unsafe { load_quad(self.weights, line as usize * self.n_outputs as usize + index.channel as usize) }
         } else {
             [0.0; 4]
         }
@@ -241,8 +250,7 @@ impl Operand for Turned {
 /// `[side² · n_inputs + 4, pixels]`: for each tap and input channel the inputs moved by the tap; then a row of ones and three of zeros.
 #[derive(Clone, Copy)]
 pub(super) struct Shifted {
-    /// `[pixels, n_inputs]`.
-    inputs: Quads<Slice<f32>, 2>,
+    inputs: *const f32,
     /// The first pixel that is not there.
     to: u32,
     rows: u32,
@@ -253,9 +261,9 @@ pub(super) struct Shifted {
 
 impl Shifted {
     #[inline(always)]
-    pub fn new(layer: &ProductViews, to: u32) -> Self {
-        let ProductViews { rows, columns, side, n_inputs, .. } = *layer;
-        Self { inputs: layer.inputs.or_empty(), to, rows, columns, side, n_inputs }
+    pub fn new(layer: &Product, to: u32) -> Self {
+        let Product { inputs, rows, columns, side, n_inputs, .. } = *layer;
+        Self { inputs, to, rows, columns, side, n_inputs }
     }
 }
 
@@ -315,14 +323,14 @@ impl Operand for Shifted {
 
     #[inline(always)]
     #[track_caller]
-    fn quad(&self, own: &Rows, index: &Square) -> [f32; 4] {
+    unsafe fn quad(&self, own: &Rows, index: &Square) -> [f32; 4] {
         // Below 0 it wraps to far beyond the board.
         let row = index.row.wrapping_add_signed(own.down);
         let column = index.column.wrapping_add_signed(own.right);
         if index.pixel < self.to && row < self.rows && column < self.columns {
             let pixel = index.pixel.wrapping_add_signed(own.down * self.columns as i32 + own.right);
-            // SAFETY: the square is on the board, so its pixel exists; `own` has the channel of a row there is, a multiple of 4 below their number.
-            unsafe { self.inputs.get_unchecked([pixel, own.channel]) }
+            // SAFETY: the square is on the board, so its pixel exists; the channel is below their number, and lines are whole quads.
+            unsafe { load_quad(self.inputs, pixel as usize * self.n_inputs as usize + own.channel as usize) }
         } else if own.ones && index.pixel < self.to {
             [1.0, 0.0, 0.0, 0.0]
         } else {
@@ -333,13 +341,17 @@ impl Operand for Shifted {
 
 /// `[pixels, n_outputs]`: the gradient of the outputs as it is stored.
 #[derive(Clone, Copy)]
-pub(super) struct Gradient(Quads<Slice<f32>, 2>);
+pub(super) struct Gradient {
+    gradient: *const f32,
+    /// The first pixel that is not there.
+    to: u32,
+    n_outputs: u32,
+}
 
 impl Gradient {
     #[inline(always)]
-    /// Of the pixels before `to`.
-    pub fn new(layer: &ProductViews, to: u32) -> Self {
-        Self(layer.output_gradient.or_empty().first(to))
+    pub fn new(layer: &Product, to: u32) -> Self {
+        Self { gradient: layer.output_gradient, to, n_outputs: layer.n_outputs }
     }
 }
 
@@ -365,8 +377,12 @@ impl Operand for Gradient {
 
     #[inline(always)]
     #[track_caller]
-    fn quad(&self, own: &u32, index: &u32) -> [f32; 4] {
-        let [pixels, n_outputs] = self.0.size();
-        if *own < n_outputs && *index < pixels { self.0.get([*index, *own]) } else { [0.0; 4] }
+    unsafe fn quad(&self, own: &u32, index: &u32) -> [f32; 4] {
+        if *own < self.n_outputs && *index < self.to {
+            // SAFETY: inside the gradient, whose lines are whole quads.
+            unsafe { load_quad(self.gradient, *index as usize * self.n_outputs as usize + *own as usize) }
+        } else {
+            [0.0; 4]
+        }
     }
 }

@@ -32,7 +32,6 @@ use super::quad::{add, load_quad, store_quad};
 use crate::cuda::math::fma;
 use crate::cuda::memory::Vec4;
 use crate::cuda::shared::Shared;
-use crate::cuda::view::{Exclusive, Grid, Quads, Slice};
 use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
@@ -64,9 +63,9 @@ impl Tiles {
     }
 }
 
-/// Quads of a tile pair in shared memory, large and small; their lines are four longer than the tile.
-const LARGE_QUADS: usize = 2 * 16 * (128 + 4) / 4;
-const SMALL_QUADS: usize = 2 * 32 * (32 + 4) / 4;
+/// Words of a tile pair in shared memory, large and small; their lines are four longer than the tile.
+const LARGE_WORDS: usize = 2 * 16 * (128 + 4);
+const SMALL_WORDS: usize = 2 * 32 * (32 + 4);
 
 /// One layer's product: what all kernels here take.
 #[repr(C)]
@@ -75,26 +74,21 @@ const SMALL_QUADS: usize = 2 * 32 * (32 + 4) / 4;
 #[require(n_inputs >= 4 && n_inputs.is_multiple_of(4) && n_outputs >= 4 && n_outputs.is_multiple_of(4))]
 #[require(option <= 1 && (part >= 1 || !weights.is_none()))]
 #[require(output_gradient.is_none() != (inputs.is_none() || weights.is_none() || bias.is_none()))]
-#[views]
 pub struct Product {
     /// Inputs of the layer, `[pixels, n_inputs]`; null for backward.
-    #[shape(n_positions * rows * columns, n_inputs)]
-    #[quads]
+    #[len(n_positions * rows * columns * n_inputs)]
     #[nullable]
     pub inputs: *const f32,
     /// `[side², n_inputs, n_outputs]`; null for gradient.
-    #[shape(side * side * n_inputs, n_outputs)]
-    #[quads]
+    #[len(side * side * n_inputs * n_outputs)]
     #[nullable]
     pub weights: *const f32,
     /// Gradient of the outputs, `[pixels, n_outputs]`; null for forward.
-    #[shape(n_positions * rows * columns, n_outputs)]
-    #[quads]
+    #[len(n_positions * rows * columns * n_outputs)]
     #[nullable]
     pub output_gradient: *const f32,
     /// Forward: `[n_outputs]`, added to every line; else null.
-    #[shape(n_outputs)]
-    #[quads]
+    #[len(n_outputs)]
     #[nullable]
     pub bias: *const f32,
     /// What the kernel writes. Gradient: parts, `[n_parts, side² · n_inputs + 4 · with_bias, n_outputs]`.
@@ -123,10 +117,10 @@ pub struct Product {
 
 const _: () = assert!(size_of::<Product>() == 72);
 
-impl ProductViews {
+impl Product {
     /// Lines of inputs and outputs.
     #[inline(always)]
-    const fn pixels(&self) -> u32 {
+    pub const fn pixels(&self) -> u32 {
         self.n_positions * self.rows * self.columns
     }
 }
@@ -134,14 +128,19 @@ impl ProductViews {
 /// What becomes of a product's result.
 trait Output: Copy {
     /// Takes four elements of row `row` from column `col` on, a multiple of 4. Also called for rows and columns outside the result, which are ignored.
-    fn put(&self, row: u32, col: u32, quad: [f32; 4]);
+    ///
+    /// # Safety
+    /// The output describes valid memory; every quad is given once.
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]);
 }
 
 /// Adds the bias, and applies ReLU where it follows.
 #[derive(Clone, Copy)]
 struct Activated {
-    bias: Quads<Slice<f32>, 1>,
-    result: Quads<Exclusive<f32>, 2>,
+    bias: *const f32,
+    result: *mut f32,
+    n_rows: u32,
+    ld: u32,
     /// Outputs up to this become 0: 0 with ReLU, else minus infinity.
     floor: f32,
 }
@@ -149,17 +148,19 @@ struct Activated {
 impl Output for Activated {
     #[inline(always)]
     #[track_caller]
-    fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
-        let [n_rows, ld] = self.result.size();
-        if row < n_rows && col < ld {
-            let bias = self.bias.get([col]);
-            let mut z = [0.0; 4];
-            for j in 0..4 {
-                z[j] = quad[j] + bias[j];
-                // Not `max`: a NaN must stay one, so that it is found in the loss.
-                z[j] = if z[j] <= self.floor { 0.0 } else { z[j] };
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
+        if row < self.n_rows && col < self.ld {
+            // SAFETY: inside the bias and the result.
+            unsafe {
+                let bias = load_quad(self.bias, col as usize);
+                let mut z = [0.0; 4];
+                for j in 0..4 {
+                    z[j] = quad[j] + bias[j];
+                    // Not `max`: a NaN must stay one, so that it is found in the loss.
+                    z[j] = if z[j] <= self.floor { 0.0 } else { z[j] };
+                }
+                store_quad(self.result, row as usize * self.ld as usize + col as usize, z);
             }
-            self.result.set([row, col], z);
         }
     }
 }
@@ -167,18 +168,23 @@ impl Output for Activated {
 /// Adds to what is there, or replaces it.
 #[derive(Clone, Copy)]
 struct Added {
-    result: Quads<Exclusive<f32>, 2>,
+    result: *mut f32,
+    n_rows: u32,
+    ld: u32,
     add: bool,
 }
 
 impl Output for Added {
     #[inline(always)]
     #[track_caller]
-    fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
-        let [n_rows, ld] = self.result.size();
-        if row < n_rows && col < ld {
-            let before = if self.add { self.result.get([row, col]) } else { [0.0; 4] };
-            self.result.set([row, col], add(quad, before));
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
+        if row < self.n_rows && col < self.ld {
+            let at = row as usize * self.ld as usize + col as usize;
+            // SAFETY: inside the result; the quad is this thread's.
+            unsafe {
+                let before = if self.add { load_quad(self.result, at) } else { [0.0; 4] };
+                store_quad(self.result, at, add(quad, before));
+            }
         }
     }
 }
@@ -186,16 +192,18 @@ impl Output for Added {
 /// Stores a part of a gradient.
 #[derive(Clone, Copy)]
 struct Part {
-    result: Quads<Exclusive<f32>, 2>,
+    result: *mut f32,
+    n_rows: u32,
+    ld: u32,
 }
 
 impl Output for Part {
     #[inline(always)]
     #[track_caller]
-    fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
-        let [n_rows, ld] = self.result.size();
-        if row < n_rows && col < ld {
-            self.result.set([row, col], quad);
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
+        if row < self.n_rows && col < self.ld {
+            // SAFETY: inside the part.
+            unsafe { store_quad(self.result, row as usize * self.ld as usize + col as usize, quad) };
         }
     }
 }
@@ -237,13 +245,17 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
     }
 
     /// Reads the thread's quads and moves on by a tile.
+    ///
+    /// # Safety
+    /// The operand describes valid memory.
     #[inline(always)]
     #[track_caller]
-    fn fetch(&mut self) -> [[f32; 4]; QUADS] {
+    unsafe fn fetch(&mut self) -> [[f32; 4]; QUADS] {
         let mut quads = [[0.0; 4]; QUADS];
         for i in 0..QUADS {
             let (own, index) = if O::ALONG_DEPTH { (i, 0) } else { (0, i) };
-            quads[i] = self.operand.quad(&self.own[own], &self.indices[index]);
+            // SAFETY: the caller's promise.
+            quads[i] = unsafe { self.operand.quad(&self.own[own], &self.indices[index]) };
         }
         let mut i = 0;
         while i < QUADS && !(O::ALONG_DEPTH && i > 0) {
@@ -253,69 +265,53 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
         quads
     }
 
-    /// Puts the quads into the tile from value `from` of a pair on, whose lines are one depth each.
+    /// Puts the quads into the tile, whose lines are one depth each.
     #[inline(always)]
     #[track_caller]
-    fn put(&self, pair: Shared<Vec4>, from: u32, quads: [[f32; 4]; QUADS]) {
+    fn put(&self, tile: Shared<f32>, from: u32, quads: [[f32; 4]; QUADS]) {
         let me = thread::thread_idx_x();
         for i in 0..QUADS {
             let line = me / Self::ACROSS + i as u32 * (THREADS / Self::ACROSS);
             let quad = me % Self::ACROSS * 4;
-            // SAFETY: the quads of a block's threads are those of the tile: depths below its lines, and rows or columns below its size.
-            unsafe {
-                if O::ALONG_DEPTH {
-                    for j in 0..4 {
-                        let index = from + (quad + j) * (SIZE + 4) + line;
-                        pair.cast::<f32>().set_unchecked(index, quads[i][j as usize]);
-                    }
-                } else {
-                    let index = from + line * (SIZE + 4) + quad;
-                    pair.set_unchecked(index / 4, Vec4(quads[i].map(f32::to_bits)));
+            if O::ALONG_DEPTH {
+                for j in 0..4 {
+                    // SAFETY: quad + j is below the tile's depth, line below its size.
+                    unsafe { tile.set_unchecked(from + (quad + j) * (SIZE + 4) + line, quads[i][j as usize]) };
                 }
+            } else {
+                set_quad(tile, from + line * (SIZE + 4) + quad, quads[i]);
             }
         }
     }
 }
 
-/// Adds the product of two tiles of `depth` depths, from values `from` of their pairs on, to the thread's sums, whose first row and column are `own`.
 #[inline(always)]
 #[track_caller]
-fn multiply<const ROWS: u32, const COLS: u32, const R: usize, const C: usize>(
-    sums: &mut [[[[f32; 4]; 4]; C]; R],
-    [pair_a, pair_b]: [Shared<Vec4>; 2],
-    [from_a, from_b]: [u32; 2],
-    depth: u32,
-    [own_row, own_col]: [u32; 2],
-) {
-    // SAFETY: a line of one of the pair's tiles, and in it one of the thread's quads: the first is in the first `1 / R` of the rows or `1 / C` of the columns, the others are as far apart.
-    let quad = |pair: Shared<Vec4>, at: u32| unsafe { pair.get_unchecked(at / 4) }.0.map(f32::from_bits);
-    for k in 0..depth {
-        let mut left = [[0.0; 4]; R];
-        let mut right = [[0.0; 4]; C];
-        for r in 0..R {
-            left[r] = quad(pair_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + own_row);
-        }
-        for c in 0..C {
-            right[c] = quad(pair_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + own_col);
-        }
-        for r in 0..R {
-            for c in 0..C {
-                for i in 0..4 {
-                    for j in 0..4 {
-                        sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
-                    }
-                }
-            }
-        }
-    }
+fn set_quad(tile: Shared<f32>, at: u32, quad: [f32; 4]) {
+    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' offsets are those of quads inside it.
+    unsafe {
+        Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4)
+            .set_unchecked(at / 4, Vec4(quad.map(f32::to_bits)))
+    };
 }
 
-/// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`; operands are 0 beyond. Every thread of a block of `THREADS` calls it with the same
-/// `from` and `to`; the shared arrays hold two tiles each.
+#[inline(always)]
+#[track_caller]
+fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
+    // SAFETY: as `set_quad`.
+    let words = unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).get_unchecked(at / 4) };
+    words.0.map(f32::from_bits)
+}
+
+/// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory, and operands are 0 beyond
+/// `to`; the shared arrays hold two tiles each.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "what a product is made of")]
-fn product<
+unsafe fn product<
     A: Operand,
     B: Operand,
     O: Output,
@@ -331,19 +327,23 @@ fn product<
     a: A,
     b: B,
     out: O,
-    [from, to]: [u32; 2],
-    [pair_a, pair_b]: [Shared<Vec4>; 2],
+    from: u32,
+    to: u32,
+    tile_a: Shared<f32>,
+    tile_b: Shared<f32>,
 ) {
     let (first_row, first_col) = (thread::block_idx_x() * ROWS, thread::block_idx_y() * COLS);
+    let me = thread::thread_idx_x();
     let across = COLS / (4 * C as u32);
-    let own = [thread::thread_idx_x() / across * 4, thread::thread_idx_x() % across * 4];
+    let (my_row, my_col) = (me / across * 4, me % across * 4);
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
     let mut share_a = Share::<A, ROWS, DEPTH, THREADS, QUADS_A>::new(a, first_row, from);
     let mut share_b = Share::<B, COLS, DEPTH, THREADS, QUADS_B>::new(b, first_col, from);
     if from < to {
-        let quads = (share_a.fetch(), share_b.fetch());
-        share_a.put(pair_a, 0, quads.0);
-        share_b.put(pair_b, 0, quads.1);
+        // SAFETY: the caller's promise.
+        let (quads_a, quads_b) = unsafe { (share_a.fetch(), share_b.fetch()) };
+        share_a.put(tile_a, 0, quads_a);
+        share_b.put(tile_b, 0, quads_b);
     }
     // The first tiles must be whole.
     sync::sync_threads();
@@ -351,16 +351,37 @@ fn product<
     let mut half = 0;
     while depth < to {
         let next = depth + DEPTH;
-        let (mut quads_a, mut quads_b) = ([[0.0; 4]; QUADS_A], [[0.0; 4]; QUADS_B]);
+        let mut quads_a = [[0.0; 4]; QUADS_A];
+        let mut quads_b = [[0.0; 4]; QUADS_B];
         if next < to {
-            (quads_a, quads_b) = (share_a.fetch(), share_b.fetch());
+            // SAFETY: the caller's promise.
+            (quads_a, quads_b) = unsafe { (share_a.fetch(), share_b.fetch()) };
         }
-        let tiles = [half * DEPTH * (ROWS + 4), half * DEPTH * (COLS + 4)];
-        multiply::<ROWS, COLS, R, C>(&mut sums, [pair_a, pair_b], tiles, DEPTH, own);
+        let from_a = half * DEPTH * (ROWS + 4);
+        let from_b = half * DEPTH * (COLS + 4);
+        for k in 0..DEPTH {
+            let mut left = [[0.0; 4]; R];
+            let mut right = [[0.0; 4]; C];
+            for r in 0..R {
+                left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
+            }
+            for c in 0..C {
+                right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
+            }
+            for r in 0..R {
+                for c in 0..C {
+                    for i in 0..4 {
+                        for j in 0..4 {
+                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                        }
+                    }
+                }
+            }
+        }
         half = 1 - half;
         if next < to {
-            share_a.put(pair_a, half * DEPTH * (ROWS + 4), quads_a);
-            share_b.put(pair_b, half * DEPTH * (COLS + 4), quads_b);
+            share_a.put(tile_a, half * DEPTH * (ROWS + 4), quads_a);
+            share_b.put(tile_b, half * DEPTH * (COLS + 4), quads_b);
         }
         // The next tiles must be whole, and the present ones read by all.
         sync::sync_threads();
@@ -369,61 +390,42 @@ fn product<
     for r in 0..R {
         for i in 0..4 {
             for c in 0..C {
-                let row = first_row + r as u32 * (ROWS / R as u32) + own[0] + i as u32;
-                out.put(row, first_col + c as u32 * (COLS / C as u32) + own[1], sums[r][c][i]);
+                let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
+                let col = first_col + c as u32 * (COLS / C as u32) + my_col;
+                // SAFETY: each quad of the tile is one thread's.
+                unsafe { out.put(row, col, sums[r][c][i]) };
             }
         }
     }
 }
 
-impl ProductViews {
-    /// What the block's part of a kernel writes: lines of so many values, a multiple of 4.
-    ///
-    /// # Safety
-    /// The launch's result has these lines for each z of its grid, and each quad is given to one thread.
+impl Product {
     #[inline(always)]
-    unsafe fn result(&self, [n_rows, ld]: [u32; 2]) -> Quads<Exclusive<f32>, 2> {
-        let len = n_rows as usize * ld as usize;
-        let first = self.result.wrapping_add(thread::block_idx_z() as usize * len);
-        // SAFETY: the caller vouches for lines and quads; lines are whole quads, and the launch's result is aligned.
-        unsafe { Quads::of(Grid::of(Exclusive::of(first, len), [n_rows, ld])) }
-    }
-
-    /// # Safety
-    /// As [`Self::result`], for a line of outputs a pixel.
-    #[inline(always)]
-    unsafe fn activated(&self) -> Activated {
+    fn activated(&self) -> Activated {
         let floor = if self.option != 0 { 0.0 } else { f32::NEG_INFINITY };
-        let bias = self.bias.or_empty();
-        let [ld] = bias.size();
-        // SAFETY: the caller's promise; a line of outputs is as long as the bias.
-        Activated { bias, result: unsafe { self.result([self.pixels(), ld]) }, floor }
+        Activated { bias: self.bias, result: self.result, n_rows: self.pixels(), ld: self.n_outputs, floor }
     }
 
-    /// # Safety
-    /// As [`Self::result`], for a line of inputs a pixel.
     #[inline(always)]
-    unsafe fn added(&self) -> Added {
-        // SAFETY: the caller's promise.
-        Added { result: unsafe { self.result([self.pixels(), self.n_inputs]) }, add: self.option != 0 }
+    fn added(&self) -> Added {
+        Added { result: self.result, n_rows: self.pixels(), ld: self.n_inputs, add: self.option != 0 }
     }
 
     /// The block's part of the gradient, and its pixels.
-    ///
-    /// # Safety
-    /// As [`Self::result`], for lines of outputs, one for each tap and input, and four of the bias where it is asked for.
     #[inline(always)]
-    unsafe fn own_part(&self) -> (Part, u32, u32) {
+    fn own_part(&self) -> (Part, u32, u32) {
         let n_rows = self.side * self.side * self.n_inputs + if self.option != 0 { 4 } else { 0 };
-        let (from, pixels) = (thread::block_idx_z() * self.part, self.pixels());
+        let z = thread::block_idx_z();
+        let size = n_rows as usize * self.n_outputs as usize;
+        let result = self.result.wrapping_add(z as usize * size);
+        let (from, pixels) = (z * self.part, self.pixels());
         let to = if pixels - from < self.part { pixels } else { from + self.part };
-        // SAFETY: the caller's promise.
-        (Part { result: unsafe { self.result([n_rows, self.n_outputs]) } }, from, to)
+        (Part { result, n_rows, ld: self.n_outputs }, from, to)
     }
 }
 
 macro_rules! kernels {
-    ($pair:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal,
+    ($words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal,
         $forward:ident, $backward:ident, $gradient:ident) => {
         /// Outputs of a layer: a convolution of 9 taps or 1, or a linear layer.
         ///
@@ -439,16 +441,14 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `pixels` x `n_outputs`, one part. `layer` describes valid memory; channels are multiples of 4.
         #[kernel(max_threads = $threads, min_blocks = $blocks)]
         pub unsafe fn $forward(layer: Product) {
-            // SAFETY: the arrays have their lengths, by the contract. The result is as large as the tiles' shape says, and a quad of a tile is one thread's.
-            let (layer, out) = unsafe {
-                let layer = layer.views();
-                (layer, layer.activated())
-            };
             let depth = layer.side * layer.side * layer.n_inputs;
-            product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
-                Window::inputs(&layer), Weights::new(&layer), out, [0, depth],
-                [shared_array![Vec4; $pair], shared_array![Vec4; $pair]],
-            );
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    Window::inputs(&layer), Weights::new(&layer), layer.activated(), 0, depth,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
         }
 
         /// Gradient of a layer's inputs.
@@ -465,16 +465,14 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `pixels` x `n_inputs`, one part. `layer` describes valid memory; channels are multiples of 4.
         #[kernel(max_threads = $threads, min_blocks = $blocks)]
         pub unsafe fn $backward(layer: Product) {
-            // SAFETY: as the forward kernel's, for this result.
-            let (layer, out) = unsafe {
-                let layer = layer.views();
-                (layer, layer.added())
-            };
             let depth = layer.side * layer.side * layer.n_outputs;
-            product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
-                Window::output_gradient(&layer), Turned::new(&layer), out, [0, depth],
-                [shared_array![Vec4; $pair], shared_array![Vec4; $pair]],
-            );
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    Window::output_gradient(&layer), Turned::new(&layer), layer.added(), 0, depth,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
         }
 
         /// Gradient of a layer's weights, and of its bias, in parts.
@@ -494,22 +492,21 @@ macro_rules! kernels {
         /// valid memory; channels are multiples of 4.
         #[kernel(max_threads = $threads, min_blocks = $blocks)]
         pub unsafe fn $gradient(layer: Product) {
-            // SAFETY: as the forward kernel's, for this result.
-            let (layer, (out, from, to)) = unsafe {
-                let layer = layer.views();
-                (layer, layer.own_part())
-            };
-            product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
-                Shifted::new(&layer, to), Gradient::new(&layer, to), out, [from, to],
-                [shared_array![Vec4; $pair], shared_array![Vec4; $pair]],
-            );
+            let (out, from, to) = layer.own_part();
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    Shifted::new(&layer, to), Gradient::new(&layer, to), out, from, to,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
         }
     };
 }
 
-kernels!(LARGE_QUADS: 128, 128, 16, 256, 2, 2, 2, 2, 2,
+kernels!(LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2, 2,
     azero_train_forward_large, azero_train_backward_large, azero_train_gradient_large);
-kernels!(SMALL_QUADS: 32, 32, 32, 64, 8, 1, 1, 4, 4,
+kernels!(SMALL_WORDS: 32, 32, 32, 64, 8, 1, 1, 4, 4,
     azero_train_forward_small, azero_train_backward_small, azero_train_gradient_small);
 
 /// Threads of a block of [`azero_train_gate`].

@@ -2,14 +2,12 @@
 
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::{self, fma, opaque};
-use crate::cuda::memory;
 use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4_transposed, split_f16, split_f16_apart};
 use crate::cuda::shared::{self, Shared};
-use crate::cuda::sync::{sync_threads, whole_warp};
+use crate::cuda::sync::{sync_threads, sync_warp};
 use crate::cuda::thread::{lane, strided, thread_idx_x, warp_index};
-use crate::cuda::view::{Quads, Slice};
 use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
-use crate::cuda::wgmma::{self, WholeGroup};
+use crate::cuda::{memory, wgmma};
 
 use super::scale::{SECOND, Scales, Table, W1_BY_HIDDEN};
 use super::{
@@ -118,7 +116,8 @@ pub(super) fn store_w1(tiles: &Tiles, sizes: &Sizes, first: u32, tile: u32, weig
     if group < sizes.n_groups() {
         unroll!(U in [0, 1] {
             unroll!(E in [0, 1] {
-                tiles.set_w1(group * 2 + tile, U as u32, E as u32, split_f16(weights[4 * U + E], weights[4 * U + 2 + E]));
+                // SAFETY: two operands for each group.
+                unsafe { tiles.set_w1(group * 2 + tile, U as u32, E as u32, split_f16(weights[4 * U + E], weights[4 * U + 2 + E])) };
             });
         });
     }
@@ -205,26 +204,36 @@ impl Tiles {
         self.part(layout::SUMS, (WARPGROUPS - 1) * 2 * 128)
     }
 
-    /// Writes one word of the operand at `offset` for each part: rows 2g, 2g + 1 of column `8 u + 2t + e`, large, and 16 columns on, small.
+    /// Writes one word of operand `number` at `base` for each part: rows 2g, 2g + 1 of column `8 u + 2t + e`, large, and 16 columns on, small.
+    ///
+    /// # Safety
+    /// The operand lies in the block's shared memory.
     #[inline(always)]
-    fn set_operand(&self, offset: u32, u: u32, e: u32, words: [u32; 2]) {
+    unsafe fn set_operand(&self, base: u32, n_operands: u32, number: u32, u: u32, e: u32, words: [u32; 2]) {
         let (g, t) = (self.me.g(), self.me.t());
-        let operand = self.part::<u32>(offset, OPERAND_BYTES / 4);
-        let at = g / 4 * (TILE_ROW_STEP / 4) + u * 32 + (2 * t + e) * 4 + g % 4;
-        operand.set(at, words[0]);
-        operand.set(at + 64, words[1]);
+        let operands = self.part::<u32>(base, n_operands * (OPERAND_BYTES / 4));
+        let at = number * (OPERAND_BYTES / 4) + g / 4 * (TILE_ROW_STEP / 4) + u * 32 + (2 * t + e) * 4 + g % 4;
+        // SAFETY: the caller vouches for the operand; the word is inside it.
+        unsafe {
+            operands.set_unchecked(at, words[0]);
+            operands.set_unchecked(at + 64, words[1]);
+        }
     }
 
-    /// Of operand `number`, below twice the groups, of `W1`.
+    /// # Safety
+    /// `number` is below twice the groups.
     #[inline(always)]
-    fn set_w1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
-        self.set_operand(layout::PIXELS + 2 * BATCH * self.row_bytes + number * OPERAND_BYTES, u, e, words);
+    unsafe fn set_w1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
+        // SAFETY: the caller's promise.
+        unsafe { self.set_operand(layout::PIXELS + 2 * BATCH * self.row_bytes, number + 1, number, u, e, words) };
     }
 
-    /// Of one of the four operands of dz1.
+    /// # Safety
+    /// `number` is below four.
     #[inline(always)]
-    pub fn set_dz1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
-        self.set_operand(layout::DZ1 + number * OPERAND_BYTES, u, e, words);
+    pub unsafe fn set_dz1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
+        // SAFETY: the caller's promise.
+        unsafe { self.set_operand(layout::DZ1, 4, number, u, e, words) };
     }
 
     /// Address of `W1`'s operands of `group`.
@@ -274,26 +283,15 @@ impl Tiles {
         self.tile(layout::H, part, BATCH)
     }
 
-    /// The tile of dz2 by pairs of words.
+    #[inline(always)]
+    pub fn dz2(&self, part: usize) -> Shared<u32> {
+        self.tile(layout::DZ2, part, BATCH)
+    }
+
+    /// The same by pairs of words.
     #[inline(always)]
     pub fn dz2_pairs(&self, part: usize) -> Shared<u64> {
         self.part(layout::DZ2 + part as u32 * tile_bytes(BATCH), BATCH * TILE_STRIDE / 2)
-    }
-
-    /// Tiles by rows of matrices.
-    #[inline(always)]
-    pub fn h_rows(&self, part: usize) -> Shared<memory::Vec4> {
-        self.part(layout::H + part as u32 * tile_bytes(BATCH), BATCH * TILE_STRIDE / 4)
-    }
-
-    #[inline(always)]
-    pub fn dz2_rows(&self, part: usize) -> Shared<memory::Vec4> {
-        self.part(layout::DZ2 + part as u32 * tile_bytes(BATCH), BATCH * TILE_STRIDE / 4)
-    }
-
-    #[inline(always)]
-    pub fn w2_rows(&self, part: usize) -> Shared<memory::Vec4> {
-        self.part(layout::W2 + part as u32 * tile_bytes(HIDDEN), HIDDEN * TILE_STRIDE / 4)
     }
 
     #[inline(always)]
@@ -317,7 +315,7 @@ impl Tiles {
     /// The scales and what follows from them.
     #[inline(always)]
     pub fn scales(&self) -> Scales {
-        Scales(self.part(layout::SCALES, TABLE_BYTES / 16))
+        Scales(self.part(layout::SCALES, TABLE_BYTES / 4))
     }
 
     /// Sample numbers of a batch's rows, for two batches.
@@ -352,17 +350,18 @@ impl Tiles {
     /// copy, every eighth row each; the first has other things to do.
     ///
     /// # Safety
-    /// `rows` is at most [`BATCH`], and their samples are among the images, of a multiple of 16 bytes below 1024. Nobody reads the buffer until the copies are waited for.
+    /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
+    /// until the copies are waited for.
     #[inline(always)]
     pub unsafe fn copy_batch(
         &self,
         buffer: u32,
-        images: Quads<Slice<u8>, 2>,
+        images: *const u8,
+        n_inputs: u32,
         rows: u32,
         sample_of: impl Fn(u32) -> u32,
     ) {
         let pixels = self.pixels::<memory::Vec4>(buffer);
-        let [_, n_inputs] = images.size();
         let pieces = n_inputs / 16;
         if self.me.warp() < 4 {
             return;
@@ -376,12 +375,14 @@ impl Tiles {
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
             let row = R as u32 * (WARPS - 4) + first;
             if row < rows {
+                // SAFETY: the caller vouches for the image.
+                let image = unsafe { images.add(samples[R] as usize * n_inputs as usize) }.cast::<memory::Vec4>();
                 let to = row * (self.row_bytes / 16);
                 unroll!(HALF in [0, 1] {
                     let piece = HALF as u32 * 32 + self.me.lane();
                     if piece < pieces {
-                        // SAFETY: the caller vouches for the image; a row of the buffer holds all pieces.
-                        unsafe { images.copy_vector_unchecked([samples[R], 16 * piece], pixels, to + piece) };
+                        // SAFETY: as above; n_inputs is a multiple of 16, so the address is aligned; a row holds all pieces.
+                        unsafe { memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize)) };
                     }
                 });
             }
@@ -405,16 +406,15 @@ pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
     });
 }
 
-/// The operand at `address`, one of those of [`Tiles`].
+/// The operand at `address`.
 #[inline(always)]
 pub(super) fn operand(address: u32) -> wgmma::Tiles {
-    // SAFETY: operands of `W1` and of dz1 follow each other in the block's memory, and a product takes one of them; they are written, published and followed by a barrier.
-    unsafe { wgmma::Tiles::new(address, TILE_ROW_STEP, 128) }
+    wgmma::Tiles::new(address, TILE_ROW_STEP, 128)
 }
 
 /// The warpgroup's sums of `x W1` over its pixels, scaled as `W1` and times 255 [`PIXEL`]: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
 #[inline(always)]
-fn sums_of_warpgroup(whole: &WholeGroup, tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
+fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let pixels = tiles.pixels::<u64>(buffer);
     let row_pairs = tiles.row_bytes / 8;
@@ -437,7 +437,8 @@ fn sums_of_warpgroup(whole: &WholeGroup, tiles: &Tiles, buffer: u32, sizes: &Siz
         let mut sums = sums;
         unroll!(TILE in [0, 1] {
             let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
-            sums = wgmma::f16_n32(whole, sums, a, w1.offset((round * 2 * WARPGROUPS + TILE as u32) * OPERAND_BYTES));
+            // SAFETY: the whole warpgroup goes all rounds; the operands were published before a barrier.
+            sums = unsafe { wgmma::f16_n32(sums, a, w1.offset((round * 2 * WARPGROUPS + TILE as u32) * OPERAND_BYTES)) };
         });
         sums
     };
@@ -448,18 +449,19 @@ fn sums_of_warpgroup(whole: &WholeGroup, tiles: &Tiles, buffer: u32, sizes: &Siz
     while round + 1 < rounds {
         sums = multiply(sums, even, round);
         even = load((round + 2).min(rounds - 1));
-        // The odd round before this one is over.
-        odd = wgmma::keep_pending::<1>(whole, odd);
+        // SAFETY: as above. The odd round before this one is over.
+        odd = unsafe { wgmma::keep_pending::<1>(odd) };
         sums = multiply(sums, odd, round + 1);
         odd = load((round + 3).min(rounds - 1));
-        // The even round is over.
-        even = wgmma::keep_pending::<1>(whole, even);
+        // SAFETY: as above. The even round is over.
+        even = unsafe { wgmma::keep_pending::<1>(even) };
         round += 2;
     }
     if round < rounds {
         sums = multiply(sums, even, round);
     }
-    let [sums] = wgmma::finish(whole, [sums]);
+    // SAFETY: as above.
+    let [sums] = unsafe { wgmma::finish([sums]) };
     // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones.
     let mut z1 = [[0f32; 4]; 2];
     unroll!(U in [0, 1] {
@@ -483,7 +485,6 @@ pub(super) struct Hidden {
 /// All threads of the cluster call it. The tiles `w2` are ready before the barrier inside.
 #[inline(always)]
 pub(super) fn partial_logits(
-    whole: &WholeGroup,
     tiles: &Tiles,
     buffer: u32,
     logit_buffer: u32,
@@ -492,8 +493,8 @@ pub(super) fn partial_logits(
     keep: bool,
 ) -> Hidden {
     let warp = tiles.me.warp();
-    let g = tiles.me.g();
-    let mut z1 = sums_of_warpgroup(whole, tiles, buffer, sizes);
+    let (g, t) = (tiles.me.g(), tiles.me.t());
+    let mut z1 = sums_of_warpgroup(tiles, buffer, sizes);
     let sums = tiles.sums();
     let thread = tiles.me.thread() % 128;
     if warp >= 4 {
@@ -508,7 +509,8 @@ pub(super) fn partial_logits(
     if warp < 4 {
         unroll!(OTHER in [0, 1] {
             unroll!(U in [0, 1] {
-                let Four(more) = sums.get((2 * OTHER as u32 + U as u32) * 128 + thread);
+                // SAFETY: as above.
+                let Four(more) = unsafe { sums.get_unchecked((2 * OTHER as u32 + U as u32) * 128 + thread) };
                 unroll!(C in [0, 1, 2, 3] {
                     z1[U][C] += more[C];
                 });
@@ -528,67 +530,54 @@ pub(super) fn partial_logits(
             split_f16_apart(h[1][0], h[1][1]),
             split_f16_apart(h[1][2], h[1][3]),
         ];
+        let row = warp * 16 + g;
         if keep {
-            keep_hidden(tiles, warp * 16 + g, words);
-        }
-        let logits = second_layer(tiles, words);
-        send_logits(tiles, logit_buffer, mail, sizes, warp * 16 + g, logits);
-    }
-    hidden
-}
-
-/// Puts the parts of rows `row` and `row + 8`, below [`BATCH`], into the tile `h`.
-#[inline(always)]
-fn keep_hidden(tiles: &Tiles, row: u32, words: [[u32; 2]; 4]) {
-    let t = tiles.me.t();
-    unroll!(PART in [0, 1] {
-        let tile = tiles.h(PART);
-        tile.set(tile_word(row, t), words[0][PART]);
-        tile.set(tile_word(row + 8, t), words[1][PART]);
-        tile.set(tile_word(row, 4 + t), words[2][PART]);
-        tile.set(tile_word(row + 8, 4 + t), words[3][PART]);
-    });
-}
-
-/// The partial logits of a row tile, from the parts of its hidden values. The whole warp calls it.
-#[inline(always)]
-fn second_layer(tiles: &Tiles, words: [[u32; 2]; 4]) -> [[f32; 4]; 2] {
-    let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
-    // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
-    let from = tile_word((tiles.me.lane() / 8 % 2) * 8 + tiles.me.lane() % 8, (tiles.me.lane() / 16) * 4) / 4;
-    let mut logits = [[0f32; 4]; 2];
-    let whole = whole_warp();
-    let large = load_matrix_x4_transposed(&whole, tiles.w2_rows(0), from);
-    let small = load_matrix_x4_transposed(&whole, tiles.w2_rows(1), from);
-    unroll!(N in [0, 1] {
-        let main = f16(&whole, [0.0; 4], a(0), [large[2 * N], large[2 * N + 1]]);
-        let rest = f16(&whole, [0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
-        let rest = f16(&whole, rest, a(0), [small[2 * N], small[2 * N + 1]]);
-        unroll!(C in [0, 1, 2, 3] {
-            logits[N][C] = fma(SECOND, rest[C], main[C]);
-        });
-    });
-    logits
-}
-
-/// Sends the partial logits of rows `row` and `row + 8` to the blocks that own these samples.
-#[inline(always)]
-fn send_logits(tiles: &Tiles, logit_buffer: u32, mail: Mailbox, sizes: &Sizes, row: u32, logits: [[f32; 4]; 2]) {
-    let per_block = sizes.samples_per_block();
-    let pairs = tiles.logit_pairs(logit_buffer);
-    unroll!(N in [0, 1] {
-        let class = N as u32 * 8 + 2 * tiles.me.t();
-        if class < sizes.n_classes {
-            unroll!(HALF in [0, 1] {
-                let sample = row + 8 * HALF as u32;
-                let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
-                let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
-                // SAFETY: the sample's block has the rank; the index is below blocks * samples * CLASSES / 2; the kernels say why the block has
-                // ended the mailbox's round before.
-                unsafe { mail.send(pairs, sample >> sizes.log_samples(), at, pair) };
+            unroll!(PART in [0, 1] {
+                let tile = tiles.h(PART);
+                // SAFETY: rows below BATCH, eight words.
+                unsafe {
+                    tile.set_unchecked(tile_word(row, t), words[0][PART]);
+                    tile.set_unchecked(tile_word(row + 8, t), words[1][PART]);
+                    tile.set_unchecked(tile_word(row, 4 + t), words[2][PART]);
+                    tile.set_unchecked(tile_word(row + 8, 4 + t), words[3][PART]);
+                }
             });
         }
-    });
+        let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
+        // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
+        let from = tile_word((tiles.me.lane() / 8 % 2) * 8 + tiles.me.lane() % 8, (tiles.me.lane() / 16) * 4);
+        let mut logits = [[0f32; 4]; 2];
+        sync_warp(ALL);
+        // SAFETY: the whole warp runs this; every lane's row lies in the tile, written before a barrier.
+        unsafe {
+            let large = load_matrix_x4_transposed(tiles.w2(0).address_of_unchecked(from));
+            let small = load_matrix_x4_transposed(tiles.w2(1).address_of_unchecked(from));
+            unroll!(N in [0, 1] {
+                let main = f16([0.0; 4], a(0), [large[2 * N], large[2 * N + 1]]);
+                let rest = f16([0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
+                let rest = f16(rest, a(0), [small[2 * N], small[2 * N + 1]]);
+                unroll!(C in [0, 1, 2, 3] {
+                    logits[N][C] = fma(SECOND, rest[C], main[C]);
+                });
+            });
+        }
+        let per_block = sizes.samples_per_block();
+        let pairs = tiles.logit_pairs(logit_buffer);
+        unroll!(N in [0, 1] {
+            let class = N as u32 * 8 + 2 * t;
+            if class < sizes.n_classes {
+                unroll!(HALF in [0, 1] {
+                    let sample = row + 8 * HALF as u32;
+                    let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
+                    let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
+                    // SAFETY: the sample's block has the rank; the index is below blocks * samples * CLASSES / 2; the kernels say why the block has
+                    // ended the mailbox's round before.
+                    unsafe { mail.send(pairs, sample >> sizes.log_samples(), at, pair) };
+                });
+            }
+        });
+    }
+    hidden
 }
 
 /// Number of the word of a 16-column tile at `row`, word `word` of it.
@@ -649,7 +638,9 @@ pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sam
         });
         block += 1;
     }
-    let (Four(bias), Four(unscale)) = (tiles.b2().get(quad), tiles.scales().four(Table::Logit, quad));
+    // SAFETY: CLASSES values.
+    let (Four(bias), Four(unscale)) =
+        unsafe { (tiles.b2().get_unchecked(quad), tiles.scales().four(Table::Logit, quad)) };
     unroll!(C in [0, 1, 2, 3] {
         let logit = fma(unscale[C], z[C], bias[C]);
         z[C] = if quad * 4 + (C as u32) < sizes.n_classes { logit } else { f32::NEG_INFINITY };

@@ -32,10 +32,9 @@
 //! is no number: 0 · ∞ is none either, so every logit of the batch and all that follows is none. The launch sees it at its end and raises a flag; the host makes
 //! the epoch again from the weights before it. Nothing is lost to this in the loop over the steps.
 
-use crate::cuda::memory::Vec4;
 use crate::cuda::shared::Shared;
 
-use super::{CLASSES, Four, HIDDEN, TABLES};
+use super::{CLASSES, Four, HIDDEN, TABLE_BYTES, TABLES};
 
 /// `W1`'s scale by that of the hidden values.
 pub(super) const W1_BY_HIDDEN: f32 = 256.0;
@@ -113,31 +112,37 @@ const _: () = assert!(CLASSES == HIDDEN && Table::Gradient as u32 + 1 == TABLES,
 
 /// The tables of a block.
 #[derive(Clone, Copy)]
-pub(super) struct Scales(pub Shared<Vec4>);
+pub(super) struct Scales(pub Shared<f32>);
 
 impl Scales {
     /// The value of a unit or class below 16.
     #[inline(always)]
     pub fn get(self, table: Table, number: u32) -> f32 {
-        self.0.cast::<f32>().get(table as u32 * CLASSES + number % CLASSES)
+        // SAFETY: six tables of 16 values.
+        unsafe { self.0.get_unchecked(table as u32 * CLASSES + number) }
     }
 
     /// Those of classes 4 `quad` to 4 `quad` + 3.
     #[inline(always)]
     pub fn four(self, table: Table, quad: u32) -> Four {
-        Four(self.0.get(table as u32 * 4 + quad % 4).0.map(f32::from_bits))
+        // SAFETY: as above, four at a time; the tables are aligned to 16 bytes.
+        unsafe { Shared::<Four>::from_address(self.0.base(), TABLE_BYTES / 16).get_unchecked(table as u32 * 4 + quad) }
     }
 
     /// Those of `number` (even) and `number + 1`.
     #[inline(always)]
     pub fn pair(self, table: Table, number: u32) -> [f32; 2] {
-        let pair = self.0.cast::<u64>().get((table as u32 * CLASSES + number % CLASSES) / 2);
+        // SAFETY: as above, two at a time.
+        let pair = unsafe {
+            Shared::<u64>::from_address(self.0.base(), TABLE_BYTES / 8)
+                .get_unchecked((table as u32 * CLASSES + number) / 2)
+        };
         [f32::from_bits(pair as u32), f32::from_bits((pair >> 32) as u32)]
     }
 
     #[inline(always)]
     fn set(self, table: Table, number: u32, value: f32) {
-        self.0.cast().set(table as u32 * CLASSES + number, value);
+        self.0.set(table as u32 * CLASSES + number, value);
     }
 
     /// Writes the values of unit and class `number`.

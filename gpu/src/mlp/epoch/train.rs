@@ -2,12 +2,10 @@
 
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16_apart};
-use crate::cuda::sync::{sync_cluster, sync_threads, whole_warp};
+use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, strided, thread_idx_x, warp_index};
-use crate::cuda::view::{Atomic, Exclusive, Quads, Slice};
 use crate::cuda::warp::{ALL, shuffle};
-use crate::cuda::wgmma::{self, WholeGroup};
-use crate::cuda::{DeviceArgs, kernel, math, memory};
+use crate::cuda::{DeviceArgs, atomic, kernel, math, memory, wgmma};
 
 use super::forward::{
     Hidden, Sizes, Tiles, Weights, finish_logits, operand, partial_logits, store_w1, store_w2, tile_word, warp_indices,
@@ -25,11 +23,9 @@ use super::{BATCH, Four, GROUP, OPERAND_BYTES, PIXEL, THREADS, WARPGROUPS, clust
 )]
 #[require((1..=BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE))]
 #[require(from_step <= n_samples.div_ceil(batch))]
-#[views]
 pub struct EpochTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
-    #[shape(n_samples, n_inputs)]
-    #[quads]
+    #[len(n_samples * n_inputs)]
     pub images: *const u8,
     /// `[n_samples]`, below `n_classes`.
     #[len(n_samples)]
@@ -94,221 +90,146 @@ pub struct EpochTask {
 /// Launched with [`shape`](super::shape)`(n_models, n_inputs, n_hidden)`. The arrays are as [`EpochTask`] says and do not overlap.
 #[kernel(max_threads = 384, min_blocks = 1)]
 pub unsafe fn mlp_epoch_train(task: EpochTask) {
-    let EpochTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
+    let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = task;
     let blocks = cluster_blocks(n_hidden);
+    let model = (block_idx_x() / blocks) as usize;
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
     let tiles = Tiles::new(n_inputs);
-    let n_steps = n_samples.div_ceil(task.batch);
-    // SAFETY: the arrays are as the task says, and each has a part for each cluster's model. In it a weight, an index of the order and a loss have one owner each, and are read by others behind barriers
-    // of the cluster. Whether a warp multiplies by its warpgroup depends on sizes alone.
-    let (epoch, whole) = unsafe { (Epoch::of(task, block_idx_x() / blocks), WholeGroup::assume()) };
-    // SAFETY: the scratch is this cluster's own, and used by nothing else now.
-    unsafe { order::make(epoch.seed, task.epoch, n_samples, epoch.scratch, blocks, tiles.scratch()) };
+    let n_steps = n_samples.div_ceil(batch);
+    // SAFETY: one model's part of each array.
+    let (values, order, losses, range) = unsafe {
+        (
+            task.values.add(model * n_values(n_inputs, n_hidden, n_classes)),
+            task.order.add(model * n_samples as usize),
+            task.losses.add(model * n_samples as usize),
+            task.range.add(model * RANGE_WORDS),
+        )
+    };
+    // SAFETY: this cluster's own part; the scratch is used by nothing else now.
+    unsafe {
+        let arrays = order::Arrays {
+            order,
+            slots: task.slots.add(model * n_samples as usize),
+            counters: task.counters.add(model * order::n_counters(n_samples)),
+        };
+        order::make(memory::load(task.seeds, model), task.epoch, n_samples, arrays, blocks, tiles.scratch());
+    }
+    let rows_of = |step: u32| (n_samples - step * batch).min(batch);
+    // Threads below BATCH look after a row each: the sample of step `step`, or the first one where there is none.
+    let row = thread_idx_x();
+    let looks_after_row = row < BATCH;
+    let sample_of = |step: u32| {
+        let there = looks_after_row && step < n_steps && row < rows_of(step);
+        // SAFETY: an index below n_samples.
+        if there { unsafe { memory::load(order, (step * batch + row) as usize) } } else { 0 }
+    };
+    let label_of = |sample: u32| {
+        // SAFETY: a sample of the set.
+        if looks_after_row { unsafe { memory::load(task.labels, sample as usize) } } else { 0 }
+    };
+    let prefetch = |tiles: &Tiles, step: u32| {
+        if step < n_steps {
+            let samples = tiles.samples(step % 2);
+            // SAFETY: BATCH rows. The shared list holds samples of the set; the buffer's last readers are behind a barrier.
+            unsafe {
+                tiles.copy_batch(step % 2, task.images, n_inputs, rows_of(step), |row| samples.get_unchecked(row))
+            };
+        }
+    };
+
     // A block sends the next partial logits when all gradients of this step are there, so when all blocks have ended their round of logits; and the next
     // gradients when all those partial logits are there, so when all blocks have ended their round of gradients.
-    let mails = [tiles.mail(0), tiles.mail(1)];
+    let (logit_mail, gradient_mail) = (tiles.mail(0), tiles.mail(1));
     tiles.clear(n_inputs);
-    epoch.first_samples(&tiles);
+    let warp = warp_index();
+    if looks_after_row {
+        let (first, second) = (sample_of(task.from_step), sample_of(task.from_step + 1));
+        tiles.samples(task.from_step % 2).set(row, first);
+        tiles.samples((task.from_step + 1) % 2).set(row, second);
+        tiles.labels(task.from_step % 2).set(row, label_of(first) as u32);
+    }
     if thread_idx_x() == 0 {
-        mails[0].open();
-        mails[1].open();
+        logit_mail.open();
+        gradient_mail.open();
     }
     // Its cluster barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
-    let mut network = load_network(&tiles, &sizes, epoch.values, epoch.range);
-    epoch.prefetch(&tiles, task.from_step);
+    // SAFETY: the whole cluster is here, memory is cleared, and the arrays are this model's.
+    let mut network = unsafe { load_network(&tiles, &sizes, values, range) };
+    let Values { w1: weights, w2, b2 } = &mut network;
+    let class_tile = warp.wrapping_sub(W2_WARP);
+    prefetch(&tiles, task.from_step);
+
     for step in task.from_step..n_steps {
-        epoch.renewed().step(&whole, &tiles.renewed(), &sizes, mails, step, &mut network);
-    }
-    let epoch = epoch.renewed();
-    let mut finite = store_network(&tiles, &sizes, &mut network, epoch.values);
-    // All losses are written.
-    sync_cluster();
-    for step in strided(task.from_step + sizes.rank * THREADS + thread_idx_x(), n_steps, blocks * THREADS) {
-        let mut sum = 0f32;
-        for row in 0..epoch.rows_of(step) {
-            sum += epoch.losses.get((step * task.batch + row) as usize);
-        }
-        finite &= sum.is_finite();
-        epoch.step_losses.set(step as usize, sum);
-    }
-    if !finite {
-        epoch.range.max(0, 1);
-    }
-}
-
-/// One model's epoch: the task, and the model's part of each array.
-struct Epoch {
-    images: Quads<Slice<u8>, 2>,
-    labels: Slice<u8>,
-    values: Exclusive<f32>,
-    seed: u32,
-    learning_rates: Slice<f32>,
-    /// The order, and what it is made with.
-    order: Exclusive<u32>,
-    scratch: order::Arrays,
-    losses: Exclusive<f32>,
-    step_losses: Exclusive<f32>,
-    range: Atomic<u32>,
-    /// What all of it is made of.
-    task: EpochTask,
-    model: u32,
-    n_samples: u32,
-    batch: u32,
-    from_step: u32,
-    mean: u32,
-}
-
-impl Epoch {
-    /// Of model `model`.
-    ///
-    /// # Safety
-    /// The arrays are as the task says, and have a part of that model, which no other cluster uses. An element of its values, order and losses is used by one thread at a time.
-    #[inline(always)]
-    unsafe fn of(task: EpochTask, model: u32) -> Self {
-        let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, from_step, mean, .. } = task;
-        let (number, samples, steps) = (model as usize, n_samples as usize, n_samples.div_ceil(batch) as usize);
-        let n_values = n_values(n_inputs, n_hidden, n_classes);
-        // SAFETY: the caller's promise; each length is that of a model's part.
-        unsafe {
-            let EpochTaskViews { images, labels, .. } = task.views();
-            let order = task.order.add(number * samples);
-            let scratch = order::Arrays {
-                order,
-                slots: task.slots.add(number * samples),
-                counters: task.counters.add(number * order::n_counters(n_samples)),
-            };
-            Self {
-                images,
-                labels,
-                values: Exclusive::of(task.values.add(number * n_values), n_values),
-                seed: memory::load(task.seeds, number),
-                learning_rates: Slice::of(task.learning_rates.add(number * steps), steps),
-                order: Exclusive::of(order, samples),
-                scratch,
-                losses: Exclusive::of(task.losses.add(number * samples), samples),
-                range: Atomic::of(task.range.add(number * RANGE_WORDS), RANGE_WORDS),
-                step_losses: Exclusive::of(task.step_losses.add(number * steps), steps),
-                task,
-                model,
-                n_samples,
-                batch,
-                from_step,
-                mean,
-            }
-        }
-    }
-
-    /// The same, but addresses are to be made anew: kept over a loop, all of them would take more registers than there are.
-    #[inline(always)]
-    fn renewed(&self) -> Self {
-        // SAFETY: the same model, for which whoever made `self` vouches.
-        unsafe { Self::of(self.task, math::opaque(self.model)) }
-    }
-
-    #[inline(always)]
-    fn n_steps(&self) -> u32 {
-        self.n_samples.div_ceil(self.batch)
-    }
-
-    #[inline(always)]
-    fn rows_of(&self, step: u32) -> u32 {
-        (self.n_samples - step * self.batch).min(self.batch)
-    }
-
-    /// The thread's sample of step `step`, or the first one where there is none. Threads below [`BATCH`] look after a row each.
-    #[inline(always)]
-    fn sample_of(&self, step: u32) -> u32 {
-        let row = thread_idx_x();
-        let there = row < BATCH && step < self.n_steps() && row < self.rows_of(step);
-        if there { self.order.get((step * self.batch + row) as usize) } else { 0 }
-    }
-
-    #[inline(always)]
-    fn label_of(&self, sample: u32) -> u8 {
-        if thread_idx_x() < BATCH { self.labels.get(sample as usize) } else { 0 }
-    }
-
-    /// Puts the samples of the first two steps, and the labels of the first, into shared memory.
-    #[inline(always)]
-    fn first_samples(&self, tiles: &Tiles) {
-        let row = thread_idx_x();
-        if row < BATCH {
-            let (first, second) = (self.sample_of(self.from_step), self.sample_of(self.from_step + 1));
-            tiles.samples(self.from_step % 2).set(row, first);
-            tiles.samples((self.from_step + 1) % 2).set(row, second);
-            tiles.labels(self.from_step % 2).set(row, self.label_of(first) as u32);
-        }
-    }
-
-    /// Starts the copy of step `step`'s images, if there is such a step.
-    #[inline(always)]
-    fn prefetch(&self, tiles: &Tiles, step: u32) {
-        if step < self.n_steps() {
-            let samples = tiles.samples(step % 2);
-            // SAFETY: BATCH rows, of which the list in shared memory holds samples of the set, whose images are whole vectors. The buffer's last readers are behind a barrier.
-            unsafe {
-                tiles.copy_batch(step % 2, self.images, self.rows_of(step), |row| samples.get_unchecked(row));
-            }
-        }
-    }
-
-    /// One step of the network.
-    #[inline(always)]
-    fn step(
-        &self,
-        whole: &WholeGroup,
-        tiles: &Tiles,
-        sizes: &Sizes,
-        [logit_mail, gradient_mail]: [Mailbox; 2],
-        step: u32,
-        network: &mut Values,
-    ) {
-        let Values { w1: weights, w2, b2 } = network;
-        let (warp, row) = (warp_index(), thread_idx_x());
-        let class_tile = warp.wrapping_sub(W2_WARP);
-        let (rows, buffer, round) = (self.rows_of(step), step % 2, step - self.from_step);
+        let tiles = tiles.renewed();
+        let rows = rows_of(step);
         memory::async_wait_all();
         // This batch is there, and everybody is done with the one before.
         sync_threads();
         // What the steps after this need is asked for now and put away later.
-        let next_label = self.label_of(if row < BATCH { tiles.samples((step + 1) % 2).get(row) } else { 0 });
-        let sample_after = self.sample_of(step + 2);
-        let divisor = if self.mean == 1 { rows as f32 } else { 1.0 };
-        let rate = self.learning_rates.get(step as usize) / divisor;
-        if row == 0 {
+        let next_label = label_of(if looks_after_row { tiles.samples((step + 1) % 2).get(row) } else { 0 });
+        let sample_after = sample_of(step + 2);
+        // SAFETY: a rate for every step.
+        let learning_rate = unsafe { memory::load(task.learning_rates, model * n_steps as usize + step as usize) };
+        let divisor = if task.mean == 1 { rows as f32 } else { 1.0 };
+        let rate = learning_rate / divisor;
+
+        if thread_idx_x() == 0 {
             logit_mail.expect(sizes.logit_bytes());
             gradient_mail.expect(GRADIENT_BYTES);
         }
-        let hidden = partial_logits(whole, tiles, buffer, buffer, logit_mail, sizes, true);
+        let round = step - task.from_step;
+        let hidden = partial_logits(&tiles, step % 2, step % 2, logit_mail, &sizes, true);
         // The next batch is asked for while the first warpgroup works and all wait. Its slot is that of the batch before this one.
-        self.prefetch(tiles, step + 1);
+        prefetch(&tiles, step + 1);
         logit_mail.wait(round);
         if tiles.me.thread() < SLOTS {
-            loss_gradient(tiles, gradient_mail, sizes, rows, buffer, self.losses, step * self.batch);
+            // SAFETY: the losses of a step's rows are this model's.
+            unsafe {
+                loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize))
+            };
         }
-        if row < BATCH {
+        if looks_after_row {
             tiles.labels((step + 1) % 2).set(row, next_label as u32);
             // The list of this step was read a step ago.
-            tiles.samples(buffer).set(row, sample_after);
+            tiles.samples(step % 2).set(row, sample_after);
         }
         gradient_mail.wait(round);
         // The tile `h` is complete.
         sync_threads();
         if warp < 4 {
-            hidden_gradient(tiles, &hidden);
+            hidden_gradient(&tiles, &hidden);
         } else if class_tile < 2 {
-            second_layer_step(tiles, class_tile, rate, w2, b2);
+            second_layer_step(&tiles, class_tile, rate, w2, b2);
         }
         // The tile dz1 is complete, and W2 is no longer read.
         sync_threads();
         // The same condition in plain sight would put a barrier into each arm.
         if math::opaque(class_tile) < 2 {
-            store_w2(tiles, class_tile, *w2);
+            store_w2(&tiles, class_tile, *w2);
             if tiles.me.g() == 0 {
                 tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
             }
         }
-        first_layer_step(whole, tiles, buffer, sizes, rate, weights);
+        first_layer_step(&tiles, step % 2, &sizes, rate, weights);
+    }
+
+    // SAFETY: as before.
+    let mut finite = unsafe { store_network(&tiles, &sizes, &mut network, values) };
+    // All losses are written.
+    sync_cluster();
+    for step in strided(task.from_step + sizes.rank * THREADS + thread_idx_x(), n_steps, blocks * THREADS) {
+        let mut sum = 0f32;
+        for row in 0..rows_of(step) {
+            // SAFETY: slots of this step.
+            sum += unsafe { memory::load(losses, (step * batch + row) as usize) };
+        }
+        finite &= sum.is_finite();
+        // SAFETY: one thread a step.
+        unsafe { memory::store(task.step_losses, model * n_steps as usize + step as usize, sum) };
+    }
+    if !finite {
+        // SAFETY: this model's first word; only atomics write there.
+        unsafe { atomic::max_u32(range, 1) };
     }
 }
 
@@ -321,22 +242,25 @@ const GRADIENT_BYTES: u32 = BATCH * 2 * 32;
 /// Sums the logits of this block's samples, writes their losses, and sends `p - onehot`, scaled and split, to all blocks; 0 for rows that the batch lacks.
 ///
 /// Four lanes have a sample, and every block of the cluster has four lanes that send the sample to it: 64 / blocks samples, blocks, four lanes are
-/// [`SLOTS`]. The step's losses begin at `first`.
+/// [`SLOTS`].
+///
+/// # Safety
+/// `losses` has a slot for each of the step's `rows`.
 #[inline(always)]
-fn loss_gradient(
+unsafe fn loss_gradient(
     tiles: &Tiles,
     gradient_mail: Mailbox,
     sizes: &Sizes,
     rows: u32,
     buffer: u32,
-    losses: Exclusive<f32>,
-    first: u32,
+    losses: *mut f32,
 ) {
     let slot = tiles.me.thread() / 4;
     let (target, sample) = (slot >> sizes.log_samples(), slot & (sizes.samples_per_block() - 1));
     let row = (sizes.rank << sizes.log_samples()) + sample;
     let there = row < rows;
-    let label = tiles.labels(buffer).get(row);
+    // SAFETY: BATCH labels.
+    let label = unsafe { tiles.labels(buffer).get_unchecked(row) };
     let logits = finish_logits(tiles, buffer, sizes, sample);
     let quad = tiles.me.lane() % 4;
     let share = 1.0 / logits.sum;
@@ -345,8 +269,8 @@ fn loss_gradient(
     unroll!(C in [0, 1, 2, 3] {
         let hot = quad * 4 + C as u32 == label;
         if hot && there && target == 0 {
-            // One lane has the label's class.
-            losses.set((first + row) as usize, logits.log_sum - logits.z[C]);
+            // SAFETY: the row's slot; one lane has the label's class.
+            unsafe { memory::store(losses, row as usize, logits.log_sum - logits.z[C]) };
         }
         let p = logits.powers[C] * share;
         // A row that is not there may hold anything, also what is no number.
@@ -368,25 +292,40 @@ fn loss_gradient(
 /// g and g + 8.
 #[inline(always)]
 fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
-    let warp = tiles.me.warp() % 4;
+    let warp = tiles.me.warp();
     let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
     // A: rows are samples. B: columns are hidden units, the rows of the tile, so it is loaded as it lies.
-    let a_from = tile_word(warp * 16 + matrix % 2 * 8 + in_matrix, matrix / 2 * 4) / 4;
-    let b_from = tile_word(matrix / 2 * 8 + in_matrix, matrix % 2 * 4) / 4;
-    let whole = whole_warp();
-    let a = [load_matrix_x4(&whole, tiles.dz2_rows(0), a_from), load_matrix_x4(&whole, tiles.dz2_rows(1), a_from)];
-    let b = [load_matrix_x4(&whole, tiles.w2_rows(0), b_from), load_matrix_x4(&whole, tiles.w2_rows(1), b_from)];
+    let a_from = tile_word(warp * 16 + matrix % 2 * 8 + in_matrix, matrix / 2 * 4);
+    let b_from = tile_word(matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
+    sync_warp(ALL);
+    // SAFETY: the whole warp runs this; every lane's row lies in the tiles, written before a barrier.
+    let (a, b) = unsafe {
+        (
+            [
+                load_matrix_x4(tiles.dz2(0).address_of_unchecked(a_from)),
+                load_matrix_x4(tiles.dz2(1).address_of_unchecked(a_from)),
+            ],
+            [
+                load_matrix_x4(tiles.w2(0).address_of_unchecked(b_from)),
+                load_matrix_x4(tiles.w2(1).address_of_unchecked(b_from)),
+            ],
+        )
+    };
     unroll!(U in [0, 1] {
         let b = [[b[0][2 * U], b[0][2 * U + 1]], [b[1][2 * U], b[1][2 * U + 1]]];
-        let rest = f16(&whole, [0.0; 4], a[1], b[0]);
-        let (main, rest) = (f16(&whole, [0.0; 4], a[0], b[0]), f16(&whole, rest, a[0], b[1]));
+        // SAFETY: as above.
+        let (main, rest) = unsafe {
+            let rest = f16([0.0; 4], a[1], b[0]);
+            (f16([0.0; 4], a[0], b[0]), f16(rest, a[0], b[1]))
+        };
         let mut dz1 = [0f32; 4];
         unroll!(C in [0, 1, 2, 3] {
             let gradient = math::fma(SECOND, rest[C], main[C]) * DZ1_BY_PRODUCT;
             dz1[C] = if hidden.h[U][C] > 0.0 { gradient } else { 0.0 };
         });
         unroll!(E in [0, 1] {
-            tiles.set_dz1(warp, U as u32, E as u32, split_f16_apart(dz1[E], dz1[2 + E]));
+            // SAFETY: the first four warps have an operand each.
+            unsafe { tiles.set_dz1(warp, U as u32, E as u32, split_f16_apart(dz1[E], dz1[2 + E])) };
         });
     });
     wgmma::publish();
@@ -400,20 +339,23 @@ fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4
     const SECONDS: u32 = 0x1000_1000;
     let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
     let (mut main, mut rest, mut column_sums) = ([0f32; 4], [0f32; 4], [0f32; 4]);
-    let whole = whole_warp();
+    sync_warp(ALL);
     unroll!(K in [0, 1, 2, 3] {
         // A = hᵀ and B = dz2: both tiles have samples as rows, so both are loaded transposed.
-        let a_from = tile_word(K as u32 * 16 + matrix / 2 * 8 + in_matrix, matrix % 2 * 4) / 4;
-        let b_from = tile_word(K as u32 * 16 + matrix % 2 * 8 + in_matrix, class_tile % 2 * 4) / 4;
-        let a_large = load_matrix_x4_transposed(&whole, tiles.h_rows(0), a_from);
-        let a_small = load_matrix_x4_transposed(&whole, tiles.h_rows(1), a_from);
-        let [b0, b1, ..] = load_matrix_x4_transposed(&whole, tiles.dz2_rows(0), b_from);
-        let [c0, c1, ..] = load_matrix_x4_transposed(&whole, tiles.dz2_rows(1), b_from);
-        main = f16(&whole, main, a_large, [b0, b1]);
-        rest = f16(&whole, rest, a_small, [b0, b1]);
-        rest = f16(&whole, rest, a_large, [c0, c1]);
-        column_sums = f16(&whole, column_sums, [ONES; 4], [b0, b1]);
-        column_sums = f16(&whole, column_sums, [SECONDS; 4], [c0, c1]);
+        let a_from = tile_word(K as u32 * 16 + matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
+        let b_from = tile_word(K as u32 * 16 + matrix % 2 * 8 + in_matrix, class_tile * 4);
+        // SAFETY: the whole warp runs this; every lane's row lies in the tiles, written before a barrier.
+        unsafe {
+            let a_large = load_matrix_x4_transposed(tiles.h(0).address_of_unchecked(a_from));
+            let a_small = load_matrix_x4_transposed(tiles.h(1).address_of_unchecked(a_from));
+            let [b0, b1, ..] = load_matrix_x4_transposed(tiles.dz2(0).address_of_unchecked(b_from));
+            let [c0, c1, ..] = load_matrix_x4_transposed(tiles.dz2(1).address_of_unchecked(b_from));
+            main = f16(main, a_large, [b0, b1]);
+            rest = f16(rest, a_small, [b0, b1]);
+            rest = f16(rest, a_large, [c0, c1]);
+            column_sums = f16(column_sums, [ONES; 4], [b0, b1]);
+            column_sums = f16(column_sums, [SECONDS; 4], [c0, c1]);
+        }
     });
     let scales = tiles.scales();
     let class = class_tile * 8 + 2 * tiles.me.t();
@@ -434,7 +376,7 @@ fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4
 
 /// `W1 -= rate xᵀ dz1` for the warpgroup's pixels, and the new parts of `W1`.
 #[inline(always)]
-fn first_layer_step(whole: &WholeGroup, tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weights: &mut Weights) {
+fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weights: &mut Weights) {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let row_words = super::row_bytes(sizes.n_inputs) / 4;
     let pixels = tiles.pixels::<u32>(buffer);
@@ -469,12 +411,16 @@ fn first_layer_step(whole: &WholeGroup, tiles: &Tiles, buffer: u32, sizes: &Size
                 let high = [permute(rows[1], rows[3], 0x5140), permute(rows[1], rows[3], 0x7362)];
                 let low = [bytes_to_tiny_f16(low[0]), bytes_to_tiny_f16(low[1])];
                 let high = [bytes_to_tiny_f16(high[0]), bytes_to_tiny_f16(high[1])];
-                unroll!(TILE in [0, 1] {
-                    let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
-                    gradient[TILE] = wgmma::f16_n32(whole, gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
-                });
+                // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
+                unsafe {
+                    unroll!(TILE in [0, 1] {
+                        let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
+                        gradient[TILE] = wgmma::f16_n32(gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
+                    });
+                }
             });
-            let gradient = wgmma::finish(whole, gradient);
+            // SAFETY: as above.
+            let gradient = unsafe { wgmma::finish(gradient) };
             // Loaded anew for each quartet: kept over all of it they would take registers that there are not.
             let factors = [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| factor * scale));
             unroll!(TILE in [0, 1] {

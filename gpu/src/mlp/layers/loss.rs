@@ -125,7 +125,6 @@ pub unsafe fn mlp_layers_loss_gradient(
     let scratch = shared_array![f32; WARPS];
     // SAFETY: the contract; an active row is one of the step's, whose label exists.
     unsafe {
-        let rows = rows.views();
         let offset = rows.offset();
         let n_rows = rows.count(offset);
         let row = thread::block_idx_x() * ROWS + thread::warp_index();
@@ -179,7 +178,6 @@ pub unsafe fn mlp_layers_classify(
 ) {
     // SAFETY: the contract; an active row is a sample of the set.
     unsafe {
-        let rows = rows.views();
         let offset = rows.offset();
         let row = thread::block_idx_x() * ROWS + thread::warp_index();
         let active = row < rows.count(offset);

@@ -10,16 +10,14 @@
 //! Tensor cores round towards zero when they add. So only the products of one tile of depths are added there, and the tiles' sums as ordinary floats.
 //! Kernels and arguments are those of [`product`](super::product); needs `sm_80`.
 
-use super::product::{LayerProduct, Output, each};
+use super::product::{LayerProduct, Output};
 use super::tensor::{
-    ACROSS, Bf16, DOWN, Format, PIXEL, TENSOR, THREADS, TILE, WARP_COLS, WARP_ROWS, WARPS_ACROSS, WORDS, fetch,
-    left_operand, lines, own_quad, put_tile, store, tile,
+    ACROSS, Bf16, DOWN, Format, PIXEL, STRIDE, TENSOR, THREADS, TILE, WARP_COLS, WARP_ROWS, WARPS_ACROSS, WORDS, each,
+    fetch, lines, own_quad, put_tile, set_words, store,
 };
 use super::view::{Line, Matrix, NO_LINE};
-use crate::cuda::memory::Vec4;
-use crate::cuda::shared::{self, Tile};
-use crate::cuda::sync::{self, whole_warp};
-use crate::cuda::{kernel, mma, thread};
+use crate::cuda::shared::{self, Shared};
+use crate::cuda::{kernel, mma, sync, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Parts of an operand.
@@ -30,7 +28,7 @@ const QUADS: usize = 2;
 const STEPS: usize = (WORDS / 8) as usize;
 const _: () = assert!(STEPS == 2 && PARTS == 3 && DOWN == 2 && ACROSS == 4);
 /// Bytes of shared memory.
-const SHARED_BYTES: u32 = 2 * (1 + PARTS) * TILE * size_of::<Vec4>() as u32;
+const SHARED_BYTES: u32 = 2 * (1 + PARTS) * TILE * size_of::<u32>() as u32;
 
 /// Launch shape for a result of `n_rows` x `n_cols`, in `n_parts` parts of the depth.
 pub const fn shape(n_rows: u32, n_cols: u32, n_parts: u32) -> LaunchShape {
@@ -51,16 +49,14 @@ fn split(low: f32, high: f32) -> [u32; PARTS as usize] {
     [large, middle, mma::pack_bf16(value[0], value[1])]
 }
 
-/// The tiles of the parts of an operand: the large ones, the middle ones, the small ones.
-type Parts = [Tile<Vec4>; PARTS as usize];
-
-/// Splits a thread's quads and puts their parts into their tiles.
+/// Splits a thread's quads and puts their parts into the three tiles that begin at word `from`.
 #[inline(always)]
 #[track_caller]
-fn put_parts<M: Matrix>(tiles: Parts, quads: [[f32; 4]; QUADS]) {
+fn put_parts<M: Matrix>(tile: Shared<u32>, from: u32, quads: [[f32; 4]; QUADS]) {
     let mut i = 0;
     while i < QUADS {
         let (col, depth) = own_quad::<Bf16, M>(i as u32);
+        let at = depth / Bf16::PER_WORD * STRIDE + col;
         let high = quads[i + 1];
         let words = [
             split(quads[i][0], high[0]),
@@ -71,27 +67,44 @@ fn put_parts<M: Matrix>(tiles: Parts, quads: [[f32; 4]; QUADS]) {
         let mut part = 0;
         while part < PARTS as usize {
             let of_part = [words[0][part], words[1][part], words[2][part], words[3][part]];
-            tiles[part].set(depth / Bf16::PER_WORD, col / 4, Vec4(of_part));
+            set_words(tile, from + part as u32 * TILE + at, of_part);
             part += 1;
         }
         i += 2;
     }
 }
 
-/// Adds the product of a tile and the parts of another to a warp's sums. Every thread of the block calls it; the tiles are whole.
+/// Adds the product of the tiles that begin at `from_a` and `from_b` to a warp's sums.
+///
+/// # Safety
+/// Every thread of the block calls it; the tiles are whole.
 #[inline(always)]
 #[track_caller]
-fn multiply(tile_a: Tile<Vec4>, tiles_b: Parts, sums: &mut [[[f32; 4]; ACROSS]; DOWN]) {
+unsafe fn multiply(
+    tile_a: Shared<u32>,
+    tile_b: Shared<u32>,
+    from_a: u32,
+    from_b: u32,
+    sums: &mut [[[f32; 4]; ACROSS]; DOWN],
+) {
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
-    let warp = thread::thread_idx_x() % THREADS / thread::WARP;
-    let row = warp / WARPS_ACROSS * WARP_ROWS + g;
-    let col = warp % WARPS_ACROSS * WARP_COLS + g;
+    let at_a = from_a + t * STRIDE + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g;
+    let at_b = from_b + t * STRIDE + thread::warp_index() % WARPS_ACROSS * WARP_COLS + g;
     let mut left = [[[0u32; 4]; DOWN]; STEPS];
     let mut step = 0;
     while step < STEPS {
         let mut i = 0;
         while i < DOWN {
-            left[step][i] = left_operand(tile_a.cast(), step as u32 * 8 + t, row + 16 * i as u32);
+            let at = at_a + step as u32 * 8 * STRIDE + 16 * i as u32;
+            // SAFETY: words of the tile.
+            left[step][i] = unsafe {
+                [
+                    tile_a.get_unchecked(at),
+                    tile_a.get_unchecked(at + 8),
+                    tile_a.get_unchecked(at + 4 * STRIDE),
+                    tile_a.get_unchecked(at + 4 * STRIDE + 8),
+                ]
+            };
             i += 1;
         }
         step += 1;
@@ -101,11 +114,13 @@ fn multiply(tile_a: Tile<Vec4>, tiles_b: Parts, sums: &mut [[[f32; 4]; ACROSS]; 
         each!(step in [0 1] {
             // The small parts first.
             each!(part in [2 1 0] {
-                let (tile, line, col) = (tiles_b[part].cast::<u32>(), step as u32 * 8 + t, col + 8 * j as u32);
-                let right = [tile.get(line, col), tile.get(line + 4, col)];
-                let whole = whole_warp();
+                let at = at_b + part as u32 * TILE + step as u32 * 8 * STRIDE + 8 * j as u32;
+                // SAFETY: words of the part's tile.
+                let right = unsafe { [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)] };
+                sync::sync_warp(warp::ALL);
                 each!(i in [0 1] {
-                    of_tile[i] = Bf16::product(&whole, of_tile[i], left[step][i], right);
+                    // SAFETY: the whole warp is here, after the barrier above.
+                    of_tile[i] = unsafe { Bf16::product(of_tile[i], left[step][i], right) };
                 });
             });
         });
@@ -116,48 +131,57 @@ fn multiply(tile_a: Tile<Vec4>, tiles_b: Parts, sums: &mut [[[f32; 4]; ACROSS]; 
     });
 }
 
-/// The block's tile of the product, depths `from` to `to`. Every thread of a block of `THREADS` calls it with the same `from` and `to`, with the shared memory of [`shape`]; the second operand's lines
-/// are depths.
+/// The block's tile of the product, depths `from` to `to`.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it with the same `from` and `to`, with the shared memory of [`shape`]; operands and output describe valid
+/// memory; the second operand's lines are depths.
 #[inline(always)]
 #[track_caller]
-fn product<A: Matrix, B: Matrix, O: Output>(a: A, b: B, out: O, from: u32, to: u32) {
-    let tiles_a = shared::dynamic::<Vec4>(0, 2 * TILE);
-    let tiles_b = shared::dynamic::<Vec4>(2 * TILE * size_of::<Vec4>() as u32, 2 * PARTS * TILE);
-    let parts = |half: u32| [0, 1, 2].map(|part| tile(tiles_b, half * PARTS + part));
+unsafe fn product<A: Matrix, B: Matrix, O: Output>(a: A, b: B, out: O, from: u32, to: u32) {
+    let tile_a = shared::dynamic::<u32>(0, 2 * TILE);
+    let tile_b = shared::dynamic::<u32>(2 * TILE * size_of::<u32>() as u32, 2 * PARTS * TILE);
     let (first_row, first_col) = (thread::block_idx_y() * TENSOR.rows, thread::block_idx_x() * TENSOR.cols);
     let deep = TENSOR.depth;
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
-    let own_a: Line = if A::ALONG_DEPTH { a.line(first_row + thread::thread_idx_x() % TENSOR.rows) } else { NO_LINE };
-    let mut lines_a = lines::<Bf16, A, QUADS>(&a, own_a, from);
-    let mut lines_b = lines::<Bf16, B, QUADS>(&b, NO_LINE, from);
+    // SAFETY: the caller's promise, here and below.
+    let own_a: Line =
+        unsafe { if A::ALONG_DEPTH { a.line(first_row + thread::thread_idx_x() % TENSOR.rows) } else { NO_LINE } };
+    // SAFETY: as above.
+    let (mut lines_a, mut lines_b) =
+        unsafe { (lines::<Bf16, A, QUADS>(&a, own_a, from), lines::<Bf16, B, QUADS>(&b, NO_LINE, from)) };
     let (mut quads_a, mut quads_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
     // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
     macro_rules! fetch {
         ($depth:expr) => {
             let depth: u32 = $depth;
             if depth < to {
-                quads_a = fetch::<Bf16, A, QUADS>(&a, &lines_a, first_row, depth);
-                quads_b = fetch::<Bf16, B, QUADS>(&b, &lines_b, first_col, depth);
-                lines_a = lines::<Bf16, A, QUADS>(&a, own_a, depth + deep);
-                lines_b = lines::<Bf16, B, QUADS>(&b, NO_LINE, depth + deep);
+                // SAFETY: as above.
+                unsafe {
+                    quads_a = fetch::<Bf16, A, QUADS>(&a, &lines_a, first_row, depth);
+                    quads_b = fetch::<Bf16, B, QUADS>(&b, &lines_b, first_col, depth);
+                    lines_a = lines::<Bf16, A, QUADS>(&a, own_a, depth + deep);
+                    lines_b = lines::<Bf16, B, QUADS>(&b, NO_LINE, depth + deep);
+                }
             }
         };
     }
     fetch!(from);
-    put_tile::<Bf16, A, QUADS>(tile(tiles_a, 0), quads_a);
-    put_parts::<B>(parts(0), quads_b);
+    put_tile::<Bf16, A, QUADS>(tile_a, 0, quads_a);
+    put_parts::<B>(tile_b, 0, quads_b);
     // The first tiles must be whole.
     sync::sync_threads();
     let mut depth = from;
     let mut half = 0;
     while depth < to {
         fetch!(depth + deep);
-        multiply(tile(tiles_a, half), parts(half), &mut sums);
+        // SAFETY: the tiles are whole since the last barrier; every thread of the block is here.
+        unsafe { multiply(tile_a, tile_b, half * TILE, half * PARTS * TILE, &mut sums) };
         half = 1 - half;
         depth += deep;
         if depth < to {
-            put_tile::<Bf16, A, QUADS>(tile(tiles_a, half), quads_a);
-            put_parts::<B>(parts(half), quads_b);
+            put_tile::<Bf16, A, QUADS>(tile_a, half * TILE, quads_a);
+            put_parts::<B>(tile_b, half * PARTS * TILE, quads_b);
         }
         // The next tiles must be whole, and the present ones read by all.
         sync::sync_threads();
@@ -179,13 +203,13 @@ fn product<A: Matrix, B: Matrix, O: Output>(a: A, b: B, out: O, from: u32, to: u
 /// Launched with `shape` for `batch` x `n_outputs`, one part. `layer` describes valid memory.
 #[kernel(max_threads = THREADS)]
 pub unsafe fn mlp_layers_forward_images_split(layer: LayerProduct) {
-    // SAFETY: the arrays have their lengths, by the contract. The launch's result is as large as the shape says, and a quad of a tile is one lane's.
-    let (layer, offset, out) = unsafe {
-        let layer = layer.views();
+    // SAFETY: the contract.
+    unsafe {
         let offset = layer.rows.offset();
-        (layer, offset, layer.activated(layer.rows.count(offset), PIXEL))
-    };
-    product(layer.images::<true, false, false>(offset), layer.weights::<false>(), out, 0, layer.n_inputs);
+        let n_rows = layer.rows.count(offset);
+        let out = layer.activated(n_rows, PIXEL);
+        product(layer.images::<true, false, false>(offset), layer.weights::<false>(), out, 0, layer.n_inputs);
+    }
 }
 
 /// Gradient of the first layer's weights and bias, in parts; the last row is the bias.
@@ -202,12 +226,11 @@ pub unsafe fn mlp_layers_forward_images_split(layer: LayerProduct) {
 /// Launched with `shape` for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
 #[kernel(max_threads = THREADS)]
 pub unsafe fn mlp_layers_gradient_images_split(layer: LayerProduct) {
-    // SAFETY: as the outputs', for this result.
-    let (layer, offset, n_rows, (out, from, to)) = unsafe {
-        let layer = layer.views();
+    // SAFETY: the contract.
+    unsafe {
         let offset = layer.rows.offset();
         let n_rows = layer.rows.count(offset);
-        (layer, offset, n_rows, layer.own_part(n_rows, PIXEL))
-    };
-    product(layer.images::<false, true, false>(offset), layer.output_gradient::<false>(n_rows), out, from, to);
+        let (out, from, to) = layer.own_part(n_rows, PIXEL);
+        product(layer.images::<false, true, false>(offset), layer.output_gradient::<false>(n_rows), out, from, to);
+    }
 }

@@ -10,12 +10,11 @@
 //! The 8 spreads a warp's operands (4 depths of 8 rows) over all 32 banks. Pixels are taken as whole numbers, exact in every format, and 1/255 is applied to
 //! the sums. Kernels, arguments and layout are those of [`product`](super::product); needs `sm_80`.
 
-use super::product::{LayerProduct, Output, Tiles, each};
+use super::product::{LayerProduct, Output, Tiles};
 use super::view::{Line, Matrix, NO_LINE};
 use crate::cuda::memory::Vec4;
-use crate::cuda::shared::{Shared, Tile};
-use crate::cuda::sync::{self, WholeWarp, whole_warp};
-use crate::cuda::{kernel, mma, shared_array, thread, warp};
+use crate::cuda::shared::Shared;
+use crate::cuda::{kernel, mma, shared_array, sync, thread, warp};
 
 /// Tiles of 16-bit formats. Those of TF32 are half as deep, which parts of this depth suit as well.
 pub const TENSOR: Tiles = Tiles { rows: ROWS, cols: COLS, depth: 2 * WORDS, threads: THREADS };
@@ -27,8 +26,8 @@ pub(super) const WORDS: u32 = 16;
 pub(super) const THREADS: u32 = 512;
 /// Words from one depth's line to the next.
 pub(super) const STRIDE: u32 = ROWS + 8;
-/// Vectors of a tile, and of the two that take turns.
-pub(super) const TILE: u32 = WORDS * STRIDE / 4;
+/// Words of a tile, and of the two that take turns.
+pub(super) const TILE: u32 = WORDS * STRIDE;
 const BOTH: usize = 2 * TILE as usize;
 /// Warps side by side along the columns; rows and columns of a warp.
 pub(super) const WARPS_ACROSS: u32 = 4;
@@ -51,7 +50,10 @@ pub trait Format {
     /// The word of one or two values, the lower depth first.
     fn pack(low: f32, high: f32) -> u32;
     /// The warp's product of 16 x 8 words by 8 x 8.
-    fn product(whole: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
+    ///
+    /// # Safety
+    /// As [`mma::tf32`].
+    unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
 }
 
 /// 10 bits of fraction.
@@ -74,8 +76,9 @@ macro_rules! formats {
 
             #[inline(always)]
             #[track_caller]
-            fn product(whole: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
-                mma::$product(whole, c, a, b)
+            unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+                // SAFETY: the caller's promise.
+                unsafe { mma::$product(c, a, b) }
             }
         }
     )*};
@@ -87,10 +90,19 @@ formats! {
     Fp16, 2, mma::pack_f16, f16;
 }
 
+/// Writes a block once for each number: a loop that is certainly unrolled, so that arrays indexed by it stay in registers.
+macro_rules! each {
+    ($i:ident in [$($number:literal)*] $body:block) => {$({
+        let $i: usize = $number;
+        $body
+    })*};
+}
+pub(super) use each;
+
 /// Which quad a thread moves in its turn `i`: (row or column, depth) within the tile.
 #[inline(always)]
 pub(super) fn own_quad<F: Format, M: Matrix>(i: u32) -> (u32, u32) {
-    let me = thread::thread_idx_x() % THREADS;
+    let me = thread::thread_idx_x();
     if M::ALONG_DEPTH {
         let at = me + i * THREADS;
         (at % ROWS, at / ROWS * 4)
@@ -102,14 +114,22 @@ pub(super) fn own_quad<F: Format, M: Matrix>(i: u32) -> (u32, u32) {
 }
 
 /// The lines of this thread's quads of a tile; `own` is its line where lines run along the depth.
+///
+/// # Safety
+/// As [`Matrix::line`].
 #[inline(always)]
 #[track_caller]
-pub(super) fn lines<F: Format, M: Matrix, const QUADS: usize>(matrix: &M, own: Line, depth: u32) -> [Line; QUADS] {
+pub(super) unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(
+    matrix: &M,
+    own: Line,
+    depth: u32,
+) -> [Line; QUADS] {
     let mut lines = [own; QUADS];
     if !M::ALONG_DEPTH {
         let mut i = 0;
         while i < QUADS {
-            lines[i] = matrix.line(depth + own_quad::<F, M>(i as u32).1);
+            // SAFETY: the caller's promise.
+            lines[i] = unsafe { matrix.line(depth + own_quad::<F, M>(i as u32).1) };
             i += 1;
         }
     }
@@ -117,9 +137,12 @@ pub(super) fn lines<F: Format, M: Matrix, const QUADS: usize>(matrix: &M, own: L
 }
 
 /// Reads this thread's quads of a tile.
+///
+/// # Safety
+/// As [`Matrix::quad`].
 #[inline(always)]
 #[track_caller]
-pub(super) fn fetch<F: Format, M: Matrix, const QUADS: usize>(
+pub(super) unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
     matrix: &M,
     lines: &[Line; QUADS],
     first: u32,
@@ -129,99 +152,117 @@ pub(super) fn fetch<F: Format, M: Matrix, const QUADS: usize>(
     let mut i = 0;
     while i < QUADS {
         let (row, at) = own_quad::<F, M>(i as u32);
-        quads[i] = matrix.quad(lines[i], if M::ALONG_DEPTH { depth + at } else { first + row });
+        // SAFETY: the caller's promise.
+        quads[i] = unsafe { matrix.quad(lines[i], if M::ALONG_DEPTH { depth + at } else { first + row }) };
         i += 1;
     }
     quads
 }
 
-/// Tile `number` of an array of tiles.
+/// Rounds a thread's quads and puts them into the tile that begins at word `from`.
 #[inline(always)]
 #[track_caller]
-pub(super) fn tile(tiles: Shared<Vec4>, number: u32) -> Tile<Vec4> {
-    tiles.tile(number * TILE, WORDS, STRIDE / 4)
-}
-
-/// Rounds a thread's quads and puts them into a tile.
-#[inline(always)]
-#[track_caller]
-pub(super) fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Tile<Vec4>, quads: [[f32; 4]; QUADS]) {
-    let words = tile.cast::<u32>();
+pub(super) fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
+    tile: Shared<u32>,
+    from: u32,
+    quads: [[f32; 4]; QUADS],
+) {
     let mut i = 0;
     while i < QUADS {
         let quad = quads[i];
-        let (row, depth) = own_quad::<F, M>(i as u32);
         if M::ALONG_DEPTH {
-            let at = depth / F::PER_WORD;
-            if F::PER_WORD == 1 {
-                words.set(at, row, F::pack(quad[0], 0.0));
-                words.set(at + 1, row, F::pack(quad[1], 0.0));
-                words.set(at + 2, row, F::pack(quad[2], 0.0));
-                words.set(at + 3, row, F::pack(quad[3], 0.0));
-            } else {
-                words.set(at, row, F::pack(quad[0], quad[1]));
-                words.set(at + 1, row, F::pack(quad[2], quad[3]));
+            let (row, depth) = own_quad::<F, M>(i as u32);
+            let at = from + depth / F::PER_WORD * STRIDE + row;
+            // SAFETY: rows and words of the tile.
+            unsafe {
+                if F::PER_WORD == 1 {
+                    tile.set_unchecked(at, F::pack(quad[0], 0.0));
+                    tile.set_unchecked(at + STRIDE, F::pack(quad[1], 0.0));
+                    tile.set_unchecked(at + 2 * STRIDE, F::pack(quad[2], 0.0));
+                    tile.set_unchecked(at + 3 * STRIDE, F::pack(quad[3], 0.0));
+                } else {
+                    tile.set_unchecked(at, F::pack(quad[0], quad[1]));
+                    tile.set_unchecked(at + STRIDE, F::pack(quad[2], quad[3]));
+                }
             }
             i += 1;
         } else if F::PER_WORD == 1 {
-            tile.set(depth, row / 4, Vec4(quad.map(|value| F::pack(value, 0.0))));
+            let (row, depth) = own_quad::<F, M>(i as u32);
+            set_words(tile, from + depth * STRIDE + row, quad.map(|value| F::pack(value, 0.0)));
             i += 1;
         } else {
+            let (row, depth) = own_quad::<F, M>(i as u32);
             let high = quads[i + 1];
-            let packed = [
+            let words = [
                 F::pack(quad[0], high[0]),
                 F::pack(quad[1], high[1]),
                 F::pack(quad[2], high[2]),
                 F::pack(quad[3], high[3]),
             ];
-            tile.set(depth / 2, row / 4, Vec4(packed));
+            set_words(tile, from + depth / 2 * STRIDE + row, words);
             i += 2;
         }
     }
 }
 
-/// Operand A of rows `row` to `row + 15` and words `word` to `word + 7` of a tile: the lane's rows and words are those.
 #[inline(always)]
 #[track_caller]
-pub(super) fn left_operand(tile: Tile<u32>, word: u32, row: u32) -> [u32; 4] {
-    [tile.get(word, row), tile.get(word, row + 8), tile.get(word + 4, row), tile.get(word + 4, row + 8)]
+pub(super) fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
+    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' offsets are quads inside it.
+    unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).set_unchecked(at / 4, Vec4(words)) };
 }
 
-/// Adds the product of two tiles to a warp's sums. Every thread of the block calls it; the tiles are whole.
+/// Adds the product of the tiles that begin at word `from` to a warp's sums.
+///
+/// # Safety
+/// Every thread of the block calls it; the tiles are whole.
 #[inline(always)]
 #[track_caller]
-fn multiply<F: Format>([tile_a, tile_b]: [Tile<u32>; 2], sums: &mut [[[f32; 4]; ACROSS]; DOWN]) {
+unsafe fn multiply<F: Format>(
+    tile_a: Shared<u32>,
+    tile_b: Shared<u32>,
+    from: u32,
+    sums: &mut [[[f32; 4]; ACROSS]; DOWN],
+) {
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
-    let warp = thread::thread_idx_x() % THREADS / thread::WARP;
-    let row = warp / WARPS_ACROSS * WARP_ROWS + g;
-    let col = warp % WARPS_ACROSS * WARP_COLS + g;
-    let mut step = 0;
-    while step < WORDS / 8 {
-        let word = 8 * step;
+    let at_a = from + t * STRIDE + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g;
+    let at_b = from + t * STRIDE + thread::warp_index() % WARPS_ACROSS * WARP_COLS + g;
+    let mut word = 0;
+    while word < WORDS {
         let mut left = [[0u32; 4]; DOWN];
         let mut right = [[0u32; 2]; ACROSS];
-        let mut i = 0;
-        while i < DOWN {
-            left[i] = left_operand(tile_a, word + t, row + 16 * i as u32);
-            i += 1;
+        // SAFETY: words of the tiles.
+        unsafe {
+            let mut i = 0;
+            while i < DOWN {
+                let at = at_a + word * STRIDE + 16 * i as u32;
+                left[i] = [
+                    tile_a.get_unchecked(at),
+                    tile_a.get_unchecked(at + 8),
+                    tile_a.get_unchecked(at + 4 * STRIDE),
+                    tile_a.get_unchecked(at + 4 * STRIDE + 8),
+                ];
+                i += 1;
+            }
+            let mut j = 0;
+            while j < ACROSS {
+                let at = at_b + word * STRIDE + 8 * j as u32;
+                right[j] = [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)];
+                j += 1;
+            }
         }
-        let mut j = 0;
-        while j < ACROSS {
-            let col = col + 8 * j as u32;
-            right[j] = [tile_b.get(word + t, col), tile_b.get(word + t + 4, col)];
-            j += 1;
-        }
-        let whole = whole_warp();
+        sync::sync_warp(warp::ALL);
         let mut i = 0;
         while i < DOWN {
             let mut j = 0;
             while j < ACROSS {
-                sums[i][j] = F::product(&whole, sums[i][j], left[i], right[j]);
+                // SAFETY: the whole warp is here, after the barrier above.
+                sums[i][j] = unsafe { F::product(sums[i][j], left[i], right[j]) };
                 j += 1;
             }
             i += 1;
         }
-        step += 1;
+        word += 8;
     }
 }
 
@@ -234,7 +275,6 @@ pub(super) fn store<O: Output>(sums: &[[[f32; 4]; ACROSS]; DOWN], first_row: u32
     let odd = t % 2 == 1;
     let row = first_row + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g + if odd { 8 } else { 0 };
     let col = first_col + thread::warp_index() % WARPS_ACROSS * WARP_COLS + t / 2 * 4;
-    let mut heard = false;
     each!(i in [0 1] {
         each!(j in [0 1 2 3] {
             let c: [f32; 4] = sums[i][j];
@@ -242,60 +282,73 @@ pub(super) fn store<O: Output>(sums: &[[[f32; 4]; ACROSS]; DOWN], first_row: u32
             let low = warp::shuffle_xor(warp::ALL, give[0], 1);
             let high = warp::shuffle_xor(warp::ALL, give[1], 1);
             let quad = if odd { [low, high, keep[0], keep[1]] } else { [keep[0], keep[1], low, high] };
-            heard |= out.put(row + 16 * i as u32, col + 8 * j as u32, quad);
+            // SAFETY: each quad of the tile is one lane's.
+            unsafe { out.put(row + 16 * i as u32, col + 8 * j as u32, quad) };
         });
     });
-    out.end(heard);
 }
 
-/// The block's tile of the product, depths `from` to `to`. Every thread of a block of `THREADS` calls it with the same `from` and `to`; the shared arrays hold two tiles each; `QUADS` is the depths of a
-/// word.
+/// The block's tile of the product, depths `from` to `to`.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory; the shared arrays hold two
+/// tiles each; `QUADS` is the depths of a word.
 #[inline(always)]
 #[track_caller]
-fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize>(
+unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize>(
     a: A,
     b: B,
     out: O,
-    [from, to]: [u32; 2],
-    tiles_a: Shared<Vec4>,
-    tiles_b: Shared<Vec4>,
+    from: u32,
+    to: u32,
+    tile_a: Shared<u32>,
+    tile_b: Shared<u32>,
 ) {
     let (first_row, first_col) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * COLS);
+    let me = thread::thread_idx_x();
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
-    let own_a = if A::ALONG_DEPTH { a.line(first_row + thread::thread_idx_x() % ROWS) } else { NO_LINE };
-    let own_b = if B::ALONG_DEPTH { b.line(first_col + thread::thread_idx_x() % COLS) } else { NO_LINE };
+    // SAFETY: the caller's promise, here and below.
+    let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
+    // SAFETY: as above.
+    let own_b = if B::ALONG_DEPTH { unsafe { b.line(first_col + me % COLS) } } else { NO_LINE };
     let deep = WORDS * F::PER_WORD;
     // Three tiles are on their way: one in shared memory, two in registers, of which the second is still being read; and the lines of a fourth are.
     let (mut even_a, mut even_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
     let (mut odd_a, mut odd_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
-    let (mut lines_a, mut lines_b) = (lines::<F, A, QUADS>(&a, own_a, from), lines::<F, B, QUADS>(&b, own_b, from));
+    // SAFETY: as above.
+    let (mut lines_a, mut lines_b) =
+        unsafe { (lines::<F, A, QUADS>(&a, own_a, from), lines::<F, B, QUADS>(&b, own_b, from)) };
     // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
     macro_rules! fetch {
         ($quads_a:ident, $quads_b:ident, $depth:expr) => {
             let depth: u32 = $depth;
             if depth < to {
-                $quads_a = fetch::<F, A, QUADS>(&a, &lines_a, first_row, depth);
-                $quads_b = fetch::<F, B, QUADS>(&b, &lines_b, first_col, depth);
-                lines_a = lines::<F, A, QUADS>(&a, own_a, depth + deep);
-                lines_b = lines::<F, B, QUADS>(&b, own_b, depth + deep);
+                // SAFETY: as above.
+                unsafe {
+                    $quads_a = fetch::<F, A, QUADS>(&a, &lines_a, first_row, depth);
+                    $quads_b = fetch::<F, B, QUADS>(&b, &lines_b, first_col, depth);
+                    lines_a = lines::<F, A, QUADS>(&a, own_a, depth + deep);
+                    lines_b = lines::<F, B, QUADS>(&b, own_b, depth + deep);
+                }
             }
         };
     }
     fetch!(even_a, even_b, from);
-    put_tile::<F, A, QUADS>(tile(tiles_a, 0), even_a);
-    put_tile::<F, B, QUADS>(tile(tiles_b, 0), even_b);
+    put_tile::<F, A, QUADS>(tile_a, 0, even_a);
+    put_tile::<F, B, QUADS>(tile_b, 0, even_b);
     fetch!(odd_a, odd_b, from + deep);
     // The first tiles must be whole.
     sync::sync_threads();
     let mut depth = from;
-    // One turn: tile `$half` in shared memory is multiplied, the tile two further on read, the next one put into the other half.
+    // One turn: the tile in half `$half` of the shared memory is multiplied, the tile two further on read, the next one put into the other half.
     macro_rules! turn {
         ($half:literal, $next_a:ident, $next_b:ident, $after_a:ident, $after_b:ident) => {
             fetch!($after_a, $after_b, depth + 2 * deep);
-            multiply::<F>([tile(tiles_a, $half).cast(), tile(tiles_b, $half).cast()], &mut sums);
+            // SAFETY: the tile is whole since the last barrier; every thread of the block is here.
+            unsafe { multiply::<F>(tile_a, tile_b, $half * TILE, &mut sums) };
             if depth + deep < to {
-                put_tile::<F, A, QUADS>(tile(tiles_a, 1 - $half), $next_a);
-                put_tile::<F, B, QUADS>(tile(tiles_b, 1 - $half), $next_b);
+                put_tile::<F, A, QUADS>(tile_a, (1 - $half) * TILE, $next_a);
+                put_tile::<F, B, QUADS>(tile_b, (1 - $half) * TILE, $next_b);
             }
             // The next tile must be whole, and the present one read by all.
             sync::sync_threads();
@@ -330,16 +383,15 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `batch` x `n_outputs`, one part. `layer` describes valid memory.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $forward_images(layer: LayerProduct) {
-            // SAFETY: the arrays have their lengths, by the contract. The launch's result is as large as the tiles' shape says, and a quad of a tile is one lane's.
-            let (layer, offset, out) = unsafe {
-                let layer = layer.views();
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
                 let offset = layer.rows.offset();
-                (layer, offset, layer.activated(layer.rows.count(offset), PIXEL))
-            };
-            product::<$format, _, _, _, $quads>(
-            layer.images::<true, false, false>(offset), layer.weights::<false>(), out, [0, layer.n_inputs],
-            shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
-            );
+                let n_rows = layer.rows.count(offset);
+                product::<$format, _, _, _, $quads>(
+                    layer.images::<true, false, false>(offset), layer.weights::<false>(), layer.activated(n_rows, PIXEL), 0, layer.n_inputs,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
         }
 
         /// Outputs of a later layer, with bias, and with ReLU where another layer follows.
@@ -356,16 +408,14 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $forward(layer: LayerProduct) {
-            // SAFETY: as the first layer's, for this result.
-            let (layer, n_rows, out) = unsafe {
-                let layer = layer.views();
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
-                (layer, n_rows, layer.activated(n_rows, 1.0))
-            };
-            product::<$format, _, _, _, $quads>(
-            layer.inputs::<true, false>(n_rows), layer.weights::<false>(), out, [0, layer.n_inputs],
-            shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
-            );
+                product::<$format, _, _, _, $quads>(
+                    layer.inputs::<true, false>(n_rows), layer.weights::<false>(), layer.activated(n_rows, 1.0), 0, layer.n_inputs,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
         }
 
         /// Gradient of a layer's inputs before their ReLU: 0 where they are 0.
@@ -382,16 +432,14 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `batch` x `n_inputs`, one part. `layer` describes valid memory.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $backward(layer: LayerProduct) {
-            // SAFETY: as the first layer's, for this result.
-            let (layer, n_rows, out) = unsafe {
-                let layer = layer.views();
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
-                (layer, n_rows, layer.masked(n_rows))
-            };
-            product::<$format, _, _, _, $quads>(
-            layer.output_gradient::<true>(n_rows), layer.weights::<true>(), out, [0, layer.n_outputs],
-            shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
-            );
+                product::<$format, _, _, _, $quads>(
+                    layer.output_gradient::<true>(n_rows), layer.weights::<true>(), layer.masked(n_rows), 0, layer.n_outputs,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
         }
 
         /// Gradient of the first layer's weights and bias, in parts; the last row is the bias.
@@ -408,17 +456,16 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $gradient_images(layer: LayerProduct) {
-            // SAFETY: as the first layer's, for this result.
-            let (layer, offset, n_rows, (out, from, to)) = unsafe {
-                let layer = layer.views();
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
                 let offset = layer.rows.offset();
                 let n_rows = layer.rows.count(offset);
-                (layer, offset, n_rows, layer.own_part(n_rows, PIXEL))
-            };
-            product::<$format, _, _, _, $quads>(
-            layer.images::<false, true, false>(offset), layer.output_gradient::<false>(n_rows), out, [from, to],
-            shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
-            );
+                let (out, from, to) = layer.own_part(n_rows, PIXEL);
+                product::<$format, _, _, _, $quads>(
+                    layer.images::<false, true, false>(offset), layer.output_gradient::<false>(n_rows), out, from, to,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
         }
 
         /// Gradient of a later layer's weights and bias, in parts; the last row is the bias.
@@ -435,16 +482,15 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $gradient(layer: LayerProduct) {
-            // SAFETY: as the first layer's, for this result.
-            let (layer, n_rows, (out, from, to)) = unsafe {
-                let layer = layer.views();
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
-                (layer, n_rows, layer.own_part(n_rows, 1.0))
-            };
-            product::<$format, _, _, _, $quads>(
-            layer.inputs::<false, true>(n_rows), layer.output_gradient::<false>(n_rows), out, [from, to],
-            shared_array![Vec4; BOTH], shared_array![Vec4; BOTH],
-            );
+                let (out, from, to) = layer.own_part(n_rows, 1.0);
+                product::<$format, _, _, _, $quads>(
+                    layer.inputs::<false, true>(n_rows), layer.output_gradient::<false>(n_rows), out, from, to,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
         }
     };
 }

@@ -10,7 +10,7 @@
 
 use crate::cuda::DeviceArgs;
 use crate::cuda::math::fma;
-use crate::cuda::view::{Quads, Slice};
+use crate::cuda::memory::{self, Vec4};
 
 /// Elements of a line of `width` values in memory: rounded up to whole quads.
 pub const fn line_length(width: u32) -> u32 {
@@ -25,7 +25,6 @@ pub const fn image_stride(n_inputs: u32) -> u32 {
 /// Which samples the present step works on. The launches of a step are the same for all steps: the step is read from device memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
-#[views]
 pub struct Rows {
     /// Order of the samples, each below `n`; or null: row `r` is then sample `base + r`.
     #[len(n)]
@@ -49,7 +48,7 @@ const _: () = assert!(size_of::<Rows>() == 32);
 
 impl Rows {
     /// Samples of a set that has all those which are named here.
-    #[inline(always)]
+    #[cfg(not(target_arch = "nvptx64"))]
     pub fn n_samples(&self) -> usize {
         if self.order.is_null() {
             self.base as usize + self.batch.min(self.n.saturating_sub(self.first)) as usize
@@ -57,17 +56,16 @@ impl Rows {
             self.n as usize
         }
     }
-}
 
-impl RowsViews {
     /// Position in the order of the step's first sample.
+    ///
+    /// # Safety
+    /// `step` is null or valid.
     #[inline(always)]
     #[track_caller]
-    pub fn offset(&self) -> u32 {
-        let step = match self.step.get() {
-            Some(step) => step.get(0),
-            None => 0,
-        };
+    pub unsafe fn offset(&self) -> u32 {
+        // SAFETY: the caller's promise.
+        let step = if self.step.is_null() { 0 } else { unsafe { memory::load(self.step, 0) } };
         self.first + step * self.batch
     }
 
@@ -81,14 +79,15 @@ impl RowsViews {
     /// Sample of a row of the step.
     ///
     /// # Safety
-    /// `offset` is the step's, `row` below [`count`](RowsViews::count): so there is a sample.
+    /// `order` is null or holds `n` values; `offset + row < n`.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn sample(&self, offset: u32, row: u32) -> u32 {
-        match self.order.get() {
-            // SAFETY: the order has as many samples as there are.
-            Some(order) => unsafe { order.get_unchecked((offset + row) as usize) },
-            None => self.base + row,
+        if self.order.is_null() {
+            self.base + row
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { memory::load(self.order, (offset + row) as usize) }
         }
     }
 }
@@ -107,17 +106,27 @@ pub trait Matrix: Copy {
     const ALONG_DEPTH: bool;
 
     /// Line `outer`.
-    fn line(&self, outer: u32) -> Line;
+    ///
+    /// # Safety
+    /// The matrix describes valid memory.
+    unsafe fn line(&self, outer: u32) -> Line;
 
     /// Four elements of a line from `inner` on, a multiple of 4.
-    fn quad(&self, line: Line, inner: u32) -> [f32; 4];
+    ///
+    /// # Safety
+    /// `line` came from this matrix's `line`.
+    unsafe fn quad(&self, line: Line, inner: u32) -> [f32; 4];
 }
 
 /// A matrix of `f32`. `UNIT`: the element `unit` of each line is taken to be 1.
 #[derive(Clone, Copy)]
 pub struct Values<const ALONG_DEPTH: bool, const UNIT: bool> {
-    /// The lines that there are.
-    pub lines: Quads<Slice<f32>, 2>,
+    /// The first element.
+    pub base: *const f32,
+    /// Lines that there are.
+    pub n_lines: u32,
+    /// Elements of a line, a multiple of 4.
+    pub ld: u32,
     /// The element that is 1.
     pub unit: u32,
 }
@@ -142,19 +151,21 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool> Matrix for Values<ALONG_DEPTH, U
 
     #[inline(always)]
     #[track_caller]
-    fn line(&self, outer: u32) -> Line {
-        let [n_lines, _] = self.lines.size();
-        if outer < n_lines { outer } else { NO_LINE }
+    unsafe fn line(&self, outer: u32) -> Line {
+        if outer < self.n_lines { outer } else { NO_LINE }
     }
 
     #[inline(always)]
     #[track_caller]
-    fn quad(&self, line: Line, inner: u32) -> [f32; 4] {
+    unsafe fn quad(&self, line: Line, inner: u32) -> [f32; 4] {
         let mut quad = [0.0; 4];
-        let [n_lines, ld] = self.lines.size();
-        if line < n_lines {
-            if inner < ld {
-                quad = self.lines.get([line, inner]);
+        if line != NO_LINE {
+            if inner < self.ld {
+                // The quad lies inside the line, which exists; lines are whole quads.
+                let at = line as usize * self.ld as usize + inner as usize;
+                // SAFETY: as above.
+                let words = unsafe { memory::load_vec4(self.base.add(at).cast::<Vec4>()) };
+                quad = words.0.map(f32::from_bits);
             }
             if UNIT {
                 quad = with_unit(quad, inner, self.unit, 1.0);
@@ -198,23 +209,18 @@ pub fn byte(word: u32, index: u32) -> f32 {
 /// as 255.
 #[derive(Clone, Copy)]
 pub struct Images<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> {
-    /// The images, each of [`image_stride`] bytes.
-    images: Quads<Slice<u8>, 2>,
+    /// The first byte of the first image.
+    pub base: *const u8,
+    /// Bytes of an image in memory, [`image_stride`].
+    pub stride: u32,
     /// The step's samples.
-    rows: RowsViews,
-    /// [`RowsViews::offset`] and [`RowsViews::count`].
-    offset: u32,
-    n_lines: u32,
+    pub rows: Rows,
+    /// [`Rows::offset`] and [`Rows::count`].
+    pub offset: u32,
+    /// Rows that there are.
+    pub n_lines: u32,
     /// The pixel that is 1.
-    unit: u32,
-}
-
-impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Images<ALONG_DEPTH, UNIT, SCALED> {
-    /// The images of the step of `rows`.
-    #[inline(always)]
-    pub fn new(images: Quads<Slice<u8>, 2>, rows: RowsViews, offset: u32, unit: u32) -> Self {
-        Self { images, rows, offset, n_lines: rows.count(offset), unit }
-    }
+    pub unit: u32,
 }
 
 impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for Images<ALONG_DEPTH, UNIT, SCALED> {
@@ -222,19 +228,24 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for I
 
     #[inline(always)]
     #[track_caller]
-    fn line(&self, outer: u32) -> Line {
-        // SAFETY: `new` has the number of lines from the step; so the row is one of its samples.
-        if outer < self.n_lines { unsafe { self.rows.sample(self.offset, outer) } } else { NO_LINE }
+    unsafe fn line(&self, outer: u32) -> Line {
+        if outer >= self.n_lines {
+            return NO_LINE;
+        }
+        // SAFETY: the row is one of the step's.
+        unsafe { self.rows.sample(self.offset, outer) }
     }
 
     #[inline(always)]
     #[track_caller]
-    fn quad(&self, line: Line, inner: u32) -> [f32; 4] {
+    unsafe fn quad(&self, line: Line, inner: u32) -> [f32; 4] {
         let mut quad = [0.0; 4];
-        let [n_images, stride] = self.images.size();
-        if line < n_images {
-            if inner < stride {
-                let word = self.images.get_word([line, inner]);
+        if line != NO_LINE {
+            if inner < self.stride {
+                // The four bytes lie inside the image, aligned since the stride and `inner` are.
+                let at = line as usize * self.stride as usize + inner as usize;
+                // SAFETY: as above.
+                let word = unsafe { memory::load(self.base.add(at).cast::<u32>(), 0) };
                 let mut j = 0;
                 while j < 4 {
                     let value = byte(word, j as u32);
