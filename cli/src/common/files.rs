@@ -94,7 +94,7 @@ impl OutputFlags {
 }
 
 /// Makes sure that no result would be written over what is read, or over another result, but those of `replaces`: pairs of a written and a read option
-/// that may name one file. Each path comes with the option that gave it; paths of one option may be the same. Of a folder that is read, no file is written over.
+/// that may name one file. Each path comes with the option that gave it; paths of one option may be the same. Of a folder that is read, no file of a set is written over.
 ///
 /// # Errors
 /// [`Usage`] names both options and the path.
@@ -120,8 +120,9 @@ pub fn expect_apart(
             let path = path.display();
             return Err(Usage(format!("{option} and {other} name the same file {path}: each needs its own")).into());
         }
-        let within =
-            |(other, folder): &&(&str, PathBuf)| option != *other && folder.is_dir() && file.starts_with(folder);
+        let within = |(other, folder): &&(&str, PathBuf)| {
+            option != *other && folder.is_dir() && file.starts_with(folder) && is_of_a_set(&file)
+        };
         let replaced = |(other, taken): &(&str, PathBuf)| *taken == file && replaces.contains(&(option, *other));
         let is_new = !file.is_file() || taken[..n_read].iter().any(replaced);
         if let Some((other, _)) = taken[..n_read].iter().find(within).filter(|_| !is_new) {
@@ -131,6 +132,14 @@ pub fn expect_apart(
         taken.push((option, file));
     }
     Ok(())
+}
+
+/// Whether a file's name is one of those for which a folder is read: images and labels in MNIST's format, game records, a data set's parts; packed or not.
+fn is_of_a_set(file: &Path) -> bool {
+    const ENDINGS: [&str; 10] = ["-ubyte", ".csa", ".kif", ".kifu", ".ki2", ".ki2u", ".usi", ".sfen", ".txt", ".wps"];
+    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name == "dataset.json" || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// The file that a path names; also one in folders that are yet to be made, as that of a drawing may be.

@@ -158,11 +158,13 @@ fn no_result_replaces_a_file_of_a_folder_that_is_read() {
     let folder = Folder::new();
     fs::create_dir(folder.path("in")).expect("made");
     let game = "startpos moves 7g7f 3c3d\n";
-    fs::write(folder.path("in/games.usi"), game).expect("written");
+    for file in ["in/games.usi", "in/train-images-idx3-ubyte.gz"] {
+        fs::write(folder.path(file), game).expect("written");
+    }
     for (paper, words) in [
         ("shogi_bonanza", "--records in --only memory --json in/games.usi"),
         ("shogi_bonanza", "--records in --only memory --json in/../in/games.usi"),
-        ("mnist_mlp", "--data in --only main --json in/games.usi"),
+        ("mnist_mlp", "--data in --only main --json in/train-images-idx3-ubyte.gz"),
     ] {
         let output = run_paper(folder.folder(), paper, &self::words(words));
         assert_eq!(output.status.code(), Some(2), "{words}: {}", said(&output));

@@ -834,7 +834,8 @@ fn table_7_has_a_column_of_quiet_leaves() {
     let (once, others, notes): (Vec<f64>, Vec<f64>, String) = of(4);
     assert_eq!((once.len(), once[0]), (13, 100.0));
     assert_ne!(once, others);
-    let said = format!("Quiet leaves are those of {} parents; a search left out at most 0", set.n_parents());
+    let all = "every difference of material fits into a word, so no search left one out";
+    let said = format!("Quiet leaves are those of {} parents; {all}.", set.n_parents());
     assert!(notes.contains(&said), "{notes}");
     // Leaves of one search are learnt from like children.
     let evaluator = Evaluator::new(FeatureSet::Material, FeatureSet::Material.weights_of(&[3.0; 12])).unwrap();
