@@ -106,7 +106,7 @@ impl<T> Buffer<T> {
 
 /// `SArgs` of the buffers of structures: fields of the kernel's structure that are called as those of a structure here, `reads` by [`Buffer::view`], `writes` by [`Buffer::view_mut`], and
 /// numbers that it `has`; then any other fields, as in a literal.
-#[cfg(feature = "cfr")]
+#[cfg(any(feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr"))]
 macro_rules! views {
     ($args:ident { $($fields:tt)* }) => { views!(@ $args [] $($fields)*) };
     (@ $args:ident [$($done:tt)*] $from:ident reads $($field:ident),+; $($rest:tt)*) => {
@@ -120,7 +120,7 @@ macro_rules! views {
     };
     (@ $args:ident [$($done:tt)*] $($rest:tt)*) => { $args { $($done)* $($rest)* } };
 }
-#[cfg(feature = "cfr")]
+#[cfg(any(feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr"))]
 pub(crate) use views;
 
 macro_rules! buffers {
