@@ -79,6 +79,9 @@ impl Journaled<'_> {
         assert!(line.contains(part), "{line}: no {part}");
         refused(&resumed.replace(part, other), &whole, words);
         refused(&format!("{line} --checkpoint journal"), &whole, "is there already: go on with it");
+        fs::create_dir_all(scratch.path("folder")).expect("made");
+        let said = scratch.fails(1, &format!("{line} --checkpoint folder"));
+        assert!(said.contains("folder: is a folder, a device or a pipe: name a new file"), "{said}");
         let changed = |name: &str, value: &str| {
             let mut first: Value = serde_json::from_str(lines[0]).expect("a heading");
             first["header"][name] = value.into();
@@ -96,7 +99,11 @@ impl Journaled<'_> {
         let damaged = format!("{}{half}\n{}", lines[0], lines[1]);
         refused(&resumed, &damaged, "journal, line 2: the line is cut off, and others follow");
         let foreign = format!("{}{}", lines[0], lines[1].replacen(r#""key":""#, r#""key":"0"#, 1));
-        refused(&resumed, &foreign, "journal, line 2: the line is damaged: its checksum is ");
+        refused(&resumed, &foreign, "journal, line 2: the line is damaged, or of another run: its checksum is ");
+        let mut begun: Value = serde_json::from_str(lines[0]).expect("a heading");
+        begun["header"]["started"] = 0.into();
+        let mixed = format!("{}{}", resealed(&begun.to_string()), lines[1]);
+        refused(&resumed, &mixed, "journal, line 2: the line is damaged, or of another run: its checksum is ");
         refused(&resumed, &resealed(&foreign), "is in the file, and this run has none such");
         let key = |line: &str| serde_json::from_str::<Value>(line).expect("a piece")["key"].to_string();
         let twice = format!("{}{}{}", lines[0], lines[1], lines[2].replace(&key(lines[2]), &key(lines[1])));
@@ -119,7 +126,7 @@ pub fn refused_without_journal(scratch: &Scratch, code: i32, line: &str, told: &
     assert!(!scratch.path("refused").exists(), "{line}: a journal was left");
 }
 
-/// Gives the lines of a journal that were changed the checksums that belong to them: FNV-1a of a line without its last field.
+/// Gives the lines of a journal that were changed the checksums that belong to them: FNV-1a of the first line's checksum (but in that line) and the line without its last field.
 ///
 /// # Panics
 /// If a line has none.
@@ -129,14 +136,19 @@ pub fn resealed(text: &str) -> String {
             .iter()
             .fold(0xcbf2_9ce4_8422_2325, |sum: u64, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
     };
-    let line = |line: &str| {
+    let mut run = String::new();
+    let mut lines = String::new();
+    for line in text.lines() {
         let mut value: serde_json::Map<String, Value> = serde_json::from_str(line).expect("a line of JSON");
         value.remove("sum").expect("a checksum");
         let text = Value::Object(value).to_string();
-        let sum = fnv(text.as_bytes());
-        format!("{},\"sum\":\"{sum:016x}\"}}\n", &text[..text.len() - 1])
-    };
-    text.lines().map(line).collect()
+        let sum = format!("{:016x}", fnv(format!("{run}{text}").as_bytes()));
+        lines += &format!("{},\"sum\":\"{sum}\"}}\n", &text[..text.len() - 1]);
+        if run.is_empty() {
+            run = sum;
+        }
+    }
+    lines
 }
 
 /// The lines of a journal but the first, without times, in order.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::AtomicFile;
 
+use super::interrupt::ended_at_once;
 use super::{OutputFlags, Usage};
 
 /// A file to be written at the end of the work.
@@ -53,7 +54,7 @@ impl OutputFile {
     /// As the operating system says.
     pub fn write(&self, content: &str) -> Result<()> {
         if !self.is_plain {
-            return fs::write(&self.path, content).with_context(|| cannot(&self.path));
+            return ended_at_once(|| fs::write(&self.path, content)).with_context(|| cannot(&self.path));
         }
         let mut file = AtomicFile::create(&self.path)?;
         file.write_all(content.as_bytes()).with_context(|| cannot(&self.path))?;
@@ -134,12 +135,19 @@ pub fn expect_apart(
     Ok(())
 }
 
-/// Whether a file's name is one of those for which a folder is read: images and labels in MNIST's format, game records, a data set's parts; packed or not.
+/// Whether a file's name is one of those for which a folder is read: game records, a data set's parts, images and labels in MNIST's format.
 fn is_of_a_set(file: &Path) -> bool {
-    const ENDINGS: [&str; 10] = ["-ubyte", ".csa", ".kif", ".kifu", ".ki2", ".ki2u", ".usi", ".sfen", ".txt", ".wps"];
-    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    name == "dataset.json" || ENDINGS.iter().any(|ending| name.ends_with(ending))
+    #[cfg(feature = "shogi")]
+    if warpplay::shogi::records::is_record(file) || warpplay::shogi::dataset::is_part(file) {
+        return true;
+    }
+    #[cfg(feature = "mlp")]
+    if warpplay::mlp::Dataset::is_file(file) {
+        return true;
+    }
+    // A program without these families reads no folders.
+    let _ = file;
+    false
 }
 
 /// The file that a path names; also one in folders that are yet to be made, as that of a drawing may be.

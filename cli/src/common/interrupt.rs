@@ -53,10 +53,17 @@ fn end_without_results() -> ! {
 
 /// Runs what cannot be stopped in its middle and leaves nothing behind, such as reading a file or building a game: Ctrl-C meanwhile ends the program at once.
 pub fn without_results<R>(work: impl FnOnce() -> R) -> R {
+    ended_at_once(|| {
+        if interrupted() {
+            end_without_results();
+        }
+        work()
+    })
+}
+
+/// Runs what may wait without end, such as for the reader of a pipe: Ctrl-C meanwhile ends the program at once. One that came before does not.
+pub fn ended_at_once<R>(work: impl FnOnce() -> R) -> R {
     WITHOUT_RESULTS.fetch_add(1, Ordering::SeqCst);
-    if interrupted() {
-        end_without_results();
-    }
     let done = work();
     WITHOUT_RESULTS.fetch_sub(1, Ordering::SeqCst);
     done

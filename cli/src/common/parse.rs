@@ -15,8 +15,7 @@ pub fn parse<P: Parser>(words: Vec<OsString>) -> P {
         Ok(args) => return args,
         Err(error) => error,
     };
-    let text = of_number::<P>(&words, &error);
-    let error = text.map_or(error, |text| P::command().error(ErrorKind::ValueValidation, text));
+    let error = of_number::<P>(&words, &error).unwrap_or(error);
     match error.print() {
         // A help that nobody could read was not given; a reader that has left did not want it.
         Err(failed) if !error.use_stderr() && failed.kind() != io::ErrorKind::BrokenPipe => {
@@ -27,8 +26,8 @@ pub fn parse<P: Parser>(words: Vec<OsString>) -> P {
     }
 }
 
-/// The error about a value that is no number, or none that its option may have: with what is allowed.
-fn of_number<P: CommandFactory>(words: &[OsString], error: &clap::Error) -> Option<String> {
+/// The error about a value that is no number, or none that its option may have: with what is allowed, and the usage of the command that has the option.
+fn of_number<P: CommandFactory>(words: &[OsString], error: &clap::Error) -> Option<clap::Error> {
     let source = std::error::Error::source(error)?;
     if !source.is::<ParseIntError>() && !source.is::<ParseFloatError>() {
         return None;
@@ -40,9 +39,11 @@ fn of_number<P: CommandFactory>(words: &[OsString], error: &clap::Error) -> Opti
     let (option, value) = (value(ContextKind::InvalidArg)?, value(ContextKind::InvalidValue)?);
     let mut command = P::command();
     command.build();
-    let mut command = &command;
+    let mut command = &mut command;
     for word in words.iter().skip(1) {
-        command = command.find_subcommand(word).unwrap_or(command);
+        if command.find_subcommand(word).is_some() {
+            command = command.find_subcommand_mut(word)?;
+        }
     }
     let id = command.get_arguments().find(|arg| arg.to_string() == *option)?.get_value_parser().type_id();
     let whole = [
@@ -56,5 +57,30 @@ fn of_number<P: CommandFactory>(words: &[OsString], error: &clap::Error) -> Opti
         None if source.is::<ParseFloatError>() => "a number".to_string(),
         None => return None,
     };
-    Some(format!("invalid value '{value}' for '{option}': expected {allowed}"))
+    let text = format!("invalid value '{value}' for '{option}': expected {allowed}");
+    Some(command.error(ErrorKind::ValueValidation, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Parser)]
+    #[command(name = "program")]
+    enum Program {
+        #[command(name = "play")]
+        Play {
+            #[arg(long)]
+            games: u32,
+        },
+    }
+
+    #[test]
+    fn a_wrong_number_shows_the_usage_of_its_command() {
+        let words: Vec<OsString> = ["program", "play", "--games", "x"].map(OsString::from).to_vec();
+        let error = Program::try_parse_from(&words).err().expect("no number");
+        let said = of_number::<Program>(&words, &error).expect("of a number").to_string();
+        assert!(said.contains("'x' for '--games <GAMES>': expected a whole number from 0 to 4294967295"), "{said}");
+        assert!(said.contains("Usage: program play --games <GAMES>"), "{said}");
+    }
 }

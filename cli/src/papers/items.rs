@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::journal::Target;
-use warpplay_papers::experiment::{Header, Item, Journal, Paper, Replayed, Report, Run, Sheet, Step, Stop, measure};
+use warpplay_papers::experiment::{
+    Header, Item, Journal, Paper, Replayed, Report, Run, Sheet, Step, Stop, checksum, measure,
+};
 
 use super::draw;
 use crate::common::flags::{DeviceFlag, JournalFlags};
@@ -121,7 +123,9 @@ impl ItemFlags {
         let report = report.map_err(|stop| self.of_file(stop))?;
         bar.finish_and_clear();
         if let Some(json) = json {
-            json.write_json(&Record::new(command, Written { command_line: command_line(), report: &report }))?;
+            let mut written = Written { command_line: command_line(), report: &report, checksum: None };
+            written.checksum = Some(checksum(&Record::new(command, &written))?);
+            json.write_json(&Record::new(command, written))?;
         }
         shown?;
         if let Some(folder) = &self.plots
@@ -223,6 +227,9 @@ struct Written<'a> {
     /// The command as it was given.
     command_line: String,
     report: &'a Report,
+    /// That of all other fields.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checksum: Option<String>,
 }
 
 /// The command as it was given.

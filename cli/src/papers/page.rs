@@ -4,14 +4,13 @@
 //! `<!-- cfr_thesis table3 -->` an item of a publication (`--json` of `warpplay papers NAME`), `<!-- bench mcts searches -->` a table of a bench (`--json` of `cargo bench`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
 use warpplay::input_file;
-use warpplay_papers::experiment::{Header, Report, Sheet};
+use warpplay_papers::experiment::{Header, Report, Sheet, expect_checksum};
 
 use super::date;
 use crate::common::table::count;
@@ -37,7 +36,7 @@ const END: &str = "<!-- end -->";
 /// Files that cannot be read or written; runs without results; a page without a slot for any of them.
 pub fn run(args: &Args) -> Result<()> {
     // What another process writes into the page meanwhile would be lost.
-    let _lock = lock(&args.page)?;
+    let _lock = input_file::locked(&args.page)?;
     let page = input_file::read_text(&args.page)?;
     let mut found = BTreeMap::new();
     let mut origins = BTreeMap::new();
@@ -62,38 +61,6 @@ pub fn run(args: &Args) -> Result<()> {
     }
     OutputFile::prepare(&args.page)?.write(&filled.text)?;
     common::print(format!("{}: {}", args.page.display(), filled.summary()))
-}
-
-/// Locks a page until the file is closed.
-///
-/// # Errors
-/// A page that cannot be opened or locked, or is locked by another process.
-fn lock(page: &Path) -> Result<File> {
-    loop {
-        let file = File::open(page).with_context(|| format!("{}: cannot be read", page.display()))?;
-        match file.try_lock() {
-            // Who had the lock before may have replaced the file.
-            Ok(()) if is_at(&file, page) => return Ok(file),
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => anyhow::bail!("{}: is used by another process", page.display()),
-            Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("{}: cannot be locked", page.display()));
-            }
-        }
-    }
-}
-
-/// Whether an open file is the one at a path.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let of = |found: std::fs::Metadata| (found.dev(), found.ino());
-    matches!((file.metadata().map(of), std::fs::metadata(path).map(of)), (Ok(opened), Ok(found)) if opened == found)
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
 }
 
 /// A text of a result on one line, and without the signs that begin and end slots.
@@ -182,6 +149,7 @@ fn read(text: &str, figures: &Path) -> Result<Found> {
         let report = Report::deserialize(report).context("no results of a publication")?;
         let (schema, kind) = (&value["schema"], &value["kind"]);
         anyhow::ensure!(*schema == SCHEMA, "schema {schema}, expected {SCHEMA}");
+        expect_checksum(&value).map_err(anyhow::Error::msg)?;
         anyhow::ensure!(*kind == *report.header.paper, "is of kind {kind}, and its report of {}", report.header.paper);
         // Its times may be of another machine than its header says.
         anyhow::ensure!(report.replayed.is_none(), "of --replay: the page needs the file of the run that was repeated");
@@ -323,6 +291,7 @@ fn of_bench(lines: &[Value]) -> Result<Found> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use warpplay_papers::experiment::checksum;
 
     #[test]
     fn a_journal_that_a_reader_does_not_have_is_left_out_of_the_command() {
@@ -389,9 +358,14 @@ mod tests {
         let header = json!({"paper": "p", "version": "0", "device": "cpu", "device_name": "d", "cpu_name": "c", "cpu_threads": 1, "quick": true,
             "options": {}, "started": 0});
         let report = json!({"header": header, "complete": true, "seconds": 0.0, "sheets": [sheet], "measurements": {}});
-        let text = json!({"schema": 2, "kind": "p", "report": report}).to_string();
-        let refused = read(&text, Path::new("docs/x")).err().expect("a short row").to_string();
-        assert_eq!(refused, "item table1, table times, row 2: 1 cells, expected 2");
+        let mut results = json!({"schema": 2, "kind": "p", "report": report});
+        let refused =
+            |results: &Value| read(&results.to_string(), Path::new("docs/x")).err().expect("a short row").to_string();
+        assert_eq!(refused(&results), "the results have no checksum, as those of older builds");
+        results["checksum"] = checksum(&results).expect("an object").into();
+        assert_eq!(refused(&results), "item table1, table times, row 2: 1 cells, expected 2");
+        results["report"]["seconds"] = json!(0.5);
+        assert!(refused(&results).starts_with("the results are damaged: their checksum is "));
     }
 
     #[test]

@@ -69,6 +69,15 @@ impl Data {
                 None => return Ok((all, None)),
             },
         };
+        let read = [source.records.as_deref(), source.data.as_deref()];
+        if read
+            .into_iter()
+            .flatten()
+            .any(|read| matches!((read.canonicalize(), path.canonicalize()), (Ok(read), Ok(path)) if read == path))
+        {
+            let allowed = "other games than those that are learnt from";
+            return Err(HeldOut::Path(path).refused(allowed).into());
+        }
         if !path.exists() {
             let allowed = "a share above 0 and below 1, a number of games, or a path of records or of a data set";
             return Err(HeldOut::Path(path).refused(allowed).into());

@@ -7,6 +7,9 @@ use crate::runtime::atomic_file;
 use crate::runtime::fnv::Fnv;
 use crate::{Error, Result};
 
+/// Kinds of files of a set.
+const KINDS: [&str; 2] = ["images-idx3", "labels-idx1"];
+
 /// Which of the two sets of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
@@ -25,11 +28,15 @@ impl Split {
         }
     }
 
-    /// The file of `kind` (`images-idx3`, `labels-idx1`) in a folder, under any of the names in use.
-    fn find(self, folder: &Path, kind: &str) -> Result<PathBuf> {
+    /// The names in use of its file of `kind`, without `.gz`.
+    fn names(self, kind: &str) -> [String; 2] {
         let prefix = self.prefix();
-        let dotted = kind.replace('-', ".");
-        let names = [format!("{prefix}-{kind}-ubyte"), format!("{prefix}-{dotted}-ubyte")];
+        [format!("{prefix}-{kind}-ubyte"), format!("{prefix}-{}-ubyte", kind.replace('-', "."))]
+    }
+
+    /// The file of `kind` in a folder, under any of the names in use.
+    fn find(self, folder: &Path, kind: &str) -> Result<PathBuf> {
+        let names = self.names(kind);
         let paths = names.iter().flat_map(|name| [folder.join(name), folder.join(format!("{name}.gz"))]);
         for path in paths {
             if path.is_file() {
@@ -200,7 +207,17 @@ impl Dataset {
     /// As [`Dataset::load`]; [`Error::File`] where a file is missing.
     pub fn load_split(folder: impl AsRef<Path>, split: Split, n_classes: Option<u32>) -> Result<Self> {
         let folder = folder.as_ref();
-        Self::load(split.find(folder, "images-idx3")?, split.find(folder, "labels-idx1")?, n_classes)
+        let [images, labels] = KINDS.map(|kind| split.find(folder, kind));
+        Self::load(images?, labels?, n_classes)
+    }
+
+    /// Whether a file's name is one of those that [`load_split`](Self::load_split) and [`load_dir`](Self::load_dir) read in a folder.
+    pub fn is_file(path: impl AsRef<Path>) -> bool {
+        let name = path.as_ref().file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        [Split::Train, Split::Test]
+            .iter()
+            .any(|split| KINDS.iter().any(|kind| split.names(kind).iter().any(|one| one == name)))
     }
 
     /// Reads the training set and the test set of a folder. The training labels say how many classes there are.

@@ -21,7 +21,7 @@ pub(crate) fn take(folder: &Path) -> Result<Option<File>> {
 
 /// Opens and locks a file, again where it was removed or replaced in between: a process that gives up its start removes it, and a third may have made and locked another,
 /// which this lock would not keep out.
-fn take_opened(path: &Path, mut open: impl FnMut(&Path) -> Result<File>) -> Result<Option<File>> {
+pub(crate) fn take_opened(path: &Path, mut open: impl FnMut(&Path) -> Result<File>) -> Result<Option<File>> {
     for _ in 0..ATTEMPTS {
         let file = open(path)?;
         match file.try_lock() {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::runtime::folder_lock;
 use crate::{Error, Result};
 
 /// Makes sure, before it is opened, that something is a file: opening a pipe waits for a writer, and devices may never end.
@@ -17,6 +18,16 @@ pub fn expect_file(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"))
+}
+
+/// Opens a file and keeps other processes that lock it away while it is open, as who reads it and then replaces it must.
+///
+/// # Errors
+/// [`Error::File`] if it cannot be opened or locked, or another process has locked it.
+pub fn locked(path: &Path) -> Result<File> {
+    expect_file(path)?;
+    let open = |path: &Path| File::open(path).map_err(|error| failed(path, &error));
+    folder_lock::take_opened(path, open)?.ok_or_else(|| Error::file(path, None, "is used by another process"))
 }
 
 /// All bytes of a file.

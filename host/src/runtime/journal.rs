@@ -1,7 +1,7 @@
 //! What long work has finished, kept in a file as it is finished, so that a run that is killed loses the piece that it was at and no other.
 //!
 //! A journal is a file of JSON lines: a heading, which says what run it is of, then a line for each piece: a game, a model, a spot, a measurement. Lines are on the disk before
-//! the next piece begins and end with a checksum, FNV-1a of the line without it, and the file is locked: it belongs to one process at a time. [`Journal::resume`] goes on with it where build, device and options are the same.
+//! the next piece begins and end with a checksum, FNV-1a of the heading's checksum and the line without its own, so that a damaged line and one of another run are refused. The file is locked: it belongs to one process at a time. [`Journal::resume`] goes on with it where build, device and options are the same.
 //!
 //! The builders of the families take it by `checkpoint(path)` and `resume(path)`; the program's flags have the same names. For work of one's own:
 //!
@@ -39,9 +39,9 @@ use crate::runtime::input_file;
 use crate::{Device, Error, Result};
 
 /// Version of a journal's lines.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 /// How a journal begins: a file with a part of this, or with a first line that begins so and was cut off, is a journal that a full disk ended.
-const BEGINNING: &[u8] = br#"{"schema":2,"kind":"journal","#;
+const BEGINNING: &[u8] = br#"{"schema":3,"kind":"journal","#;
 /// What stands before the digits of a line's checksum.
 const SUM: &str = r#","sum":""#;
 /// What stands behind them.
@@ -228,6 +228,8 @@ struct Keyed {
 #[derive(Debug, Default)]
 pub struct Journal {
     file: Option<(PathBuf, File)>,
+    /// Checksum of the heading.
+    run: String,
 }
 
 impl Journal {
@@ -261,13 +263,18 @@ impl Journal {
     pub fn create<H: Heading>(path: &Path, header: &H) -> Result<Self> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
-                Error::file(path, None, "is there already: go on with it (resume), or name a new file")
+                let reason = match fs::metadata(path) {
+                    Ok(kind) if kind.is_file() => "is there already: go on with it (resume), or name a new file",
+                    Ok(_) => "is a folder, a device or a pipe: name a new file",
+                    Err(_) => "is a link to a file that is not there: name a new file",
+                };
+                Error::file(path, None, reason)
             }
             _ => Error::file(path, None, format!("cannot be written: {error}")),
         };
         let file = OpenOptions::new().append(true).create_new(true).open(path).map_err(failed)?;
         lock(path, &file)?;
-        let mut journal = Self { file: Some((path.to_path_buf(), file)) };
+        let mut journal = Self { file: Some((path.to_path_buf(), file)), run: String::new() };
         journal.begin(header).inspect_err(|_| {
             // Without its first line it is of no use, as on a full disk; the first error is the one to tell.
             let _ = fs::remove_file(path);
@@ -279,7 +286,8 @@ impl Journal {
     fn begin<H: Heading>(&mut self, header: &H) -> Result<()> {
         let line = FirstLine { schema: SCHEMA, kind: "journal".into(), header: header.clone() };
         let text = serde_json::to_string(&line).map_err(|error| self.cannot(error))?;
-        self.write(&sealed(&text))
+        self.run = sum("", &text);
+        self.write(&sealed("", &text))
     }
 
     /// Goes on with a file. A last line that a kill or a full disk cut off is removed; if it is the first too, the run begins.
@@ -304,7 +312,7 @@ impl Journal {
         }
         if whole == 0 && (bytes.starts_with(BEGINNING) || BEGINNING.starts_with(&bytes)) {
             file.set_len(0).map_err(failed)?;
-            let mut journal = Self { file: Some((path.to_path_buf(), file)) };
+            let mut journal = Self { file: Some((path.to_path_buf(), file)), run: String::new() };
             journal.begin(header)?;
             return Ok((journal, Contents { header: header.clone(), records: BTreeMap::new() }));
         }
@@ -312,13 +320,19 @@ impl Journal {
         bytes.truncate(if whole == 0 { bytes.len() } else { whole });
         let text = input_file::text_of(path, bytes)?;
         // What another run has kept may be of another form: it is refused by its heading.
-        let found = parse_header(path, &text)?;
+        let (found, run) = parse_header(path, &text)?;
         if let Some(difference) = header.difference(&found) {
             return Err(Error::file(path, None, format!("was made with {difference}")));
         }
         let contents = parse(path, &text)?;
-        file.set_len(whole as u64).map_err(failed)?;
-        Ok((Self { file: Some((path.to_path_buf(), file)) }, contents))
+        if whole as u64 != file.metadata().map_err(failed)?.len() {
+            tracing::warn!(
+                "{}: the last line was cut off; it is removed, and what it held is done again",
+                path.display()
+            );
+            file.set_len(whole as u64).map_err(failed)?;
+        }
+        Ok((Self { file: Some((path.to_path_buf(), file)), run }, contents))
     }
 
     /// Keeps finished pieces by their keys. All of them are on the disk when it returns.
@@ -335,7 +349,7 @@ impl Journal {
             if !serde_json::from_str::<R>(&line).is_ok_and(|read| read == *record) {
                 return Err(self.wrong(key, "cannot be kept: it holds a value that is another one when it is read"));
             }
-            lines += &sealed(&line);
+            lines += &sealed(&self.run, &line);
         }
         self.write(&lines)
     }
@@ -365,21 +379,27 @@ impl Journal {
     }
 }
 
-/// A line of a JSON object, with its checksum as the last field.
-fn sealed(object: &str) -> String {
-    let fields = object.strip_suffix('}').unwrap_or(object);
-    format!("{fields}{SUM}{:016x}{END}\n", Fnv::of(object.as_bytes()))
+/// Checksum of a line's JSON object in a run; the heading's own is of no run.
+fn sum(run: &str, object: &str) -> String {
+    format!("{:016x}", Fnv::of(format!("{run}{object}").as_bytes()))
 }
 
-/// Checks the checksum of a line, which is JSON.
-fn expect_sum(line: &str) -> Result<(), String> {
+/// A line of a JSON object, with its checksum as the last field.
+fn sealed(run: &str, object: &str) -> String {
+    let fields = object.strip_suffix('}').unwrap_or(object);
+    format!("{fields}{SUM}{}{END}\n", sum(run, object))
+}
+
+/// Checks the checksum of a line, which is JSON, and returns it.
+fn expect_sum<'a>(run: &str, line: &'a str) -> Result<&'a str, String> {
     let parts = line.len().checked_sub(DIGITS + END.len()).and_then(|at| line.split_at_checked(at));
-    let sum = parts.and_then(|(before, sum)| Some((before.strip_suffix(SUM)?, sum.strip_suffix(END)?)));
-    let Some((fields, sum)) = sum else { return Err("the line does not end with its checksum".to_string()) };
-    let found = format!("{:016x}", Fnv::of(format!("{fields}}}").as_bytes()));
-    match sum == found {
-        true => Ok(()),
-        false => Err(format!("the line is damaged: its checksum is {found}, the line says {sum}")),
+    let said = parts.and_then(|(before, said)| Some((before.strip_suffix(SUM)?, said.strip_suffix(END)?)));
+    let Some((fields, said)) = said else { return Err("the line does not end with its checksum".to_string()) };
+    let found = sum(run, &format!("{fields}}}"));
+    let what = if run.is_empty() { "damaged" } else { "damaged, or of another run" };
+    match said == found {
+        true => Ok(said),
+        false => Err(format!("the line is {what}: its checksum is {found}, the line says {said}")),
     }
 }
 
@@ -387,15 +407,16 @@ fn wrong<H: Heading>(path: &Path, line: u64, reason: impl std::fmt::Display) -> 
     Error::file(path, Some(line), format!("no journal of {}: {reason}", H::OF))
 }
 
-fn parse_header<H: Heading>(path: &Path, text: &str) -> Result<H> {
+/// The heading, and its checksum.
+fn parse_header<H: Heading>(path: &Path, text: &str) -> Result<(H, String)> {
     let line = text.lines().next().ok_or_else(|| wrong::<H>(path, 1, "it is empty"))?;
     let first: FirstLine<H> = serde_json::from_str(line).map_err(|error| wrong::<H>(path, 1, error))?;
     if first.schema != SCHEMA || first.kind != "journal" {
         let found = format!("{} of schema {}, expected journal of schema {SCHEMA}", first.kind, first.schema);
         return Err(wrong::<H>(path, 1, found));
     }
-    expect_sum(line).map_err(|reason| Error::file(path, Some(1), reason))?;
-    Ok(first.header)
+    let run = expect_sum("", line).map_err(|reason| Error::file(path, Some(1), reason))?;
+    Ok((first.header, run.to_string()))
 }
 
 /// What the text of a journal holds; `path` is for errors.
@@ -403,7 +424,7 @@ fn parse_header<H: Heading>(path: &Path, text: &str) -> Result<H> {
 /// # Errors
 /// [`Error::File`] names line and reason.
 pub fn parse<H: Heading, R: DeserializeOwned + PartialEq>(path: &Path, text: &str) -> Result<Contents<H, R>> {
-    let header = parse_header(path, text)?;
+    let (header, run) = parse_header(path, text)?;
     let n_lines = text.lines().count() as u64;
     let mut records = BTreeMap::new();
     let mut at = BTreeMap::new();
@@ -421,7 +442,7 @@ pub fn parse<H: Heading, R: DeserializeOwned + PartialEq>(path: &Path, text: &st
         };
         // Twice: serde buffers what is flattened, and then reads no keys of maps that are numbers.
         let Keyed { key } = serde_json::from_str(line).map_err(failed)?;
-        expect_sum(line).map_err(|reason| Error::file(path, Some(number), reason))?;
+        expect_sum(&run, line).map_err(|reason| Error::file(path, Some(number), reason))?;
         let record: R = serde_json::from_str(line).map_err(failed)?;
         if let (Some(before), Some(old)) = (at.insert(key.clone(), number), records.get(&key))
             && *old != record

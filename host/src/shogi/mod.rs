@@ -71,7 +71,7 @@ pub use evaluation::{check_features, raised};
 pub use evaluator::Evaluator;
 pub use features::FeatureSet;
 pub use loss::{Loss, Totals};
-pub use objective::{FIRST_VALUES, LARGEST, Objective, Row, Values, Window, check_values};
+pub use objective::{FIRST_VALUES, LARGEST, Objective, Row, SMALLEST_DELTA, Values, Window, check_values};
 pub use options::SparseOptions;
 pub use report::{SCHEMA, StoppedBy};
 pub use selection::Selection;

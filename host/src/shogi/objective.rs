@@ -11,6 +11,9 @@ pub const FIRST_VALUES: Values = [3.0; 12];
 /// Largest size of a value and of each number of the objective: what is computed from them stays far from infinity.
 pub const LARGEST: f64 = 1e6;
 
+/// Smallest step of the differences: above the distance of two numbers of double precision at [`LARGEST`], so that it changes every value.
+pub const SMALLEST_DELTA: f64 = 1e-9;
+
 /// The objective and the update of the paper, equations (1) to (6).
 ///
 /// `J(v) = Σ T(σ (f(child) − f(played child))) / K` over all `K` children with `T(x) = 1 / (1 + exp(−a x))`; after each iteration every value moves by `h` against the sign of
@@ -42,15 +45,14 @@ impl Objective {
     /// [`Error::Option`](crate::Error) names the number.
     pub fn check(&self) -> Result<()> {
         // A factor above 1 would let steps and values grow without end.
-        for (name, value, most) in [
-            ("a", self.a, LARGEST),
-            ("delta", self.delta, LARGEST),
-            ("h", self.h, LARGEST),
-            ("factor", self.factor, 1.0),
-        ] {
+        for (name, value, most) in [("a", self.a, LARGEST), ("h", self.h, LARGEST), ("factor", self.factor, 1.0)] {
             if !(value > 0.0 && value <= most) {
                 return Err(Error::option(name, value, format!("a number above 0, at most {most}")));
             }
+        }
+        if !(SMALLEST_DELTA..=LARGEST).contains(&self.delta) {
+            let allowed = format!("a number from {SMALLEST_DELTA:e} to {LARGEST}");
+            return Err(Error::option("delta", self.delta, allowed));
         }
         Ok(())
     }
@@ -137,6 +139,15 @@ mod tests {
         }
         let objective = Objective { delta: 1e7, ..Objective::default() };
         let error = objective.check().unwrap_err().to_string();
-        assert_eq!(error, "option delta: 10000000 is not allowed (a number above 0, at most 1000000)");
+        assert_eq!(error, "option delta: 10000000 is not allowed (a number from 1e-9 to 1000000)");
+    }
+
+    #[test]
+    fn a_difference_changes_every_value() {
+        const { assert!(LARGEST - SMALLEST_DELTA < LARGEST) };
+        for delta in [0.0, 1e-300, f64::NAN] {
+            assert!(Objective { delta, ..Objective::default() }.check().is_err(), "{delta}");
+        }
+        assert!(Objective { delta: SMALLEST_DELTA, ..Objective::default() }.check().is_ok());
     }
 }

@@ -8,6 +8,8 @@ use serde_json::Value;
 use warpplay::journal::{self, Contents, Heading, named, options_difference};
 use warpplay::{Device, Error, Result, input_file};
 
+use super::results::expect_checksum;
+
 /// Version of the frame that a command's results are written in.
 const FRAME: u32 = 2;
 
@@ -154,6 +156,7 @@ impl Journal {
                 let reason = format!("field schema: {} is not known, this program reads {FRAME}", value["schema"]);
                 return Err(Error::file(path, None, reason));
             }
+            expect_checksum(value).map_err(|reason| Error::file(path, None, reason))?;
             return Ok(Self {
                 header: Some(Header::deserialize(header).map_err(wrong)?),
                 records: BTreeMap::deserialize(records).map_err(wrong)?,

@@ -42,6 +42,7 @@
 mod figure;
 mod journal;
 mod report;
+mod results;
 mod run;
 mod sheet;
 pub mod statistics;
@@ -52,6 +53,7 @@ pub(crate) mod text;
 pub use figure::{Axis, Bar, Chart, Figure, Group, Line};
 pub use journal::{Header, Journal, Record};
 pub use report::{Report, measure};
+pub use results::{checksum, expect_checksum};
 pub use run::{Measurement, Replayed, Run, Step, Stop};
 pub use sheet::{Cell, Column, Sheet, Table};
 

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use warpplay::{Backend, Device};
 
-use super::{Cell, Header, Item, Journal, Paper, Record, Replayed, Report, Run, Sheet, Step, Stop, Table, measure};
+use super::{
+    Cell, Header, Item, Journal, Paper, Record, Replayed, Report, Run, Sheet, Step, Stop, Table, checksum, measure,
+};
 
 /// A publication that counts its measurements.
 struct Counted {
@@ -122,6 +124,14 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("there")
 }
 
+/// A file of results, as a program that changed them would write it.
+fn results(report: &Report, change: &dyn Fn(&mut Value)) -> Value {
+    let mut value = json!({ "schema": 2, "report": report });
+    change(&mut value);
+    value["checksum"] = checksum(&value).expect("an object").into();
+    value
+}
+
 #[test]
 fn a_run_that_was_cut_off_goes_on_where_it_ended() {
     let (paper, file) = (Counted { offset: 0 }, path("resume"));
@@ -155,7 +165,7 @@ fn a_replay_finds_what_is_not_the_same() {
     let (paper, file) = (Counted { offset: 0 }, path("replay"));
     let whole = run(&paper, Journal::create(&file, header(&paper)).expect("new"), u64::MAX).0.expect("measured");
     let json = path("replay.json");
-    fs::write(&json, serde_json::to_string(&json!({ "schema": 2, "report": whole })).expect("JSON")).expect("written");
+    fs::write(&json, results(&whole, &|_| ()).to_string()).expect("written");
     for (file, items) in [(&file, 0), (&json, 2)] {
         for (offset, differs) in [(0, false), (1, true)] {
             let paper = Counted { offset };
@@ -311,8 +321,9 @@ fn a_journal_that_was_cut_anywhere_is_gone_on_with() {
 #[test]
 fn two_results_of_one_measurement_are_told() {
     let (paper, file) = (Counted { offset: 0 }, path("two"));
+    let ours = header(&paper);
     let whole = |value: u32| {
-        let mut journal = Journal::create(&file, header(&paper)).expect("new");
+        let mut journal = Journal::create(&file, ours.clone()).expect("new");
         journal.insert("n", Record { exact: json!(value), ..Record::default() }).expect("kept");
         drop(journal);
         let whole = text(&file);
@@ -335,9 +346,7 @@ fn a_replay_holds_the_tables_of_its_file() {
     let journal = Journal::create(&path("tables"), header(&paper)).expect("new");
     let whole = run(&paper, journal, u64::MAX).0.expect("measured");
     let replayed = |change: &dyn Fn(&mut Value)| {
-        let mut value = json!({ "schema": 2, "report": whole });
-        change(&mut value);
-        fs::write(&file, value.to_string()).expect("written");
+        fs::write(&file, results(&whole, change).to_string()).expect("written");
         let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
         let replay = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
         let replay = replay.replay(Journal::read(&file)?, &header(&paper))?;

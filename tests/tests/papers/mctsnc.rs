@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use warpplay_papers::experiment::checksum;
 use warpplay_papers::mctsnc::published::kernels::TABLE_1;
 use warpplay_papers::mctsnc::published::printout::MISREAD;
 use warpplay_tests::golden;
@@ -184,8 +185,16 @@ fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
     let search = &mut changed["report"]["measurements"]["Table 2 A-B by time game 1"]["exact"]["moves"][1];
     let wins = search["wins"].as_u64().expect("a number");
     search["wins"] = (wins + 1).into();
-    std::fs::write(&json, changed.to_string()).expect("there");
-    let output = mctsnc(&[&QUICK[..], &["--games", "1", "--only", "table2", "--replay", json_name]].concat());
+    let replay = |changed: &Value| {
+        std::fs::write(&json, changed.to_string()).expect("there");
+        mctsnc(&[&QUICK[..], &["--games", "1", "--only", "table2", "--replay", json_name]].concat())
+    };
+    let output = replay(&changed);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the results are damaged: their checksum is "), "{said}");
+    // One that a program has changed, with the checksum of what it has now.
+    changed["checksum"] = checksum(&changed).expect("an object").into();
+    let output = replay(&changed);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     let expected = format!("Table 2 A-B by time game 1: moves 1 wins {wins} now, moves 1 wins {} recorded", wins + 1);

@@ -2,12 +2,15 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use warpplay::azero::{Network, NetworkShape};
+use warpplay::mlp::{Dataset, Split};
 use warpplay_tests::folder::Folder;
 use warpplay_tests::programs;
 
@@ -173,6 +176,19 @@ fn no_result_replaces_a_file_of_a_folder_that_is_read() {
     }
 }
 
+/// The paper's network has ten outputs.
+#[test]
+fn images_with_more_classes_than_the_paper_has_are_refused() {
+    let folder = Folder::new();
+    for (split, n) in [(Split::Train, 24_u8), (Split::Test, 12)] {
+        let labels = (0..n).map(|at| at % 12).collect();
+        let set = Dataset::new(vec![0; usize::from(n) * 784], labels, 28, 28, 12, "drawn").expect("a set");
+        set.save(folder.folder(), split).expect("written");
+    }
+    let said = refused(&folder, 2, "--only batch --data .");
+    assert!(said.contains("labels up to 11 is not allowed (labels below 10, the outputs"), "{said}");
+}
+
 /// A page that another process is writing is not written, and what a result says begins or ends no slot.
 #[test]
 fn a_page_is_locked_and_stays_one() {
@@ -199,6 +215,35 @@ fn a_page_is_locked_and_stays_one() {
         said(&refused)
     );
     assert_eq!(fs::read_to_string(folder.path("page.md")).expect("there"), before);
+}
+
+/// A pipe is written once somebody reads it; until then a signal ends the program at once.
+#[test]
+fn a_pipe_without_a_reader_keeps_nobody() {
+    let folder = Folder::new();
+    let made = Command::new("mkfifo").arg(folder.path("pipe")).status().expect("mkfifo starts");
+    assert!(made.success());
+    let start = || {
+        let mut command = Command::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")));
+        let line = "papers mnist_mlp --quick --device cpu --only arithmetic --json pipe";
+        command.current_dir(folder.folder()).args(words(line)).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stderr(Stdio::null()).spawn().expect("the program starts")
+    };
+    let mut child = start();
+    // What it has found is printed before it is written.
+    let mut found = [0; 1];
+    child.stdout.take().expect("piped").read_exact(&mut found).expect("printed");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().expect("asked").is_none(), "it waits for a reader");
+    let asked = Instant::now();
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill starts");
+    assert!(killed.success());
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    assert!(asked.elapsed() < Duration::from_secs(1));
+    let mut child = start();
+    let found: Value = serde_json::from_str(&fs::read_to_string(folder.path("pipe")).expect("read")).expect("JSON");
+    assert_eq!(found["kind"], "mnist_mlp");
+    assert!(child.wait().expect("ended").success());
 }
 
 #[test]
@@ -237,6 +282,7 @@ fn a_cut_journal_is_gone_on_with_or_says_what_to_do() {
     assert!(said.contains(&format!("cut, line {}: the line is cut off; --resume", lines.len())), "{said}");
     let output = run(folder.folder(), &words(&format!("{line} --resume cut")));
     assert!(output.status.success(), "{}", self::said(&output));
+    assert!(self::said(&output).contains("cut: the last line was cut off; it is removed"), "{}", self::said(&output));
     let count = |name: &str| fs::read_to_string(folder.path(name)).expect("written").lines().count();
     assert_eq!(count("cut"), lines.len());
     let head = &lines[1][..lines[1].len() / 2];
@@ -260,6 +306,8 @@ fn a_file_of_another_kind_or_run_is_named() {
     let whole = fs::read_to_string(folder.path("found")).expect("written");
     fs::write(folder.path("cut"), &whole[..whole.len() / 2]).expect("written");
     fs::write(folder.path("damaged"), whole.replacen("\"kind\":", "\"kind\"=", 1)).expect("written");
+    // A number is another one.
+    fs::write(folder.path("number"), whole.replacen("\"cpu_threads\": ", "\"cpu_threads\": 1", 1)).expect("written");
     fs::write(folder.path("other"), "{\n  \"schema\": 2,\n  \"kind\": \"match\"\n}\n").expect("written");
     fs::write(folder.path("page"), "<!-- mnist_mlp arithmetic -->\n<!-- end -->\n").expect("written");
     let line = whole.lines().position(|line| line.contains("\"kind\":")).expect("a kind") + 1;
@@ -267,6 +315,7 @@ fn a_file_of_another_kind_or_run_is_named() {
     for (name, reasons) in [
         ("cut", ["cut: the file is cut off", "cut: the file is cut off"]),
         ("other", ["other: is of kind match, expected", "other: is of kind match, expected"]),
+        ("number", ["number: the results are damaged: their checksum is "; 2]),
         ("damaged", [&*format!("damaged, {damaged}: "), &*damaged]),
     ] {
         let replayed = refused(&folder, 1, &format!("--only arithmetic --replay {name}"));

@@ -444,12 +444,14 @@ fn bad_input_is_told_in_one_line() {
         ("--l1 -1", "l1"),
         ("--a 0", "option a"),
         ("--held-out missing", "held-out: \"missing\""),
+        ("--held-out ./six.usi", "held-out: \"./six.usi\" is not allowed (other games"),
+        ("--game-range 50..60", "option game-range: 50..60"),
         ("--init 2000", "2000"),
     ] {
         let stderr = scratch.fails(2, &format!("learn --records six.usi --device cpu --iterations 1 {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
-    for (wrong, said) in [("--init 1e300", "init"), ("--h 1e300", "option h"), ("--delta 0", "option delta")] {
+    for (wrong, said) in [("--init 1e300", "init"), ("--h 1e300", "option h"), ("--delta 1e-300", "option delta")] {
         let stderr = scratch.fails(2, &format!("fit --records six.usi --device cpu --iterations 1 {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }

@@ -231,6 +231,8 @@ fn windows_that_hold_nothing_are_errors() {
     let refused = |builder: warpplay::shogi::dataset::Builder| builder.build(&records).unwrap_err().to_string();
     let text = refused(Dataset::builder());
     assert!(text.starts_with("option plies: 40..80 is not allowed (a window with a half-move of at least one of the games: 2 were read, the longest"), "{text}");
+    let text = refused(Dataset::builder().games(window(2, 5, 1)));
+    assert!(text.starts_with("option games: 2..5 is not allowed (a range with at least one of the games"), "{text}");
     assert!(refused(Dataset::builder().plies(window(5, 5, 1))).contains("START < END"));
     assert!(refused(Dataset::builder().plies(window(0, 5, 0))).contains("STEP from 1"));
     assert!(refused(Dataset::builder().games(window(7, 5, 1))).contains("option games: 7..5/1"));

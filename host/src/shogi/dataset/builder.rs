@@ -160,6 +160,15 @@ impl Builder {
         if !shard.is_empty() {
             shards.push(shard);
         }
+        if !(0u32..).zip(&records.games).any(|(number, _)| self.games.contains(number)) {
+            let Window { start, end, .. } = self.games;
+            let allowed = format!(
+                "a range with at least one of the games, which are numbered from 0: {} were read, {} were left out",
+                records.games.len(),
+                origin.skipped.len()
+            );
+            return Err(Error::option("games", format!("{start}..{end}"), allowed));
+        }
         if shards.is_empty() {
             let window = format!("{}..{}", self.plies.start, self.plies.end);
             let allowed = format!(

@@ -10,6 +10,7 @@ pub(in crate::shogi) use parents::Parents;
 
 pub use builder::Builder;
 pub use facts::Facts;
+pub use store::is_part;
 
 use crate::Result;
 use crate::shogi::records::Skipped;

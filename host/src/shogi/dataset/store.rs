@@ -200,6 +200,11 @@ fn is_shard(name: &Path) -> bool {
         && name.to_str().is_some_and(|name| name.starts_with("shard-") && name.ends_with(".wps"))
 }
 
+/// Whether a file's name is one of those that a data set has in its folder.
+pub fn is_part(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == NAME || is_shard(Path::new(name)))
+}
+
 /// Where the columns lie, and the length of the file; `None` beyond the address space.
 fn layout(parents: u64, children: u64, changes: u64) -> Option<([Range<usize>; 9], usize)> {
     let sizes = [

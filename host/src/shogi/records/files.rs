@@ -8,8 +8,10 @@ use crate::{Error, Result};
 
 /// Endings of record files.
 const ENDINGS: [&str; 8] = ["csa", "kif", "kifu", "ki2", "ki2u", "usi", "sfen", "txt"];
+
 /// Folders inside folders: more is a loop of links.
 const DEEPEST: usize = 64;
+
 /// A file itself, or all record files below a folder, in the order of their names.
 pub(super) fn below(path: &Path) -> Result<Vec<PathBuf>> {
     let failed = |path: &Path, error: std::io::Error| Error::file(path, None, format!("cannot be read: {error}"));
@@ -36,7 +38,7 @@ pub(super) fn below(path: &Path) -> Result<Vec<PathBuf>> {
             // What is named like a record and is none, such as a link that leads nowhere, is for the reader to report.
             if fs::metadata(&path).is_ok_and(|kind| kind.is_dir()) {
                 folders.push((path, depth + 1));
-            } else if ending(&path).is_some_and(|ending| ENDINGS.contains(&ending.as_str())) {
+            } else if is_record(&path) {
                 found.push(path);
             }
         }
@@ -50,6 +52,12 @@ pub(super) fn below(path: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort_unstable();
     Ok(found)
+}
+
+/// Whether a file's name is one of those for which a folder of game records is read: it ends in `.csa`, `.kif`, `.kifu`, `.ki2`, `.ki2u`, `.usi`, `.sfen` or `.txt`, in letters of
+/// any case, with `.gz` or without.
+pub fn is_record(path: &Path) -> bool {
+    ending(path).is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
 }
 
 /// A name's ending in small letters, that before `.gz` where there is one.

@@ -25,6 +25,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub use files::is_record;
 pub(in crate::shogi) use game::draw;
 pub use game::{Game, Outcome, Skipped, Source};
 use rayon::prelude::*;

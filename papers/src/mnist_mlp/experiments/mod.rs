@@ -25,6 +25,7 @@ use serde_json::json;
 use warpplay::mlp::Dataset;
 use warpplay::{Error, Result};
 
+use super::published::SIZES;
 use crate::experiment::{Item, Paper, Run, Sheet, Stop};
 use lab::Lab;
 pub use training::{Outcome, Way};
@@ -89,6 +90,12 @@ impl Paper for MnistMlp {
             if value == 0 {
                 return Err(Error::option(name, 0, "at least 1"));
             }
+        }
+        let [_, _, classes] = SIZES;
+        if self.train.n_classes() > classes {
+            let allowed = format!("labels below {classes}, the outputs of the paper's network");
+            let found = format!("{} with labels up to {}", self.train.source(), self.train.n_classes() - 1);
+            return Err(Error::option("data", found, allowed));
         }
         let set = |set: &Dataset| json!({ "source": set.source(), "samples": set.len(), "checksum": set.checksum() });
         Ok(json!({

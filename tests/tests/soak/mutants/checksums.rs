@@ -54,6 +54,12 @@ pub fn dataset(path: &Path, error: &str) -> bool {
     }
 }
 
+/// The checksum of a publication's results.
+pub fn results(path: &Path, error: &str) -> bool {
+    let digits = between(error, "their checksum is ", ",").zip(error.rsplit_once("the file says "));
+    digits.is_some_and(|(found, (_, said))| replace(path, said.trim().as_bytes(), found.as_bytes()))
+}
+
 /// The checksum of a line of a journal.
 pub fn journal(path: &Path, error: &str) -> bool {
     let digits = between(error, "its checksum is ", ",").zip(error.rsplit_once("the line says "));

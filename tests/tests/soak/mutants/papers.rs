@@ -39,6 +39,7 @@ mutants!(journal_of_a_run, "papers: journal that is gone on with", 20, |_| {
 mutants!(results, "papers: results (JSON)", |_| {
     let scratch = run();
     Parser::new(vec![seed(&scratch.path("found.json"))], Form::Text, |path| Journal::read(path).map(drop).map_err(text))
+        .repairing(checksums::results)
 });
 
 const PAGE: &[u8] = b"# A page\n\nText.\n\n<!-- mctsnc table2 -->\n<!-- end -->\n\nMore.\n";
@@ -58,7 +59,7 @@ mutants!(results_for_a_page, "papers: results for a page", 20, |folder| {
     let parser = Parser::new(vec![seed(&scratch.path("found.json"))], Form::Text, move |path| {
         program(&["papers", "page", &page], path, &[])
     });
-    parser.beside(vec![("page.md".to_string(), PAGE.to_vec())])
+    parser.beside(vec![("page.md".to_string(), PAGE.to_vec())]).repairing(checksums::results)
 });
 
 mutants!(baseline, "papers: times of another library", |_| {
