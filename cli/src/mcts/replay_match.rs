@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use warpplay::mcts::contest::{Contestant, GameRecord, Played, PlayerOptions, Scores, play_game};
 use warpplay::mcts::{Engine, KernelSet, Notation, Options, check_playable, play_moves};
-use warpplay::{Device, Error};
+use warpplay::{Device, Error, input_file};
 
 use crate::common::{self, Record};
 use crate::mcts::args::ReplayArgs;
@@ -27,7 +27,8 @@ pub fn is_match(text: &str) -> bool {
 /// Repeats the match of this text, which is that of the arguments' file.
 pub fn run(args: &ReplayArgs, text: &str) -> Result<()> {
     let file = &args.file;
-    let wrong = |error: serde_json::Error| Error::file(file, Some(error.line() as u64), error.to_string());
+    let wrong =
+        |error: serde_json::Error| Error::file(file, Some(error.line() as u64), input_file::json_reason(&error));
     let old: MatchFacts = serde_json::from_str(text).map_err(wrong)?;
     /// What every command writes around its facts; version 0.1 wrote the facts alone.
     #[derive(Deserialize)]

@@ -192,8 +192,8 @@ pub fn replay(path: &Path) -> Result<ReplayedGames> {
             continue;
         }
         let wrong = |reason: String| Error::file(path, Some(number), reason);
-        let game: RecordedGame =
-            serde_json::from_str(&line).map_err(|error| wrong(format!("not a recorded game: {error}")))?;
+        let game: RecordedGame = serde_json::from_str(&line)
+            .map_err(|error| wrong(format!("not a recorded game: {}", input_file::json_reason(&error))))?;
         let outcome = replay_one(&game).map_err(wrong)?;
         found.games += 1;
         found.states += game.boards.len() as u64;

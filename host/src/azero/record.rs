@@ -178,8 +178,8 @@ pub fn read_records(path: &Path) -> Result<Vec<GameRecord>> {
             continue;
         }
         let wrong = |reason: String| Error::file(path, Some(number), reason);
-        let record: GameRecord =
-            serde_json::from_slice(line).map_err(|error| wrong(format!("not a game record: {error}")))?;
+        let record: GameRecord = serde_json::from_slice(line)
+            .map_err(|error| wrong(format!("not a game record: {}", input_file::json_reason(&error))))?;
         record.replay().map_err(wrong)?;
         records.push(record);
     }

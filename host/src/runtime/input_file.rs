@@ -30,6 +30,15 @@ pub fn locked(path: &Path) -> Result<File> {
     folder_lock::take_opened(path, open)?.ok_or_else(|| Error::file(path, None, "is used by another process"))
 }
 
+/// What is wrong with JSON, and in which column: the line is for [`Error::File`] to name.
+pub fn json_reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((reason, _)) => format!("{reason} (column {})", error.column()),
+        None => text,
+    }
+}
+
 /// All bytes of a file.
 ///
 /// # Errors

@@ -410,7 +410,8 @@ fn wrong<H: Heading>(path: &Path, line: u64, reason: impl std::fmt::Display) -> 
 /// The heading, and its checksum.
 fn parse_header<H: Heading>(path: &Path, text: &str) -> Result<(H, String)> {
     let line = text.lines().next().ok_or_else(|| wrong::<H>(path, 1, "it is empty"))?;
-    let first: FirstLine<H> = serde_json::from_str(line).map_err(|error| wrong::<H>(path, 1, error))?;
+    let first: FirstLine<H> =
+        serde_json::from_str(line).map_err(|error| wrong::<H>(path, 1, input_file::json_reason(&error)))?;
     if first.schema != SCHEMA || first.kind != "journal" {
         let found = format!("{} of schema {}, expected journal of schema {SCHEMA}", first.kind, first.schema);
         return Err(wrong::<H>(path, 1, found));
@@ -438,7 +439,7 @@ pub fn parse<H: Heading, R: DeserializeOwned + PartialEq>(path: &Path, text: &st
                     "the line is cut off, and others follow: without it, --resume of its run makes again what it held";
                 Error::file(path, Some(number), reason)
             }
-            false => wrong::<H>(path, number, error),
+            false => wrong::<H>(path, number, input_file::json_reason(&error)),
         };
         // Twice: serde buffers what is flattened, and then reads no keys of maps that are numbers.
         let Keyed { key } = serde_json::from_str(line).map_err(failed)?;

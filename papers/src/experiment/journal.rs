@@ -175,7 +175,9 @@ impl Journal {
             Err(_) if !is_lines && input_file::is_cut_off_json(&text) => {
                 Err(Error::file(path, None, "the file is cut off"))
             }
-            Err(error) if !is_lines => Err(Error::file(path, Some(error.line() as u64), error.to_string())),
+            Err(error) if !is_lines => {
+                Err(Error::file(path, Some(error.line() as u64), input_file::json_reason(&error)))
+            }
             _ => Ok(Self::from(journal::parse(path, &text)?)),
         }
     }

@@ -279,5 +279,5 @@ fn at_line(path: &Path, error: &serde_json::Error) -> Error {
 /// What is wrong. Among the fields that are expected, those that are passed over are not named: nobody needs to write them.
 fn reason(error: &serde_json::Error) -> String {
     let passed_over = ["format", "hands", "trajectory", "ev", "equity"];
-    passed_over.iter().fold(error.to_string(), |text, field| text.replace(&format!(", `{field}`"), ""))
+    passed_over.iter().fold(input_file::json_reason(error), |text, field| text.replace(&format!(", `{field}`"), ""))
 }
