@@ -13,10 +13,10 @@ use crate::{BASELINE_ARCH, Error, Result, compiler, files, ptx, sums};
 pub struct CudaBuilder {
     krate: PathBuf,
     module: Option<String>,
-    features: Vec<String>,
-    default_features: bool,
+    pub(crate) features: Vec<String>,
+    pub(crate) default_features: bool,
     archs: Vec<Arch>,
-    rustflags: Vec<String>,
+    pub(crate) rustflags: Vec<String>,
     target_dir: Option<PathBuf>,
 }
 
@@ -31,6 +31,10 @@ pub struct Built {
     pub sources: Vec<PathBuf>,
     /// The compiler's warnings about device code, as it wrote them.
     pub warnings: String,
+    /// Version of the compiler.
+    pub compiler: String,
+    /// Its flags, for each image those of its architecture.
+    pub flags: Vec<Vec<String>>,
 }
 
 /// The PTX of one architecture.
@@ -137,11 +141,14 @@ impl CudaBuilder {
             images: Vec::new(),
             sources: vec![krate.join("Cargo.toml"), krate.join("src")],
             warnings: String::new(),
+            compiler: String::new(),
+            flags: Vec::new(),
         };
         if is_device_build() {
             return Ok(built);
         }
         let compiler = compiler::find_compiler()?;
+        built.compiler.clone_from(&compiler.version);
         if let Some(arch) = archs.iter().find(|arch| !compiler.knows(&arch.name)) {
             return Err(Error::Option {
                 name: "arch",
@@ -170,6 +177,7 @@ impl CudaBuilder {
             let text = ptx::with_launch_bounds(&files::read(&output.assembly)?)?;
             files::write_if_changed(&path, sums::with_opaque_sums(&text)?)?;
             built.images.push(BuiltImage { arch: arch.name, path, compiled: output.compiled });
+            built.flags.push(output.flags);
             built.sources.extend(output.sources);
             // The warnings are the same for each architecture.
             built.warnings = output.stderr;
@@ -211,7 +219,7 @@ impl CudaBuilder {
     }
 
     /// The architectures, oldest first.
-    fn checked_archs(&self) -> Result<Vec<Arch>> {
+    pub(crate) fn checked_archs(&self) -> Result<Vec<Arch>> {
         let mut archs = self.archs.clone();
         if archs.is_empty() {
             archs.push(Arch { name: BASELINE_ARCH.to_owned(), features: Vec::new() });

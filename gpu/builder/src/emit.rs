@@ -6,11 +6,16 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::{Built, COMPILER_VARIABLE, CudaBuilder, Error, REQUIRE_VARIABLE, Result, builder, compiler, files};
+use crate::{
+    BUILD_VARIABLE, Built, COMPILER_VARIABLE, CudaBuilder, Error, REQUIRE_VARIABLE, Result, builder, compiler, files,
+    ready,
+};
 
 impl CudaBuilder {
     /// [`build`](CudaBuilder::build), for a build script: writes `OUT_DIR/<module>.rs` and tells cargo when to run
     /// the script again.
+    ///
+    /// Where the package brings its PTX along for these sources, that is taken, and the result is `None`.
     ///
     /// The file is an expression of type `warpplay_gpu::ptx::PtxSet`, for
     /// `include!(concat!(env!("OUT_DIR"), "/<module>.rs"))`; the PTX lies beside it, as text and compressed as it is embedded. Where there is no device
@@ -24,7 +29,7 @@ impl CudaBuilder {
             std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or(Error::NotABuildScript { variable: "OUT_DIR" })?;
         let module = self.module_name()?;
         let expression = out_dir.join(format!("{module}.rs"));
-        for variable in [COMPILER_VARIABLE, REQUIRE_VARIABLE] {
+        for variable in [BUILD_VARIABLE, COMPILER_VARIABLE, REQUIRE_VARIABLE] {
             println!("cargo::rerun-if-env-changed={variable}");
         }
         if builder::is_device_build() {
@@ -34,25 +39,40 @@ impl CudaBuilder {
             println!("cargo::rerun-if-changed=build.rs");
             return Ok(None);
         }
+        let (krate, archs) = (self.folder()?, self.checked_archs()?);
+        if let Some((ready, mut sources)) = ready::find(self, &krate, &module, &archs)? {
+            sources.extend([krate.join("Cargo.toml"), krate.join("src")]);
+            watch(&sources);
+            let mut images = Vec::new();
+            for image in &ready {
+                images.push((
+                    image.arch.as_str(),
+                    embed(&out_dir, &module, &image.arch, &image.text, &image.compressed)?,
+                    image.text.len(),
+                ));
+            }
+            files::write_if_changed(&expression, set(&module, &images, None))?;
+            return Ok(None);
+        }
         match self.build() {
             Ok(built) => {
                 watch(&built.sources);
                 let mut images = Vec::new();
                 for image in &built.images {
                     // A copy, so that the crate can be compiled while another build replaces the original.
-                    let name = format!("{module}.{}.ptx", image.arch);
                     let text = files::read(&image.path)?;
-                    files::write_if_changed(&out_dir.join(&name), &text)?;
-                    // What the program carries; the plain text beside it is for readers and for `cargo xtask ptx`.
-                    files::write_if_changed(&out_dir.join(format!("{name}.z")), compressed(&text))?;
-                    images.push((image.arch.as_str(), name, text.len()));
+                    images.push((
+                        image.arch.as_str(),
+                        embed(&out_dir, &module, &image.arch, &text, &compressed(&text))?,
+                        text.len(),
+                    ));
                 }
+                ready::note(self, &built, &archs, &out_dir)?;
                 files::write_if_changed(&expression, set(&module, &images, None))?;
                 Ok(Some(built))
             }
             Err(error @ Error::NoCompiler { .. }) if !crate::ptx_required() => {
                 let reason = error.to_string();
-                let krate = self.folder()?;
                 watch(&[krate.join("Cargo.toml"), krate.join("src")]);
                 watch(&compiler::traces_of_installation());
                 println!("cargo::warning=PTX module {module} is not built: {}", reason.replace('\n', " "));
@@ -70,8 +90,16 @@ fn watch(paths: &[impl AsRef<Path>]) {
     }
 }
 
+/// Writes an image into `OUT_DIR`: what the program carries, and the plain text beside it for readers and for `cargo xtask ptx`. Returns the text's file name.
+fn embed(out_dir: &Path, module: &str, arch: &str, text: &str, compressed: &[u8]) -> Result<String> {
+    let name = format!("{module}.{arch}.ptx");
+    files::write_if_changed(&out_dir.join(&name), text)?;
+    files::write_if_changed(&out_dir.join(format!("{name}.z")), compressed)?;
+    Ok(name)
+}
+
 /// The text as zlib (RFC 1950).
-fn compressed(text: &str) -> Vec<u8> {
+pub(crate) fn compressed(text: &str) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
     written.expect("a vector takes what is written")

@@ -82,6 +82,14 @@ pub enum Error {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// Ready PTX is damaged, or there is none to be packed.
+    #[error("{}: {reason}: get the package again, or set {variable}=1 to compile the kernels", path.display(), variable = crate::BUILD_VARIABLE)]
+    Ready {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The call belongs into a build script.
     #[error("environment variable {variable} is not set: call `build_and_emit` from a build script, or use `build`")]
     NotABuildScript {

@@ -31,6 +31,10 @@
 //! [`CudaBuilder::build_and_emit`] embeds an empty set that says so, and the program runs without kernels;
 //! with `WARPPLAY_REQUIRE_PTX=1` it is an error instead.
 //!
+//! # Ready PTX
+//! A package may bring its PTX along, in a folder `ptx` that [`pack`] fills: a build of the sources that it was made from takes it and needs no device compiler. Other sources are compiled,
+//! and with `WARPPLAY_BUILD_PTX=1` all are.
+//!
 //! # What is built again
 //! The nested cargo decides, so nothing is compiled that did not change. `core` and the dependencies are compiled
 //! once for each architecture and shared by all modules of one target folder.
@@ -52,6 +56,7 @@ mod files;
 mod nested;
 mod ptx;
 mod ptxas;
+mod ready;
 mod sums;
 
 pub use builder::{Built, BuiltImage, CudaBuilder};
@@ -59,6 +64,7 @@ pub use compiler::{DeviceCompiler, find_compiler};
 pub use error::Error;
 pub use ptx::{PtxEntry, parse_entries};
 pub use ptxas::{KernelResources, assemble, find_ptxas};
+pub use ready::pack;
 pub use sums::{StaleSum, stale_sums, with_opaque_sums};
 
 /// Result of this crate's functions.
@@ -68,6 +74,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub const COMPILER_VARIABLE: &str = "WARPPLAY_DEVICE_RUSTC";
 /// Environment variable that, set to `1`, makes a missing device compiler an error.
 pub const REQUIRE_VARIABLE: &str = "WARPPLAY_REQUIRE_PTX";
+/// Environment variable that, set to `1`, has kernels compiled whose PTX lies ready in their package.
+pub const BUILD_VARIABLE: &str = "WARPPLAY_BUILD_PTX";
 /// Environment variable that names `ptxas`.
 pub const PTXAS_VARIABLE: &str = "WARPPLAY_PTXAS";
 /// Architecture that is built when none is asked for: every GPU from 2018 on loads its PTX.

@@ -37,6 +37,8 @@ pub(crate) struct Assembly {
     pub(crate) sources: Vec<PathBuf>,
     /// Warnings.
     pub(crate) stderr: String,
+    /// The compiler's flags.
+    pub(crate) flags: Vec<String>,
 }
 
 /// Name in the manifest of the package in `krate`.
@@ -71,7 +73,13 @@ pub(crate) fn compile(job: &Job<'_>) -> Result<Assembly> {
     if !output.is_whole(&assembly) {
         return Err(Error::NoOutput { package: job.package.to_owned(), path: assembly, target_dir: job.target_dir() });
     }
-    Ok(Assembly { assembly, compiled: !output.fresh, sources: output.sources, stderr: output.stderr })
+    Ok(Assembly {
+        assembly,
+        compiled: !output.fresh,
+        sources: output.sources,
+        stderr: output.stderr,
+        flags: job.flags(),
+    })
 }
 
 impl Job<'_> {

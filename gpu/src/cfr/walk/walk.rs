@@ -358,6 +358,8 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                 words[seat] = memory::load(walk.beats, (batch * walk.n_players as usize + seat) * LANES + lane);
             }
         }
+        // All slots have the same lanes without deals. Their buckets are those of other lanes, whose rows they must not read while these write them.
+        let is_dealt = link::is_dealt(memory::load(walk.links, of_slots));
         let mut at = memory::load(walk.pieces, number as usize) as usize;
         let mut packed = memory::load_vec4(walk.ops.add(at));
         loop {
@@ -414,7 +416,8 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                         level.add(op.action, op.before, T::from_f64(op.cost as f64), values);
                     }
                 } else {
-                    let matched = strategy(walk.regrets, op.index as usize + bucket as usize, op.allowed);
+                    let allowed = if is_dealt { op.allowed } else { 0 };
+                    let matched = strategy(walk.regrets, op.index as usize + bucket as usize, allowed);
                     if op.kind == kind::PATH {
                         let reach = pick(&reaches, op.seat) * pick(&matched, op.action);
                         put(&mut reaches, op.seat, reach);
@@ -442,8 +445,6 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
             }
         }
         if number == walk.root {
-            // All slots have the same lanes without deals.
-            let is_dealt = link::is_dealt(memory::load(walk.links, of_slots));
             count(&walk, &values, batch, is_dealt);
         }
     }
