@@ -5,6 +5,7 @@
 mod bundle;
 mod families;
 mod kernels;
+mod package;
 mod plan;
 mod process;
 mod ptx;
@@ -86,6 +87,12 @@ enum Task {
         #[arg(long)]
         cust: bool,
     },
+    /// Make the packages of all published crates, with their PTX, in target/package
+    Package {
+        /// Also compile all PTX again in another folder and compare it, and build a crate from the packages alone
+        #[arg(long)]
+        verify: bool,
+    },
     /// Make a library in the place of the driver's and print its folder, to build with the feature `cust` without the CUDA toolkit: `CUDA_LIBRARY_PATH`, and its lib64 in `LD_LIBRARY_PATH`
     StubDriver,
 }
@@ -125,6 +132,7 @@ fn perform(task: Task) -> Result<()> {
             soak::run(options, mpi_features())
         }
         Task::Bundle { dir, cust } => bundle::make(&dir, cust),
+        Task::Package { verify } => package::make(verify),
         Task::StubDriver => {
             println!("{}", stub_driver::make()?.display());
             Ok(())

@@ -9,7 +9,7 @@ use warpplay::shogi::records::Records;
 use warpplay::shogi::{Selection, Shard};
 
 /// A hundred games with `--quick`, where no others are given: lists of USI moves, packed by gzip. Where they come from stands in `tests/golden/shogi/README.md`.
-pub const GAMES: &[u8] = include_bytes!("../../../../tests/golden/shogi/first_100.usi.txt.gz");
+pub const GAMES: &[u8] = include_bytes!("../../../data/first_100.usi.txt.gz");
 
 /// The positions of these games that the paper takes, half-moves 40 to 79.
 ///
