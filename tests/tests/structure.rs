@@ -377,11 +377,19 @@ fn named_paths(text: &str) -> Vec<String> {
 /// Pages of version 0.1 whose parts are elsewhere now; the changelog says where.
 const GONE: [&str; 2] = ["docs/azero-paper.md", "docs/mlp-accuracy-gap.md"];
 
+/// Whoever meets the project reads it whole; what is longer stands in the guides.
+#[test]
+fn the_readme_is_short() {
+    let text = std::fs::read_to_string(workspace().join("README.md")).expect("a page");
+    let n_words = text.split_whitespace().count();
+    assert!(n_words <= 700, "README.md has {n_words} words");
+}
+
 #[test]
 fn pages_name_files_and_headings_that_are_there() {
     let mut pages: Vec<PathBuf> =
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from).into();
-    for folder in ["docs", "docs/papers"] {
+    for folder in ["docs", "docs/guides", "docs/papers"] {
         for entry in std::fs::read_dir(workspace().join(folder)).expect("a folder") {
             let path = entry.expect("an entry").path();
             if path.extension().is_some_and(|extension| extension == "md") {
