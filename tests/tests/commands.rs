@@ -203,7 +203,8 @@ fn lines_of_page(page: &Path) -> Vec<PageLine> {
 /// The README and the pages of `docs`, of its guides and of its publications.
 fn pages() -> Vec<PathBuf> {
     let root = golden::workspace();
-    let folders = ["docs", "docs/guides", "docs/papers"].map(|folder| std::fs::read_dir(root.join(folder)).expect("a folder"));
+    let folders =
+        ["docs", "docs/guides", "docs/papers"].map(|folder| std::fs::read_dir(root.join(folder)).expect("a folder"));
     let paths = folders.into_iter().flatten().map(|entry| entry.expect("an entry").path());
     let mut pages: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
     pages.sort();
