@@ -13,6 +13,7 @@ mod setup;
 mod soak;
 mod stub_driver;
 mod tally;
+mod wheel;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -93,6 +94,12 @@ enum Task {
         #[arg(long)]
         verify: bool,
     },
+    /// Build the Python wheel, with the kernels in it, into target/wheels
+    Wheel {
+        /// Build it without optimising across crates, install it into an environment of its own and run its tests
+        #[arg(long)]
+        test: bool,
+    },
     /// Make a library in the place of the driver's and print its folder, to build with the feature `cust` without the CUDA toolkit: `CUDA_LIBRARY_PATH`, and its lib64 in `LD_LIBRARY_PATH`
     StubDriver,
 }
@@ -133,6 +140,7 @@ fn perform(task: Task) -> Result<()> {
         }
         Task::Bundle { dir, cust } => bundle::make(&dir, cust),
         Task::Package { verify } => package::make(verify),
+        Task::Wheel { test } => wheel::make(test),
         Task::StubDriver => {
             println!("{}", stub_driver::make()?.display());
             Ok(())

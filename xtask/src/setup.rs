@@ -230,6 +230,14 @@ fn apt_get(privilege: Privilege, args: &[&str]) -> Result<()> {
 }
 
 fn install_ptxas(venv: &Path) -> Result<()> {
+    python_packages(venv, &["--no-deps", PTXAS_WHEEL])
+}
+
+/// Makes a virtual environment of Python anew and installs packages into it, by the arguments of `pip install`.
+///
+/// # Errors
+/// Python that is not there and cannot be installed, or packages that cannot be had.
+pub fn python_packages(venv: &Path, arguments: &[&str]) -> Result<()> {
     if !process::is_on_path("python3") {
         apt_python()?;
     }
@@ -254,7 +262,7 @@ fn install_ptxas(venv: &Path) -> Result<()> {
     } else {
         pip.args(["-m", "pip"]);
     }
-    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", PTXAS_WHEEL]);
+    pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(arguments);
     process::run_within(&mut pip, DOWNLOAD_LIMIT)
 }
 

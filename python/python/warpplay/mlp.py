@@ -1,0 +1,5 @@
+"""Perceptrons: training and classification of images."""
+
+from ._native import Classifier, Network, Trainer
+
+__all__ = ["Classifier", "Network", "Trainer"]

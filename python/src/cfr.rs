@@ -1,0 +1,88 @@
+//! `warpplay.cfr`: poker by counterfactual regret minimisation.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use warpplay::cfr::{GameDef, Options, Solver as Library, Strategy as LibraryStrategy};
+
+use crate::convert::{Exclusive, device, error, options, to_python};
+use crate::watch::Watch;
+
+/// A game that is solved on a device.
+#[pyclass(module = "warpplay.cfr")]
+pub struct Solver {
+    solver: Exclusive<Library>,
+}
+
+#[pymethods]
+impl Solver {
+    /// Of a definition of the Annual Computer Poker Competition, as text; `measure_at` lists the iterations after which value and exploitability are measured.
+    #[new]
+    #[pyo3(signature = (game, *, device="auto", measure_at=None, **given))]
+    fn new(
+        py: Python<'_>,
+        game: &str,
+        device: &str,
+        measure_at: Option<Vec<u64>>,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
+        let builder = Library::builder(GameDef::parse(game).map_err(error)?).options(options);
+        let builder = match measure_at {
+            Some(iterations) => builder.measure_at(iterations),
+            None => builder,
+        };
+        Ok(Self { solver: Exclusive::new(py.detach(|| builder.build(&device)).map_err(error)?) })
+    }
+
+    /// Runs to the last iteration, or until `progress` returns `False`; returns the report.
+    #[pyo3(signature = (*, progress=None))]
+    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let mut watch = Watch::new(progress);
+        let found = py.detach(|| self.solver.get().run(|progress| watch.go_on(progress)));
+        to_python(py, &watch.result(found)?)
+    }
+
+    /// Value of each seat, NashConv and exploitability of the average strategy.
+    fn exploitability<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = py.detach(|| self.solver.get().exploitability()).map_err(error)?;
+        to_python(py, &found)
+    }
+
+    /// The average strategy.
+    fn strategy(&mut self, py: Python<'_>) -> PyResult<Strategy> {
+        Ok(Strategy { strategy: py.detach(|| self.solver.get().strategy()).map_err(error)? })
+    }
+}
+
+/// What to do where, with which probability.
+#[pyclass(module = "warpplay.cfr")]
+pub struct Strategy {
+    strategy: LibraryStrategy,
+}
+
+#[pymethods]
+impl Strategy {
+    /// Of a file that `save` or `warpplay cfr solve --strategy` wrote.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(Self { strategy: py.detach(|| LibraryStrategy::load(path)).map_err(error)? })
+    }
+
+    /// Writes a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.strategy.save(path)).map_err(error)
+    }
+
+    /// Actions and probabilities of a hand after a history on a board.
+    #[pyo3(signature = (history="", *, board="", hand))]
+    fn query<'py>(&self, py: Python<'py>, history: &str, board: &str, hand: &str) -> PyResult<Bound<'py, PyDict>> {
+        let answer = self.strategy.query(history, board, hand).map_err(error)?;
+        let found = PyDict::new(py);
+        for choice in answer.choices {
+            found.set_item(choice.action, choice.probability)?;
+        }
+        Ok(found)
+    }
+}

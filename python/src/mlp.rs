@@ -1,0 +1,162 @@
+//! `warpplay.mlp`: perceptrons.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use warpplay::mlp::{
+    Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, Options, Trainer as LibraryTrainer,
+    WeightLayout,
+};
+
+use crate::convert::{Exclusive, device, error, options, to_python};
+use crate::watch::Watch;
+
+/// The layers of a perceptron: weights `[in, out]` and a bias each.
+#[pyclass(module = "warpplay.mlp")]
+pub struct Network {
+    network: LibraryNetwork,
+}
+
+#[pymethods]
+impl Network {
+    /// Of weights `[in, out]` and biases, a pair a layer.
+    #[new]
+    fn new(layers: Vec<(PyReadonlyArray2<'_, f32>, PyReadonlyArray1<'_, f32>)>) -> PyResult<Self> {
+        let layers = layers.iter().map(|(weights, bias)| {
+            let [n_inputs, n_outputs] = [weights.as_array().nrows() as u32, weights.as_array().ncols() as u32];
+            // In the order of rows, however the array lies in memory.
+            let (weights, bias) = (weights.as_array().iter().copied().collect(), bias.as_array().to_vec());
+            Layer { n_inputs, n_outputs, weights, bias }
+        });
+        Ok(Self { network: LibraryNetwork::new(layers.collect()).map_err(error)? })
+    }
+
+    /// Of a safetensors file.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        Ok(Self { network: LibraryNetwork::load(path).map_err(error)? })
+    }
+
+    /// Writes a safetensors file: `W1`, `b1`, …; with `pytorch` PyTorch's names and layout.
+    #[pyo3(signature = (path, *, pytorch=false))]
+    fn save(&self, path: PathBuf, pytorch: bool) -> PyResult<()> {
+        let layout = if pytorch { WeightLayout::PyTorch } else { WeightLayout::default() };
+        self.network.save(path, layout).map_err(error)
+    }
+
+    /// Weights `[in, out]` and bias of each layer.
+    #[getter]
+    #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
+    fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>> {
+        let arrays = |layer: &Layer| {
+            let shape = [layer.n_inputs as usize, layer.n_outputs as usize];
+            let weights = PyArray1::from_slice(py, &layer.weights).reshape(shape)?;
+            Ok((weights, PyArray1::from_slice(py, &layer.bias)))
+        };
+        self.network.layers().iter().map(arrays).collect()
+    }
+}
+
+/// Images `[n, rows, cols]` of bytes with a label each.
+fn dataset(images: &PyReadonlyArray3<'_, u8>, labels: &PyReadonlyArray1<'_, u8>) -> PyResult<Arc<Dataset>> {
+    let (images, labels) = (images.as_array(), labels.as_array().to_vec());
+    let [n, rows, cols] = [images.shape()[0], images.shape()[1], images.shape()[2]];
+    if n != labels.len() {
+        return Err(PyValueError::new_err(format!(
+            "{n} images and {} labels: a label for each is expected",
+            labels.len()
+        )));
+    }
+    let n_classes = labels.iter().max().map_or(1, |&most| u32::from(most) + 1);
+    let images = images.iter().copied().collect();
+    Ok(Arc::new(Dataset::new(images, labels, rows as u32, cols as u32, n_classes, "Python").map_err(error)?))
+}
+
+/// A training on a device.
+#[pyclass(module = "warpplay.mlp")]
+pub struct Trainer {
+    trainer: Exclusive<LibraryTrainer>,
+}
+
+#[pymethods]
+impl Trainer {
+    #[new]
+    #[pyo3(signature = (images, labels, *, test_images=None, test_labels=None, device="auto", **given))]
+    fn new(
+        py: Python<'_>,
+        images: PyReadonlyArray3<'_, u8>,
+        labels: PyReadonlyArray1<'_, u8>,
+        test_images: Option<PyReadonlyArray3<'_, u8>>,
+        test_labels: Option<PyReadonlyArray1<'_, u8>>,
+        device: &str,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
+        let mut builder = LibraryTrainer::builder(&dataset(&images, &labels)?).options(options);
+        match (test_images, test_labels) {
+            (Some(images), Some(labels)) => builder = builder.test(&dataset(&images, &labels)?),
+            (None, None) => {}
+            _ => return Err(PyValueError::new_err("test_images and test_labels are given together, or not at all")),
+        }
+        Ok(Self { trainer: Exclusive::new(py.detach(|| builder.build(&device)).map_err(error)?) })
+    }
+
+    /// Trains to the last epoch, or until `progress` returns `False`; returns the report.
+    #[pyo3(signature = (*, progress=None))]
+    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let mut watch = Watch::new(progress);
+        let found = py.detach(|| self.trainer.get().run(|progress| watch.go_on(progress)));
+        to_python(py, &watch.result(found)?)
+    }
+
+    /// The network as it is now.
+    fn network(&mut self, py: Python<'_>) -> PyResult<Network> {
+        Ok(Network { network: py.detach(|| self.trainer.get().network()).map_err(error)? })
+    }
+}
+
+/// A network on a device, ready to classify.
+#[pyclass(module = "warpplay.mlp")]
+pub struct Classifier {
+    classifier: Exclusive<LibraryClassifier>,
+}
+
+#[pymethods]
+impl Classifier {
+    #[new]
+    #[pyo3(signature = (network, *, device="auto", **given))]
+    fn new(py: Python<'_>, network: &Network, device: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
+        let builder = LibraryClassifier::builder(&network.network).options(options);
+        Ok(Self { classifier: Exclusive::new(py.detach(|| builder.build(&device)).map_err(error)?) })
+    }
+
+    /// Probabilities `[n, classes]` of images `[n, rows, cols]`.
+    fn predict_proba<'py>(
+        &mut self,
+        py: Python<'py>,
+        images: PyReadonlyArray3<'py, u8>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let n = images.as_array().shape()[0];
+        let images: Vec<u8> = images.as_array().iter().copied().collect();
+        let found = py.detach(|| self.classifier.get().predict(&images)).map_err(error)?;
+        let n_classes = found.first().map_or(0, |one| one.probabilities.len());
+        let all: Vec<f32> = found.into_iter().flat_map(|one| one.probabilities).collect();
+        PyArray1::from_vec(py, all).reshape([n, n_classes])
+    }
+
+    /// The likeliest class of each image.
+    fn predict<'py>(
+        &mut self,
+        py: Python<'py>,
+        images: PyReadonlyArray3<'py, u8>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let images: Vec<u8> = images.as_array().iter().copied().collect();
+        let found = py.detach(|| self.classifier.get().predict(&images)).map_err(error)?;
+        Ok(PyArray1::from_iter(py, found.iter().map(|one| one.class)))
+    }
+}

@@ -1,0 +1,41 @@
+"""Kuhn poker: its value is -1/18 to the first player (Kuhn, 1950)."""
+
+import pytest
+
+from warpplay.cfr import Solver, Strategy
+
+KUHN = """GAMEDEF
+numPlayers = 2
+numRounds = 1
+blind = 1 1
+raiseSize = 1
+maxRaises = 1
+numSuits = 1
+numRanks = 3
+numHoleCards = 1
+numBoardCards = 0
+END GAMEDEF
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_kuhn_is_solved(device, tmp_path):
+    solver = Solver(KUHN, device=device, algorithm="cfr_plus", iterations=1000)
+    report = solver.run()
+    assert report["iterations"] == 1000
+    found = solver.exploitability()
+    # The value is within the NashConv of the game's.
+    assert found["nash_conv"] < 0.01
+    assert abs(found["value"][0] + 1 / 18) <= found["nash_conv"] + 1e-9
+    path = tmp_path / "kuhn.strategy"
+    solver.strategy().save(path)
+    answer = Strategy.load(path).query("r", hand="4c")
+    # Who has the best card calls a bet.
+    assert answer["c"] > 0.99
+
+
+def test_what_is_not_allowed_is_told():
+    with pytest.raises(ValueError, match="option algorithm"):
+        Solver(KUHN, device="cpu", algorithm="magic")
+    with pytest.raises(Exception, match="GAMEDEF"):
+        Solver("no game", device="cpu")

@@ -1,0 +1,98 @@
+"""Searches: equal on back ends, stopped by a caller, and what they refuse."""
+
+import json
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+import warpplay
+from warpplay.mcts import Search
+
+SMALL = dict(n_trees=2, n_playouts=32, steps=20, seed=1)
+
+
+def counts(report):
+    return [(action["name"], action["n"], action["wins"]) for action in report["actions"]]
+
+
+@pytest.mark.parametrize("game", ["connect4", "gomoku", "checkers"])
+def test_the_kernels_find_what_the_cpu_finds(game):
+    options = dict(SMALL, steps=2 if game == "gomoku" else 20)
+    found = [Search(game, device=device, **options).run() for device in ("cpu", "simt")]
+    assert counts(found[0]) == counts(found[1])
+    assert json.loads(json.dumps(found[0]))["options"]["n_trees"] == 2
+
+
+def test_a_win_in_one_is_found():
+    # Three of a colour lie side by side in columns 1 to 3.
+    report = Search(device="cpu", **SMALL).run("112233")
+    assert report["best"]["name"] == "4"
+
+
+def test_what_is_not_allowed_is_told():
+    with pytest.raises(TypeError, match="trees is no option; allowed are variant, n_trees|no option; allowed are "):
+        Search(device="cpu", trees=2)
+    with pytest.raises(ValueError, match="option n_trees"):
+        Search(device="cpu", n_trees="many")
+    with pytest.raises(ValueError, match="option trees: 0 is not allowed"):
+        Search(device="cpu", n_trees=0)
+    with pytest.raises(ValueError, match="game: chess is not allowed"):
+        Search("chess")
+    with pytest.raises(ValueError, match="9"):
+        Search(device="cpu", **SMALL).run("49")
+    with pytest.raises((ValueError, warpplay.WarpplayError), match="tpu"):
+        Search(device="tpu")
+
+
+def test_progress_ends_a_search_and_its_error_is_the_callers():
+    search = Search(device="cpu", seconds=60.0)
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        return len(seen) < 3
+
+    start = time.monotonic()
+    report = search.run(progress=stop)
+    assert time.monotonic() - start < 30
+    assert len(seen) == 3 and seen[0]["steps"] <= seen[2]["steps"]
+    assert report["best"]["n"] > 0
+
+    def fail(_):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        search.run(progress=fail)
+
+
+def test_ctrl_c_ends_a_search():
+    search = Search(device="cpu", seconds=60.0)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        search.run()
+    assert time.monotonic() - start < 10
+
+
+def test_other_threads_run_meanwhile():
+    ticks = []
+    ended = threading.Event()
+
+    def tick():
+        while not ended.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    Search(device="cpu", threads=1, seconds=0.5).run()
+    ended.set()
+    thread.join()
+    assert len(ticks) > 10
+
+
+def test_devices_are_listed():
+    assert {"cpu", "simt"} <= {str(device["backend"]) for device in warpplay.devices()}

@@ -1,0 +1,73 @@
+"""Perceptrons: against the same arithmetic in numpy, from a training to a file."""
+
+import numpy as np
+import pytest
+
+from warpplay.mlp import Classifier, Network, Trainer
+
+
+def two_classes(n, seed):
+    """Images of 2 x 3 pixels: bright in the first row or in the second."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 2, n).astype(np.uint8)
+    images = random.integers(0, 100, (n, 2, 3)).astype(np.uint8)
+    images[np.arange(n), labels] += 150
+    return images, labels
+
+
+def softmax(logits):
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_probabilities_are_those_of_numpy(device):
+    random = np.random.default_rng(3)
+    sizes = [6, 5, 4]
+    layers = [
+        (random.normal(size=(n, m)).astype(np.float32), random.normal(size=m).astype(np.float32))
+        for n, m in zip(sizes, sizes[1:])
+    ]
+    images = random.integers(0, 256, (17, 2, 3)).astype(np.uint8)
+    values = images.reshape(17, 6) / 255.0
+    for at, (weights, bias) in enumerate(layers):
+        values = values @ weights.astype(np.float64) + bias
+        if at == 0:
+            values = np.maximum(values, 0)
+    classifier = Classifier(Network(layers), device=device)
+    # Some dozen roundings of single precision.
+    assert np.abs(classifier.predict_proba(images) - softmax(values)).max() < 1e-5
+    # The layout in memory is no matter.
+    turned = np.asfortranarray(images)
+    assert (classifier.predict(turned) == classifier.predict(images)).all()
+
+
+def test_a_training_learns_and_its_network_is_kept(tmp_path):
+    images, labels = two_classes(400, 1)
+    test_images, test_labels = two_classes(100, 2)
+    seen = []
+    trainer = Trainer(
+        images, labels, test_images=test_images, test_labels=test_labels, device="cpu", hidden=[8], epochs=10, batch=16, learning_rate=0.1
+    )
+    report = trainer.run(progress=lambda progress: seen.append(progress["steps"]))
+    assert report["epochs"][-1]["loss"] < report["epochs"][0]["loss"] and seen
+    network = trainer.network()
+    path = tmp_path / "net.safetensors"
+    network.save(path)
+    classes = Classifier(Network.load(path), device="cpu").predict(test_images)
+    assert (classes == test_labels).mean() > 0.95
+    assert [weights.shape for weights, _ in network.layers] == [(6, 8), (8, 2)]
+
+
+def test_what_is_not_allowed_is_told(tmp_path):
+    images, labels = two_classes(8, 1)
+    with pytest.raises(ValueError, match="8 images and 7 labels"):
+        Trainer(images, labels[:7], device="cpu")
+    with pytest.raises(ValueError, match="given together"):
+        Trainer(images, labels, test_images=images, device="cpu")
+    with pytest.raises(TypeError, match="rate is no option"):
+        Trainer(images, labels, device="cpu", rate=1)
+    with pytest.raises(TypeError):
+        Trainer(images.astype(np.float32), labels, device="cpu")
+    with pytest.raises(Exception, match="nothing.safetensors"):
+        Network.load(tmp_path / "nothing.safetensors")
