@@ -1,13 +1,25 @@
-//! `warpplay.azero`: the network for checkers.
+//! `warpplay.azero`: the network for checkers, its games and its training.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray4};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use warpplay::azero::{Evaluator as Library, EvaluatorOptions, Network, NetworkShape};
+use warpplay::azero::player::{SelfPlay as LibrarySelfPlay, SelfPlayOptions};
+use warpplay::azero::train::{Options as TrainOptions, Samples, Trainer as LibraryTrainer};
+use warpplay::azero::{Evaluator as Library, EvaluatorOptions, GameRecord, Network, NetworkShape};
 
-use crate::convert::{Exclusive, device, error, options};
+use crate::convert::{Exclusive, device, error, options, to_python};
+use crate::watch::Watch;
+
+/// The network of a file, or that of a seed.
+fn network(weights: Option<PathBuf>, seed: u64) -> warpplay::Result<Network> {
+    match weights {
+        Some(path) => Network::load(path),
+        None => Network::seeded(NetworkShape::default(), seed),
+    }
+}
 
 /// AlphaZero's network on a device, ready to evaluate positions.
 #[pyclass(module = "warpplay.azero")]
@@ -28,13 +40,7 @@ impl Evaluator {
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&EvaluatorOptions::default(), given)?, self::device(device)?);
-        let evaluator = py.detach(|| {
-            let network = match weights {
-                Some(path) => Network::load(path)?,
-                None => Network::seeded(NetworkShape::default(), seed)?,
-            };
-            Library::builder(&network).options(options).build(&device)
-        });
+        let evaluator = py.detach(|| Library::builder(&network(weights, seed)?).options(options).build(&device));
         Ok(Self { evaluator: Exclusive::new(evaluator.map_err(error)?) })
     }
 
@@ -59,5 +65,103 @@ impl Evaluator {
     fn shape(&mut self) -> (u32, u32, u32, u32) {
         let NetworkShape { planes, rows, columns, actions, .. } = self.evaluator.get().shape();
         (planes, rows, columns, actions)
+    }
+}
+
+/// Games that a network plays against itself.
+#[pyclass(module = "warpplay.azero")]
+pub struct SelfPlay {
+    play: Exclusive<LibrarySelfPlay>,
+    games: Vec<GameRecord>,
+}
+
+#[pymethods]
+impl SelfPlay {
+    /// Of `weights`, as in `Evaluator`; `seed` is that of the games.
+    #[new]
+    #[pyo3(signature = (weights=None, *, network_seed=27, seed=0, device="auto", **given))]
+    fn new(
+        py: Python<'_>,
+        weights: Option<PathBuf>,
+        network_seed: u64,
+        seed: u64,
+        device: &str,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (options, device) = (options(&SelfPlayOptions::default(), given)?, self::device(device)?);
+        let play = py.detach(|| {
+            LibrarySelfPlay::builder(network(weights, network_seed)?).options(options).seed(seed).build(&device)
+        });
+        Ok(Self { play: Exclusive::new(play.map_err(error)?), games: Vec::new() })
+    }
+
+    /// Plays to the last game, or until `progress` returns `False`; returns the report.
+    #[pyo3(signature = (*, progress=None))]
+    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let mut watch = Watch::new(progress);
+        let Self { play, games } = self;
+        let play = play.get();
+        let found = py.detach(|| {
+            play.run(|progress| {
+                games.extend(progress.latest.clone());
+                watch.go_on(progress)
+            })
+        });
+        to_python(py, &watch.result(found)?)
+    }
+
+    /// The games so far: a dictionary each.
+    #[getter]
+    fn games<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.games)
+    }
+
+    /// Writes the games so far to a file, one in each line, for `Trainer` and `warpplay azero train --records`.
+    fn save_games(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| warpplay::azero::write_records(&path, &self.games)).map_err(error)
+    }
+}
+
+/// A training of a network on games.
+#[pyclass(module = "warpplay.azero")]
+pub struct Trainer {
+    trainer: Exclusive<LibraryTrainer>,
+}
+
+#[pymethods]
+impl Trainer {
+    /// Of files of games, as `SelfPlay.save_games` writes them, and first `weights`, as in `Evaluator`.
+    #[new]
+    #[pyo3(signature = (games, weights=None, *, network_seed=27, device="auto", **given))]
+    fn new(
+        py: Python<'_>,
+        games: Vec<PathBuf>,
+        weights: Option<PathBuf>,
+        network_seed: u64,
+        device: &str,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (options, device) = (options(&TrainOptions::default(), given)?, self::device(device)?);
+        let trainer = py.detach(|| {
+            let network = network(weights, network_seed)?;
+            let samples = Samples::read(&games, network.observation(), network.value_of())?;
+            LibraryTrainer::builder(&network, &Arc::new(samples)).options(options).build(&device)
+        });
+        Ok(Self { trainer: Exclusive::new(trainer.map_err(error)?) })
+    }
+
+    /// Trains to the last epoch, or until `progress` returns `False`; returns the report.
+    #[pyo3(signature = (*, progress=None))]
+    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let mut watch = Watch::new(progress);
+        let trainer = self.trainer.get();
+        let found = py.detach(|| trainer.run(|progress| watch.go_on(progress)));
+        to_python(py, &watch.result(found)?)
+    }
+
+    /// Writes the network as it is now to a safetensors file.
+    fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let trainer = self.trainer.get();
+        py.detach(|| trainer.network()?.save(path)).map_err(error)
     }
 }

@@ -8,6 +8,7 @@ mod cfr;
 mod convert;
 mod mcts;
 mod mlp;
+mod shogi;
 mod watch;
 
 use pyo3::prelude::*;
@@ -18,11 +19,28 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("WarpplayError", module.py().get_type::<convert::WarpplayError>())?;
     module.add_function(wrap_pyfunction!(convert::devices, module)?)?;
-    module.add_class::<mcts::Search>()?;
-    module.add_class::<mlp::Network>()?;
-    module.add_class::<mlp::Trainer>()?;
-    module.add_class::<mlp::Classifier>()?;
-    module.add_class::<azero::Evaluator>()?;
-    module.add_class::<cfr::Solver>()?;
-    module.add_class::<cfr::Strategy>()
+    let family = |name: &str, add: fn(&Bound<'_, PyModule>) -> PyResult<()>| -> PyResult<()> {
+        let family = PyModule::new(module.py(), name)?;
+        add(&family)?;
+        module.add_submodule(&family)
+    };
+    family("mcts", |family| family.add_class::<mcts::Search>())?;
+    family("mlp", |family| {
+        family.add_class::<mlp::Network>()?;
+        family.add_class::<mlp::Trainer>()?;
+        family.add_class::<mlp::Classifier>()
+    })?;
+    family("azero", |family| {
+        family.add_class::<azero::Evaluator>()?;
+        family.add_class::<azero::SelfPlay>()?;
+        family.add_class::<azero::Trainer>()
+    })?;
+    family("shogi", |family| {
+        family.add_class::<shogi::Learner>()?;
+        family.add_class::<shogi::Evaluator>()
+    })?;
+    family("cfr", |family| {
+        family.add_class::<cfr::Solver>()?;
+        family.add_class::<cfr::Strategy>()
+    })
 }

@@ -1,10 +1,10 @@
-"""Game AI on the GPU: tree search, AlphaZero, perceptrons and poker.
+"""Game AI on the GPU: tree search, AlphaZero, perceptrons, shogi and poker.
 
 A device is ``"auto"`` (the first GPU, else the CPU), ``"cuda"``, ``"cuda:1"``, ``"simt"`` or ``"cpu"``. Options are keyword arguments with the names of the library's
 options; reports are dictionaries.
 """
 
-from . import azero, cfr, mcts, mlp
+from . import azero, cfr, mcts, mlp, shogi
 from ._native import WarpplayError, __version__, devices
 
-__all__ = ["WarpplayError", "__version__", "azero", "cfr", "devices", "mcts", "mlp"]
+__all__ = ["WarpplayError", "__version__", "azero", "cfr", "devices", "mcts", "mlp", "shogi"]

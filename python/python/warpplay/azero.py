@@ -1,5 +1,9 @@
-"""AlphaZero's network for checkers."""
+"""AlphaZero's network for checkers, its games and its training."""
 
-from ._native import Evaluator
+from ._native import azero as _native
 
-__all__ = ["Evaluator"]
+Evaluator = _native.Evaluator
+SelfPlay = _native.SelfPlay
+Trainer = _native.Trainer
+
+__all__ = ["Evaluator", "SelfPlay", "Trainer"]

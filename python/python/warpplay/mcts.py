@@ -5,6 +5,8 @@
 True
 """
 
-from ._native import Search
+from ._native import mcts as _native
+
+Search = _native.Search
 
 __all__ = ["Search"]

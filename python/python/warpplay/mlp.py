@@ -1,5 +1,9 @@
 """Perceptrons: training and classification of images."""
 
-from ._native import Classifier, Network, Trainer
+from ._native import mlp as _native
+
+Classifier = _native.Classifier
+Network = _native.Network
+Trainer = _native.Trainer
 
 __all__ = ["Classifier", "Network", "Trainer"]

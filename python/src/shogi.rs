@@ -1,0 +1,138 @@
+//! `warpplay.shogi`: evaluations learnt from game records.
+
+use std::path::PathBuf;
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use warpplay::Device;
+use warpplay::shogi::board::Board;
+use warpplay::shogi::dataset::Dataset;
+use warpplay::shogi::learner::{Learner as Library, Options, Weights};
+use warpplay::shogi::records::{self, Records};
+use warpplay::shogi::{Evaluator as LibraryEvaluator, FeatureSet, Window};
+
+use crate::convert::{device, error, options, to_python};
+use crate::watch::Watch;
+
+/// A learning on a device, from records of games.
+#[pyclass(module = "warpplay.shogi")]
+pub struct Learner {
+    train: Dataset,
+    held_out: Option<Dataset>,
+    options: Options,
+    device: Device,
+    weights: Option<Weights>,
+}
+
+#[pymethods]
+impl Learner {
+    /// Of `games`, the path of a file or folder of records (CSA, KIF, KI2 or USI moves, plain or `.gz`); half-moves `plies` of each; a share of the games may be held out.
+    #[new]
+    #[pyo3(signature = (games, *, plies=(40, 80), held_out=None, device="auto", **given))]
+    fn new(
+        py: Python<'_>,
+        games: PathBuf,
+        plies: (u32, u32),
+        held_out: Option<f64>,
+        device: &str,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
+        let mut watch = Watch::new(None);
+        let read = py.detach(|| -> warpplay::Result<(Dataset, Option<Dataset>)> {
+            let records = records::read(&games, |progress| watch.go_on(progress))?;
+            let set = |records: &Records| {
+                Dataset::builder().plies(Window { start: plies.0, end: plies.1, step: 1 }).build(records)
+            };
+            Ok(match held_out {
+                None => (set(&records)?, None),
+                Some(share) => {
+                    let (train, test) = records.split(share)?;
+                    (set(&train)?, Some(set(&test)?))
+                }
+            })
+        });
+        let (train, held_out) = watch.result(read)?;
+        Ok(Self { train, held_out, options, device, weights: None })
+    }
+
+    /// Learns to the last iteration, or until `progress` returns `False`; returns the report. Each call begins anew.
+    #[pyo3(signature = (*, progress=None))]
+    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let mut watch = Watch::new(progress);
+        let Self { train, held_out, options, device, .. } = &*self;
+        let found = py.detach(|| -> warpplay::Result<_> {
+            let mut builder = Library::builder(train).options(options.clone());
+            if let Some(set) = held_out {
+                builder = builder.held_out(set);
+            }
+            let mut learner = builder.build(device)?;
+            let report = learner.run(|progress| watch.go_on(progress))?;
+            // The best of those that were held out, where there are such.
+            let weights = match learner.best_weights()? {
+                Some(weights) => weights,
+                None => learner.weights()?,
+            };
+            Ok((report, weights))
+        });
+        let (report, weights) = watch.result(found)?;
+        self.weights = Some(weights);
+        to_python(py, &report)
+    }
+
+    /// Writes the weights that the last `run` found to a safetensors file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let weights = self.learnt()?;
+        py.detach(|| weights.save(path)).map_err(error)
+    }
+
+    /// What evaluates positions with the weights that the last `run` found.
+    fn evaluator(&self) -> PyResult<Evaluator> {
+        Ok(Evaluator { evaluator: LibraryEvaluator::from(self.learnt()?.clone()) })
+    }
+}
+
+impl Learner {
+    fn learnt(&self) -> PyResult<&Weights> {
+        self.weights.as_ref().ok_or_else(|| PyValueError::new_err("nothing is learnt yet: call run first"))
+    }
+}
+
+/// An evaluation of positions.
+#[pyclass(module = "warpplay.shogi")]
+pub struct Evaluator {
+    evaluator: LibraryEvaluator,
+}
+
+#[pymethods]
+impl Evaluator {
+    /// Of weights, as many as the set of features has.
+    #[new]
+    fn new(features: &str, weights: PyReadonlyArray1<'_, f32>) -> PyResult<Self> {
+        let features = features.parse::<FeatureSet>().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let evaluator = LibraryEvaluator::new(features, weights.as_array().to_vec()).map_err(error)?;
+        Ok(Self { evaluator })
+    }
+
+    /// Of a safetensors file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let weights = py.detach(|| Weights::load(path)).map_err(error)?;
+        Ok(Self { evaluator: LibraryEvaluator::from(weights) })
+    }
+
+    /// What a position is worth to Black in pawns: USI's `startpos moves …`, or `sfen …`.
+    #[pyo3(signature = (position="startpos"))]
+    fn evaluate(&self, position: &str) -> PyResult<f64> {
+        let board = Board::from_usi(position).map_err(error)?;
+        self.evaluator.evaluate_position(&board).map_err(error)
+    }
+
+    /// The weights.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
+        PyArray1::from_slice(py, self.evaluator.weights())
+    }
+}

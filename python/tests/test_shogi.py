@@ -1,0 +1,46 @@
+"""Evaluations learnt from a hundred games."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warpplay.shogi import Evaluator, Learner
+
+GAMES = Path(__file__).parents[2] / "tests" / "golden" / "shogi" / "first_100.usi.txt.gz"
+
+
+def test_learning_lowers_the_objective_and_its_weights_are_kept(tmp_path):
+    learner = Learner(GAMES, held_out=0.2, device="cpu", iterations=5, threads=2)
+    seen = []
+    report = learner.run(progress=lambda progress: seen.append(progress["steps"]))
+    assert report["rows"][-1]["j"] < report["rows"][0]["j"] and seen
+    path = tmp_path / "weights.safetensors"
+    learner.save(path)
+    learnt, kept = learner.evaluator(), Evaluator.load(path)
+    assert (learnt.weights == kept.weights).all()
+    # Nobody is ahead at the start; Black takes a bishop.
+    assert kept.evaluate() == 0
+    assert kept.evaluate("startpos moves 7g7f 3c3d 8h2b+") > 1
+
+
+def test_kernels_learn_what_the_cpu_learns():
+    def weights(device):
+        learner = Learner(GAMES, plies=(40, 42), device=device, iterations=2)
+        learner.run()
+        return learner.evaluator().weights
+
+    assert (weights("simt") == weights("cpu")).all()
+
+
+def test_what_is_not_allowed_is_told(tmp_path):
+    with pytest.raises(Exception, match="missing.usi"):
+        Learner(tmp_path / "missing.usi", device="cpu")
+    with pytest.raises(TypeError, match="steps is no option"):
+        Learner(GAMES, device="cpu", steps=3)
+    with pytest.raises(ValueError, match="nothing is learnt yet"):
+        Learner(GAMES, device="cpu").evaluator()
+    with pytest.raises(ValueError):
+        Evaluator("nothing", np.zeros(3, np.float32))
+    with pytest.raises(ValueError):
+        Evaluator("material", np.zeros(3, np.float32))
