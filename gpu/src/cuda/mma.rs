@@ -15,6 +15,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use half::{bf16, f16 as half_f16};
 
+use super::sync::WholeWarp;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::warp;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -24,16 +25,15 @@ macro_rules! product {
     ($($(#[$doc:meta])* $name:ident, $instruction:literal, $wide:expr;)*) => {$(
         $(#[$doc])*
         ///
-        /// # Safety
-        /// All 32 lanes of the warp call it together, in the same straight line of code as a `sync_warp(ALL)` before it: the compiler does not know that
-        /// the instruction is convergent.
+        /// All 32 lanes of the warp call it together, in the same straight line of code as the [`whole_warp`](super::sync::whole_warp) before it: the compiler does
+        /// not know that the instruction is convergent. It works on registers only, so a breach gives numbers that mean nothing, or stalls.
         #[inline(always)]
         #[track_caller]
-        pub unsafe fn $name(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+        pub fn $name(_: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
             {
                 let [mut c0, mut c1, mut c2, mut c3] = c;
-                // SAFETY: works on registers only; the caller vouches for the warp.
+                // SAFETY: works on registers only; that all lanes are here is the documented duty, and a breach gives other numbers or stalls.
                 unsafe {
                     core::arch::asm!(
                         concat!($instruction, " {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};"),
@@ -113,7 +113,7 @@ macro_rules! load_matrix {
         /// `address` is the shared address ([`Shared::address_of`](super::shared::Shared::address_of)) of row `lane % 8` of matrix `lane / 8`, aligned to 16 bytes.
         ///
         /// # Safety
-        /// As the products; and the 16 bytes at every lane's address are shared memory of the block that was written before a barrier.
+        /// All 32 lanes of the warp call it together, as they call the products; and the 16 bytes at every lane's address are shared memory of the block that was written before a barrier.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(address: u32) -> [u32; 4] {
@@ -165,7 +165,7 @@ load_matrix! {
 /// `address` is the shared address of memory row `lane % 8` of matrix `lane / 8`, aligned to 16 bytes.
 ///
 /// # Safety
-/// As the products; and the 16 bytes at every lane's address are shared memory of the block that no other thread touches before a barrier.
+/// All 32 lanes of the warp call it together, as they call the products; and the 16 bytes at every lane's address are shared memory of the block that no other thread touches before a barrier.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn store_matrix_x4_transposed(address: u32, words: [u32; 4]) {

@@ -70,6 +70,31 @@ pub fn sync_warp(mask: u32) {
     hooks::sync_warp(mask);
 }
 
+/// A sign that all 32 lanes of the warp came to one place together: what products of tensor cores ask for.
+///
+/// It says nothing of code that only some of the lanes run: those who use it there get results that mean nothing, or wait for ever.
+#[derive(Debug)]
+pub struct WholeWarp(core::marker::PhantomData<*mut ()>);
+
+impl WholeWarp {
+    /// The sign without a wait.
+    ///
+    /// # Safety
+    /// All 32 lanes of the warp are here together, and run what the sign is lent to together.
+    #[inline(always)]
+    pub const unsafe fn assume() -> Self {
+        Self(core::marker::PhantomData)
+    }
+}
+
+/// Waits until all 32 lanes of the warp are here ([`sync_warp`]), for what they do together next.
+#[inline(always)]
+#[track_caller]
+pub fn whole_warp() -> WholeWarp {
+    sync_warp(super::warp::ALL);
+    WholeWarp(core::marker::PhantomData)
+}
+
 /// A mark that all lanes of the warp pass equally often, such as the start of a loop's turn. Nothing at all on the device and for what a kernel does; where
 /// [bank conflicts are counted](crate::simt::banks), accesses before and after it are different requests.
 #[inline(always)]

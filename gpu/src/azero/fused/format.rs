@@ -29,6 +29,7 @@ use super::{WIDTH, padded_squares};
 use crate::cuda::memory::{Vec4, load};
 use crate::cuda::mma::{self, load_matrix_x4_transposed, store_matrix_x4_transposed};
 use crate::cuda::shared::Shared;
+use crate::cuda::sync::WholeWarp;
 use crate::cuda::wgmma::{self, Tiles};
 
 /// A number format. A *chunk* is the 16 bytes of a square; a *step* multiplies two chunks' channels; a *stage* of weights is three products.
@@ -199,13 +200,13 @@ macro_rules! short_format {
             unsafe fn step(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, _: u32, Vec4(w): Vec4, _: Vec4) {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let x = mma::load_matrix_x4(a);
+                    let (warp, x) = (WholeWarp::assume(), mma::load_matrix_x4(a));
                     if odd {
-                        sums[2] = $product(sums[2], x, [w[0], w[1]]);
-                        sums[3] = $product(sums[3], x, [w[2], w[3]]);
+                        sums[2] = $product(&warp, sums[2], x, [w[0], w[1]]);
+                        sums[3] = $product(&warp, sums[3], x, [w[2], w[3]]);
                     } else {
-                        sums[0] = $product(sums[0], x, [w[0], w[1]]);
-                        sums[1] = $product(sums[1], x, [w[2], w[3]]);
+                        sums[0] = $product(&warp, sums[0], x, [w[0], w[1]]);
+                        sums[1] = $product(&warp, sums[1], x, [w[2], w[3]]);
                     }
                 }
             }
@@ -291,13 +292,13 @@ impl Format for Tf32 {
     unsafe fn step(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, _: u32, Vec4(w): Vec4, _: Vec4) {
         // SAFETY: the caller's promise.
         unsafe {
-            let x = mma::load_matrix_x4(a);
+            let (warp, x) = (WholeWarp::assume(), mma::load_matrix_x4(a));
             if odd {
-                sums[2] = mma::tf32(sums[2], x, [w[0], w[1]]);
-                sums[3] = mma::tf32(sums[3], x, [w[2], w[3]]);
+                sums[2] = mma::tf32(&warp, sums[2], x, [w[0], w[1]]);
+                sums[3] = mma::tf32(&warp, sums[3], x, [w[2], w[3]]);
             } else {
-                sums[0] = mma::tf32(sums[0], x, [w[0], w[1]]);
-                sums[1] = mma::tf32(sums[1], x, [w[2], w[3]]);
+                sums[0] = mma::tf32(&warp, sums[0], x, [w[0], w[1]]);
+                sums[1] = mma::tf32(&warp, sums[1], x, [w[2], w[3]]);
             }
         }
     }
@@ -391,13 +392,14 @@ impl Format for Split {
     unsafe fn step(sums: &mut [[f32; 4]; 4], _: bool, a: u32, a_part: u32, Vec4(w): Vec4, Vec4(second): Vec4) {
         // SAFETY: the caller's promise. The small products first: where the sums begin at 0, only the last instruction cuts off much.
         unsafe {
+            let warp = WholeWarp::assume();
             let (x, y) = (mma::load_matrix_x4(a), mma::load_matrix_x4(a + a_part));
-            sums[0] = mma::f16(sums[0], y, [w[0], w[1]]);
-            sums[1] = mma::f16(sums[1], y, [w[2], w[3]]);
-            sums[0] = mma::f16(sums[0], x, [second[0], second[1]]);
-            sums[1] = mma::f16(sums[1], x, [second[2], second[3]]);
-            sums[0] = mma::f16(sums[0], x, [w[0], w[1]]);
-            sums[1] = mma::f16(sums[1], x, [w[2], w[3]]);
+            sums[0] = mma::f16(&warp, sums[0], y, [w[0], w[1]]);
+            sums[1] = mma::f16(&warp, sums[1], y, [w[2], w[3]]);
+            sums[0] = mma::f16(&warp, sums[0], x, [second[0], second[1]]);
+            sums[1] = mma::f16(&warp, sums[1], x, [second[2], second[3]]);
+            sums[0] = mma::f16(&warp, sums[0], x, [w[0], w[1]]);
+            sums[1] = mma::f16(&warp, sums[1], x, [w[2], w[3]]);
         }
     }
 

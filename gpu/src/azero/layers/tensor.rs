@@ -19,6 +19,7 @@
 use super::conv::{TAPS, each, rectify};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::{self, Shared};
+use crate::cuda::sync::WholeWarp;
 use crate::cuda::{DeviceArgs, kernel, mma, sync, thread, warp};
 use crate::launch::LaunchShape;
 
@@ -149,10 +150,7 @@ pub trait Format {
     /// A word of activations as the product takes it.
     fn operand(word: u32) -> u32;
     /// The warp's product of 16 x 8 words by 8 x 8.
-    ///
-    /// # Safety
-    /// As [`mma::tf32`].
-    unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
+    fn product(warp: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
 }
 
 /// 10 bits of fraction.
@@ -184,9 +182,8 @@ impl Format for Tf32 {
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
-        // SAFETY: the caller's promise.
-        unsafe { mma::tf32(c, a, b) }
+    fn product(warp: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+        mma::tf32(warp, c, a, b)
     }
 }
 
@@ -214,9 +211,8 @@ macro_rules! short {
 
             #[inline(always)]
             #[track_caller]
-            unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
-                // SAFETY: the caller's promise.
-                unsafe { mma::$product(c, a, b) }
+            fn product(warp: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+                mma::$product(warp, c, a, b)
             }
         }
     };
@@ -320,26 +316,20 @@ unsafe fn read_group<F: Format, const DOWN: usize, const ACROSS: usize>(
     (left, right)
 }
 
-/// Adds a group's products to the warp's sums.
-///
-/// # Safety
-/// The whole warp calls it.
+/// Adds a group's products to the warp's sums. The whole warp calls it.
 #[inline(always)]
 #[track_caller]
-unsafe fn multiply<F: Format, const DOWN: usize, const ACROSS: usize>(
+fn multiply<F: Format, const DOWN: usize, const ACROSS: usize>(
     sums: &mut [[[f32; 4]; 8]; 4],
     (left, right): &Operands,
 ) {
-    sync::sync_warp(warp::ALL);
+    let warp = sync::whole_warp();
     each!(J in [0 1 2 3] {
         each!(D in [0 1 2 3] {
             if D < DOWN && J < ACROSS / 2 {
                 let [b0, b1, b2, b3] = right[J];
-                // SAFETY: the caller's promise; the warp is together since the barrier above.
-                unsafe {
-                    sums[D][2 * J] = F::product(sums[D][2 * J], left[D], [b0, b1]);
-                    sums[D][2 * J + 1] = F::product(sums[D][2 * J + 1], left[D], [b2, b3]);
-                }
+                sums[D][2 * J] = F::product(&warp, sums[D][2 * J], left[D], [b0, b1]);
+                sums[D][2 * J + 1] = F::product(&warp, sums[D][2 * J + 1], left[D], [b2, b3]);
             }
         });
     });
@@ -440,15 +430,13 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
             let mut present = read(0);
             each!(G in [0 1 2 3] {
                 let next = if G < 3 { read(G as u32 + 1) } else { present };
-                // SAFETY: the whole warp is here.
-                unsafe { multiply::<F, DOWN, ACROSS>(&mut sums, &present) };
+                multiply::<F, DOWN, ACROSS>(&mut sums, &present);
                 present = next;
             });
         } else {
             for group in 0..groups {
                 let present = read(group);
-                // SAFETY: the whole warp is here.
-                unsafe { multiply::<F, DOWN, ACROSS>(&mut sums, &present) };
+                multiply::<F, DOWN, ACROSS>(&mut sums, &present);
             }
         }
     }

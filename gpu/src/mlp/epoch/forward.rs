@@ -4,7 +4,7 @@ use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::{self, fma, opaque};
 use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4_transposed, split_f16, split_f16_apart};
 use crate::cuda::shared::{self, Shared};
-use crate::cuda::sync::{sync_threads, sync_warp};
+use crate::cuda::sync::{sync_threads, whole_warp};
 use crate::cuda::thread::{lane, strided, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
 use crate::cuda::{memory, wgmma};
@@ -547,15 +547,15 @@ pub(super) fn partial_logits(
         // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
         let from = tile_word((tiles.me.lane() / 8 % 2) * 8 + tiles.me.lane() % 8, (tiles.me.lane() / 16) * 4);
         let mut logits = [[0f32; 4]; 2];
-        sync_warp(ALL);
+        let whole = whole_warp();
         // SAFETY: the whole warp runs this; every lane's row lies in the tile, written before a barrier.
         unsafe {
             let large = load_matrix_x4_transposed(tiles.w2(0).address_of_unchecked(from));
             let small = load_matrix_x4_transposed(tiles.w2(1).address_of_unchecked(from));
             unroll!(N in [0, 1] {
-                let main = f16([0.0; 4], a(0), [large[2 * N], large[2 * N + 1]]);
-                let rest = f16([0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
-                let rest = f16(rest, a(0), [small[2 * N], small[2 * N + 1]]);
+                let main = f16(&whole, [0.0; 4], a(0), [large[2 * N], large[2 * N + 1]]);
+                let rest = f16(&whole, [0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
+                let rest = f16(&whole, rest, a(0), [small[2 * N], small[2 * N + 1]]);
                 unroll!(C in [0, 1, 2, 3] {
                     logits[N][C] = fma(SECOND, rest[C], main[C]);
                 });

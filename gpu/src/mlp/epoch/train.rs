@@ -2,7 +2,7 @@
 
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16_apart};
-use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
+use crate::cuda::sync::{sync_cluster, sync_threads, whole_warp};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, strided, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle};
 use crate::cuda::{DeviceArgs, atomic, kernel, math, memory, wgmma};
@@ -297,7 +297,7 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
     // A: rows are samples. B: columns are hidden units, the rows of the tile, so it is loaded as it lies.
     let a_from = tile_word(warp * 16 + matrix % 2 * 8 + in_matrix, matrix / 2 * 4);
     let b_from = tile_word(matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
-    sync_warp(ALL);
+    let whole = whole_warp();
     // SAFETY: the whole warp runs this; every lane's row lies in the tiles, written before a barrier.
     let (a, b) = unsafe {
         (
@@ -313,10 +313,9 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
     };
     unroll!(U in [0, 1] {
         let b = [[b[0][2 * U], b[0][2 * U + 1]], [b[1][2 * U], b[1][2 * U + 1]]];
-        // SAFETY: as above.
-        let (main, rest) = unsafe {
-            let rest = f16([0.0; 4], a[1], b[0]);
-            (f16([0.0; 4], a[0], b[0]), f16(rest, a[0], b[1]))
+        let (main, rest) = {
+            let rest = f16(&whole, [0.0; 4], a[1], b[0]);
+            (f16(&whole, [0.0; 4], a[0], b[0]), f16(&whole, rest, a[0], b[1]))
         };
         let mut dz1 = [0f32; 4];
         unroll!(C in [0, 1, 2, 3] {
@@ -339,7 +338,7 @@ fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4
     const SECONDS: u32 = 0x1000_1000;
     let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
     let (mut main, mut rest, mut column_sums) = ([0f32; 4], [0f32; 4], [0f32; 4]);
-    sync_warp(ALL);
+    let whole = whole_warp();
     unroll!(K in [0, 1, 2, 3] {
         // A = hᵀ and B = dz2: both tiles have samples as rows, so both are loaded transposed.
         let a_from = tile_word(K as u32 * 16 + matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
@@ -350,11 +349,11 @@ fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4
             let a_small = load_matrix_x4_transposed(tiles.h(1).address_of_unchecked(a_from));
             let [b0, b1, ..] = load_matrix_x4_transposed(tiles.dz2(0).address_of_unchecked(b_from));
             let [c0, c1, ..] = load_matrix_x4_transposed(tiles.dz2(1).address_of_unchecked(b_from));
-            main = f16(main, a_large, [b0, b1]);
-            rest = f16(rest, a_small, [b0, b1]);
-            rest = f16(rest, a_large, [c0, c1]);
-            column_sums = f16(column_sums, [ONES; 4], [b0, b1]);
-            column_sums = f16(column_sums, [SECONDS; 4], [c0, c1]);
+            main = f16(&whole, main, a_large, [b0, b1]);
+            rest = f16(&whole, rest, a_small, [b0, b1]);
+            rest = f16(&whole, rest, a_large, [c0, c1]);
+            column_sums = f16(&whole, column_sums, [ONES; 4], [b0, b1]);
+            column_sums = f16(&whole, column_sums, [SECONDS; 4], [c0, c1]);
         }
     });
     let scales = tiles.scales();

@@ -17,7 +17,7 @@ use super::tensor::{
 };
 use super::view::{Line, Matrix, NO_LINE};
 use crate::cuda::shared::{self, Shared};
-use crate::cuda::{kernel, mma, sync, thread, warp};
+use crate::cuda::{kernel, mma, sync, thread};
 use crate::launch::LaunchShape;
 
 /// Parts of an operand.
@@ -117,10 +117,9 @@ unsafe fn multiply(
                 let at = at_b + part as u32 * TILE + step as u32 * 8 * STRIDE + 8 * j as u32;
                 // SAFETY: words of the part's tile.
                 let right = unsafe { [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)] };
-                sync::sync_warp(warp::ALL);
+                let warp = sync::whole_warp();
                 each!(i in [0 1] {
-                    // SAFETY: the whole warp is here, after the barrier above.
-                    of_tile[i] = unsafe { Bf16::product(of_tile[i], left[step][i], right) };
+                    of_tile[i] = Bf16::product(&warp, of_tile[i], left[step][i], right);
                 });
             });
         });

@@ -14,6 +14,7 @@ use super::product::{LayerProduct, Output, Tiles};
 use super::view::{Line, Matrix, NO_LINE};
 use crate::cuda::memory::Vec4;
 use crate::cuda::shared::Shared;
+use crate::cuda::sync::WholeWarp;
 use crate::cuda::{kernel, mma, shared_array, sync, thread, warp};
 
 /// Tiles of 16-bit formats. Those of TF32 are half as deep, which parts of this depth suit as well.
@@ -50,10 +51,7 @@ pub trait Format {
     /// The word of one or two values, the lower depth first.
     fn pack(low: f32, high: f32) -> u32;
     /// The warp's product of 16 x 8 words by 8 x 8.
-    ///
-    /// # Safety
-    /// As [`mma::tf32`].
-    unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
+    fn product(warp: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
 }
 
 /// 10 bits of fraction.
@@ -76,9 +74,8 @@ macro_rules! formats {
 
             #[inline(always)]
             #[track_caller]
-            unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
-                // SAFETY: the caller's promise.
-                unsafe { mma::$product(c, a, b) }
+            fn product(warp: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+                mma::$product(warp, c, a, b)
             }
         }
     )*};
@@ -251,13 +248,12 @@ unsafe fn multiply<F: Format>(
                 j += 1;
             }
         }
-        sync::sync_warp(warp::ALL);
+        let warp = sync::whole_warp();
         let mut i = 0;
         while i < DOWN {
             let mut j = 0;
             while j < ACROSS {
-                // SAFETY: the whole warp is here, after the barrier above.
-                sums[i][j] = unsafe { F::product(sums[i][j], left[i], right[j]) };
+                sums[i][j] = F::product(&warp, sums[i][j], left[i], right[j]);
                 j += 1;
             }
             i += 1;
