@@ -70,17 +70,17 @@ pub fn sync_warp(mask: u32) {
     hooks::sync_warp(mask);
 }
 
-/// A sign that all 32 lanes of the warp came to one place together: what products of tensor cores ask for.
+/// A token: all 32 lanes of the warp came to one place together. Products of tensor cores ask for it.
 ///
 /// It says nothing of code that only some of the lanes run: those who use it there get results that mean nothing, or wait for ever.
 #[derive(Debug)]
 pub struct WholeWarp(core::marker::PhantomData<*mut ()>);
 
 impl WholeWarp {
-    /// The sign without a wait.
+    /// The token without a wait.
     ///
     /// # Safety
-    /// All 32 lanes of the warp are here together, and run what the sign is lent to together.
+    /// All 32 lanes of the warp are here together, and run what the token is lent to together.
     #[inline(always)]
     pub const unsafe fn assume() -> Self {
         Self(core::marker::PhantomData)
