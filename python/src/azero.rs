@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray4};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::azero::player::{SelfPlay as LibrarySelfPlay, SelfPlayOptions};
 use warpplay::azero::train::{Options as TrainOptions, Samples, Trainer as LibraryTrainer};
 use warpplay::azero::{Evaluator as Library, EvaluatorOptions, GameRecord, Network, NetworkShape};
 
-use crate::convert::{Exclusive, device, error, options, to_python};
+use crate::convert::{Exclusive, copied, device, error, expect_same_process, expect_shape, options, to_python};
 use crate::watch::Watch;
 
 /// The network of a file, or that of a seed.
@@ -29,7 +30,7 @@ pub struct Evaluator {
 
 #[pymethods]
 impl Evaluator {
-    /// Of `weights`, a safetensors file or OpenSpiel's `checkpoint-N.pt`; without, the network of `seed`, which knows nothing of the game.
+    /// Loads the network from `weights`, a safetensors file or OpenSpiel's `checkpoint-N.pt`; without, it is the network of `seed`, which knows nothing of the game.
     #[new]
     #[pyo3(signature = (weights=None, *, seed=27, device="auto", **given))]
     fn new(
@@ -52,9 +53,21 @@ impl Evaluator {
         observations: PyReadonlyArray4<'py, f32>,
         legal: PyReadonlyArray2<'py, u8>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
-        let (n, actions) = (observations.as_array().shape()[0], legal.as_array().ncols());
-        let observations: Vec<f32> = observations.as_array().iter().copied().collect();
-        let legal: Vec<u8> = legal.as_array().iter().copied().collect();
+        expect_same_process()?;
+        let NetworkShape { planes, rows, columns, actions, .. } = self.evaluator.get().shape();
+        let (n, actions) = (observations.as_array().shape()[0], actions as usize);
+        expect_shape(
+            "observations",
+            observations.as_array().shape(),
+            &[n, planes as usize, rows as usize, columns as usize],
+        )?;
+        expect_shape("legal", legal.as_array().shape(), &[n, actions])?;
+        let most = self.evaluator.get().max_batch();
+        if n > most {
+            let text = format!("{n} observations, at most {most} at once (option max_batch)");
+            return Err(PyValueError::new_err(text));
+        }
+        let (observations, legal) = (copied(observations.as_array())?, copied(legal.as_array())?);
         let found = py.detach(|| self.evaluator.get().evaluate(&observations, &legal)).map_err(error)?;
         let policies = PyArray1::from_vec(py, found.policies).reshape([n, actions])?;
         Ok((PyArray1::from_vec(py, found.values), policies))
@@ -77,20 +90,25 @@ pub struct SelfPlay {
 
 #[pymethods]
 impl SelfPlay {
-    /// Of `weights`, as in `Evaluator`; `seed` is that of the games.
+    /// With the network of `weights`, as in `Evaluator`; `seed` is that of the games, else that of the option `search`.
     #[new]
-    #[pyo3(signature = (weights=None, *, network_seed=27, seed=0, device="auto", **given))]
+    #[pyo3(signature = (weights=None, *, network_seed=27, seed=None, device="auto", **given))]
     fn new(
         py: Python<'_>,
         weights: Option<PathBuf>,
         network_seed: u64,
-        seed: u64,
+        seed: Option<u64>,
         device: &str,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&SelfPlayOptions::default(), given)?, self::device(device)?);
         let play = py.detach(|| {
-            LibrarySelfPlay::builder(network(weights, network_seed)?).options(options).seed(seed).build(&device)
+            let builder = LibrarySelfPlay::builder(network(weights, network_seed)?).options(options);
+            match seed {
+                Some(seed) => builder.seed(seed),
+                None => builder,
+            }
+            .build(&device)
         });
         Ok(Self { play: Exclusive::new(play.map_err(error)?), games: Vec::new() })
     }
@@ -98,7 +116,7 @@ impl SelfPlay {
     /// Plays to the last game, or until `progress` returns `False`; returns the report.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress);
+        let mut watch = Watch::new(progress)?;
         let Self { play, games } = self;
         let play = play.get();
         let found = py.detach(|| {
@@ -130,7 +148,7 @@ pub struct Trainer {
 
 #[pymethods]
 impl Trainer {
-    /// Of files of games, as `SelfPlay.save_games` writes them, and first `weights`, as in `Evaluator`.
+    /// Reads files of games, as `SelfPlay.save_games` writes them, and first `weights`, as in `Evaluator`.
     #[new]
     #[pyo3(signature = (games, weights=None, *, network_seed=27, device="auto", **given))]
     fn new(
@@ -153,7 +171,7 @@ impl Trainer {
     /// Trains to the last epoch, or until `progress` returns `False`; returns the report.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress);
+        let mut watch = Watch::new(progress)?;
         let trainer = self.trainer.get();
         let found = py.detach(|| trainer.run(|progress| watch.go_on(progress)));
         to_python(py, &watch.result(found)?)

@@ -39,7 +39,7 @@ impl Solver {
     /// Runs to the last iteration, or until `progress` returns `False`; returns the report.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress);
+        let mut watch = Watch::new(progress)?;
         let found = py.detach(|| self.solver.get().run(|progress| watch.go_on(progress)));
         to_python(py, &watch.result(found)?)
     }
@@ -64,7 +64,7 @@ pub struct Strategy {
 
 #[pymethods]
 impl Strategy {
-    /// Of a file that `save` or `warpplay cfr solve --strategy` wrote.
+    /// Reads a file that `save` or `warpplay cfr solve --strategy` wrote.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         Ok(Self { strategy: py.detach(|| LibraryStrategy::load(path)).map_err(error)? })

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 /// The module; `warpplay/*.py` give its classes their places.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    convert::note_process();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("WarpplayError", module.py().get_type::<convert::WarpplayError>())?;
     module.add_function(wrap_pyfunction!(convert::devices, module)?)?;

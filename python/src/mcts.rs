@@ -27,7 +27,9 @@ impl Search {
     fn new(py: Python<'_>, game: &str, device: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut defaults = Options::default();
         // A limit that is asked for is the only one.
-        if given.is_some_and(|given| given.contains("steps").unwrap_or(false)) {
+        if given
+            .is_some_and(|given| given.get_item("steps").is_ok_and(|steps| steps.is_some_and(|steps| !steps.is_none())))
+        {
             defaults.seconds = None;
         }
         let (options, device) = (options(&defaults, given)?, self::device(device)?);
@@ -44,7 +46,7 @@ impl Search {
             "checkers" => build!(Checkers, Checkers),
             other => {
                 return Err(PyValueError::new_err(format!(
-                    "game: {other} is not allowed (connect4, gomoku, checkers)"
+                    "option game: {other} is not allowed (connect4, gomoku, checkers)"
                 )));
             }
         };
@@ -57,7 +59,7 @@ impl Search {
         macro_rules! run {
             ($search:expr) => {{
                 let position = position_after(moves).map_err(error)?;
-                let mut watch = Watch::new(progress);
+                let mut watch = Watch::new(progress)?;
                 let found = py.detach(|| $search.run(&position, |progress| watch.go_on(progress)));
                 watch.result(found)?
             }};

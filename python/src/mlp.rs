@@ -8,11 +8,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
-    Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, Options, Trainer as LibraryTrainer,
-    WeightLayout,
+    Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, Options, Prediction,
+    Trainer as LibraryTrainer, WeightLayout,
 };
 
-use crate::convert::{Exclusive, device, error, options, to_python};
+use crate::convert::{Exclusive, copied, device, error, expect_same_process, expect_shape, options, to_python};
 use crate::watch::Watch;
 
 /// The layers of a perceptron: weights `[in, out]` and a bias each.
@@ -23,19 +23,19 @@ pub struct Network {
 
 #[pymethods]
 impl Network {
-    /// Of weights `[in, out]` and biases, a pair a layer.
+    /// Takes weights `[in, out]` and biases, a pair a layer.
     #[new]
     fn new(layers: Vec<(PyReadonlyArray2<'_, f32>, PyReadonlyArray1<'_, f32>)>) -> PyResult<Self> {
         let layers = layers.iter().map(|(weights, bias)| {
             let [n_inputs, n_outputs] = [weights.as_array().nrows() as u32, weights.as_array().ncols() as u32];
             // In the order of rows, however the array lies in memory.
-            let (weights, bias) = (weights.as_array().iter().copied().collect(), bias.as_array().to_vec());
-            Layer { n_inputs, n_outputs, weights, bias }
+            let (weights, bias) = (copied(weights.as_array())?, copied(bias.as_array())?);
+            Ok(Layer { n_inputs, n_outputs, weights, bias })
         });
-        Ok(Self { network: LibraryNetwork::new(layers.collect()).map_err(error)? })
+        Ok(Self { network: LibraryNetwork::new(layers.collect::<PyResult<_>>()?).map_err(error)? })
     }
 
-    /// Of a safetensors file.
+    /// Reads a safetensors file.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         Ok(Self { network: LibraryNetwork::load(path).map_err(error)? })
@@ -63,7 +63,7 @@ impl Network {
 
 /// Images `[n, rows, cols]` of bytes with a label each.
 fn dataset(images: &PyReadonlyArray3<'_, u8>, labels: &PyReadonlyArray1<'_, u8>) -> PyResult<Arc<Dataset>> {
-    let (images, labels) = (images.as_array(), labels.as_array().to_vec());
+    let (images, labels) = (images.as_array(), copied(labels.as_array())?);
     let [n, rows, cols] = [images.shape()[0], images.shape()[1], images.shape()[2]];
     if n != labels.len() {
         return Err(PyValueError::new_err(format!(
@@ -72,7 +72,7 @@ fn dataset(images: &PyReadonlyArray3<'_, u8>, labels: &PyReadonlyArray1<'_, u8>)
         )));
     }
     let n_classes = labels.iter().max().map_or(1, |&most| u32::from(most) + 1);
-    let images = images.iter().copied().collect();
+    let images = copied(images)?;
     Ok(Arc::new(Dataset::new(images, labels, rows as u32, cols as u32, n_classes, "Python").map_err(error)?))
 }
 
@@ -98,7 +98,10 @@ impl Trainer {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
         let mut builder = LibraryTrainer::builder(&dataset(&images, &labels)?).options(options);
         match (test_images, test_labels) {
-            (Some(images), Some(labels)) => builder = builder.test(&dataset(&images, &labels)?),
+            (Some(test), Some(labels)) => {
+                expect_shape("a test image", &test.as_array().shape()[1..], &images.as_array().shape()[1..])?;
+                builder = builder.test(&dataset(&test, &labels)?);
+            }
             (None, None) => {}
             _ => return Err(PyValueError::new_err("test_images and test_labels are given together, or not at all")),
         }
@@ -108,7 +111,7 @@ impl Trainer {
     /// Trains to the last epoch, or until `progress` returns `False`; returns the report.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress);
+        let mut watch = Watch::new(progress)?;
         let found = py.detach(|| self.trainer.get().run(|progress| watch.go_on(progress)));
         to_python(py, &watch.result(found)?)
     }
@@ -142,8 +145,7 @@ impl Classifier {
         images: PyReadonlyArray3<'py, u8>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let n = images.as_array().shape()[0];
-        let images: Vec<u8> = images.as_array().iter().copied().collect();
-        let found = py.detach(|| self.classifier.get().predict(&images)).map_err(error)?;
+        let found = self.predictions(py, &images)?;
         let n_classes = found.first().map_or(0, |one| one.probabilities.len());
         let all: Vec<f32> = found.into_iter().flat_map(|one| one.probabilities).collect();
         PyArray1::from_vec(py, all).reshape([n, n_classes])
@@ -155,8 +157,29 @@ impl Classifier {
         py: Python<'py>,
         images: PyReadonlyArray3<'py, u8>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let images: Vec<u8> = images.as_array().iter().copied().collect();
-        let found = py.detach(|| self.classifier.get().predict(&images)).map_err(error)?;
+        let found = self.predictions(py, &images)?;
         Ok(PyArray1::from_iter(py, found.iter().map(|one| one.class)))
+    }
+}
+
+impl Classifier {
+    /// What the images are, of as many pixels as the network has inputs; signals are looked at between pieces.
+    fn predictions(&mut self, py: Python<'_>, images: &PyReadonlyArray3<'_, u8>) -> PyResult<Vec<Prediction>> {
+        const PIECE: usize = 1024;
+        expect_same_process()?;
+        let images = images.as_array();
+        let [rows, cols] = [images.shape()[1], images.shape()[2]];
+        let n_inputs = self.classifier.get().n_inputs() as usize;
+        if rows * cols != n_inputs {
+            let text = format!("images are of {rows} x {cols} pixels, the network has {n_inputs} inputs");
+            return Err(PyValueError::new_err(text));
+        }
+        let images = copied(images)?;
+        let mut found = Vec::new();
+        for piece in images.chunks(PIECE * n_inputs) {
+            found.extend(py.detach(|| self.classifier.get().predict(piece)).map_err(error)?);
+            py.check_signals()?;
+        }
+        Ok(found)
     }
 }

@@ -13,7 +13,7 @@ use warpplay::shogi::learner::{Learner as Library, Options, Weights};
 use warpplay::shogi::records::{self, Records};
 use warpplay::shogi::{Evaluator as LibraryEvaluator, FeatureSet, Window};
 
-use crate::convert::{device, error, options, to_python};
+use crate::convert::{copied, device, error, options, to_python};
 use crate::watch::Watch;
 
 /// A learning on a device, from records of games.
@@ -40,7 +40,7 @@ impl Learner {
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let mut watch = Watch::new(None);
+        let mut watch = Watch::new(None)?;
         let read = py.detach(|| -> warpplay::Result<(Dataset, Option<Dataset>)> {
             let records = records::read(&games, |progress| watch.go_on(progress))?;
             let set = |records: &Records| {
@@ -61,7 +61,7 @@ impl Learner {
     /// Learns to the last iteration, or until `progress` returns `False`; returns the report. Each call begins anew.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress);
+        let mut watch = Watch::new(progress)?;
         let Self { train, held_out, options, device, .. } = &*self;
         let found = py.detach(|| -> warpplay::Result<_> {
             let mut builder = Library::builder(train).options(options.clone());
@@ -112,11 +112,11 @@ impl Evaluator {
     #[new]
     fn new(features: &str, weights: PyReadonlyArray1<'_, f32>) -> PyResult<Self> {
         let features = features.parse::<FeatureSet>().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let evaluator = LibraryEvaluator::new(features, weights.as_array().to_vec()).map_err(error)?;
+        let evaluator = LibraryEvaluator::new(features, copied(weights.as_array())?).map_err(error)?;
         Ok(Self { evaluator })
     }
 
-    /// Of a safetensors file.
+    /// Reads a safetensors file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let weights = py.detach(|| Weights::load(path)).map_err(error)?;

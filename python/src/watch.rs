@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::Progress;
 
+use crate::convert::expect_same_process;
+
 /// Time between two looks at the interpreter, which take its lock.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -19,13 +21,20 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// One that calls `progress`, if it is given, with a dictionary, and ends the work where that returns `False`.
-    pub fn new(progress: Option<Py<PyAny>>) -> Self {
-        Self { progress, looked: Instant::now(), raised: None }
+    /// One that calls `progress`, if it is given, with a dictionary, and ends the work where that returns what is false but not `None`.
+    ///
+    /// # Errors
+    /// As [`expect_same_process`].
+    pub fn new(progress: Option<Py<PyAny>>) -> PyResult<Self> {
+        expect_same_process()?;
+        Ok(Self { progress, looked: Instant::now(), raised: None })
     }
 
     /// Whether to go on. The interpreter is asked now and then, and whenever something was measured.
     pub fn go_on<R>(&mut self, progress: &Progress<R>) -> ControlFlow<()> {
+        if self.raised.is_some() {
+            return ControlFlow::Break(());
+        }
         if self.looked.elapsed() < LOOK_EVERY && progress.latest.is_none() {
             return ControlFlow::Continue(());
         }
@@ -49,7 +58,8 @@ impl Watch {
         said.set_item("seconds", progress.elapsed.as_secs_f64())?;
         said.set_item("fraction", progress.fraction())?;
         let answer = callback.call1(py, (said,))?;
-        Ok(!answer.bind(py).is(pyo3::types::PyBool::new(py, false)))
+        let answer = answer.bind(py);
+        Ok(answer.is_none() || answer.is_truthy()?)
     }
 
     /// What the run found, or what was raised in it.

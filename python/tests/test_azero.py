@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import warpplay
 from warpplay.azero import Evaluator, SelfPlay, Trainer
 
 
@@ -22,20 +23,28 @@ def test_policies_are_of_legal_actions_and_sum_to_one():
 def test_what_is_not_allowed_is_told():
     evaluator = Evaluator(device="cpu")
     planes, rows, columns, actions = evaluator.shape
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="observations has the shape"):
+        evaluator.evaluate(np.zeros((1, rows, columns, planes), np.float32), np.ones((1, actions), np.uint8))
+    with pytest.raises(ValueError, match="legal has the shape"):
         evaluator.evaluate(np.zeros((1, planes, rows, columns), np.float32), np.ones((2, actions), np.uint8))
-    with pytest.raises(Exception, match="missing.pt"):
+    with pytest.raises(ValueError, match="at most 128 at once"):
+        many = np.broadcast_to(np.float32(0), (2**32, planes, rows, columns))
+        evaluator.evaluate(many, np.broadcast_to(np.uint8(1), (2**32, actions)))
+    with pytest.raises(TypeError, match="search.simulatons is no option; allowed are .*simulations"):
+        SelfPlay(device="cpu", search={"simulatons": 4})
+    with pytest.raises(warpplay.WarpplayError, match="missing.pt"):
         Evaluator("missing.pt", device="cpu")
 
 
 def test_games_are_played_and_learnt_from(tmp_path):
-    search = {"simulations": 4}
-    play = SelfPlay(device="cpu", seed=3, games=2, parallel=2)
-    options = play.run(progress=lambda progress: False)["options"]
-    assert len(play.games) <= 2 and options["games"] == 2
-    options["search"].update(search)
-    play = SelfPlay(device="cpu", seed=3, games=2, parallel=2, search=options["search"])
+    play = SelfPlay(device="cpu", seed=3, games=2, parallel=2, search={"simulations": 4})
     report = play.run()
+    # The other fields are those of self-play, which draws its first moves.
+    assert report["options"]["search"]["simulations"] == 4 and report["options"]["search"]["temperature_plies"] > 0
+    # A report's own options play its games again.
+    again = SelfPlay(device="cpu", **report["options"])
+    again.run()
+    assert again.games == play.games
     assert report["games"] == 2 and len(play.games) == 2
     path = tmp_path / "games.jsonl"
     play.save_games(path)

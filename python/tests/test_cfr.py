@@ -2,6 +2,7 @@
 
 import pytest
 
+import warpplay
 from warpplay.cfr import Solver, Strategy
 
 KUHN = """GAMEDEF
@@ -37,5 +38,5 @@ def test_kuhn_is_solved(device, tmp_path):
 def test_what_is_not_allowed_is_told():
     with pytest.raises(ValueError, match="option algorithm"):
         Solver(KUHN, device="cpu", algorithm="magic")
-    with pytest.raises(Exception, match="GAMEDEF"):
+    with pytest.raises(warpplay.WarpplayError, match="GAMEDEF"):
         Solver("no game", device="cpu")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import warpplay
 from warpplay.mlp import Classifier, Network, Trainer
 
 
@@ -69,5 +70,17 @@ def test_what_is_not_allowed_is_told(tmp_path):
         Trainer(images, labels, device="cpu", rate=1)
     with pytest.raises(TypeError):
         Trainer(images.astype(np.float32), labels, device="cpu")
-    with pytest.raises(Exception, match="nothing.safetensors"):
+    network = Network([(np.zeros((6, 2), np.float32), np.zeros(2, np.float32))])
+    with pytest.raises(ValueError, match="4 x 3 pixels, the network has 6 inputs"):
+        Classifier(network, device="cpu").predict(np.zeros((1, 4, 3), np.uint8))
+    with pytest.raises(ValueError, match="4 x 3 pixels, the network has 6 inputs"):
+        Classifier(network, device="cpu").predict_proba(np.zeros((1, 4, 3), np.uint8))
+    with pytest.raises(ValueError, match="a test image has the shape .3, 2., expected .2, 3."):
+        Trainer(images, labels, test_images=np.zeros((1, 3, 2), np.uint8), test_labels=labels[:1], device="cpu", batch=8)
+    # More than any memory has.
+    with pytest.raises(MemoryError, match="no room in memory"):
+        Classifier(network, device="cpu").predict(np.broadcast_to(np.uint8(1), (2**58, 2, 3)))
+    # Numbers of numpy are numbers.
+    Trainer(images, labels, device="cpu", batch=np.int64(8), learning_rate=np.float32(0.1))
+    with pytest.raises(warpplay.WarpplayError, match="nothing.safetensors"):
         Network.load(tmp_path / "nothing.safetensors")

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import warpplay
 from warpplay.shogi import Evaluator, Learner
 
 GAMES = Path(__file__).parents[2] / "tests" / "golden" / "shogi" / "first_100.usi.txt.gz"
@@ -34,13 +35,13 @@ def test_kernels_learn_what_the_cpu_learns():
 
 
 def test_what_is_not_allowed_is_told(tmp_path):
-    with pytest.raises(Exception, match="missing.usi"):
+    with pytest.raises(warpplay.WarpplayError, match="missing.usi"):
         Learner(tmp_path / "missing.usi", device="cpu")
     with pytest.raises(TypeError, match="steps is no option"):
         Learner(GAMES, device="cpu", steps=3)
     with pytest.raises(ValueError, match="nothing is learnt yet"):
         Learner(GAMES, device="cpu").evaluator()
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="nothing"):
         Evaluator("nothing", np.zeros(3, np.float32))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="weights"):
         Evaluator("material", np.zeros(3, np.float32))

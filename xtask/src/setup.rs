@@ -246,24 +246,31 @@ pub fn python_packages(venv: &Path, arguments: &[&str]) -> Result<()> {
         command.args(["-m", "venv", "--clear"]).args(extra).arg(venv);
         process::run_within(&mut command, DOWNLOAD_LIMIT)
     };
-    let python = venv.join("bin/python3");
     // Debian packs `ensurepip` apart from Python. A pip outside the environment can fill it as well.
-    let mut pip = Command::new(&python);
     if make(&[]).is_err() {
         if process::output_of("python3", &["-m", "pip", "--version"]).is_some() {
             make(&["--without-pip"])?;
-            pip = Command::new("python3");
-            pip.args(["-m", "pip", "--python"]).arg(&python);
         } else {
             apt_python()?;
             make(&[])?;
-            pip.args(["-m", "pip"]);
         }
-    } else {
-        pip.args(["-m", "pip"]);
     }
+    let mut pip = pip(venv);
     pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(arguments);
     process::run_within(&mut pip, DOWNLOAD_LIMIT)
+}
+
+/// `pip` of a virtual environment that [`python_packages`] made, which may have none of its own.
+pub fn pip(venv: &Path) -> Command {
+    let python = venv.join("bin/python3");
+    let mut pip = Command::new(&python);
+    if venv.join("bin/pip").is_file() {
+        pip.args(["-m", "pip"]);
+    } else {
+        pip = Command::new("python3");
+        pip.args(["-m", "pip", "--python"]).arg(&python);
+    }
+    pip
 }
 
 /// Python and its venv module from Debian, where we may install at once.

@@ -41,8 +41,8 @@ pub fn make(test: bool) -> Result<()> {
     if !test {
         return Ok(());
     }
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
+    let mut install = setup::pip(&venv);
+    install.args(["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
     process::run(install.arg(&wheel))?;
     // Outside the sources, so that what is installed is what is tested.
     let mut tests = Command::new(&python);

@@ -74,7 +74,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub const COMPILER_VARIABLE: &str = "WARPPLAY_DEVICE_RUSTC";
 /// Environment variable that, set to `1`, makes a missing device compiler an error.
 pub const REQUIRE_VARIABLE: &str = "WARPPLAY_REQUIRE_PTX";
-/// Environment variable that, set to `1`, has kernels compiled whose PTX lies ready in their package.
+/// Environment variable that, set to `1`, compiles kernels even where their package brings the PTX along.
 pub const BUILD_VARIABLE: &str = "WARPPLAY_BUILD_PTX";
 /// Environment variable that names `ptxas`.
 pub const PTXAS_VARIABLE: &str = "WARPPLAY_PTXAS";

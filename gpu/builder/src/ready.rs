@@ -1,7 +1,8 @@
 //! PTX that lies ready in a package, in the folder `ptx` beside its sources: made once, used by every build of the same sources.
 //!
-//! `ptx/manifest.json` says what it was made from: each source file with its length and CRC-32, this crate's version, and for each module what was asked for.
-//! Where all of that is as in the build at hand, the images are taken as they are; elsewhere the kernels are compiled. Compiler and flags are noted for the reader.
+//! `ptx/manifest.json` says what it was made from: each source file of the package with its length and CRC-32, the package's version and this crate's, and for each module what was asked for.
+//! Where all of that is as in the build at hand, the images are taken as they are; elsewhere the kernels are compiled. Compiler and flags are noted for the reader. Of other device crates that the package
+//! needs nothing is marked: it must name them by exact versions, and who patches one sets `WARPPLAY_BUILD_PTX=1`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -124,7 +125,9 @@ fn request(builder: &CudaBuilder, archs: &[Arch]) -> Value {
     let mut features = builder.features.clone();
     features.sort();
     let archs: Vec<Value> = archs.iter().map(|arch| json!({ "name": arch.name, "features": arch.features })).collect();
-    json!({ "features": features, "default_features": builder.default_features, "rustflags": builder.rustflags, "archs": archs })
+    // Of the crate whose build script runs.
+    let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    json!({ "version": version, "features": features, "default_features": builder.default_features, "rustflags": builder.rustflags, "archs": archs })
 }
 
 /// Length and CRC-32 of a file's bytes.
@@ -134,7 +137,7 @@ fn mark(bytes: &[u8]) -> Value {
     Value::String(format!("{}-{:08x}", bytes.len(), crc.sum()))
 }
 
-/// The marks of all source files by their paths, and of the manifest as it was written: cargo rewrites it in packages and keeps the original beside it.
+/// The marks of all source files by their paths. The manifest is another one in a package, where cargo rewrites it: its version and the features that are asked for stand for it.
 fn sources(krate: &Path) -> Result<Value> {
     let mut marks = Map::new();
     let mut folders = vec![(krate.join("src"), "src".to_owned())];
@@ -149,10 +152,6 @@ fn sources(krate: &Path) -> Result<Value> {
             }
         }
     }
-    let original = krate.join("Cargo.toml.orig");
-    let manifest = if original.is_file() { original } else { krate.join("Cargo.toml") };
-    let bytes = std::fs::read(&manifest).map_err(files::failed("read", &manifest))?;
-    marks.insert("Cargo.toml".to_owned(), mark(&bytes));
     Ok(Value::Object(marks))
 }
 
@@ -222,9 +221,8 @@ mod tests {
         let packed = Packed::new();
         let found = |builder: &CudaBuilder| packed.find(builder, &archs()).unwrap();
         assert_eq!(found(&packed.builder).as_deref(), Some("the text"));
-        // A package's manifest is another one; the original lies beside it.
+        // A package's manifest is another one.
         let manifest = packed.krate().join("Cargo.toml");
-        std::fs::copy(&manifest, packed.krate().join("Cargo.toml.orig")).unwrap();
         std::fs::write(&manifest, "[package]\nname = \"kernels\"\n\n[lib]\n").unwrap();
         assert_eq!(found(&packed.builder).as_deref(), Some("the text"));
         assert_eq!(found(&packed.builder.clone().features(["c"])), None);
@@ -236,7 +234,7 @@ mod tests {
 
     #[test]
     fn any_other_source_is_compiled() {
-        for (file, text) in [("src/inner/mod.rs", "// more"), ("src/new.rs", ""), ("Cargo.toml", "[package]")] {
+        for (file, text) in [("src/inner/mod.rs", "// more"), ("src/new.rs", ""), ("src/lib.rs", "mod inner; ")] {
             let packed = Packed::new();
             std::fs::write(packed.krate().join(file), text).unwrap();
             assert_eq!(packed.find(&packed.builder, &archs()).unwrap(), None, "{file}");

@@ -11,7 +11,7 @@ pub const FIRST_VALUES: Values = [3.0; 12];
 /// Largest size of a value and of each number of the objective: what is computed from them stays far from infinity.
 pub const LARGEST: f64 = 1e6;
 
-/// Smallest step of the differences: above the distance of two numbers of double precision at [`LARGEST`], so that it changes every value.
+/// Smallest step of the differences: above the distance of two numbers of double precision at [`LARGEST`], so that it changes every value up to there.
 pub const SMALLEST_DELTA: f64 = 1e-9;
 
 /// The objective and the update of the paper, equations (1) to (6).

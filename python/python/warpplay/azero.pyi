@@ -17,7 +17,7 @@ class Evaluator:
 
 class SelfPlay:
     def __init__(
-        self, weights: Optional[Path] = None, *, network_seed: int = 27, seed: int = 0, device: str = "auto", **options: Any
+        self, weights: Optional[Path] = None, *, network_seed: int = 27, seed: Optional[int] = None, device: str = "auto", **options: Any
     ) -> None: ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     @property

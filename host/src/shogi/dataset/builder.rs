@@ -160,7 +160,7 @@ impl Builder {
         if !shard.is_empty() {
             shards.push(shard);
         }
-        if !(0u32..).zip(&records.games).any(|(number, _)| self.games.contains(number)) {
+        if !records.games.is_empty() && !(0u32..).zip(&records.games).any(|(number, _)| self.games.contains(number)) {
             let Window { start, end, .. } = self.games;
             let allowed = format!(
                 "a range with at least one of the games, which are numbered from 0: {} were read, {} were left out",
