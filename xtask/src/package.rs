@@ -70,23 +70,47 @@ fn assemble(stage: &Path, folder: &Path, offline: bool) -> Result<()> {
     process::run(&mut command)
 }
 
-/// Copies what git knows of the workspace, links followed, and the licences into each package.
+/// Copies the files of the workspace, links followed, and the licences into each package.
 fn copy_sources(stage: &Path) -> Result<()> {
     if stage.exists() {
         fs::remove_dir_all(stage).with_context(|| stage.display().to_string())?;
     }
-    let files = process::output_of("git", &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .context("`git ls-files` fails: packages are made of a clone")?;
-    for file in files.split('\0').filter(|file| !file.is_empty()) {
-        let (from, to) = (root().join(file), stage.join(file));
-        // What git knows may be removed and not yet committed.
-        if from.is_file() {
-            copy(&from, &to)?;
-        }
+    for file in sources()? {
+        copy(&root().join(&file), &stage.join(&file))?;
     }
     for (_, package) in PACKAGES {
         for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
             copy(&root().join(licence), &stage.join(package).join(licence))?;
+        }
+    }
+    Ok(())
+}
+
+/// The files of the workspace: what git knows and what it does not ignore; where git does not know this folder, all but build folders and hidden files.
+fn sources() -> Result<Vec<PathBuf>> {
+    let listed = process::output_of("git", &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let Some(listed) = listed.filter(|listed| !listed.is_empty()) else {
+        setup::say("this is no clone that git knows: all files but hidden ones and those of build folders are taken");
+        let mut found = Vec::new();
+        below(Path::new(""), &mut found)?;
+        return Ok(found);
+    };
+    // What git knows may be removed and not yet committed.
+    Ok(listed.split('\0').map(PathBuf::from).filter(|file| root().join(file).is_file()).collect())
+}
+
+/// Adds the files below a folder of the workspace.
+fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    let path = root().join(folder);
+    for entry in fs::read_dir(&path).with_context(|| path.display().to_string())? {
+        let name = entry?.file_name();
+        let inner = folder.join(&name);
+        let is_left_out = name.to_string_lossy().starts_with('.') || name == "target" || name == "__pycache__";
+        match root().join(&inner) {
+            _ if is_left_out => {}
+            path if path.is_dir() => below(&inner, found)?,
+            path if path.is_file() => found.push(inner),
+            _ => {}
         }
     }
     Ok(())
