@@ -69,14 +69,14 @@ impl Data {
                 None => return Ok((all, None)),
             },
         };
+        let others = "other games than those that are learnt from";
         let read = [source.records.as_deref(), source.data.as_deref()];
         if read
             .into_iter()
             .flatten()
             .any(|read| matches!((read.canonicalize(), path.canonicalize()), (Ok(read), Ok(path)) if read == path))
         {
-            let allowed = "other games than those that are learnt from";
-            return Err(HeldOut::Path(path).refused(allowed).into());
+            return Err(HeldOut::Path(path).refused(others).into());
         }
         if !path.exists() {
             let allowed = "a share above 0 and below 1, a number of games, or a path of records or of a data set";
@@ -84,10 +84,20 @@ impl Data {
         }
         // What build-dataset writes has this file in it; everything else is records.
         let source = match path.join("dataset.json").is_file() {
-            true => SourceFlags { records: None, data: Some(path), part: Default::default() },
-            false => SourceFlags { records: Some(path), data: None, part: source.part.clone() },
+            true => SourceFlags { records: None, data: Some(path.clone()), part: Default::default() },
+            false => SourceFlags { records: Some(path.clone()), data: None, part: source.part.clone() },
         };
-        Ok((all, Some(Self::read(&source, output)?)))
+        let held_out = Self::read(&source, output)?;
+        // Some in both are said (`held_out_text`); a copy of the same games measures nothing.
+        if held_out.dataset.n_parents() > 0 && held_out.games().is_subset(&all.games()) {
+            return Err(HeldOut::Path(path).refused(others).into());
+        }
+        Ok((all, Some(held_out)))
+    }
+
+    /// Hashes of the games.
+    fn games(&self) -> HashSet<u64> {
+        self.dataset.shards().iter().flat_map(|shard| shard.games.iter().copied()).collect()
     }
 
     /// What is learnt from, and the share that is held out, as `part` asked for it.
@@ -106,10 +116,7 @@ impl Data {
 
     /// What is said of games held out: how many, and how many of them are learnt from too.
     pub fn held_out_text(&self, train: &Self) -> String {
-        let games = |data: &Self| -> HashSet<u64> {
-            data.dataset.shards().iter().flat_map(|shard| shard.games.iter().copied()).collect()
-        };
-        let both = games(self).intersection(&games(train)).count() as u64;
+        let both = self.games().intersection(&train.games()).count() as u64;
         let (games, parents) = (count(self.facts.distinct_games, "game"), count(self.facts.parents, "parent"));
         let warning = if both > 0 { format!("; {} of them learnt from too", thousands(both)) } else { String::new() };
         format!("held out     {games}, {parents}{warning}\n")

@@ -255,10 +255,19 @@ pub enum Error {
     Simt(#[source] Box<Fault>),
 }
 
+/// Characters of the longest number that an error writes out: the digits of a 64-bit integer and a sign.
+const LONGEST_NUMBER: usize = 21;
+
 impl Error {
     /// An [`Error::Option`].
     pub fn option(name: &'static str, value: impl ToString, allowed: impl Into<String>) -> Self {
-        Self::Option { name, value: value.to_string(), allowed: allowed.into() }
+        let value = value.to_string();
+        // A number that is written out has up to 309 digits before its point, or as many zeros behind it.
+        let value = match value.parse::<f64>() {
+            Ok(number) if value.len() > LONGEST_NUMBER => format!("{number:e}"),
+            _ => value,
+        };
+        Self::Option { name, value, allowed: allowed.into() }
     }
 
     /// An [`Error::Shape`].
@@ -356,6 +365,9 @@ mod tests {
         let error = Error::file("game.txt", Some(3), "a move is missing");
         assert_eq!(error.to_string(), "game.txt, line 3: a move is missing");
         assert_eq!(Error::file("", None, "cannot be read").to_string(), "'': cannot be read");
+        let large = Error::option("a", 1e300, "at most 1");
+        assert_eq!(large.to_string(), "option a: 1e300 is not allowed (at most 1)");
+        assert!(Error::option("n", u64::MAX, "at most 1").to_string().contains("18446744073709551615"));
         assert_eq!(Error::option("device", "", "cpu").to_string(), "option device: '' is not allowed (cpu)");
     }
 

@@ -311,6 +311,7 @@ impl Journal {
             whole = last;
         }
         if whole == 0 && (bytes.starts_with(BEGINNING) || BEGINNING.starts_with(&bytes)) {
+            tracing::warn!("{}: holds nothing finished; the run begins", path.display());
             file.set_len(0).map_err(failed)?;
             let mut journal = Self { file: Some((path.to_path_buf(), file)), run: String::new() };
             journal.begin(header)?;

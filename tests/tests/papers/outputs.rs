@@ -294,6 +294,17 @@ fn a_cut_journal_is_gone_on_with_or_says_what_to_do() {
     assert!(self::said(&output).contains("cut: the last line was cut off; it is removed"), "{}", self::said(&output));
     let count = |name: &str| fs::read_to_string(folder.path(name)).expect("written").lines().count();
     assert_eq!(count("cut"), lines.len());
+    for nothing in ["", &whole[..20]] {
+        fs::write(folder.path("nothing"), nothing).expect("written");
+        let output = run(folder.folder(), &words(&format!("{line} --resume nothing")));
+        assert!(output.status.success(), "{}", self::said(&output));
+        assert!(
+            self::said(&output).contains("nothing: holds nothing finished; the run begins"),
+            "{}",
+            self::said(&output)
+        );
+        assert_eq!(count("nothing"), lines.len());
+    }
     let head = &lines[1][..lines[1].len() / 2];
     fs::write(folder.path("middle"), whole.replace(lines[1], head)).expect("written");
     for option in ["--resume", "--replay"] {

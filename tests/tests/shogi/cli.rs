@@ -435,6 +435,7 @@ fn bad_input_is_told_in_one_line() {
         assert!(scratch.fails(1, &format!("{command} --data missing")).contains("missing"));
         assert!(scratch.misused(command).contains("--records"));
     }
+    scratch.write("copy.usi", golden::text("shogi/six.usi").as_bytes());
     for (wrong, said) in [
         ("--learning-rate 0", "option learning-rate"),
         ("--learning-rate nan", "option learning-rate"),
@@ -445,13 +446,16 @@ fn bad_input_is_told_in_one_line() {
         ("--a 0", "option a"),
         ("--held-out missing", "held-out: \"missing\""),
         ("--held-out ./six.usi", "held-out: \"./six.usi\" is not allowed (other games"),
+        ("--held-out copy.usi", "held-out: \"copy.usi\" is not allowed (other games"),
         ("--game-range 50..60", "option game-range: 50..60"),
         ("--init 2000", "2000"),
     ] {
         let stderr = scratch.fails(2, &format!("learn --records six.usi --device cpu --iterations 1 {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
-    for (wrong, said) in [("--init 1e300", "init"), ("--h 1e300", "option h"), ("--delta 1e-300", "option delta")] {
+    for (wrong, said) in
+        [("--init 1e300", "init"), ("--h 1e300", "option h: 1e300 is"), ("--delta 1e-300", "option delta")]
+    {
         let stderr = scratch.fails(2, &format!("fit --records six.usi --device cpu --iterations 1 {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
