@@ -143,16 +143,17 @@ fn put<T: Copy, const N: usize>(values: &mut [T; N], at: u32, value: T) {
     }
 }
 
-/// Probabilities of the allowed actions of a set; 0 for the others.
+/// Probabilities of the allowed actions of a set; 0 for the others. A lane without a deal reads no regrets, and gets those of a set without any.
 ///
 /// # Safety
 /// The table has the row.
 #[inline(always)]
 #[track_caller]
-unsafe fn strategy<T: Real>(regrets: *const T, row: usize, allowed: u32) -> [T; ACTIONS] {
+unsafe fn strategy<T: Real>(regrets: *const T, row: usize, allowed: u32, is_dealt: bool) -> [T; ACTIONS] {
     let (mut positive, mut sum, mut action) = ([T::ZERO; ACTIONS], T::ZERO, 0);
     while action < ACTIONS {
-        if allowed >> action & 1 != 0 {
+        // `allowed` is the same for all lanes: what depends on the lane is the load alone.
+        if allowed >> action & 1 != 0 && is_dealt {
             // SAFETY: a row has a regret for each action.
             positive[action] = unsafe { memory::load(regrets, row * ACTIONS + action) }.positive();
         }
@@ -416,8 +417,7 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                         level.add(op.action, op.before, T::from_f64(op.cost as f64), values);
                     }
                 } else {
-                    let allowed = if is_dealt { op.allowed } else { 0 };
-                    let matched = strategy(walk.regrets, op.index as usize + bucket as usize, allowed);
+                    let matched = strategy(walk.regrets, op.index as usize + bucket as usize, op.allowed, is_dealt);
                     if op.kind == kind::PATH {
                         let reach = pick(&reaches, op.seat) * pick(&matched, op.action);
                         put(&mut reaches, op.seat, reach);
