@@ -152,10 +152,12 @@ pub fn shogi_sparse_update(
     if own.get() == 0 {
         return;
     }
+    // First, so that these are on their way while the branches are decided: no load is moved across one.
+    let (weight, sum) = (weights.get(&own), gradient.get(own.get() as usize));
     let mut m = if rule.has_first() { first.get(&own) } else { 0.0 };
     let mut v = if rule.has_second() { second.get(&own) } else { 0.0 };
-    let g = (gradient.get(own.get() as usize) as f64 / ONE / rule.children) as f32;
-    let weight = stepped(&rule, weights.get(&own), g, &mut m, &mut v);
+    let g = (sum as f64 / ONE / rule.children) as f32;
+    let weight = stepped(&rule, weight, g, &mut m, &mut v);
     weights.set(&own, weight);
     if rule.has_first() {
         first.set(&own, m);
