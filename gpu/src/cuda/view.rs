@@ -80,6 +80,26 @@ impl<T: Copy> Disjoint<T> {
         unsafe { memory::store(self.values, self.checked(own.get() as usize), value) };
     }
 
+    /// The thread's value, and `other` where there are fewer: of an array that a launch may leave empty.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_or(&self, own: &OwnIndex, other: T) -> T {
+        let index = own.get() as usize;
+        // SAFETY: within the bounds, and no other thread has this index.
+        if index < self.len { unsafe { memory::load(self.values, index) } } else { other }
+    }
+
+    /// Replaces it where it is there.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set_if_there(&mut self, own: &OwnIndex, value: T) {
+        let index = own.get() as usize;
+        if index < self.len {
+            // SAFETY: within the bounds, and no other thread has this index.
+            unsafe { memory::store(self.values, index, value) };
+        }
+    }
+
     /// The value at an index that is not the thread's own.
     ///
     /// # Safety

@@ -152,19 +152,14 @@ pub fn shogi_sparse_update(
     if own.get() == 0 {
         return;
     }
-    // First, so that these are on their way while the branches are decided: no load is moved across one.
+    // All loads before anything is decided, so that all are on their way at once: none is moved across a branch.
     let (weight, sum) = (weights.get(&own), gradient.get(own.get() as usize));
-    let mut m = if rule.has_first() { first.get(&own) } else { 0.0 };
-    let mut v = if rule.has_second() { second.get(&own) } else { 0.0 };
+    let (mut m, mut v) = (first.get_or(&own, 0.0), second.get_or(&own, 0.0));
     let g = (sum as f64 / ONE / rule.children) as f32;
     let weight = stepped(&rule, weight, g, &mut m, &mut v);
     weights.set(&own, weight);
-    if rule.has_first() {
-        first.set(&own, m);
-    }
-    if rule.has_second() {
-        second.set(&own, v);
-    }
+    first.set_if_there(&own, m);
+    second.set_if_there(&own, v);
     note(&largest, weight);
 }
 
