@@ -14,11 +14,16 @@ use warpplay::shogi::records::{self, Records};
 use warpplay::shogi::{Evaluator as LibraryEvaluator, FeatureSet, Window};
 
 use crate::convert::{copied, device, error, options, to_python};
-use crate::watch::Watch;
+use crate::work::{self, Shared};
 
 /// A learning on a device, from records of games.
 #[pyclass(module = "warpplay.shogi")]
 pub struct Learner {
+    learning: Shared<Learning>,
+}
+
+/// What is learnt from, how, and what was found.
+struct Learning {
     train: Dataset,
     held_out: Option<Dataset>,
     options: Options,
@@ -40,8 +45,7 @@ impl Learner {
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let mut watch = Watch::new(None)?;
-        let read = py.detach(|| -> warpplay::Result<(Dataset, Option<Dataset>)> {
+        let (train, held_out) = work::wait(py, None, move |watch| {
             let records = records::read(&games, |progress| watch.go_on(progress))?;
             let set = |records: &Records| {
                 Dataset::builder().plies(Window { start: plies.0, end: plies.1, step: 1 }).build(records)
@@ -53,32 +57,27 @@ impl Learner {
                     (set(&train)?, Some(set(&test)?))
                 }
             })
-        });
-        let (train, held_out) = watch.result(read)?;
-        Ok(Self { train, held_out, options, device, weights: None })
+        })?;
+        Ok(Self { learning: Shared::new(Learning { train, held_out, options, device, weights: None }) })
     }
 
     /// Learns to the last iteration, or until `progress` returns `False`; returns the report. Each call begins anew.
     #[pyo3(signature = (*, progress=None))]
-    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress)?;
-        let Self { train, held_out, options, device, .. } = &*self;
-        let found = py.detach(|| -> warpplay::Result<_> {
-            let mut builder = Library::builder(train).options(options.clone());
-            if let Some(set) = held_out {
+    fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let report = work::run(py, &self.learning, progress, |learning, watch| {
+            let mut builder = Library::builder(&learning.train).options(learning.options.clone());
+            if let Some(set) = &learning.held_out {
                 builder = builder.held_out(set);
             }
-            let mut learner = builder.build(device)?;
+            let mut learner = builder.build(&learning.device)?;
             let report = learner.run(|progress| watch.go_on(progress))?;
             // The best of those that were held out, where there are such.
-            let weights = match learner.best_weights()? {
+            learning.weights = Some(match learner.best_weights()? {
                 Some(weights) => weights,
                 None => learner.weights()?,
-            };
-            Ok((report, weights))
-        });
-        let (report, weights) = watch.result(found)?;
-        self.weights = Some(weights);
+            });
+            Ok(report)
+        })?;
         to_python(py, &report)
     }
 
@@ -90,13 +89,17 @@ impl Learner {
 
     /// What evaluates positions with the weights that the last `run` found.
     fn evaluator(&self) -> PyResult<Evaluator> {
-        Ok(Evaluator { evaluator: LibraryEvaluator::from(self.learnt()?.clone()) })
+        Ok(Evaluator { evaluator: LibraryEvaluator::from(self.learnt()?) })
     }
 }
 
 impl Learner {
-    fn learnt(&self) -> PyResult<&Weights> {
-        self.weights.as_ref().ok_or_else(|| PyValueError::new_err("nothing is learnt yet: call run first"))
+    fn learnt(&self) -> PyResult<Weights> {
+        self.learning
+            .lend()?
+            .weights
+            .clone()
+            .ok_or_else(|| PyValueError::new_err("nothing is learnt yet: call run first"))
     }
 }
 
