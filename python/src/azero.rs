@@ -62,9 +62,9 @@ impl Evaluator {
     /// * `legal`: `[n, actions]` uint8, 1 for a legal action and 0 for another; every position has a legal one.
     /// * returns `values`: `[n]` in [-1, 1], for the player that the network speaks for; `policies`: `[n, actions]`, rows sum to 1, 0 for what is not legal.
     ///
-    /// Arrays of numpy give arrays of numpy, in float64. Two objects with `__dlpack__` on the evaluator's device (tensors of PyTorch, CuPy, JAX) are read where they lie, which must be contiguous
-    /// and, but on the device `cpu`, at a multiple of 256 bytes, and give two `warpplay.Array` of float32 on the same device. They must not be written meanwhile. Their values are checked on
-    /// `cpu` only: elsewhere a position without a legal action, or with numbers that are not finite, has results without meaning.
+    /// Arrays of numpy give arrays of numpy, in float64. Two objects with `__dlpack__` on the evaluator's device (tensors of PyTorch, CuPy, JAX) are read where they lie, which
+    /// must be contiguous and, but on the device `cpu`, at a multiple of 256 bytes, and give two `warpplay.Array` of float32 on the same device. They must not be written
+    /// meanwhile. Their values are checked on `cpu` only: elsewhere a position without a legal action, or with numbers that are not finite, has results without meaning.
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
@@ -188,7 +188,8 @@ fn evaluated(
     Ok(outputs)
 }
 
-/// Games that a network plays against itself.
+/// Games that a network plays against itself. Options are those of the library's `azero::player::SelfPlayOptions`, such as `games`, `parallel`, and `search` with `simulations`
+/// in it.
 #[pyclass(module = "warpplay.azero")]
 pub struct SelfPlay {
     playing: Shared<Playing>,
@@ -237,7 +238,7 @@ impl SelfPlay {
         to_python(py, &report)
     }
 
-    /// The games so far: a dictionary each.
+    /// The games so far: a dictionary each, with `actions` `[plies]`, `players`, `boards` and `root_values` of each ply, and `returns` `[2]`.
     #[getter]
     fn games<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.playing.lend()?.games)
@@ -251,7 +252,7 @@ impl SelfPlay {
     }
 }
 
-/// A training of a network on games.
+/// A training of a network on games. Options are those of the library's `azero::train::Options`, such as `batch`, `epochs`, `steps`, `learning_rate`.
 #[pyclass(module = "warpplay.azero")]
 pub struct Trainer {
     trainer: Shared<LibraryTrainer>,

@@ -10,7 +10,8 @@ use warpplay::cfr::{GameDef, Options, Solver as Library, Strategy as LibraryStra
 use crate::convert::{device, error, options, to_python};
 use crate::work::{self, Shared};
 
-/// A game that is solved on a device.
+/// A game that is solved on a device: a definition of the Annual Computer Poker Competition, as text. After the iterations `measure_at` value and exploitability are measured,
+/// else at the end. Options are those of the library's `cfr::Options`, such as `algorithm`, `iterations`, `engine`, `precision`.
 #[pyclass(module = "warpplay.cfr")]
 pub struct Solver {
     solver: Shared<Library>,
@@ -42,7 +43,8 @@ impl Solver {
         Ok(Self { solver: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
     }
 
-    /// Runs to the last iteration, or until `progress` returns `False`; returns the report.
+    /// Runs to the last iteration, or until `progress` returns `False`; returns the report, whose `trajectory` has what was measured: `iteration`, `value` `[players]`,
+    /// `nash_conv`, `exploitability`.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let report =
@@ -50,7 +52,7 @@ impl Solver {
         to_python(py, &report)
     }
 
-    /// Value of each seat, NashConv and exploitability of the average strategy.
+    /// `value` `[players]` of each seat, NashConv and exploitability of the average strategy.
     fn exploitability<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &work::run(py, &self.solver, None, |solver, _| solver.exploitability())?)
     }
@@ -80,7 +82,7 @@ impl Strategy {
         py.detach(|| self.strategy.save(path)).map_err(error)
     }
 
-    /// Actions and probabilities of a hand after a history on a board.
+    /// Actions and probabilities, which sum to 1, of a hand (`"4c"`, `"QsJh"`) after a history (`"crc/r"`: fold, call, raise, a stroke between rounds) on a board (`"3d"`).
     #[pyo3(signature = (history="", *, board="", hand))]
     fn query<'py>(&self, py: Python<'py>, history: &str, board: &str, hand: &str) -> PyResult<Bound<'py, PyDict>> {
         let answer = self.strategy.query(history, board, hand).map_err(error)?;

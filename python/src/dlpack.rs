@@ -1,8 +1,8 @@
 //! Arrays shared with other libraries by DLPack: what PyTorch, CuPy, JAX or numpy hold is read where it lies, and results are handed to them where they lie.
 //!
-//! The structures are those of `dlpack.h` 1.0; <https://dmlc.github.io/dlpack/latest/python_spec.html> says who owns what. A producer's memory is kept until its deleter is called, here with the
-//! last use of [`Tensor`]; a consumer calls ours. On a GPU a producer makes its work precede that of the stream that it is told ([`Tensor::of`]); what is handed out is finished, so that a consumer
-//! may use it on any stream.
+//! The structures are those of `dlpack.h` 1.0; <https://dmlc.github.io/dlpack/latest/python_spec.html> says who owns what. A producer's memory is kept until its deleter is
+//! called, here with the last use of [`Tensor`]; a consumer calls ours. On a GPU a producer makes its work precede that of the stream that it is told ([`Tensor::of`]); what is
+//! handed out is finished, so that a consumer may use it on any stream.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;

@@ -15,7 +15,7 @@ use warpplay::mlp::{
 use crate::convert::{copied, device, error, expect_shape, options, to_python};
 use crate::work::{self, Shared};
 
-/// The layers of a perceptron: weights `[in, out]` and a bias each.
+/// The layers of a perceptron: weights `[in, out]` and a bias `[out]` each, float32 and finite; ReLU between them.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {
     network: LibraryNetwork,
@@ -48,7 +48,7 @@ impl Network {
         self.network.save(path, layout).map_err(error)
     }
 
-    /// Weights `[in, out]` and bias of each layer.
+    /// Weights `[in, out]` and bias `[out]` of each layer.
     #[getter]
     #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
     fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>> {
@@ -77,6 +77,10 @@ fn dataset(images: &PyReadonlyArray3<'_, u8>, labels: &PyReadonlyArray1<'_, u8>)
 }
 
 /// A training on a device.
+///
+/// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` uint8, classes from 0 on.
+/// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, together or not at all: classified after every epoch.
+/// * options: those of the library's `mlp::Options`, such as `hidden`, `epochs`, `batch`, `learning_rate`, `optimizer`, `seed`.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Trainer {
     trainer: Shared<LibraryTrainer>,
@@ -108,7 +112,8 @@ impl Trainer {
         Ok(Self { trainer: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
     }
 
-    /// Trains to the last epoch, or until `progress` returns `False`; returns the report.
+    /// Trains to the last epoch, or until `progress` returns `False`; returns the report, whose `epochs` have `loss`, and `test_loss` and `test_accuracy` where there is a test
+    /// set.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let report =
@@ -124,7 +129,7 @@ impl Trainer {
     }
 }
 
-/// A network on a device, ready to classify.
+/// A network on a device, ready to classify images of bytes `[n, rows, columns]` of as many pixels as it has inputs.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Classifier {
     classifier: Shared<LibraryClassifier>,
@@ -140,7 +145,7 @@ impl Classifier {
         Ok(Self { classifier: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
     }
 
-    /// Probabilities `[n, classes]` of images `[n, rows, cols]`.
+    /// Probabilities `[n, classes]` float32 of images `[n, rows, columns]` uint8; rows sum to 1.
     fn predict_proba<'py>(
         &self,
         py: Python<'py>,
@@ -153,7 +158,7 @@ impl Classifier {
         PyArray1::from_vec(py, all).reshape([n, n_classes])
     }
 
-    /// The likeliest class of each image.
+    /// The likeliest class of each image `[n, rows, columns]` uint8: `[n]` uint32; the lowest of equals.
     fn predict<'py>(&self, py: Python<'py>, images: PyReadonlyArray3<'py, u8>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let found = self.predictions(py, &images)?;
         Ok(PyArray1::from_iter(py, found.iter().map(|one| one.class)))

@@ -16,7 +16,9 @@ use warpplay::shogi::{Evaluator as LibraryEvaluator, FeatureSet, Window};
 use crate::convert::{copied, device, error, options, to_python};
 use crate::work::{self, Shared};
 
-/// A learning on a device, from records of games.
+/// A learning on a device, from records of games: a file or folder of them (CSA, KIF, KI2 or USI moves, plain or `.gz`), from the half-moves `plies` of each. A share
+/// `held_out` of the games may be kept to measure. Options are those of the library's `shogi::learner::Options`, such as `features`, `iterations`, `optimizer`,
+/// `learning_rate`.
 #[pyclass(module = "warpplay.shogi")]
 pub struct Learner {
     learning: Shared<Learning>,
@@ -111,7 +113,7 @@ pub struct Evaluator {
 
 #[pymethods]
 impl Evaluator {
-    /// Of weights, as many as the set of features has.
+    /// Of weights `[n_weights]` float32, as many as the set of features has: 13 of `material`, and more of `kp` and `kpp`.
     #[new]
     fn new(features: &str, weights: PyReadonlyArray1<'_, f32>) -> PyResult<Self> {
         let features = features.parse::<FeatureSet>().map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -133,7 +135,7 @@ impl Evaluator {
         self.evaluator.evaluate_position(&board).map_err(error)
     }
 
-    /// The weights.
+    /// The weights, `[n_weights]` float32.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
         PyArray1::from_slice(py, self.evaluator.weights())

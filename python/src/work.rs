@@ -1,7 +1,7 @@
 //! Work of the library that the interpreter waits for: one call at a time, Ctrl-C heard at once, a caller's `progress` asked.
 //!
-//! A run is done by a thread of its own, which knows nothing of Python. The thread that called it waits without the interpreter's lock, looks for signals, and answers what the run asks. So
-//! `progress` is called where Python expects it, and a signal is heard in the middle of a step, however long that is.
+//! A run is done by a thread of its own, which knows nothing of Python. The thread that called it waits without the interpreter's lock, looks for signals, and answers what the
+//! run asks. So `progress` is called where Python expects it, and a signal is heard in the middle of a step, however long that is.
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -114,8 +114,8 @@ pub fn run<T: Send + 'static, R: Send + 'static>(
 
 /// Does `work` in a thread of its own and answers with what it found.
 ///
-/// `progress` is called with a dictionary, and the work is told to end where that returns what is false but not `None`. After a signal the work is told so too; where it has not ended within
-/// a second, the caller is let go, and it ends by itself at its next chance.
+/// `progress` is called with a dictionary, and the work is told to end where that returns what is false but not `None`. After a signal the work is told so too; where it has
+/// not ended within a second, the caller is let go, and it ends by itself at its next chance.
 ///
 /// # Errors
 /// What a signal or `progress` raised; what the library could not do; `WarpplayError` in a child of a fork.

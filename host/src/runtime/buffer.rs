@@ -91,16 +91,17 @@ impl<T> Buffer<T> {
         self.allocation.address().cast()
     }
 
-    /// A buffer over memory that another library owns, without a copy: `len` values from `address` on. `owner` is dropped with the buffer, or with the last [`Graph`](crate::Graph) that
-    /// uses it, and nothing is freed but by that.
+    /// A buffer over memory that another library owns, without a copy: `len` values from `address` on. `owner` is dropped with the buffer, or with the last
+    /// [`Graph`](crate::Graph) that uses it, and nothing is freed but by that.
     ///
     /// # Safety
-    /// Until `owner` is dropped, `len` values lie at `address` in memory of `device` (in the device's primary context, or on [`Backend::Simt`](crate::Backend::Simt) in the host's memory), all of
-    /// them written, any bytes are a value of `T`, and nobody else writes them while work that uses the buffer is queued, nor reads them while such work writes.
+    /// Until `owner` is dropped, `len` values lie at `address` in memory of `device` (in the device's primary context, or on [`Backend::Simt`](crate::Backend::Simt) in
+    /// the host's memory), all of them written, any bytes are a value of `T`, and nobody else writes them while work that uses the buffer is queued, nor reads them while such work
+    /// writes.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] on the CPU back end, which has no memory of its own; [`Error::Shape`] for an address that is not a multiple of 256, as kernels expect it, or for more bytes
-    /// than there are addresses.
+    /// [`Error::Unsupported`] on the CPU back end, which has no memory of its own; [`Error::Shape`] for an address that is not a multiple of 256, as kernels expect it, or for more
+    /// bytes than there are addresses.
     pub unsafe fn borrowed(
         device: &Device,
         address: usize,

@@ -11,8 +11,8 @@ class PerceptronClassifier:
     Options are those of :class:`Trainer` (``hidden``, ``epochs``, ``batch``, ``learning_rate``, ``optimizer``, ``seed``, …); what is not given has the library's default, and
     ``get_params`` has what was given. What is not allowed is told by ``fit``.
 
-    The kernels take bytes. ``X`` of uint8 is taken as it is, 0 to 255. Other numbers are brought to 0 to 255 feature by feature, by the least and the largest value that ``fit`` has seen, and
-    rounded: 256 levels a feature. What lies beyond in ``predict`` counts as the nearest of the two.
+    The kernels take bytes. ``X`` of uint8 is taken as it is, 0 to 255. Other numbers are brought to 0 to 255 feature by feature, by the least and the largest value that
+    ``fit`` has seen, and rounded: 256 levels a feature. What lies beyond in ``predict`` counts as the nearest of the two.
 
     After ``fit``: ``classes_`` ``[n_classes]``, ``n_features_in_``, ``network_`` (a :class:`Network`) and ``report_`` (a dictionary).
 
