@@ -13,6 +13,12 @@ use crate::setup;
 /// What builds the wheel, and what its tests need.
 const PACKAGES: [&str; 3] = ["maturin>=1.9,<2", "numpy", "pytest>=8"];
 
+/// What links the wheel that is handed on: with the C library's names of any version, so that older systems have them too.
+const ZIG: &str = "ziglang==0.17.1";
+
+/// The oldest C library of the wheel that is handed on, as `pip` calls it: glibc 2.17, which is that of Rust's standard library.
+const PLATFORM: &str = "manylinux_2_17";
+
 /// Other programs that the tests compare with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peers {
@@ -30,18 +36,29 @@ impl Peers {
     }
 }
 
-/// Builds the wheel into `target/wheels`.
+/// Builds the wheel into `target/wheels`; on Linux for old systems too.
 pub fn make() -> Result<()> {
-    let wheels = target_dir().join("wheels");
-    build(&environment(Peers::default())?, &wheels, "release")?;
+    let linker = cfg!(target_os = "linux").then_some(ZIG);
+    let venv = environment("python-wheel", linker.into_iter().map(String::from).collect(), "")?;
+    let arguments: &[&str] = match linker {
+        Some(_) => &["--profile", "release", "--zig", "--compatibility", PLATFORM],
+        None => &["--profile", "release"],
+    };
+    build(&venv, &target_dir().join("wheels"), arguments)?;
     Ok(())
 }
 
 /// Builds an unoptimised wheel, installs it into an environment of its own and tests it there.
 pub fn test(peers: Peers) -> Result<()> {
-    let venv = environment(peers)?;
+    let (mut arguments, mut lists) = (Vec::new(), String::new());
+    for (file, _) in peers.lists() {
+        let path = root().join("python/tests").join(file);
+        lists += &fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        arguments.extend(["--requirement".to_string(), path.display().to_string()]);
+    }
+    let venv = environment("python", arguments, &lists)?;
     let wheels = target_dir().join("wheels-test");
-    let wheel = build(&venv, &wheels, "dev")?;
+    let wheel = build(&venv, &wheels, &["--profile", "dev"])?;
     let mut install = setup::pip(&venv);
     install.args(["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
     process::run(install.arg(&wheel))?;
@@ -57,17 +74,13 @@ pub fn test(peers: Peers) -> Result<()> {
     process::run(examples.current_dir(&wheels).args(["-c", run]))
 }
 
-/// The environment that builds and tests; what is there was made by the same lists, or is made anew.
-fn environment(peers: Peers) -> Result<PathBuf> {
-    let venv = target_dir().join("python");
+/// The environment of this name, with [`PACKAGES`] and what further `arguments` of `pip install` say; `lists` is what stands in the files that they name. One that is there was
+/// made by the same, or is made anew.
+fn environment(name: &str, arguments: Vec<String>, lists: &str) -> Result<PathBuf> {
+    let venv = target_dir().join(name);
     let made = venv.join("made-of");
-    let mut list = PACKAGES.join("\n");
-    let mut arguments: Vec<String> = PACKAGES.map(String::from).into();
-    for (file, _) in peers.lists() {
-        let path = root().join("python/tests").join(file);
-        list += &fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        arguments.extend(["--requirement".to_string(), path.display().to_string()]);
-    }
+    let arguments: Vec<String> = PACKAGES.map(String::from).into_iter().chain(arguments).collect();
+    let list = format!("{}\n{lists}", arguments.join("\n"));
     if !fs::read_to_string(&made).is_ok_and(|found| found == list) {
         setup::say(&format!("getting {} into {}", arguments.join(" "), venv.display()));
         setup::python_packages(&venv, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -76,15 +89,19 @@ fn environment(peers: Peers) -> Result<PathBuf> {
     Ok(venv)
 }
 
-/// Builds a wheel of this profile into a folder that has nothing else; its path.
-fn build(venv: &Path, wheels: &Path, profile: &str) -> Result<PathBuf> {
+/// Builds a wheel into a folder that has nothing else, with these arguments of `maturin build`; its path.
+fn build(venv: &Path, wheels: &Path, arguments: &[&str]) -> Result<PathBuf> {
     setup::device_compiler()?;
     if wheels.exists() {
         fs::remove_dir_all(wheels).with_context(|| wheels.display().to_string())?;
     }
+    // Its Python is the one that knows the linker.
+    let programs = std::env::var_os("PATH").unwrap_or_default();
+    let programs = std::iter::once(venv.join("bin")).chain(std::env::split_paths(&programs));
     let mut build = Command::new(venv.join("bin/maturin"));
+    build.env("PATH", std::env::join_paths(programs).context("PATH")?);
     build.current_dir(root().join("python")).args(["build", "--quiet", "--out"]).arg(wheels);
-    build.args(["--profile", profile]);
+    build.args(arguments);
     // A wheel without kernels is of no use to anybody with a GPU.
     build.env(REQUIRE_VARIABLE, "1").env("CARGO_TARGET_DIR", target_dir());
     process::run(&mut build)?;
