@@ -3,16 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray4};
-use pyo3::exceptions::PyValueError;
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray4, PyUntypedArray};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::azero::player::{SelfPlay as LibrarySelfPlay, SelfPlayOptions};
 use warpplay::azero::train::{Options as TrainOptions, Samples, Trainer as LibraryTrainer};
-use warpplay::azero::{Evaluator as Library, EvaluatorOptions, GameRecord, Network, NetworkShape};
+use warpplay::azero::{Evaluator as Library, EvaluatorOptions, GameRecord, Inputs, Network, NetworkShape, Outputs};
+use warpplay::{Backend, Stream};
 
-use crate::convert::{Exclusive, copied, device, error, expect_same_process, expect_shape, options, to_python};
-use crate::watch::Watch;
+use crate::convert::{copied, device, error, expect_shape, options, to_python};
+use crate::dlpack::{Array, Tensor};
+use crate::work::{self, Shared};
 
 /// The network of a file, or that of a seed.
 fn network(weights: Option<PathBuf>, seed: u64) -> warpplay::Result<Network> {
@@ -25,7 +27,14 @@ fn network(weights: Option<PathBuf>, seed: u64) -> warpplay::Result<Network> {
 /// AlphaZero's network on a device, ready to evaluate positions.
 #[pyclass(module = "warpplay.azero")]
 pub struct Evaluator {
-    evaluator: Exclusive<Library>,
+    evaluator: Shared<Ready>,
+    shape: NetworkShape,
+}
+
+/// The library's evaluator, with a stream for positions that are on the device already.
+struct Ready {
+    evaluator: Library,
+    stream: Option<Stream>,
 }
 
 #[pymethods]
@@ -42,49 +51,153 @@ impl Evaluator {
     ) -> PyResult<Self> {
         let (options, device) = (options(&EvaluatorOptions::default(), given)?, self::device(device)?);
         let evaluator = py.detach(|| Library::builder(&network(weights, seed)?).options(options).build(&device));
-        Ok(Self { evaluator: Exclusive::new(evaluator.map_err(error)?) })
+        let evaluator = evaluator.map_err(error)?;
+        let shape = evaluator.shape();
+        Ok(Self { evaluator: Shared::new(Ready { evaluator, stream: None }), shape })
     }
 
-    /// Values `[n]` and policies `[n, actions]` of observations `[n, planes, rows, columns]`; `legal` `[n, actions]` has 1 for a legal action.
-    #[allow(clippy::type_complexity, reason = "a pair of arrays")]
+    /// Values and policies of positions.
+    ///
+    /// * `observations`: `[n, planes, rows, columns]` float32, finite.
+    /// * `legal`: `[n, actions]` uint8, 1 for a legal action and 0 for another; every position has a legal one.
+    /// * returns `values`: `[n]` in [-1, 1], for the player that the network speaks for; `policies`: `[n, actions]`, rows sum to 1, 0 for what is not legal.
+    ///
+    /// Arrays of numpy give arrays of numpy, in float64. Two objects with `__dlpack__` on the evaluator's device (tensors of PyTorch, CuPy, JAX) are read where they lie, which
+    /// must be contiguous and, but on the device `cpu`, at a multiple of 256 bytes, and give two `warpplay.Array` of float32 on the same device. They must not be written
+    /// meanwhile. Their values are checked on `cpu` only: elsewhere a position without a legal action, or with numbers that are not finite, has results without meaning.
     fn evaluate<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
-        observations: PyReadonlyArray4<'py, f32>,
-        legal: PyReadonlyArray2<'py, u8>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
-        expect_same_process()?;
-        let NetworkShape { planes, rows, columns, actions, .. } = self.evaluator.get().shape();
-        let (n, actions) = (observations.as_array().shape()[0], actions as usize);
-        expect_shape(
-            "observations",
-            observations.as_array().shape(),
-            &[n, planes as usize, rows as usize, columns as usize],
-        )?;
-        expect_shape("legal", legal.as_array().shape(), &[n, actions])?;
-        let most = self.evaluator.get().max_batch();
-        if n > most {
-            let text = format!("{n} observations, at most {most} at once (option max_batch)");
-            return Err(PyValueError::new_err(text));
+        observations: &Bound<'py, PyAny>,
+        legal: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let is_numpy = |value: &Bound<'py, PyAny>| value.cast::<PyUntypedArray>().is_ok();
+        if is_numpy(observations) && is_numpy(legal) {
+            return self.evaluate_arrays(py, observations.extract()?, legal.extract()?);
         }
-        let (observations, legal) = (copied(observations.as_array())?, copied(legal.as_array())?);
-        let found = py.detach(|| self.evaluator.get().evaluate(&observations, &legal)).map_err(error)?;
-        let policies = PyArray1::from_vec(py, found.policies).reshape([n, actions])?;
-        Ok((PyArray1::from_vec(py, found.values), policies))
+        let is_shared = |value: &Bound<'py, PyAny>| value.hasattr("__dlpack_device__").is_ok_and(|is| is);
+        if is_shared(observations) && is_shared(legal) && !is_numpy(observations) && !is_numpy(legal) {
+            let (values, policies) = self.evaluate_shared(py, observations, legal)?;
+            return Ok((Bound::new(py, values)?.into_any(), Bound::new(py, policies)?.into_any()));
+        }
+        let kinds = (observations.get_type().name()?, legal.get_type().name()?);
+        Err(PyTypeError::new_err(format!(
+            "observations is a {} and legal a {}: two arrays of numpy are expected, or two objects with __dlpack__",
+            kinds.0, kinds.1
+        )))
     }
 
     /// Planes, rows and columns of an observation, and the number of actions.
     #[getter]
-    fn shape(&mut self) -> (u32, u32, u32, u32) {
-        let NetworkShape { planes, rows, columns, actions, .. } = self.evaluator.get().shape();
+    fn shape(&self) -> (u32, u32, u32, u32) {
+        let NetworkShape { planes, rows, columns, actions, .. } = self.shape;
         (planes, rows, columns, actions)
     }
 }
 
-/// Games that a network plays against itself.
+impl Evaluator {
+    /// The number of positions of these shapes.
+    fn positions(&self, observations: &[usize], legal: &[usize], most: usize) -> PyResult<usize> {
+        let NetworkShape { planes, rows, columns, actions, .. } = self.shape;
+        let n = observations.first().copied().unwrap_or(0);
+        expect_shape("observations", observations, &[n, planes as usize, rows as usize, columns as usize])?;
+        expect_shape("legal", legal, &[n, actions as usize])?;
+        if n > most {
+            let text = format!("{n} observations, at most {most} at once (option max_batch)");
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(n)
+    }
+
+    fn evaluate_arrays<'py>(
+        &self,
+        py: Python<'py>,
+        observations: PyReadonlyArray4<'py, f32>,
+        legal: PyReadonlyArray2<'py, u8>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let mut ready = self.evaluator.lend()?;
+        let evaluator = &mut ready.evaluator;
+        let (observations, legal) = (observations.as_array(), legal.as_array());
+        let n = self.positions(observations.shape(), legal.shape(), evaluator.max_batch())?;
+        let (observations, legal) = (copied(observations)?, copied(legal)?);
+        let found = py.detach(|| evaluator.evaluate(&observations, &legal)).map_err(error)?;
+        let policies = PyArray1::from_vec(py, found.policies).reshape([n, self.shape.actions as usize])?;
+        Ok((PyArray1::from_vec(py, found.values).into_any(), policies.into_any()))
+    }
+
+    /// Positions that are in the device's memory, or the host's where that is the device.
+    fn evaluate_shared(
+        &self,
+        py: Python<'_>,
+        observations: &Bound<'_, PyAny>,
+        legal: &Bound<'_, PyAny>,
+    ) -> PyResult<(Array, Array)> {
+        let mut ready = self.evaluator.lend()?;
+        let Ready { evaluator, stream } = &mut *ready;
+        let device = evaluator.device().clone();
+        if stream.is_none() && device.backend() != Backend::Cpu {
+            *stream = Some(device.stream().map_err(error)?);
+        }
+        let observations = Tensor::of("observations", observations, &device, stream.as_ref())?;
+        let legal = Tensor::of("legal", legal, &device, stream.as_ref())?;
+        let n = self.positions(observations.shape(), legal.shape(), evaluator.max_batch())?;
+        let shape = [n, self.shape.actions as usize];
+        let Some(stream) = stream else {
+            // SAFETY: the CPU's memory is the host's; the caller does not write meanwhile.
+            let (observations, legal) = unsafe { (observations.values("observations")?, legal.values("legal")?) };
+            let found = py.detach(|| evaluator.evaluate(observations, legal)).map_err(error)?;
+            let narrowed = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect();
+            let arrays = (Array::of_values(narrowed(found.values), &shape[..1]), narrowed(found.policies));
+            return Ok((arrays.0, Array::of_values(arrays.1, &shape)));
+        };
+        // SAFETY: the caller does not write meanwhile, and all work that uses them ends below.
+        let inputs = unsafe {
+            Inputs {
+                observations: observations.buffer("observations", &device)?,
+                masks: legal.buffer("legal", &device)?,
+            }
+        };
+        let (lent, inputs_of) = (&mut *stream, &inputs);
+        let size = self.shape;
+        let found = py.detach(move || evaluated(evaluator, lent, size, inputs_of, n)).map_err(error);
+        // The producers' deleters are called with the interpreter's lock.
+        drop(inputs);
+        let Outputs { values, policies, .. } = found?;
+        Ok((Array::of_buffer(values, &shape[..1]), Array::of_buffer(policies, &shape)))
+    }
+}
+
+/// Evaluates positions on a device, and waits for it, also where something fails: then nothing that was queued uses the inputs any more.
+fn evaluated(
+    evaluator: &mut Library,
+    stream: &mut Stream,
+    shape: NetworkShape,
+    inputs: &Inputs,
+    n: usize,
+) -> warpplay::Result<Outputs> {
+    let mut outputs = Outputs::new(stream, shape, n)?;
+    let enqueued = evaluator.enqueue(stream, inputs, n, &mut outputs);
+    stream.synchronize()?;
+    enqueued?;
+    // What is too large for the engine makes its position's value NaN.
+    if evaluator.may_overflow() && stream.read(&outputs.values)?.iter().any(|value| value.is_nan()) {
+        let enqueued = evaluator.enqueue_again(stream, inputs, n, &mut outputs);
+        stream.synchronize()?;
+        enqueued?;
+    }
+    Ok(outputs)
+}
+
+/// Games that a network plays against itself. Options are those of the library's `azero::player::SelfPlayOptions`, such as `games`, `parallel`, and `search` with `simulations`
+/// in it.
 #[pyclass(module = "warpplay.azero")]
 pub struct SelfPlay {
-    play: Exclusive<LibrarySelfPlay>,
+    playing: Shared<Playing>,
+}
+
+/// What plays, and the games that are over.
+struct Playing {
+    play: LibrarySelfPlay,
     games: Vec<GameRecord>,
 }
 
@@ -110,40 +223,39 @@ impl SelfPlay {
             }
             .build(&device)
         });
-        Ok(Self { play: Exclusive::new(play.map_err(error)?), games: Vec::new() })
+        Ok(Self { playing: Shared::new(Playing { play: play.map_err(error)?, games: Vec::new() }) })
     }
 
     /// Plays to the last game, or until `progress` returns `False`; returns the report.
     #[pyo3(signature = (*, progress=None))]
-    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress)?;
-        let Self { play, games } = self;
-        let play = play.get();
-        let found = py.detach(|| {
+    fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let report = work::run(py, &self.playing, progress, |Playing { play, games }, watch| {
             play.run(|progress| {
                 games.extend(progress.latest.clone());
                 watch.go_on(progress)
             })
-        });
-        to_python(py, &watch.result(found)?)
+        })?;
+        to_python(py, &report)
     }
 
-    /// The games so far: a dictionary each.
+    /// The games so far: a dictionary each, with `actions` `[plies]`, `players`, `boards` and `root_values` of each ply, and `returns` `[2]`.
     #[getter]
     fn games<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.games)
+        to_python(py, &self.playing.lend()?.games)
     }
 
     /// Writes the games so far to a file, one in each line, for `Trainer` and `warpplay azero train --records`.
     fn save_games(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| warpplay::azero::write_records(&path, &self.games)).map_err(error)
+        let playing = self.playing.lend()?;
+        let games = &playing.games;
+        py.detach(|| warpplay::azero::write_records(&path, games)).map_err(error)
     }
 }
 
-/// A training of a network on games.
+/// A training of a network on games. Options are those of the library's `azero::train::Options`, such as `batch`, `epochs`, `steps`, `learning_rate`.
 #[pyclass(module = "warpplay.azero")]
 pub struct Trainer {
-    trainer: Exclusive<LibraryTrainer>,
+    trainer: Shared<LibraryTrainer>,
 }
 
 #[pymethods]
@@ -165,21 +277,21 @@ impl Trainer {
             let samples = Samples::read(&games, network.observation(), network.value_of())?;
             LibraryTrainer::builder(&network, &Arc::new(samples)).options(options).build(&device)
         });
-        Ok(Self { trainer: Exclusive::new(trainer.map_err(error)?) })
+        Ok(Self { trainer: Shared::new(trainer.map_err(error)?) })
     }
 
     /// Trains to the last epoch, or until `progress` returns `False`; returns the report.
     #[pyo3(signature = (*, progress=None))]
-    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress)?;
-        let trainer = self.trainer.get();
-        let found = py.detach(|| trainer.run(|progress| watch.go_on(progress)));
-        to_python(py, &watch.result(found)?)
+    fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let report =
+            work::run(py, &self.trainer, progress, |trainer, watch| trainer.run(|progress| watch.go_on(progress)))?;
+        to_python(py, &report)
     }
 
     /// Writes the network as it is now to a safetensors file.
-    fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let trainer = self.trainer.get();
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut guard = self.trainer.lend()?;
+        let trainer = &mut *guard;
         py.detach(|| trainer.network()?.save(path)).map_err(error)
     }
 }

@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::cfr::{GameDef, Options, Solver as Library, Strategy as LibraryStrategy};
 
-use crate::convert::{Exclusive, device, error, options, to_python};
-use crate::watch::Watch;
+use crate::convert::{device, error, options, to_python};
+use crate::work::{self, Shared};
 
-/// A game that is solved on a device.
+/// A game that is solved on a device: a definition of the Annual Computer Poker Competition, as text. After the iterations `measure_at` value and exploitability are measured,
+/// else at the end. Options are those of the library's `cfr::Options`, such as `algorithm`, `iterations`, `engine`, `precision`.
 #[pyclass(module = "warpplay.cfr")]
 pub struct Solver {
-    solver: Exclusive<Library>,
+    solver: Shared<Library>,
 }
 
 #[pymethods]
@@ -28,31 +30,36 @@ impl Solver {
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
+        let limit = options.iterations;
+        if let Some(wrong) = measure_at.iter().flatten().find(|at| !(1..=limit).contains(*at)) {
+            let text = format!("option measure_at: {wrong} is not allowed (1 to {limit}, the iterations)");
+            return Err(PyValueError::new_err(text));
+        }
         let builder = Library::builder(GameDef::parse(game).map_err(error)?).options(options);
         let builder = match measure_at {
             Some(iterations) => builder.measure_at(iterations),
             None => builder,
         };
-        Ok(Self { solver: Exclusive::new(py.detach(|| builder.build(&device)).map_err(error)?) })
+        Ok(Self { solver: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
     }
 
-    /// Runs to the last iteration, or until `progress` returns `False`; returns the report.
+    /// Runs to the last iteration, or until `progress` returns `False`; returns the report, whose `trajectory` has what was measured: `iteration`, `value` `[players]`,
+    /// `nash_conv`, `exploitability`.
     #[pyo3(signature = (*, progress=None))]
-    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress)?;
-        let found = py.detach(|| self.solver.get().run(|progress| watch.go_on(progress)));
-        to_python(py, &watch.result(found)?)
+    fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let report =
+            work::run(py, &self.solver, progress, |solver, watch| solver.run(|progress| watch.go_on(progress)))?;
+        to_python(py, &report)
     }
 
-    /// Value of each seat, NashConv and exploitability of the average strategy.
-    fn exploitability<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = py.detach(|| self.solver.get().exploitability()).map_err(error)?;
-        to_python(py, &found)
+    /// `value` `[players]` of each seat, NashConv and exploitability of the average strategy.
+    fn exploitability<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &work::run(py, &self.solver, None, |solver, _| solver.exploitability())?)
     }
 
     /// The average strategy.
-    fn strategy(&mut self, py: Python<'_>) -> PyResult<Strategy> {
-        Ok(Strategy { strategy: py.detach(|| self.solver.get().strategy()).map_err(error)? })
+    fn strategy(&self, py: Python<'_>) -> PyResult<Strategy> {
+        Ok(Strategy { strategy: work::run(py, &self.solver, None, |solver, _| solver.strategy())? })
     }
 }
 
@@ -75,7 +82,7 @@ impl Strategy {
         py.detach(|| self.strategy.save(path)).map_err(error)
     }
 
-    /// Actions and probabilities of a hand after a history on a board.
+    /// Actions and probabilities, which sum to 1, of a hand (`"4c"`, `"QsJh"`) after a history (`"crc/r"`: fold, call, raise, a stroke between rounds) on a board (`"3d"`).
     #[pyo3(signature = (history="", *, board="", hand))]
     fn query<'py>(&self, py: Python<'py>, history: &str, board: &str, hand: &str) -> PyResult<Bound<'py, PyDict>> {
         let answer = self.strategy.query(history, board, hand).map_err(error)?;

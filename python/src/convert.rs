@@ -1,6 +1,6 @@
 //! Values on the way between Python and the library.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use numpy::ndarray::{ArrayView, Dimension};
 use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError, PyValueError};
@@ -18,34 +18,13 @@ pyo3::create_exception!(
     "What the library could not do; the text says what, and what is allowed."
 );
 
-/// What one thread at a time works with: the interpreter lends a class's value exclusively where a method changes it.
-pub struct Exclusive<T>(Mutex<T>);
-
-impl<T> Exclusive<T> {
-    pub fn new(value: T) -> Self {
-        Self(Mutex::new(value))
-    }
-
-    pub fn get(&mut self) -> &mut T {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The library's errors: a value that is not allowed is a `ValueError`, all others are a `WarpplayError`.
 pub fn error(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
-        // The command line's names of options that are called otherwise in the library.
-        Error::Option { name: "trees", value, allowed } => error_of("n_trees", &value, &allowed),
-        Error::Option { name: "playouts", value, allowed } => error_of("n_playouts", &value, &allowed),
-        Error::Option { name: "memory", value, allowed } => error_of("device_memory_gb", &value, &allowed),
         Error::Option { .. } | Error::Shape { .. } | Error::Moves { .. } => PyValueError::new_err(text),
         _ => WarpplayError::new_err(text),
     }
-}
-
-fn error_of(name: &str, value: &str, allowed: &str) -> PyErr {
-    PyValueError::new_err(format!("option {name}: {value} is not allowed ({allowed})"))
 }
 
 /// The process that loaded the module.

@@ -6,10 +6,11 @@
 mod azero;
 mod cfr;
 mod convert;
+mod dlpack;
 mod mcts;
 mod mlp;
 mod shogi;
-mod watch;
+mod work;
 
 use pyo3::prelude::*;
 
@@ -19,6 +20,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     convert::note_process();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("WarpplayError", module.py().get_type::<convert::WarpplayError>())?;
+    module.add_class::<dlpack::Array>()?;
     module.add_function(wrap_pyfunction!(convert::devices, module)?)?;
     let family = |name: &str, add: fn(&Bound<'_, PyModule>) -> PyResult<()>| -> PyResult<()> {
         let family = PyModule::new(module.py(), name)?;

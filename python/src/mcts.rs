@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mcts::{Checkers, Connect4, Gomoku, Options, Search as Library, position_after};
 
-use crate::convert::{Exclusive, device, error, options, to_python};
-use crate::watch::Watch;
+use crate::convert::{device, error, options, to_python};
+use crate::work::{self, Shared};
 
 enum Game {
     Connect4(Library<Connect4>),
@@ -14,10 +14,11 @@ enum Game {
     Checkers(Library<Checkers>),
 }
 
-/// A Monte Carlo tree search on a device: built once, with its memory, for many searches.
+/// A Monte Carlo tree search on a device: built once, with its memory, for many searches of `connect4`, `gomoku` or `checkers`. Options are those of the library's
+/// `mcts::Options`, such as `n_trees`, `n_playouts`, `steps`, `seconds`, `seed`; `steps` alone is the only limit.
 #[pyclass(module = "warpplay.mcts")]
 pub struct Search {
-    game: Exclusive<Game>,
+    game: Shared<Game>,
 }
 
 #[pymethods]
@@ -50,32 +51,28 @@ impl Search {
                 )));
             }
         };
-        Ok(Self { game: Exclusive::new(game) })
+        Ok(Self { game: Shared::new(game) })
     }
 
     /// Searches the position after `moves`, and returns the report.
+    ///
+    /// `moves` are those of the command line: columns from 1 for Connect 4 (`"4453"`), squares for gomoku (`"h8i9"`), two squares a jump for checkers (`"a3b4"`). In the report
+    /// `actions` has a dictionary for each legal action (`name`, `n` visits, `wins`, `q`), `best` that of the best one.
     #[pyo3(signature = (moves="", *, progress=None))]
-    fn run<'py>(&mut self, py: Python<'py>, moves: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        macro_rules! run {
-            ($search:expr) => {{
-                let position = position_after(moves).map_err(error)?;
-                let mut watch = Watch::new(progress)?;
-                let found = py.detach(|| $search.run(&position, |progress| watch.go_on(progress)));
-                watch.result(found)?
-            }};
-        }
-        let report = match self.game.get() {
-            Game::Connect4(search) => run!(search),
-            Game::Gomoku(search) => run!(search),
-            Game::Checkers(search) => run!(search),
-        };
+    fn run<'py>(&self, py: Python<'py>, moves: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let moves = moves.to_string();
+        let report = work::run(py, &self.game, progress, move |game, watch| match game {
+            Game::Connect4(search) => search.run(&position_after(&moves)?, |progress| watch.go_on(progress)),
+            Game::Gomoku(search) => search.run(&position_after(&moves)?, |progress| watch.go_on(progress)),
+            Game::Checkers(search) => search.run(&position_after(&moves)?, |progress| watch.go_on(progress)),
+        })?;
         to_python(py, &report)
     }
 
     /// The options.
     #[getter]
-    fn options<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.game.get() {
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &*self.game.lend()? {
             Game::Connect4(search) => to_python(py, search.options()),
             Game::Gomoku(search) => to_python(py, search.options()),
             Game::Checkers(search) => to_python(py, search.options()),

@@ -12,10 +12,10 @@ use warpplay::mlp::{
     Trainer as LibraryTrainer, WeightLayout,
 };
 
-use crate::convert::{Exclusive, copied, device, error, expect_same_process, expect_shape, options, to_python};
-use crate::watch::Watch;
+use crate::convert::{copied, device, error, expect_shape, options, to_python};
+use crate::work::{self, Shared};
 
-/// The layers of a perceptron: weights `[in, out]` and a bias each.
+/// The layers of a perceptron: weights `[in, out]` and a bias `[out]` each, float32 and finite; ReLU between them.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {
     network: LibraryNetwork,
@@ -48,7 +48,7 @@ impl Network {
         self.network.save(path, layout).map_err(error)
     }
 
-    /// Weights `[in, out]` and bias of each layer.
+    /// Weights `[in, out]` and bias `[out]` of each layer.
     #[getter]
     #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
     fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>> {
@@ -77,9 +77,13 @@ fn dataset(images: &PyReadonlyArray3<'_, u8>, labels: &PyReadonlyArray1<'_, u8>)
 }
 
 /// A training on a device.
+///
+/// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` uint8, classes from 0 on.
+/// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, together or not at all: classified after every epoch.
+/// * options: those of the library's `mlp::Options`, such as `hidden`, `epochs`, `batch`, `learning_rate`, `optimizer`, `seed`.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Trainer {
-    trainer: Exclusive<LibraryTrainer>,
+    trainer: Shared<LibraryTrainer>,
 }
 
 #[pymethods]
@@ -105,27 +109,30 @@ impl Trainer {
             (None, None) => {}
             _ => return Err(PyValueError::new_err("test_images and test_labels are given together, or not at all")),
         }
-        Ok(Self { trainer: Exclusive::new(py.detach(|| builder.build(&device)).map_err(error)?) })
+        Ok(Self { trainer: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
     }
 
-    /// Trains to the last epoch, or until `progress` returns `False`; returns the report.
+    /// Trains to the last epoch, or until `progress` returns `False`; returns the report, whose `epochs` have `loss`, and `test_loss` and `test_accuracy` where there is a test
+    /// set.
     #[pyo3(signature = (*, progress=None))]
-    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress)?;
-        let found = py.detach(|| self.trainer.get().run(|progress| watch.go_on(progress)));
-        to_python(py, &watch.result(found)?)
+    fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let report =
+            work::run(py, &self.trainer, progress, |trainer, watch| trainer.run(|progress| watch.go_on(progress)))?;
+        to_python(py, &report)
     }
 
     /// The network as it is now.
-    fn network(&mut self, py: Python<'_>) -> PyResult<Network> {
-        Ok(Network { network: py.detach(|| self.trainer.get().network()).map_err(error)? })
+    fn network(&self, py: Python<'_>) -> PyResult<Network> {
+        let mut guard = self.trainer.lend()?;
+        let trainer = &mut *guard;
+        Ok(Network { network: py.detach(|| trainer.network()).map_err(error)? })
     }
 }
 
-/// A network on a device, ready to classify.
+/// A network on a device, ready to classify images of bytes `[n, rows, columns]` of as many pixels as it has inputs.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Classifier {
-    classifier: Exclusive<LibraryClassifier>,
+    classifier: Shared<LibraryClassifier>,
 }
 
 #[pymethods]
@@ -135,12 +142,12 @@ impl Classifier {
     fn new(py: Python<'_>, network: &Network, device: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
         let builder = LibraryClassifier::builder(&network.network).options(options);
-        Ok(Self { classifier: Exclusive::new(py.detach(|| builder.build(&device)).map_err(error)?) })
+        Ok(Self { classifier: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
     }
 
-    /// Probabilities `[n, classes]` of images `[n, rows, cols]`.
+    /// Probabilities `[n, classes]` float32 of images `[n, rows, columns]` uint8; rows sum to 1.
     fn predict_proba<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         images: PyReadonlyArray3<'py, u8>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
@@ -151,12 +158,8 @@ impl Classifier {
         PyArray1::from_vec(py, all).reshape([n, n_classes])
     }
 
-    /// The likeliest class of each image.
-    fn predict<'py>(
-        &mut self,
-        py: Python<'py>,
-        images: PyReadonlyArray3<'py, u8>,
-    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    /// The likeliest class of each image `[n, rows, columns]` uint8: `[n]` uint32; the lowest of equals.
+    fn predict<'py>(&self, py: Python<'py>, images: PyReadonlyArray3<'py, u8>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let found = self.predictions(py, &images)?;
         Ok(PyArray1::from_iter(py, found.iter().map(|one| one.class)))
     }
@@ -164,12 +167,13 @@ impl Classifier {
 
 impl Classifier {
     /// What the images are, of as many pixels as the network has inputs; signals are looked at between pieces.
-    fn predictions(&mut self, py: Python<'_>, images: &PyReadonlyArray3<'_, u8>) -> PyResult<Vec<Prediction>> {
+    fn predictions(&self, py: Python<'_>, images: &PyReadonlyArray3<'_, u8>) -> PyResult<Vec<Prediction>> {
         const PIECE: usize = 1024;
-        expect_same_process()?;
+        let mut guard = self.classifier.lend()?;
+        let classifier = &mut *guard;
         let images = images.as_array();
         let [rows, cols] = [images.shape()[1], images.shape()[2]];
-        let n_inputs = self.classifier.get().n_inputs() as usize;
+        let n_inputs = classifier.n_inputs() as usize;
         if rows * cols != n_inputs {
             let text = format!("images are of {rows} x {cols} pixels, the network has {n_inputs} inputs");
             return Err(PyValueError::new_err(text));
@@ -177,7 +181,7 @@ impl Classifier {
         let images = copied(images)?;
         let mut found = Vec::new();
         for piece in images.chunks(PIECE * n_inputs) {
-            found.extend(py.detach(|| self.classifier.get().predict(piece)).map_err(error)?);
+            found.extend(py.detach(|| classifier.predict(piece)).map_err(error)?);
             py.check_signals()?;
         }
         Ok(found)

@@ -14,11 +14,18 @@ use warpplay::shogi::records::{self, Records};
 use warpplay::shogi::{Evaluator as LibraryEvaluator, FeatureSet, Window};
 
 use crate::convert::{copied, device, error, options, to_python};
-use crate::watch::Watch;
+use crate::work::{self, Shared};
 
-/// A learning on a device, from records of games.
+/// A learning on a device, from records of games: a file or folder of them (CSA, KIF, KI2 or USI moves, plain or `.gz`), from the half-moves `plies` of each. A share
+/// `held_out` of the games may be kept to measure. Options are those of the library's `shogi::learner::Options`, such as `features`, `iterations`, `optimizer`,
+/// `learning_rate`.
 #[pyclass(module = "warpplay.shogi")]
 pub struct Learner {
+    learning: Shared<Learning>,
+}
+
+/// What is learnt from, how, and what was found.
+struct Learning {
     train: Dataset,
     held_out: Option<Dataset>,
     options: Options,
@@ -40,8 +47,7 @@ impl Learner {
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let mut watch = Watch::new(None)?;
-        let read = py.detach(|| -> warpplay::Result<(Dataset, Option<Dataset>)> {
+        let (train, held_out) = work::wait(py, None, move |watch| {
             let records = records::read(&games, |progress| watch.go_on(progress))?;
             let set = |records: &Records| {
                 Dataset::builder().plies(Window { start: plies.0, end: plies.1, step: 1 }).build(records)
@@ -53,32 +59,27 @@ impl Learner {
                     (set(&train)?, Some(set(&test)?))
                 }
             })
-        });
-        let (train, held_out) = watch.result(read)?;
-        Ok(Self { train, held_out, options, device, weights: None })
+        })?;
+        Ok(Self { learning: Shared::new(Learning { train, held_out, options, device, weights: None }) })
     }
 
     /// Learns to the last iteration, or until `progress` returns `False`; returns the report. Each call begins anew.
     #[pyo3(signature = (*, progress=None))]
-    fn run<'py>(&mut self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let mut watch = Watch::new(progress)?;
-        let Self { train, held_out, options, device, .. } = &*self;
-        let found = py.detach(|| -> warpplay::Result<_> {
-            let mut builder = Library::builder(train).options(options.clone());
-            if let Some(set) = held_out {
+    fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let report = work::run(py, &self.learning, progress, |learning, watch| {
+            let mut builder = Library::builder(&learning.train).options(learning.options.clone());
+            if let Some(set) = &learning.held_out {
                 builder = builder.held_out(set);
             }
-            let mut learner = builder.build(device)?;
+            let mut learner = builder.build(&learning.device)?;
             let report = learner.run(|progress| watch.go_on(progress))?;
             // The best of those that were held out, where there are such.
-            let weights = match learner.best_weights()? {
+            learning.weights = Some(match learner.best_weights()? {
                 Some(weights) => weights,
                 None => learner.weights()?,
-            };
-            Ok((report, weights))
-        });
-        let (report, weights) = watch.result(found)?;
-        self.weights = Some(weights);
+            });
+            Ok(report)
+        })?;
         to_python(py, &report)
     }
 
@@ -90,13 +91,17 @@ impl Learner {
 
     /// What evaluates positions with the weights that the last `run` found.
     fn evaluator(&self) -> PyResult<Evaluator> {
-        Ok(Evaluator { evaluator: LibraryEvaluator::from(self.learnt()?.clone()) })
+        Ok(Evaluator { evaluator: LibraryEvaluator::from(self.learnt()?) })
     }
 }
 
 impl Learner {
-    fn learnt(&self) -> PyResult<&Weights> {
-        self.weights.as_ref().ok_or_else(|| PyValueError::new_err("nothing is learnt yet: call run first"))
+    fn learnt(&self) -> PyResult<Weights> {
+        self.learning
+            .lend()?
+            .weights
+            .clone()
+            .ok_or_else(|| PyValueError::new_err("nothing is learnt yet: call run first"))
     }
 }
 
@@ -108,7 +113,7 @@ pub struct Evaluator {
 
 #[pymethods]
 impl Evaluator {
-    /// Of weights, as many as the set of features has.
+    /// Of weights `[n_weights]` float32, as many as the set of features has: 13 of `material`, and more of `kp` and `kpp`.
     #[new]
     fn new(features: &str, weights: PyReadonlyArray1<'_, f32>) -> PyResult<Self> {
         let features = features.parse::<FeatureSet>().map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -130,7 +135,7 @@ impl Evaluator {
         self.evaluator.evaluate_position(&board).map_err(error)
     }
 
-    /// The weights.
+    /// The weights, `[n_weights]` float32.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
         PyArray1::from_slice(py, self.evaluator.weights())

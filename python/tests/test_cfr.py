@@ -38,5 +38,8 @@ def test_kuhn_is_solved(device, tmp_path):
 def test_what_is_not_allowed_is_told():
     with pytest.raises(ValueError, match="option algorithm"):
         Solver(KUHN, device="cpu", algorithm="magic")
+    for wrong in ([0], [1, 11]):
+        with pytest.raises(ValueError, match=f"option measure_at: {wrong[-1]} is not allowed .1 to 10, the iterations"):
+            Solver(KUHN, device="cpu", iterations=10, measure_at=wrong)
     with pytest.raises(warpplay.WarpplayError, match="GAMEDEF"):
         Solver("no game", device="cpu")

@@ -41,6 +41,11 @@ def test_what_is_not_allowed_is_told():
         Search(device="cpu", n_trees=0)
     with pytest.raises(ValueError, match="option game: chess is not allowed .connect4, gomoku, checkers"):
         Search("chess")
+    with pytest.raises(ValueError, match="option n_playouts: 100 is not allowed .a power of two"):
+        Search(device="cpu", n_playouts=100)
+    for memory in (0.0, 1e-9):
+        with pytest.raises(ValueError, match="option device_memory_gb: .* is not allowed"):
+            Search(device="cpu", device_memory_gb=memory)
     with pytest.raises(ValueError, match="option ucb_c: NaN is not allowed"):
         Search(device="cpu", ucb_c=float("nan"))
     with pytest.raises(ValueError, match="option seconds: inf is not allowed"):

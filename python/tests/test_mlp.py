@@ -77,6 +77,11 @@ def test_what_is_not_allowed_is_told(tmp_path):
         Classifier(network, device="cpu").predict_proba(np.zeros((1, 4, 3), np.uint8))
     with pytest.raises(ValueError, match="a test image has the shape .3, 2., expected .2, 3."):
         Trainer(images, labels, test_images=np.zeros((1, 3, 2), np.uint8), test_labels=labels[:1], device="cpu", batch=8)
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="weights of layer 1, element 3"):
+            Network([(np.array([[0, 0], [0, value]], np.float32), np.zeros(2, np.float32))])
+        with pytest.raises(ValueError, match="bias of layer 1, element 1"):
+            Network([(np.zeros((2, 2), np.float32), np.array([0, value], np.float32))])
     # More than any memory has.
     with pytest.raises(MemoryError, match="no room in memory"):
         Classifier(network, device="cpu").predict(np.broadcast_to(np.uint8(1), (2**58, 2, 3)))

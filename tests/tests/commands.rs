@@ -200,7 +200,7 @@ fn lines_of_page(page: &Path) -> Vec<PageLine> {
     found
 }
 
-/// The README and the pages of `docs`, of its guides and of its publications.
+/// The README, that of the Python package, and the pages of `docs`, of its guides and of its publications.
 fn pages() -> Vec<PathBuf> {
     let root = golden::workspace();
     let folders =
@@ -209,6 +209,7 @@ fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
     pages.sort();
     pages.insert(0, root.join("README.md"));
+    pages.insert(1, root.join("python/README.md"));
     pages
 }
 

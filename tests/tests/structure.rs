@@ -388,7 +388,9 @@ fn the_readme_is_short() {
 #[test]
 fn pages_name_files_and_headings_that_are_there() {
     let mut pages: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from).into();
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "python/README.md"]
+            .map(PathBuf::from)
+            .into();
     for folder in ["docs", "docs/guides", "docs/papers"] {
         for entry in std::fs::read_dir(workspace().join(folder)).expect("a folder") {
             let path = entry.expect("an entry").path();

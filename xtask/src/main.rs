@@ -99,6 +99,12 @@ enum Task {
         /// Build it without optimising across crates, install it into an environment of its own and run its tests
         #[arg(long)]
         test: bool,
+        /// Also install OpenSpiel, scikit-learn and matplotlib there: tests that compare with them, and the notebooks, must then run
+        #[arg(long, requires = "test")]
+        peers: bool,
+        /// Also install PyTorch there, of some gigabytes: tests that compare with it must then run
+        #[arg(long, requires = "test")]
+        torch: bool,
     },
     /// Make a library in the place of the driver's and print its folder, to build with the feature `cust` without the CUDA toolkit: `CUDA_LIBRARY_PATH`, and its lib64 in `LD_LIBRARY_PATH`
     StubDriver,
@@ -140,7 +146,8 @@ fn perform(task: Task) -> Result<()> {
         }
         Task::Bundle { dir, cust } => bundle::make(&dir, cust),
         Task::Package { verify } => package::make(verify),
-        Task::Wheel { test } => wheel::make(test),
+        Task::Wheel { test: false, .. } => wheel::make(),
+        Task::Wheel { test: true, peers, torch } => wheel::test(wheel::Peers { peers, torch }),
         Task::StubDriver => {
             println!("{}", stub_driver::make()?.display());
             Ok(())

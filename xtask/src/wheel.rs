@@ -13,46 +13,101 @@ use crate::setup;
 /// What builds the wheel, and what its tests need.
 const PACKAGES: [&str; 3] = ["maturin>=1.9,<2", "numpy", "pytest>=8"];
 
-/// Builds the wheel into `target/wheels`; with `test` an unoptimised one, which is installed and tested in an environment of its own.
-pub fn make(test: bool) -> Result<()> {
-    setup::device_compiler()?;
-    let venv = target_dir().join("python");
-    let python = venv.join("bin/python3");
-    // What is there was made by the same list, or is made anew.
-    let made = venv.join("made-of");
-    let list = PACKAGES.join("\n");
-    if !fs::read_to_string(&made).is_ok_and(|found| found == list) {
-        setup::say(&format!("getting {} into {}", PACKAGES.join(", "), venv.display()));
-        setup::python_packages(&venv, &PACKAGES)?;
-        fs::write(&made, &list).with_context(|| made.display().to_string())?;
+/// What links the wheel that is handed on: with the C library's names of any version, so that older systems have them too.
+const ZIG: &str = "ziglang==0.17.1";
+
+/// The oldest C library of the wheel that is handed on, as `pip` calls it: glibc 2.17, which is that of Rust's standard library.
+const PLATFORM: &str = "manylinux_2_17";
+
+/// Other programs that the tests compare with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Peers {
+    /// OpenSpiel, scikit-learn, and matplotlib for the notebooks.
+    pub peers: bool,
+    /// PyTorch.
+    pub torch: bool,
+}
+
+impl Peers {
+    /// The lists of what is installed, and the modules whose absence is a failure then.
+    fn lists(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let peers = self.peers.then_some(("requirements.txt", "pyspiel,open_spiel,sklearn,matplotlib"));
+        peers.into_iter().chain(self.torch.then_some(("requirements-torch.txt", "torch")))
     }
-    let wheels = target_dir().join(if test { "wheels-test" } else { "wheels" });
-    if wheels.exists() {
-        fs::remove_dir_all(&wheels).with_context(|| wheels.display().to_string())?;
+}
+
+/// Builds the wheel into `target/wheels`; on Linux for old systems too.
+pub fn make() -> Result<()> {
+    let linker = cfg!(target_os = "linux").then_some(ZIG);
+    let venv = environment("python-wheel", linker.into_iter().map(String::from).collect(), "")?;
+    let arguments: &[&str] = match linker {
+        Some(_) => &["--profile", "release", "--zig", "--compatibility", PLATFORM],
+        None => &["--profile", "release"],
+    };
+    build(&venv, &target_dir().join("wheels"), arguments)?;
+    Ok(())
+}
+
+/// Builds an unoptimised wheel, installs it into an environment of its own and tests it there.
+pub fn test(peers: Peers) -> Result<()> {
+    let (mut arguments, mut lists) = (Vec::new(), String::new());
+    for (file, _) in peers.lists() {
+        let path = root().join("python/tests").join(file);
+        lists += &fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        arguments.extend(["--requirement".to_string(), path.display().to_string()]);
     }
-    let mut build = Command::new(venv.join("bin/maturin"));
-    build.current_dir(root().join("python")).args(["build", "--quiet", "--out"]).arg(&wheels);
-    build.args(["--profile", if test { "dev" } else { "release" }]);
-    // A wheel without kernels is of no use to anybody with a GPU.
-    build.env(REQUIRE_VARIABLE, "1").env("CARGO_TARGET_DIR", target_dir());
-    process::run(&mut build)?;
-    let wheel = only_file(&wheels)?;
-    println!("{}: {} bytes", wheel.display(), fs::metadata(&wheel)?.len());
-    if !test {
-        return Ok(());
-    }
+    let venv = environment("python", arguments, &lists)?;
+    let wheels = target_dir().join("wheels-test");
+    let wheel = build(&venv, &wheels, &["--profile", "dev"])?;
     let mut install = setup::pip(&venv);
     install.args(["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
     process::run(install.arg(&wheel))?;
+    let python = venv.join("bin/python3");
     // Outside the sources, so that what is installed is what is tested.
     let mut tests = Command::new(&python);
-    tests.current_dir(&wheels).args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    tests.current_dir(&wheels).args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]);
+    tests.env("WARPPLAY_REQUIRE_PEERS", peers.lists().map(|(_, modules)| modules).collect::<Vec<_>>().join(","));
     process::run(tests.arg(root().join("python/tests")))?;
     let mut examples = Command::new(&python);
-    examples
-        .current_dir(&wheels)
-        .args(["-c", "import doctest, warpplay.mcts; exit(doctest.testmod(warpplay.mcts).failed)"]);
-    process::run(&mut examples)
+    let run = "import doctest, sys, warpplay.mcts, warpplay._perceptron as perceptron\n\
+               sys.exit(sum(doctest.testmod(module).failed for module in (warpplay.mcts, perceptron)))";
+    process::run(examples.current_dir(&wheels).args(["-c", run]))
+}
+
+/// The environment of this name, with [`PACKAGES`] and what further `arguments` of `pip install` say; `lists` is what stands in the files that they name. One that is there was
+/// made by the same, or is made anew.
+fn environment(name: &str, arguments: Vec<String>, lists: &str) -> Result<PathBuf> {
+    let venv = target_dir().join(name);
+    let made = venv.join("made-of");
+    let arguments: Vec<String> = PACKAGES.map(String::from).into_iter().chain(arguments).collect();
+    let list = format!("{}\n{lists}", arguments.join("\n"));
+    if !fs::read_to_string(&made).is_ok_and(|found| found == list) {
+        setup::say(&format!("getting {} into {}", arguments.join(" "), venv.display()));
+        setup::python_packages(&venv, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
+        fs::write(&made, &list).with_context(|| made.display().to_string())?;
+    }
+    Ok(venv)
+}
+
+/// Builds a wheel into a folder that has nothing else, with these arguments of `maturin build`; its path.
+fn build(venv: &Path, wheels: &Path, arguments: &[&str]) -> Result<PathBuf> {
+    setup::device_compiler()?;
+    if wheels.exists() {
+        fs::remove_dir_all(wheels).with_context(|| wheels.display().to_string())?;
+    }
+    // Its Python is the one that knows the linker.
+    let programs = std::env::var_os("PATH").unwrap_or_default();
+    let programs = std::iter::once(venv.join("bin")).chain(std::env::split_paths(&programs));
+    let mut build = Command::new(venv.join("bin/maturin"));
+    build.env("PATH", std::env::join_paths(programs).context("PATH")?);
+    build.current_dir(root().join("python")).args(["build", "--quiet", "--out"]).arg(wheels);
+    build.args(arguments);
+    // A wheel without kernels is of no use to anybody with a GPU.
+    build.env(REQUIRE_VARIABLE, "1").env("CARGO_TARGET_DIR", target_dir());
+    process::run(&mut build)?;
+    let wheel = only_file(wheels)?;
+    println!("{}: {} bytes", wheel.display(), fs::metadata(&wheel)?.len());
+    Ok(wheel)
 }
 
 /// The file of a folder that has one.

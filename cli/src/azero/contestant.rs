@@ -95,6 +95,19 @@ impl SearchFlags {
     }
 }
 
+/// An error about an option of a tree search with random games under the name that it has in a player's text.
+fn as_typed(mut error: Error) -> Error {
+    if let Error::Option { name, .. } = &mut error {
+        *name = match *name {
+            "n_trees" => "trees",
+            "n_playouts" => "playouts",
+            "device_memory_gb" => "memory",
+            same => same,
+        };
+    }
+    error
+}
+
 /// A player of a match as written on the command line, such as `net.safetensors,simulations=200`.
 #[derive(Clone, Debug)]
 pub struct ContestantSpec {
@@ -289,7 +302,7 @@ impl ContestantSpec {
             Kind::Playouts { playouts, options } => Contestant::Search(*options, Estimator::Playouts(*playouts)),
             Kind::Mcts { options } => {
                 let builder = Search::<Checkers>::builder().options(options.clone()).profile_steps(0);
-                builder.capacity()?;
+                builder.capacity().map_err(as_typed)?;
                 Contestant::Mcts(Box::new(builder))
             }
             Kind::Random => Contestant::Random,

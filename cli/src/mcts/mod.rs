@@ -36,12 +36,19 @@ mod table;
 pub use args::Args;
 use args::Command;
 
+use crate::common::flags::named_as_typed;
+
+/// Options of a search whose flag has another name; a player of a match has the flags' names too.
+pub const FLAGS: &[(&str, &str)] = &[("device_memory_gb", "memory"), ("n_playouts", "playouts"), ("n_trees", "trees")];
+
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    match args.command {
+    let done = match args.command {
         Command::Analyse(args) => analyse::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Match(args) => contest::run(&args),
-        Command::Replay(args) => replay::run(&args),
-    }
+        // A file has the library's names.
+        Command::Replay(args) => return replay::run(&args),
+    };
+    done.map_err(|error| named_as_typed(error, FLAGS))
 }

@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn absurd_options_are_errors_that_name_them() {
         let cases: [(&str, SearchBuilder<Connect4>); 15] = [
-            ("trees", small().n_trees(0)),
-            ("trees", small().n_trees(u32::MAX)),
-            ("playouts", small().n_playouts(0)),
-            ("playouts", small().n_playouts(1 << 31)),
+            ("n_trees", small().n_trees(0)),
+            ("n_trees", small().n_trees(u32::MAX)),
+            ("n_playouts", small().n_playouts(0)),
+            ("n_playouts", small().n_playouts(1 << 31)),
             ("steps", small().steps(0)),
             ("seconds", small().seconds(f64::NAN)),
             ("seconds", small().seconds(-0.0)),
@@ -175,8 +175,8 @@ mod tests {
             ("ucb_c", small().ucb_c(f32::NEG_INFINITY)),
             ("draw_value", small().draw_value(f32::NAN)),
             ("draw_value", small().draw_value(1.5)),
-            ("memory", small().device_memory_gb(f64::NAN)),
-            ("memory", small().device_memory_gb(1e-300)),
+            ("device_memory_gb", small().device_memory_gb(f64::NAN)),
+            ("device_memory_gb", small().device_memory_gb(1e-300)),
             ("threads", small().threads(usize::MAX)),
         ];
         for (option, builder) in cases {

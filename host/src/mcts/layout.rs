@@ -21,7 +21,7 @@ pub(super) fn capacity<G: Game>(options: &Options) -> Result<u32> {
     if by_memory < least {
         let needed = layout.fixed_bytes + options.n_trees as u64 * (layout.tree_bytes + least * layout.node_bytes);
         return Err(Error::option(
-            "memory",
+            "device_memory_gb",
             options.device_memory_gb,
             format!("at least {:.6} for these trees and playouts", needed as f64 / (1u64 << 30) as f64 + 1e-6),
         ));

@@ -115,10 +115,10 @@ impl Options {
     /// [`Error::Option`] names the first option that is not allowed.
     pub fn check(&self) -> Result<()> {
         if !(1..=MAX_TREES).contains(&self.n_trees) {
-            return Err(Error::option("trees", self.n_trees, format!("1 to {MAX_TREES}")));
+            return Err(Error::option("n_trees", self.n_trees, format!("1 to {MAX_TREES}")));
         }
         if !self.n_playouts.is_power_of_two() || self.n_playouts > MAX_PLAYOUTS {
-            return Err(Error::option("playouts", self.n_playouts, format!("a power of two, 1 to {MAX_PLAYOUTS}")));
+            return Err(Error::option("n_playouts", self.n_playouts, format!("a power of two, 1 to {MAX_PLAYOUTS}")));
         }
         if self.steps == Some(0) {
             return Err(Error::option("steps", 0, "at least 1, or no limit"));
@@ -138,7 +138,7 @@ impl Options {
             return Err(Error::option("draw_value", self.draw_value, "0 to 1"));
         }
         if !(self.device_memory_gb.is_finite() && self.device_memory_gb > 0.0) {
-            return Err(Error::option("memory", self.device_memory_gb, "a finite number above 0"));
+            return Err(Error::option("device_memory_gb", self.device_memory_gb, "a finite number above 0"));
         }
         threads::check(self.threads)
     }

@@ -39,7 +39,7 @@ impl Network {
     /// A network of these layers.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there is none, a tensor has another length than its layer says, or a layer's inputs are not the outputs before.
+    /// [`Error::Shape`] if there is none, a tensor has another length than its layer says or a value that is not finite, or a layer's inputs are not the outputs before.
     pub fn new(layers: Vec<Layer>) -> Result<Self> {
         if layers.is_empty() {
             return Err(Error::shape("layers", "at least 1", 0));
@@ -52,6 +52,11 @@ impl Network {
             }
             if layer.bias.len() != layer.n_outputs as usize {
                 return Err(Error::shape(name("bias"), layer.n_outputs, layer.bias.len()));
+            }
+            for (what, values) in [("weights", &layer.weights), ("bias", &layer.bias)] {
+                if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+                    return Err(Error::shape(format!("{}, element {at}", name(what)), "a finite number", values[at]));
+                }
             }
             if number > 0 && layers[number - 1].n_outputs != layer.n_inputs {
                 return Err(Error::shape(name("inputs"), layers[number - 1].n_outputs, layer.n_inputs));
@@ -152,6 +157,17 @@ mod tests {
         let digits = network.layers()[0].weights[..3].iter().map(|value| format!("{value:.8}")).collect::<Vec<_>>();
         assert_eq!(digits, ["-0.02082858", "0.00570262", "0.01679184"]);
         assert_eq!(network.sizes(), [784, 256, 10]);
+    }
+
+    #[test]
+    fn values_that_are_not_finite_are_refused() {
+        for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let layer =
+                |weight, bias| Layer { n_inputs: 2, n_outputs: 1, weights: vec![0.0, weight], bias: vec![bias] };
+            let error = |layer| Network::new(vec![layer]).expect_err("not finite").to_string();
+            assert!(error(layer(value, 0.0)).contains("weights of layer 1, element 1"), "{}", error(layer(value, 0.0)));
+            assert!(error(layer(0.0, value)).contains("bias of layer 1, element 0"), "{}", error(layer(0.0, value)));
+        }
     }
 
     /// Mean and variance of every way to draw, within five standard errors.

@@ -77,7 +77,8 @@ pub enum Optimizer {
         /// Added to the root, > 0.
         epsilon: f32,
     },
-    /// Adam with decoupled weight decay (Loshchilov and Hutter 2019): `w -= lr weight_decay w` first.
+    /// Adam with decoupled weight decay (Loshchilov and Hutter 2019): `w -= lr weight_decay w` first. Files have it as `adam_w`; [`name`](Self::name) is read too.
+    #[serde(alias = "adamw")]
     AdamW {
         /// Decay of the mean, [0, 1).
         beta1: f32,

@@ -12,6 +12,7 @@ use crate::runtime::context::Context;
 use crate::runtime::device::Device;
 use crate::runtime::driver;
 use crate::runtime::error::{Error, Result};
+use crate::runtime::info::Backend;
 use crate::runtime::memory::out_of_memory;
 
 /// Alignment of every buffer in bytes: the driver's, and kept on the CPU too.
@@ -90,6 +91,55 @@ impl<T> Buffer<T> {
         self.allocation.address().cast()
     }
 
+    /// A buffer over memory that another library owns, without a copy: `len` values from `address` on. `owner` is dropped with the buffer, or with the last
+    /// [`Graph`](crate::Graph) that uses it, and nothing is freed but by that.
+    ///
+    /// # Safety
+    /// Until `owner` is dropped, `len` values lie at `address` in memory of `device` (in the device's primary context, or on [`Backend::Simt`](crate::Backend::Simt) in
+    /// the host's memory), all of them written, any bytes are a value of `T`, and nobody else writes them while work that uses the buffer is queued, nor reads them while such work
+    /// writes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on the CPU back end, which has no memory of its own; [`Error::Shape`] for an address that is not a multiple of 256, as kernels expect it, or for more
+    /// bytes than there are addresses.
+    pub unsafe fn borrowed(
+        device: &Device,
+        address: usize,
+        len: usize,
+        owner: Box<dyn std::any::Any + Send + Sync>,
+    ) -> Result<Self> {
+        let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize);
+        let bytes = bytes.ok_or_else(|| Error::shape("borrowed memory", "fewer bytes than addresses", len))?;
+        if !address.is_multiple_of(ALIGNMENT) {
+            let expected = format!("at an address that is a multiple of {ALIGNMENT}: copy it to memory of its own");
+            return Err(Error::shape("borrowed memory", expected, format!("{address:#x}")));
+        }
+        let storage = match (NonNull::new(std::ptr::with_exposed_provenance_mut::<u8>(address)), device.context()) {
+            _ if device.backend() == Backend::Cpu => {
+                return Err(Error::Unsupported {
+                    what: "a buffer".to_string(),
+                    backend: Backend::Cpu.to_string(),
+                    remedy: "give engines that run there slices of the host's memory".to_string(),
+                });
+            }
+            (Some(_), _) if bytes == 0 => Storage::Empty,
+            (Some(_), Some(context)) => {
+                let context = Arc::clone(context);
+                Storage::Cuda(CudaBlock { address: address as u64, bytes, context, owner: Some(owner) })
+            }
+            (Some(address), None) => {
+                let layout = Layout::from_size_align(bytes, ALIGNMENT)
+                    .map_err(|_| Error::shape("borrowed memory", "fewer bytes than addresses", len))?;
+                let block = HostBlock { address, layout, lock: Mutex::new(()), owner: Some(owner) };
+                let registration = register(block.address.as_ptr() as usize, bytes);
+                Storage::Host(block, registration)
+            }
+            (None, _) if bytes == 0 => Storage::Empty,
+            (None, _) => return Err(Error::shape("borrowed memory", "at an address above 0", 0)),
+        };
+        Ok(Self::from_allocation(Allocation { device: device.clone(), storage }, len))
+    }
+
     pub(crate) fn from_allocation(allocation: Allocation, len: usize) -> Self {
         Self { allocation: Arc::new(allocation), len, values: PhantomData }
     }
@@ -159,7 +209,7 @@ impl Allocation {
     pub(crate) fn taken(device: &Device, context: &Arc<Context>, address: u64, bytes: usize) -> Self {
         let storage = match bytes {
             0 => Storage::Empty,
-            _ => Storage::Cuda(CudaBlock { address, bytes, context: Arc::clone(context) }),
+            _ => Storage::Cuda(CudaBlock { address, bytes, context: Arc::clone(context), owner: None }),
         };
         Self { device: device.clone(), storage }
     }
@@ -168,7 +218,8 @@ impl Allocation {
     #[cfg(feature = "cust")]
     pub(crate) fn give(self) -> u64 {
         match self.storage {
-            Storage::Cuda(block) => {
+            // Another library's is not ours to give.
+            Storage::Cuda(block) if block.owner.is_none() => {
                 let mut block = std::mem::ManuallyDrop::new(block);
                 // SAFETY: the context's count is taken from a value that is not dropped, once.
                 drop(unsafe { std::ptr::read(&raw mut block.context) });
@@ -227,7 +278,12 @@ struct CudaBlock {
     address: u64,
     bytes: usize,
     context: Arc<Context>,
+    /// Whose memory it is, where it is not this block's.
+    owner: Option<Owner>,
 }
+
+/// What keeps memory of another library alive.
+type Owner = Box<dyn std::any::Any + Send + Sync>;
 
 impl CudaBlock {
     fn new(device: &Device, context: &Arc<Context>, bytes: usize) -> Result<Self> {
@@ -235,7 +291,7 @@ impl CudaBlock {
         let mut address = 0;
         // SAFETY: `address` is written before the call returns.
         match unsafe { driver::cuMemAlloc_v2(&mut address, bytes) } {
-            0 => Ok(Self { address, bytes, context: Arc::clone(context) }),
+            0 => Ok(Self { address, bytes, context: Arc::clone(context), owner: None }),
             driver::OUT_OF_MEMORY => Err(out_of_memory(device, bytes as u64, context.memory()?.free)),
             _ => Err(context.failure("cuMemAlloc", None)),
         }
@@ -244,8 +300,8 @@ impl CudaBlock {
 
 impl Drop for CudaBlock {
     fn drop(&mut self) {
-        // The memory of a dead context goes with the context.
-        if self.context.enter().is_ok() {
+        // The memory of a dead context goes with the context, and that of another library with its owner.
+        if self.owner.is_none() && self.context.enter().is_ok() {
             // SAFETY: made by `cuMemAlloc`, freed once; the driver waits for work that uses it.
             unsafe { driver::cuMemFree_v2(self.address) };
         }
@@ -289,9 +345,11 @@ pub(crate) struct HostBlock {
     layout: Layout,
     /// Held while the host copies: a graph that another thread replays may zero the same bytes.
     lock: Mutex<()>,
+    /// Whose memory it is, where it is not this block's.
+    owner: Option<Owner>,
 }
 
-// SAFETY: the block owns its memory, and the host's own accesses to it hold the lock.
+// SAFETY: the block owns its memory, or its owner does, which may be sent too; and the host's own accesses to it hold the lock.
 unsafe impl Send for HostBlock {}
 // SAFETY: as above.
 unsafe impl Sync for HostBlock {}
@@ -306,7 +364,7 @@ impl HostBlock {
         }
         // SAFETY: the size is not 0.
         let address = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(refused)?;
-        Ok(Self { address, layout, lock: Mutex::new(()) })
+        Ok(Self { address, layout, lock: Mutex::new(()), owner: None })
     }
 
     /// Copies `source` to the bytes from `offset` on. What does not fit is an error of the caller, checked there.
@@ -340,7 +398,10 @@ impl HostBlock {
 
 impl Drop for HostBlock {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout in `new`.
+        if self.owner.is_some() {
+            return;
+        }
+        // SAFETY: allocated with this layout in `new`, since nobody else owns it.
         unsafe { dealloc(self.address.as_ptr(), self.layout) };
     }
 }
@@ -359,6 +420,33 @@ mod tests {
         let error = Allocation::new(&device, 1 << 50, 1).err().expect("too much");
         assert!(error.to_string().contains("1024.00 TiB needed"), "{error}");
         assert_eq!(device.allocations(), 0);
+    }
+
+    #[test]
+    fn memory_of_another_library_is_used_where_it_lies_and_left_to_its_owner() {
+        #[repr(align(256))]
+        struct Aligned([u32; 64]);
+        let device = Device::simt();
+        let owner = Arc::new(Mutex::new(Box::new(Aligned([7; 64]))));
+        let address = owner.lock().expect("not poisoned").0.as_mut_ptr().expose_provenance();
+        let borrowed = |address, len, owner: &Arc<Mutex<Box<Aligned>>>| {
+            // SAFETY: the box lives as long as the owner, holds 64 numbers, and is used by nobody else meanwhile.
+            unsafe { Buffer::<u32>::borrowed(&device, address, len, Box::new(Arc::clone(owner))) }
+        };
+        let mut buffer = borrowed(address, 64, &owner).expect("aligned");
+        let stream = device.stream().expect("simt");
+        stream.write(&mut buffer, 1, &[1, 2]).expect("room");
+        assert_eq!(stream.read(&buffer).expect("there")[..4], [7, 1, 2, 7]);
+        assert_eq!(owner.lock().expect("not poisoned").0[..4], [7, 1, 2, 7]);
+        assert_eq!((Arc::strong_count(&owner), device.allocations()), (2, 0));
+        drop(buffer);
+        assert_eq!(Arc::strong_count(&owner), 1);
+        let error = borrowed(address + 4, 1, &owner).expect_err("not aligned").to_string();
+        assert!(error.contains("a multiple of 256"), "{error}");
+        assert!(borrowed(0, 1, &owner).is_err() && borrowed(address, usize::MAX, &owner).is_err());
+        assert_eq!(Arc::strong_count(&owner), 1);
+        // SAFETY: nothing is ever read there.
+        assert!(unsafe { Buffer::<u32>::borrowed(&Device::cpu(), address, 1, Box::new(())) }.is_err());
     }
 
     #[test]

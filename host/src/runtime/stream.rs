@@ -112,6 +112,12 @@ impl Stream {
         self.cuda.as_ref().map(|cuda| cuda.handle)
     }
 
+    /// The driver's stream (`CUstream`) as an address, for another library that is to order its work with this stream's; none where the device is no GPU. It lives as
+    /// long as this value.
+    pub fn as_raw(&self) -> Option<std::num::NonZeroUsize> {
+        self.cuda.as_ref().and_then(|cuda| std::num::NonZeroUsize::new(cuda.handle.0.addr()))
+    }
+
     fn with(device: &Device, cuda: Option<CudaStream>) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);

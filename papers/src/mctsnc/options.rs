@@ -94,7 +94,13 @@ impl Options {
             return Err(Error::option("vanilla-seconds", seconds, "a finite number above 0"));
         }
         let limits = self.size(Purpose::Connect4, false).limits;
-        TOURNAMENTS.iter().try_for_each(|of| self.search(of.variant, of.n_trees, of.n_playouts, limits).check())
+        let checked =
+            TOURNAMENTS.iter().try_for_each(|of| self.search(of.variant, of.n_trees, of.n_playouts, limits).check());
+        checked.map_err(|error| match error {
+            // As it is called here.
+            Error::Option { name: "device_memory_gb", value, allowed } => Error::option("memory", value, allowed),
+            error => error,
+        })
     }
 
     /// How long the matches for a purpose are.

@@ -1,17 +1,19 @@
-from os import PathLike
-from typing import Any, Callable, Optional, Sequence, Tuple, Union
+from typing import Any, Optional, Sequence, Tuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-Path = Union[str, PathLike[str]]
-Progress = Optional[Callable[[dict[str, Any]], Optional[bool]]]
+from . import Array
+from ._types import Path, Progress, Shared
 
 class Evaluator:
     def __init__(self, weights: Optional[Path] = None, *, seed: int = 27, device: str = "auto", **options: Any) -> None: ...
+    @overload
     def evaluate(
         self, observations: NDArray[np.float32], legal: NDArray[np.uint8]
     ) -> Tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    @overload
+    def evaluate(self, observations: Shared, legal: Shared) -> Tuple[Array, Array]: ...
     @property
     def shape(self) -> Tuple[int, int, int, int]: ...
 

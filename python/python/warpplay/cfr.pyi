@@ -1,11 +1,6 @@
-from os import PathLike
-from typing import Any, Callable, Optional, Sequence, Tuple, Union
+from typing import Any, Optional, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-Path = Union[str, PathLike[str]]
-Progress = Optional[Callable[[dict[str, Any]], Optional[bool]]]
+from ._types import Path, Progress
 
 class Solver:
     def __init__(

@@ -34,11 +34,11 @@ type Change = fn(SearchBuilder<Connect4>) -> SearchBuilder<Connect4>;
 #[test]
 fn every_option_out_of_range_is_named_with_its_value_and_what_is_allowed() {
     let cases: &[(Change, &str)] = &[
-        (|b| b.n_trees(0), "option trees: 0 is not allowed (1 to 512)"),
-        (|b| b.n_trees(513), "option trees: 513 is not allowed (1 to 512)"),
-        (|b| b.n_playouts(0), "option playouts: 0 is not allowed (a power of two, 1 to 512)"),
-        (|b| b.n_playouts(100), "option playouts: 100 is not allowed (a power of two, 1 to 512)"),
-        (|b| b.n_playouts(1024), "option playouts: 1024 is not allowed (a power of two, 1 to 512)"),
+        (|b| b.n_trees(0), "option n_trees: 0 is not allowed (1 to 512)"),
+        (|b| b.n_trees(513), "option n_trees: 513 is not allowed (1 to 512)"),
+        (|b| b.n_playouts(0), "option n_playouts: 0 is not allowed (a power of two, 1 to 512)"),
+        (|b| b.n_playouts(100), "option n_playouts: 100 is not allowed (a power of two, 1 to 512)"),
+        (|b| b.n_playouts(1024), "option n_playouts: 1024 is not allowed (a power of two, 1 to 512)"),
         (|b| b.steps(0), "option steps: 0 is not allowed (at least 1, or no limit)"),
         (
             |b| b.options(Options { steps: None, seconds: None, ..Options::default() }),
@@ -54,9 +54,9 @@ fn every_option_out_of_range_is_named_with_its_value_and_what_is_allowed() {
         (|b| b.draw_value(-0.5), "option draw_value: -0.5 is not allowed (0 to 1)"),
         (|b| b.draw_value(1.5), "option draw_value: 1.5 is not allowed (0 to 1)"),
         (|b| b.draw_value(f32::NAN), "option draw_value: NaN is not allowed (0 to 1)"),
-        (|b| b.device_memory_gb(0.0), "option memory: 0 is not allowed (a finite number above 0)"),
-        (|b| b.device_memory_gb(-2.0), "option memory: -2 is not allowed (a finite number above 0)"),
-        (|b| b.device_memory_gb(f64::NAN), "option memory: NaN is not allowed (a finite number above 0)"),
+        (|b| b.device_memory_gb(0.0), "option device_memory_gb: 0 is not allowed (a finite number above 0)"),
+        (|b| b.device_memory_gb(-2.0), "option device_memory_gb: -2 is not allowed (a finite number above 0)"),
+        (|b| b.device_memory_gb(f64::NAN), "option device_memory_gb: NaN is not allowed (a finite number above 0)"),
     ];
     for device in kernel_devices().into_iter().chain([Device::cpu()]) {
         for (change, expected) in cases {
@@ -82,7 +82,7 @@ fn every_option_out_of_range_is_named_with_its_value_and_what_is_allowed() {
 fn too_little_memory_for_the_roots_children_says_how_much_is_needed() {
     let too_little = Search::<Gomoku>::builder().device_memory_gb(0.001);
     let message = text(too_little.clone().capacity());
-    assert!(message.starts_with("option memory: 0.001 is not allowed (at least "), "{message}");
+    assert!(message.starts_with("option device_memory_gb: 0.001 is not allowed (at least "), "{message}");
     let needed: f64 = message
         .split("at least ")
         .nth(1)

@@ -315,7 +315,7 @@ fn a_truncated_or_foreign_file_is_refused_and_nothing_is_written_over() {
         ("not json", "cut.json, line 1"),
         (&whole.replace("\"schema\": 2", "\"schema\": 99"), "field schema: 99"),
         (&whole.replace("\"connect4\"", "\"chess\""), "field game: chess"),
-        (&whole.replace("\"n_trees\": 2", "\"n_trees\": 0"), "option trees: 0 is not allowed (1 to 512)"),
+        (&whole.replace("\"n_trees\": 2", "\"n_trees\": 0"), "option n_trees: 0 is not allowed (1 to 512)"),
         (&whole.replace("\"moves\": \"\"", "\"moves\": \"9\""), "field moves"),
     ];
     for (text, expected) in wrong {

@@ -1,0 +1,30 @@
+from typing import Any, Optional, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import azero, cfr, mcts, mlp, shogi
+
+__version__: str
+
+class WarpplayError(Exception): ...
+
+class Array:
+    @property
+    def shape(self) -> Sequence[int]: ...
+    @property
+    def device(self) -> str: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Optional[Tuple[int, int]] = None,
+        dl_device: Optional[Tuple[int, int]] = None,
+        copy: Optional[bool] = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> Tuple[int, int]: ...
+    def numpy(self) -> NDArray[np.float32]: ...
+
+def devices() -> list[dict[str, Any]]: ...
+
+__all__ = ["Array", "WarpplayError", "__version__", "azero", "cfr", "devices", "mcts", "mlp", "shogi"]

@@ -1,0 +1,13 @@
+"""What the stubs of several modules say the same way."""
+
+from os import PathLike
+from typing import Any, Callable, Optional, Protocol, Tuple, Union
+
+Path = Union[str, PathLike[str]]
+Progress = Optional[Callable[[dict[str, Any]], Optional[bool]]]
+
+class Shared(Protocol):
+    """An array of another library: a tensor of PyTorch, CuPy, JAX, or a `warpplay.Array`."""
+
+    def __dlpack__(self, *, stream: Any = None) -> Any: ...
+    def __dlpack_device__(self) -> Tuple[int, int]: ...

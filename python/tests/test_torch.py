@@ -1,0 +1,161 @@
+"""PyTorch on the CPU: the same perceptron, forward and trained, and the same network for checkers from a state dictionary."""
+
+import numpy as np
+import pytest
+
+from peers import peer
+from warpplay.azero import Evaluator
+from warpplay.mlp import Classifier, Network, Trainer
+
+
+def data(n, seed):
+    random = np.random.default_rng(seed)
+    return random.integers(0, 256, (n, 3, 4)).astype(np.uint8), random.integers(0, 5, n).astype(np.uint8)
+
+
+def sequential(torch, layers):
+    """Our layers as PyTorch's."""
+    modules = []
+    for weights, bias in layers:
+        linear = torch.nn.Linear(*weights.shape)
+        with torch.no_grad():
+            linear.weight.copy_(torch.from_numpy(weights.T.copy()))
+            linear.bias.copy_(torch.from_numpy(bias))
+        modules += [linear, torch.nn.ReLU()]
+    return torch.nn.Sequential(*modules[:-1])
+
+
+def inputs(torch, images):
+    return torch.from_numpy(images.reshape(len(images), -1)).float() / 255
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_a_perceptron_of_a_state_dictionary_has_pytorchs_probabilities(device, tmp_path):
+    torch = peer("torch")
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Linear(12, 9), torch.nn.ReLU(), torch.nn.Linear(9, 7), torch.nn.ReLU(), torch.nn.Linear(7, 5))
+    state = model.state_dict()
+    layers = [(state[f"{at}.weight"].numpy().T, state[f"{at}.bias"].numpy()) for at in (0, 2, 4)]
+    images, _ = data(40, 2)
+    with torch.no_grad():
+        expected = torch.softmax(model(inputs(torch, images)), dim=1).numpy()
+    found = Classifier(Network(layers), device=device).predict_proba(images)
+    # Some dozen roundings of single precision, of numbers about 1.
+    assert np.abs(found - expected).max() < 2e-6
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"])
+def test_a_training_goes_as_pytorchs(optimizer):
+    torch = peer("torch")
+    images, labels = data(64, 3)
+    rate, decay = (0.5, 0.01) if optimizer in ("sgd", "momentum", "nesterov") else (0.01, 0.01)
+    options = {
+        "sgd": {"name": "sgd"},
+        "momentum": {"name": "momentum", "momentum": 0.9},
+        "nesterov": {"name": "nesterov", "momentum": 0.9},
+        "adam": {"name": "adam", "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},
+        "adamw": {"name": "adamw", "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},
+        "rmsprop": {"name": "rmsprop", "alpha": 0.99, "epsilon": 1e-8},
+    }[optimizer]
+    # The whole set is one batch, so that the order of samples is no matter.
+    trainer = Trainer(
+        images, labels, device="cpu", precision="f64", hidden=[8], batch=64, epochs=10, learning_rate=rate, weight_decay=decay, optimizer=options
+    )
+    model = sequential(torch, trainer.network().layers).double()
+    theirs = {
+        "sgd": lambda of: torch.optim.SGD(of, lr=rate, weight_decay=decay),
+        "momentum": lambda of: torch.optim.SGD(of, lr=rate, momentum=0.9, weight_decay=decay),
+        "nesterov": lambda of: torch.optim.SGD(of, lr=rate, momentum=0.9, nesterov=True, weight_decay=decay),
+        "adam": lambda of: torch.optim.Adam(of, lr=rate, weight_decay=decay),
+        "adamw": lambda of: torch.optim.AdamW(of, lr=rate, weight_decay=decay),
+        "rmsprop": lambda of: torch.optim.RMSprop(of, lr=rate, weight_decay=decay),
+    }[optimizer](model.parameters())
+    losses = []
+    for _ in range(10):
+        theirs.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(inputs(torch, images).double()), torch.from_numpy(labels).long())
+        losses.append(loss.item())
+        loss.backward()
+        theirs.step()
+    report = trainer.run()
+    # Double precision on both sides, and a network that is given out in single: 6e-8 of weights about 1.
+    assert [epoch["loss"] for epoch in report["epochs"]] == pytest.approx(losses, abs=1e-6)
+    linears = [module for module in model if isinstance(module, torch.nn.Linear)]
+    for (weights, bias), linear in zip(trainer.network().layers, linears):
+        assert np.abs(weights - linear.weight.detach().numpy().T).max() < 1e-5
+        assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
+
+
+
+
+def residual_network(torch, planes, width, depth, side, hidden, actions):
+    """OpenSpiel's residual network (`alpha_zero_torch`, model.cc) with the names of its state, written with PyTorch's modules."""
+    nn = torch.nn
+
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            conv = lambda n_in, n_out, side: nn.Conv2d(n_in, n_out, side, padding=side // 2)
+            norm = lambda n: nn.BatchNorm2d(n, eps=1e-3)
+            first = nn.ModuleDict({"input_conv": conv(planes, width, 3), "input_batch_norm": norm(width)})
+            blocks = [
+                nn.ModuleDict(
+                    {
+                        f"res_{at}_conv_1": conv(width, width, 3),
+                        f"res_{at}_batch_norm_1": norm(width),
+                        f"res_{at}_conv_2": conv(width, width, 3),
+                        f"res_{at}_batch_norm_2": norm(width),
+                    }
+                )
+                for at in range(depth)
+            ]
+            heads = nn.ModuleDict(
+                {
+                    "value_conv": conv(width, 1, 1),
+                    "value_batch_norm": norm(1),
+                    "value_linear_1": nn.Linear(side * side, hidden),
+                    "value_linear_2": nn.Linear(hidden, 1),
+                    "policy_conv": conv(width, 2, 1),
+                    "policy_batch_norm": norm(2),
+                    "policy_linear": nn.Linear(2 * side * side, actions),
+                }
+            )
+            self.layers = nn.ModuleList([first, *blocks, heads])
+
+        def forward(self, x, legal):
+            relu = torch.relu
+            first, *blocks, heads = self.layers
+            x = relu(first["input_batch_norm"](first["input_conv"](x)))
+            for at, block in enumerate(blocks):
+                y = relu(block[f"res_{at}_batch_norm_1"](block[f"res_{at}_conv_1"](x)))
+                x = relu(x + block[f"res_{at}_batch_norm_2"](block[f"res_{at}_conv_2"](y)))
+            value = relu(heads["value_batch_norm"](heads["value_conv"](x))).flatten(1)
+            value = torch.tanh(heads["value_linear_2"](relu(heads["value_linear_1"](value))))[:, 0]
+            policy = relu(heads["policy_batch_norm"](heads["policy_conv"](x))).flatten(1)
+            logits = heads["policy_linear"](policy).masked_fill(~legal, -torch.inf)
+            return value, torch.softmax(logits, dim=1)
+
+    return Layers()
+
+
+@pytest.mark.parametrize("device, width, depth", [("cpu", 32, 3), ("simt", 8, 1)])
+def test_a_network_of_a_state_dictionary_has_pytorchs_values_and_policies(device, width, depth, tmp_path):
+    torch = peer("torch")
+    torch.manual_seed(1)
+    model = residual_network(torch, planes=5, width=width, depth=depth, side=8, hidden=16, actions=40)
+    # Statistics as after a training.
+    model.train()
+    model(torch.rand(64, 5, 8, 8), torch.ones(64, 40, dtype=torch.bool))
+    model.eval()
+    path = tmp_path / "network.pt"
+    torch.save(model.state_dict(), path)
+    random = np.random.default_rng(2)
+    observations = random.integers(0, 2, (4, 5, 8, 8)).astype(np.float32)
+    legal = random.integers(0, 2, (4, 40)).astype(np.uint8)
+    with torch.no_grad():
+        # In double precision: the errors are ours.
+        value, policy = model.double()(torch.from_numpy(observations).double(), torch.from_numpy(legal == 1))
+    values, policies = Evaluator(path, device=device).evaluate(observations, legal)
+    # PyTorch itself is 7e-7 (values) and 6e-7 (policies) from double precision on a larger network of this kind (tests/golden/azero/README.md).
+    assert np.abs(values - value.numpy()).max() < 3e-6
+    assert np.abs(policies - policy.numpy()).max() < 3e-6
