@@ -374,6 +374,40 @@ fn named_paths(text: &str) -> Vec<String> {
     paths.filter(is_path).filter(is_plain).map(|word| word.split('#').next().unwrap_or(word).to_string()).collect()
 }
 
+/// The pages of the book, from the workspace's root: those at the root, that of Python, and all of `docs`.
+fn pages() -> Vec<PathBuf> {
+    fn collect(folder: &str, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(workspace().join(folder)).expect("a folder") {
+            let name = entry.expect("an entry").file_name().into_string().expect("a name in UTF-8");
+            let path = format!("{folder}/{name}");
+            if workspace().join(&path).is_dir() {
+                collect(&path, found);
+            } else if name.ends_with(".md") {
+                found.push(path.into());
+            }
+        }
+    }
+    let mut found: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "python/README.md"]
+            .map(PathBuf::from)
+            .into();
+    collect("docs", &mut found);
+    found
+}
+
+/// A path that is relative to a folder, without `..`.
+fn joined(folder: &str, path: &str) -> PathBuf {
+    let mut out = PathBuf::from(folder);
+    for part in Path::new(path).components() {
+        if part == std::path::Component::ParentDir {
+            out.pop();
+        } else {
+            out.push(part);
+        }
+    }
+    out
+}
+
 /// Pages of version 0.1 whose parts are elsewhere now; the changelog says where.
 const GONE: [&str; 2] = ["docs/azero-paper.md", "docs/mlp-accuracy-gap.md"];
 
@@ -387,19 +421,15 @@ fn the_readme_is_short() {
 
 #[test]
 fn pages_name_files_and_headings_that_are_there() {
-    let mut pages: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from).into();
-    for folder in ["docs", "docs/guides", "docs/papers"] {
-        for entry in std::fs::read_dir(workspace().join(folder)).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.extension().is_some_and(|extension| extension == "md") {
-                pages.push(Path::new(folder).join(path.file_name().expect("a name")));
-            }
-        }
-    }
     let read = |page: &Path| std::fs::read_to_string(page).expect("a page");
+    let pages = pages();
+    let summary = read(&workspace().join("docs/SUMMARY.md"));
+    let chapters: BTreeSet<PathBuf> = links(&summary).iter().map(|(file, _)| joined("docs", file)).collect();
     let mut missing = Vec::new();
     for page in pages {
+        if !chapters.contains(&page) && !page.ends_with("SUMMARY.md") {
+            missing.push(format!("docs/SUMMARY.md: no chapter {}", page.display()));
+        }
         let path = workspace().join(&page);
         let text = read(&path);
         // What older versions had is not here any more.
