@@ -454,6 +454,36 @@ fn pages_name_files_and_headings_that_are_there() {
     assert!(missing.is_empty(), "pages name what is not there\n{}", missing.join("\n"));
 }
 
+/// The error texts of docs/troubleshooting.md stand in the sources, piece by piece where `…` stands for something else.
+#[test]
+fn errors_that_a_page_explains_are_those_of_the_sources() {
+    let page = std::fs::read_to_string(workspace().join("docs/troubleshooting.md")).expect("the page");
+    let folders = ["gpu/src", "gpu/builder/src", "host/src", "cli/src", "xtask/src"];
+    let sources: String = folders.iter().flat_map(|folder| texts(folder)).map(|(_, text)| text).collect();
+    // A text that goes on after a backslash in the next line is one text.
+    let mut parts = sources.split("\\\n");
+    let first = parts.next().unwrap_or_default().to_string();
+    let joined = parts.fold(first, |joined, part| joined + part.trim_start());
+    // As the sources write it, such a quotation mark is itself a text's end.
+    let joined = joined.replace("\\\"", "\"");
+    let (mut quoted, mut missing) = (0, Vec::new());
+    for block in page.split("```text\n").skip(1) {
+        for line in block.split("```").next().expect("a beginning").lines() {
+            let pieces = line.split('…').flat_map(|part| part.split(": "));
+            let pieces = pieces.map(|piece| piece.trim_matches([' ', ':', '(', ')']));
+            // What is shorter, such as `failed for`, is joined from parts of the source.
+            for piece in pieces.filter(|piece| piece.split(' ').count() > 2) {
+                quoted += 1;
+                if !joined.contains(piece) {
+                    missing.push(piece.to_string());
+                }
+            }
+        }
+    }
+    assert!(quoted >= 30, "{quoted} pieces");
+    assert!(missing.is_empty(), "no source has\n{}", missing.join("\n"));
+}
+
 /// What docs/reading-kernels.md quotes of a kernel stands, line by line, in a source that its section links.
 #[test]
 fn lines_that_a_page_quotes_are_those_of_the_sources() {
