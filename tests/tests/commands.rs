@@ -3,6 +3,8 @@
 
 #[path = "commands/options.rs"]
 mod options;
+#[path = "commands/picture.rs"]
+mod picture;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
