@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures every figure of docs/performance.md and docs/papers, and writes the tables into the pages.
+# Measures every figure of docs/performance.md, its appendix docs/performance-journal.md and docs/papers, and writes the tables into the pages.
 #
 #   docs/measure.sh run BUNDLE OUT [--quick]   measure with the programs of `cargo xtask bundle BUNDLE`, in a copy of the repository; results go to OUT
 #   docs/measure.sh write OUT                  write them into the pages, with the program that `cargo build --release -p warpplay-cli` has made
@@ -64,14 +64,21 @@ run() {
 }
 
 write() {
-    local out=$1 program=target/release/warpplay file name failed=0
+    local out=$1 program=target/release/warpplay target file name failed=0
     # A page and its results. One that fails does not end the others.
     page() {
         "$program" papers page "$@" || failure "page $1"
     }
-    # Benches of all families stand on one page.
-    local -a benches=("$out"/bench-*.jsonl)
-    [[ ! -e ${benches[0]} ]] || page docs/performance.md "${benches[@]}"
+    # Benches of all families stand on two pages; each page gets the results of those that it has a table of.
+    for target in docs/performance.md docs/performance-journal.md; do
+        local -a benches=()
+        for file in "$out"/bench-*.jsonl; do
+            name=$(basename "$file" .jsonl)
+            name=${name#bench-}
+            if [[ -e $file ]] && grep -q "^<!-- bench ${name%%-*} " "$target"; then benches+=("$file"); fi
+        done
+        ((${#benches[@]} == 0)) || page "$target" "${benches[@]}"
+    done
     for file in "$out"/*.json; do
         name=$(basename "$file" .json)
         [[ -e docs/papers/$name.md ]] || continue

@@ -126,6 +126,7 @@ pub use warpplay_gpu::simt::banks::{BankCount, BankReport};
 /// The examples of the README and the guides, compiled and run with the documentation's tests.
 #[cfg(all(doctest, feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr"))]
 #[doc = include_str!("../../README.md")]
+#[doc = include_str!("../../docs/guides/mcts.md")]
 #[doc = include_str!("../../docs/guides/mlp.md")]
 #[doc = include_str!("../../docs/guides/azero.md")]
 #[doc = include_str!("../../docs/guides/cfr.md")]

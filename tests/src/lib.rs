@@ -89,6 +89,8 @@
 //! | `kernels/tests/compile_fail.rs` | a wrong launch or kernel compiles |
 //! | `mcts/cli.rs` | the command line that others rely on has changed |
 //! | `soak` | a program that is killed leaves a damaged file or stands in its own way; a damaged file makes a reader panic, hang or take all memory; two writers spoil a file |
+//! | `commands/options.rs` | a page of options is not what the commands say of themselves |
+//! | `commands/picture.rs` | the README's picture is not what its command draws |
 //! | `commands.rs` | a command line of an older version has no working new form in `docs/commands` |
 //! | `beside_cust.rs` | the library and Rust-CUDA's `cust` do not share a context, a stream or memory |
 //! | `outside_crate.rs` | a crate outside this workspace cannot use the library |

@@ -1,6 +1,11 @@
 //! What the pages tell to type works: the lines of the README and of `docs`, and the tables in `docs/commands` of what version 0.1 understood and what to type
 //! today. And the one shape of what every command writes with `--json`.
 
+#[path = "commands/options.rs"]
+mod options;
+#[path = "commands/picture.rs"]
+mod picture;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

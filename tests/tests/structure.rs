@@ -374,6 +374,40 @@ fn named_paths(text: &str) -> Vec<String> {
     paths.filter(is_path).filter(is_plain).map(|word| word.split('#').next().unwrap_or(word).to_string()).collect()
 }
 
+/// The pages of the book, from the workspace's root: those at the root, that of Python, and all of `docs`.
+fn pages() -> Vec<PathBuf> {
+    fn collect(folder: &str, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(workspace().join(folder)).expect("a folder") {
+            let name = entry.expect("an entry").file_name().into_string().expect("a name in UTF-8");
+            let path = format!("{folder}/{name}");
+            if workspace().join(&path).is_dir() {
+                collect(&path, found);
+            } else if name.ends_with(".md") {
+                found.push(path.into());
+            }
+        }
+    }
+    let mut found: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "python/README.md"]
+            .map(PathBuf::from)
+            .into();
+    collect("docs", &mut found);
+    found
+}
+
+/// A path that is relative to a folder, without `..`.
+fn joined(folder: &str, path: &str) -> PathBuf {
+    let mut out = PathBuf::from(folder);
+    for part in Path::new(path).components() {
+        if part == std::path::Component::ParentDir {
+            out.pop();
+        } else {
+            out.push(part);
+        }
+    }
+    out
+}
+
 /// Pages of version 0.1 whose parts are elsewhere now; the changelog says where.
 const GONE: [&str; 2] = ["docs/azero-paper.md", "docs/mlp-accuracy-gap.md"];
 
@@ -387,21 +421,15 @@ fn the_readme_is_short() {
 
 #[test]
 fn pages_name_files_and_headings_that_are_there() {
-    let mut pages: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "python/README.md"]
-            .map(PathBuf::from)
-            .into();
-    for folder in ["docs", "docs/guides", "docs/papers"] {
-        for entry in std::fs::read_dir(workspace().join(folder)).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.extension().is_some_and(|extension| extension == "md") {
-                pages.push(Path::new(folder).join(path.file_name().expect("a name")));
-            }
-        }
-    }
     let read = |page: &Path| std::fs::read_to_string(page).expect("a page");
+    let pages = pages();
+    let summary = read(&workspace().join("docs/SUMMARY.md"));
+    let chapters: BTreeSet<PathBuf> = links(&summary).iter().map(|(file, _)| joined("docs", file)).collect();
     let mut missing = Vec::new();
     for page in pages {
+        if !chapters.contains(&page) && !page.ends_with("SUMMARY.md") {
+            missing.push(format!("docs/SUMMARY.md: no chapter {}", page.display()));
+        }
         let path = workspace().join(&page);
         let text = read(&path);
         // What older versions had is not here any more.
@@ -424,6 +452,36 @@ fn pages_name_files_and_headings_that_are_there() {
         }
     }
     assert!(missing.is_empty(), "pages name what is not there\n{}", missing.join("\n"));
+}
+
+/// The error texts of docs/troubleshooting.md stand in the sources, piece by piece where `…` stands for something else.
+#[test]
+fn errors_that_a_page_explains_are_those_of_the_sources() {
+    let page = std::fs::read_to_string(workspace().join("docs/troubleshooting.md")).expect("the page");
+    let folders = ["gpu/src", "gpu/builder/src", "host/src", "cli/src", "xtask/src"];
+    let sources: String = folders.iter().flat_map(|folder| texts(folder)).map(|(_, text)| text).collect();
+    // A text that goes on after a backslash in the next line is one text.
+    let mut parts = sources.split("\\\n");
+    let first = parts.next().unwrap_or_default().to_string();
+    let joined = parts.fold(first, |joined, part| joined + part.trim_start());
+    // As the sources write it, such a quotation mark is itself a text's end.
+    let joined = joined.replace("\\\"", "\"");
+    let (mut quoted, mut missing) = (0, Vec::new());
+    for block in page.split("```text\n").skip(1) {
+        for line in block.split("```").next().expect("a beginning").lines() {
+            let pieces = line.split('…').flat_map(|part| part.split(": "));
+            let pieces = pieces.map(|piece| piece.trim_matches([' ', ':', '(', ')']));
+            // What is shorter, such as `failed for`, is joined from parts of the source.
+            for piece in pieces.filter(|piece| piece.split(' ').count() > 2) {
+                quoted += 1;
+                if !joined.contains(piece) {
+                    missing.push(piece.to_string());
+                }
+            }
+        }
+    }
+    assert!(quoted >= 30, "{quoted} pieces");
+    assert!(missing.is_empty(), "no source has\n{}", missing.join("\n"));
 }
 
 /// What docs/reading-kernels.md quotes of a kernel stands, line by line, in a source that its section links.

@@ -1,7 +1,8 @@
-//! `cargo xtask`: set-up, the program, tests, the soak, the tables of kernels and of PTX, and benches in one command each.
+//! `cargo xtask`: set-up, the program, tests, the soak, the book, the tables of kernels and of PTX, and benches in one command each.
 //!
 //! Messages go to stderr. Exit status: 0; 1 when something failed; 2 when the command line is wrong.
 
+mod book;
 mod bundle;
 mod families;
 mod kernels;
@@ -61,6 +62,10 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Write the pages of docs/options from what the commands of `warpplay` say of themselves; a test compares them
+    Options,
+    /// Build the pages as a book in target/book, and fail on a link that leads nowhere
+    Book,
     /// List every kernel's registers, shared memory, spills and local memory; fail on an unknown spill
     Ptx,
     /// Run the benches in release mode: of one family, or of all
@@ -125,6 +130,8 @@ fn perform(task: Task) -> Result<()> {
         Task::Run { family, ranks, arguments } => run(&family, ranks, &arguments),
         Task::Test { arguments } => test(&arguments),
         Task::Kernels { check } => kernels::run(check),
+        Task::Options => options(),
+        Task::Book => book::make(),
         Task::Ptx => ptx::list(),
         Task::Bench { family, arguments } => bench(family.as_deref(), &arguments),
         Task::Setup { dry_run: true } => {
@@ -228,6 +235,13 @@ fn test(arguments: &[String]) -> Result<()> {
     report_back_ends(features);
     println!("\n{}", tally.text()?);
     result
+}
+
+/// Lets the test that compares the pages of options write them.
+fn options() -> Result<()> {
+    let mut command = process::cargo(&["test", "--quiet", "--package", "warpplay-tests", "--test", "commands", "--"]);
+    command.args(["options::", "--nocapture"]).env("WARPPLAY_WRITE_OPTIONS", "1");
+    process::run(&mut command)
 }
 
 /// What the tests of ranks need beside the default features.

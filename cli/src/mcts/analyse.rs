@@ -5,14 +5,16 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use warpplay::input_file;
-use warpplay::mcts::{KernelSet, Notation, Report, Search, StoppedBy, check_playable, position_after};
+use warpplay::mcts::{KernelSet, Notation, Report, Search, StoppedBy, check_playable, picture, position_after};
 
-use crate::common::{self, OutputFile, Record, Reported};
+use crate::common::{self, OutputFile, Record, Reported, Usage};
 use crate::mcts::args::AnalyseArgs;
 use crate::mcts::check;
 use crate::mcts::games::Visitor;
 use crate::mcts::table;
 
+/// The picture's name in the folder of `--plots`.
+const PLOT: &str = "search.svg";
 /// Units of the progress bar of one search.
 const BAR_UNITS: u64 = 1000;
 
@@ -42,15 +44,25 @@ impl Visitor for Analyse<'_> {
             Some(file) => read_positions::<G>(file)?,
             None => vec![playable::<G>(&args.position.moves)?],
         };
+        let plot = args.plots.path(PLOT);
+        if plot.is_some() && args.moves_file.is_some() {
+            return Err(Usage("--plots draws one position, --moves-file has several".to_string()).into());
+        }
         let read = [("--moves-file", args.moves_file.as_deref())];
-        common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
+        let written = [
+            ("--json", args.output.json.as_deref()),
+            ("--plots", args.plots.plots.as_deref()),
+            ("--plots", plot.as_deref()),
+        ];
+        common::expect_apart(&read, &written, &[])?;
         let json = args.output.json_file()?;
+        let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
         let device = args.device.open()?;
         let mut search = builder.build(&device)?;
         if args.moves_file.is_some() {
             many(args, &mut search, &positions, json.as_ref())
         } else {
-            one(args, &mut search, &positions[0], json.as_ref())
+            one(args, &mut search, &positions[0], json.as_ref(), plot.as_ref())
         }
     }
 }
@@ -88,12 +100,16 @@ fn one<G: KernelSet + Notation>(
     search: &mut Search<G>,
     position: &Position<G>,
     json: Option<&OutputFile>,
+    plot: Option<&OutputFile>,
 ) -> Result<()> {
     let bar = args.output.bar(BAR_UNITS);
     let report = search_with_bar(search, position, &bar, 0)?;
     bar.finish_and_clear();
     if let Some(json) = json {
         json.write_json(&recorded(&report))?;
+    }
+    if let Some(plot) = plot {
+        plot.write(&picture(&position.position.draw(), &report, args.top.top))?;
     }
     if !args.output.quiet {
         common::print(position.position.draw())?;

@@ -124,6 +124,8 @@ pub struct AnalyseArgs {
     #[command(flatten)]
     pub top: TopFlag<20>,
     #[command(flatten)]
+    pub plots: PlotsFlag,
+    #[command(flatten)]
     pub output: OutputFlags,
 }
 

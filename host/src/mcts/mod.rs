@@ -17,6 +17,7 @@
 //! | [`Search`], [`SearchBuilder`] | the trees: built once, with the device memory they need, for many searches |
 //! | [`Options`] | options of a search: [`Variant`], [`Engine`], trees, playouts, limits, seed |
 //! | [`Report`] | result of a search: [`ActionReport`]s, [`Performance`] |
+//! | [`picture`](fn@picture) | a board and what a search of it found, as SVG |
 //! | [`contest`] | games between two players, recorded, repeated, scored |
 //! | [`RawPlayouts`] | playouts without a tree, for measurements |
 //! | [`Game`], [`KernelSet`], [`Notation`] | what a game is: its rules, its kernels, its text |
@@ -47,6 +48,7 @@ mod dispatch;
 mod engines;
 mod layout;
 mod options;
+mod picture;
 mod position;
 mod raw;
 mod report;
@@ -56,6 +58,7 @@ pub use blocks::BlockSizes;
 pub use builder::SearchBuilder;
 pub use engines::cpu::Adapted;
 pub use options::{Engine, MAX_PLAYOUTS, MAX_TREE_SIZE, MAX_TREES, Options, Variant};
+pub use picture::picture;
 pub use position::{check_playable, play_moves, position_after};
 pub use raw::{RawPlayouts, RawReport, RawShape};
 pub use report::{ActionReport, Performance, Report, SCHEMA, StageMs, StageTimes, StoppedBy, TreesReport};

@@ -32,7 +32,7 @@ fn logits_are_within_the_guide_of_every_precision() {
                 let found = evaluator.evaluate(observations, masks)?;
                 let mut within = bounds(precision);
                 if precision != Precision::F32 {
-                    // As far as `docs/performance.md` says: no further than the others' logits.
+                    // As far as `docs/performance-journal.md` says: no further than the others' logits.
                     within[1] = Tolerance { abs: elsewhere(precision)[1], rel: 0.0 };
                 }
                 positions.check(&format!("{precision}, {n} positions"), &found, n, within);

@@ -37,11 +37,12 @@ fn every_item_has_one_slot_on_its_page() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A page that is shown has its tables: every slot of the pages of papers and of docs/performance.md holds a result, with the line that says where it comes from.
+/// A page that is shown has its tables: every slot of the pages of papers, of docs/performance.md and of its appendix holds a result, with the line that says where it comes from.
 #[test]
 fn no_slot_is_empty() {
     let docs = golden::workspace().join("docs");
-    let pages = PAPERS.map(|paper| format!("papers/{paper}.md")).into_iter().chain(["performance.md".to_owned()]);
+    let measured = ["performance.md", "performance-journal.md"].map(str::to_owned);
+    let pages = PAPERS.map(|paper| format!("papers/{paper}.md")).into_iter().chain(measured);
     let mut wrong = Vec::new();
     for page in pages {
         let text = std::fs::read_to_string(docs.join(&page)).expect("a page");

@@ -1,0 +1,103 @@
+//! `docs/options`: a page a family with every command's arguments and options, made from what the program says with `-h`.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use warpplay_tests::golden;
+use warpplay_tests::programs::warpplay;
+
+/// With this variable the pages are written instead of compared; `cargo xtask options` sets it.
+const WRITE: &str = "WARPPLAY_WRITE_OPTIONS";
+
+/// The families, and the title of each one's page.
+const PAGES: [(&str, &str); 6] = [
+    ("mcts", "Options of the tree search"),
+    ("azero", "Options of AlphaZero"),
+    ("mlp", "Options of perceptrons"),
+    ("shogi", "Options of shogi"),
+    ("cfr", "Options of poker"),
+    ("papers", "Options of the publications"),
+];
+
+/// What a command says of itself with `-h`.
+fn help(program: &Path, words: &[&str]) -> String {
+    let output = Command::new(program).args(words).arg("-h").output().expect("the program starts");
+    assert!(output.status.success(), "warpplay {} -h failed", words.join(" "));
+    String::from_utf8(output.stdout).expect("help in UTF-8")
+}
+
+/// The lines of a section of the help, such as `Options:`: its name and its text, both on one line.
+fn section<'a>(help: &'a str, title: &str) -> Vec<(&'a str, &'a str)> {
+    let lines = help.lines().skip_while(|line| line.trim_end() != title).skip(1);
+    lines
+        .take_while(|line| line.starts_with(' '))
+        .map(|line| {
+            // Short and long form are two spaces apart from the text, and one from each other.
+            let line = line.trim();
+            line.split_once("  ").map_or((line, ""), |(name, text)| (name, text.trim()))
+        })
+        .collect()
+}
+
+/// A text as a cell of a table of Markdown.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*")
+}
+
+/// A text and the default in brackets that it holds.
+fn with_default(text: &str) -> (String, &str) {
+    let Some((before, rest)) = text.split_once("[default: ") else { return (text.to_string(), "") };
+    let (default, after) = rest.split_once(']').expect("a bracket that ends");
+    (format!("{}{after}", before.trim_end()), default)
+}
+
+/// The page of a family.
+fn page(program: &Path, family: &str, title: &str) -> String {
+    let about = help(program, &[family]);
+    let mut out = format!(
+        "# {title}\n\nEvery command of `warpplay {family}` with its arguments and options, as `-h` shows them. `cargo xtask options` makes this page, and a test compares it with the program.\n\n\
+         Every command also has `-h`, and `--help`, which says more where there is more to say.\n"
+    );
+    for (command, _) in section(&about, "Commands:").into_iter().filter(|(command, _)| *command != "help") {
+        let text = help(program, &[family, command]);
+        let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).expect("a usage");
+        let summary = text.lines().next().unwrap_or_default();
+        write!(out, "\n## warpplay {family} {command}\n\n{}.\n\n```text\n{usage}\n```\n", cell(summary)).expect("text");
+        let arguments = section(&text, "Arguments:");
+        let options = section(&text, "Options:").into_iter().filter(|(name, _)| *name != "-h, --help");
+        out += "\n| argument or option | meaning | default |\n| --- | --- | --- |\n";
+        for (name, text) in arguments.into_iter().chain(options) {
+            let (meaning, default) = with_default(text);
+            let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
+            writeln!(out, "| `{name}` | {} | {default} |", cell(&meaning)).expect("text");
+        }
+    }
+    out
+}
+
+#[test]
+fn the_pages_of_options_are_what_the_program_says() {
+    let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
+    let write = std::env::var_os(WRITE).is_some();
+    let mut stale = Vec::new();
+    for (family, title) in PAGES {
+        let path = golden::workspace().join(format!("docs/options/{family}.md"));
+        let made = page(program, family, title);
+        if write {
+            std::fs::write(&path, made).expect("the page is written");
+        } else if std::fs::read_to_string(&path).unwrap_or_default() != made {
+            stale.push(family);
+        }
+    }
+    assert!(stale.is_empty(), "docs/options: {} differ from the program: cargo xtask options", stale.join(", "));
+}
+
+#[test]
+fn a_help_is_read_line_by_line() {
+    let help = "About\n\nUsage: x [OPTIONS]\n\nOptions:\n      --a <B>  What a | b is [default: 2] [possible values: 1, 2]\n  -q, --quiet  Errors\n\nA file:\n  {}\n";
+    let found = section(help, "Options:");
+    assert_eq!(found, [("--a <B>", "What a | b is [default: 2] [possible values: 1, 2]"), ("-q, --quiet", "Errors")]);
+    assert_eq!(with_default(found[0].1), ("What a | b is [possible values: 1, 2]".to_string(), "2"));
+    assert_eq!(cell("a | <b>"), "a \\| &lt;b>");
+}
