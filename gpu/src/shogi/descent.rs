@@ -134,11 +134,11 @@ pub unsafe fn descend(descent: &Descent, values: Shared<f64>, pass: impl Fn(u32)
         if evaluation >= descent.evaluations {
             break;
         }
-        // SAFETY: the launch is cooperative, the word is only used here, and all threads make the same turns.
-        unsafe { sync::sync_grid(descent.arrivals) };
-        if kind > 0 && kind < KINDS {
-            // SAFETY: all blocks have added to this line; each row is written by one thread of the first block and read by nobody.
-            unsafe {
+        // SAFETY: the launch is cooperative, the word is only used here, and all threads make the same turns. Behind the barrier all blocks have added to the line; each row is written by one
+        // thread of the first block and read by nobody.
+        unsafe {
+            sync::sync_grid(descent.arrivals);
+            if kind > 0 && kind < KINDS {
                 let raised = descent.sum(evaluation - 1, kind) > descent.sum(evaluation - 1, 0);
                 let value = if raised { values.get(kind) - h } else { values.get(kind) + h };
                 values.set(kind, value);

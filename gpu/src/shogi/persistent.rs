@@ -83,8 +83,6 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_paper_persistent(positions: *const Vec4, played: *const u32, sums: *mut u64, n: u32, run: Descent) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
-    // SAFETY: BLOCK threads by the launch shape.
-    let columns = unsafe { Columns::<BLOCK>::new(lines) };
     let values = shared_array![f64; KINDS as usize];
     let powers = shared_array![f64; 16];
     let units = shared_array![u64; CODES as usize];
@@ -96,8 +94,9 @@ pub unsafe fn shogi_paper_persistent(positions: *const Vec4, played: *const u32,
     if own < CODES {
         units.set(own, layout::unit(own));
     }
-    // SAFETY: the contract; `pass` is the same for all threads and ends with the barrier of `flush`.
+    // SAFETY: a block has BLOCK threads by the launch shape; arrays and run are as the contract says; `pass` is the same for all threads and ends with the barrier of `flush`.
     unsafe {
+        let columns = Columns::<BLOCK>::new(lines);
         descent::descend(&run, values, |evaluation| {
             let mut child = thread::index_1d();
             while child < n as u64 {

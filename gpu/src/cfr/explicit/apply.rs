@@ -85,6 +85,7 @@ unsafe fn take(sums: *mut u64, at: usize, parts: f64) -> f64 {
 pub unsafe fn apply<T: Real>(task: Apply<T>) {
     // SAFETY: the contract; the rows of a set are one thread's, utilities those of the first.
     unsafe {
+        let tree = view::Tree::of(&task.tree);
         let seats = task.first_seat..task.first_seat + task.n_learners;
         if thread::index_1d() == 0 {
             for seat in seats.start..seats.end {
@@ -95,14 +96,14 @@ pub unsafe fn apply<T: Real>(task: Apply<T>) {
         }
         let Some(set) = thread::index_1d_below(task.tree.n_sets) else { return };
         let step = current_step(task.steps, task.clock);
-        let (first, end) = task.tree.rows_of_set(set);
+        let (first, end) = tree.rows_of_set(set);
         let mut row = first as usize;
         while row < end as usize {
             let found = T::from_f64(take(task.found_averages, row, task.average_parts));
             memory::store(task.averages, row, memory::load(task.averages, row) + step.weight * found);
             row += 1;
         }
-        if set < task.tree.seat(seats.start).range().sets || set >= task.tree.seat(seats.end - 1).range().sets_end {
+        if set < tree.seat(seats.start).range().sets || set >= tree.seat(seats.end - 1).range().sets_end {
             return;
         }
         let mut total = T::ZERO;

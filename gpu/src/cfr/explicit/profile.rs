@@ -3,7 +3,7 @@
 //! One thread, one set.
 
 use super::super::regret::{Real, probability};
-use super::view::{BLOCK, TreeView};
+use super::view::{BLOCK, Tree, TreeView};
 use crate::cuda::{memory, thread};
 use crate::launch::LaunchShape;
 
@@ -21,7 +21,7 @@ pub unsafe fn profile<T: Real>(tree: TreeView, averages: *const T, profile: *mut
     // SAFETY: the contract; the rows of a set are one thread's.
     unsafe {
         let Some(set) = thread::index_1d_below(tree.n_sets) else { return };
-        let (first, end) = tree.rows_of_set(set);
+        let (first, end) = Tree::of(&tree).rows_of_set(set);
         let mut total = 0.0;
         let mut row = first as usize;
         while row < end as usize {

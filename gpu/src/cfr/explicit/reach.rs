@@ -53,20 +53,21 @@ pub struct Reach<T> {
 pub unsafe fn reach<T: Real>(task: Reach<T>) {
     // SAFETY: the contract; each value of the arrays is one thread's.
     unsafe {
-        let seat = task.tree.seat(task.first_seat + thread::block_idx_y());
+        let tree = view::Tree::of(&task.tree);
+        let seat = tree.seat(task.first_seat + thread::block_idx_y());
         let Some(index) = thread::index_1d_below(seat.range().members_end - seat.range().members) else { return };
         let member = seat.range().members + index;
-        let mut node = task.tree.member(member);
+        let mut node = tree.member(member);
         let (mut others, mut own) = (T::ONE, T::ONE);
         while node != Node::ROOT {
-            let row = task.tree.row(node);
+            let row = tree.row(node);
             let probability = memory::load(task.probabilities, row.number());
             if seat.acts(row) {
                 own *= probability;
             } else {
                 others *= probability;
             }
-            node = task.tree.node(memory::load(task.tree.parents, node.number()));
+            node = tree.before(node);
         }
         memory::store(task.others, member as usize, others);
         memory::store(task.own, member as usize, own);

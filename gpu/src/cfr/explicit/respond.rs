@@ -68,8 +68,9 @@ pub unsafe fn respond<T: Real + Word>(task: Respond<T>) {
             return;
         }
         let values = task.values.add(seat_index as usize * task.tree.n_nodes as usize);
-        let (first_row, end_row) = task.tree.rows_of_set(set);
-        let (first, end) = task.tree.members_of_set(set);
+        let tree = view::Tree::of(&task.tree);
+        let (first_row, end_row) = tree.rows_of_set(set);
+        let (first, end) = tree.members_of_set(set);
         let (mut best, mut most) = (0, T::ZERO);
         for action in 0..end_row - first_row {
             let mut sum = T::ZERO;

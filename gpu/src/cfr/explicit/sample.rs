@@ -5,7 +5,7 @@
 
 use super::super::regret::Real;
 use super::random::Draws;
-use super::view::{self, Children, Node, Row, Seat, SetRow, SetRows, TreeView};
+use super::view::{self, Children, Node, Row, Seat, SetRow, SetRows, Tree};
 use crate::cuda::{DeviceArgs, atomic, memory, thread};
 use crate::launch::LaunchShape;
 
@@ -70,6 +70,7 @@ pub struct Sample<T> {
 /// A thread's traversal. Rows and nodes are of the task's tree, so all that is looked up by them is there; sums are only added to, atomically, while the kernel runs.
 pub struct Traversal<T> {
     task: Sample<T>,
+    tree: Tree,
     /// The seat that learns.
     pub seat: Seat,
     /// The seat behind it.
@@ -106,12 +107,14 @@ impl<T: Real> Sample<T> {
         let (seat, n_seats) = (self.first_seat + thread::block_idx_y(), self.tree.n_seats);
         // SAFETY: the contract: the clock has two values, and the seat is one of the game; so are the next, by the remainder, and the last.
         unsafe {
+            let tree = Tree::new(self.tree);
             Traversal {
                 draws: Draws::new(self.seed, memory::load(self.clock, 0), seat, number),
-                seat: self.tree.seat(seat),
-                next_seat: self.tree.seat((seat + 1) % n_seats),
-                n_rows: self.tree.seat(n_seats - 1).range().rows_end,
+                seat: tree.seat(seat),
+                next_seat: tree.seat((seat + 1) % n_seats),
+                n_rows: tree.seat(n_seats - 1).range().rows_end,
                 number: seat,
+                tree,
                 task: self,
             }
         }
@@ -121,8 +124,8 @@ impl<T: Real> Sample<T> {
 impl<T: Real> Traversal<T> {
     /// The tree.
     #[inline(always)]
-    pub fn tree(&self) -> &TreeView {
-        &self.task.tree
+    pub fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     /// Exploration of outcome sampling.
@@ -149,7 +152,7 @@ impl<T: Real> Traversal<T> {
     #[inline(always)]
     #[track_caller]
     pub fn payoff(&self, node: Node) -> f64 {
-        let of_seat = self.number as usize * self.task.tree.n_nodes as usize;
+        let of_seat = self.number as usize * self.tree.n_nodes() as usize;
         // SAFETY: a payoff for each seat and node.
         unsafe { memory::load(self.task.payoffs, of_seat + node.number()) }.to_f64()
     }
@@ -161,7 +164,7 @@ impl<T: Real> Traversal<T> {
         let mut child = children.first();
         let mut sum = 0.0;
         while let Some(next) = children.after(child) {
-            sum += self.probability(self.task.tree.row(child));
+            sum += self.probability(self.tree.row(child));
             if u < sum {
                 return child;
             }

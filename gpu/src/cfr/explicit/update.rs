@@ -122,7 +122,8 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
     let seat_index = task.first_seat + thread::block_idx_y();
     // SAFETY: the contract; the rows of a set are its group's, written by one thread of it.
     unsafe {
-        let seat = task.tree.seat(seat_index);
+        let tree = view::Tree::of(&task.tree);
+        let seat = tree.seat(seat_index);
         let values = task.values.add(seat_index as usize * task.tree.n_nodes as usize);
         if group.index == 0 && leads {
             let sum = memory::load(task.utilities, seat_index as usize) + memory::load(values, 0).to_f64();
@@ -134,8 +135,8 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
         }
         let set = seat.range().sets + group.index;
         let step = current_step(task.steps, task.clock);
-        let (first_row, end_row) = task.tree.rows_of_set(set);
-        let (first, end) = task.tree.members_of_set(set);
+        let (first_row, end_row) = tree.rows_of_set(set);
+        let (first, end) = tree.members_of_set(set);
         let weight = step.weight * memory::load(task.own, first as usize);
         let mut total = T::ZERO;
         for row in first_row..end_row {

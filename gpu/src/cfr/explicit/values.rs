@@ -48,17 +48,18 @@ pub struct Values<T> {
 pub unsafe fn values<T: Real>(task: Values<T>) {
     // SAFETY: the contract; each node is one thread's, and its children lie on the level below.
     unsafe {
+        let tree = view::Tree::of(&task.tree);
         let Some(index) = thread::index_1d_below(task.n) else { return };
-        let node = task.tree.node(task.start + index);
-        let Some(children) = task.tree.children(node) else { return };
+        let node = tree.node(task.start + index);
+        let Some(children) = tree.children(node) else { return };
         let seat = task.first_seat + thread::block_idx_y();
-        if task.skips_own != 0 && task.tree.seat(seat).acts(task.tree.row(children.first())) {
+        if task.skips_own != 0 && tree.seat(seat).acts(tree.row(children.first())) {
             return;
         }
-        let values = task.values.add(seat as usize * task.tree.n_nodes as usize);
+        let values = task.values.add(seat as usize * tree.n_nodes() as usize);
         let mut sum = T::ZERO;
         for child in children.each() {
-            let probability = memory::load(task.probabilities, task.tree.row(child).number());
+            let probability = memory::load(task.probabilities, tree.row(child).number());
             sum += probability * memory::load(values, child.number());
         }
         memory::store(values, node.number(), sum);

@@ -61,7 +61,7 @@ impl Seat {
     }
 }
 
-/// A tree on the device. Children, parents, rows, members and seats name nodes and rows of it, and the rows of a node's children are neighbours: part of every kernel's contract.
+/// The arrays of a tree on the device, as a launch gives them. Kernels look nodes and rows up in the [`Tree`] that their entry makes of it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[args(
@@ -248,7 +248,38 @@ impl Children {
     }
 }
 
-impl TreeView {
+/// A tree as a kernel works on it: whoever makes it has vouched for the arrays, and what its nodes, rows and seats name is there.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Tree(TreeView);
+
+impl Tree {
+    /// The tree of these arrays.
+    ///
+    /// # Safety
+    /// The arrays are a parameter of the kernel, which works on no other tree, and are those of one: children, parents, rows, members and seats name nodes and rows of it, the rows of a node's
+    /// children are neighbours, and nobody writes them while the kernel runs.
+    #[inline(always)]
+    pub const unsafe fn new(view: TreeView) -> Self {
+        Self(view)
+    }
+
+    /// The same where the arrays are, in the kernel's parameter.
+    ///
+    /// # Safety
+    /// As [`new`](Self::new).
+    #[inline(always)]
+    pub const unsafe fn of(view: &TreeView) -> &Self {
+        // SAFETY: nothing but a view, of which the caller vouches that it is one of a tree.
+        unsafe { &*(&raw const *view).cast::<Self>() }
+    }
+
+    /// Nodes.
+    #[inline(always)]
+    pub const fn n_nodes(&self) -> u32 {
+        self.0.n_nodes
+    }
+
     /// Children of a node, where it has any.
     #[inline(always)]
     #[track_caller]
@@ -264,9 +295,16 @@ impl TreeView {
         if node == Node::ROOT {
             return None;
         }
-        // SAFETY: a value for each node.
-        let parent = Node(unsafe { memory::load(self.parents, node.number()) });
+        let parent = self.before(node);
         Some(Edge { parent: Parent(parent), row: self.row(node) })
+    }
+
+    /// The node before one that is not the root, and the root before itself.
+    #[inline(always)]
+    #[track_caller]
+    pub fn before(&self, node: Node) -> Node {
+        // SAFETY: a value for each node.
+        Node(unsafe { memory::load(self.0.parents, node.number()) })
     }
 
     /// The children of a node before others.
@@ -304,7 +342,7 @@ impl TreeView {
     #[track_caller]
     fn range(&self, node: Node) -> (u32, u32) {
         // SAFETY: `first` has one value more than there are nodes.
-        unsafe { (memory::load(self.first, node.number()), memory::load(self.first, node.number() + 1)) }
+        unsafe { (memory::load(self.0.first, node.number()), memory::load(self.0.first, node.number() + 1)) }
     }
 
     /// Row of the edge into a node that is not the root.
@@ -312,7 +350,7 @@ impl TreeView {
     #[track_caller]
     pub fn row(&self, node: Node) -> Row {
         // SAFETY: a value for each node.
-        Row(unsafe { memory::load(self.rows, node.number()) })
+        Row(unsafe { memory::load(self.0.rows, node.number()) })
     }
 
     /// Node number `number`.
@@ -332,7 +370,7 @@ impl TreeView {
     #[track_caller]
     pub unsafe fn member(&self, index: u32) -> Node {
         // SAFETY: the contract; members are nodes.
-        Node(unsafe { memory::load(self.members, index as usize) })
+        Node(unsafe { memory::load(self.0.members, index as usize) })
     }
 
     /// What belongs to a seat.
@@ -343,7 +381,7 @@ impl TreeView {
     #[track_caller]
     pub unsafe fn seat(&self, seat: u32) -> Seat {
         // SAFETY: the contract: a range for each seat.
-        Seat(unsafe { memory::load(self.seats, seat as usize) })
+        Seat(unsafe { memory::load(self.0.seats, seat as usize) })
     }
 
     /// Rows of a set, as (first, one behind the last).
@@ -354,7 +392,7 @@ impl TreeView {
     #[track_caller]
     pub unsafe fn rows_of_set(&self, set: u32) -> (u32, u32) {
         // SAFETY: `set_rows` has one value more than there are sets.
-        unsafe { (memory::load(self.set_rows, set as usize), memory::load(self.set_rows, set as usize + 1)) }
+        unsafe { (memory::load(self.0.set_rows, set as usize), memory::load(self.0.set_rows, set as usize + 1)) }
     }
 
     /// Indices of a set's histories in `members`, as (first, one behind the last).
@@ -365,7 +403,7 @@ impl TreeView {
     #[track_caller]
     pub unsafe fn members_of_set(&self, set: u32) -> (u32, u32) {
         // SAFETY: `set_members` has one value more than there are sets.
-        unsafe { (memory::load(self.set_members, set as usize), memory::load(self.set_members, set as usize + 1)) }
+        unsafe { (memory::load(self.0.set_members, set as usize), memory::load(self.0.set_members, set as usize + 1)) }
     }
 }
 

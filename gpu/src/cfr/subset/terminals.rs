@@ -174,28 +174,29 @@ unsafe fn add_up<T: Real>(tables: &Tables<T>, columns: Columns<T>, place: Place,
     let in_hand = still_in >> seat & 1 != 0;
     let needed = if in_hand { (still_in & below) | (still_in >> (seat + 1)) << seat } else { 0 };
     let (low_column, high_column) = if high { (column - WARP / 2, column) } else { (column, column + WARP / 2) };
-    // SAFETY: payoffs of each seat and terminal.
-    let [lose, win] = unsafe { load(tables.payoffs, (seat * tables.n_terminals + number) as usize) };
-    let node = (word & ((1 << terminal::NODE_BITS) - 1)) as usize;
-    let first_card = if high { CARDS as u32 / 2 } else { 0 };
-    let mut card = first_card;
-    while card < first_card + CARDS as u32 / 2 {
-        // Apart, so that a card that always wins has exactly what it has when all others fold.
-        let (mut lost, mut won) = (T::ZERO, T::ZERO);
-        let mut at = FIRST[card as usize];
-        while at < FIRST[card as usize + 1] {
-            let set = BY_SIZE[at as usize] as u32;
-            let both = columns.get(set, low_column) * columns.get(SETS as u32 - 1 - set, high_column);
-            if set & needed == needed {
-                won += both;
-            } else {
-                lost += both;
+    // SAFETY: payoffs of each seat and terminal; the terminal's node and the cards are this thread's.
+    unsafe {
+        let [lose, win] = load(tables.payoffs, (seat * tables.n_terminals + number) as usize);
+        let node = (word & ((1 << terminal::NODE_BITS) - 1)) as usize;
+        let first_card = if high { CARDS as u32 / 2 } else { 0 };
+        let mut card = first_card;
+        while card < first_card + CARDS as u32 / 2 {
+            // Apart, so that a card that always wins has exactly what it has when all others fold.
+            let (mut lost, mut won) = (T::ZERO, T::ZERO);
+            let mut at = FIRST[card as usize];
+            while at < FIRST[card as usize + 1] {
+                let set = BY_SIZE[at as usize] as u32;
+                let both = columns.get(set, low_column) * columns.get(SETS as u32 - 1 - set, high_column);
+                if set & needed == needed {
+                    won += both;
+                } else {
+                    lost += both;
+                }
+                at += 1;
             }
-            at += 1;
+            store(tables.values.cast::<T>(), node * CARDS + card as usize, lose * lost + win * won);
+            card += 1;
         }
-        // SAFETY: the terminal's node and the card are this thread's.
-        unsafe { store(tables.values.cast::<T>(), node * CARDS + card as usize, lose * lost + win * won) };
-        card += 1;
     }
 }
 

@@ -334,6 +334,28 @@ unsafe fn count<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], batch:
     }
 }
 
+/// Leaves the values of the warp's piece for the pieces that need them, or counts them where the piece is the root's.
+///
+/// # Safety
+/// As [`walk`]; the piece is the warp's.
+#[inline(always)]
+#[track_caller]
+unsafe fn hand_on<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], number: u32, batch: usize, is_dealt: bool) {
+    let lane = thread::lane() as usize;
+    // SAFETY: a value for each seat and lane of the piece; every lane has read `next`.
+    unsafe {
+        for seat in 0..N {
+            if (seat as u32) < walk.n_players {
+                let offset = (number as usize * walk.n_players as usize + seat) * LANES + lane;
+                memory::store(walk.values, offset, values[seat]);
+            }
+        }
+        if number == walk.root {
+            count(walk, values, batch, is_dealt);
+        }
+    }
+}
+
 /// Walks a piece of a stage.
 ///
 /// # Safety
@@ -438,14 +460,6 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                 }
             }
         }
-        for seat in 0..N {
-            if (seat as u32) < walk.n_players {
-                let offset = (number as usize * walk.n_players as usize + seat) * LANES + lane;
-                memory::store(walk.values, offset, values[seat]);
-            }
-        }
-        if number == walk.root {
-            count(&walk, &values, batch, is_dealt);
-        }
+        hand_on(&walk, &values, number, batch, is_dealt);
     }
 }

@@ -44,13 +44,12 @@ fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f6
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
-    // SAFETY: BLOCK threads by the launch shape.
-    let columns = unsafe { Columns::<BLOCK>::new(lines) };
     let values = shared_array![f64; KINDS as usize];
     let raised = shared_array![f64; (KINDS * KINDS) as usize];
     let threads = thread::grid_dim_x() as u64 * BLOCK as u64;
-    // SAFETY: the contract; `pass` is the same for all threads and ends with the barrier of `flush`.
+    // SAFETY: a block has BLOCK threads by the launch shape; arrays and run are as the contract says; `pass` is the same for all threads and ends with the barrier of `flush`.
     unsafe {
+        let columns = Columns::<BLOCK>::new(lines);
         descent::descend(&run, values, |evaluation| {
             let own = thread::thread_idx_x();
             if own < KINDS * KINDS {
@@ -97,16 +96,15 @@ pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_material_fused(differences: *const u64, n: u32, run: Descent) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
-    // SAFETY: BLOCK threads by the launch shape.
-    let columns = unsafe { Columns::<BLOCK>::new(lines) };
     let values = shared_array![f64; KINDS as usize];
     let powers = shared_array![f64; 16];
     let threads = thread::grid_dim_x() as u64 * BLOCK as u64;
     let wanted = run.kinds();
     // The barrier before the first pass is one after this too.
     descent::fill_powers(&run, powers);
-    // SAFETY: the contract; `pass` is the same for all threads and ends with the barrier of `flush`.
+    // SAFETY: a block has BLOCK threads by the launch shape; arrays and run are as the contract says; `pass` is the same for all threads and ends with the barrier of `flush`.
     unsafe {
+        let columns = Columns::<BLOCK>::new(lines);
         descent::descend(&run, values, |evaluation| {
             columns.clear();
             let mut sum = 0;

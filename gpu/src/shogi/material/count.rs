@@ -124,18 +124,19 @@ pub unsafe fn shogi_material_count(
     let stride = thread::grid_dim_x() as usize * BLOCK as usize;
     let n = n as usize;
     let mut at = thread::index_1d() as usize;
-    while at + stride < n {
-        // Two loads under way; with two blocks a multiprocessor that is enough, and more would not fit the registers.
-        // SAFETY: below `n`.
-        let (first, second) = unsafe { (memory::load_vec4(pairs.add(at)), memory::load_vec4(pairs.add(at + stride))) };
-        room &= count_pair(first);
-        room &= count_pair(second);
-        at += 2 * stride;
-    }
-    while at < n {
-        // SAFETY: below `n`.
-        room &= count_pair(unsafe { memory::load_vec4(pairs.add(at)) });
-        at += stride;
+    // SAFETY: what is read is below `n`.
+    unsafe {
+        while at + stride < n {
+            // Two loads under way; with two blocks a multiprocessor that is enough, and more would not fit the registers.
+            let (first, second) = (memory::load_vec4(pairs.add(at)), memory::load_vec4(pairs.add(at + stride)));
+            room &= count_pair(first);
+            room &= count_pair(second);
+            at += 2 * stride;
+        }
+        while at < n {
+            room &= count_pair(memory::load_vec4(pairs.add(at)));
+            at += stride;
+        }
     }
     // The block's table is complete.
     sync::sync_threads();
