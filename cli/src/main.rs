@@ -6,7 +6,7 @@
 //! warpplay device
 //! ```
 //!
-//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 130
+//! Exit codes: 0 done, also when Ctrl-C or another signal that asks for an end ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 130
 //! ended at once by Ctrl-C; 1 everything else, with one line on stderr.
 
 #[cfg(feature = "azero")]

@@ -95,6 +95,11 @@ impl Journaled<'_> {
         let paper = lines[0].replace("\"command\"", "\"paper\"").replace(r#""paper":""#, r#""paper":"mctsnc "#);
         refused(&resumed, &resealed(&paper), "was made with command mctsnc ");
         refused(&resumed, "words\n", "journal, line 1: no journal of a command: expected value");
+        refused(
+            &resumed,
+            "{\n  \"schema\": 1\n}\n",
+            "journal, line 1: no journal of a command: it is one value over many",
+        );
         let half = &lines[1][..lines[1].len() / 2];
         let damaged = format!("{}{half}\n{}", lines[0], lines[1]);
         refused(&resumed, &damaged, "journal, line 2: the line is cut off, and others follow");

@@ -103,7 +103,7 @@ pub struct JournalFlags {
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
 
-    /// Go on with the file of --checkpoint of a run that was ended or killed: what it holds is not done again; with the options of that run
+    /// Go on with the file of --checkpoint of a run that was ended or killed: what it holds is not done again; with the options of that run, but for names of files
     #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
     pub resume: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@ use warpplay_papers::cfr_thesis::{BLOCK_SIZES, Options, Settings, Thesis, block_
 
 use super::items::{Input, ItemFlags};
 
-/// Repeat the experiments of the paper: its programs beside ours, on its four games
+/// Repeat the experiments of Reis, CFR on the GPU: its programs beside ours, on its four games
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Only these games, with commas between: a, b, c, d (they may stand among those of --only) [default: all]

@@ -30,14 +30,14 @@ pub struct ItemFlags {
     #[arg(long, conflicts_with_all = ["checkpoint", "resume", "replay", "plots", "json"])]
     pub list: bool,
 
-    /// Small sizes: shows in about a minute that everything runs
+    /// Small sizes: shows within a minute that everything runs
     #[arg(long, alias = "few")]
     pub quick: bool,
 
     #[command(flatten)]
     pub journal: JournalFlags,
 
-    /// Repeat the run of this file (--checkpoint or --json of it) and fail where anything but a time is not the same or is left out
+    /// Repeat the run of this file (its --checkpoint, or its --json, which has the tables and figures too) with the options of that run, and fail where anything but a time is not the same or is left out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub replay: Option<PathBuf>,
 
@@ -142,9 +142,13 @@ impl ItemFlags {
             self.output.print(format!("\nended early: {} of {} items{go_on}\n", report.sheets.len(), items.len()))?;
         } else if let Some(Replayed { repeated, taken, items }) = report.replayed {
             let taken = if taken == 0 { String::new() } else { format!("; times taken from the file: {taken}") };
-            let (repeated, items) = (count(repeated, "measurement"), count(items, "item"));
-            let tables = format!("tables, figures and notes held to the file's: {items}");
-            self.output.print(format!("\nrepeated and the same: {repeated}{taken}; {tables}\n"))?;
+            // A journal has measurements alone.
+            let tables = match items {
+                0 => String::new(),
+                items => format!("; tables, figures and notes held to the file's: {}", count(items, "item")),
+            };
+            self.output
+                .print(format!("\nrepeated and the same: {}{taken}{tables}\n", count(repeated, "measurement")))?;
         }
         Ok(())
     }

@@ -411,6 +411,13 @@ fn wrong<H: Heading>(path: &Path, line: u64, reason: impl std::fmt::Display) -> 
 /// The heading, and its checksum.
 fn parse_header<H: Heading>(path: &Path, text: &str) -> Result<(H, String)> {
     let line = text.lines().next().ok_or_else(|| wrong::<H>(path, 1, "it is empty"))?;
+    if line.trim_end() == "{" {
+        return Err(wrong::<H>(
+            path,
+            1,
+            "it is one value over many lines, as results are, and a journal has one a line",
+        ));
+    }
     let first: FirstLine<H> =
         serde_json::from_str(line).map_err(|error| wrong::<H>(path, 1, input_file::json_reason(&error)))?;
     if first.schema != SCHEMA || first.kind != "journal" {

@@ -50,7 +50,7 @@ const ITEMS: [Item; 16] = [
     Item::new("figure1", "copies between host and device in a step", "1.4, Figure 1; 3.5"),
     Item::new("work", "floating-point operations and threads of a step", "2.3"),
     Item::new("memory", "memory of weights, values and gradients", "1.4, 2.4"),
-    Item::new("main", "time, accuracy and loss of 10 epochs", "2.5"),
+    Item::new("main", "time, accuracy and loss of a training, of 10 epochs in the paper", "2.5"),
     Item::new("gap", "where 4.1 points come from: gradient averaged or summed, and what they do not come from", "2.5"),
     Item::new("batch", "samples of a batch", "2.6"),
     Item::new("collapses", "both settings at which the CPU program has the accuracy of one class", "2.6; 2.7, exp. 4"),

@@ -68,7 +68,7 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
     for (location, stages) in &stages {
         let share = 100.0 * stages.evaluate / (stages.evaluate + stages.sum);
         table.row([
-            format!("share of the values of positions in the time, {location}, %").into(),
+            format!("share of the time that values of positions take, {location}, %").into(),
             "most".into(),
             share.into(),
         ]);
