@@ -68,24 +68,44 @@ unsafe fn descend<G: Searched>(trees: &Trees<G>, tree: u32, leaf: u32, c_puct: f
         }
         let over = node.outcome().is_over();
         if lane == 0 {
-            // Pending counts this selection too.
-            let kind = match () {
-                () if over => kind::OVER,
-                () if node.pending > 1 => kind::AGAIN,
-                () => kind::NEW,
-            };
-            let entry = trees.leaf_at(tree, leaf);
-            memory::store(trees.leaves, entry, Leaf::new(at, &node, path_length, kind));
-            if !over {
-                let mut position: G = memory::load(trees.positions, trees.position_at(tree, parent_position));
-                if path_length > 1 {
-                    position.apply(node.action());
-                }
-                memory::store(trees.leaf_positions, entry, position);
-            }
+            note_leaf(trees, tree, leaf, (at, node, over), path_length, parent_position);
         }
         // The next descent reads what lane 0 has written.
         sync::sync_warp(warp::ALL);
+    }
+}
+
+/// Writes leaf number `leaf`, node `at` at the end of a path and whether the game is over there, and its position: that of its parent with its action applied.
+///
+/// # Safety
+/// As [`descend`], which came there; called by one lane.
+#[inline(always)]
+#[track_caller]
+unsafe fn note_leaf<G: Searched>(
+    trees: &Trees<G>,
+    tree: u32,
+    leaf: u32,
+    (at, node, over): (u32, Node, bool),
+    path_length: u32,
+    parent_position: u32,
+) {
+    // Pending counts this selection too.
+    let kind = match () {
+        () if over => kind::OVER,
+        () if node.pending > 1 => kind::AGAIN,
+        () => kind::NEW,
+    };
+    let entry = trees.leaf_at(tree, leaf);
+    // SAFETY: the tree has this leaf, and its parent's position.
+    unsafe {
+        memory::store(trees.leaves, entry, Leaf::new(at, &node, path_length, kind));
+        if !over {
+            let mut position: G = memory::load(trees.positions, trees.position_at(tree, parent_position));
+            if path_length > 1 {
+                position.apply(node.action());
+            }
+            memory::store(trees.leaf_positions, entry, position);
+        }
     }
 }
 

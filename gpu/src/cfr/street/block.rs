@@ -1,6 +1,7 @@
 //! Where a block works: its street, board and entry, and how each seat's rows lie there.
 
-use super::layout::{Board, Op, Pass, Program, ROW, SeatTables, Street, Task};
+use super::layout::{BEGINS, Board, Eval, Link, Op, Pass, Program, ROW, SeatTables, Segment, Street, Task};
+use super::tables::Tables;
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{math, memory, thread};
 
@@ -8,7 +9,7 @@ use crate::cuda::{math, memory, thread};
 /// shared memory, rows of the board and entry.
 #[derive(Clone, Copy)]
 pub(super) struct BlockView<'a> {
-    pub task: &'a Task,
+    task: &'a Task,
     pub street: &'a Street,
     /// The next street, where there is one; else the same again, and never used.
     pub next: &'a Street,
@@ -16,7 +17,25 @@ pub(super) struct BlockView<'a> {
     pub on: &'a Board,
     pub board: u32,
     pub entry: u32,
-    pub shared: Shared<f32>,
+    shared: Shared<f32>,
+}
+
+/// The index of a value in a seat's tables; only a [`Side`] makes one, of what the host's operations name.
+#[derive(Clone, Copy)]
+pub struct Cell(usize);
+
+impl Cell {
+    /// As a number.
+    #[inline(always)]
+    pub const fn number(self) -> usize {
+        self.0
+    }
+
+    /// The same hand's value in a row some actions behind, `stride` values each.
+    #[inline(always)]
+    pub const fn behind(self, action: u32, stride: usize) -> Self {
+        Self(self.0 + action as usize * stride)
+    }
 }
 
 /// A seat on a block's board.
@@ -29,16 +48,25 @@ pub(super) struct Side {
     pub padded: u32,
     pub stride: u32,
     /// First value of the board's rows in the seat's tables.
-    pub table: usize,
+    table: usize,
     /// First of the board's values in the arrays of hands.
-    pub hands: usize,
+    hands: usize,
+}
+
+impl Side {
+    /// The cell of hand `hand`, below `padded`, in row `row` of an operation.
+    #[inline(always)]
+    pub const fn cell(&self, row: u32, hand: u32) -> Cell {
+        Cell(self.table + row as usize * self.stride as usize + hand as usize)
+    }
 }
 
 impl<'a> BlockView<'a> {
     /// The view of block (x, y), which has board and entry number x of game number y. `None` for blocks beyond a game's own number.
     ///
     /// # Safety
-    /// `task` is what the host has made; `street` is the first of the streets of one number of `n_games` games.
+    /// `task` is what the host has made: what its streets, boards and programs name is there, with tables of last regrets and kept strategies where a step or pass uses them, in the precision
+    /// that is asked for; `street` is the first of the streets of one number of `n_games` games. The programs' slots are below `n_shared`. What a block writes, no other one uses meanwhile.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32) -> Option<Self> {
@@ -77,17 +105,18 @@ impl<'a> BlockView<'a> {
 
     /// A seat's tables. Asked for anew by each operation: pointers that are kept all the time take the registers that the arithmetic needs.
     #[inline(always)]
-    pub fn tables(&self, side: &Side) -> SeatTables {
+    pub fn tables(&self, side: &Side) -> Tables {
         // Chosen, not indexed: an index would send the kernel's parameters to local memory.
-        if math::opaque(side.seat) == 0 { self.task.first } else { self.task.second }
+        let tables: SeatTables = if math::opaque(side.seat) == 0 { self.task.first } else { self.task.second };
+        // SAFETY: the task's, whose rows hold `stride` values for each action of a set, as whoever made the view has vouched.
+        unsafe { Tables::new(tables) }
     }
 
     /// The program of a traverser, 0 or 1.
     #[inline(always)]
     #[track_caller]
     pub fn program(&self, traverser: u32) -> &'a Program {
-        // SAFETY: every entry has a program for each traverser.
-        unsafe { &memory::row(self.task.programs, self.street.programs + self.entry * 2 + traverser, 1)[0] }
+        Told(self.task.programs).row(self.street.programs + self.entry * 2 + traverser)
     }
 
     /// First value of the row that brings the reach of `seat` to this block.
@@ -139,24 +168,27 @@ impl<'a> BlockView<'a> {
     #[inline(always)]
     #[track_caller]
     pub fn op(&self, at: u32) -> Op {
-        // SAFETY: ranges of programs and segments lie among the operations.
-        unsafe { memory::load(self.task.ops, at as usize) }
+        Told(self.task.ops).get(at as usize)
+    }
+
+    /// Operands of operations, slots, to be asked for many.
+    #[inline(always)]
+    pub fn operands(&self) -> Told<u32> {
+        Told(self.task.operands)
     }
 
     /// Operand `at` of an operation: a slot.
     #[inline(always)]
     #[track_caller]
     pub fn operand(&self, at: u32) -> u32 {
-        // SAFETY: operands of operations lie among the operands.
-        unsafe { memory::load(self.task.operands, at as usize) }
+        Told(self.task.operands).get(at as usize)
     }
 
     /// Number that the game gives hand `hand` of a side, one of its `n`.
     #[inline(always)]
     #[track_caller]
     pub fn number(&self, side: &Side, hand: u32) -> usize {
-        // SAFETY: a number for each hand of the board.
-        unsafe { memory::load(self.task.hands, side.hands + hand as usize) as usize }
+        Told(self.task.hands).get(side.hands + hand as usize) as usize
     }
 
     /// Importance of the block's board: 1 unless boards are sampled.
@@ -166,8 +198,7 @@ impl<'a> BlockView<'a> {
         if pass.sampled & 1 == 0 {
             return 1.0;
         }
-        // SAFETY: a factor for each board.
-        unsafe { memory::load(self.task.board_factors, self.street.boards as usize + self.board as usize) }
+        Told(self.task.board_factors).get(self.street.boards as usize + self.board as usize)
     }
 
     /// Importance of a hand that was drawn, 0 for others; where hands are sampled.
@@ -175,7 +206,137 @@ impl<'a> BlockView<'a> {
     #[track_caller]
     pub fn hand_factor(&self, side: &Side, hand: u32) -> f32 {
         let first = self.street.masks[side.seat as usize] as usize;
-        // SAFETY: a factor for each hand of the game.
-        unsafe { memory::load(self.task.hand_factors, first + self.number(side, hand)) }
+        Told(self.task.hand_factors).get(first + self.number(side, hand))
+    }
+
+    /// Importance of a board of the next street, where boards are sampled.
+    #[inline(always)]
+    #[track_caller]
+    pub fn next_board_factor(&self, board: u32) -> f32 {
+        Told(self.task.board_factors).get(self.next.boards as usize + board as usize)
+    }
+
+    /// Segment `at` of a program's range.
+    #[inline(always)]
+    #[track_caller]
+    pub fn segment(&self, at: u32) -> &'a Segment {
+        Told(self.task.segments).row(at)
+    }
+
+    /// Evaluations of segments.
+    #[inline(always)]
+    pub fn evals(&self) -> Told<Eval> {
+        Told(self.task.evals)
+    }
+
+    /// The hands with a card among those that a side's [`lists`](Self::lists) name, as (first, one behind the last).
+    #[inline(always)]
+    #[track_caller]
+    pub fn hands_with(&self, side: &Side, card: u32) -> (u32, u32) {
+        let table = (self.street.boards as usize + self.board as usize) * 2 + side.seat as usize;
+        let begins = Told(self.task.begins).from(table * BEGINS as usize + card as usize);
+        (begins.get(0) as u32, begins.get(1) as u32)
+    }
+
+    /// Hands of a side by card.
+    #[inline(always)]
+    #[track_caller]
+    pub fn lists(&self, side: &Side) -> Told<u16> {
+        Told(self.task.lists).from(side.hands * 2)
+    }
+
+    /// What is known of hand `hand` of a side, one of its `n`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn record(&self, side: &Side, hand: u32) -> [u32; 4] {
+        // SAFETY: a record for each hand of the board, an aligned vector of 16 bytes.
+        unsafe { memory::load_vec4(self.task.records.add(side.hands + hand as usize)) }.0
+    }
+
+    /// Links between boards.
+    #[inline(always)]
+    pub fn links(&self) -> Told<Link> {
+        Told(self.task.links)
+    }
+
+    /// Maps between hands.
+    #[inline(always)]
+    pub fn permutations(&self) -> Told<u16> {
+        Told(self.task.permutations)
+    }
+
+    /// Values between streets.
+    #[inline(always)]
+    pub fn values(&self) -> Told<f32> {
+        Told(self.task.values)
+    }
+
+    /// The same, to write those of this block's row.
+    #[inline(always)]
+    pub fn own_values(&self) -> Written<f32> {
+        Written(self.task.values)
+    }
+
+    /// Reach between streets.
+    #[inline(always)]
+    pub fn reach(&self) -> Told<f32> {
+        Told(self.task.reach)
+    }
+
+    /// The same, to write those of the rows that this block hands on.
+    #[inline(always)]
+    pub fn own_reach(&self) -> Written<f32> {
+        Written(self.task.reach)
+    }
+
+    /// Adds to the utility of hand `hand`, where `first` is the side's first one.
+    #[inline(always)]
+    #[track_caller]
+    pub fn add_utility(&self, first: usize, hand: u32, value: f32) {
+        let sums = Told(self.task.utilities).from(first);
+        Written(sums.0.cast_mut()).set(hand as usize, sums.get(hand as usize) + value as f64);
+    }
+}
+
+/// An array of the task. Only a block's view has one, and what is read of it is what the host's programs, boards and streets name: whoever made the view has vouched that it is there.
+#[derive(Clone, Copy)]
+pub(super) struct Told<T>(*const T);
+
+impl<T: Copy> Told<T> {
+    /// Value `at`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(self, at: usize) -> T {
+        // SAFETY: as the type says.
+        unsafe { memory::load(self.0, at) }
+    }
+
+    /// The values from `first` on.
+    #[inline(always)]
+    fn from(self, first: usize) -> Self {
+        // SAFETY: as the type says, there is a first one.
+        Self(unsafe { self.0.add(first) })
+    }
+
+    /// Value `at` where it is.
+    #[inline(always)]
+    #[track_caller]
+    fn row<'a>(self, at: u32) -> &'a T {
+        // SAFETY: as the type says; kernels write none of those that are asked for in this way.
+        unsafe { &memory::row(self.0, at, 1)[0] }
+    }
+}
+
+/// The same of what a block writes for itself, or for the street before or the next one.
+#[derive(Clone, Copy)]
+pub(super) struct Written<T>(*mut T);
+
+impl<T: Copy> Written<T> {
+    /// Replaces value `at`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set(self, at: usize, value: T) {
+        // SAFETY: as `Told` says.
+        unsafe { memory::store(self.0, at, value) };
     }
 }

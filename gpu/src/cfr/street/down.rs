@@ -5,27 +5,20 @@ use super::layout::{NONE, Op, Pass, code, flag, source};
 use super::numbers::Numbers;
 use super::strategy::Weights;
 use crate::cfr::regret::Step;
-use crate::cuda::{memory, thread};
+use crate::cuda::thread;
 
 /// The reach of `side` at the block's root, into slot `slot`: what the street before brought, times the board's probability where `chance` asks for it.
 /// Without `chance` it is the reach that averages are weighted with: 1 at the root of the game.
-///
-/// # Safety
-/// Called by all threads of the block; the task is the host's.
+/// Called by all threads of the block.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn arrive(view: &BlockView<'_>, side: &Side, slot: u32, chance: bool, factor: f32, pass: &Pass) {
+pub(super) fn arrive(view: &BlockView<'_>, side: &Side, slot: u32, chance: bool, factor: f32, pass: &Pass) {
     let from = view.reach_row(side.seat);
     let is_first = view.street.is_first != 0;
     let factor = if chance { view.on.chance * factor } else { 1.0 };
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
-        let reach = if is_first && !chance {
-            1.0
-        } else {
-            // SAFETY: rows of reach hold all hands of the game.
-            unsafe { memory::load(view.task.reach, from + view.number(side, hand)) }
-        };
+        let reach = if is_first && !chance { 1.0 } else { view.reach().get(from + view.number(side, hand)) };
         let drawn = if is_first && chance && pass.sampled & 2 != 0 { view.hand_factor(side, hand) } else { 1.0 };
         view.set(slot + hand, reach * factor * drawn);
         hand += thread::block_dim_x();
@@ -33,12 +26,10 @@ pub(super) unsafe fn arrive(view: &BlockView<'_>, side: &Side, slot: u32, chance
 }
 
 /// Runs the operations `range` on the reach of `side`, strategies from `from`; with `average`, adds weighted strategies to the averages.
-///
-/// # Safety
-/// As [`arrive`], which has filled the root's slot.
+/// Called by all threads of the block, after [`arrive`] has filled the root's slot.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn run<N: Numbers>(
+pub(super) fn run<N: Numbers>(
     view: &BlockView<'_>,
     side: &Side,
     range: [u32; 2],
@@ -51,8 +42,7 @@ pub(super) unsafe fn run<N: Numbers>(
     while at < range[1] {
         let op = &view.op(at);
         if op.code == code::REACH {
-            // SAFETY: all threads of the block are here, and the root's slot is filled.
-            unsafe { reach::<N>(view, side, op, from, step, pass, average) };
+            reach::<N>(view, side, op, from, step, pass, average);
         } else {
             leave(view, side, op);
         }
@@ -61,12 +51,9 @@ pub(super) unsafe fn run<N: Numbers>(
 }
 
 /// Reach of a node's children.
-///
-/// # Safety
-/// As [`run`].
 #[inline(always)]
 #[track_caller]
-unsafe fn reach<N: Numbers>(
+fn reach<N: Numbers>(
     view: &BlockView<'_>,
     side: &Side,
     op: &Op,
@@ -79,32 +66,29 @@ unsafe fn reach<N: Numbers>(
     let average = average && !locked;
     let from = if locked { source::AVERAGES } else { from };
     let tables = &view.tables(side);
-    let operands = view.task.operands;
+    let operands = view.operands();
     let mut hand = thread::thread_idx_x();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
         let active = hand < side.n;
-        let row = side.table + op.row as usize * side.stride as usize + hand as usize;
-        // SAFETY: the board's rows hold `stride` values; operands are the host's.
-        unsafe {
-            let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
-            let reach = if active { view.get(op.input + hand) } else { 0.0 };
-            let learns = active && own_factor(view, side, pass, hand) > 0.0;
-            let gain = if learns { step.weight * reach } else { 0.0 };
-            weights.for_each::<N>(tables, |action, at, _, p| {
-                if average {
-                    let sum = N::load::<false>(tables.averages, tables.average_scales, at) + gain * p;
-                    N::store::<false>(tables.averages, tables.average_scales, at, if active { sum } else { 0.0 });
+        let row = side.cell(op.row, hand);
+        let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
+        let reach = if active { view.get(op.input + hand) } else { 0.0 };
+        let learns = active && own_factor(view, side, pass, hand) > 0.0;
+        let gain = if learns { step.weight * reach } else { 0.0 };
+        weights.for_each::<N>(tables, |action, at, _, p| {
+            if average {
+                let sum = N::load::<false>(tables.averages(), at) + gain * p;
+                N::store::<false>(tables.averages(), at, if active { sum } else { 0.0 });
+            }
+            let wanted = action.wrapping_sub(op.first);
+            if op.operands != NONE && wanted < op.count && active {
+                let slot = operands.get((op.operands + wanted) as usize);
+                if slot != NONE {
+                    view.set(slot + hand, reach * p);
                 }
-                let wanted = action.wrapping_sub(op.first);
-                if op.operands != NONE && wanted < op.count && active {
-                    let slot = memory::load(operands, (op.operands + wanted) as usize);
-                    if slot != NONE {
-                        view.set(slot + hand, reach * p);
-                    }
-                }
-            });
-        }
+            }
+        });
         hand += thread::block_dim_x();
     }
 }
@@ -123,8 +107,7 @@ fn leave(view: &BlockView<'_>, side: &Side, op: &Op) {
     let row = view.next_reach_row(side.seat, op.entry);
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
-        // SAFETY: rows of reach hold all hands of the game; this block alone writes the row.
-        unsafe { memory::store(view.task.reach, row + view.number(side, hand), view.get(op.input + hand)) };
+        view.own_reach().set(row + view.number(side, hand), view.get(op.input + hand));
         hand += thread::block_dim_x();
     }
 }

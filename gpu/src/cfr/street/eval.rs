@@ -8,23 +8,19 @@
 //! ```
 
 use super::block::{BlockView, Side};
-use super::layout::{ALL_CARDS, BEGINS, Eval, NO_CARD, ROW, TOTALS};
+use super::layout::{ALL_CARDS, Eval, NO_CARD, ROW, TOTALS};
 use crate::cuda::thread::{WARP, block_dim_x, lane, warp_index};
-use crate::cuda::{memory, warp};
+use crate::cuda::warp;
 
-/// Runs the evaluations `range` of the opponent's reach.
-///
-/// # Safety
-/// Called by all threads of the block, after a barrier that follows the writing of the vectors; the task is the host's.
+/// Runs the evaluations `range` of the opponent's reach. Called by all threads of the block, after a barrier that follows the writing of the vectors.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
+pub(super) fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
     let parts = 1 + view.street.n_cards.div_ceil(WARP);
     let n_tasks = (range[1] - range[0]) * parts;
     let mut task = warp_index();
     while task < n_tasks {
-        // SAFETY: ranges of segments lie among the evaluations.
-        let eval = &unsafe { memory::load(view.task.evals, (range[0] + task / parts) as usize) };
+        let eval = &view.evals().get((range[0] + task / parts) as usize);
         let part = task % parts;
         if part == 0 {
             by_strength(view, side, eval);
@@ -79,48 +75,43 @@ fn by_card(view: &BlockView<'_>, side: &Side, eval: &Eval, card: u32) {
     }
     let full = eval.full != 0;
     let prefix = eval.region + TOTALS + side.stride + ROW + card;
-    let table = (view.street.boards as usize + view.board as usize) * 2 + side.seat as usize;
-    // SAFETY: each board and seat has its table of first entries; the lists are the host's.
-    unsafe {
-        let begins = view.task.begins.add(table * BEGINS as usize + card as usize);
-        let (from, to) = (memory::load(begins, 0) as u32, memory::load(begins, 1) as u32);
-        let list = view.task.lists.add(side.hands * 2);
-        let mut sum = 0.0;
-        let mut at = from;
-        // Four at a time, so that their loads are under way together.
-        while at + 4 <= to {
-            let mut hands = [0; 4];
-            let mut i = 0;
-            while i < 4 {
-                hands[i] = memory::load(list, at as usize + i) as u32;
-                i += 1;
-            }
-            let reach = [
-                view.get(eval.source + hands[0]),
-                view.get(eval.source + hands[1]),
-                view.get(eval.source + hands[2]),
-                view.get(eval.source + hands[3]),
-            ];
-            let mut i = 0;
-            while i < 4 {
-                if full {
-                    view.set(prefix + at + i as u32, sum);
-                }
-                sum += reach[i];
-                i += 1;
-            }
-            at += 4;
+    let (from, to) = view.hands_with(side, card);
+    let list = view.lists(side);
+    let mut sum = 0.0;
+    let mut at = from;
+    // Four at a time, so that their loads are under way together.
+    while at + 4 <= to {
+        let mut hands = [0; 4];
+        let mut i = 0;
+        while i < 4 {
+            hands[i] = list.get(at as usize + i) as u32;
+            i += 1;
         }
-        while at < to {
+        let reach = [
+            view.get(eval.source + hands[0]),
+            view.get(eval.source + hands[1]),
+            view.get(eval.source + hands[2]),
+            view.get(eval.source + hands[3]),
+        ];
+        let mut i = 0;
+        while i < 4 {
             if full {
-                view.set(prefix + at, sum);
+                view.set(prefix + at + i as u32, sum);
             }
-            sum += view.get(eval.source + memory::load(list, at as usize) as u32);
-            at += 1;
+            sum += reach[i];
+            i += 1;
         }
-        if full {
-            view.set(prefix + to, sum);
-        }
-        view.set(eval.region + card, sum);
+        at += 4;
     }
+    while at < to {
+        if full {
+            view.set(prefix + at, sum);
+        }
+        sum += view.get(eval.source + list.get(at as usize) as u32);
+        at += 1;
+    }
+    if full {
+        view.set(prefix + to, sum);
+    }
+    view.set(eval.region + card, sum);
 }

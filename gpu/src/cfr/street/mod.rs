@@ -28,6 +28,7 @@ mod numbers;
 mod pass;
 pub mod sample;
 mod strategy;
+mod tables;
 mod up;
 
 #[cfg(not(target_arch = "nvptx64"))]

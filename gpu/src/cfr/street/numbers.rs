@@ -3,21 +3,17 @@
 //! Rows of tables are whole warps, so lane `l` of a warp always has values `32 k + l`: a warp can scale its own values by a reduction among its lanes, with no
 //! barrier of the block.
 
+use super::block::Cell;
+use super::tables::Table;
 use crate::cuda::{memory, thread, warp};
 
 /// A storage precision: how tables are stored, whatever is computed in.
 pub trait Numbers {
-    /// Value `at` of a table; `SIGNED` tables hold regrets, others averages.
-    ///
-    /// # Safety
-    /// The table and its scales hold that value, and nobody writes it meanwhile.
-    unsafe fn load<const SIGNED: bool>(cells: *const u8, scales: *const f32, at: usize) -> f32;
+    /// The value of a cell; `SIGNED` tables hold regrets, others averages.
+    fn load<const SIGNED: bool>(table: Table, at: Cell) -> f32;
 
-    /// Stores value `at`, lane `l` of the warp at an index that is `l` more than a multiple of 32 common to all.
-    ///
-    /// # Safety
-    /// As [`load`](Self::load), and all lanes of the warp are here.
-    unsafe fn store<const SIGNED: bool>(cells: *mut u8, scales: *mut f32, at: usize, value: f32);
+    /// Stores the value of a cell, of lane `l` of the warp at an index that is `l` more than a multiple of 32 common to all. All lanes of the warp call it.
+    fn store<const SIGNED: bool>(table: Table, at: Cell, value: f32);
 }
 
 /// Storage precision `f32`: values as they are computed.
@@ -26,15 +22,15 @@ pub struct F32;
 
 impl Numbers for F32 {
     #[inline(always)]
-    unsafe fn load<const SIGNED: bool>(cells: *const u8, _: *const f32, at: usize) -> f32 {
-        // SAFETY: the table has value `at`, and its cells are `f32`.
-        unsafe { memory::load(cells.cast::<f32>(), at) }
+    fn load<const SIGNED: bool>(table: Table, at: Cell) -> f32 {
+        // SAFETY: the table has a value for the cell, as `Tables` says, in `f32`.
+        unsafe { memory::load(table.cells().cast::<f32>(), at.number()) }
     }
 
     #[inline(always)]
-    unsafe fn store<const SIGNED: bool>(cells: *mut u8, _: *mut f32, at: usize, value: f32) {
-        // SAFETY: the table has value `at`, which is this lane's.
-        unsafe { memory::store(cells.cast::<f32>(), at, value) }
+    fn store<const SIGNED: bool>(table: Table, at: Cell, value: f32) {
+        // SAFETY: as in `load`; the value is this lane's.
+        unsafe { memory::store(table.cells().cast::<f32>(), at.number(), value) }
     }
 }
 
@@ -44,18 +40,20 @@ pub struct I16;
 
 impl Numbers for I16 {
     #[inline(always)]
-    unsafe fn load<const SIGNED: bool>(cells: *const u8, scales: *const f32, at: usize) -> f32 {
-        // SAFETY: the table has value `at`, in cells of 16 bits, and a scale for each warp's worth of values.
+    fn load<const SIGNED: bool>(table: Table, at: Cell) -> f32 {
+        let at = at.number();
+        // SAFETY: the table has a value for the cell, as `Tables` says, of 16 bits, and a scale for each warp's worth of values.
         unsafe {
-            let scale = memory::load(scales, at / thread::WARP as usize);
-            let bits = memory::load(cells.cast::<u16>(), at);
+            let scale = memory::load(table.scales(), at / thread::WARP as usize);
+            let bits = memory::load(table.cells().cast::<u16>(), at);
             let whole = if SIGNED { bits as i16 as f32 } else { bits as f32 };
             whole * scale
         }
     }
 
     #[inline(always)]
-    unsafe fn store<const SIGNED: bool>(cells: *mut u8, scales: *mut f32, at: usize, value: f32) {
+    fn store<const SIGNED: bool>(table: Table, at: Cell, value: f32) {
+        let at = at.number();
         // Without the sign's bit, which a zero has too when a negative regret was discounted to nothing; floats without it order as their bits do.
         let size = f32::from_bits(value.to_bits() & !(1 << 31));
         let largest = f32::from_bits(warp::reduce_max_u32(size.to_bits()));
@@ -65,11 +63,15 @@ impl Numbers for I16 {
         let shifted = size * inverse + 0.5;
         let whole = if shifted < steps { shifted as u32 } else { steps as u32 };
         let bits = if value < 0.0 { (whole as u16).wrapping_neg() } else { whole as u16 };
-        // SAFETY: the table has value `at`, which is this lane's; the first lane writes the scale of the warp's values.
+        // SAFETY: as in `load`; the value is this lane's, and the first lane writes the scale of the warp's values.
         unsafe {
-            memory::store(cells.cast::<u16>(), at, bits);
+            memory::store(table.cells().cast::<u16>(), at, bits);
             if thread::lane() == 0 {
-                memory::store(scales, at / thread::WARP as usize, if largest > 1e-30 { largest / steps } else { 0.0 });
+                memory::store(
+                    table.scales(),
+                    at / thread::WARP as usize,
+                    if largest > 1e-30 { largest / steps } else { 0.0 },
+                );
             }
         }
     }

@@ -23,7 +23,7 @@ pub struct Where {
 
 const _: () = assert!(size_of::<Where>() == 16);
 
-/// The step of the iteration under way.
+/// The step of the iteration under way. Not asked of the view: the compiler would keep more of the task in local memory.
 ///
 /// # Safety
 /// As [`BlockView::find`]; the host has made a step for each iteration that it launches.
@@ -44,7 +44,7 @@ unsafe fn current_step(task: &Task) -> Step<f32> {
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
-    // SAFETY: the task is the host's, whose programs name what is there; all threads of the block are here.
+    // SAFETY: the task and its tables are the host's, whose programs name what is there, in `n_shared` values of shared memory; there is a step.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
         let factor = view.board_factor(&pass);
@@ -66,40 +66,34 @@ pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
 
 /// One pass over the block's subtree: on a last street all of it, else the way back up.
 ///
-/// Barriers: three a segment, and none besides.
-///
-/// # Safety
-/// As [`go_down`]; all threads of the block call it.
+/// Barriers: three a segment, and none besides. All threads of the block call it.
 #[inline(always)]
 #[track_caller]
-unsafe fn go_up<N: Numbers>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass, is_last: bool, factor: f32) {
-    // SAFETY: segments of the host's programs; all threads of the block are here, and a barrier lies between what one phase writes and the next reads.
-    unsafe {
-        let program = view.program(pass.traverser);
-        let side = view.side(pass.traverser);
-        let other = view.side(1 - pass.traverser);
-        if is_last && pass.mode == mode::LEARN {
-            down::arrive(view, &side, program.own_root, false, factor, pass);
-            down::run::<N>(view, &side, program.own, pass.own, step, pass, pass.averages != 0);
-        }
-        down::arrive(view, &other, program.opponent_root, true, factor, pass);
-        let mut segment = math::opaque(program.segments[0]);
-        let end = math::opaque(program.segments[1]);
-        while segment < end {
-            let ranges = &memory::row(view.task.segments, segment, 1)[0];
-            down::run::<N>(view, &other, ranges.down, pass.opponent, step, pass, false);
-            // The vectors are there.
-            sync::sync_threads();
-            eval::run(view, &other, ranges.evals);
-            // The sums are there.
-            sync::sync_threads();
-            up::run::<N>(view, &side, &other, ranges.up, step, pass);
-            // All have read the vectors and sums: they may be written again.
-            sync::sync_threads();
-            segment += 1;
-        }
-        up::depart(view, &side, program.value_root, pass);
+fn go_up<N: Numbers>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass, is_last: bool, factor: f32) {
+    let program = view.program(pass.traverser);
+    let side = view.side(pass.traverser);
+    let other = view.side(1 - pass.traverser);
+    if is_last && pass.mode == mode::LEARN {
+        down::arrive(view, &side, program.own_root, false, factor, pass);
+        down::run::<N>(view, &side, program.own, pass.own, step, pass, pass.averages != 0);
     }
+    down::arrive(view, &other, program.opponent_root, true, factor, pass);
+    let mut segment = math::opaque(program.segments[0]);
+    let end = math::opaque(program.segments[1]);
+    while segment < end {
+        let ranges = view.segment(segment);
+        down::run::<N>(view, &other, ranges.down, pass.opponent, step, pass, false);
+        // The vectors are there.
+        sync::sync_threads();
+        eval::run(view, &other, ranges.evals);
+        // The sums are there.
+        sync::sync_threads();
+        up::run::<N>(view, &side, &other, ranges.up, step, pass);
+        // All have read the vectors and sums: they may be written again.
+        sync::sync_threads();
+        segment += 1;
+    }
+    up::depart(view, &side, program.value_root, pass);
 }
 
 /// A pass up a street, or down and up the last one.
@@ -109,7 +103,7 @@ unsafe fn go_up<N: Numbers>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass,
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bool) {
-    // SAFETY: the task is the host's; a block returns as a whole.
+    // SAFETY: as in `go_down`.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
         let factor = view.board_factor(&pass);
@@ -142,7 +136,7 @@ pub(super) const fn learning(traverser: u32) -> Pass {
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Passes) {
-    // SAFETY: the task is the host's, with a step for each iteration; a block returns as a whole.
+    // SAFETY: as in `go_down`; there is a step for each iteration.
     unsafe {
         let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
         let n_passes = if ANY { passes.n } else { 2 };

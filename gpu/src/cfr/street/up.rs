@@ -1,20 +1,19 @@
 //! Upwards: the traverser's values from the ends of the betting to its root, and what it learns on the way. A thread has the same hands at every node.
 
-use super::block::{BlockView, Side};
+use super::block::{BlockView, Cell, Side};
 use super::down::own_factor;
-use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, SeatTables, TOTALS, code, flag, mode, source};
+use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, TOTALS, code, flag, mode, source};
 use super::numbers::Numbers;
 use super::strategy::Weights;
+use super::tables::Tables;
 use crate::cfr::regret::Step;
-use crate::cuda::{memory, thread};
+use crate::cuda::thread;
 
 /// Runs the operations `range` for the traverser's `side` against the opponent's `other`.
-///
-/// # Safety
-/// Called by all threads of the block, after a barrier that follows the evaluations; the task is the host's.
+/// Called by all threads of the block, after a barrier that follows the evaluations.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn run<N: Numbers>(
+pub(super) fn run<N: Numbers>(
     view: &BlockView<'_>,
     side: &Side,
     other: &Side,
@@ -26,8 +25,7 @@ pub(super) unsafe fn run<N: Numbers>(
     while at < range[1] {
         let op = &view.op(at);
         if op.code == code::OWN {
-            // SAFETY: all threads of the block are here, and the values of the actions are made.
-            unsafe { own::<N>(view, side, op, step, pass) };
+            own::<N>(view, side, op, step, pass);
         } else if op.code == code::RETURN {
             come_back(view, side, op, pass);
         } else {
@@ -47,8 +45,7 @@ fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
     let all = view.get(op.region + ALL_CARDS);
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
-        // SAFETY: a record for each hand of the board.
-        let record = unsafe { memory::load_vec4(view.task.records.add(side.hands + hand as usize)) }.0;
+        let record = view.record(side, hand);
         let low = |word: u32| word & 0xffff;
         let (first, second, same) = (record[3] & 0xff, record[3] >> 8 & 0xff, record[3] >> 16);
         // The same hand was taken away with both of its cards.
@@ -74,7 +71,7 @@ fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
 fn come_back(view: &BlockView<'_>, side: &Side, op: &Op, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
     let street = view.next;
-    let (links, maps, values) = (view.task.links, view.task.permutations, view.task.values);
+    let (links, maps, values) = (view.links(), view.permutations(), view.values());
     let (first_link, end_link) = (view.on.links[0], view.on.links[1]);
     let hand_stride = street.hand_stride as usize;
     let rows = street.values[side.seat as usize] as usize + op.entry as usize * hand_stride;
@@ -82,49 +79,41 @@ fn come_back(view: &BlockView<'_>, side: &Side, op: &Op, pass: &Pass) {
     let permutations = street.permutations as usize + side.seat as usize * hand_stride;
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
-        // SAFETY: links, permutations and rows of values are the host's.
-        unsafe {
-            let number = view.number(side, hand);
-            let one = |at: u32| {
-                let link = memory::load(links, at as usize);
-                if pass.sampled & 1 != 0
-                    && memory::load(view.task.board_factors, street.boards as usize + link.board as usize) <= 0.0
-                {
-                    return 0.0;
-                }
-                let renamed = if link.permutation == 0 {
-                    number
-                } else {
-                    let map = permutations + link.permutation as usize * 2 * hand_stride;
-                    memory::load(maps, map + number) as usize
-                };
-                memory::load(values, rows + link.board as usize * row_stride + renamed)
+        let number = view.number(side, hand);
+        let one = |at: u32| {
+            let link = links.get(at as usize);
+            if pass.sampled & 1 != 0 && view.next_board_factor(link.board) <= 0.0 {
+                return 0.0;
+            }
+            let renamed = if link.permutation == 0 {
+                number
+            } else {
+                let map = permutations + link.permutation as usize * 2 * hand_stride;
+                maps.get(map + number) as usize
             };
-            let mut sum = 0.0;
-            let mut at = first_link;
-            // Four at a time, so that their loads are under way together; added in order.
-            while at + 4 <= end_link {
-                let values = [one(at), one(at + 1), one(at + 2), one(at + 3)];
-                sum = sum + values[0] + values[1] + values[2] + values[3];
-                at += 4;
-            }
-            while at < end_link {
-                sum += one(at);
-                at += 1;
-            }
-            view.put(op.output + hand, sum, add);
+            values.get(rows + link.board as usize * row_stride + renamed)
+        };
+        let mut sum = 0.0;
+        let mut at = first_link;
+        // Four at a time, so that their loads are under way together; added in order.
+        while at + 4 <= end_link {
+            let values = [one(at), one(at + 1), one(at + 2), one(at + 3)];
+            sum = sum + values[0] + values[1] + values[2] + values[3];
+            at += 4;
         }
+        while at < end_link {
+            sum += one(at);
+            at += 1;
+        }
+        view.put(op.output + hand, sum, add);
         hand += thread::block_dim_x();
     }
 }
 
 /// Value of the traverser's node from those of its actions, and what it learns.
-///
-/// # Safety
-/// As [`run`].
 #[inline(always)]
 #[track_caller]
-unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
+fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
     let locked = op.flags & flag::LOCKED != 0;
     let tables = &view.tables(side);
@@ -135,80 +124,70 @@ unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Ste
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
         let active = hand < side.n;
-        let row = side.table + op.row as usize * side.stride as usize + hand as usize;
-        // SAFETY: the board's rows hold `stride` values; operands are the host's.
-        unsafe {
-            let value_of = |action: u32| {
-                if !active {
-                    return 0.0;
-                }
-                view.get(view.operand(op.operands + action) + hand)
-            };
-            let value = if best {
-                let (mut value, mut choice) = (value_of(0), 0);
-                let mut action = 1;
-                while action < op.n {
-                    let other = value_of(action);
-                    if other > value {
-                        (value, choice) = (other, action);
-                    }
-                    action += 1;
-                }
-                if pass.keeps != 0 {
-                    keep_choice(tables, row, side.stride, op.n, choice, active);
-                }
-                value
-            } else {
-                let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
-                let mut value = 0.0;
-                weights.for_each::<N>(tables, |action, at, _, p| {
-                    value += p * value_of(action);
-                    if pass.keeps != 0 {
-                        memory::store(tables.kept, at, p);
-                    }
-                });
-                if learns {
-                    let factor = if active { own_factor(view, side, pass, hand) } else { 0.0 };
-                    weights.for_each::<N>(tables, |action, at, regret, _| {
-                        let gain = (value_of(action) - value) * factor;
-                        note_gain::<N>(tables, at, step, regret, gain, factor > 0.0, active);
-                    });
-                }
-                value
-            };
-            if active {
-                view.put(op.output + hand, value, add);
+        let row = side.cell(op.row, hand);
+        let value_of = |action: u32| {
+            if !active {
+                return 0.0;
             }
+            view.get(view.operand(op.operands + action) + hand)
+        };
+        let value = if best {
+            let (mut value, mut choice) = (value_of(0), 0);
+            let mut action = 1;
+            while action < op.n {
+                let other = value_of(action);
+                if other > value {
+                    (value, choice) = (other, action);
+                }
+                action += 1;
+            }
+            if pass.keeps != 0 {
+                keep_choice(tables, row, side.stride, op.n, choice, active);
+            }
+            value
+        } else {
+            let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
+            let mut value = 0.0;
+            weights.for_each::<N>(tables, |action, at, _, p| {
+                value += p * value_of(action);
+                if pass.keeps != 0 {
+                    tables.keep(at, p);
+                }
+            });
+            if learns {
+                let factor = if active { own_factor(view, side, pass, hand) } else { 0.0 };
+                weights.for_each::<N>(tables, |action, at, regret, _| {
+                    let gain = (value_of(action) - value) * factor;
+                    note_gain::<N>(tables, at, step, regret, gain, factor > 0.0, active);
+                });
+            }
+            value
+        };
+        if active {
+            view.put(op.output + hand, value, add);
         }
         hand += thread::block_dim_x();
     }
 }
 
 /// Keeps one action of `n`, whose values begin at `row` and are `stride` apart, as the strategy of a hand that is `active`.
-///
-/// # Safety
-/// The values are kept, and this thread's.
 #[inline(always)]
 #[track_caller]
-unsafe fn keep_choice(tables: &SeatTables, row: usize, stride: u32, n: u32, choice: u32, active: bool) {
+fn keep_choice(tables: &Tables, row: Cell, stride: u32, n: u32, choice: u32, active: bool) {
     let mut action = 0;
     while action < n {
         let chosen = if action == choice && active { 1.0 } else { 0.0 };
-        // SAFETY: a value for each action.
-        unsafe { memory::store(tables.kept, row + action as usize * stride as usize, chosen) };
+        tables.keep(row.behind(action, stride as usize), chosen);
         action += 1;
     }
 }
 
-/// Adds a gain to a regret, of a hand that counts, and keeps it where the step predicts. What is not of a hand stays 0.
-///
-/// # Safety
-/// As [`Numbers::store`], of both tables that hold regrets.
+/// Adds a gain to a regret, of a hand that counts, and keeps it where the step predicts. What is not of a hand stays 0. All lanes of the warp call it, as [`Numbers::store`].
 #[inline(always)]
 #[track_caller]
-unsafe fn note_gain<N: Numbers>(
-    tables: &SeatTables,
-    at: usize,
+fn note_gain<N: Numbers>(
+    tables: &Tables,
+    at: Cell,
     step: &Step<f32>,
     regret: f32,
     gain: f32,
@@ -216,34 +195,24 @@ unsafe fn note_gain<N: Numbers>(
     active: bool,
 ) {
     let sum = if counts { step.regret(regret, gain) } else { regret };
-    // SAFETY: the value is this lane's, and all lanes of the warp are here.
-    unsafe {
-        N::store::<true>(tables.regrets, tables.regret_scales, at, if active { sum } else { 0.0 });
-        if step.predicts > 0.0 {
-            N::store::<true>(tables.last, tables.last_scales, at, if counts { gain } else { 0.0 });
-        }
+    N::store::<true>(tables.regrets(), at, if active { sum } else { 0.0 });
+    if step.predicts > 0.0 {
+        N::store::<true>(tables.last(), at, if counts { gain } else { 0.0 });
     }
 }
 
 /// What becomes of the root's values: they go to the street before, and are added to the utilities.
-///
-/// # Safety
-/// As [`run`], which has made them.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn depart(view: &BlockView<'_>, side: &Side, slot: u32, pass: &Pass) {
+pub(super) fn depart(view: &BlockView<'_>, side: &Side, slot: u32, pass: &Pass) {
     let row = view.value_row(side.seat);
     let sums = view.street.utilities[side.seat as usize] as usize + view.board as usize * side.stride as usize;
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
         let value = view.get(slot + hand);
-        // SAFETY: rows of values hold all hands of the game; this block alone writes the row. A sum for each hand of the first street.
-        unsafe {
-            memory::store(view.task.values, row + view.number(side, hand), value);
-            if pass.utilities != 0 && view.street.is_first != 0 {
-                let sums = view.task.utilities.add(sums);
-                memory::store(sums, hand as usize, memory::load(sums, hand as usize) + value as f64);
-            }
+        view.own_values().set(row + view.number(side, hand), value);
+        if pass.utilities != 0 && view.street.is_first != 0 {
+            view.add_utility(sums, hand, value);
         }
         hand += thread::block_dim_x();
     }

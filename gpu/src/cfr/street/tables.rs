@@ -1,0 +1,76 @@
+//! A seat's tables as a block uses them: regrets, averages and what is kept, with a value for every [`Cell`].
+
+use super::block::Cell;
+use super::layout::SeatTables;
+use crate::cuda::memory;
+
+/// A table of numbers with their scales; only [`Tables`] makes one.
+#[derive(Clone, Copy)]
+pub struct Table {
+    cells: *mut u8,
+    scales: *mut f32,
+}
+
+impl Table {
+    /// The numbers, in the precision of storage.
+    #[inline(always)]
+    pub const fn cells(self) -> *mut u8 {
+        self.cells
+    }
+
+    /// The scale of each warp's worth of them, where the precision has scales.
+    #[inline(always)]
+    pub const fn scales(self) -> *mut f32 {
+        self.scales
+    }
+}
+
+/// A seat's tables; only a block's view makes them.
+#[derive(Clone, Copy)]
+pub struct Tables(SeatTables);
+
+impl Tables {
+    /// The tables as a block uses them.
+    ///
+    /// # Safety
+    /// They are there, those that may be null where they are asked for, with a value for every cell of the seat's, in the precision that the kernel reads and writes; a thread uses cells of
+    /// its own hands alone, and no other block uses those of this block's board and entry.
+    #[inline(always)]
+    pub unsafe fn new(tables: SeatTables) -> Self {
+        Self(tables)
+    }
+
+    /// Cumulative regrets.
+    #[inline(always)]
+    pub const fn regrets(&self) -> Table {
+        Table { cells: self.0.regrets, scales: self.0.regret_scales }
+    }
+
+    /// Last regrets, where the step predicts.
+    #[inline(always)]
+    pub const fn last(&self) -> Table {
+        Table { cells: self.0.last, scales: self.0.last_scales }
+    }
+
+    /// Sums of strategies.
+    #[inline(always)]
+    pub const fn averages(&self) -> Table {
+        Table { cells: self.0.averages, scales: self.0.average_scales }
+    }
+
+    /// A probability that a pass has kept, where one does.
+    #[inline(always)]
+    #[track_caller]
+    pub fn kept(&self, at: Cell) -> f32 {
+        // SAFETY: as `new` says, there is a value for the cell, and no other thread uses it.
+        unsafe { memory::load(self.0.kept, at.number()) }
+    }
+
+    /// Keeps one.
+    #[inline(always)]
+    #[track_caller]
+    pub fn keep(&self, at: Cell, probability: f32) {
+        // SAFETY: as in `kept`.
+        unsafe { memory::store(self.0.kept, at.number(), probability) };
+    }
+}
