@@ -3,6 +3,7 @@
 //! ```text
 //! warpplay mcts analyse --game connect4 --moves 4453
 //! warpplay mlp train --data DIR
+//! warpplay demo
 //! warpplay device
 //! ```
 //!
@@ -15,6 +16,8 @@ mod azero;
 mod cfr;
 #[allow(dead_code, unused_imports, reason = "each family uses a part, and may be the only one")]
 mod common;
+#[allow(dead_code, unused_imports, reason = "each family uses a part, and may be the only one")]
+mod demo;
 mod device;
 #[cfg(feature = "mcts")]
 mod mcts;
@@ -54,6 +57,8 @@ enum Family {
     Cfr(cfr::Args),
     #[cfg(feature = "papers")]
     Papers(papers::Args),
+    /// Show every family with a small job in a minute, and leave a page with their plots
+    Demo(demo::Args),
     /// What this program finds of drivers and devices, what works, and what to do about what does not
     Device(device::Args),
     /// A family that this program was built without, or no command. With all of them, which is the feature `papers-all`, the parser itself tells what is no command.
@@ -86,6 +91,7 @@ fn run(family: Family) -> anyhow::Result<()> {
         Family::Cfr(args) => cfr::run(args),
         #[cfg(feature = "papers")]
         Family::Papers(args) => papers::run(args),
+        Family::Demo(args) => demo::run(&args),
         Family::Device(args) => device::run(&args),
         #[cfg(not(feature = "papers-all"))]
         Family::Missing(words) => Err(missing(&words).into()),
