@@ -4,7 +4,7 @@
 //! warpplay mcts analyse --game connect4 --moves 4453
 //! warpplay mlp train --data DIR
 //! warpplay demo
-//! warpplay device
+//! warpplay doctor
 //! ```
 //!
 //! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 130
@@ -18,7 +18,7 @@ mod cfr;
 mod common;
 #[allow(dead_code, unused_imports, reason = "each family uses a part, and may be the only one")]
 mod demo;
-mod device;
+mod doctor;
 #[cfg(feature = "mcts")]
 mod mcts;
 #[cfg(feature = "mlp")]
@@ -59,8 +59,9 @@ enum Family {
     Papers(papers::Args),
     /// Show every family with a small job in a minute, and leave a page with their plots
     Demo(demo::Args),
-    /// What this program finds of drivers and devices, what works, and what to do about what does not
-    Device(device::Args),
+    /// What works on this machine, what does not, and what to do: driver, devices, kernels, compiler, Python, data
+    #[command(visible_alias = "device")]
+    Doctor(doctor::Args),
     /// A family that this program was built without, or no command. With all of them, which is the feature `papers-all`, the parser itself tells what is no command.
     #[cfg(not(feature = "papers-all"))]
     #[command(external_subcommand)]
@@ -92,7 +93,7 @@ fn run(family: Family) -> anyhow::Result<()> {
         #[cfg(feature = "papers")]
         Family::Papers(args) => papers::run(args),
         Family::Demo(args) => demo::run(&args),
-        Family::Device(args) => device::run(&args),
+        Family::Doctor(args) => doctor::run(&args),
         #[cfg(not(feature = "papers-all"))]
         Family::Missing(words) => Err(missing(&words).into()),
     }
