@@ -23,6 +23,7 @@ mod doctor;
 mod mcts;
 #[cfg(feature = "mlp")]
 mod mlp;
+mod new_crate;
 #[cfg(feature = "papers")]
 mod papers;
 #[cfg(feature = "shogi")]
@@ -62,6 +63,10 @@ enum Family {
     /// What works on this machine, what does not, and what to do: driver, devices, kernels, compiler, Python, data
     #[command(visible_alias = "device")]
     Doctor(doctor::Args),
+    /// Write a crate with a game of your own, which builds and passes its tests
+    NewGame(new_crate::Args),
+    /// Write a crate with a kernel of your own, which builds and passes its tests
+    NewKernel(new_crate::Args),
     /// A family that this program was built without, or no command. With all of them, which is the feature `papers-all`, the parser itself tells what is no command.
     #[cfg(not(feature = "papers-all"))]
     #[command(external_subcommand)]
@@ -94,6 +99,8 @@ fn run(family: Family) -> anyhow::Result<()> {
         Family::Papers(args) => papers::run(args),
         Family::Demo(args) => demo::run(&args),
         Family::Doctor(args) => doctor::run(&args),
+        Family::NewGame(args) => new_crate::game(&args),
+        Family::NewKernel(args) => new_crate::kernel(&args),
         #[cfg(not(feature = "papers-all"))]
         Family::Missing(words) => Err(missing(&words).into()),
     }
