@@ -26,6 +26,7 @@ mod mlp;
 mod new_crate;
 #[cfg(feature = "papers")]
 mod papers;
+mod reference;
 #[cfg(feature = "shogi")]
 mod shogi;
 
@@ -33,7 +34,7 @@ mod shogi;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Game AI on the GPU, and on the CPU where there is none
 #[derive(Parser, Debug)]
@@ -67,6 +68,10 @@ enum Family {
     NewGame(new_crate::Args),
     /// Write a crate with a kernel of your own, which builds and passes its tests
     NewKernel(new_crate::Args),
+    /// Print what a shell needs to complete commands, flags and values
+    Completions(reference::CompletionsArgs),
+    /// Write a manual page for each command
+    Man(reference::ManArgs),
     /// A family that this program was built without, or no command. With all of them, which is the feature `papers-all`, the parser itself tells what is no command.
     #[cfg(not(feature = "papers-all"))]
     #[command(external_subcommand)]
@@ -101,6 +106,8 @@ fn run(family: Family) -> anyhow::Result<()> {
         Family::Doctor(args) => doctor::run(&args),
         Family::NewGame(args) => new_crate::game(&args),
         Family::NewKernel(args) => new_crate::kernel(&args),
+        Family::Completions(args) => reference::completions(&args, Cli::command()),
+        Family::Man(args) => reference::man(&args, Cli::command()),
         #[cfg(not(feature = "papers-all"))]
         Family::Missing(words) => Err(missing(&words).into()),
     }
