@@ -10,6 +10,9 @@
 //! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 130
 //! ended at once by Ctrl-C; 1 everything else, with one line on stderr.
 
+#[macro_use]
+mod examples;
+
 #[cfg(feature = "azero")]
 mod azero;
 #[cfg(feature = "cfr")]
@@ -38,7 +41,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 /// Game AI on the GPU, and on the CPU where there is none
 #[derive(Parser, Debug)]
-#[command(name = "warpplay", version)]
+#[command(name = "warpplay", version, after_help = examples!["demo", "doctor", "mcts analyse --game connect4 --moves 4453"])]
 struct Cli {
     #[command(subcommand)]
     family: Family,
@@ -48,29 +51,41 @@ struct Cli {
 #[allow(clippy::large_enum_variant, reason = "there is one of them in a run")]
 enum Family {
     #[cfg(feature = "mcts")]
+    #[command(after_help = examples!["mcts analyse --game connect4 --moves 4453", "mcts play --game hex --seconds 1"])]
     Mcts(mcts::Args),
     #[cfg(feature = "azero")]
+    #[command(after_help = examples!["azero learn --folder run --iterations 10 --games 200", "azero play --weights net.safetensors"])]
     Azero(azero::Args),
     #[cfg(feature = "mlp")]
+    #[command(after_help = examples!["mlp train --data DIR --save-weights net.safetensors", "mlp predict --weights net.safetensors --image digit.png"])]
     Mlp(mlp::Args),
     #[cfg(feature = "shogi")]
+    #[command(after_help = examples!["shogi learn --records DIR --held-out 0.2", "shogi analyse startpos moves 7g7f 3c3d"])]
     Shogi(shogi::Args),
     #[cfg(feature = "cfr")]
+    #[command(after_help = examples!["cfr solve liars_dice --iterations 1000 --strategy dice.strategy", "cfr play dice.strategy"])]
     Cfr(cfr::Args),
     #[cfg(feature = "papers")]
+    #[command(after_help = examples!["papers mctsnc --list", "papers mnist_mlp --quick"])]
     Papers(papers::Args),
     /// Show every family with a small job in a minute, and leave a page with their plots
+    #[command(after_help = examples!["demo", "demo --out DIR --device cpu"])]
     Demo(demo::Args),
     /// What works on this machine, what does not, and what to do: driver, devices, kernels, compiler, Python, data
     #[command(visible_alias = "device")]
+    #[command(after_help = examples!["doctor", "doctor --json found.json"])]
     Doctor(doctor::Args),
     /// Write a crate with a game of your own, which builds and passes its tests
+    #[command(after_help = examples!["new-game my-game --path ../warpplay"])]
     NewGame(new_crate::Args),
     /// Write a crate with a kernel of your own, which builds and passes its tests
+    #[command(after_help = examples!["new-kernel my-kernel --path ../warpplay"])]
     NewKernel(new_crate::Args),
     /// Print what a shell needs to complete commands, flags and values
+    #[command(after_help = examples!["completions bash > ~/.local/share/bash-completion/completions/warpplay", "completions fish > ~/.config/fish/completions/warpplay.fish"])]
     Completions(reference::CompletionsArgs),
     /// Write a manual page for each command
+    #[command(after_help = examples!["man ~/.local/share/man/man1"])]
     Man(reference::ManArgs),
     /// A family that this program was built without, or no command. With all of them, which is the feature `papers-all`, the parser itself tells what is no command.
     #[cfg(not(feature = "papers-all"))]
