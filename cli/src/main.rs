@@ -3,11 +3,15 @@
 //! ```text
 //! warpplay mcts analyse --game connect4 --moves 4453
 //! warpplay mlp train --data DIR
-//! warpplay device
+//! warpplay demo
+//! warpplay doctor
 //! ```
 //!
 //! Exit codes: 0 done, also when Ctrl-C or another signal that asks for an end ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 130
 //! ended at once by Ctrl-C; 1 everything else, with one line on stderr.
+
+#[macro_use]
+mod examples;
 
 #[cfg(feature = "azero")]
 mod azero;
@@ -15,13 +19,17 @@ mod azero;
 mod cfr;
 #[allow(dead_code, unused_imports, reason = "each family uses a part, and may be the only one")]
 mod common;
-mod device;
+#[allow(dead_code, unused_imports, reason = "each family uses a part, and may be the only one")]
+mod demo;
+mod doctor;
 #[cfg(feature = "mcts")]
 mod mcts;
 #[cfg(feature = "mlp")]
 mod mlp;
+mod new_crate;
 #[cfg(feature = "papers")]
 mod papers;
+mod reference;
 #[cfg(feature = "shogi")]
 mod shogi;
 
@@ -29,11 +37,11 @@ mod shogi;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Game AI on the GPU, and on the CPU where there is none
 #[derive(Parser, Debug)]
-#[command(name = "warpplay", version)]
+#[command(name = "warpplay", version, after_help = examples!["demo", "doctor", "mcts analyse --game connect4 --moves 4453"])]
 struct Cli {
     #[command(subcommand)]
     family: Family,
@@ -43,19 +51,42 @@ struct Cli {
 #[allow(clippy::large_enum_variant, reason = "there is one of them in a run")]
 enum Family {
     #[cfg(feature = "mcts")]
+    #[command(after_help = examples!["mcts analyse --game connect4 --moves 4453", "mcts play --game hex --seconds 1"])]
     Mcts(mcts::Args),
     #[cfg(feature = "azero")]
+    #[command(after_help = examples!["azero learn --folder run --iterations 10 --games 200", "azero play --weights net.safetensors"])]
     Azero(azero::Args),
     #[cfg(feature = "mlp")]
+    #[command(after_help = examples!["mlp train --data DIR --save-weights net.safetensors", "mlp predict --weights net.safetensors --image digit.png"])]
     Mlp(mlp::Args),
     #[cfg(feature = "shogi")]
+    #[command(after_help = examples!["shogi learn --records DIR --held-out 0.2", "shogi analyse startpos moves 7g7f 3c3d"])]
     Shogi(shogi::Args),
     #[cfg(feature = "cfr")]
+    #[command(after_help = examples!["cfr solve liars_dice --iterations 1000 --strategy dice.strategy", "cfr play dice.strategy"])]
     Cfr(cfr::Args),
     #[cfg(feature = "papers")]
+    #[command(after_help = examples!["papers mctsnc --list", "papers mnist_mlp --quick"])]
     Papers(papers::Args),
-    /// What this program finds of drivers and devices, what works, and what to do about what does not
-    Device(device::Args),
+    /// Show every family with a small job in a minute, and leave a page with their plots
+    #[command(after_help = examples!["demo", "demo --out DIR --device cpu"])]
+    Demo(demo::Args),
+    /// What works on this machine, what does not, and what to do: driver, devices, kernels, compiler, Python, data
+    #[command(visible_alias = "device")]
+    #[command(after_help = examples!["doctor", "doctor --json found.json"])]
+    Doctor(doctor::Args),
+    /// Write a crate with a game of your own, which builds and passes its tests
+    #[command(after_help = examples!["new-game my-game --path ../warpplay"])]
+    NewGame(new_crate::Args),
+    /// Write a crate with a kernel of your own, which builds and passes its tests
+    #[command(after_help = examples!["new-kernel my-kernel --path ../warpplay"])]
+    NewKernel(new_crate::Args),
+    /// Print what a shell needs to complete commands, flags and values
+    #[command(after_help = examples!["completions bash > ~/.local/share/bash-completion/completions/warpplay", "completions fish > ~/.config/fish/completions/warpplay.fish"])]
+    Completions(reference::CompletionsArgs),
+    /// Write a manual page for each command
+    #[command(after_help = examples!["man ~/.local/share/man/man1"])]
+    Man(reference::ManArgs),
     /// A family that this program was built without, or no command. With all of them, which is the feature `papers-all`, the parser itself tells what is no command.
     #[cfg(not(feature = "papers-all"))]
     #[command(external_subcommand)]
@@ -86,7 +117,12 @@ fn run(family: Family) -> anyhow::Result<()> {
         Family::Cfr(args) => cfr::run(args),
         #[cfg(feature = "papers")]
         Family::Papers(args) => papers::run(args),
-        Family::Device(args) => device::run(&args),
+        Family::Demo(args) => demo::run(&args),
+        Family::Doctor(args) => doctor::run(&args),
+        Family::NewGame(args) => new_crate::game(&args),
+        Family::NewKernel(args) => new_crate::kernel(&args),
+        Family::Completions(args) => reference::completions(&args, Cli::command()),
+        Family::Man(args) => reference::man(&args, Cli::command()),
         #[cfg(not(feature = "papers-all"))]
         Family::Missing(words) => Err(missing(&words).into()),
     }

@@ -14,6 +14,12 @@ use serde_json::Value;
 use warpplay_tests::golden;
 use warpplay_tests::programs::warpplay;
 
+/// The words of a line that name its command, of its words: two in a family.
+fn command_of(words: &[String]) -> Vec<&str> {
+    let is_alone = ["doctor", "demo", "man", "new-game", "new-kernel"].contains(&words[0].as_str());
+    words.iter().take(if is_alone { 1 } else { 2 }).map(String::as_str).collect()
+}
+
 /// The words of a line, those between double quotes as one.
 fn words(line: &str) -> Vec<String> {
     let parts = line.split('"').enumerate();
@@ -280,8 +286,12 @@ enum Json {
 use Json::{Facts, Found, Report};
 
 /// Every command that writes JSON, in order: later ones read what earlier ones wrote.
-const WITH_JSON: [(&str, Json); 34] = [
-    ("device", Facts),
+const WITH_JSON: [(&str, Json); 38] = [
+    ("doctor", Facts),
+    ("demo --device cpu --out demo", Facts),
+    ("man pages", Facts),
+    ("new-game --path GOLDEN/../.. four-rows", Facts),
+    ("new-kernel --path GOLDEN/../.. scaled-sums", Facts),
     ("mcts analyse --device cpu --trees 1 --playouts 2 --steps 3 --top 1", Report(&[])),
     ("mcts replay mcts-analyse.json", Report(&[])),
     ("mcts play --device cpu --trees 1 --playouts 2 --steps 3", Facts),
@@ -375,7 +385,7 @@ fn a_reader_that_leaves_costs_no_result() {
         drop(reader);
         let words = words(&line.replace("GOLDEN", &golden));
         // Later lines read what earlier ones wrote.
-        let file = format!("{}.json", words[..words.len().min(2)].join("-"));
+        let file = format!("{}.json", command_of(&words).join("-"));
         let mut command = Command::new(warpplay(env!("CARGO_TARGET_TMPDIR")));
         command.current_dir(folder.path()).args(&words).args(["--json", &file]);
         command.stdin(Stdio::null()).stdout(writer);
@@ -399,7 +409,7 @@ fn what_a_command_writes_has_one_shape_and_says_how_to_repeat_it() {
     let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
     for (line, kind) in &WITH_JSON {
         let words = words(&line.replace("GOLDEN", &golden));
-        let command: Vec<&str> = words.iter().take(if words.len() > 1 { 2 } else { 1 }).map(String::as_str).collect();
+        let command = command_of(&words);
         let file = format!("{}.json", command.join("-"));
         let mut started = Command::new(program);
         started.current_dir(folder.path()).args(&words).args(["--quiet", "--json", &file]).stdin(Stdio::null());
@@ -434,8 +444,13 @@ fn what_a_command_writes_has_one_shape_and_says_how_to_repeat_it() {
         }
         seen.insert(command.join(" "));
     }
-    // None is left out.
-    for family in ["mcts", "azero", "mlp", "cfr", "shogi"] {
+    // None is left out; a script of completions is no result.
+    let output = Command::new(program).arg("--help").output().expect("the program starts");
+    let families = ["mcts", "azero", "mlp", "cfr", "shogi"];
+    let others = listed(&String::from_utf8_lossy(&output.stdout)).into_iter();
+    let others = others.filter(|name| !families.contains(&name.as_str()) && name != "papers" && name != "completions");
+    wrong.extend(others.filter(|name| !seen.contains(name)).map(|name| format!("{name}: is not in the list")));
+    for family in families {
         let output = Command::new(program).args([family, "--help"]).output().expect("the program starts");
         let commands = listed(&String::from_utf8_lossy(&output.stdout));
         assert!(commands.len() > 2, "{family}: {commands:?}");
@@ -443,4 +458,95 @@ fn what_a_command_writes_has_one_shape_and_says_how_to_repeat_it() {
         wrong.extend(missing.map(|command| format!("{command}: is not in the list")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A page that needs no other file, with a plot of each family, and what it says of its data.
+#[test]
+fn the_demonstration_leaves_a_page_with_five_plots() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
+    let mut command = Command::new(program);
+    command.current_dir(folder.path()).args(["demo", "--device", "cpu", "--json", "demo.json"]);
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(folder.path().join("warpplay-demo/demo.html")).expect("a page");
+    assert_eq!(page.matches("<svg ").count(), 5);
+    assert_eq!(page.matches("</svg>").count(), 5);
+    // Nothing is loaded: addresses stand in the names of formats alone.
+    for loading in ["src=", "href=", "url(", "@import", "<script"] {
+        assert!(!page.contains(loading), "the page holds {loading}");
+    }
+    assert!(page.contains("prefers-color-scheme: dark") && page.contains("this is not MNIST"));
+    let text = std::fs::read_to_string(folder.path().join("demo.json")).expect("a result");
+    let found: Value = serde_json::from_str(&text).expect("JSON");
+    let parts = found["parts"].as_array().expect("a list");
+    let families: Vec<&str> = parts.iter().filter_map(|part| part["family"].as_str()).collect();
+    assert_eq!(families, ["mcts", "azero", "mlp", "shogi", "cfr"]);
+    // NashConv of Leduc hold'em after 1000 iterations of CFR+: the curve is of powers of ten, and its bound of a hundredth is the documentation's.
+    let cfr = parts[4]["curve"].as_array().and_then(|curve| curve.last()?.as_f64()).expect("a curve");
+    assert!(cfr < -2.0, "{cfr}");
+    // What it tells to go on with are lines of the program.
+    for part in parts {
+        let line = part["more"].as_str().expect("a line");
+        let words = words(line);
+        let output = Command::new(program).args(&words[1..3]).arg("--help").output().expect("the program starts");
+        let help = String::from_utf8_lossy(&output.stdout);
+        assert!(words[3..].iter().filter(|word| word.starts_with("--")).all(|flag| help.contains(&flag[..])), "{line}");
+    }
+}
+
+/// A machine without a GPU is no error; the old name is read.
+#[test]
+fn the_doctor_says_what_works() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["doctor", "device"] {
+        let mut command = Command::new(warpplay(env!("CARGO_TARGET_TMPDIR")));
+        let output =
+            command.current_dir(folder.path()).args([name, "--json", "found.json"]).output().expect("it starts");
+        let text = std::fs::read_to_string(folder.path().join("found.json")).expect("a result");
+        let found: Value = serde_json::from_str(&text).expect("JSON");
+        let devices = found["devices"].as_array().expect("a list");
+        let all_work = devices.iter().all(|device| device["works"] == true);
+        assert_eq!(output.status.code(), Some(if all_work { 0 } else { 1 }), "{text}");
+        for backend in ["simt", "cpu"] {
+            let works = devices.iter().any(|device| device["device"] == backend && device["works"] == true);
+            assert!(works, "{backend}: {text}");
+        }
+        let beside = found["surroundings"].as_array().expect("a list");
+        assert_eq!(beside.len(), 3, "{text}");
+        for one in beside {
+            assert_eq!(one["works"] == true, one["remedy"].is_null(), "{one}: a remedy where it is not there");
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(["Driver", "Devices", "Kernels in this program", "Back ends"].iter().all(|head| said.contains(head)));
+        assert!(!said.contains('\u{1b}'), "colour where there is no terminal");
+    }
+}
+
+/// A page for each command, and scripts that name all commands.
+#[test]
+fn pages_and_completions_know_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
+    let run = |arguments: &[&str]| {
+        let output = Command::new(program).current_dir(folder.path()).args(arguments).output().expect("it starts");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    run(&["man", "pages"]);
+    let commands = listed(&run(&["--help"]));
+    assert!(commands.len() > 10, "{commands:?}");
+    for command in &commands {
+        let page = std::fs::read_to_string(folder.path().join(format!("pages/warpplay-{command}.1")));
+        let page = page.unwrap_or_else(|error| panic!("{command}: {error}"));
+        assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{command}: {page}");
+    }
+    let analyse = std::fs::read_to_string(folder.path().join("pages/warpplay-mcts-analyse.1")).expect("a page");
+    assert!(analyse.contains("\\-\\-moves") && analyse.contains("warpplay mcts analyse"), "{analyse}");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = run(&["completions", shell]);
+        for command in &commands {
+            assert!(script.contains(command.as_str()), "{shell}: no {command}");
+        }
+    }
 }

@@ -1,10 +1,11 @@
-//! A crate outside this workspace: laid out as `docs/adding-a-game.md` says, with a game of its own, built and run without the network, without the CUDA toolkit, and
-//! with no file of ours copied.
+//! Crates outside this workspace, built and run without the network, without the CUDA toolkit, and with no file of ours copied: one laid out as `docs/adding-a-game.md` says,
+//! with a game of its own, and those that `warpplay new-game` and `warpplay new-kernel` write.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use warpplay_tests::golden::workspace;
+use warpplay_tests::programs::warpplay;
 
 const MANIFEST: &str = r#"
 [package]
@@ -117,17 +118,16 @@ fn write(folder: &Path, root: &Path) {
     }
 }
 
-#[test]
-fn a_crate_outside_the_workspace_builds_offline_and_runs() {
-    let root = workspace().canonicalize().expect("the workspace");
-    // Outside the workspace, but always the same folder, so that the build is warm the second time.
-    let folder = std::env::temp_dir().join(format!("warpplay-outside-{:x}", hash(&root)));
-    write(&folder, &root);
+/// Runs cargo in a folder outside; it must end well. Returns what it prints.
+#[track_caller]
+fn cargo(folder: &Path, arguments: &[&str]) -> String {
     // A folder of its own inside the workspace's target folder: device code finds `core` compiled there.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").join("tests/outside");
     let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
     let mut command = Command::new(cargo);
-    command.current_dir(&folder).args(["run", "--quiet", "--offline"]).env("CARGO_TARGET_DIR", target);
+    command.current_dir(folder).args(arguments).env("CARGO_TARGET_DIR", target);
+    // Of all crates here alike, so that the library is built once for them.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "false").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
     // What cargo sets for this test is not for that crate.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -138,6 +138,44 @@ fn a_crate_outside_the_workspace_builds_offline_and_runs() {
     let output = command.output().expect("cargo starts");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}\n{stderr}");
+    stdout.into_owned()
+}
+
+#[test]
+fn crates_that_the_program_writes_pass_their_tests() {
+    let root = workspace().canonicalize().expect("the workspace");
+    let scratch = tempfile::tempdir().expect("a folder");
+    for (command, name, n_tests, printed) in [
+        // Without moves the start is searched; of its nine actions the middle is the best first move of tic-tac-toe.
+        ("new-game", "three-rows", 5, "best: 4: name b2"),
+        // 2 · 1 + 10, and so on.
+        ("new-kernel", "scaled-sums", 1, "[12.0, 24.0, 36.0] on "),
+    ] {
+        let mut program = Command::new(warpplay(env!("CARGO_TARGET_TMPDIR")));
+        let output = program.current_dir(scratch.path()).args([command, name, "--path"]).arg(&root).output();
+        let output = output.expect("the program starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let folder = scratch.path().join(name);
+        // The versions that are already here: nothing is to be fetched.
+        std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the workspace's lock file");
+        let said = cargo(&folder, &["test", "--offline"]);
+        let passed: usize = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse::<usize>().ok())
+            .sum();
+        assert_eq!(passed, n_tests, "{said}");
+        let said = cargo(&folder, &["run", "--quiet", "--offline"]);
+        assert!(said.contains(printed), "{said}");
+    }
+}
+
+#[test]
+fn a_crate_outside_the_workspace_builds_offline_and_runs() {
+    let root = workspace().canonicalize().expect("the workspace");
+    // Outside the workspace, but always the same folder, so that the build is warm the second time.
+    let folder = std::env::temp_dir().join(format!("warpplay-outside-{:x}", hash(&root)));
+    write(&folder, &root);
+    let stdout = cargo(&folder, &["run", "--quiet", "--offline"]);
     let lines: Vec<&str> = stdout.lines().collect();
     assert!(lines[0].starts_with("connect4 best 3 of "), "{stdout}");
     // Of seven, three are to be taken, so that four are left: action 2, on every back end alike.

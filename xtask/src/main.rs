@@ -252,18 +252,18 @@ fn mpi_features() -> &'static [&'static str] {
     if setup::mpi_is_there() { &["--features", MPI_FEATURES] } else { &[] }
 }
 
-/// Prints which back ends this machine has, as `warpplay device` finds them; the tests have built it, with these features of the workspace.
+/// Prints which back ends this machine has, as `warpplay doctor` finds them; the tests have built it, with these features of the workspace.
 fn report_back_ends(features: &[&str]) {
     // With a test, as the suite is built: programs alone have other features.
     let build = ["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay", "--test", "structure"];
     let program = process::target_dir().join("debug/warpplay");
     let output = process::run(process::cargo(&build).args(features))
-        .and_then(|()| Ok(Command::new(program).arg("device").stderr(Stdio::inherit()).output()?));
+        .and_then(|()| Ok(Command::new(program).arg("doctor").stderr(Stdio::inherit()).output()?));
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let lines: Vec<&str> =
         text.lines().skip_while(|line| !line.starts_with("Back ends")).take_while(|line| !line.is_empty()).collect();
     if lines.is_empty() {
-        setup::say("`warpplay device` did not say which back ends there are");
+        setup::say("`warpplay doctor` did not say which back ends there are");
     } else {
         println!("\n{}", lines.join("\n"));
     }

@@ -25,25 +25,35 @@ pub struct Args {
 pub enum Command {
     /// What a network says of a position, of a file of positions, or of a file of observations
     #[command(aliases = ["eval", "evaluate"])]
+    #[command(after_help = examples!["azero analyse --weights net.safetensors", "azero analyse --weights net.safetensors --positions positions.txt --json found.json"])]
     Analyse(Box<AnalyseArgs>),
     /// Play in the terminal against a search, or watch two
+    #[command(after_help = examples!["azero play --weights net.safetensors --simulations 400", "azero play --playouts 8"])]
     Play(Box<PlayArgs>),
     /// Let a search play against itself and record the games
+    #[command(after_help = examples!["azero selfplay --games 100 --playouts 8 --save-games games.jsonl", "azero selfplay --weights net.safetensors --checkpoint games.journal"])]
     Selfplay(Box<SelfplayArgs>),
     /// Learn from recorded games of self-play
+    #[command(after_help = examples!["azero train --records games.jsonl --save-weights net.safetensors", "azero train --records games.jsonl --weights old.safetensors --save-weights new.safetensors --gate 100"])]
     Train(Box<TrainArgs>),
     /// Learn without a teacher: self-play, training and gate matches in turn
+    #[command(after_help = examples!["azero learn --folder run --iterations 10 --games 200"])]
     Learn(Box<LearnArgs>),
     /// Let two players play many games
+    #[command(after_help = examples!["azero match --a net.safetensors,simulations=200 --b mcts --games 40", "azero match --a playouts --b random --games 10 --json match.json"])]
     Match(Box<MatchArgs>),
     /// How fast a network evaluates
+    #[command(after_help = examples!["azero bench --device cuda", "azero bench --batch 1,64,1024 --json bench.json"])]
     Bench(Box<BenchArgs>),
     /// Write a network, whatever it is read from, to a safetensors file
+    #[command(after_help = examples!["azero convert --weights model.pt --save-weights net.safetensors"])]
     Convert(ConvertArgs),
     /// Check every state, legal list and return of recorded games
     #[command(alias = "replay")]
+    #[command(after_help = examples!["azero verify games.jsonl"])]
     Verify(VerifyArgs),
     /// Count lines of play, the proof of the rules
+    #[command(after_help = examples!["azero perft --depth 7", "azero perft --moves a3b4 --depth 5"])]
     Perft(PerftArgs),
 }
 

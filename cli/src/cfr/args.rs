@@ -20,14 +20,19 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// How large a game is: sequences, levels, buckets, information sets
+    #[command(after_help = examples!["cfr info GAME.game"])]
     Info(InfoArgs),
     /// Solve a game of a definition file
+    #[command(after_help = examples!["cfr solve GAME.game --algorithm cfr_plus --iterations 1000 --strategy game.strategy", "cfr solve liars_dice --report 10,100,1000 --plots solve.svg"])]
     Solve(Box<SolveArgs>),
     /// Algorithms and ways of sampling side by side, by exploitability against time
+    #[command(after_help = examples!["cfr compare liars_dice --algorithms cfr,cfr_plus,dcfr --plots compare.svg"])]
     Compare(Box<CompareArgs>),
     /// Value and exact exploitability of a saved strategy
+    #[command(after_help = examples!["cfr exploitability game.strategy"])]
     Exploitability(ExploitabilityArgs),
     /// What a saved strategy does with a hand after a history; or all of it as JSON or CSV
+    #[command(after_help = examples!["cfr query game.strategy --history cr --hand Kc"])]
     Query(QueryArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
     #[command(after_help = SPOT)]
@@ -37,15 +42,21 @@ pub enum Command {
     #[command(hide = true)]
     Thesis(Box<crate::papers::cfr_thesis::Args>),
     /// Play in the terminal against a saved strategy
+    #[command(after_help = examples!["cfr play game.strategy"])]
     Play(PlayArgs),
     /// The value of one saved strategy against another: exact, or over sampled deals
+    #[command(after_help = examples!["cfr match a.strategy b.strategy"])]
     Match(MatchArgs),
     /// Regret matching on a matrix game
+    #[command(after_help = examples!["cfr matrix rock-paper-scissors --iterations 1000"])]
     Matrix(MatrixArgs),
 }
 
 /// What a spot's file looks like.
-pub const SPOT: &str = r#"A spot, SPOT.json; seat 0 acts first on every street:
+pub const SPOT: &str = r#"Examples:
+  warpplay cfr subgame SPOT.json --iterations 1000 --json spot.json
+
+A spot, SPOT.json; seat 0 acts first on every street:
 
   {"pot": 100, "effective_stack": 300, "bet_fraction_of_pot": 0.5,
    "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",

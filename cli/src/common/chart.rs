@@ -6,9 +6,29 @@ use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 
 /// Size of an axis system in pixels.
-const PANEL: (u32, u32) = (640, 480);
+pub const PANEL: (u32, u32) = (640, 480);
 /// Most points of a line that are drawn as points too.
 pub const MOST_DOTS: usize = 30;
+/// Colours of lines and bars, in order; each has a contrast of 3.4 at least to white and to the dark ground of [`crate::demo`]'s page.
+const COLOURS: [RGBColor; 12] = [
+    RGBColor(0x3b, 0x7d, 0xd8),
+    RGBColor(0xc0, 0x70, 0x1a),
+    RGBColor(0x2f, 0x9e, 0x56),
+    RGBColor(0xd6, 0x45, 0x45),
+    RGBColor(0x9a, 0x60, 0xd0),
+    RGBColor(0x1f, 0x97, 0xa3),
+    RGBColor(0xd0, 0x58, 0x9c),
+    RGBColor(0x8a, 0x8f, 0x1f),
+    RGBColor(0xa2, 0x71, 0x4a),
+    RGBColor(0x6f, 0x7f, 0x95),
+    RGBColor(0x5d, 0x96, 0x2b),
+    RGBColor(0xb0, 0x4f, 0xc4),
+];
+
+/// The colour of the line of this number.
+pub fn colour(number: usize) -> RGBAColor {
+    COLOURS[number % COLOURS.len()].to_rgba()
+}
 
 /// A line with a name.
 pub struct Line {
@@ -57,7 +77,11 @@ pub fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     low - margin..high + margin
 }
 
-fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel<'_>) -> Result<(), Box<dyn std::error::Error>> {
+/// Draws an axis system into an area.
+///
+/// # Errors
+/// The drawing library refuses; it has no reason to.
+pub fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel<'_>) -> Result<(), Box<dyn std::error::Error>> {
     let lines: Vec<&Line> = panel.lines.iter().filter(|line| !line.points.is_empty()).collect();
     let points = || lines.iter().flat_map(|line| line.points.iter());
     let mut chart = ChartBuilder::on(area)
@@ -84,7 +108,7 @@ where
     Y: Ranged<ValueType = f64>,
 {
     for (at, line) in lines.iter().enumerate() {
-        let colour = Palette99::pick(at).to_rgba();
+        let colour = colour(at);
         chart
             .draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)))?
             .label(line.name.as_str())

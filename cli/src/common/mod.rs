@@ -1,5 +1,6 @@
 //! What the commands of all families share: flags, logging, Ctrl-C, progress bars, tables, charts, files and exit codes.
 
+pub mod bars;
 pub mod chart;
 #[cfg(test)]
 pub mod defaults;
@@ -11,6 +12,7 @@ pub mod logarithmic;
 pub mod negative;
 mod parse;
 mod record;
+pub mod style;
 pub mod table;
 
 use std::error::Error;
@@ -79,7 +81,7 @@ impl OutputFlags {
         if self.quiet || self.verbose > 0 {
             return ProgressBar::hidden();
         }
-        let style = ProgressStyle::with_template("[{elapsed_precise}] {wide_bar} {percent} % {msg}")
+        let style = ProgressStyle::with_template("[{elapsed_precise}] {wide_bar} {percent} %, {eta} left  {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         ProgressBar::with_draw_target(Some(n), ProgressDrawTarget::stderr()).with_style(style)
     }

@@ -22,12 +22,16 @@ pub struct Args {
 pub enum Command {
     /// Search a position and print what is thought of each move
     #[command(visible_alias = "analyze")]
+    #[command(after_help = examples!["mcts analyse --game connect4 --moves 4453 --seconds 2", "mcts analyse --game hex --steps 500 --json found.json"])]
     Analyse(AnalyseArgs),
     /// Play against the search in the terminal
+    #[command(after_help = examples!["mcts play --game gomoku --seconds 1", "mcts play --first search"])]
     Play(PlayArgs),
     /// Let two players meet, with colours switched each game
+    #[command(after_help = examples!["mcts match --games 20 --plots score.svg", "mcts match --a acp_prodigal,trees=8,seconds=0.2 --b vanilla,seconds=1 --json match.json"])]
     Match(Box<MatchArgs>),
     /// Repeat a recorded search or match exactly and compare
+    #[command(after_help = examples!["mcts replay found.json", "mcts replay match.json --device cpu"])]
     Replay(ReplayArgs),
 }
 

@@ -3,6 +3,8 @@
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
+use crate::common::chart::colour;
+
 /// Size of the picture in pixels.
 const SIZE: (u32, u32) = (800, 480);
 
@@ -40,8 +42,8 @@ fn draw(svg: &mut String, title: &str, score_of_a: &[f64]) -> Result<(), Box<dyn
     chart.draw_series(LineSeries::new([(0.0, 50.0), (n, 50.0)], BLACK.mix(0.4)))?;
     let points: Vec<(f64, f64)> =
         score_of_a.iter().zip(1..).map(|(&score, game): (_, u32)| (f64::from(game), score)).collect();
-    chart.draw_series(points.iter().map(|&point| Circle::new(point, 2, BLUE.filled())))?;
-    chart.draw_series(LineSeries::new(points, BLUE.stroke_width(2)))?;
+    chart.draw_series(points.iter().map(|&point| Circle::new(point, 2, colour(0).filled())))?;
+    chart.draw_series(LineSeries::new(points, colour(0).stroke_width(2)))?;
     area.present()?;
     Ok(())
 }

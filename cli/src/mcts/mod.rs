@@ -20,7 +20,7 @@
 
 mod analyse;
 mod args;
-mod chart;
+pub mod chart;
 mod check;
 mod contest;
 mod games;

@@ -34,15 +34,19 @@ impl Args {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Train a network
+    #[command(after_help = examples!["mlp train --data DIR --json run.json --save-weights net.safetensors", "mlp train --drawn 2000 --epochs 5 --learning-rate 0.1 --plots training.svg"])]
     Train(Box<TrainArgs>),
     /// Count how many images of a set a network classifies rightly
+    #[command(after_help = examples!["mlp evaluate --data DIR --weights net.safetensors"])]
     Evaluate(EvaluateArgs),
     /// Classify one image
+    #[command(after_help = examples!["mlp predict --weights net.safetensors --image digit.png --invert"])]
     Predict(PredictArgs),
     /// Now `warpplay papers mnist_mlp experiments`
     #[command(hide = true, disable_help_flag = true)]
     Experiments(MovedArgs),
     /// Train many models side by side: seeds and learning rates
+    #[command(after_help = examples!["mlp sweep --data DIR --models 64 --learning-rates 0.003,0.01,0.03"])]
     Sweep(Box<SweepArgs>),
 }
 

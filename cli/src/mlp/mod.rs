@@ -21,8 +21,8 @@
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
 
 mod args;
-mod chart;
-mod check;
+pub mod chart;
+pub mod check;
 pub mod data;
 mod evaluate;
 mod picture;

@@ -34,6 +34,7 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Train by the published kernels, in any of their forms
+    #[command(after_help = examples!["papers mnist_mlp train --epochs 2"])]
     Train(Box<TrainArgs>),
     /// The same as without a command
     #[command(hide = true)]

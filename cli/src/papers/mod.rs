@@ -28,21 +28,21 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 pub enum Paper {
     #[cfg(feature = "mcts")]
-    #[command(name = "mctsnc")]
+    #[command(name = "mctsnc", after_help = examples!["papers mctsnc --list", "papers mctsnc --quick --only table3"])]
     Mctsnc(Box<mctsnc::Args>),
     #[cfg(feature = "azero")]
-    #[command(name = "checkers_conv")]
+    #[command(name = "checkers_conv", after_help = examples!["papers checkers_conv --quick --only table1"])]
     CheckersConv(Box<checkers_conv::Args>),
     #[cfg(feature = "mlp")]
-    #[command(name = "mnist_mlp")]
+    #[command(name = "mnist_mlp", after_help = examples!["papers mnist_mlp --quick --plots FOLDER"])]
     MnistMlp(Box<mnist_mlp::Args>),
     #[cfg(feature = "shogi")]
-    #[command(name = "shogi_bonanza")]
+    #[command(name = "shogi_bonanza", after_help = examples!["papers shogi_bonanza --quick --only table2"])]
     ShogiBonanza(Box<shogi_bonanza::Args>),
     #[cfg(feature = "cfr")]
-    #[command(name = "cfr_thesis")]
+    #[command(name = "cfr_thesis", after_help = examples!["papers cfr_thesis --quick --only table13 --json thesis.json"])]
     CfrThesis(Box<cfr_thesis::Args>),
-    #[command(name = "page")]
+    #[command(name = "page", after_help = examples!["papers page docs/papers/mctsnc.md run.json"])]
     Page(page::Args),
 }
 

@@ -21,17 +21,23 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Learn an evaluation: any features, any optimiser, with games held out
+    #[command(after_help = examples!["shogi learn --records DIR --held-out 0.2 --features kp --save-weights kp.safetensors", "shogi learn --data data --iterations 200 --checkpoint kp.checkpoint --plots learning.svg"])]
     Learn(Box<LearnArgs>),
     /// Fit the values of twelve kinds of pieces by differences of the objective
+    #[command(after_help = examples!["shogi fit --records DIR --iterations 50 --json run.json"])]
     Fit(Box<FitArgs>),
     /// Evaluate a position, and rank its legal moves
     #[command(alias = "evaluate")]
+    #[command(after_help = examples!["shogi analyse startpos moves 7g7f 3c3d", "shogi analyse startpos --weights kp.safetensors --top 5"])]
     Analyse(AnalyseArgs),
     /// Turn game records into a data set on disk
+    #[command(after_help = examples!["shogi build-dataset --records DIR --out data"])]
     BuildDataset(BuildArgs),
     /// What is in a data set, or in game records
+    #[command(after_help = examples!["shogi inspect --data data"])]
     Inspect(InspectArgs),
     /// Check the legal moves of a file of positions
+    #[command(after_help = examples!["shogi moves positions.jsonl"])]
     Moves(MovesArgs),
     /// Is now `warpplay papers shogi_bonanza`
     #[command(hide = true, disable_help_flag = true)]

@@ -1,19 +1,24 @@
-//! The doctor: what this program finds of drivers and devices, what works, and what to do about what does not.
+//! The doctor: what works on this machine, what does not, and what to do about it.
 //!
 //! ```text
-//! warpplay device
+//! warpplay doctor
+//! warpplay doctor --json found.json
 //! ```
 //!
-//! A good result has `works` in the line of every back end that you mean to use. It ends with exit code 0 whatever it
-//! finds: a machine without a GPU is not an error.
+//! A good result has `works` in the line of every back end that you mean to use. Exit code 0 where everything that is there works: a machine without a GPU is not an
+//! error. 1 where a device that is there does not work, and what was found is printed and written all the same.
+
+mod surroundings;
 
 use std::fmt;
 
+use anyhow::bail;
 use serde::Serialize;
 use warpplay::{Backend, Device, DeviceInfo, Error, Module, PtxSet};
 use warpplay_gpu::ptx::embedded::ALL as MODULES;
 
-use crate::common::{OutputFlags, Record, print};
+use crate::common::{OutputFlags, Record, print, style};
+use surroundings::Surrounding;
 
 /// Flags of the command.
 #[derive(clap::Args, Debug)]
@@ -30,7 +35,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if !args.output.quiet {
         print(&report)?;
     }
-    json.map_or(Ok(()), |file| file.write_json(&Record::new("device", &report)))
+    if let Some(json) = json {
+        json.write_json(&Record::new("doctor", &report))?;
+    }
+    let broken: Vec<&str> =
+        report.devices.iter().filter(|found| !found.works).map(|found| found.device.as_str()).collect();
+    match broken[..] {
+        [] => Ok(()),
+        _ => bail!("{} of {} devices do not work: {}", broken.len(), report.devices.len(), broken.join(", ")),
+    }
 }
 
 /// What was found.
@@ -44,6 +57,8 @@ struct Report {
     kernels: Vec<Kernels>,
     /// What is taken where nothing is said.
     auto: String,
+    /// What is of use beside it.
+    surroundings: Vec<Surrounding>,
 }
 
 /// A device, and whether it works.
@@ -94,6 +109,7 @@ impl Report {
             devices: devices.into_iter().map(found).collect(),
             kernels: MODULES.iter().map(kernels).collect(),
             auto: Device::auto().to_string(),
+            surroundings: surroundings::find(),
         }
     }
 }
@@ -106,29 +122,47 @@ impl fmt::Display for Report {
             describe(f, info)?;
         }
         writeln!(f, "\nKernels in this program")?;
-        for Kernels { module, architectures, missing } in &self.kernels {
-            match missing {
+        let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
+        for Kernels { module, architectures, missing: reason } in &self.kernels {
+            match reason {
                 None => writeln!(f, "  {module:<16} PTX for {}", architectures.join(", "))?,
-                Some(reason) => writeln!(f, "  {module:<16} no PTX: {reason}")?,
+                // Most often one reason holds for all.
+                Some(reason) => match missing.iter_mut().find(|(other, _)| other == reason) {
+                    Some((_, modules)) => modules.push(module),
+                    None => missing.push((reason, vec![module])),
+                },
             }
+        }
+        for (reason, modules) in missing {
+            writeln!(f, "  {} without PTX, which a GPU needs: {}\n    {reason}", modules.len(), modules.join(", "))?;
         }
         writeln!(f, "\nBack ends")?;
         for Found { device, text, remedy, .. } in &self.devices {
             match remedy {
-                None => writeln!(f, "  {device:<8} works: {text}")?,
-                Some(remedy) => writeln!(f, "  {device:<8} does not work: {text}\n           remedy: {remedy}")?,
+                None => writeln!(f, "  {device:<8} {}: {text}", style::good("works"))?,
+                Some(remedy) => {
+                    writeln!(f, "  {device:<8} {}: {text}\n           remedy: {remedy}", style::bad("does not work"))?;
+                }
             }
         }
         if !self.devices.iter().any(|found| found.info.backend == Backend::Cuda) {
             writeln!(f, "  cuda     is not there, see Driver above")?;
+            writeln!(f, "           remedy: {NO_GPU}")?;
         }
-        writeln!(f, "\nDevice::auto() gives {}", self.auto)?;
-        match self.devices.iter().filter(|found| !found.works).count() {
-            0 => Ok(()),
-            n => writeln!(f, "{n} of {} devices do not work", self.devices.len()),
+        writeln!(f, "\nBeside this program")?;
+        for Surrounding { name, found, works, needed_for, remedy } in &self.surroundings {
+            let state = if *works { style::good("is there") } else { style::weak("is not there") };
+            writeln!(f, "  {name:<16} {state}: {found}\n                   needed for {needed_for}")?;
+            if let Some(remedy) = remedy {
+                writeln!(f, "                   remedy: {remedy}")?;
+            }
         }
+        writeln!(f, "\nDevice::auto() gives {}", self.auto)
     }
 }
+
+/// What to do without a GPU.
+const NO_GPU: &str = "none is needed, everything runs on --device cpu; for a card of compute capability 7.5 or newer install NVIDIA's driver; pass it into a container (docker run --gpus all)";
 
 /// The driver's versions, as the first GPU tells them.
 fn driver(devices: &[DeviceInfo]) -> String {

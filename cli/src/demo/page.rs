@@ -1,0 +1,83 @@
+//! The demonstration as one page of HTML that needs no other file.
+
+use warpplay::Device;
+
+use crate::common::table::seconds;
+use crate::demo::part::Part;
+
+/// Colours of light and of dark; the plots' white and black follow them, their other colours are readable on both.
+const STYLE: &str = "
+:root { color-scheme: light dark; --paper: #ffffff; --ink: #1a1d21; --soft: #586069; --line: #d5d9df; }
+@media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e6e8eb; --soft: #a0a8b2; --line: #363c44; } }
+body { margin: 0 auto; max-width: 72rem; padding: 1.5rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+h1, h2 { line-height: 1.2; }
+section { border-top: 1px solid var(--line); }
+.soft { color: var(--soft); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 1rem; }
+dt { color: var(--soft); }
+dd { margin: 0; }
+figure { margin: 1rem 0; overflow-x: auto; }
+figure svg { width: 100%; min-width: 40rem; height: auto; }
+svg [fill='#FFFFFF'] { fill: var(--paper); }
+svg [fill='#000000'] { fill: var(--ink); }
+svg [stroke='#000000'] { stroke: var(--ink); }
+code { overflow-wrap: anywhere; }
+";
+
+/// The page.
+pub fn html(parts: &[Part], device: &Device, time: f64) -> String {
+    let mut text = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>warpplay demo</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>warpplay demo</h1>\n<p class=\"soft\">Version {}, on {} ({}), in {}.</p>\n",
+        env!("CARGO_PKG_VERSION"),
+        escaped(&device.to_string()),
+        escaped(&device.name()),
+        seconds(time)
+    );
+    parts.iter().for_each(|part| text += &section(part));
+    text + "</body>\n</html>\n"
+}
+
+fn section(part: &Part) -> String {
+    let found: String = part
+        .found
+        .iter()
+        .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(value)))
+        .collect();
+    format!(
+        "<section id=\"{family}\">\n<h2>{}</h2>\n<p>{}.</p>\n<p class=\"soft\">Data: {}.</p>\n<dl>\n{found}</dl>\n<figure role=\"img\" aria-label=\"{}\">\n{}</figure>\n\
+         <p class=\"soft\">Engine {}, {}. More: <code>{}</code></p>\n</section>\n",
+        escaped(part.title),
+        escaped(&capital(&part.task)),
+        escaped(&part.data),
+        escaped(part.curve_of),
+        // It is our own, with what it shows escaped.
+        part.svg,
+        escaped(&part.engine),
+        seconds(part.seconds),
+        escaped(part.more),
+        family = part.family,
+    )
+}
+
+/// With a capital letter at its beginning.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Text that HTML shows as it is, also between double quotes.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stands_as_it_is() {
+        assert_eq!(escaped("a < b & \"c\" > d"), "a &lt; b &amp; &quot;c&quot; &gt; d");
+        assert_eq!((capital("a b"), capital("")), ("A b".to_string(), String::new()));
+    }
+}

@@ -1,0 +1,163 @@
+//! `warpplay new-game` and `warpplay new-kernel`: a crate of one's own that builds and passes its tests.
+//!
+//! ```text
+//! warpplay new-game my-game --path ../warpplay
+//! warpplay new-kernel my-kernel --path ../warpplay
+//! ```
+
+mod name;
+mod templates;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::common::{OutputFlags, Record, Usage};
+use name::Name;
+use templates::Template;
+
+/// Flags of both commands.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The crate's folder, which must not be there yet; its last part is the crate's name
+    #[arg(value_name = "NAME")]
+    pub folder: PathBuf,
+
+    /// The folder of warpplay's repository, whose crates the new one then uses [default: the crates of the registry, of this program's version]
+    #[arg(long, value_name = "DIR")]
+    pub path: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// What is written with `--json`.
+#[derive(Serialize)]
+struct Facts {
+    name: String,
+    folder: String,
+    files: Vec<&'static str>,
+}
+
+/// Runs `new-game`.
+///
+/// # Errors
+/// [`Usage`] for a name that no crate can have, a folder that is there, and a `--path` that is not the repository.
+pub fn game(args: &Args) -> Result<()> {
+    write("new-game", args, &templates::GAME)
+}
+
+/// Runs `new-kernel`.
+///
+/// # Errors
+/// As [`game`].
+pub fn kernel(args: &Args) -> Result<()> {
+    write("new-kernel", args, &templates::KERNEL)
+}
+
+fn write(command: &'static str, args: &Args, template: &Template) -> Result<()> {
+    args.output.start_log();
+    let name = Name::of_folder(&args.folder)?;
+    if fs::symlink_metadata(&args.folder).is_ok() {
+        return Err(Usage(format!("{}: is there already: name a new folder", args.folder.display())).into());
+    }
+    let source = args.path.as_deref().map(repository).transpose()?;
+    let json = args.output.json_file()?;
+    for (file, text) in template.files {
+        let path = args.folder.join(file);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
+        }
+        let text = name.put_into(&templates::depending_on(text, source.as_deref()));
+        fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
+    }
+    let files: Vec<&'static str> = template.files.iter().map(|(file, _)| *file).collect();
+    args.output.print(format!(
+        "{}, in {}: {}\n\n  cd {1}\n  cargo test    # on the CPU, and on the GPU where there is one\n  cargo run\n",
+        template.what,
+        args.folder.display(),
+        files.join(", ")
+    ))?;
+    if let Some(json) = json {
+        let facts = Facts { name: name.package().to_string(), folder: args.folder.display().to_string(), files };
+        json.write_json(&Record::new(command, facts))?;
+    }
+    Ok(())
+}
+
+/// The repository's folder from the root on, as text in TOML.
+fn repository(path: &Path) -> Result<String> {
+    let is_there = ["gpu", "gpu/builder", "host"].iter().all(|part| path.join(part).join("Cargo.toml").is_file());
+    if !is_there {
+        let text =
+            format!("--path {}: is not warpplay's repository: gpu, gpu/builder and host are not in it", path.display());
+        return Err(Usage(text).into());
+    }
+    let path = path.canonicalize().with_context(|| path.display().to_string())?;
+    let text = path.to_str().filter(|text| !text.contains(['"', '\\']) && !text.chars().any(char::is_control));
+    let refused = || {
+        Usage(format!("--path {}: a manifest cannot hold this path: use one in UTF-8 without quotes", path.display()))
+    };
+    Ok(text.ok_or_else(refused)?.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(folder: PathBuf, path: Option<PathBuf>) -> Args {
+        Args { folder, path, output: OutputFlags { json: None, quiet: true, verbose: 0 } }
+    }
+
+    #[test]
+    fn what_cannot_be_a_new_crate_is_refused_and_leaves_nothing() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let refused = |folder: PathBuf, path| format!("{:#}", game(&args(folder, path)).expect_err("refused"));
+        let there = refused(scratch.path().to_path_buf(), None);
+        // A temporary folder's name is that of no crate.
+        assert!(there.contains("is no name of a crate"), "{there}");
+        let text = refused(scratch.path().join("9lives"), None);
+        assert!(text.contains("9lives"), "{text}");
+        let there = scratch.path().join("there");
+        fs::create_dir(&there).expect("a folder");
+        let text = refused(there.clone(), None);
+        assert!(text.contains("is there already"), "{text}");
+        fs::remove_dir(there).expect("still empty");
+        let text = refused(scratch.path().join("good"), Some(scratch.path().to_path_buf()));
+        assert!(text.contains("is not warpplay's repository"), "{text}");
+        assert_eq!(std::fs::read_dir(scratch.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn files_have_the_name_of_the_crate_alone() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        type Write = fn(&Args) -> Result<()>;
+        for (number, (write, template)) in
+            [(game as Write, &templates::GAME), (kernel as Write, &templates::KERNEL)].into_iter().enumerate()
+        {
+            let folder = scratch.path().join(format!("four-rows{number}"));
+            write(&args(folder.clone(), None)).expect("written");
+            for (file, _) in template.files {
+                let text = fs::read_to_string(folder.join(file)).expect("a file");
+                for old in ["my_game", "my-game", "MyGame", "WHERE"] {
+                    assert!(!text.contains(old), "{file} holds {old}");
+                }
+            }
+            let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+            assert!(manifest.contains(&format!("name = \"four-rows{number}\"")), "{manifest}");
+            assert!(manifest.contains(concat!("version = \"=", env!("CARGO_PKG_VERSION"), "\"")), "{manifest}");
+        }
+    }
+
+    /// The compiler that this repository is built with; in a package, which has no repository around it, there is nothing to compare.
+    #[test]
+    fn the_compiler_is_that_of_the_repository() {
+        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rust-toolchain.toml");
+        let Ok(ours) = fs::read_to_string(ours) else { return };
+        let channel = |text: &str| text.lines().find(|line| line.starts_with("channel")).map(str::to_string);
+        let template = templates::GAME.files.iter().find(|(file, _)| *file == "rust-toolchain.toml");
+        assert_eq!(channel(template.expect("a file").1), channel(&ours));
+    }
+}
