@@ -1,12 +1,13 @@
 //! A network from memory into registers and operands, with the scales of `scale`, and back.
 
 use crate::cuda::math::opaque;
+use crate::cuda::shared::Shared;
 use crate::cuda::sync::{sync_cluster, sync_threads};
 use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{atomic, memory, wgmma};
 
 use super::forward::{Sizes, Tiles, Weights, for_each_weight, store_w1, store_w2};
-use super::scale::{Table, W1_BY_HIDDEN, power, unit_exponent};
+use super::scale::{Scales, Table, W1_BY_HIDDEN, power, unit_exponent};
 use super::{CLASSES, HIDDEN, unroll};
 
 /// What a thread has of a network, scaled; `b2` is not.
@@ -55,19 +56,7 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
     });
     // Every warp's share is in before anybody scales by it.
     sync_threads();
-    unroll!(U in [0, 1] {
-        unroll!(E in [0, 1] {
-            let unit = unit_exponent(largest_weights.get(U as u32 * 8 + 2 * t + E as u32));
-            let scale = W1_BY_HIDDEN * power(unit);
-            unroll!(I in [0, 1, 2] {
-                unroll!(TILE in [0, 1] {
-                    unroll!(R in [0, 1] {
-                        w1[I][TILE][4 * U + 2 * R + E] *= scale;
-                    });
-                });
-            });
-        });
-    });
+    scale_weights(&mut w1, largest_weights, t);
     unroll!(I in [0, 1, 2] {
         if let Some(first) = sizes.quartet(I as u32) {
             unroll!(TILE in [0, 1] {
@@ -101,30 +90,64 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
     // The classes' largest weights of all blocks are in.
     sync_cluster();
     if tiles.me.thread() < CLASSES {
-        let number = tiles.me.thread();
-        let mut largest = 0;
-        for class in 0..CLASSES {
-            // SAFETY: below RANGE_WORDS. Other clusters with this network add what this one has added already.
-            largest = unsafe { memory::load(range, 1 + class as usize) }.max(largest);
-        }
-        // SAFETY: as above.
-        let own = unsafe { memory::load(range, 1 + number as usize) };
-        scales.make(number, largest_weights.get(number), own, largest);
+        // SAFETY: the model's words; other clusters with this network add what this one has added already.
+        unsafe { make_tables(scales, largest_weights, tiles.me.thread(), range) };
     }
     // The tables are there.
     sync_threads();
     // The same condition in plain sight would put a barrier into each arm.
     if opaque(class_tile) < 2 {
-        unroll!(C in [0, 1, 2, 3] {
-            let unit = g + 8 * (C as u32 / 2);
-            w2[C] *= 1.0 / (scales.get(Table::Unit, unit) * scales.get(Table::Logit, class + C as u32 % 2));
-        });
+        scale_second_layer(&mut w2, scales, g, class);
         store_w2(tiles, class_tile, w2);
         if g == 0 {
             tiles.set_b2(class, b2);
         }
     }
     Values { w1, w2, b2 }
+}
+
+/// Scales the lane's share of `W1` by what its units' largest weights ask for.
+#[inline(always)]
+fn scale_weights(w1: &mut Weights, largest_weights: Shared<u32>, t: u32) {
+    unroll!(U in [0, 1] {
+        unroll!(E in [0, 1] {
+            let unit = unit_exponent(largest_weights.get(U as u32 * 8 + 2 * t + E as u32));
+            let scale = W1_BY_HIDDEN * power(unit);
+            unroll!(I in [0, 1, 2] {
+                unroll!(TILE in [0, 1] {
+                    unroll!(R in [0, 1] {
+                        w1[I][TILE][4 * U + 2 * R + E] *= scale;
+                    });
+                });
+            });
+        });
+    });
+}
+
+/// Makes the tables of unit and class `number`.
+///
+/// # Safety
+/// `number` is below [`CLASSES`]; `range` has [`RANGE_WORDS`](super::scale::RANGE_WORDS) words, all of whose writers have been waited for, or write what is there.
+#[inline(always)]
+unsafe fn make_tables(scales: Scales, largest_weights: Shared<u32>, number: u32, range: *const u32) {
+    // SAFETY: words 1 to CLASSES, which are below RANGE_WORDS, as `number` is below CLASSES.
+    let (own, largest) = unsafe {
+        let mut largest = 0;
+        for class in 0..CLASSES {
+            largest = memory::load(range, 1 + class as usize).max(largest);
+        }
+        (memory::load(range, 1 + number as usize), largest)
+    };
+    scales.make(number, largest_weights.get(number), own, largest);
+}
+
+/// Scales the lane's share of `W2`.
+#[inline(always)]
+fn scale_second_layer(w2: &mut [f32; 4], scales: Scales, g: u32, class: u32) {
+    unroll!(C in [0, 1, 2, 3] {
+        let unit = g + 8 * (C as u32 / 2);
+        w2[C] *= 1.0 / (scales.get(Table::Unit, unit) * scales.get(Table::Logit, class + C as u32 % 2));
+    });
 }
 
 /// The largest over the eight lanes with the same columns.
