@@ -303,6 +303,36 @@ fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
     words.0.map(f32::from_bits)
 }
 
+/// Adds the products of two tiles, each from a word of its array on, to the sums of the thread whose first row and column are `my_row` and `my_col`.
+#[inline(always)]
+#[track_caller]
+fn multiply<const ROWS: u32, const COLS: u32, const DEPTH: u32, const R: usize, const C: usize>(
+    (tile_a, from_a): (Shared<f32>, u32),
+    (tile_b, from_b): (Shared<f32>, u32),
+    (my_row, my_col): (u32, u32),
+    sums: &mut [[[[f32; 4]; 4]; C]; R],
+) {
+    for k in 0..DEPTH {
+        let mut left = [[0.0; 4]; R];
+        let mut right = [[0.0; 4]; C];
+        for r in 0..R {
+            left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
+        }
+        for c in 0..C {
+            right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
+        }
+        for r in 0..R {
+            for c in 0..C {
+                for i in 0..4 {
+                    for j in 0..4 {
+                        sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`.
 ///
 /// # Safety
@@ -359,25 +389,7 @@ unsafe fn product<
         }
         let from_a = half * DEPTH * (ROWS + 4);
         let from_b = half * DEPTH * (COLS + 4);
-        for k in 0..DEPTH {
-            let mut left = [[0.0; 4]; R];
-            let mut right = [[0.0; 4]; C];
-            for r in 0..R {
-                left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
-            }
-            for c in 0..C {
-                right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
-            }
-            for r in 0..R {
-                for c in 0..C {
-                    for i in 0..4 {
-                        for j in 0..4 {
-                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
-                        }
-                    }
-                }
-            }
-        }
+        multiply::<ROWS, COLS, DEPTH, R, C>((tile_a, from_a), (tile_b, from_b), (my_row, my_col), &mut sums);
         half = 1 - half;
         if next < to {
             share_a.put(tile_a, half * DEPTH * (ROWS + 4), quads_a);
