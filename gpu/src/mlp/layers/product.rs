@@ -323,6 +323,36 @@ fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
     words.0.map(f32::from_bits)
 }
 
+/// Gives a thread's sums to the output; the block's tile begins at `first_row` and `first_col`.
+///
+/// # Safety
+/// As [`Output::put`]: every thread of the block has other rows or columns.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, const C: usize>(
+    sums: &[[[[f32; 4]; 4]; C]; R],
+    out: O,
+    (first_row, first_col): (u32, u32),
+    (my_row, my_col): (u32, u32),
+) {
+    let mut r = 0;
+    while r < R {
+        let mut i = 0;
+        while i < 4 {
+            let mut c = 0;
+            while c < C {
+                let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
+                let col = first_col + c as u32 * (COLS / C as u32) + my_col;
+                // SAFETY: the caller's promise.
+                unsafe { out.put(row, col, sums[r][c][i]) };
+                c += 1;
+            }
+            i += 1;
+        }
+        r += 1;
+    }
+}
+
 /// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`.
 ///
 /// # Safety
@@ -437,22 +467,8 @@ unsafe fn product<
         sync::sync_threads();
         depth = next;
     }
-    let mut r = 0;
-    while r < R {
-        let mut i = 0;
-        while i < 4 {
-            let mut c = 0;
-            while c < C {
-                let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
-                let col = first_col + c as u32 * (COLS / C as u32) + my_col;
-                // SAFETY: each quad of the tile is one thread's.
-                unsafe { out.put(row, col, sums[r][c][i]) };
-                c += 1;
-            }
-            i += 1;
-        }
-        r += 1;
-    }
+    // SAFETY: the caller's promise; each quad of the tile is one thread's.
+    unsafe { put_sums::<O, ROWS, COLS, R, C>(&sums, out, (first_row, first_col), (my_row, my_col)) };
 }
 
 impl LayerProduct {
