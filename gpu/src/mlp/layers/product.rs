@@ -353,6 +353,32 @@ unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, 
     }
 }
 
+/// Adds the products of a thread's values of one depth to its sums.
+#[inline(always)]
+fn add_products<const R: usize, const C: usize>(
+    sums: &mut [[[[f32; 4]; 4]; C]; R],
+    left: &[[f32; 4]; R],
+    right: &[[f32; 4]; C],
+) {
+    let mut r = 0;
+    while r < R {
+        let mut c = 0;
+        while c < C {
+            let mut i = 0;
+            while i < 4 {
+                let mut j = 0;
+                while j < 4 {
+                    sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                    j += 1;
+                }
+                i += 1;
+            }
+            c += 1;
+        }
+        r += 1;
+    }
+}
+
 /// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`.
 ///
 /// # Safety
@@ -439,23 +465,7 @@ unsafe fn product<
                 right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
                 c += 1;
             }
-            let mut r = 0;
-            while r < R {
-                let mut c = 0;
-                while c < C {
-                    let mut i = 0;
-                    while i < 4 {
-                        let mut j = 0;
-                        while j < 4 {
-                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
-                            j += 1;
-                        }
-                        i += 1;
-                    }
-                    c += 1;
-                }
-                r += 1;
-            }
+            add_products(&mut sums, &left, &right);
             k += 1;
         }
         half = 1 - half;
