@@ -264,8 +264,6 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
 ) {
     let (group, member) = (warp_index / 4, thread::thread_idx_x() % 128);
     let lane = thread::lane();
-    let chunk = chunk_bytes(BOARDS);
-    let part = WIDTH / F::CHANNELS * chunk;
     // The warp's channels: rows 16 warp … of the product.
     let channel = warp_index * 16;
     let mut stage = 0;
@@ -280,17 +278,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
             let (from, to) = if conv % 2 == 0 { (shared.m, shared.x) } else { (shared.x, shared.m) };
             let (channels, stages) =
                 if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
-            let operands = Operands {
-                ring: shared.ring,
-                first: stage,
-                stages,
-                group: group * 2048,
-                b: Tiles::new(from, chunk, PADDED_WIDTH * 16),
-                chunk,
-                part,
-                tap_row: BOARDS * PADDED_WIDTH * 16,
-                tap_steps: tap_steps::<F>(channels),
-            };
+            let operands = operands::<F, BOARDS>(shared.ring, stage, stages, group, from, channels);
             let mut d = [0.0; R];
             // SAFETY: all threads of both warpgroups come here; what they multiply was written, published and followed by a barrier.
             unsafe { F::sums(&mut d, operands, member) };
@@ -301,13 +289,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
                 let of = |row| Affine { factor: load_factor::<F>(task.factors, row), bias: load(task.biases, row) };
                 [of(row), of(row + 8)]
             };
-            let address = RowAddress {
-                base: to + channel / F::CHANNELS * chunk + (BOARDS * PADDED_WIDTH + 1) * 16,
-                row: PADDED_WIDTH * 16,
-                chunk,
-                part,
-                lane,
-            };
+            let address = row_address::<F, BOARDS>(to, channel, lane);
             let kept = if in_place::<F>(BOARDS) {
                 sync_some(WORKERS_BARRIER, WORKERS);
                 // SAFETY: the scratch has that many vectors a block.
@@ -334,6 +316,45 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
             sync_simt();
         }
         tile += thread::grid_dim_x();
+    }
+}
+
+/// Operands of the convolution of `channels` channels that warpgroup `group` makes from the activations at `from`, in `stages` stages from `first` on.
+#[inline(always)]
+fn operands<F: Format, const BOARDS: u32>(
+    ring: Ring,
+    first: u32,
+    stages: u32,
+    group: u32,
+    from: u32,
+    channels: u32,
+) -> Operands {
+    let chunk = chunk_bytes(BOARDS);
+    let part = WIDTH / F::CHANNELS * chunk;
+    Operands {
+        ring,
+        first,
+        stages,
+        group: group * 2048,
+        b: Tiles::new(from, chunk, PADDED_WIDTH * 16),
+        chunk,
+        part,
+        tap_row: BOARDS * PADDED_WIDTH * 16,
+        tap_steps: tap_steps::<F>(channels),
+    }
+}
+
+/// Where the warp whose first channel is `channel` has its rows in the array at `to`.
+#[inline(always)]
+fn row_address<F: Format, const BOARDS: u32>(to: u32, channel: u32, lane: u32) -> RowAddress {
+    let chunk = chunk_bytes(BOARDS);
+    let part = WIDTH / F::CHANNELS * chunk;
+    RowAddress {
+        base: to + channel / F::CHANNELS * chunk + (BOARDS * PADDED_WIDTH + 1) * 16,
+        row: PADDED_WIDTH * 16,
+        chunk,
+        part,
+        lane,
     }
 }
 
