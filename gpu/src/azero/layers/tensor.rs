@@ -239,6 +239,28 @@ struct Tile {
     weights: u32,
 }
 
+impl Tile {
+    /// The tile of this block. Traps where the launch has less shared memory than `tiles` says.
+    #[inline(always)]
+    #[track_caller]
+    fn new(layer: &TensorLayer, tiles: Tiles) -> Self {
+        let dynamic = shared::dynamic::<Vec4>(0, tiles.shared_bytes(layer.columns) / 16);
+        let base = dynamic.base().next_multiple_of(CHUNK * 4);
+        let halo = tiles.halo(layer.columns);
+        let rows = tiles.rows(layer.columns);
+        Self {
+            // SAFETY: the launch's dynamic memory from its first multiple of 128 on, for which there is room.
+            pieces: unsafe { Shared::from_address(base, dynamic.len() - PIECES) },
+            first_cell: thread::block_idx_x() * tiles.cells,
+            first_output: thread::block_idx_y() * tiles.outputs,
+            n_cells: layer.n * layer.rows * layer.columns,
+            halo,
+            zeros: rows - 8,
+            weights: rows,
+        }
+    }
+}
+
 /// Starts to copy a chunk of the block's cells, and of those around them, to half `half`.
 ///
 /// # Safety
@@ -347,20 +369,8 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
 ) {
     let lane = thread::lane();
     let (warp_down, warp_across) = (thread::warp_index() % WARPS_DOWN, thread::warp_index() / WARPS_DOWN);
-    let dynamic = shared::dynamic::<Vec4>(0, tiles.shared_bytes(layer.columns) / 16);
-    let base = dynamic.base().next_multiple_of(CHUNK * 4);
-    let halo = tiles.halo(layer.columns);
-    let rows = tiles.rows(layer.columns);
-    let tile = Tile {
-        // SAFETY: the launch's dynamic memory from its first multiple of 128 on, for which there is room.
-        pieces: unsafe { Shared::from_address(base, dynamic.len() - PIECES) },
-        first_cell: thread::block_idx_x() * tiles.cells,
-        first_output: thread::block_idx_y() * tiles.outputs,
-        n_cells: layer.n * layer.rows * layer.columns,
-        halo,
-        zeros: rows - 8,
-        weights: rows,
-    };
+    let tile = Tile::new(layer, tiles);
+    let base = tile.pieces.base();
     let chunks = layer.input_words.div_ceil(CHUNK);
     let steps = chunks * TAPS;
     if thread::thread_idx_x() < 8 * PIECES {
