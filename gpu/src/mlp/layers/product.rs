@@ -413,17 +413,14 @@ unsafe fn product<
     let across = COLS / (4 * C as u32);
     let (my_row, my_col) = (me / across * 4, me % across * 4);
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
-    // SAFETY: the caller's promise, here and below.
-    let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
-    // SAFETY: as above.
-    let own_b = if B::ALONG_DEPTH { unsafe { b.line(first_col + me % COLS) } } else { NO_LINE };
-    // SAFETY: as above.
-    let (mut lines_a, mut lines_b) = unsafe {
-        (lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from), lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, from))
-    };
-    if from < to {
-        // SAFETY: as above. The next tile's lines are read a turn before its quads, which wait for them.
-        unsafe {
+    // SAFETY: the caller's promise: operands and output describe valid memory, and each quad of the tile is given by one thread. The next tile's lines are read a turn before its quads, which
+    // wait for them.
+    unsafe {
+        let own_a = if A::ALONG_DEPTH { a.line(first_row + me % ROWS) } else { NO_LINE };
+        let own_b = if B::ALONG_DEPTH { b.line(first_col + me % COLS) } else { NO_LINE };
+        let (mut lines_a, mut lines_b) =
+            (lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from), lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, from));
+        if from < to {
             let quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, &lines_a, first_row, from);
             let quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, &lines_b, first_col, from);
             lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from + DEPTH);
@@ -431,54 +428,50 @@ unsafe fn product<
             put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, 0, quads_a);
             put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, 0, quads_b);
         }
-    }
-    // The first tiles must be whole.
-    sync::sync_threads();
-    let mut depth = from;
-    let mut half = 0;
-    while depth < to {
-        let next = depth + DEPTH;
-        let mut quads_a = [[0.0; 4]; QUADS_A];
-        let mut quads_b = [[0.0; 4]; QUADS_B];
-        if next < to {
-            // SAFETY: as above.
-            unsafe {
+        // The first tiles must be whole.
+        sync::sync_threads();
+        let mut depth = from;
+        let mut half = 0;
+        while depth < to {
+            let next = depth + DEPTH;
+            let mut quads_a = [[0.0; 4]; QUADS_A];
+            let mut quads_b = [[0.0; 4]; QUADS_B];
+            if next < to {
                 quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, &lines_a, first_row, next);
                 quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, &lines_b, first_col, next);
                 lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, next + DEPTH);
                 lines_b = lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, next + DEPTH);
             }
-        }
-        let from_a = half * DEPTH * (ROWS + 4);
-        let from_b = half * DEPTH * (COLS + 4);
-        let mut k = 0;
-        while k < DEPTH {
-            let mut left = [[0.0; 4]; R];
-            let mut right = [[0.0; 4]; C];
-            let mut r = 0;
-            while r < R {
-                left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
-                r += 1;
+            let from_a = half * DEPTH * (ROWS + 4);
+            let from_b = half * DEPTH * (COLS + 4);
+            let mut k = 0;
+            while k < DEPTH {
+                let mut left = [[0.0; 4]; R];
+                let mut right = [[0.0; 4]; C];
+                let mut r = 0;
+                while r < R {
+                    left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
+                    r += 1;
+                }
+                let mut c = 0;
+                while c < C {
+                    right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
+                    c += 1;
+                }
+                add_products(&mut sums, &left, &right);
+                k += 1;
             }
-            let mut c = 0;
-            while c < C {
-                right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
-                c += 1;
+            half = 1 - half;
+            if next < to {
+                put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, half * DEPTH * (ROWS + 4), quads_a);
+                put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, half * DEPTH * (COLS + 4), quads_b);
             }
-            add_products(&mut sums, &left, &right);
-            k += 1;
+            // The next tiles must be whole, and the present ones read by all.
+            sync::sync_threads();
+            depth = next;
         }
-        half = 1 - half;
-        if next < to {
-            put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, half * DEPTH * (ROWS + 4), quads_a);
-            put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, half * DEPTH * (COLS + 4), quads_b);
-        }
-        // The next tiles must be whole, and the present ones read by all.
-        sync::sync_threads();
-        depth = next;
+        put_sums::<O, ROWS, COLS, R, C>(&sums, out, (first_row, first_col), (my_row, my_col));
     }
-    // SAFETY: the caller's promise; each quad of the tile is one thread's.
-    unsafe { put_sums::<O, ROWS, COLS, R, C>(&sums, out, (first_row, first_col), (my_row, my_col)) };
 }
 
 impl LayerProduct {
