@@ -35,75 +35,75 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
     let scales = tiles.scales();
     let largest_weights = tiles.scratch();
     let mut w1: Weights = [[[0.0; 8]; 2]; 3];
-    // SAFETY: numbers below n_values.
-    for_each_weight(&mut w1, sizes, |weight, number| *weight = unsafe { memory::load(values, number) });
-    // Bits of floats without their sign are in the order of the floats, what is no number last.
-    unroll!(U in [0, 1] {
-        unroll!(E in [0, 1] {
-            let mut most = 0;
-            unroll!(I in [0, 1, 2] {
-                unroll!(TILE in [0, 1] {
-                    unroll!(R in [0, 1] {
-                        most = w1[I][TILE][4 * U + 2 * R + E].abs().to_bits().max(most);
+    // SAFETY: the caller's promise: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the cluster's barrier. Behind it other clusters with
+    // this network add what this one has added already.
+    unsafe {
+        for_each_weight(&mut w1, sizes, |weight, number| *weight = memory::load(values, number));
+        // Bits of floats without their sign are in the order of the floats, what is no number last.
+        unroll!(U in [0, 1] {
+            unroll!(E in [0, 1] {
+                let mut most = 0;
+                unroll!(I in [0, 1, 2] {
+                    unroll!(TILE in [0, 1] {
+                        unroll!(R in [0, 1] {
+                            most = w1[I][TILE][4 * U + 2 * R + E].abs().to_bits().max(most);
+                        });
                     });
                 });
+                let most = over_rows(most);
+                if g == 0 {
+                    atomic::shared_max_u32(largest_weights, U as u32 * 8 + 2 * t + E as u32, most);
+                }
             });
-            let most = over_rows(most);
-            if g == 0 {
-                atomic::shared_max_u32(largest_weights, U as u32 * 8 + 2 * t + E as u32, most);
+        });
+        // Every warp's share is in before anybody scales by it.
+        sync_threads();
+        scale_weights(&mut w1, largest_weights, t);
+        unroll!(I in [0, 1, 2] {
+            if let Some(first) = sizes.quartet(I as u32) {
+                unroll!(TILE in [0, 1] {
+                    store_w1(tiles, sizes, first, TILE as u32, &w1[I][TILE]);
+                });
             }
         });
-    });
-    // Every warp's share is in before anybody scales by it.
-    sync_threads();
-    scale_weights(&mut w1, largest_weights, t);
-    unroll!(I in [0, 1, 2] {
-        if let Some(first) = sizes.quartet(I as u32) {
-            unroll!(TILE in [0, 1] {
-                store_w1(tiles, sizes, first, TILE as u32, &w1[I][TILE]);
-            });
-        }
-    });
-    wgmma::publish();
+        wgmma::publish();
 
-    let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
-    let class = class_tile % 2 * 8 + 2 * t;
-    let mut w2 = [0f32; 4];
-    let mut b2 = [0f32; 2];
-    if class_tile < 2 {
-        // SAFETY: numbers below n_values.
-        let load = |number: Option<usize>| number.map_or(0.0, |number| unsafe { memory::load(values, number) });
-        unroll!(C in [0, 1, 2, 3] {
-            let unit = g + 8 * (C as u32 / 2);
-            w2[C] = load(sizes.second_layer(unit, class + C as u32 % 2));
-        });
-        unroll!(C in [0, 1] {
-            b2[C] = load(sizes.second_layer(HIDDEN, class + C as u32));
-            let by_unit = |weight: f32, unit: u32| (weight * power(-unit_exponent(largest_weights.get(unit)))).abs().to_bits();
-            let most = over_rows(by_unit(w2[C], g).max(by_unit(w2[2 + C], g + 8)));
-            if g == 0 {
-                // SAFETY: below RANGE_WORDS; only atomics write there.
-                unsafe { atomic::max_u32(range.add(1 + (class + C as u32) as usize), most) };
-            }
-        });
-    }
-    // The classes' largest weights of all blocks are in.
-    sync_cluster();
-    if tiles.me.thread() < CLASSES {
-        // SAFETY: the model's words; other clusters with this network add what this one has added already.
-        unsafe { make_tables(scales, largest_weights, tiles.me.thread(), range) };
-    }
-    // The tables are there.
-    sync_threads();
-    // The same condition in plain sight would put a barrier into each arm.
-    if opaque(class_tile) < 2 {
-        scale_second_layer(&mut w2, scales, g, class);
-        store_w2(tiles, class_tile, w2);
-        if g == 0 {
-            tiles.set_b2(class, b2);
+        let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
+        let class = class_tile % 2 * 8 + 2 * t;
+        let mut w2 = [0f32; 4];
+        let mut b2 = [0f32; 2];
+        if class_tile < 2 {
+            let load = |number: Option<usize>| number.map_or(0.0, |number| memory::load(values, number));
+            unroll!(C in [0, 1, 2, 3] {
+                let unit = g + 8 * (C as u32 / 2);
+                w2[C] = load(sizes.second_layer(unit, class + C as u32 % 2));
+            });
+            unroll!(C in [0, 1] {
+                b2[C] = load(sizes.second_layer(HIDDEN, class + C as u32));
+                let by_unit = |weight: f32, unit: u32| (weight * power(-unit_exponent(largest_weights.get(unit)))).abs().to_bits();
+                let most = over_rows(by_unit(w2[C], g).max(by_unit(w2[2 + C], g + 8)));
+                if g == 0 {
+                    atomic::max_u32(range.add(1 + (class + C as u32) as usize), most);
+                }
+            });
         }
+        // The classes' largest weights of all blocks are in.
+        sync_cluster();
+        if tiles.me.thread() < CLASSES {
+            make_tables(scales, largest_weights, tiles.me.thread(), range);
+        }
+        // The tables are there.
+        sync_threads();
+        // The same condition in plain sight would put a barrier into each arm.
+        if opaque(class_tile) < 2 {
+            scale_second_layer(&mut w2, scales, g, class);
+            store_w2(tiles, class_tile, w2);
+            if g == 0 {
+                tiles.set_b2(class, b2);
+            }
+        }
+        Values { w1, w2, b2 }
     }
-    Values { w1, w2, b2 }
 }
 
 /// Scales the lane's share of `W1` by what its units' largest weights ask for.
