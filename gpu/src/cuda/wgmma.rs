@@ -49,8 +49,8 @@ impl Tiles {
     /// The tiles from shared address `address` on; all three are multiples of 16 below 2^18.
     ///
     /// # Safety
-    /// These tiles, and those at each [`offset`](Tiles::offset) that is multiplied, are shared memory of the block. They are written, [`publish`]ed, and followed by a barrier before they are
-    /// multiplied.
+    /// These tiles, and those at each [`offset`](Tiles::offset) that is multiplied, are shared memory of the block. They are written, [`publish`]ed, and followed by a barrier
+    /// before they are multiplied.
     #[inline(always)]
     pub const unsafe fn new(address: u32, row_step: u32, column_step: u32) -> Self {
         Self(Self::bits(address) | Self::bits(row_step) << 16 | Self::bits(column_step) << 32)

@@ -212,7 +212,8 @@ unsafe fn convolve<
     let neighbours = Neighbours::new(layer, first_cell + gathered_cell);
     let own_weights = layer.weights.wrapping_add(first_output as usize);
     let (tile_weights, tile_cells) = (INPUTS * TAPS * OUTPUTS, INPUTS * TAPS * CELLS);
-    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles. Each tile of the arrays has a place for what a thread gathers; outputs are each one thread's.
+    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles. Each tile of the arrays has a place for what a thread gathers; outputs are each one
+    // thread's.
     unsafe {
         let copy = |half: u32, input: u32| {
             let from = own_weights.add(input as usize * TAPS as usize * layer.line as usize);

@@ -373,7 +373,8 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
     let base = tile.pieces.base();
     let chunks = layer.input_words.div_ceil(CHUNK);
     let steps = chunks * TAPS;
-    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles. The rows of zeros, and those of a step's tiles, are in the block's memory; outputs are each one lane's.
+    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles. The rows of zeros, and those of a step's tiles, are in the block's memory; outputs
+    // are each one lane's.
     unsafe {
         if thread::thread_idx_x() < 8 * PIECES {
             tile.pieces.set_unchecked(tile.zeros * PIECES + thread::thread_idx_x(), Vec4::default());

@@ -84,8 +84,8 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let tiles = Tiles::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = cluster % task.clusters_per_model;
-    // SAFETY: the launch's promise: the clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last readers are behind a
-    // barrier when it is filled. Batches have images below `n_samples`; units are below `n_hidden`, and only atomics write to `active`.
+    // SAFETY: the launch's promise: the clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
+    // readers are behind a barrier when it is filled. Batches have images below `n_samples`; units are below `n_hidden`, and only atomics write to `active`.
     unsafe {
         let (values, range) =
             (task.values.add(model * n_values(n_inputs, n_hidden, n_classes)), task.range.add(model * RANGE_WORDS));

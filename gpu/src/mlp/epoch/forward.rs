@@ -501,8 +501,9 @@ pub(super) fn partial_logits(
     let mut z1 = sums_of_warpgroup(tiles, buffer, sizes);
     let sums = tiles.sums();
     let thread = tiles.me.thread() % 128;
-    // SAFETY: there are two times 128 slots for each other warpgroup; rows of the tile are below BATCH, of eight words. The whole warp multiplies, each lane's row lying in the tile, written before a
-    // barrier. The sample's block has the rank, the index is below blocks * samples * CLASSES / 2; the kernels say why the block has ended the mailbox's round before.
+    // SAFETY: there are two times 128 slots for each other warpgroup; rows of the tile are below BATCH, of eight words. The whole warp multiplies, each lane's row lying in the
+    // tile, written before a barrier. The sample's block has the rank, the index is below blocks * samples * CLASSES / 2; the kernels say why the block has ended the mailbox's
+    // round before.
     unsafe {
         if warp >= 4 {
             unroll!(U in [0, 1] {

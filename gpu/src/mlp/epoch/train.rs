@@ -96,9 +96,9 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
     let tiles = Tiles::new(n_inputs);
     let n_steps = n_samples.div_ceil(batch);
-    // SAFETY: the launch's promise: the clusters are the models', whose part each has of every array. Steps are below `n_steps`, rows and samples below `n_samples`: an order's elements are samples, and so
-    // is 0. Shared memory is cleared before the network is loaded; a buffer's last readers are behind a barrier when it is filled. Losses of a step are written by the rows' threads before the
-    // cluster's barrier and added up by one thread behind it; only atomics write to `range`.
+    // SAFETY: the launch's promise: the clusters are the models', whose part each has of every array. Steps are below `n_steps`, rows and samples below `n_samples`: an order's
+    // elements are samples, and so is 0. Shared memory is cleared before the network is loaded; a buffer's last readers are behind a barrier when it is filled. Losses of a step
+    // are written by the rows' threads before the cluster's barrier and added up by one thread behind it; only atomics write to `range`.
     unsafe {
         let (values, order, losses, range) = (
             task.values.add(model * n_values(n_inputs, n_hidden, n_classes)),
@@ -244,8 +244,8 @@ unsafe fn loss_gradient(
     let (target, sample) = (slot >> sizes.log_samples(), slot & (sizes.samples_per_block() - 1));
     let row = (sizes.rank << sizes.log_samples()) + sample;
     let there = row < rows;
-    // SAFETY: `row` is below BATCH, and has a slot of the losses where it is there; one lane has the label's class. The pairs are those of a row of the tile; `target` is below the number of blocks, and
-    // has ended the round before, since its partial logits of this one are here.
+    // SAFETY: `row` is below BATCH, and has a slot of the losses where it is there; one lane has the label's class. The pairs are those of a row of the tile; `target` is below the
+    // number of blocks, and has ended the round before, since its partial logits of this one are here.
     unsafe {
         let label = tiles.labels(buffer).get_unchecked(row);
         let logits = finish_logits(tiles, buffer, sizes, sample);

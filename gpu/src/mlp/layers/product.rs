@@ -413,8 +413,8 @@ unsafe fn product<
     let across = COLS / (4 * C as u32);
     let (my_row, my_col) = (me / across * 4, me % across * 4);
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
-    // SAFETY: the caller's promise: operands and output describe valid memory, and each quad of the tile is given by one thread. The next tile's lines are read a turn before its quads, which
-    // wait for them.
+    // SAFETY: the caller's promise: operands and output describe valid memory, and each quad of the tile is given by one thread. The next tile's lines are read a turn before its
+    // quads, which wait for them.
     unsafe {
         let own_a = if A::ALONG_DEPTH { a.line(first_row + me % ROWS) } else { NO_LINE };
         let own_b = if B::ALONG_DEPTH { b.line(first_col + me % COLS) } else { NO_LINE };
