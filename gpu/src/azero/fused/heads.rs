@@ -84,11 +84,10 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
     let logits = dynamic::<f32>(positions * (inputs + task.hidden) * 4, positions * task.actions);
     let first = thread::block_idx_x() * positions;
     let me = thread::thread_idx_x();
-    // SAFETY: the launch's task.
-    unsafe { load_planes(&task, planes, first, positions, inputs) };
-    sync_threads();
-    // SAFETY: turned weights and biases have the lengths the task says.
+    // SAFETY: the launch's promise: the task's arrays have the lengths it says; positions, actions and hidden units are below their numbers.
     unsafe {
+        load_planes(&task, planes, first, positions, inputs);
+        sync_threads();
         let mut action = me;
         while action < task.actions {
             let mut sums = [load(task.policy_bias, action as usize); POSITIONS];
@@ -119,16 +118,15 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
             }
             unit += THREADS;
         }
-    }
-    sync_threads();
-    // A warp a position.
-    let mut position = warp::shuffle(warp::ALL, thread::warp_index(), 0);
-    while position < positions {
-        if first + position < task.n {
-            // SAFETY: the position is one of `n`.
-            unsafe { finish(task, first + position, position, hidden, logits) };
+        sync_threads();
+        // A warp a position.
+        let mut position = warp::shuffle(warp::ALL, thread::warp_index(), 0);
+        while position < positions {
+            if first + position < task.n {
+                finish(task, first + position, position, hidden, logits);
+            }
+            position += THREADS / 32;
         }
-        position += THREADS / 32;
     }
 }
 
