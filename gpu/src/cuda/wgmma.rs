@@ -23,10 +23,36 @@ use crate::simt::hooks;
 #[derive(Clone, Copy, Debug)]
 pub struct Tiles(u64);
 
+/// A token: all 128 threads of a warpgroup came to one place together. Its products ask for it.
+#[derive(Debug)]
+pub struct WholeGroup(core::marker::PhantomData<*mut ()>);
+
+impl WholeGroup {
+    /// The token, for a part of a kernel.
+    ///
+    /// # Safety
+    /// All threads of the warpgroup (128 threads, the first a multiple of 128) run what it is lent to together: every condition there is the same for all of them.
+    #[inline(always)]
+    pub const unsafe fn assume() -> Self {
+        Self(core::marker::PhantomData)
+    }
+
+    /// The same of a warp of the group.
+    #[inline(always)]
+    pub const fn warp(&self) -> super::sync::WholeWarp {
+        // SAFETY: the warp's lanes are threads of the group, which are here together.
+        unsafe { super::sync::WholeWarp::assume() }
+    }
+}
+
 impl Tiles {
     /// The tiles from shared address `address` on; all three are multiples of 16 below 2^18.
+    ///
+    /// # Safety
+    /// These tiles, and those at each [`offset`](Tiles::offset) that is multiplied, are shared memory of the block. They are written, [`publish`]ed, and followed by a barrier
+    /// before they are multiplied.
     #[inline(always)]
-    pub const fn new(address: u32, row_step: u32, column_step: u32) -> Self {
+    pub const unsafe fn new(address: u32, row_step: u32, column_step: u32) -> Self {
         Self(Self::bits(address) | Self::bits(row_step) << 16 | Self::bits(column_step) << 32)
     }
 
@@ -59,16 +85,14 @@ pub fn publish() {
 
 /// Starts `d + a b` in half precision. The result must go through [`finish`] before it is read.
 ///
-/// # Safety
-/// All threads of the warpgroup (128 threads, the first a multiple of 128) call it together, in a straight line of code. The tiles are shared memory
-/// of the block, written, [`publish`]ed, and followed by a barrier.
+/// All threads of the warpgroup call it together, in a straight line of code.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn f16_n32(d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
+pub fn f16_n32(_: &WholeGroup, d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     {
         let mut d = d;
-        // SAFETY: the caller vouches for the tiles and the warpgroup.
+        // SAFETY: whoever made `b` vouches for its tiles, and the token for the warpgroup.
         unsafe {
             core::arch::asm!(
                 // The fence, in one piece with the product, orders whatever made its registers before it.
@@ -121,15 +145,12 @@ pub unsafe fn f16_n32(d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
 /// Closes a group of products, and waits until at most `PENDING` of the newest groups still run: the registers of the others' operands may be written again.
 ///
 /// `words` are what the next operands are made of; they come back unchanged, so that nothing is made of them before the wait.
-///
-/// # Safety
-/// As [`f16_n32`].
 #[inline(always)]
-pub unsafe fn keep_pending<const PENDING: u32>(words: [u64; 2]) -> [u64; 2] {
+pub fn keep_pending<const PENDING: u32>(_: &WholeGroup, words: [u64; 2]) -> [u64; 2] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     {
         let [mut first, mut second] = words;
-        // SAFETY: the caller vouches for the warpgroup.
+        // SAFETY: the token vouches for the warpgroup.
         unsafe {
             core::arch::asm!("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {2}; // {0} {1}",
                 inout(reg64) first, inout(reg64) second, const PENDING, options(nostack, preserves_flags))
@@ -141,15 +162,12 @@ pub unsafe fn keep_pending<const PENDING: u32>(words: [u64; 2]) -> [u64; 2] {
 }
 
 /// Waits for all products of this warpgroup; `d` are the results of some of them, which may be read from now on. Results that are not given here must not be read.
-///
-/// # Safety
-/// As [`f16_n32`].
 #[inline(always)]
-pub unsafe fn finish<const N: usize>(d: [[f32; 16]; N]) -> [[f32; 16]; N] {
+pub fn finish<const N: usize>(_: &WholeGroup, d: [[f32; 16]; N]) -> [[f32; 16]; N] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     {
         let mut d = d;
-        // SAFETY: the caller vouches for the warpgroup.
+        // SAFETY: the token vouches for the warpgroup.
         unsafe {
             core::arch::asm!(
                 "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
@@ -201,15 +219,12 @@ macro_rules! products_from_shared {
         $(#[$doc])*
         ///
         /// There are one to three products. The first replaces `d` where `add` is 0. The results must go through [`complete_n256`] or its like before they are read.
-        ///
-        /// # Safety
-        /// As [`f16_n32`], for both operands.
         #[inline(always)]
         #[track_caller]
-        pub unsafe fn $name<const N: usize>(d: &mut [f32; $registers], a: [Tiles; N], b: [Tiles; N], add: u32) {
+        pub fn $name<const N: usize>(_: &WholeGroup, d: &mut [f32; $registers], a: [Tiles; N], b: [Tiles; N], add: u32) {
             const { assert!(N >= 1 && N <= 3) };
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-            // SAFETY: the caller vouches for the tiles and the warpgroup.
+            // SAFETY: whoever made the operands vouches for their tiles, and the token for the warpgroup.
             unsafe {
                 match N {
                     1 => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p"))),
@@ -306,42 +321,33 @@ products_from_shared! {
 }
 
 /// Waits until at most `PENDING` of the newest groups of products still run; the tiles of the others may be written again.
-///
-/// # Safety
-/// As [`f16_n32`].
 #[inline(always)]
-pub unsafe fn wait<const PENDING: u32>() {
+pub fn wait<const PENDING: u32>(_: &WholeGroup) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: the caller vouches for the warpgroup.
+    // SAFETY: the token vouches for the warpgroup.
     unsafe {
         core::arch::asm!("wgmma.wait_group.sync.aligned {0};", const PENDING, options(nostack, preserves_flags))
     };
 }
 
 /// Takes `COUNT` registers a thread for this warpgroup, a multiple of 8 from 24 to 256, once [`fewer_registers`] of the others leaves enough.
-///
-/// # Safety
-/// All threads of the warpgroup call it together. Afterwards the threads of the block together have no more registers than at the launch; else the call waits
-/// for ever.
+/// Afterwards the threads of the block together have no more registers than at the launch; else the call waits for ever.
 #[inline(always)]
-pub unsafe fn more_registers<const COUNT: u32>() {
+pub fn more_registers<const COUNT: u32>(_: &WholeGroup) {
     const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: the caller vouches for the warpgroup.
+    // SAFETY: the token vouches for the warpgroup.
     unsafe {
         core::arch::asm!("setmaxnreg.inc.sync.aligned.u32 {0};", const COUNT, options(nostack, preserves_flags))
     };
 }
 
 /// Gives registers of this warpgroup back: `COUNT` a thread remain, a multiple of 8 from 24 to 256.
-///
-/// # Safety
-/// All threads of the warpgroup call it together.
 #[inline(always)]
-pub unsafe fn fewer_registers<const COUNT: u32>() {
+pub fn fewer_registers<const COUNT: u32>(_: &WholeGroup) {
     const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: the caller vouches for the warpgroup.
+    // SAFETY: the token vouches for the warpgroup.
     unsafe {
         core::arch::asm!("setmaxnreg.dec.sync.aligned.u32 {0};", const COUNT, options(nostack, preserves_flags))
     };
@@ -363,13 +369,10 @@ macro_rules! wait_for {
 macro_rules! completes {
     ($($name:ident, $registers:literal;)*) => {$(
         /// Waits until at most `PENDING` of the newest groups of products of this warpgroup still run; `d`, the results of the others, may be read from now on.
-        ///
-        /// # Safety
-        /// As [`f16_n32`].
         #[inline(always)]
-        pub unsafe fn $name<const PENDING: u32>(d: &mut [f32; $registers]) {
+        pub fn $name<const PENDING: u32>(_: &WholeGroup, d: &mut [f32; $registers]) {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-            // SAFETY: the caller vouches for the warpgroup.
+            // SAFETY: the token vouches for the warpgroup.
             unsafe {
                 registers!(wait_for, $registers, " ", (d, PENDING))
             };

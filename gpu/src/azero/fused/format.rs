@@ -24,13 +24,13 @@
 //! An infinite `v₁` has a `v₂` of the other sign, or NaN. Every output that it is multiplied for becomes NaN, the rectifier keeps that, and so do the linear layers: the
 //! position has NaN for its value and all logits. Nobody has to look for it on the way.
 
-use super::sums::{Operands, Parts, Short, short, split};
+use super::sums::{Operands, Parts, Short, by_registers, short, split};
 use super::{WIDTH, padded_squares};
 use crate::cuda::memory::{Vec4, load};
-use crate::cuda::mma::{self, load_matrix_x4_transposed, store_matrix_x4_transposed};
+use crate::cuda::mma;
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::WholeWarp;
-use crate::cuda::wgmma::{self, Tiles};
+use crate::cuda::wgmma::{self, Tiles, WholeGroup};
 
 /// A number format. A *chunk* is the 16 bytes of a square; a *step* multiplies two chunks' channels; a *stage* of weights is three products.
 pub trait Format {
@@ -44,32 +44,19 @@ pub trait Format {
     const STEPS: u32;
 
     /// The sums of a convolution without bias, [`short`] or [`split`]. `member` is the thread within its warpgroup; `R` is 128, 64 or 32, for four boards, two or one.
-    ///
-    /// # Safety
-    /// As [`wgmma::f16_n256`]: all threads of the warpgroup come here, and the activations are complete.
-    unsafe fn sums<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32);
+    fn sums<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], operands: Operands, member: u32);
 
-    /// One step by a warp: 16 squares, 16 outputs, two chunks' channels. `a` is the shared address of the lane's row for
-    /// [`mma::load_matrix_x4`] (rows 0 to 7 and 8 to 15 of the first chunk, then of the second), `a_part` bytes to the second part; `w` are operands B of outputs 0 to 7 and
-    /// 8 to 15, `second` their second parts. The sum is that of `sums[0]` and `sums[2]` for outputs 0 to 7, of `sums[1]` and `sums[3]` for 8 to 15; `odd` says which
-    /// are added to where a format has a choice.
-    ///
-    /// # Safety
-    /// As [`mma::load_matrix_x4`].
-    unsafe fn step(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, a_part: u32, w: Vec4, second: Vec4);
+    /// One step by a warp: 16 squares, 16 outputs, two chunks' channels. `x` are operands A as [`mma::load_matrix_x4`] reads them (rows 0 to 7 and 8 to 15 of the first chunk, then
+    /// of the second), their first and second parts; `w` are operands B of outputs 0 to 7 and 8 to 15, their first and second parts. The sum is that of `sums[0]` and `sums[2]` for
+    /// outputs 0 to 7, of `sums[1]` and `sums[3]` for 8 to 15; `odd` says which are added to where a format has a choice.
+    fn step(whole: &WholeWarp, sums: &mut [[f32; 4]; 4], odd: bool, x: [[u32; 4]; 2], w: [Vec4; 2]);
 
     /// Writes the values of two neighbouring rows of the fragment, which are 0 or more, and a warp's 16 channels: `values[4 j + c]` as
-    /// in [`wgmma`], `j` 0 and 1. `at` is the lane's [`RowAddress`].
-    ///
-    /// # Safety
-    /// As [`store_matrix_x4_transposed`].
-    unsafe fn store(at: RowAddress, values: [f32; 8]);
+    /// in [`wgmma`], `j` 0 and 1.
+    fn store(whole: &WholeWarp, at: RowAddress, values: [f32; 8]);
 
     /// Reads what [`Format::store`] wrote.
-    ///
-    /// # Safety
-    /// As [`mma::load_matrix_x4_transposed`].
-    unsafe fn load(at: RowAddress) -> [f32; 8];
+    fn load(whole: &WholeWarp, at: RowAddress) -> [f32; 8];
 
     /// The values of a square's chunk; of the first four only where a chunk has four. `part` bytes further is the second part.
     fn unpack(chunk: [u32; 4], second: [u32; 4]) -> [f32; 8];
@@ -78,27 +65,72 @@ pub trait Format {
     fn pack(values: [f32; 8]) -> [[u32; 4]; 2];
 }
 
-/// Where a lane reads or writes in [`Format::store`]: its address, bytes to the next storage row, to the next chunk of channels, to the next part.
+/// Where a lane reads or writes in [`Format::store`]: 16 channels of two storage rows, and of those further on.
 #[derive(Clone, Copy)]
 pub struct RowAddress {
     /// Shared address of the square with x = 0 of the warp's first chunk.
-    pub base: u32,
+    base: u32,
     /// Bytes from a storage row to the next.
-    pub row: u32,
+    row: u32,
     /// Bytes from a chunk's array to the next.
-    pub chunk: u32,
+    chunk: u32,
     /// Bytes from a part to the next.
-    pub part: u32,
-    /// Lane.
-    pub lane: u32,
+    part: u32,
+    lane: u32,
 }
 
 impl RowAddress {
+    /// The rows from shared address `base` on, the square with x = 0 of the warp's first chunk: `row`, `chunk` and `part` are bytes to the next storage row, to the next chunk of
+    /// channels, to the next part.
+    ///
+    /// # Safety
+    /// The two rows, and those of each [`pair`](RowAddress::pair) that is taken, are activations in the block's shared memory; no other warp uses these channels of them before a
+    /// barrier.
+    #[inline(always)]
+    pub unsafe fn new(base: u32, row: u32, chunk: u32, part: u32, lane: u32) -> Self {
+        Self { base, row, chunk, part, lane }
+    }
+
+    /// Pair `number` of rows behind these.
+    #[inline(always)]
+    pub fn pair(self, number: usize) -> Self {
+        Self { base: self.base + number as u32 * 2 * self.row, ..self }
+    }
+
     /// The lane's address for matrices row by row: (row 0, channels 0 to 7), (row 0, channels 8 to 15), then row 1.
     #[inline(always)]
     fn matrices(self) -> u32 {
         let matrix = self.lane / 8;
         self.base + (matrix / 2) * self.row + (matrix & 1) * self.chunk + self.lane % 8 * 16
+    }
+
+    /// Writes the matrices of the part that is `part` bytes behind the first: 0, or the distance of the parts.
+    #[inline(always)]
+    fn store(self, _: &WholeWarp, part: u32, words: [u32; 4]) {
+        // SAFETY: the rows are the warp's, as whoever made the address vouches; the token says that its lanes are here together.
+        unsafe { mma::store_matrix_x4_transposed(self.matrices() + part, words) }
+    }
+
+    /// Reads the matrices of such a part.
+    #[inline(always)]
+    fn load(self, _: &WholeWarp, part: u32) -> [u32; 4] {
+        // SAFETY: as in `store`.
+        unsafe { mma::load_matrix_x4_transposed(self.matrices() + part) }
+    }
+
+    /// The words from the lane's first value on, channel g, column 2t, where a value is a word.
+    #[inline(always)]
+    fn words(self) -> Shared<u32> {
+        let (g, t) = (self.lane / 4, self.lane % 4);
+        let first = self.base + g / 4 * self.chunk + g % 4 * 4 + 2 * t * 16;
+        // SAFETY: up to the last of the lane's eight values these are words of the warp's rows, as whoever made the address vouches.
+        unsafe { Shared::from_address(first, self.word(7) + 1) }
+    }
+
+    /// Words from the first value to value `number` of eight: next column, channel + 8, next row.
+    #[inline(always)]
+    fn word(self, number: u32) -> u32 {
+        (number & 1) * 4 + (number >> 1 & 1) * (self.chunk / 2) + (number >> 2) * (self.row / 4)
     }
 }
 
@@ -159,28 +191,15 @@ pub struct Tf32;
 /// Single precision as two half-precision parts.
 pub struct Split;
 
-/// Calls the product for `R` registers.
-macro_rules! by_registers {
-    ($d:expr, $registers:ident, $n256:path, $n128:path, $n64:path, $a:expr, $b:expr, $add:expr) => {
-        // SAFETY: the array has the length of the form that is chosen; the rest is the caller's promise.
-        unsafe {
-            let d: *mut [f32; $registers] = $d;
-            match $registers {
-                128 => $n256(&mut *d.cast(), $a, $b, $add),
-                64 => $n128(&mut *d.cast(), $a, $b, $add),
-                _ => $n64(&mut *d.cast(), $a, $b, $add),
-            }
-        }
-    };
-}
-
 macro_rules! short_format {
     ($format:ident, $name:literal, $product:path, $pack:path, $unpack:path, $n256:path, $n128:path, $n64:path) => {
         impl Short for $format {
             #[inline(always)]
-            unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32) {
+            fn multiply<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32) {
                 let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
-                by_registers!(d, R, $n256, $n128, $n64, a, b, add)
+                by_registers!(d, |d| $n256(whole, d, a, b, add), |d| $n128(whole, d, a, b, add), |d| $n64(
+                    whole, d, a, b, add
+                ));
             }
         }
 
@@ -191,37 +210,35 @@ macro_rules! short_format {
             const STEPS: u32 = 3;
 
             #[inline(always)]
-            unsafe fn sums<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
-                // SAFETY: the caller's promise.
-                unsafe { short::<Self, R>(d, operands, member) }
+            fn sums<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], operands: Operands, member: u32) {
+                short::<Self, R>(whole, d, operands, member);
             }
 
             #[inline(always)]
-            unsafe fn step(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, _: u32, Vec4(w): Vec4, _: Vec4) {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    let (warp, x) = (WholeWarp::assume(), mma::load_matrix_x4(a));
-                    if odd {
-                        sums[2] = $product(&warp, sums[2], x, [w[0], w[1]]);
-                        sums[3] = $product(&warp, sums[3], x, [w[2], w[3]]);
-                    } else {
-                        sums[0] = $product(&warp, sums[0], x, [w[0], w[1]]);
-                        sums[1] = $product(&warp, sums[1], x, [w[2], w[3]]);
-                    }
+            fn step(
+                whole: &WholeWarp,
+                sums: &mut [[f32; 4]; 4],
+                odd: bool,
+                [x, _]: [[u32; 4]; 2],
+                [Vec4(w), _]: [Vec4; 2],
+            ) {
+                if odd {
+                    sums[2] = $product(whole, sums[2], x, [w[0], w[1]]);
+                    sums[3] = $product(whole, sums[3], x, [w[2], w[3]]);
+                } else {
+                    sums[0] = $product(whole, sums[0], x, [w[0], w[1]]);
+                    sums[1] = $product(whole, sums[1], x, [w[2], w[3]]);
                 }
             }
 
             #[inline(always)]
-            unsafe fn store(at: RowAddress, v: [f32; 8]) {
-                let words = [$pack(v[0], v[1]), $pack(v[2], v[3]), $pack(v[4], v[5]), $pack(v[6], v[7])];
-                // SAFETY: the caller's promise.
-                unsafe { store_matrix_x4_transposed(at.matrices(), words) }
+            fn store(whole: &WholeWarp, at: RowAddress, v: [f32; 8]) {
+                at.store(whole, 0, [$pack(v[0], v[1]), $pack(v[2], v[3]), $pack(v[4], v[5]), $pack(v[6], v[7])]);
             }
 
             #[inline(always)]
-            unsafe fn load(at: RowAddress) -> [f32; 8] {
-                // SAFETY: the caller's promise.
-                let words = unsafe { load_matrix_x4_transposed(at.matrices()) };
+            fn load(whole: &WholeWarp, at: RowAddress) -> [f32; 8] {
+                let words = at.load(whole, 0);
                 let [[a, b], [c, d]] = [$unpack(words[0]), $unpack(words[1])];
                 let [[e, f], [g, h]] = [$unpack(words[2]), $unpack(words[3])];
                 [a, b, c, d, e, f, g, h]
@@ -270,9 +287,11 @@ fn from_tf32(bits: u32) -> f32 {
 
 impl Short for Tf32 {
     #[inline(always)]
-    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32) {
+    fn multiply<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32) {
         let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
-        by_registers!(d, R, wgmma::tf32_n256, wgmma::tf32_n128, wgmma::tf32_n64, a, b, add)
+        by_registers!(d, |d| wgmma::tf32_n256(whole, d, a, b, add), |d| wgmma::tf32_n128(whole, d, a, b, add), |d| {
+            wgmma::tf32_n64(whole, d, a, b, add)
+        });
     }
 }
 
@@ -283,42 +302,33 @@ impl Format for Tf32 {
     const STEPS: u32 = 3;
 
     #[inline(always)]
-    unsafe fn sums<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
-        // SAFETY: the caller's promise.
-        unsafe { short::<Self, R>(d, operands, member) }
+    fn sums<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], operands: Operands, member: u32) {
+        short::<Self, R>(whole, d, operands, member);
     }
 
     #[inline(always)]
-    unsafe fn step(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, _: u32, Vec4(w): Vec4, _: Vec4) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let (warp, x) = (WholeWarp::assume(), mma::load_matrix_x4(a));
-            if odd {
-                sums[2] = mma::tf32(&warp, sums[2], x, [w[0], w[1]]);
-                sums[3] = mma::tf32(&warp, sums[3], x, [w[2], w[3]]);
-            } else {
-                sums[0] = mma::tf32(&warp, sums[0], x, [w[0], w[1]]);
-                sums[1] = mma::tf32(&warp, sums[1], x, [w[2], w[3]]);
-            }
+    fn step(whole: &WholeWarp, sums: &mut [[f32; 4]; 4], odd: bool, [x, _]: [[u32; 4]; 2], [Vec4(w), _]: [Vec4; 2]) {
+        if odd {
+            sums[2] = mma::tf32(whole, sums[2], x, [w[0], w[1]]);
+            sums[3] = mma::tf32(whole, sums[3], x, [w[2], w[3]]);
+        } else {
+            sums[0] = mma::tf32(whole, sums[0], x, [w[0], w[1]]);
+            sums[1] = mma::tf32(whole, sums[1], x, [w[2], w[3]]);
         }
     }
 
     #[inline(always)]
-    unsafe fn store(at: RowAddress, v: [f32; 8]) {
-        let address = tf32_address(at);
-        for_each_value!(v, |offset, value| {
-            // SAFETY: the caller gives an address of the block's activations.
-            unsafe { Shared::<u32>::from_address(address, 0).set_unchecked(offset_words(at, offset), to_tf32(value)) }
+    fn store(_: &WholeWarp, at: RowAddress, v: [f32; 8]) {
+        let words = at.words();
+        for_each_value!(v, |number, value| {
+            words.set(at.word(number), to_tf32(value));
         });
     }
 
     #[inline(always)]
-    unsafe fn load(at: RowAddress) -> [f32; 8] {
-        let address = tf32_address(at);
-        let get = |offset| {
-            // SAFETY: as in `store`.
-            from_tf32(unsafe { Shared::<u32>::from_address(address, 0).get_unchecked(offset_words(at, offset)) })
-        };
+    fn load(_: &WholeWarp, at: RowAddress) -> [f32; 8] {
+        let words = at.words();
+        let get = |number| from_tf32(words.get(at.word(number)));
         [get(0), get(1), get(2), get(3), get(4), get(5), get(6), get(7)]
     }
 
@@ -336,19 +346,6 @@ impl Format for Tf32 {
     }
 }
 
-/// Address of the lane's first value: channel g, column 2t.
-#[inline(always)]
-fn tf32_address(at: RowAddress) -> u32 {
-    let (g, t) = (at.lane / 4, at.lane % 4);
-    at.base + g / 4 * at.chunk + g % 4 * 4 + 2 * t * 16
-}
-
-/// Words from the first value to value `number` of eight: next column, channel + 8, next row.
-#[inline(always)]
-fn offset_words(at: RowAddress, number: u32) -> u32 {
-    (number & 1) * 4 + (number >> 1 & 1) * (at.chunk / 2) + (number >> 2) * (at.row / 4)
-}
-
 /// Calls a body for the eight values by constant numbers.
 macro_rules! for_each_value {
     ($values:ident, |$number:ident, $value:ident| $body:block) => {
@@ -363,16 +360,29 @@ macro_rules! for_each_value {
 }
 use for_each_value;
 
+/// Starts products in half precision, with as many registers as the array has.
+#[inline(always)]
+fn multiply_halves<const R: usize, const N: usize>(
+    whole: &WholeGroup,
+    d: &mut [f32; R],
+    a: [Tiles; N],
+    b: [Tiles; N],
+    add: u32,
+) {
+    by_registers!(d, |d| wgmma::f16_n256(whole, d, a, b, add), |d| wgmma::f16_n128(whole, d, a, b, add), |d| {
+        wgmma::f16_n64(whole, d, a, b, add)
+    });
+}
+
 impl Parts for Split {
     #[inline(always)]
-    unsafe fn large<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, add: u32) {
-        by_registers!(d, R, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64, [a], [b], add)
+    fn large<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], a: Tiles, b: Tiles, add: u32) {
+        multiply_halves(whole, d, [a], [b], add);
     }
 
     #[inline(always)]
-    unsafe fn small<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_part: u32, add: u32) {
-        let (a, b) = ([a.offset(STEP_BYTES), a], [b, b.offset(b_part)]);
-        by_registers!(d, R, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64, a, b, add)
+    fn small<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], a: Tiles, b: Tiles, b_part: u32, add: u32) {
+        multiply_halves(whole, d, [a.offset(STEP_BYTES), a], [b, b.offset(b_part)], add);
     }
 }
 
@@ -383,43 +393,38 @@ impl Format for Split {
     const STEPS: u32 = 1;
 
     #[inline(always)]
-    unsafe fn sums<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
-        // SAFETY: the caller's promise.
-        unsafe { split::<Self, R>(d, operands, member) }
+    fn sums<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], operands: Operands, member: u32) {
+        split::<Self, R>(whole, d, operands, member);
     }
 
     #[inline(always)]
-    unsafe fn step(sums: &mut [[f32; 4]; 4], _: bool, a: u32, a_part: u32, Vec4(w): Vec4, Vec4(second): Vec4) {
-        // SAFETY: the caller's promise. The small products first: where the sums begin at 0, only the last instruction cuts off much.
-        unsafe {
-            let warp = WholeWarp::assume();
-            let (x, y) = (mma::load_matrix_x4(a), mma::load_matrix_x4(a + a_part));
-            sums[0] = mma::f16(&warp, sums[0], y, [w[0], w[1]]);
-            sums[1] = mma::f16(&warp, sums[1], y, [w[2], w[3]]);
-            sums[0] = mma::f16(&warp, sums[0], x, [second[0], second[1]]);
-            sums[1] = mma::f16(&warp, sums[1], x, [second[2], second[3]]);
-            sums[0] = mma::f16(&warp, sums[0], x, [w[0], w[1]]);
-            sums[1] = mma::f16(&warp, sums[1], x, [w[2], w[3]]);
-        }
+    fn step(
+        whole: &WholeWarp,
+        sums: &mut [[f32; 4]; 4],
+        _: bool,
+        [x, y]: [[u32; 4]; 2],
+        [Vec4(w), Vec4(second)]: [Vec4; 2],
+    ) {
+        // The small products first: where the sums begin at 0, only the last instruction cuts off much.
+        sums[0] = mma::f16(whole, sums[0], y, [w[0], w[1]]);
+        sums[1] = mma::f16(whole, sums[1], y, [w[2], w[3]]);
+        sums[0] = mma::f16(whole, sums[0], x, [second[0], second[1]]);
+        sums[1] = mma::f16(whole, sums[1], x, [second[2], second[3]]);
+        sums[0] = mma::f16(whole, sums[0], x, [w[0], w[1]]);
+        sums[1] = mma::f16(whole, sums[1], x, [w[2], w[3]]);
     }
 
     #[inline(always)]
-    unsafe fn store(at: RowAddress, v: [f32; 8]) {
+    fn store(whole: &WholeWarp, at: RowAddress, v: [f32; 8]) {
         let split = |low, high| mma::split_f16(v[low], v[high]);
         let words = [split(0, 1), split(2, 3), split(4, 5), split(6, 7)];
-        // SAFETY: the caller's promise.
-        unsafe {
-            store_matrix_x4_transposed(at.matrices(), [words[0][0], words[1][0], words[2][0], words[3][0]]);
-            store_matrix_x4_transposed(at.matrices() + at.part, [words[0][1], words[1][1], words[2][1], words[3][1]]);
-        }
+        at.store(whole, 0, [words[0][0], words[1][0], words[2][0], words[3][0]]);
+        at.store(whole, at.part, [words[0][1], words[1][1], words[2][1], words[3][1]]);
     }
 
     #[inline(always)]
-    unsafe fn load(at: RowAddress) -> [f32; 8] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            Self::unpack(load_matrix_x4_transposed(at.matrices()), load_matrix_x4_transposed(at.matrices() + at.part))
-        }
+    fn load(whole: &WholeWarp, at: RowAddress) -> [f32; 8] {
+        Self::unpack(at.load(whole, 0), at.load(whole, at.part))
     }
 
     #[inline(always)]

@@ -84,20 +84,10 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
     let logits = dynamic::<f32>(positions * (inputs + task.hidden) * 4, positions * task.actions);
     let first = thread::block_idx_x() * positions;
     let me = thread::thread_idx_x();
-    let mut at = me;
-    while at < positions * inputs {
-        let (position, input) = (at / inputs, at % inputs);
-        let value = match first + position < task.n {
-            // SAFETY: the planes have that element.
-            true => unsafe { load(task.planes, (first + position) as usize * inputs as usize + input as usize) },
-            false => 0.0,
-        };
-        planes.set(input * positions + position, value);
-        at += THREADS;
-    }
-    sync_threads();
-    // SAFETY: turned weights and biases have the lengths the task says.
+    // SAFETY: the launch's promise: the task's arrays have the lengths it says; positions, actions and hidden units are below their numbers.
     unsafe {
+        load_planes(&task, planes, first, positions, inputs);
+        sync_threads();
         let mut action = me;
         while action < task.actions {
             let mut sums = [load(task.policy_bias, action as usize); POSITIONS];
@@ -128,16 +118,34 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
             }
             unit += THREADS;
         }
-    }
-    sync_threads();
-    // A warp a position.
-    let mut position = warp::shuffle(warp::ALL, thread::warp_index(), 0);
-    while position < positions {
-        if first + position < task.n {
-            // SAFETY: the position is one of `n`.
-            unsafe { finish(task, first + position, position, hidden, logits) };
+        sync_threads();
+        // A warp a position.
+        let mut position = warp::shuffle(warp::ALL, thread::warp_index(), 0);
+        while position < positions {
+            if first + position < task.n {
+                finish(task, first + position, position, hidden, logits);
+            }
+            position += THREADS / 32;
         }
-        position += THREADS / 32;
+    }
+}
+
+/// Loads the planes of `positions` positions from `first` on, `inputs` values each; those behind the last are 0.
+///
+/// # Safety
+/// `task` is a launch's, and `inputs` the values of its planes.
+#[inline(always)]
+unsafe fn load_planes(task: &HeadsTask, planes: Shared<f32>, first: u32, positions: u32, inputs: u32) {
+    let mut at = thread::thread_idx_x();
+    while at < positions * inputs {
+        let (position, input) = (at / inputs, at % inputs);
+        let value = match first + position < task.n {
+            // SAFETY: a launch's task has `inputs` values for each of `n` positions.
+            true => unsafe { load(task.planes, (first + position) as usize * inputs as usize + input as usize) },
+            false => 0.0,
+        };
+        planes.set(input * positions + position, value);
+        at += THREADS;
     }
 }
 

@@ -14,8 +14,8 @@ use crate::cuda::math::{exp, fma, relu};
 use crate::cuda::memory::{Vec4, load, store};
 use crate::cuda::ring::Ring;
 use crate::cuda::shared::{Shared, dynamic};
-use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
-use crate::cuda::{DeviceArgs, kernel, thread, warp};
+use crate::cuda::sync::{WholeWarp, sync_cluster, sync_threads, whole_warp};
+use crate::cuda::{DeviceArgs, kernel, mma, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
 use crate::launch::LaunchShape;
@@ -219,7 +219,8 @@ unsafe fn single<F: Format>(task: SingleTask) {
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
     let (cluster, clusters) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
     let n_mine = (task.n - cluster).div_ceil(clusters);
-    let mut weights = Weights::new::<F>(task, shared.ring, rank, n_mine);
+    // SAFETY: the launch's promise; ranks of a cluster are below BLOCKS, and the slots are made for convolutions.
+    let mut weights = unsafe { Weights::new::<F>(task, shared.ring, rank, n_mine) };
     // What the other blocks send.
     let array_bytes = CELLS * 16 * (WIDTH / F::CHANNELS) * F::PARTS / BLOCKS * (BLOCKS - 1);
     if me == 0 {
@@ -231,102 +232,94 @@ unsafe fn single<F: Format>(task: SingleTask) {
         shared.m_box.expect(array_bytes);
         shared.message_box.expect(BLOCKS * 16);
     }
-    let vectors = 2 * activation_bytes::<F>(1) / 16;
-    let mut at = me;
-    while at < vectors {
-        // SAFETY: both arrays have that many vectors.
-        unsafe { Shared::<Vec4>::from_address(shared.x.base(), vectors).set_unchecked(at, Vec4([0; 4])) };
-        at += THREADS;
-    }
-    let filters = task.value_filters + task.policy_filters;
-    let mut at = me;
-    while at < FILTERS * WIDTH {
-        let weight = match at < filters * WIDTH {
-            // SAFETY: the array has `filters` rows; the launch's promise.
-            true => unsafe { load(task.head_weights, at as usize) },
-            false => 0.0,
-        };
-        shared.head_weights.set(at, weight);
-        at += THREADS;
-    }
-    sync_cluster();
-    if me == 0 {
-        // SAFETY: the objects are ready.
-        unsafe { weights.fetch_first::<F>() };
-    }
-    let (mut x_round, mut m_round) = (0, 0);
-    let mut turn = 0;
-    while turn < n_mine {
-        let position = cluster + turn * clusters;
-        // SAFETY: the launch's promise; M is not in use between two positions.
-        unsafe { load_observation::<F>(task, shared.m, position) };
-        // The value of this thread's square and channel after the last block.
-        let mut kept = 0.0;
-        let mut conv = 0;
-        while conv < task.n_convs {
-            let (from, to, to_box) = match conv % 2 {
-                0 => (shared.m, shared.x, shared.x_box),
-                _ => (shared.x, shared.m, shared.m_box),
+    // SAFETY: the launch's promise: the task's arrays have the lengths it says. Positions are below `n`, convolutions below `n_convs`, a stage has the weights of a whole
+    // convolution. All of the cluster send as many bytes as are expected, and whoever reads an array or a slot has passed a barrier or received what comes before: M is not in use
+    // between two positions, and X is complete before the heads.
+    unsafe {
+        let vectors = 2 * activation_bytes::<F>(1) / 16;
+        let mut at = me;
+        while at < vectors {
+            Shared::<Vec4>::from_address(shared.x.base(), vectors).set_unchecked(at, Vec4([0; 4]));
+            at += THREADS;
+        }
+        let filters = task.value_filters + task.policy_filters;
+        let mut at = me;
+        while at < FILTERS * WIDTH {
+            let weight = match at < filters * WIDTH {
+                true => load(task.head_weights, at as usize),
+                false => 0.0,
             };
-            // Asked for before the waits, so that nobody waits for it.
-            let row = (conv * WIDTH + rank / HALVES * CHANNELS + me % CHANNELS) as usize;
-            // SAFETY: `n_convs` rows of 128 biases and factors.
-            let (factor, bias) = unsafe { (load_factor::<F>(task.factors, row), load(task.biases, row)) };
-            shared.ring.wait(weights.stage);
-            let stage = shared.ring.address_of(weights.stage);
-            // SAFETY: the stage has the weights of a whole convolution.
-            let ready = unsafe { torso_weights::<F>(stage, warp_index, conv > 0) };
-            if conv > 0 && n_slots::<F>() == 1 {
-                // The slot is free for the next convolution's weights while this one is worked on: there is no other.
-                sync_threads();
-                // SAFETY: the slot's last readers have passed the barrier.
-                unsafe { weights.next::<F>() };
-            }
-            if conv == 0 {
-                sync_threads();
-            } else if conv % 2 == 1 {
-                shared.x_box.wait(x_round);
-                x_round += 1;
-                if me == 0 {
-                    shared.x_box.expect(array_bytes);
+            shared.head_weights.set(at, weight);
+            at += THREADS;
+        }
+        sync_cluster();
+        if me == 0 {
+            weights.fetch_first::<F>();
+        }
+        let (mut x_round, mut m_round) = (0, 0);
+        let mut turn = 0;
+        while turn < n_mine {
+            let position = cluster + turn * clusters;
+            load_observation::<F>(task, shared.m, position);
+            // The value of this thread's square and channel after the last block.
+            let mut kept = 0.0;
+            let mut conv = 0;
+            while conv < task.n_convs {
+                let (from, to, to_box) = match conv % 2 {
+                    0 => (shared.m, shared.x, shared.x_box),
+                    _ => (shared.x, shared.m, shared.m_box),
+                };
+                // Asked for before the waits, so that nobody waits for it.
+                let row = (conv * WIDTH + rank / HALVES * CHANNELS + me % CHANNELS) as usize;
+                let (factor, bias) = (load_factor::<F>(task.factors, row), load(task.biases, row));
+                shared.ring.wait(weights.stage);
+                let stage = shared.ring.address_of(weights.stage);
+                let ready = torso_weights::<F>(stage, warp_index, conv > 0);
+                if conv > 0 && n_slots::<F>() == 1 {
+                    // The slot is free for the next convolution's weights while this one is worked on: there is no other.
+                    sync_threads();
+                    weights.next::<F>();
                 }
-            } else {
-                shared.m_box.wait(m_round);
-                m_round += 1;
-                if me == 0 {
-                    shared.m_box.expect(array_bytes);
+                if conv == 0 {
+                    sync_threads();
+                } else if conv % 2 == 1 {
+                    shared.x_box.wait(x_round);
+                    x_round += 1;
+                    if me == 0 {
+                        shared.x_box.expect(array_bytes);
+                    }
+                } else {
+                    shared.m_box.wait(m_round);
+                    m_round += 1;
+                    if me == 0 {
+                        shared.m_box.expect(array_bytes);
+                    }
                 }
-            }
-            // SAFETY: whole warps; activations and weights are there.
-            let sums = unsafe {
-                match conv {
+                let sums = match conv {
                     0 => input_sums::<F>(from, rank, stage, warp_index),
                     _ => torso_sums::<F>(from, rank, &ready, warp_index),
+                };
+                write_sums(shared.sums, sums, warp_index);
+                sync_threads();
+                let value =
+                    relu(fma(read_sum(shared.sums), factor, bias) + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
+                if conv % 2 == 0 {
+                    kept = value;
                 }
-            };
-            write_sums(shared.sums, sums, warp_index);
-            sync_threads();
-            let value =
-                relu(fma(read_sum(shared.sums), factor, bias) + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
-            if conv % 2 == 0 {
-                kept = value;
+                send::<F>(to, to_box, rank, warp_index, value);
+                if conv == 0 || n_slots::<F>() > 1 {
+                    weights.next::<F>();
+                }
+                conv += 1;
             }
-            // SAFETY: all of the cluster send as many bytes as are expected; whoever reads the array has received what comes before.
-            unsafe { send::<F>(to, to_box, rank, warp_index, value) };
-            if conv == 0 || n_slots::<F>() > 1 {
-                // SAFETY: the slot's last readers have passed a barrier.
-                unsafe { weights.next::<F>() };
+            shared.x_box.wait(x_round);
+            x_round += 1;
+            if me == 0 {
+                shared.x_box.expect(array_bytes);
             }
-            conv += 1;
+            heads::<F>(task, shared, rank, warp_index, position, turn);
+            turn += 1;
         }
-        shared.x_box.wait(x_round);
-        x_round += 1;
-        if me == 0 {
-            shared.x_box.expect(array_bytes);
-        }
-        // SAFETY: X is complete; the launch's promise.
-        unsafe { heads::<F>(task, shared, rank, warp_index, position, turn) };
-        turn += 1;
     }
 }
 
@@ -346,37 +339,39 @@ struct Weights {
 }
 
 impl Weights {
+    /// The weights of the block with `rank`, nothing of which is fetched yet.
+    ///
+    /// # Safety
+    /// `task` is a launch's, `rank` below [`BLOCKS`]; the ring's slots have room for a convolution each.
     #[inline(always)]
-    fn new<F: Format>(task: SingleTask, ring: Ring, rank: u32, n_positions: u32) -> Self {
+    unsafe fn new<F: Format>(task: SingleTask, ring: Ring, rank: u32, n_positions: u32) -> Self {
         let bytes = block_bytes::<F>(task.n_convs - 1);
-        // SAFETY: one part a block.
+        // SAFETY: a launch's weights have `bytes` for each block of a cluster.
         let first = unsafe { task.weights.add(rank as usize * bytes / 16) };
         Self { ring, first, stage: 0, fetched: 0, n_convs: task.n_convs, all: task.n_convs * n_positions }
     }
 
     #[inline(always)]
-    unsafe fn fetch_first<F: Format>(&mut self) {
+    fn fetch_first<F: Format>(&mut self) {
         while self.fetched < n_slots::<F>() && self.fetched < self.all {
-            // SAFETY: the caller's promise.
-            unsafe { self.fetch_next::<F>() };
+            self.fetch_next::<F>();
         }
     }
 
     /// The warp is done with the present stage: it goes on to the next, and another one is fetched.
     #[inline(always)]
-    unsafe fn next<F: Format>(&mut self) {
+    fn next<F: Format>(&mut self) {
         if thread::lane() == 0 {
             self.ring.release(self.stage);
         }
         self.stage += 1;
         if thread::thread_idx_x() == 0 {
-            // SAFETY: the caller's promise.
-            unsafe { self.fetch_next::<F>() };
+            self.fetch_next::<F>();
         }
     }
 
     #[inline(always)]
-    unsafe fn fetch_next<F: Format>(&mut self) {
+    fn fetch_next<F: Format>(&mut self) {
         if self.fetched == self.all {
             return;
         }
@@ -385,7 +380,7 @@ impl Weights {
             0 => (0, conv_bytes::<F>(PLANES)),
             _ => (conv_bytes::<F>(PLANES) + (conv - 1) * conv_bytes::<F>(WIDTH), conv_bytes::<F>(WIDTH)),
         };
-        // SAFETY: the weights of that convolution.
+        // SAFETY: the weights of one of the `n_convs` convolutions, all of which lie behind `first`, as `new` asks; nobody writes them, and a slot has room for them.
         unsafe { self.ring.fill(self.fetched, self.first.add((offset / 16) as usize), bytes / 16) };
         self.fetched += 1;
     }
@@ -447,12 +442,12 @@ unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, war
     let mut step = warp_index / 2;
     while step < 9 * tap_steps::<F>(PLANES) {
         let (pair, tap) = (step / 9, step % 9);
-        sync_warp(warp::ALL);
+        let whole = whole_warp();
         // SAFETY: the caller's promise.
         unsafe {
-            let [w, second] = step_weights::<F>(weights, step);
+            let w = step_weights::<F>(weights, step);
             let a = a + pair * 2 * chunk_bytes(1) + (tap / 3 * PADDED_WIDTH + tap % 3) * 16;
-            add_step::<F>(&mut sums, false, a, w, second);
+            add_step::<F>(&whole, &mut sums, false, a, w);
         }
         step += EIGHTHS;
     }
@@ -502,13 +497,13 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
     let pairs = tap_steps::<F>(WIDTH) / EIGHTHS;
     let a = rows_of(from, rank, warp_index) + warp_index / 2 * pairs * 2 * chunk_bytes(1);
     let mut sums = [[0.0; 4]; 4];
-    sync_warp(warp::ALL);
+    let whole = whole_warp();
     macro_rules! taps {
         ($first:literal, $($tap:literal)*) => {$(
             // SAFETY: the caller's promise.
             unsafe {
                 let a = a + $first / 9 * 2 * chunk_bytes(1) + ($tap / 3 * PADDED_WIDTH + $tap % 3) * 16;
-                add_step::<F>(&mut sums, $tap % 2 == 1, a, ready[$first + $tap], ready[$tap + 9]);
+                add_step::<F>(&whole, &mut sums, $tap % 2 == 1, a, [ready[$first + $tap], ready[$tap + 9]]);
             }
         )*};
     }
@@ -519,22 +514,22 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
     [add(sums[0], sums[2]), add(sums[1], sums[3])]
 }
 
-/// [`Format::step`]. A tensor core cuts its sums off, so the steps of a split product are added up outside of it, rounded.
+/// [`Format::step`] with operands A from the lane's row at `a`. A tensor core cuts its sums off, so the steps of a split product are added up outside of it, rounded.
 ///
 /// # Safety
-/// As [`Format::step`].
+/// As [`mma::load_matrix_x4`], for both parts of the activations.
 #[inline(always)]
-unsafe fn add_step<F: Format>(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, w: Vec4, second: Vec4) {
+unsafe fn add_step<F: Format>(whole: &WholeWarp, sums: &mut [[f32; 4]; 4], odd: bool, a: u32, [w, second]: [Vec4; 2]) {
     // SAFETY: the caller's promise.
-    unsafe {
-        if F::PARTS == 2 {
-            let mut one = [[0.0; 4]; 4];
-            F::step(&mut one, odd, a, part_bytes::<F>(), w, second);
-            sums[0] = add(sums[0], one[0]);
-            sums[1] = add(sums[1], one[1]);
-        } else {
-            F::step(sums, odd, a, part_bytes::<F>(), w, second);
-        }
+    let operand = |part: u32| unsafe { mma::load_matrix_x4(a + part) };
+    if F::PARTS == 2 {
+        let mut one = [[0.0; 4]; 4];
+        F::step(whole, &mut one, odd, [operand(0), operand(part_bytes::<F>())], [w, second]);
+        sums[0] = add(sums[0], one[0]);
+        sums[1] = add(sums[1], one[1]);
+    } else {
+        let x = operand(0);
+        F::step(whole, sums, odd, [x, x], [w, second]);
     }
 }
 
@@ -647,28 +642,28 @@ unsafe fn heads<F: Format>(
         sums[3] += warp::shuffle_xor(warp::ALL, sums[3], distance);
         distance *= 2;
     }
-    let filters = task.value_filters + task.policy_filters;
-    if share < filters {
-        let sum = match share {
-            0 => sums[0],
-            1 => sums[1],
-            2 => sums[2],
-            _ => sums[3],
-        };
-        // SAFETY: one bias a filter.
-        shared.planes.set(share * CELLS + cell, relu(sum + unsafe { load(task.head_biases, share as usize) }));
-    }
-    sync_threads();
-    // The block's actions and hidden units, a warp each.
-    let value_inputs = task.value_filters * CELLS;
-    let policy_inputs = task.policy_filters * CELLS;
-    let (actions, units) = (task.actions.div_ceil(BLOCKS), task.hidden.div_ceil(BLOCKS));
-    let mut number = warp_index;
-    while number < actions + units {
-        if number < actions {
-            let action = rank * actions + number;
-            // SAFETY: rows of the policy's matrix.
-            unsafe {
+    // SAFETY: the caller's promise: the task is a launch's and the position one of its `n`. Filters, actions and hidden units are below their numbers where they are used; ranks
+    // are those of the cluster, whose messages are waited for.
+    unsafe {
+        let filters = task.value_filters + task.policy_filters;
+        if share < filters {
+            let sum = match share {
+                0 => sums[0],
+                1 => sums[1],
+                2 => sums[2],
+                _ => sums[3],
+            };
+            shared.planes.set(share * CELLS + cell, relu(sum + load(task.head_biases, share as usize)));
+        }
+        sync_threads();
+        // The block's actions and hidden units, a warp each.
+        let value_inputs = task.value_filters * CELLS;
+        let policy_inputs = task.policy_filters * CELLS;
+        let (actions, units) = (task.actions.div_ceil(BLOCKS), task.hidden.div_ceil(BLOCKS));
+        let mut number = warp_index;
+        while number < actions + units {
+            if number < actions {
+                let action = rank * actions + number;
                 let mut logit = f32::NEG_INFINITY;
                 if action < task.actions {
                     logit = row_product(task.policy_weights, action, policy_inputs, shared.planes, value_inputs)
@@ -677,11 +672,8 @@ unsafe fn heads<F: Format>(
                 if lane == 0 {
                     shared.logits.set(number, logit);
                 }
-            }
-        } else {
-            let unit = rank * units + number - actions;
-            // SAFETY: rows of the value's matrix.
-            unsafe {
+            } else {
+                let unit = rank * units + number - actions;
                 let mut part = 0.0;
                 if unit < task.hidden {
                     let sum = row_product(task.value_weights_1, unit, value_inputs, shared.planes, 0)
@@ -692,13 +684,10 @@ unsafe fn heads<F: Format>(
                     shared.hidden.set(number - actions, part);
                 }
             }
+            number += THREADS / 32;
         }
-        number += THREADS / 32;
-    }
-    sync_threads();
-    let base = position as usize * task.actions as usize;
-    // SAFETY: masks, logits and probabilities of the position.
-    unsafe {
+        sync_threads();
+        let base = position as usize * task.actions as usize;
         if warp_index == 0 {
             let legal = |number: u32| {
                 let action = rank * actions + number;
@@ -776,9 +765,9 @@ unsafe fn heads<F: Format>(
             }
             store(task.values, position as usize, libm::tanhf(value));
         }
+        // The planes, logits and messages are free again.
+        sync_threads();
     }
-    // The planes, logits and messages are free again.
-    sync_threads();
 }
 
 /// A row of a matrix times planes, by a warp.

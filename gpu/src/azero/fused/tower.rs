@@ -8,14 +8,15 @@
 use super::format::{
     Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, load_factor, stage_bytes, tap_steps,
 };
-use super::sums::{Operands, for_each_pair};
+use super::sums::{Operands, Strides, for_each_pair};
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::math::{fma, relu};
 use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
+use crate::cuda::sync::WholeWarp;
 use crate::cuda::sync::{sync_some, sync_threads};
-use crate::cuda::wgmma::{self, Tiles};
+use crate::cuda::wgmma::{self, Tiles, WholeGroup};
 use crate::cuda::{DeviceArgs, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
@@ -179,22 +180,22 @@ unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
     if thread::thread_idx_x() == 0 {
         shared.ring.open(WORKERS / 128);
     }
-    // SAFETY: the launch's promise.
-    unsafe { clear_and_load_heads::<F>(task, shared, BOARDS) };
-    wgmma::publish();
-    sync_threads();
     // SAFETY: the launch's promise, for each role. Whole warpgroups take each branch; both counts of registers together are those of the launch, see the assertion above.
     unsafe {
+        clear_and_load_heads::<F>(task, shared, BOARDS);
+        wgmma::publish();
+        sync_threads();
+        let whole = WholeGroup::assume();
         if warp_index >= WORKERS / 32 {
             if F::PARTS == 2 {
-                wgmma::fewer_registers::<FETCHER_REGISTERS>();
+                wgmma::fewer_registers::<FETCHER_REGISTERS>(&whole);
             }
             fetch::<F, BOARDS>(task, shared.ring, warp_index, n_tiles);
         } else {
             if F::PARTS == 2 {
-                wgmma::more_registers::<WORKER_REGISTERS>();
+                wgmma::more_registers::<WORKER_REGISTERS>(&whole);
             }
-            work::<F, BOARDS, R>(task, shared, warp_index, n_tiles);
+            work::<F, BOARDS, R>(task, shared, warp_index, n_tiles, &whole);
         }
     }
 }
@@ -203,18 +204,19 @@ unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
 #[inline(always)]
 unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, shared: SharedLayout, boards: u32) {
     let vectors = array_bytes::<F>(boards) / 16;
-    let mut at = thread::thread_idx_x();
-    while at < vectors {
-        // SAFETY: the activations have that many vectors.
-        unsafe { Shared::<Vec4>::from_address(shared.x, vectors).set_unchecked(at, Vec4([0; 4])) };
-        at += threads::<F>();
-    }
-    let mut at = thread::thread_idx_x();
-    while at < FILTERS * WIDTH {
-        // SAFETY: the array has `filters` rows; the launch's promise.
-        let weight = if at < task.filters * WIDTH { unsafe { load(task.head_weights, at as usize) } } else { 0.0 };
-        shared.heads.set(at, weight);
-        at += threads::<F>();
+    // SAFETY: the activations have `vectors` vectors; a launch's task has `filters` rows of the heads' weights.
+    unsafe {
+        let mut at = thread::thread_idx_x();
+        while at < vectors {
+            Shared::<Vec4>::from_address(shared.x, vectors).set_unchecked(at, Vec4([0; 4]));
+            at += threads::<F>();
+        }
+        let mut at = thread::thread_idx_x();
+        while at < FILTERS * WIDTH {
+            let weight = if at < task.filters * WIDTH { load(task.head_weights, at as usize) } else { 0.0 };
+            shared.heads.set(at, weight);
+            at += threads::<F>();
+        }
     }
 }
 
@@ -223,34 +225,35 @@ unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, shared: SharedLayout,
 unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, warp_index: u32, n_tiles: u32) {
     let per_tile = n_stages::<F>(PLANES) + (task.n_convs - 1) * n_stages::<F>(WIDTH);
     let (lane, in_place) = (thread::lane(), in_place::<F>(BOARDS));
-    let mut stage = 0;
-    let mut tile = thread::block_idx_x();
-    while tile < n_tiles {
-        sync_simt();
-        let mut from = task.weights;
-        let mut in_tile = 0;
-        let mut in_conv = n_stages::<F>(PLANES);
-        while in_tile < per_tile {
-            if lane == 0 && warp_index == WORKERS / 32 {
-                // SAFETY: the weights have that many stages.
-                unsafe { ring.fill(stage, from, stage_bytes::<F>() / 16) };
-            }
-            ring.pass();
-            // SAFETY: within the weights, or just behind them.
-            from = unsafe { from.add(stage_bytes::<F>() as usize / 16) };
-            stage += 1;
-            in_tile += 1;
-            in_conv -= 1;
-            if in_conv == 0 {
-                in_conv = n_stages::<F>(WIDTH);
-                sync_simt();
-                if in_place {
+    // SAFETY: a launch's weights have `per_tile` stages, the end of the last one being just behind them.
+    unsafe {
+        let mut stage = 0;
+        let mut tile = thread::block_idx_x();
+        while tile < n_tiles {
+            sync_simt();
+            let mut from = task.weights;
+            let mut in_tile = 0;
+            let mut in_conv = n_stages::<F>(PLANES);
+            while in_tile < per_tile {
+                if lane == 0 && warp_index == WORKERS / 32 {
+                    ring.fill(stage, from, stage_bytes::<F>() / 16);
+                }
+                ring.pass();
+                from = from.add(stage_bytes::<F>() as usize / 16);
+                stage += 1;
+                in_tile += 1;
+                in_conv -= 1;
+                if in_conv == 0 {
+                    in_conv = n_stages::<F>(WIDTH);
                     sync_simt();
+                    if in_place {
+                        sync_simt();
+                    }
                 }
             }
+            sync_simt();
+            tile += thread::grid_dim_x();
         }
-        sync_simt();
-        tile += thread::grid_dim_x();
     }
 }
 
@@ -261,80 +264,101 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
     shared: SharedLayout,
     warp_index: u32,
     n_tiles: u32,
+    whole: &WholeGroup,
 ) {
     let (group, member) = (warp_index / 4, thread::thread_idx_x() % 128);
     let lane = thread::lane();
-    let chunk = chunk_bytes(BOARDS);
-    let part = WIDTH / F::CHANNELS * chunk;
     // The warp's channels: rows 16 warp … of the product.
     let channel = warp_index * 16;
-    let mut stage = 0;
-    let mut tile = thread::block_idx_x();
-    while tile < n_tiles {
-        // SAFETY: the launch's promise; M is not in use between two tiles.
-        unsafe { load_observations::<F, BOARDS>(task, shared.m, tile) };
-        wgmma::publish();
-        sync_some(WORKERS_BARRIER, WORKERS);
-        let mut conv = 0;
-        while conv < task.n_convs {
-            let (from, to) = if conv % 2 == 0 { (shared.m, shared.x) } else { (shared.x, shared.m) };
-            let (channels, stages) =
-                if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
-            let operands = Operands {
-                ring: shared.ring,
-                first: stage,
-                stages,
-                group: group * 2048,
-                b: Tiles::new(from, chunk, PADDED_WIDTH * 16),
-                chunk,
-                part,
-                tap_row: BOARDS * PADDED_WIDTH * 16,
-                tap_steps: tap_steps::<F>(channels),
-            };
-            let mut d = [0.0; R];
-            // SAFETY: all threads of both warpgroups come here; what they multiply was written, published and followed by a barrier.
-            unsafe { F::sums(&mut d, operands, member) };
-            stage += stages;
-            // SAFETY: `n_convs` rows of 128 biases and factors.
-            let affine = unsafe {
-                let row = conv as usize * WIDTH as usize + (channel + lane / 4) as usize;
-                let of = |row| Affine { factor: load_factor::<F>(task.factors, row), bias: load(task.biases, row) };
-                [of(row), of(row + 8)]
-            };
-            let address = RowAddress {
-                base: to + channel / F::CHANNELS * chunk + (BOARDS * PADDED_WIDTH + 1) * 16,
-                row: PADDED_WIDTH * 16,
-                chunk,
-                part,
-                lane,
-            };
-            let kept = if in_place::<F>(BOARDS) {
-                sync_some(WORKERS_BARRIER, WORKERS);
-                // SAFETY: the scratch has that many vectors a block.
-                unsafe { task.scratch.add((thread::block_idx_x() * WORKERS * 32 + thread::thread_idx_x()) as usize) }
-            } else {
-                core::ptr::null_mut()
-            };
-            // SAFETY: each warp has rows and channels of its own in the array, which nobody reads now, and each thread its own vectors of the scratch.
-            unsafe { finish::<F, BOARDS, R>(&d, address, affine, conv, kept) };
+    // SAFETY: the launch's promise. All threads of both warpgroups come here; what they multiply was written, published and followed by a barrier. Convolutions are below
+    // `n_convs`. Each warp has rows and channels of its own in an array that nobody reads between two barriers, and each thread vectors of its own in the scratch, which has as
+    // many a block. M is not in use between two tiles, and X is complete before the heads.
+    unsafe {
+        let mut stage = 0;
+        let mut tile = thread::block_idx_x();
+        while tile < n_tiles {
+            load_observations::<F, BOARDS>(task, shared.m, tile);
             wgmma::publish();
             sync_some(WORKERS_BARRIER, WORKERS);
-            if !task.trace.is_null() {
-                // SAFETY: the launch's promise.
-                unsafe { trace::<F, BOARDS>(task, to, conv, tile) };
+            let mut conv = 0;
+            while conv < task.n_convs {
+                let (from, to) = if conv % 2 == 0 { (shared.m, shared.x) } else { (shared.x, shared.m) };
+                let (channels, stages) =
+                    if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
+                let operands = operands::<F, BOARDS>(shared.ring, stage, stages, group, from, channels);
+                let mut d = [0.0; R];
+                F::sums(whole, &mut d, operands, member);
+                stage += stages;
+                let affine = {
+                    let row = conv as usize * WIDTH as usize + (channel + lane / 4) as usize;
+                    let of = |row| Affine { factor: load_factor::<F>(task.factors, row), bias: load(task.biases, row) };
+                    [of(row), of(row + 8)]
+                };
+                let address = row_address::<F, BOARDS>(to, channel, lane);
+                let kept = if in_place::<F>(BOARDS) {
+                    sync_some(WORKERS_BARRIER, WORKERS);
+                    task.scratch.add((thread::block_idx_x() * WORKERS * 32 + thread::thread_idx_x()) as usize)
+                } else {
+                    core::ptr::null_mut()
+                };
+                finish::<F, BOARDS, R>(&whole.warp(), &d, address, affine, (conv, kept));
+                wgmma::publish();
+                sync_some(WORKERS_BARRIER, WORKERS);
+                if !task.trace.is_null() {
+                    trace::<F, BOARDS>(task, to, conv, tile);
+                }
+                conv += 1;
             }
-            conv += 1;
+            heads::<F, BOARDS>(task, shared, tile);
+            // X is overwritten by the next tile's first convolution only after the barrier behind its observations; in place, by these already.
+            if in_place::<F>(BOARDS) {
+                sync_some(WORKERS_BARRIER, WORKERS);
+            } else {
+                sync_simt();
+            }
+            tile += thread::grid_dim_x();
         }
-        // SAFETY: the launch's promise; X is complete.
-        unsafe { heads::<F, BOARDS>(task, shared, tile) };
-        // X is overwritten by the next tile's first convolution only after the barrier behind its observations; in place, by these already.
-        if in_place::<F>(BOARDS) {
-            sync_some(WORKERS_BARRIER, WORKERS);
-        } else {
-            sync_simt();
-        }
-        tile += thread::grid_dim_x();
     }
+}
+
+/// Operands of the convolution of `channels` channels that warpgroup `group` makes from the activations at `from`, in `stages` stages from `first` on.
+///
+/// # Safety
+/// As [`Operands::new`], for one of the block's arrays.
+#[inline(always)]
+unsafe fn operands<F: Format, const BOARDS: u32>(
+    ring: Ring,
+    first: u32,
+    stages: u32,
+    group: u32,
+    from: u32,
+    channels: u32,
+) -> Operands {
+    let chunk = chunk_bytes(BOARDS);
+    let strides = Strides {
+        chunk,
+        part: WIDTH / F::CHANNELS * chunk,
+        tap_row: BOARDS * PADDED_WIDTH * 16,
+        tap_steps: tap_steps::<F>(channels),
+    };
+    // SAFETY: the caller's promise; the taps of the boards' squares are squares of the padded boards.
+    unsafe {
+        let b = Tiles::new(from, chunk, PADDED_WIDTH * 16);
+        Operands::new(ring, first, stages, group * 2048, b, strides)
+    }
+}
+
+/// Where the warp whose first channel is `channel` has its rows in the array at `to`.
+///
+/// # Safety
+/// As [`RowAddress::new`], for one of the block's arrays.
+#[inline(always)]
+unsafe fn row_address<F: Format, const BOARDS: u32>(to: u32, channel: u32, lane: u32) -> RowAddress {
+    let chunk = chunk_bytes(BOARDS);
+    let part = WIDTH / F::CHANNELS * chunk;
+    let base = to + channel / F::CHANNELS * chunk + (BOARDS * PADDED_WIDTH + 1) * 16;
+    // SAFETY: the caller's promise; 8 · boards storage rows follow, in pairs.
+    unsafe { RowAddress::new(base, PADDED_WIDTH * 16, chunk, part, lane) }
 }
 
 /// Planes of the tile's boards as the first channels of `to`; the others are zeroed up to [`PLANES`].
@@ -342,38 +366,35 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
 unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u32, tile: u32) {
     let squares = BOARDS * CELLS;
     let chunks = PLANES / F::CHANNELS;
-    let mut item = thread::thread_idx_x();
-    while item < squares * chunks {
-        let (square, chunk) = (item % squares, item / squares);
-        let (board, cell) = (square / CELLS, square % CELLS);
-        let position = tile * BOARDS + board;
-        let mut values = [0.0; 8];
-        let mut at = 0;
-        while at < F::CHANNELS {
-            let plane = chunk * F::CHANNELS + at;
-            if position < task.n && plane < task.planes {
-                // SAFETY: the observation has that plane.
-                values[at as usize] = unsafe {
-                    load(
+    // SAFETY: a launch's task has `planes` planes of each of `n` positions, which are looked at; squares of the array are each one thread's.
+    unsafe {
+        let mut item = thread::thread_idx_x();
+        while item < squares * chunks {
+            let (square, chunk) = (item % squares, item / squares);
+            let (board, cell) = (square / CELLS, square % CELLS);
+            let position = tile * BOARDS + board;
+            let mut values = [0.0; 8];
+            let mut at = 0;
+            while at < F::CHANNELS {
+                let plane = chunk * F::CHANNELS + at;
+                if position < task.n && plane < task.planes {
+                    values[at as usize] = load(
                         task.observations,
                         (position as usize * task.planes as usize + plane as usize) * CELLS as usize + cell as usize,
-                    )
-                };
+                    );
+                }
+                at += 1;
             }
-            at += 1;
-        }
-        let storage = ((cell / SIDE + 1) * BOARDS + board) * PADDED_WIDTH + cell % SIDE + 1;
-        let packed = F::pack(values);
-        let address = to + chunk * chunk_bytes(BOARDS) + storage * 16;
-        // SAFETY: a square of the array; each is one thread's.
-        unsafe {
+            let storage = ((cell / SIDE + 1) * BOARDS + board) * PADDED_WIDTH + cell % SIDE + 1;
+            let packed = F::pack(values);
+            let address = to + chunk * chunk_bytes(BOARDS) + storage * 16;
             Shared::<Vec4>::from_address(address, 1).set_unchecked(0, Vec4(packed[0]));
             if F::PARTS == 2 {
                 let part = WIDTH / F::CHANNELS * chunk_bytes(BOARDS);
                 Shared::<Vec4>::from_address(address + part, 1).set_unchecked(0, Vec4(packed[1]));
             }
+            item += WORKERS;
         }
-        item += WORKERS;
     }
 }
 
@@ -394,16 +415,16 @@ impl Affine {
 /// Factor and bias, the block's input where it is a block's second convolution, rectifier; into the array at `to`. In place, inputs of blocks come from and go to `kept`.
 #[inline(always)]
 unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
+    whole: &WholeWarp,
     d: &[f32; R],
     to: RowAddress,
     affine: [Affine; 2],
-    conv: u32,
-    kept: *mut Vec4,
+    (conv, kept): (u32, *mut Vec4),
 ) {
     let residual = conv > 0 && conv.is_multiple_of(2);
     for_each_pair!(|PAIR| {
         if PAIR * 8 < R {
-            let at = RowAddress { base: to.base + PAIR as u32 * 2 * to.row, ..to };
+            let at = to.pair(PAIR);
             let mut v = [
                 affine[0].of(d[PAIR * 8]),
                 affine[0].of(d[PAIR * 8 + 1]),
@@ -414,10 +435,10 @@ unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
                 affine[1].of(d[PAIR * 8 + 6]),
                 affine[1].of(d[PAIR * 8 + 7]),
             ];
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller's promise: in place, `kept` has room for the thread's values of all pairs.
             unsafe {
                 if residual {
-                    let x = if in_place::<F>(BOARDS) { load_kept(kept, PAIR) } else { F::load(at) };
+                    let x = if in_place::<F>(BOARDS) { load_kept(kept, PAIR) } else { F::load(whole, at) };
                     v = [
                         v[0] + x[0],
                         v[1] + x[1],
@@ -430,7 +451,7 @@ unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
                     ];
                 }
                 v = [relu(v[0]), relu(v[1]), relu(v[2]), relu(v[3]), relu(v[4]), relu(v[5]), relu(v[6]), relu(v[7])];
-                F::store(at, v);
+                F::store(whole, at, v);
                 if in_place::<F>(BOARDS) && conv.is_multiple_of(2) {
                     keep(kept, PAIR, v);
                 }
@@ -525,10 +546,10 @@ unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, shared: SharedLay
     let mut sums = [0.0f32; FILTERS as usize];
     let chunks = WIDTH / F::CHANNELS / sharers;
     let mut chunk = 0;
-    while chunk < chunks {
-        let chunk_index = chunk * sharers + share;
-        // SAFETY: X is complete; weights of the channel's filters.
-        unsafe {
+    // SAFETY: X is complete. A launch's task has weights, a bias and planes for each of `filters`, of each of `n` positions, which are looked at.
+    unsafe {
+        while chunk < chunks {
+            let chunk_index = chunk * sharers + share;
             let values = read_chunk::<F>(shared.x, BOARDS, chunk_index, storage);
             let weight =
                 |filter: u32, at: u32| shared.heads.get_unchecked(filter * WIDTH + chunk_index * F::CHANNELS + at);
@@ -541,37 +562,34 @@ unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, shared: SharedLay
                 sums[3] = fma(value, weight(3, at), sums[3]);
                 at += 1;
             }
+            chunk += 1;
         }
-        chunk += 1;
-    }
-    let mut distance = 1;
-    while distance < sharers {
-        sums[0] += warp::shuffle_xor(warp::ALL, sums[0], distance);
-        sums[1] += warp::shuffle_xor(warp::ALL, sums[1], distance);
-        sums[2] += warp::shuffle_xor(warp::ALL, sums[2], distance);
-        sums[3] += warp::shuffle_xor(warp::ALL, sums[3], distance);
-        distance *= 2;
-    }
-    let position = tile * BOARDS + board;
-    if share == 0 && position < task.n {
-        let mut filter = 0;
-        while filter < task.filters {
-            let sum = match filter {
-                0 => sums[0],
-                1 => sums[1],
-                2 => sums[2],
-                _ => sums[3],
-            };
-            // SAFETY: one bias a filter; the planes have that element.
-            unsafe {
+        let mut distance = 1;
+        while distance < sharers {
+            sums[0] += warp::shuffle_xor(warp::ALL, sums[0], distance);
+            sums[1] += warp::shuffle_xor(warp::ALL, sums[1], distance);
+            sums[2] += warp::shuffle_xor(warp::ALL, sums[2], distance);
+            sums[3] += warp::shuffle_xor(warp::ALL, sums[3], distance);
+            distance *= 2;
+        }
+        let position = tile * BOARDS + board;
+        if share == 0 && position < task.n {
+            let mut filter = 0;
+            while filter < task.filters {
+                let sum = match filter {
+                    0 => sums[0],
+                    1 => sums[1],
+                    2 => sums[2],
+                    _ => sums[3],
+                };
                 let value = relu(sum + load(task.head_biases, filter as usize));
                 store(
                     task.head_planes,
                     (position as usize * task.filters as usize + filter as usize) * CELLS as usize + cell as usize,
                     value,
                 );
+                filter += 1;
             }
-            filter += 1;
         }
     }
 }

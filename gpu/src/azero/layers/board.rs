@@ -151,14 +151,13 @@ unsafe fn copy_cells<const POSITIONS: u32, const COUNT: u32, const THREADS: u32>
     input: u32,
 ) {
     const QUADS: u32 = CELLS / 4;
-    // SAFETY: the same aligned memory, as quads.
-    let array = unsafe { Shared::<Vec4>::from_address(cells.base(), cells.len() / 4) };
-    let tile = POSITIONS * COUNT * QUADS;
-    for quad in thread::strided(thread::thread_idx_x(), tile, THREADS) {
-        let (plane, part) = (quad / QUADS, quad % QUADS);
-        let (position, own) = (first_position + plane / COUNT, input + plane % COUNT);
-        // SAFETY: the caller's promise; the plane is one of the layer's.
-        unsafe {
+    // SAFETY: the array is the same aligned memory, as quads, with room for two tiles; a plane is copied where the valid layer has it.
+    unsafe {
+        let array = Shared::<Vec4>::from_address(cells.base(), cells.len() / 4);
+        let tile = POSITIONS * COUNT * QUADS;
+        for quad in thread::strided(thread::thread_idx_x(), tile, THREADS) {
+            let (plane, part) = (quad / QUADS, quad % QUADS);
+            let (position, own) = (first_position + plane / COUNT, input + plane % COUNT);
             if position < layer.n && own < layer.n_inputs {
                 let plane = position as usize * layer.n_inputs as usize + own as usize;
                 let from = layer.input.add(plane * CELLS as usize + 4 * part as usize);
@@ -187,45 +186,44 @@ unsafe fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS
     let first_position = thread::block_idx_x() * POSITIONS;
     let first_output = thread::block_idx_y() * OUTPUTS;
     let tile = INPUTS * TAPS * OUTPUTS;
-    // SAFETY: the caller's promise; weights are filled up to whole tiles.
-    let copy = |half: u32, input: u32| unsafe {
-        let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);
-        copy_lines::<THREADS>(weights, half * tile, from, layer.line, OUTPUTS, tile / 4);
-        copy_cells::<POSITIONS, INPUTS, THREADS>(layer, cells, half, first_position, input);
-        memory::async_commit();
-    };
-    let mut sums = [[0.0f32; 8]; 8];
-    copy(0, 0);
-    let mut half = 0;
-    for input in thread::strided(0, layer.n_inputs, INPUTS) {
-        memory::async_wait_all();
-        // The present tiles must be whole, and the other half read by all.
-        sync::sync_threads();
-        if input + INPUTS < layer.n_inputs {
-            copy(1 - half, input + INPUTS);
+    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles; the plane is this thread's alone.
+    unsafe {
+        let copy = |half: u32, input: u32| {
+            let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);
+            copy_lines::<THREADS>(weights, half * tile, from, layer.line, OUTPUTS, tile / 4);
+            copy_cells::<POSITIONS, INPUTS, THREADS>(layer, cells, half, first_position, input);
+            memory::async_commit();
+        };
+        let mut sums = [[0.0f32; 8]; 8];
+        copy(0, 0);
+        let mut half = 0;
+        for input in thread::strided(0, layer.n_inputs, INPUTS) {
+            memory::async_wait_all();
+            // The present tiles must be whole, and the other half read by all.
+            sync::sync_threads();
+            if input + INPUTS < layer.n_inputs {
+                copy(1 - half, input + INPUTS);
+            }
+            for number in 0..INPUTS {
+                let taps = taps::<OUTPUTS>(weights, half * tile + number * TAPS * OUTPUTS, own_output);
+                let plane = ((half * POSITIONS + own_position) * INPUTS + number) * CELLS;
+                each!(Y in [0 1 2 3 4 5 6 7] {
+                    let row = row(cells, plane + Y as u32 * SIDE);
+                    // The row is below the one above it, so it meets the last taps there; ascending taps for each row of sums.
+                    if Y < 7 {
+                        add_row(&mut sums[Y + 1], taps[0], &row);
+                    }
+                    add_row(&mut sums[Y], taps[1], &row);
+                    if Y > 0 {
+                        add_row(&mut sums[Y - 1], taps[2], &row);
+                    }
+                });
+            }
+            half = 1 - half;
         }
-        for number in 0..INPUTS {
-            let taps = taps::<OUTPUTS>(weights, half * tile + number * TAPS * OUTPUTS, own_output);
-            let plane = ((half * POSITIONS + own_position) * INPUTS + number) * CELLS;
-            each!(Y in [0 1 2 3 4 5 6 7] {
-                let row = row(cells, plane + Y as u32 * SIDE);
-                // The row is below the one above it, so it meets the last taps there; ascending taps for each row of sums.
-                if Y < 7 {
-                    add_row(&mut sums[Y + 1], taps[0], &row);
-                }
-                add_row(&mut sums[Y], taps[1], &row);
-                if Y > 0 {
-                    add_row(&mut sums[Y - 1], taps[2], &row);
-                }
-            });
-        }
-        half = 1 - half;
-    }
-    let (position, output) = (first_position + own_position, first_output + own_output);
-    if position < layer.n && output < layer.n_outputs {
-        let plane = position as usize * layer.n_outputs as usize + output as usize;
-        // SAFETY: this thread's plane.
-        unsafe {
+        let (position, output) = (first_position + own_position, first_output + own_output);
+        if position < layer.n && output < layer.n_outputs {
+            let plane = position as usize * layer.n_outputs as usize + output as usize;
             let bias = memory::load(layer.bias, output as usize);
             each!(Y in [0 1 2 3 4 5 6 7] {
                 put_row(layer, &sums[Y], bias, plane, Y);
@@ -323,44 +321,45 @@ pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
     let (position, first_output) = (thread::block_idx_x() / 2, thread::block_idx_y() * WARP_OUTPUTS);
     let own_row = thread::block_idx_x() % 2 * 4 + thread::warp_index();
     const TILE: u32 = ROW_INPUTS * TAPS * WARP_OUTPUTS;
-    // SAFETY: the contract; weights are filled up to whole tiles.
-    let copy = |half: u32, input: u32| unsafe {
-        let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);
-        copy_lines::<ROW_THREADS>(weights, half * TILE, from, layer.line, WARP_OUTPUTS, TILE / 4);
-        copy_cells::<1, ROW_INPUTS, ROW_THREADS>(&layer, cells, half, position, input);
-        memory::async_commit();
-    };
-    let above = if own_row > 0 { own_row - 1 } else { 0 };
-    let below = if own_row + 1 < SIDE { own_row + 1 } else { own_row };
-    let rows = [(own_row > 0, above), (true, own_row), (own_row + 1 < SIDE, below)];
-    let mut sums = [0.0f32; 8];
-    copy(0, 0);
-    let mut half = 0;
-    for input in thread::strided(0, layer.n_inputs, ROW_INPUTS) {
-        memory::async_wait_all();
-        // The present tiles must be whole, and the other half read by all.
-        sync::sync_threads();
-        if input + ROW_INPUTS < layer.n_inputs {
-            copy(1 - half, input + ROW_INPUTS);
-        }
-        // All at once, so that the reads of one input do not wait for the products of the one before.
-        each!(NUMBER in [0 1 2 3 4 5 6 7] {
-            let number = NUMBER as u32;
-            let taps = taps::<WARP_OUTPUTS>(weights, half * TILE + number * TAPS * WARP_OUTPUTS, thread::lane());
-            let plane = (half * ROW_INPUTS + number) * CELLS;
-            each!(Y in [0 1 2] {
-                // A row beyond the board is another with taps of 0, which adds nothing: no branch.
-                let (inside, y) = rows[Y];
-                let taps = if inside { taps[Y] } else { [0.0; 3] };
-                add_row(&mut sums, taps, &row(cells, plane + y * SIDE));
+    // SAFETY: the contract: the layer is valid, with weights filled up to whole tiles; the row is this thread's alone.
+    unsafe {
+        let copy = |half: u32, input: u32| {
+            let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);
+            copy_lines::<ROW_THREADS>(weights, half * TILE, from, layer.line, WARP_OUTPUTS, TILE / 4);
+            copy_cells::<1, ROW_INPUTS, ROW_THREADS>(&layer, cells, half, position, input);
+            memory::async_commit();
+        };
+        let above = if own_row > 0 { own_row - 1 } else { 0 };
+        let below = if own_row + 1 < SIDE { own_row + 1 } else { own_row };
+        let rows = [(own_row > 0, above), (true, own_row), (own_row + 1 < SIDE, below)];
+        let mut sums = [0.0f32; 8];
+        copy(0, 0);
+        let mut half = 0;
+        for input in thread::strided(0, layer.n_inputs, ROW_INPUTS) {
+            memory::async_wait_all();
+            // The present tiles must be whole, and the other half read by all.
+            sync::sync_threads();
+            if input + ROW_INPUTS < layer.n_inputs {
+                copy(1 - half, input + ROW_INPUTS);
+            }
+            // All at once, so that the reads of one input do not wait for the products of the one before.
+            each!(NUMBER in [0 1 2 3 4 5 6 7] {
+                let number = NUMBER as u32;
+                let taps = taps::<WARP_OUTPUTS>(weights, half * TILE + number * TAPS * WARP_OUTPUTS, thread::lane());
+                let plane = (half * ROW_INPUTS + number) * CELLS;
+                each!(Y in [0 1 2] {
+                    // A row beyond the board is another with taps of 0, which adds nothing: no branch.
+                    let (inside, y) = rows[Y];
+                    let taps = if inside { taps[Y] } else { [0.0; 3] };
+                    add_row(&mut sums, taps, &row(cells, plane + y * SIDE));
+                });
             });
-        });
-        half = 1 - half;
-    }
-    let output = first_output + thread::lane();
-    if output < layer.n_outputs {
-        let plane = position as usize * layer.n_outputs as usize + output as usize;
-        // SAFETY: this thread's row.
-        unsafe { put_row(&layer, &sums, memory::load(layer.bias, output as usize), plane, own_row as usize) };
+            half = 1 - half;
+        }
+        let output = first_output + thread::lane();
+        if output < layer.n_outputs {
+            let plane = position as usize * layer.n_outputs as usize + output as usize;
+            put_row(&layer, &sums, memory::load(layer.bias, output as usize), plane, own_row as usize);
+        }
     }
 }

@@ -212,83 +212,78 @@ unsafe fn convolve<
     let neighbours = Neighbours::new(layer, first_cell + gathered_cell);
     let own_weights = layer.weights.wrapping_add(first_output as usize);
     let (tile_weights, tile_cells) = (INPUTS * TAPS * OUTPUTS, INPUTS * TAPS * CELLS);
-    let copy = |half: u32, input: u32| {
-        // SAFETY: the caller's promise; weights are filled up to whole tiles.
-        unsafe {
+    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles. Each tile of the arrays has a place for what a thread gathers; outputs are each one
+    // thread's.
+    unsafe {
+        let copy = |half: u32, input: u32| {
             let from = own_weights.add(input as usize * TAPS as usize * layer.line as usize);
             copy_lines::<THREADS>(weights, half * tile_weights, from, layer.line, OUTPUTS, tile_weights / 4);
-        }
-    };
-    let put = |half: u32, values: [f32; 9]| {
-        for tap in 0..TAPS {
-            let at = half * tile_cells + (gathered_input * TAPS + tap) * CELLS + gathered_cell;
-            // SAFETY: inside the tile of this half.
-            unsafe { cells.set_unchecked(at, values[tap as usize]) };
-        }
-    };
-    let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
-    copy(0, 0);
-    // SAFETY: the caller's promise.
-    put(0, unsafe { neighbours.gather(layer, gathered_input) });
-    memory::async_wait_all();
-    // The first tiles must be whole.
-    sync::sync_threads();
-    let mut input = 0;
-    let mut half = 0;
-    while input < layer.n_inputs {
-        let next = input + INPUTS;
-        let more = next < layer.n_inputs;
-        let mut values = [0.0; 9];
-        if more {
-            copy(1 - half, next);
-            // SAFETY: the caller's promise.
-            values = unsafe { neighbours.gather(layer, next + gathered_input) };
-        }
-        for depth in 0..INPUTS * TAPS {
-            let mut left = [[0.0; 4]; R];
-            let mut right = [[0.0; 4]; C];
-            for r in 0..R {
-                let at = half * tile_weights + depth * OUTPUTS + r as u32 * (OUTPUTS / R as u32) + my_output;
-                left[r] = get_quad(weights, at);
+        };
+        let put = |half: u32, values: [f32; 9]| {
+            for tap in 0..TAPS {
+                let at = half * tile_cells + (gathered_input * TAPS + tap) * CELLS + gathered_cell;
+                cells.set_unchecked(at, values[tap as usize]);
             }
-            for c in 0..C {
-                let at = half * tile_cells + depth * CELLS + c as u32 * (CELLS / C as u32) + my_cell;
-                right[c] = get_quad(cells, at);
+        };
+        let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
+        copy(0, 0);
+        put(0, neighbours.gather(layer, gathered_input));
+        memory::async_wait_all();
+        // The first tiles must be whole.
+        sync::sync_threads();
+        let mut input = 0;
+        let mut half = 0;
+        while input < layer.n_inputs {
+            let next = input + INPUTS;
+            let more = next < layer.n_inputs;
+            let mut values = [0.0; 9];
+            if more {
+                copy(1 - half, next);
+                values = neighbours.gather(layer, next + gathered_input);
             }
-            for r in 0..R {
+            for depth in 0..INPUTS * TAPS {
+                let mut left = [[0.0; 4]; R];
+                let mut right = [[0.0; 4]; C];
+                for r in 0..R {
+                    let at = half * tile_weights + depth * OUTPUTS + r as u32 * (OUTPUTS / R as u32) + my_output;
+                    left[r] = get_quad(weights, at);
+                }
                 for c in 0..C {
-                    for i in 0..4 {
-                        for j in 0..4 {
-                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                    let at = half * tile_cells + depth * CELLS + c as u32 * (CELLS / C as u32) + my_cell;
+                    right[c] = get_quad(cells, at);
+                }
+                for r in 0..R {
+                    for c in 0..C {
+                        for i in 0..4 {
+                            for j in 0..4 {
+                                sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                            }
                         }
                     }
                 }
             }
+            half = 1 - half;
+            if more {
+                put(half, values);
+                memory::async_wait_all();
+            }
+            // The next tiles must be whole, and the present ones read by all.
+            sync::sync_threads();
+            input = next;
         }
-        half = 1 - half;
-        if more {
-            put(half, values);
-            memory::async_wait_all();
-        }
-        // The next tiles must be whole, and the present ones read by all.
-        sync::sync_threads();
-        input = next;
-    }
-    let board = layer.rows * layer.columns;
-    each!(COLUMN in [0 1 2 3 4 5 6 7] {
-        if COLUMN < 4 * C {
-            let (c, j) = (COLUMN / 4, COLUMN % 4);
-            let cell = first_cell + c as u32 * (CELLS / C as u32) + my_cell + j as u32;
-            let (position, cell_of) = (cell / board, cell % board);
-            each!(ROW in [0 1 2 3 4 5 6 7] {
-                if ROW < 4 * R {
-                    let (r, i) = (ROW / 4, ROW % 4);
-                    let output = first_output + r as u32 * (OUTPUTS / R as u32) + my_output + i as u32;
-                    if position < layer.n && output < layer.n_outputs {
-                        let plane = position as usize * layer.n_outputs as usize + output as usize;
-                        let at = plane * board as usize + cell_of as usize;
-                        // SAFETY: one of the layer's outputs, which is this thread's.
-                        unsafe {
+        let board = layer.rows * layer.columns;
+        each!(COLUMN in [0 1 2 3 4 5 6 7] {
+            if COLUMN < 4 * C {
+                let (c, j) = (COLUMN / 4, COLUMN % 4);
+                let cell = first_cell + c as u32 * (CELLS / C as u32) + my_cell + j as u32;
+                let (position, cell_of) = (cell / board, cell % board);
+                each!(ROW in [0 1 2 3 4 5 6 7] {
+                    if ROW < 4 * R {
+                        let (r, i) = (ROW / 4, ROW % 4);
+                        let output = first_output + r as u32 * (OUTPUTS / R as u32) + my_output + i as u32;
+                        if position < layer.n && output < layer.n_outputs {
+                            let plane = position as usize * layer.n_outputs as usize + output as usize;
+                            let at = plane * board as usize + cell_of as usize;
                             let mut value = sums[r][c][i][j] + memory::load(layer.bias, output as usize);
                             if !layer.residual.is_null() {
                                 value += memory::load(layer.residual, at);
@@ -296,10 +291,10 @@ unsafe fn convolve<
                             memory::store(layer.output, at, rectify(value));
                         }
                     }
-                }
-            });
-        }
-    });
+                });
+            }
+        });
+    }
 }
 
 /// 0 for what is not above it; a NaN stays one, so that it is seen.

@@ -184,39 +184,37 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
     let share = heads.width.div_ceil(PARTS).next_multiple_of(AT_ONCE);
     let from = part * share;
     let to = if from + share < heads.width { from + share } else { heads.width };
-    for filter in thread::strided(0, filters, 4) {
-        let mut sums = [0.0f32; 4];
-        if active {
-            for channel in thread::strided(from, to, AT_ONCE) {
-                // SAFETY: a cell of a position there is, a channel below the width.
-                let values = unsafe { L::channels(heads, position, cell_of, channel) };
-                each!(I in [0 1 2 3 4 5 6 7] {
-                    let at = (channel as usize + I) * line as usize + filter as usize;
-                    // SAFETY: a quad of the weights, which are filled up to whole reads.
-                    let weights = unsafe { memory::load_vec4(heads.plane_weights.add(at).cast::<Vec4>()) }.0;
-                    each!(J in [0 1 2 3] {
-                        sums[J] = fma(f32::from_bits(weights[J]), values[I], sums[J]);
+    // SAFETY: the caller's promise. Cells are those of positions there are, channels below the width; weights are filled up to whole reads; the plane's value is this thread's.
+    unsafe {
+        for filter in thread::strided(0, filters, 4) {
+            let mut sums = [0.0f32; 4];
+            if active {
+                for channel in thread::strided(from, to, AT_ONCE) {
+                    let values = L::channels(heads, position, cell_of, channel);
+                    each!(I in [0 1 2 3 4 5 6 7] {
+                        let at = (channel as usize + I) * line as usize + filter as usize;
+                        let weights = memory::load_vec4(heads.plane_weights.add(at).cast::<Vec4>()).0;
+                        each!(J in [0 1 2 3] {
+                            sums[J] = fma(f32::from_bits(weights[J]), values[I], sums[J]);
+                        });
                     });
-                });
+                }
             }
-        }
-        for j in 0..4 {
-            parts.set((part * 4 + j) * CELLS + own, sums[j as usize]);
-        }
-        // All parts must be there. Part 0's thread adds up filter 0 of the four, and so on.
-        sync::sync_threads();
-        let of = |number: u32| parts.get((number * 4 + part) * CELLS + own);
-        let sum = (of(0) + of(1)) + (of(2) + of(3));
-        if active && filter + part < filters {
-            let plane = position as usize * filters as usize + (filter + part) as usize;
-            // SAFETY: a bias and a plane's value of this thread.
-            unsafe {
+            for j in 0..4 {
+                parts.set((part * 4 + j) * CELLS + own, sums[j as usize]);
+            }
+            // All parts must be there. Part 0's thread adds up filter 0 of the four, and so on.
+            sync::sync_threads();
+            let of = |number: u32| parts.get((number * 4 + part) * CELLS + own);
+            let sum = (of(0) + of(1)) + (of(2) + of(3));
+            if active && filter + part < filters {
+                let plane = position as usize * filters as usize + (filter + part) as usize;
                 let sum = sum + memory::load(heads.plane_bias, (filter + part) as usize);
                 memory::store(heads.planes, plane * heads.cells as usize + cell_of as usize, super::conv::rectify(sum));
             }
+            // All must be read before the next four.
+            sync::sync_threads();
         }
-        // All must be read before the next four.
-        sync::sync_threads();
     }
 }
 
@@ -241,62 +239,62 @@ unsafe fn linear<const P: usize>(
     let me = thread::thread_idx_x();
     let filters = heads.value_filters + heads.policy_filters;
     let line = filters as usize * heads.cells as usize;
-    for base in thread::strided(0, n_outputs, THREADS) {
-        let output = base + me;
-        let mut sums = [0.0f32; P];
-        let mut input = 0;
-        while input < n_inputs {
-            let here = if n_inputs - input < CHUNK { n_inputs - input } else { CHUNK };
-            // Those before must have been read by all.
-            sync::sync_threads();
-            for p in 0..P as u32 {
-                let position = first + p;
-                for number in thread::strided(me, here, THREADS) {
-                    let mut value = 0.0;
-                    if position < heads.n {
-                        let index = position as usize * line + (from * heads.cells + input + number) as usize;
-                        // SAFETY: one of the position's planes, made by the kernel before.
-                        value = unsafe { memory::load(heads.planes.cast_const(), index) };
+    // SAFETY: the caller's promise: planes of positions there are, made by the kernel before; the layer's weights; what is staged before the barrier.
+    unsafe {
+        for base in thread::strided(0, n_outputs, THREADS) {
+            let output = base + me;
+            let mut sums = [0.0f32; P];
+            let mut input = 0;
+            while input < n_inputs {
+                let here = if n_inputs - input < CHUNK { n_inputs - input } else { CHUNK };
+                // Those before must have been read by all.
+                sync::sync_threads();
+                for p in 0..P as u32 {
+                    let position = first + p;
+                    for number in thread::strided(me, here, THREADS) {
+                        let mut value = 0.0;
+                        if position < heads.n {
+                            let index = position as usize * line + (from * heads.cells + input + number) as usize;
+                            value = memory::load(heads.planes.cast_const(), index);
+                        }
+                        staged.set(number * P as u32 + p, value);
                     }
-                    staged.set(number * P as u32 + p, value);
                 }
+                // All must be there.
+                sync::sync_threads();
+                if output < n_outputs {
+                    // Weights are read ahead of the products: their way is long.
+                    let weight = |number: u32| {
+                        let at = (input + number) as usize * n_outputs as usize + output as usize;
+                        memory::load(weights, at)
+                    };
+                    let mut add = |number: u32, weight: f32| {
+                        for p in 0..P {
+                            let value = staged.get_unchecked(number * P as u32 + p as u32);
+                            sums[p] = fma(weight, value, sums[p]);
+                        }
+                    };
+                    let mut number = 0;
+                    while number + 8 <= here {
+                        let mut ahead = [0.0f32; 8];
+                        each!(I in [0 1 2 3 4 5 6 7] {
+                            ahead[I] = weight(number + I as u32);
+                        });
+                        each!(I in [0 1 2 3 4 5 6 7] {
+                            add(number + I as u32, ahead[I]);
+                        });
+                        number += 8;
+                    }
+                    while number < here {
+                        add(number, weight(number));
+                        number += 1;
+                    }
+                }
+                input += here;
             }
-            // All must be there.
-            sync::sync_threads();
             if output < n_outputs {
-                // Weights are read ahead of the products: their way is long.
-                let weight = |number: u32| {
-                    let at = (input + number) as usize * n_outputs as usize + output as usize;
-                    // SAFETY: one of the layer's weights.
-                    unsafe { memory::load(weights, at) }
-                };
-                let mut add = |number: u32, weight: f32| {
-                    for p in 0..P {
-                        // SAFETY: staged above.
-                        let value = unsafe { staged.get_unchecked(number * P as u32 + p as u32) };
-                        sums[p] = fma(weight, value, sums[p]);
-                    }
-                };
-                let mut number = 0;
-                while number + 8 <= here {
-                    let mut ahead = [0.0f32; 8];
-                    each!(I in [0 1 2 3 4 5 6 7] {
-                        ahead[I] = weight(number + I as u32);
-                    });
-                    each!(I in [0 1 2 3 4 5 6 7] {
-                        add(number + I as u32, ahead[I]);
-                    });
-                    number += 8;
-                }
-                while number < here {
-                    add(number, weight(number));
-                    number += 1;
-                }
+                take(output, sums);
             }
-            input += here;
-        }
-        if output < n_outputs {
-            take(output, sums);
         }
     }
 }
@@ -311,7 +309,7 @@ unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts
     let me = thread::thread_idx_x();
     let first = thread::block_idx_x() * P as u32;
     let mut shares = [0.0f32; P];
-    // SAFETY: to the end, the caller's promise.
+    // SAFETY: the caller's promise, and each output is one thread's; a warp ends a position, whose logits this block wrote before the barrier.
     unsafe {
         let n_inputs = heads.value_filters * heads.cells;
         linear::<P>(heads, first, 0, n_inputs, heads.value_weights_1, heads.value_hidden, staged, |unit, sums| {
@@ -340,17 +338,16 @@ unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts
                 }
             },
         );
-    }
-    for p in 0..P {
-        parts.set(p as u32 * THREADS + me, shares[p]);
-    }
-    // The shares and the logits must be there for the warp that ends a position.
-    sync::sync_threads();
-    let own = thread::warp_index();
-    let position = first + own;
-    if own < P as u32 && position < heads.n {
-        // SAFETY: a warp for each position; its logits were written by this block.
-        unsafe { finish(heads, position, own, parts) };
+        for p in 0..P {
+            parts.set(p as u32 * THREADS + me, shares[p]);
+        }
+        // The shares and the logits must be there for the warp that ends a position.
+        sync::sync_threads();
+        let own = thread::warp_index();
+        let position = first + own;
+        if own < P as u32 && position < heads.n {
+            finish(heads, position, own, parts);
+        }
     }
 }
 

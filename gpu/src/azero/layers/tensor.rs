@@ -239,6 +239,28 @@ struct Tile {
     weights: u32,
 }
 
+impl Tile {
+    /// The tile of this block. Traps where the launch has less shared memory than `tiles` says.
+    #[inline(always)]
+    #[track_caller]
+    fn new(layer: &TensorLayer, tiles: Tiles) -> Self {
+        let dynamic = shared::dynamic::<Vec4>(0, tiles.shared_bytes(layer.columns) / 16);
+        let base = dynamic.base().next_multiple_of(CHUNK * 4);
+        let halo = tiles.halo(layer.columns);
+        let rows = tiles.rows(layer.columns);
+        Self {
+            // SAFETY: the launch's dynamic memory from its first multiple of 128 on, for which there is room.
+            pieces: unsafe { Shared::from_address(base, dynamic.len() - PIECES) },
+            first_cell: thread::block_idx_x() * tiles.cells,
+            first_output: thread::block_idx_y() * tiles.outputs,
+            n_cells: layer.n * layer.rows * layer.columns,
+            halo,
+            zeros: rows - 8,
+            weights: rows,
+        }
+    }
+}
+
 /// Starts to copy a chunk of the block's cells, and of those around them, to half `half`.
 ///
 /// # Safety
@@ -347,29 +369,17 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
 ) {
     let lane = thread::lane();
     let (warp_down, warp_across) = (thread::warp_index() % WARPS_DOWN, thread::warp_index() / WARPS_DOWN);
-    let dynamic = shared::dynamic::<Vec4>(0, tiles.shared_bytes(layer.columns) / 16);
-    let base = dynamic.base().next_multiple_of(CHUNK * 4);
-    let halo = tiles.halo(layer.columns);
-    let rows = tiles.rows(layer.columns);
-    let tile = Tile {
-        // SAFETY: the launch's dynamic memory from its first multiple of 128 on, for which there is room.
-        pieces: unsafe { Shared::from_address(base, dynamic.len() - PIECES) },
-        first_cell: thread::block_idx_x() * tiles.cells,
-        first_output: thread::block_idx_y() * tiles.outputs,
-        n_cells: layer.n * layer.rows * layer.columns,
-        halo,
-        zeros: rows - 8,
-        weights: rows,
-    };
+    let tile = Tile::new(layer, tiles);
+    let base = tile.pieces.base();
     let chunks = layer.input_words.div_ceil(CHUNK);
     let steps = chunks * TAPS;
-    if thread::thread_idx_x() < 8 * PIECES {
-        // SAFETY: the rows of zeros.
-        unsafe { tile.pieces.set_unchecked(tile.zeros * PIECES + thread::thread_idx_x(), Vec4::default()) };
-    }
-    let copy = |step: u32| {
-        // SAFETY: the caller's promise.
-        unsafe {
+    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles. The rows of zeros, and those of a step's tiles, are in the block's memory; outputs
+    // are each one lane's.
+    unsafe {
+        if thread::thread_idx_x() < 8 * PIECES {
+            tile.pieces.set_unchecked(tile.zeros * PIECES + thread::thread_idx_x(), Vec4::default());
+        }
+        let copy = |step: u32| {
             if step < steps {
                 copy_weights::<N>(layer, &tile, tiles.outputs, step % STAGES, step);
                 if step.is_multiple_of(TAPS) {
@@ -377,86 +387,82 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
                 }
             }
             memory::async_commit();
-        }
-    };
-    // The cells whose rows this lane names to ldmatrix: a bit for each tap that is on the board.
-    let mut on_board = [0u32; 4];
-    let first_row = warp_down * 16 * DOWN as u32 + lane % 16;
-    each!(D in [0 1 2 3] {
-        if D < DOWN {
-            let cell = tile.first_cell + first_row + 16 * D as u32;
-            let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
-            for tap in 0..TAPS {
-                // Both are one too large.
-                let (y, x) = (row + tap / 3, column + tap % 3);
-                if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
-                    on_board[D] |= 1 << tap;
-                }
-            }
-        }
-    });
-    // The lane's row and half of the depth of the weights' matrices: see `twist`.
-    let in_matrix = lane % 8;
-    let own_output = warp_across * 8 * N + in_matrix / 2 * 2 * N + in_matrix % 2 + lane / 16 * 2;
-    let own_piece = (lane / 8 % 2) ^ in_matrix;
-    let mut sums = [[[0.0f32; 4]; 8]; 4];
-    copy(0);
-    copy(1);
-    for step in 0..steps {
-        memory::async_wait::<1>();
-        // This step's tiles must be whole, and those of the last one read by all.
-        sync::sync_threads();
-        copy(step + 2);
-        let (chunk, tap) = (step / TAPS, step % TAPS);
-        let shift = (tap / 3 * layer.columns + tap % 3) + chunk % 2 * tile.halo;
-        let mut at_cells = [0u32; 4];
+        };
+        // The cells whose rows this lane names to ldmatrix: a bit for each tap that is on the board.
+        let mut on_board = [0u32; 4];
+        let first_row = warp_down * 16 * DOWN as u32 + lane % 16;
         each!(D in [0 1 2 3] {
             if D < DOWN {
-                let row = first_row + 16 * D as u32 + shift;
-                let row = if on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
-                at_cells[D] = base + row * (CHUNK * 4) + ((lane / 16) ^ (row % 8)) * 16;
-            }
-        });
-        let row = tile.weights + step % STAGES * tiles.outputs + own_output;
-        let at_weights = base + row * (CHUNK * 4) + own_piece * 16;
-        let words = layer.input_words - chunk * CHUNK;
-        let groups = if words < CHUNK { words / GROUP } else { CHUNK / GROUP };
-        let read = |group: u32| {
-            // SAFETY: rows of this step's tiles.
-            unsafe { read_group::<F, DOWN, ACROSS>(&at_cells, at_weights, group) }
-        };
-        if groups == CHUNK / GROUP {
-            // The next group is read before the present one is multiplied.
-            let mut present = read(0);
-            each!(G in [0 1 2 3] {
-                let next = if G < 3 { read(G as u32 + 1) } else { present };
-                multiply::<F, DOWN, ACROSS>(&mut sums, &present);
-                present = next;
-            });
-        } else {
-            for group in 0..groups {
-                let present = read(group);
-                multiply::<F, DOWN, ACROSS>(&mut sums, &present);
-            }
-        }
-    }
-    let output = tile.first_output + warp_across * 8 * N + lane % 4 * 2 * N;
-    let cell = tile.first_cell + warp_down * 16 * DOWN as u32 + lane / 4;
-    each!(D in [0 1 2 3] {
-        each!(LOW in [0 1] {
-            each!(QUAD in [0 1 2 3] {
-                if D < DOWN && QUAD < ACROSS / 2 {
-                    let (a, b): ([f32; 4], [f32; 4]) = (sums[D][2 * QUAD], sums[D][2 * QUAD + 1]);
-                    let quad = [a[2 * LOW], a[2 * LOW + 1], b[2 * LOW], b[2 * LOW + 1]];
-                    let cell = cell + 16 * D as u32 + 8 * LOW as u32;
-                    if cell < tile.n_cells {
-                        // SAFETY: a cell there is; each quad of outputs is one lane's.
-                        unsafe { put_quad::<F>(layer, cell, output + 4 * QUAD as u32, quad) };
+                let cell = tile.first_cell + first_row + 16 * D as u32;
+                let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
+                for tap in 0..TAPS {
+                    // Both are one too large.
+                    let (y, x) = (row + tap / 3, column + tap % 3);
+                    if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
+                        on_board[D] |= 1 << tap;
                     }
                 }
+            }
+        });
+        // The lane's row and half of the depth of the weights' matrices: see `twist`.
+        let in_matrix = lane % 8;
+        let own_output = warp_across * 8 * N + in_matrix / 2 * 2 * N + in_matrix % 2 + lane / 16 * 2;
+        let own_piece = (lane / 8 % 2) ^ in_matrix;
+        let mut sums = [[[0.0f32; 4]; 8]; 4];
+        copy(0);
+        copy(1);
+        for step in 0..steps {
+            memory::async_wait::<1>();
+            // This step's tiles must be whole, and those of the last one read by all.
+            sync::sync_threads();
+            copy(step + 2);
+            let (chunk, tap) = (step / TAPS, step % TAPS);
+            let shift = (tap / 3 * layer.columns + tap % 3) + chunk % 2 * tile.halo;
+            let mut at_cells = [0u32; 4];
+            each!(D in [0 1 2 3] {
+                if D < DOWN {
+                    let row = first_row + 16 * D as u32 + shift;
+                    let row = if on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
+                    at_cells[D] = base + row * (CHUNK * 4) + ((lane / 16) ^ (row % 8)) * 16;
+                }
+            });
+            let row = tile.weights + step % STAGES * tiles.outputs + own_output;
+            let at_weights = base + row * (CHUNK * 4) + own_piece * 16;
+            let words = layer.input_words - chunk * CHUNK;
+            let groups = if words < CHUNK { words / GROUP } else { CHUNK / GROUP };
+            let read = |group: u32| read_group::<F, DOWN, ACROSS>(&at_cells, at_weights, group);
+            if groups == CHUNK / GROUP {
+                // The next group is read before the present one is multiplied.
+                let mut present = read(0);
+                each!(G in [0 1 2 3] {
+                    let next = if G < 3 { read(G as u32 + 1) } else { present };
+                    multiply::<F, DOWN, ACROSS>(&mut sums, &present);
+                    present = next;
+                });
+            } else {
+                for group in 0..groups {
+                    let present = read(group);
+                    multiply::<F, DOWN, ACROSS>(&mut sums, &present);
+                }
+            }
+        }
+        let output = tile.first_output + warp_across * 8 * N + lane % 4 * 2 * N;
+        let cell = tile.first_cell + warp_down * 16 * DOWN as u32 + lane / 4;
+        each!(D in [0 1 2 3] {
+            each!(LOW in [0 1] {
+                each!(QUAD in [0 1 2 3] {
+                    if D < DOWN && QUAD < ACROSS / 2 {
+                        let (a, b): ([f32; 4], [f32; 4]) = (sums[D][2 * QUAD], sums[D][2 * QUAD + 1]);
+                        let quad = [a[2 * LOW], a[2 * LOW + 1], b[2 * LOW], b[2 * LOW + 1]];
+                        let cell = cell + 16 * D as u32 + 8 * LOW as u32;
+                        if cell < tile.n_cells {
+                            put_quad::<F>(layer, cell, output + 4 * QUAD as u32, quad);
+                        }
+                    }
+                });
             });
         });
-    });
+    }
 }
 
 /// Bias, residual and rectifier for four outputs of a cell.
@@ -516,23 +522,24 @@ unsafe fn pack<F: Format>(packing: &Packing) {
     if position >= u64::from(packing.n) {
         return;
     }
-    let plane = |number: u32| {
-        if number < packing.planes {
-            let plane = position as usize * packing.planes as usize + number as usize;
-            // SAFETY: one of the position's planes.
-            unsafe { memory::load(packing.observations, plane * packing.cells as usize + cell_of) }
+    // SAFETY: the caller's promise: planes of a position there is; the word is this thread's.
+    unsafe {
+        let plane = |number: u32| {
+            if number < packing.planes {
+                let plane = position as usize * packing.planes as usize + number as usize;
+                memory::load(packing.observations, plane * packing.cells as usize + cell_of)
+            } else {
+                0.0
+            }
+        };
+        let first = word * F::PER_WORD;
+        let packed = if F::PER_WORD == 1 {
+            mma::round_tf32(plane(first))
         } else {
-            0.0
-        }
-    };
-    let first = word * F::PER_WORD;
-    let packed = if F::PER_WORD == 1 {
-        mma::round_tf32(plane(first))
-    } else {
-        F::pack([plane(first), plane(first + 1), 0.0, 0.0])[0]
-    };
-    // SAFETY: this thread's word.
-    unsafe { memory::store(packing.packed, cell as usize * packing.words as usize + word as usize, packed) };
+            F::pack([plane(first), plane(first + 1), 0.0, 0.0])[0]
+        };
+        memory::store(packing.packed, cell as usize * packing.words as usize + word as usize, packed);
+    }
 }
 
 macro_rules! kernels {

@@ -169,17 +169,18 @@ unsafe fn passed(norm: &Norm, at: usize, mean: [f32; 4], inverse: [f32; 4]) -> (
 #[inline(always)]
 #[track_caller]
 fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
-    // SAFETY: an element for each thread of the block.
-    unsafe { scratch.set_unchecked(thread::thread_idx_x(), Vec4(own.map(f32::to_bits))) };
-    // All lanes' quads must be there.
-    sync::sync_threads();
-    let mut sum = [0.0; 4];
-    for lane in 0..LANES {
-        // SAFETY: as above.
-        let quad = unsafe { scratch.get_unchecked(lane * thread::WARP + thread::lane()) };
-        sum = add(sum, quad.0.map(f32::from_bits));
+    // SAFETY: the block has an element for each of its threads, and both indices are below their number.
+    unsafe {
+        scratch.set_unchecked(thread::thread_idx_x(), Vec4(own.map(f32::to_bits)));
+        // All lanes' quads must be there.
+        sync::sync_threads();
+        let mut sum = [0.0; 4];
+        for lane in 0..LANES {
+            let quad = scratch.get_unchecked(lane * thread::WARP + thread::lane());
+            sum = add(sum, quad.0.map(f32::from_bits));
+        }
+        sum
     }
-    sum
 }
 
 /// Mean of each part, and the sum of squared distances from it.
@@ -201,28 +202,27 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
     let count = norm.part_rows() as f32;
     let mut values = [[0.0; 4]; OWN];
     let mut sum = [0.0; 4];
-    for i in 0..OWN {
-        let pixel = first + i as u32 * LANES;
-        if pixel < end {
-            // SAFETY: pixel and channel exist.
-            values[i] = unsafe { load_quad(norm.input, norm.at(pixel, channel)) };
-            sum = add(sum, values[i]);
-        }
-    }
-    let mean = sum_of_lanes(sum, sums).map(|sum| sum / count);
-    let mut square = [0.0; 4];
-    for i in 0..OWN {
-        if first + (i as u32) * LANES < end {
-            for j in 0..4 {
-                let distance = values[i][j] - mean[j];
-                square[j] += distance * distance;
+    // SAFETY: the contract. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
+    unsafe {
+        for i in 0..OWN {
+            let pixel = first + i as u32 * LANES;
+            if pixel < end {
+                values[i] = load_quad(norm.input, norm.at(pixel, channel));
+                sum = add(sum, values[i]);
             }
         }
-    }
-    let square = sum_of_lanes(square, squares);
-    if active && thread::warp_index() == 0 {
-        // SAFETY: the part is this block's, the quad this thread's.
-        unsafe {
+        let mean = sum_of_lanes(sum, sums).map(|sum| sum / count);
+        let mut square = [0.0; 4];
+        for i in 0..OWN {
+            if first + (i as u32) * LANES < end {
+                for j in 0..4 {
+                    let distance = values[i][j] - mean[j];
+                    square[j] += distance * distance;
+                }
+            }
+        }
+        let square = sum_of_lanes(square, squares);
+        if active && thread::warp_index() == 0 {
             store_quad(norm.parts, norm.part_at(0, channel), mean);
             store_quad(norm.parts, norm.part_at(1, channel), square);
         }
@@ -341,9 +341,9 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let ThreadRange { first, end, channel, active } = norm.thread_range();
-    let (mut sum, mut product) = ([0.0; 4], [0.0; 4]);
-    // SAFETY: pixels and channels exist.
+    // SAFETY: the contract. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
     unsafe {
+        let (mut sum, mut product) = ([0.0; 4], [0.0; 4]);
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
         for pixel in thread::strided(first, end, LANES) {
@@ -353,12 +353,9 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
                 product[j] += gradient[j] * normal[j];
             }
         }
-    }
-    let sum = sum_of_lanes(sum, sums);
-    let product = sum_of_lanes(product, products);
-    if active && thread::warp_index() == 0 {
-        // SAFETY: the part is this block's, the quad this thread's.
-        unsafe {
+        let sum = sum_of_lanes(sum, sums);
+        let product = sum_of_lanes(product, products);
+        if active && thread::warp_index() == 0 {
             store_quad(norm.parts, norm.part_at(0, channel), sum);
             store_quad(norm.parts, norm.part_at(1, channel), product);
         }

@@ -303,6 +303,36 @@ fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
     words.0.map(f32::from_bits)
 }
 
+/// Adds the products of two tiles, each from a word of its array on, to the sums of the thread whose first row and column are `my_row` and `my_col`.
+#[inline(always)]
+#[track_caller]
+fn multiply<const ROWS: u32, const COLS: u32, const DEPTH: u32, const R: usize, const C: usize>(
+    (tile_a, from_a): (Shared<f32>, u32),
+    (tile_b, from_b): (Shared<f32>, u32),
+    (my_row, my_col): (u32, u32),
+    sums: &mut [[[[f32; 4]; 4]; C]; R],
+) {
+    for k in 0..DEPTH {
+        let mut left = [[0.0; 4]; R];
+        let mut right = [[0.0; 4]; C];
+        for r in 0..R {
+            left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
+        }
+        for c in 0..C {
+            right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
+        }
+        for r in 0..R {
+            for c in 0..C {
+                for i in 0..4 {
+                    for j in 0..4 {
+                        sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`.
 ///
 /// # Safety
@@ -339,61 +369,43 @@ unsafe fn product<
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
     let mut share_a = Share::<A, ROWS, DEPTH, THREADS, QUADS_A>::new(a, first_row, from);
     let mut share_b = Share::<B, COLS, DEPTH, THREADS, QUADS_B>::new(b, first_col, from);
-    if from < to {
-        // SAFETY: the caller's promise.
-        let (quads_a, quads_b) = unsafe { (share_a.fetch(), share_b.fetch()) };
-        share_a.put(tile_a, 0, quads_a);
-        share_b.put(tile_b, 0, quads_b);
-    }
-    // The first tiles must be whole.
-    sync::sync_threads();
-    let mut depth = from;
-    let mut half = 0;
-    while depth < to {
-        let next = depth + DEPTH;
-        let mut quads_a = [[0.0; 4]; QUADS_A];
-        let mut quads_b = [[0.0; 4]; QUADS_B];
-        if next < to {
-            // SAFETY: the caller's promise.
-            (quads_a, quads_b) = unsafe { (share_a.fetch(), share_b.fetch()) };
+    // SAFETY: the caller's promise: operands and output describe valid memory, and each quad of the tile is given by one thread.
+    unsafe {
+        if from < to {
+            let (quads_a, quads_b) = (share_a.fetch(), share_b.fetch());
+            share_a.put(tile_a, 0, quads_a);
+            share_b.put(tile_b, 0, quads_b);
         }
-        let from_a = half * DEPTH * (ROWS + 4);
-        let from_b = half * DEPTH * (COLS + 4);
-        for k in 0..DEPTH {
-            let mut left = [[0.0; 4]; R];
-            let mut right = [[0.0; 4]; C];
-            for r in 0..R {
-                left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
-            }
-            for c in 0..C {
-                right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
-            }
-            for r in 0..R {
-                for c in 0..C {
-                    for i in 0..4 {
-                        for j in 0..4 {
-                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
-                        }
-                    }
-                }
-            }
-        }
-        half = 1 - half;
-        if next < to {
-            share_a.put(tile_a, half * DEPTH * (ROWS + 4), quads_a);
-            share_b.put(tile_b, half * DEPTH * (COLS + 4), quads_b);
-        }
-        // The next tiles must be whole, and the present ones read by all.
+        // The first tiles must be whole.
         sync::sync_threads();
-        depth = next;
-    }
-    for r in 0..R {
-        for i in 0..4 {
-            for c in 0..C {
-                let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
-                let col = first_col + c as u32 * (COLS / C as u32) + my_col;
-                // SAFETY: each quad of the tile is one thread's.
-                unsafe { out.put(row, col, sums[r][c][i]) };
+        let mut depth = from;
+        let mut half = 0;
+        while depth < to {
+            let next = depth + DEPTH;
+            let mut quads_a = [[0.0; 4]; QUADS_A];
+            let mut quads_b = [[0.0; 4]; QUADS_B];
+            if next < to {
+                (quads_a, quads_b) = (share_a.fetch(), share_b.fetch());
+            }
+            let from_a = half * DEPTH * (ROWS + 4);
+            let from_b = half * DEPTH * (COLS + 4);
+            multiply::<ROWS, COLS, DEPTH, R, C>((tile_a, from_a), (tile_b, from_b), (my_row, my_col), &mut sums);
+            half = 1 - half;
+            if next < to {
+                share_a.put(tile_a, half * DEPTH * (ROWS + 4), quads_a);
+                share_b.put(tile_b, half * DEPTH * (COLS + 4), quads_b);
+            }
+            // The next tiles must be whole, and the present ones read by all.
+            sync::sync_threads();
+            depth = next;
+        }
+        for r in 0..R {
+            for i in 0..4 {
+                for c in 0..C {
+                    let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
+                    let col = first_col + c as u32 * (COLS / C as u32) + my_col;
+                    out.put(row, col, sums[r][c][i]);
+                }
             }
         }
     }

@@ -84,75 +84,73 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let tiles = Tiles::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = cluster % task.clusters_per_model;
-    // SAFETY: one model's values and words.
-    let (values, range) = unsafe {
-        (task.values.add(model * n_values(n_inputs, n_hidden, n_classes)), task.range.add(model * RANGE_WORDS))
-    };
-    let prefetch = |batch: u32, buffer: u32| {
-        if batch < n_batches {
-            let rows = (n_samples - batch * BATCH).min(BATCH);
-            // SAFETY: images below n_samples; the buffer's last readers are behind a barrier.
-            unsafe { tiles.copy_batch(buffer, task.images, n_inputs, rows, |row| batch * BATCH + row) };
-        }
-    };
+    // SAFETY: the launch's promise: the clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
+    // readers are behind a barrier when it is filled. Batches have images below `n_samples`; units are below `n_hidden`, and only atomics write to `active`.
+    unsafe {
+        let (values, range) =
+            (task.values.add(model * n_values(n_inputs, n_hidden, n_classes)), task.range.add(model * RANGE_WORDS));
+        let prefetch = |batch: u32, buffer: u32| {
+            if batch < n_batches {
+                let rows = (n_samples - batch * BATCH).min(BATCH);
+                tiles.copy_batch(buffer, task.images, n_inputs, rows, |row| batch * BATCH + row);
+            }
+        };
 
-    tiles.clear(n_inputs);
-    let warp = warp_index();
-    let (g, t) = (lane() / 4, lane() % 4);
-    if thread_idx_x() == 0 {
-        tiles.mail(0).open();
-        tiles.mail(1).open();
-    }
-    // Past its cluster barrier every block has begun, and is ready for other blocks' values.
-    // SAFETY: the whole cluster is here, memory is cleared, and the arrays are this model's.
-    unsafe { load_network(&tiles, &sizes, values, range) };
-    prefetch(first, 0);
-
-    let mut active = [[0f32; 2]; 2];
-    let mut batch = first;
-    let mut round = 0;
-    let mut buffer = 0;
-    while batch < n_batches {
-        let tiles = tiles.renewed();
-        memory::async_wait_all();
-        // This batch is there, and everybody is done with the one before, whose slot the next one takes.
-        sync_threads();
-        prefetch(batch + task.clusters_per_model, 1 - buffer);
+        tiles.clear(n_inputs);
+        let warp = warp_index();
+        let (g, t) = (lane() / 4, lane() % 4);
         if thread_idx_x() == 0 {
-            tiles.mail(buffer).expect(sizes.logit_bytes());
+            tiles.mail(0).open();
+            tiles.mail(1).open();
         }
-        let hidden = partial_logits(&tiles, buffer, buffer, tiles.mail(buffer), &sizes, false);
-        if warp < 4 {
+        // Past its cluster barrier every block has begun, and is ready for other blocks' values.
+        load_network(&tiles, &sizes, values, range);
+        prefetch(first, 0);
+
+        let mut active = [[0f32; 2]; 2];
+        let mut batch = first;
+        let mut round = 0;
+        let mut buffer = 0;
+        while batch < n_batches {
+            let tiles = tiles.renewed();
+            memory::async_wait_all();
+            // This batch is there, and everybody is done with the one before, whose slot the next one takes.
+            sync_threads();
+            prefetch(batch + task.clusters_per_model, 1 - buffer);
+            if thread_idx_x() == 0 {
+                tiles.mail(buffer).expect(sizes.logit_bytes());
+            }
+            let hidden = partial_logits(&tiles, buffer, buffer, tiles.mail(buffer), &sizes, false);
+            if warp < 4 {
+                unroll!(U in [0, 1] {
+                    unroll!(C in [0, 1, 2, 3] {
+                        let row = batch * BATCH + warp * 16 + g + 8 * (C as u32 / 2);
+                        let value = if row < n_samples { hidden.h[U][C] } else { 0.0 };
+                        active[U][C % 2] = if value > 0.0 { 1.0 } else { active[U][C % 2] };
+                    });
+                });
+            }
+            // The other buffer and the other mailbox take the next partial logits: a block that is ahead sends them while this one's round goes on, but
+            // those after them only when all blocks have ended this round.
+            tiles.mail(buffer).wait(round / 2);
+            answer(&task, &tiles, &sizes, model, batch, buffer, range);
+            batch += task.clusters_per_model;
+            round += 1;
+            buffer = 1 - buffer;
+        }
+        if !task.active.is_null() && warp < 4 {
             unroll!(U in [0, 1] {
-                unroll!(C in [0, 1, 2, 3] {
-                    let row = batch * BATCH + warp * 16 + g + 8 * (C as u32 / 2);
-                    let value = if row < n_samples { hidden.h[U][C] } else { 0.0 };
-                    active[U][C % 2] = if value > 0.0 { 1.0 } else { active[U][C % 2] };
+                unroll!(C in [0, 1] {
+                    let unit = sizes.rank * HIDDEN + U as u32 * 8 + 2 * t + C as u32;
+                    if active[U][C] > 0.0 && unit < n_hidden {
+                        atomic::max_u32(task.active.add(model * n_hidden as usize + unit as usize), 1);
+                    }
                 });
             });
         }
-        // The other buffer and the other mailbox take the next partial logits: a block that is ahead sends them while this one's round goes on, but
-        // those after them only when all blocks have ended this round.
-        tiles.mail(buffer).wait(round / 2);
-        // SAFETY: the arrays are as the task says.
-        unsafe { answer(&task, &tiles, &sizes, model, batch, buffer, range) };
-        batch += task.clusters_per_model;
-        round += 1;
-        buffer = 1 - buffer;
+        // No block leaves while another may still write to its shared memory.
+        sync_cluster();
     }
-    if !task.active.is_null() && warp < 4 {
-        unroll!(U in [0, 1] {
-            unroll!(C in [0, 1] {
-                let unit = sizes.rank * HIDDEN + U as u32 * 8 + 2 * t + C as u32;
-                if active[U][C] > 0.0 && unit < n_hidden {
-                    // SAFETY: a unit of this model; only atomics write here.
-                    unsafe { atomic::max_u32(task.active.add(model * n_hidden as usize + unit as usize), 1) };
-                }
-            });
-        });
-    }
-    // No block leaves while another may still write to its shared memory.
-    sync_cluster();
 }
 
 /// Writes what is asked for about this block's samples of a batch; four lanes a sample.
@@ -187,15 +185,14 @@ unsafe fn answer(
             best = other;
         }
     });
-    if there {
-        // With a logit that is not finite it is not either.
-        if !logits.log_sum.is_finite() && first_class == 0 {
-            // SAFETY: this model's first word; only atomics write there.
-            unsafe { atomic::max_u32(range, 1) };
-        }
-        let at = model * task.n_samples as usize + number as usize;
-        // SAFETY: the caller vouches for the arrays; each slot is written by one lane.
-        unsafe {
+    // SAFETY: the caller's promise: the arrays are as the task says, samples below `n_samples`; each slot is written by one lane, and only atomics write to `range`.
+    unsafe {
+        if there {
+            // With a logit that is not finite it is not either.
+            if !logits.log_sum.is_finite() && first_class == 0 {
+                atomic::max_u32(range, 1);
+            }
+            let at = model * task.n_samples as usize + number as usize;
             if !task.classes.is_null() && first_class == 0 {
                 memory::store(task.classes, at, best.1);
             }

@@ -375,16 +375,17 @@ impl Tiles {
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
             let row = R as u32 * (WARPS - 4) + first;
             if row < rows {
-                // SAFETY: the caller vouches for the image.
-                let image = unsafe { images.add(samples[R] as usize * n_inputs as usize) }.cast::<memory::Vec4>();
                 let to = row * (self.row_bytes / 16);
-                unroll!(HALF in [0, 1] {
-                    let piece = HALF as u32 * 32 + self.me.lane();
-                    if piece < pieces {
-                        // SAFETY: as above; n_inputs is a multiple of 16, so the address is aligned; a row holds all pieces.
-                        unsafe { memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize)) };
-                    }
-                });
+                // SAFETY: the caller vouches for the image; `n_inputs` is a multiple of 16, so its address is aligned, and a row of the buffer holds all pieces.
+                unsafe {
+                    let image = images.add(samples[R] as usize * n_inputs as usize).cast::<memory::Vec4>();
+                    unroll!(HALF in [0, 1] {
+                        let piece = HALF as u32 * 32 + self.me.lane();
+                        if piece < pieces {
+                            memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize));
+                        }
+                    });
+                }
             }
         });
     }
@@ -407,9 +408,13 @@ pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
 }
 
 /// The operand at `address`.
+///
+/// # Safety
+/// It and those behind it that are multiplied are operands in the block's memory, published and followed by a barrier.
 #[inline(always)]
-pub(super) fn operand(address: u32) -> wgmma::Tiles {
-    wgmma::Tiles::new(address, TILE_ROW_STEP, 128)
+pub(super) unsafe fn operand(address: u32) -> wgmma::Tiles {
+    // SAFETY: the caller's promise.
+    unsafe { wgmma::Tiles::new(address, TILE_ROW_STEP, 128) }
 }
 
 /// The warpgroup's sums of `x W1` over its pixels, scaled as `W1` and times 255 [`PIXEL`]: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
@@ -420,7 +425,8 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     let row_pairs = tiles.row_bytes / 8;
     let upper = opaque((sizes.warp.1 * 16 + g) * row_pairs + sizes.warp.0 * (GROUP / 8) + t);
     let lower = upper + 8 * row_pairs;
-    let w1 = operand(tiles.w1(sizes.warp.0));
+    // SAFETY: the whole warpgroup comes here and goes all rounds; the operands were published before a barrier.
+    let (whole, w1) = unsafe { (wgmma::WholeGroup::assume(), operand(tiles.w1(sizes.warp.0))) };
     let mut sums = [0f32; 16];
     // All warpgroups go the same number of rounds: a condition that differs between warps would make the products run one by one. A group that is not
     // there has pixels and weights 0.
@@ -437,8 +443,7 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
         let mut sums = sums;
         unroll!(TILE in [0, 1] {
             let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
-            // SAFETY: the whole warpgroup goes all rounds; the operands were published before a barrier.
-            sums = unsafe { wgmma::f16_n32(sums, a, w1.offset((round * 2 * WARPGROUPS + TILE as u32) * OPERAND_BYTES)) };
+            sums = wgmma::f16_n32(&whole, sums, a, w1.offset((round * 2 * WARPGROUPS + TILE as u32) * OPERAND_BYTES));
         });
         sums
     };
@@ -449,19 +454,18 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     while round + 1 < rounds {
         sums = multiply(sums, even, round);
         even = load((round + 2).min(rounds - 1));
-        // SAFETY: as above. The odd round before this one is over.
-        odd = unsafe { wgmma::keep_pending::<1>(odd) };
+        // The odd round before this one is over.
+        odd = wgmma::keep_pending::<1>(&whole, odd);
         sums = multiply(sums, odd, round + 1);
         odd = load((round + 3).min(rounds - 1));
-        // SAFETY: as above. The even round is over.
-        even = unsafe { wgmma::keep_pending::<1>(even) };
+        // The even round is over.
+        even = wgmma::keep_pending::<1>(&whole, even);
         round += 2;
     }
     if round < rounds {
         sums = multiply(sums, even, round);
     }
-    // SAFETY: as above.
-    let [sums] = unsafe { wgmma::finish([sums]) };
+    let [sums] = wgmma::finish(&whole, [sums]);
     // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones.
     let mut z1 = [[0f32; 4]; 2];
     unroll!(U in [0, 1] {
@@ -497,59 +501,56 @@ pub(super) fn partial_logits(
     let mut z1 = sums_of_warpgroup(tiles, buffer, sizes);
     let sums = tiles.sums();
     let thread = tiles.me.thread() % 128;
-    if warp >= 4 {
-        unroll!(U in [0, 1] {
-            // SAFETY: two times 128 slots for each other warpgroup.
-            unsafe { sums.set_unchecked((sizes.warp.0 * 2 - 2 + U as u32) * 128 + thread, Four(z1[U])) };
-        });
-    }
-    // The other warpgroups' sums must be there before the first adds them.
-    sync_threads();
-    let mut hidden = Hidden::default();
-    if warp < 4 {
-        unroll!(OTHER in [0, 1] {
+    // SAFETY: there are two times 128 slots for each other warpgroup; rows of the tile are below BATCH, of eight words. The whole warp multiplies, each lane's row lying in the
+    // tile, written before a barrier. The sample's block has the rank, the index is below blocks * samples * CLASSES / 2; the kernels say why the block has ended the mailbox's
+    // round before.
+    unsafe {
+        if warp >= 4 {
             unroll!(U in [0, 1] {
-                // SAFETY: as above.
-                let Four(more) = unsafe { sums.get_unchecked((2 * OTHER as u32 + U as u32) * 128 + thread) };
-                unroll!(C in [0, 1, 2, 3] {
-                    z1[U][C] += more[C];
+                sums.set_unchecked((sizes.warp.0 * 2 - 2 + U as u32) * 128 + thread, Four(z1[U]));
+            });
+        }
+        // The other warpgroups' sums must be there before the first adds them.
+        sync_threads();
+        let mut hidden = Hidden::default();
+        if warp < 4 {
+            unroll!(OTHER in [0, 1] {
+                unroll!(U in [0, 1] {
+                    let Four(more) = sums.get_unchecked((2 * OTHER as u32 + U as u32) * 128 + thread);
+                    unroll!(C in [0, 1, 2, 3] {
+                        z1[U][C] += more[C];
+                    });
                 });
             });
-        });
-        unroll!(U in [0, 1] {
-            unroll!(C in [0, 1, 2, 3] {
-                let value = z1[U][C] * (1.0 / (255.0 * W1_BY_HIDDEN * PIXEL));
-                // Not `max`: a NaN must go through.
-                hidden.h[U][C] = if value <= 0.0 { 0.0 } else { value };
+            unroll!(U in [0, 1] {
+                unroll!(C in [0, 1, 2, 3] {
+                    let value = z1[U][C] * (1.0 / (255.0 * W1_BY_HIDDEN * PIXEL));
+                    // Not `max`: a NaN must go through.
+                    hidden.h[U][C] = if value <= 0.0 { 0.0 } else { value };
+                });
             });
-        });
-        let h = &hidden.h;
-        let words = [
-            split_f16_apart(h[0][0], h[0][1]),
-            split_f16_apart(h[0][2], h[0][3]),
-            split_f16_apart(h[1][0], h[1][1]),
-            split_f16_apart(h[1][2], h[1][3]),
-        ];
-        let row = warp * 16 + g;
-        if keep {
-            unroll!(PART in [0, 1] {
-                let tile = tiles.h(PART);
-                // SAFETY: rows below BATCH, eight words.
-                unsafe {
+            let h = &hidden.h;
+            let words = [
+                split_f16_apart(h[0][0], h[0][1]),
+                split_f16_apart(h[0][2], h[0][3]),
+                split_f16_apart(h[1][0], h[1][1]),
+                split_f16_apart(h[1][2], h[1][3]),
+            ];
+            let row = warp * 16 + g;
+            if keep {
+                unroll!(PART in [0, 1] {
+                    let tile = tiles.h(PART);
                     tile.set_unchecked(tile_word(row, t), words[0][PART]);
                     tile.set_unchecked(tile_word(row + 8, t), words[1][PART]);
                     tile.set_unchecked(tile_word(row, 4 + t), words[2][PART]);
                     tile.set_unchecked(tile_word(row + 8, 4 + t), words[3][PART]);
-                }
-            });
-        }
-        let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
-        // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
-        let from = tile_word((tiles.me.lane() / 8 % 2) * 8 + tiles.me.lane() % 8, (tiles.me.lane() / 16) * 4);
-        let mut logits = [[0f32; 4]; 2];
-        let whole = whole_warp();
-        // SAFETY: the whole warp runs this; every lane's row lies in the tile, written before a barrier.
-        unsafe {
+                });
+            }
+            let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
+            // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
+            let from = tile_word((tiles.me.lane() / 8 % 2) * 8 + tiles.me.lane() % 8, (tiles.me.lane() / 16) * 4);
+            let mut logits = [[0f32; 4]; 2];
+            let whole = whole_warp();
             let large = load_matrix_x4_transposed(tiles.w2(0).address_of_unchecked(from));
             let small = load_matrix_x4_transposed(tiles.w2(1).address_of_unchecked(from));
             unroll!(N in [0, 1] {
@@ -560,24 +561,22 @@ pub(super) fn partial_logits(
                     logits[N][C] = fma(SECOND, rest[C], main[C]);
                 });
             });
+            let per_block = sizes.samples_per_block();
+            let pairs = tiles.logit_pairs(logit_buffer);
+            unroll!(N in [0, 1] {
+                let class = N as u32 * 8 + 2 * t;
+                if class < sizes.n_classes {
+                    unroll!(HALF in [0, 1] {
+                        let sample = row + 8 * HALF as u32;
+                        let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
+                        let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
+                        mail.send(pairs, sample >> sizes.log_samples(), at, pair);
+                    });
+                }
+            });
         }
-        let per_block = sizes.samples_per_block();
-        let pairs = tiles.logit_pairs(logit_buffer);
-        unroll!(N in [0, 1] {
-            let class = N as u32 * 8 + 2 * t;
-            if class < sizes.n_classes {
-                unroll!(HALF in [0, 1] {
-                    let sample = row + 8 * HALF as u32;
-                    let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
-                    let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
-                    // SAFETY: the sample's block has the rank; the index is below blocks * samples * CLASSES / 2; the kernels say why the block has
-                    // ended the mailbox's round before.
-                    unsafe { mail.send(pairs, sample >> sizes.log_samples(), at, pair) };
-                });
-            }
-        });
+        hidden
     }
-    hidden
 }
 
 /// Number of the word of a 16-column tile at `row`, word `word` of it.
@@ -613,46 +612,45 @@ pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sam
     let quad = tiles.me.lane() % 4;
     let logits = tiles.logit_quads(logit_buffer);
     let mut z = [0f32; 4];
-    let part_of = |block: u32| {
-        // SAFETY: blocks * samples * CLASSES values.
-        unsafe { logits.get_unchecked(((block << sizes.log_samples()) + sample) * (CLASSES / 4) + quad) }
-    };
-    let mut block = 0;
-    // Eight at a time where there are as many, so that they are waited for once.
-    while block + 8 <= sizes.blocks {
-        let mut parts = [Four([0.0; 4]); 8];
-        unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
-            parts[B] = part_of(block + B as u32);
-        });
-        unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
-            unroll!(C in [0, 1, 2, 3] {
-                z[C] += parts[B].0[C];
+    // SAFETY: there are blocks * samples * CLASSES values in the logits, CLASSES in the biases.
+    unsafe {
+        let part_of =
+            |block: u32| logits.get_unchecked(((block << sizes.log_samples()) + sample) * (CLASSES / 4) + quad);
+        let mut block = 0;
+        // Eight at a time where there are as many, so that they are waited for once.
+        while block + 8 <= sizes.blocks {
+            let mut parts = [Four([0.0; 4]); 8];
+            unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
+                parts[B] = part_of(block + B as u32);
             });
-        });
-        block += 8;
-    }
-    while block < sizes.blocks {
-        let Four(part) = part_of(block);
+            unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
+                unroll!(C in [0, 1, 2, 3] {
+                    z[C] += parts[B].0[C];
+                });
+            });
+            block += 8;
+        }
+        while block < sizes.blocks {
+            let Four(part) = part_of(block);
+            unroll!(C in [0, 1, 2, 3] {
+                z[C] += part[C];
+            });
+            block += 1;
+        }
+        let (Four(bias), Four(unscale)) = (tiles.b2().get_unchecked(quad), tiles.scales().four(Table::Logit, quad));
         unroll!(C in [0, 1, 2, 3] {
-            z[C] += part[C];
+            let logit = fma(unscale[C], z[C], bias[C]);
+            z[C] = if quad * 4 + (C as u32) < sizes.n_classes { logit } else { f32::NEG_INFINITY };
         });
-        block += 1;
+        // A NaN must win, so that it is seen.
+        let larger = |a: f32, b: f32| if b > a || b.is_nan() { b } else { a };
+        let most = over_four(larger(larger(z[0], z[1]), larger(z[2], z[3])), larger);
+        let mut powers = [0f32; 4];
+        unroll!(C in [0, 1, 2, 3] {
+            // 2^-22 of error here and in the logarithm, below what the logits' own rounding makes of them.
+            powers[C] = math::exp2_approx((z[C] - most) * core::f32::consts::LOG2_E);
+        });
+        let sum = over_four((powers[0] + powers[1]) + (powers[2] + powers[3]), |a, b| a + b);
+        Logits { z, powers, sum, log_sum: math::log2_approx(sum) * core::f32::consts::LN_2 + most }
     }
-    // SAFETY: CLASSES values.
-    let (Four(bias), Four(unscale)) =
-        unsafe { (tiles.b2().get_unchecked(quad), tiles.scales().four(Table::Logit, quad)) };
-    unroll!(C in [0, 1, 2, 3] {
-        let logit = fma(unscale[C], z[C], bias[C]);
-        z[C] = if quad * 4 + (C as u32) < sizes.n_classes { logit } else { f32::NEG_INFINITY };
-    });
-    // A NaN must win, so that it is seen.
-    let larger = |a: f32, b: f32| if b > a || b.is_nan() { b } else { a };
-    let most = over_four(larger(larger(z[0], z[1]), larger(z[2], z[3])), larger);
-    let mut powers = [0f32; 4];
-    unroll!(C in [0, 1, 2, 3] {
-        // 2^-22 of error here and in the logarithm, below what the logits' own rounding makes of them.
-        powers[C] = math::exp2_approx((z[C] - most) * core::f32::consts::LOG2_E);
-    });
-    let sum = over_four((powers[0] + powers[1]) + (powers[2] + powers[3]), |a, b| a + b);
-    Logits { z, powers, sum, log_sum: math::log2_approx(sum) * core::f32::consts::LN_2 + most }
 }

@@ -1,12 +1,13 @@
 //! A network from memory into registers and operands, with the scales of `scale`, and back.
 
 use crate::cuda::math::opaque;
+use crate::cuda::shared::Shared;
 use crate::cuda::sync::{sync_cluster, sync_threads};
 use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{atomic, memory, wgmma};
 
 use super::forward::{Sizes, Tiles, Weights, for_each_weight, store_w1, store_w2};
-use super::scale::{Table, W1_BY_HIDDEN, power, unit_exponent};
+use super::scale::{Scales, Table, W1_BY_HIDDEN, power, unit_exponent};
 use super::{CLASSES, HIDDEN, unroll};
 
 /// What a thread has of a network, scaled; `b2` is not.
@@ -34,27 +35,80 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
     let scales = tiles.scales();
     let largest_weights = tiles.scratch();
     let mut w1: Weights = [[[0.0; 8]; 2]; 3];
-    // SAFETY: numbers below n_values.
-    for_each_weight(&mut w1, sizes, |weight, number| *weight = unsafe { memory::load(values, number) });
-    // Bits of floats without their sign are in the order of the floats, what is no number last.
-    unroll!(U in [0, 1] {
-        unroll!(E in [0, 1] {
-            let mut most = 0;
-            unroll!(I in [0, 1, 2] {
-                unroll!(TILE in [0, 1] {
-                    unroll!(R in [0, 1] {
-                        most = w1[I][TILE][4 * U + 2 * R + E].abs().to_bits().max(most);
+    // SAFETY: the caller's promise: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the cluster's barrier.
+    // Behind it other clusters with this network add what this one has added already.
+    unsafe {
+        for_each_weight(&mut w1, sizes, |weight, number| *weight = memory::load(values, number));
+        // Bits of floats without their sign are in the order of the floats, what is no number last.
+        unroll!(U in [0, 1] {
+            unroll!(E in [0, 1] {
+                let mut most = 0;
+                unroll!(I in [0, 1, 2] {
+                    unroll!(TILE in [0, 1] {
+                        unroll!(R in [0, 1] {
+                            most = w1[I][TILE][4 * U + 2 * R + E].abs().to_bits().max(most);
+                        });
                     });
                 });
+                let most = over_rows(most);
+                if g == 0 {
+                    atomic::shared_max_u32(largest_weights, U as u32 * 8 + 2 * t + E as u32, most);
+                }
             });
-            let most = over_rows(most);
-            if g == 0 {
-                atomic::shared_max_u32(largest_weights, U as u32 * 8 + 2 * t + E as u32, most);
+        });
+        // Every warp's share is in before anybody scales by it.
+        sync_threads();
+        scale_weights(&mut w1, largest_weights, t);
+        unroll!(I in [0, 1, 2] {
+            if let Some(first) = sizes.quartet(I as u32) {
+                unroll!(TILE in [0, 1] {
+                    store_w1(tiles, sizes, first, TILE as u32, &w1[I][TILE]);
+                });
             }
         });
-    });
-    // Every warp's share is in before anybody scales by it.
-    sync_threads();
+        wgmma::publish();
+
+        let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
+        let class = class_tile % 2 * 8 + 2 * t;
+        let mut w2 = [0f32; 4];
+        let mut b2 = [0f32; 2];
+        if class_tile < 2 {
+            let load = |number: Option<usize>| number.map_or(0.0, |number| memory::load(values, number));
+            unroll!(C in [0, 1, 2, 3] {
+                let unit = g + 8 * (C as u32 / 2);
+                w2[C] = load(sizes.second_layer(unit, class + C as u32 % 2));
+            });
+            unroll!(C in [0, 1] {
+                b2[C] = load(sizes.second_layer(HIDDEN, class + C as u32));
+                let by_unit = |weight: f32, unit: u32| (weight * power(-unit_exponent(largest_weights.get(unit)))).abs().to_bits();
+                let most = over_rows(by_unit(w2[C], g).max(by_unit(w2[2 + C], g + 8)));
+                if g == 0 {
+                    atomic::max_u32(range.add(1 + (class + C as u32) as usize), most);
+                }
+            });
+        }
+        // The classes' largest weights of all blocks are in.
+        sync_cluster();
+        if tiles.me.thread() < CLASSES {
+            make_tables(scales, largest_weights, tiles.me.thread(), range);
+        }
+        // The tables are there.
+        sync_threads();
+        // The same condition in plain sight would put a barrier into each arm.
+        if opaque(class_tile) < 2 {
+            scale_second_layer(&mut w2, scales, g, class);
+            store_w2(tiles, class_tile, w2);
+            if g == 0 {
+                tiles.set_b2(class, b2);
+            }
+        }
+        Values { w1, w2, b2 }
+    }
+}
+
+/// Scales the lane's share of `W1` by what its units' largest weights ask for.
+#[inline(always)]
+fn scale_weights(w1: &mut Weights, largest_weights: Shared<u32>, t: u32) {
     unroll!(U in [0, 1] {
         unroll!(E in [0, 1] {
             let unit = unit_exponent(largest_weights.get(U as u32 * 8 + 2 * t + E as u32));
@@ -68,63 +122,32 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
             });
         });
     });
-    unroll!(I in [0, 1, 2] {
-        if let Some(first) = sizes.quartet(I as u32) {
-            unroll!(TILE in [0, 1] {
-                store_w1(tiles, sizes, first, TILE as u32, &w1[I][TILE]);
-            });
-        }
-    });
-    wgmma::publish();
+}
 
-    let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
-    let class = class_tile % 2 * 8 + 2 * t;
-    let mut w2 = [0f32; 4];
-    let mut b2 = [0f32; 2];
-    if class_tile < 2 {
-        // SAFETY: numbers below n_values.
-        let load = |number: Option<usize>| number.map_or(0.0, |number| unsafe { memory::load(values, number) });
-        unroll!(C in [0, 1, 2, 3] {
-            let unit = g + 8 * (C as u32 / 2);
-            w2[C] = load(sizes.second_layer(unit, class + C as u32 % 2));
-        });
-        unroll!(C in [0, 1] {
-            b2[C] = load(sizes.second_layer(HIDDEN, class + C as u32));
-            let by_unit = |weight: f32, unit: u32| (weight * power(-unit_exponent(largest_weights.get(unit)))).abs().to_bits();
-            let most = over_rows(by_unit(w2[C], g).max(by_unit(w2[2 + C], g + 8)));
-            if g == 0 {
-                // SAFETY: below RANGE_WORDS; only atomics write there.
-                unsafe { atomic::max_u32(range.add(1 + (class + C as u32) as usize), most) };
-            }
-        });
-    }
-    // The classes' largest weights of all blocks are in.
-    sync_cluster();
-    if tiles.me.thread() < CLASSES {
-        let number = tiles.me.thread();
+/// Makes the tables of unit and class `number`.
+///
+/// # Safety
+/// `number` is below [`CLASSES`]; `range` has [`RANGE_WORDS`](super::scale::RANGE_WORDS) words, all of whose writers have been waited for, or write what is there.
+#[inline(always)]
+unsafe fn make_tables(scales: Scales, largest_weights: Shared<u32>, number: u32, range: *const u32) {
+    // SAFETY: words 1 to CLASSES, which are below RANGE_WORDS, as `number` is below CLASSES.
+    let (own, largest) = unsafe {
         let mut largest = 0;
         for class in 0..CLASSES {
-            // SAFETY: below RANGE_WORDS. Other clusters with this network add what this one has added already.
-            largest = unsafe { memory::load(range, 1 + class as usize) }.max(largest);
+            largest = memory::load(range, 1 + class as usize).max(largest);
         }
-        // SAFETY: as above.
-        let own = unsafe { memory::load(range, 1 + number as usize) };
-        scales.make(number, largest_weights.get(number), own, largest);
-    }
-    // The tables are there.
-    sync_threads();
-    // The same condition in plain sight would put a barrier into each arm.
-    if opaque(class_tile) < 2 {
-        unroll!(C in [0, 1, 2, 3] {
-            let unit = g + 8 * (C as u32 / 2);
-            w2[C] *= 1.0 / (scales.get(Table::Unit, unit) * scales.get(Table::Logit, class + C as u32 % 2));
-        });
-        store_w2(tiles, class_tile, w2);
-        if g == 0 {
-            tiles.set_b2(class, b2);
-        }
-    }
-    Values { w1, w2, b2 }
+        (memory::load(range, 1 + number as usize), largest)
+    };
+    scales.make(number, largest_weights.get(number), own, largest);
+}
+
+/// Scales the lane's share of `W2`.
+#[inline(always)]
+fn scale_second_layer(w2: &mut [f32; 4], scales: Scales, g: u32, class: u32) {
+    unroll!(C in [0, 1, 2, 3] {
+        let unit = g + 8 * (C as u32 / 2);
+        w2[C] *= 1.0 / (scales.get(Table::Unit, unit) * scales.get(Table::Logit, class + C as u32 % 2));
+    });
 }
 
 /// The largest over the eight lanes with the same columns.

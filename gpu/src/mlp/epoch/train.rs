@@ -96,140 +96,125 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
     let tiles = Tiles::new(n_inputs);
     let n_steps = n_samples.div_ceil(batch);
-    // SAFETY: one model's part of each array.
-    let (values, order, losses, range) = unsafe {
-        (
+    // SAFETY: the launch's promise: the clusters are the models', whose part each has of every array. Steps are below `n_steps`, rows and samples below `n_samples`: an order's
+    // elements are samples, and so is 0. Shared memory is cleared before the network is loaded; a buffer's last readers are behind a barrier when it is filled. Losses of a step
+    // are written by the rows' threads before the cluster's barrier and added up by one thread behind it; only atomics write to `range`.
+    unsafe {
+        let (values, order, losses, range) = (
             task.values.add(model * n_values(n_inputs, n_hidden, n_classes)),
             task.order.add(model * n_samples as usize),
             task.losses.add(model * n_samples as usize),
             task.range.add(model * RANGE_WORDS),
-        )
-    };
-    // SAFETY: this cluster's own part; the scratch is used by nothing else now.
-    unsafe {
+        );
         let arrays = order::Arrays {
             order,
             slots: task.slots.add(model * n_samples as usize),
             counters: task.counters.add(model * order::n_counters(n_samples)),
         };
         order::make(memory::load(task.seeds, model), task.epoch, n_samples, arrays, blocks, tiles.scratch());
-    }
-    let rows_of = |step: u32| (n_samples - step * batch).min(batch);
-    // Threads below BATCH look after a row each: the sample of step `step`, or the first one where there is none.
-    let row = thread_idx_x();
-    let looks_after_row = row < BATCH;
-    let sample_of = |step: u32| {
-        let there = looks_after_row && step < n_steps && row < rows_of(step);
-        // SAFETY: an index below n_samples.
-        if there { unsafe { memory::load(order, (step * batch + row) as usize) } } else { 0 }
-    };
-    let label_of = |sample: u32| {
-        // SAFETY: a sample of the set.
-        if looks_after_row { unsafe { memory::load(task.labels, sample as usize) } } else { 0 }
-    };
-    let prefetch = |tiles: &Tiles, step: u32| {
-        if step < n_steps {
-            let samples = tiles.samples(step % 2);
-            // SAFETY: BATCH rows. The shared list holds samples of the set; the buffer's last readers are behind a barrier.
-            unsafe {
-                tiles.copy_batch(step % 2, task.images, n_inputs, rows_of(step), |row| samples.get_unchecked(row))
-            };
-        }
-    };
-
-    // A block sends the next partial logits when all gradients of this step are there, so when all blocks have ended their round of logits; and the next
-    // gradients when all those partial logits are there, so when all blocks have ended their round of gradients.
-    let (logit_mail, gradient_mail) = (tiles.mail(0), tiles.mail(1));
-    tiles.clear(n_inputs);
-    let warp = warp_index();
-    if looks_after_row {
-        let (first, second) = (sample_of(task.from_step), sample_of(task.from_step + 1));
-        tiles.samples(task.from_step % 2).set(row, first);
-        tiles.samples((task.from_step + 1) % 2).set(row, second);
-        tiles.labels(task.from_step % 2).set(row, label_of(first) as u32);
-    }
-    if thread_idx_x() == 0 {
-        logit_mail.open();
-        gradient_mail.open();
-    }
-    // Its cluster barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
-    // SAFETY: the whole cluster is here, memory is cleared, and the arrays are this model's.
-    let mut network = unsafe { load_network(&tiles, &sizes, values, range) };
-    let Values { w1: weights, w2, b2 } = &mut network;
-    let class_tile = warp.wrapping_sub(W2_WARP);
-    prefetch(&tiles, task.from_step);
-
-    for step in task.from_step..n_steps {
-        let tiles = tiles.renewed();
-        let rows = rows_of(step);
-        memory::async_wait_all();
-        // This batch is there, and everybody is done with the one before.
-        sync_threads();
-        // What the steps after this need is asked for now and put away later.
-        let next_label = label_of(if looks_after_row { tiles.samples((step + 1) % 2).get(row) } else { 0 });
-        let sample_after = sample_of(step + 2);
-        // SAFETY: a rate for every step.
-        let learning_rate = unsafe { memory::load(task.learning_rates, model * n_steps as usize + step as usize) };
-        let divisor = if task.mean == 1 { rows as f32 } else { 1.0 };
-        let rate = learning_rate / divisor;
-
-        if thread_idx_x() == 0 {
-            logit_mail.expect(sizes.logit_bytes());
-            gradient_mail.expect(GRADIENT_BYTES);
-        }
-        let round = step - task.from_step;
-        let hidden = partial_logits(&tiles, step % 2, step % 2, logit_mail, &sizes, true);
-        // The next batch is asked for while the first warpgroup works and all wait. Its slot is that of the batch before this one.
-        prefetch(&tiles, step + 1);
-        logit_mail.wait(round);
-        if tiles.me.thread() < SLOTS {
-            // SAFETY: the losses of a step's rows are this model's.
-            unsafe {
-                loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize))
-            };
-        }
-        if looks_after_row {
-            tiles.labels((step + 1) % 2).set(row, next_label as u32);
-            // The list of this step was read a step ago.
-            tiles.samples(step % 2).set(row, sample_after);
-        }
-        gradient_mail.wait(round);
-        // The tile `h` is complete.
-        sync_threads();
-        if warp < 4 {
-            hidden_gradient(&tiles, &hidden);
-        } else if class_tile < 2 {
-            second_layer_step(&tiles, class_tile, rate, w2, b2);
-        }
-        // The tile dz1 is complete, and W2 is no longer read.
-        sync_threads();
-        // The same condition in plain sight would put a barrier into each arm.
-        if math::opaque(class_tile) < 2 {
-            store_w2(&tiles, class_tile, *w2);
-            if tiles.me.g() == 0 {
-                tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
+        let rows_of = |step: u32| (n_samples - step * batch).min(batch);
+        // Threads below BATCH look after a row each: the sample of step `step`, or the first one where there is none.
+        let row = thread_idx_x();
+        let looks_after_row = row < BATCH;
+        let sample_of = |step: u32| {
+            let there = looks_after_row && step < n_steps && row < rows_of(step);
+            if there { memory::load(order, (step * batch + row) as usize) } else { 0 }
+        };
+        let label_of = |sample: u32| {
+            if looks_after_row { memory::load(task.labels, sample as usize) } else { 0 }
+        };
+        let prefetch = |tiles: &Tiles, step: u32| {
+            if step < n_steps {
+                let samples = tiles.samples(step % 2);
+                tiles.copy_batch(step % 2, task.images, n_inputs, rows_of(step), |row| samples.get_unchecked(row));
             }
-        }
-        first_layer_step(&tiles, step % 2, &sizes, rate, weights);
-    }
+        };
 
-    // SAFETY: as before.
-    let mut finite = unsafe { store_network(&tiles, &sizes, &mut network, values) };
-    // All losses are written.
-    sync_cluster();
-    for step in strided(task.from_step + sizes.rank * THREADS + thread_idx_x(), n_steps, blocks * THREADS) {
-        let mut sum = 0f32;
-        for row in 0..rows_of(step) {
-            // SAFETY: slots of this step.
-            sum += unsafe { memory::load(losses, (step * batch + row) as usize) };
+        // A block sends the next partial logits when all gradients of this step are there, so when all blocks have ended their round of logits; and the next
+        // gradients when all those partial logits are there, so when all blocks have ended their round of gradients.
+        let (logit_mail, gradient_mail) = (tiles.mail(0), tiles.mail(1));
+        tiles.clear(n_inputs);
+        let warp = warp_index();
+        if looks_after_row {
+            let (first, second) = (sample_of(task.from_step), sample_of(task.from_step + 1));
+            tiles.samples(task.from_step % 2).set(row, first);
+            tiles.samples((task.from_step + 1) % 2).set(row, second);
+            tiles.labels(task.from_step % 2).set(row, label_of(first) as u32);
         }
-        finite &= sum.is_finite();
-        // SAFETY: one thread a step.
-        unsafe { memory::store(task.step_losses, model * n_steps as usize + step as usize, sum) };
-    }
-    if !finite {
-        // SAFETY: this model's first word; only atomics write there.
-        unsafe { atomic::max_u32(range, 1) };
+        if thread_idx_x() == 0 {
+            logit_mail.open();
+            gradient_mail.open();
+        }
+        // Its cluster barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
+        let mut network = load_network(&tiles, &sizes, values, range);
+        let Values { w1: weights, w2, b2 } = &mut network;
+        let class_tile = warp.wrapping_sub(W2_WARP);
+        prefetch(&tiles, task.from_step);
+
+        for step in task.from_step..n_steps {
+            let tiles = tiles.renewed();
+            let rows = rows_of(step);
+            memory::async_wait_all();
+            // This batch is there, and everybody is done with the one before.
+            sync_threads();
+            // What the steps after this need is asked for now and put away later.
+            let next_label = label_of(if looks_after_row { tiles.samples((step + 1) % 2).get(row) } else { 0 });
+            let sample_after = sample_of(step + 2);
+            let learning_rate = memory::load(task.learning_rates, model * n_steps as usize + step as usize);
+            let divisor = if task.mean == 1 { rows as f32 } else { 1.0 };
+            let rate = learning_rate / divisor;
+
+            if thread_idx_x() == 0 {
+                logit_mail.expect(sizes.logit_bytes());
+                gradient_mail.expect(GRADIENT_BYTES);
+            }
+            let round = step - task.from_step;
+            let hidden = partial_logits(&tiles, step % 2, step % 2, logit_mail, &sizes, true);
+            // The next batch is asked for while the first warpgroup works and all wait. Its slot is that of the batch before this one.
+            prefetch(&tiles, step + 1);
+            logit_mail.wait(round);
+            if tiles.me.thread() < SLOTS {
+                loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize));
+            }
+            if looks_after_row {
+                tiles.labels((step + 1) % 2).set(row, next_label as u32);
+                // The list of this step was read a step ago.
+                tiles.samples(step % 2).set(row, sample_after);
+            }
+            gradient_mail.wait(round);
+            // The tile `h` is complete.
+            sync_threads();
+            if warp < 4 {
+                hidden_gradient(&tiles, &hidden);
+            } else if class_tile < 2 {
+                second_layer_step(&tiles, class_tile, rate, w2, b2);
+            }
+            // The tile dz1 is complete, and W2 is no longer read.
+            sync_threads();
+            // The same condition in plain sight would put a barrier into each arm.
+            if math::opaque(class_tile) < 2 {
+                store_w2(&tiles, class_tile, *w2);
+                if tiles.me.g() == 0 {
+                    tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
+                }
+            }
+            first_layer_step(&tiles, step % 2, &sizes, rate, weights);
+        }
+
+        let mut finite = store_network(&tiles, &sizes, &mut network, values);
+        // All losses are written.
+        sync_cluster();
+        for step in strided(task.from_step + sizes.rank * THREADS + thread_idx_x(), n_steps, blocks * THREADS) {
+            let mut sum = 0f32;
+            for row in 0..rows_of(step) {
+                sum += memory::load(losses, (step * batch + row) as usize);
+            }
+            finite &= sum.is_finite();
+            memory::store(task.step_losses, model * n_steps as usize + step as usize, sum);
+        }
+        if !finite {
+            atomic::max_u32(range, 1);
+        }
     }
 }
 
@@ -259,33 +244,33 @@ unsafe fn loss_gradient(
     let (target, sample) = (slot >> sizes.log_samples(), slot & (sizes.samples_per_block() - 1));
     let row = (sizes.rank << sizes.log_samples()) + sample;
     let there = row < rows;
-    // SAFETY: BATCH labels.
-    let label = unsafe { tiles.labels(buffer).get_unchecked(row) };
-    let logits = finish_logits(tiles, buffer, sizes, sample);
-    let quad = tiles.me.lane() % 4;
-    let share = 1.0 / logits.sum;
-    let Four(scale) = tiles.scales().four(Table::Gradient, quad);
-    let mut gradient = [0f32; 4];
-    unroll!(C in [0, 1, 2, 3] {
-        let hot = quad * 4 + C as u32 == label;
-        if hot && there && target == 0 {
-            // SAFETY: the row's slot; one lane has the label's class.
-            unsafe { memory::store(losses, row as usize, logits.log_sum - logits.z[C]) };
-        }
-        let p = logits.powers[C] * share;
-        // A row that is not there may hold anything, also what is no number.
-        gradient[C] = if there { (p - if hot { 1.0 } else { 0.0 }) * scale[C] } else { 0.0 };
-    });
-    let low = split_f16_apart(gradient[0], gradient[1]);
-    let high = split_f16_apart(gradient[2], gradient[3]);
-    // Two words, four classes.
-    let at = tile_word(row, 0) / 2 + quad;
-    unroll!(PART in [0, 1] {
-        let words = low[PART] as u64 | (high[PART] as u64) << 32;
-        // SAFETY: a row of the tile and one of its four pairs; `target` is below the number of blocks, and has ended the round before, since its partial
-        // logits of this one are here.
-        unsafe { gradient_mail.send(tiles.dz2_pairs(PART), target, at, words) };
-    });
+    // SAFETY: `row` is below BATCH, and has a slot of the losses where it is there; one lane has the label's class. The pairs are those of a row of the tile; `target` is below the
+    // number of blocks, and has ended the round before, since its partial logits of this one are here.
+    unsafe {
+        let label = tiles.labels(buffer).get_unchecked(row);
+        let logits = finish_logits(tiles, buffer, sizes, sample);
+        let quad = tiles.me.lane() % 4;
+        let share = 1.0 / logits.sum;
+        let Four(scale) = tiles.scales().four(Table::Gradient, quad);
+        let mut gradient = [0f32; 4];
+        unroll!(C in [0, 1, 2, 3] {
+            let hot = quad * 4 + C as u32 == label;
+            if hot && there && target == 0 {
+                memory::store(losses, row as usize, logits.log_sum - logits.z[C]);
+            }
+            let p = logits.powers[C] * share;
+            // A row that is not there may hold anything, also what is no number.
+            gradient[C] = if there { (p - if hot { 1.0 } else { 0.0 }) * scale[C] } else { 0.0 };
+        });
+        let low = split_f16_apart(gradient[0], gradient[1]);
+        let high = split_f16_apart(gradient[2], gradient[3]);
+        // Two words, four classes.
+        let at = tile_word(row, 0) / 2 + quad;
+        unroll!(PART in [0, 1] {
+            let words = low[PART] as u64 | (high[PART] as u64) << 32;
+            gradient_mail.send(tiles.dz2_pairs(PART), target, at, words);
+        });
+    }
 }
 
 /// `dz1 = dz2 W2ᵀ where h > 0`, scaled, split into its operand: one of the first four warps, its 16 samples. Rows 2g and 2g + 1 of the operand are samples
@@ -298,9 +283,9 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
     let a_from = tile_word(warp * 16 + matrix % 2 * 8 + in_matrix, matrix / 2 * 4);
     let b_from = tile_word(matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
     let whole = whole_warp();
-    // SAFETY: the whole warp runs this; every lane's row lies in the tiles, written before a barrier.
-    let (a, b) = unsafe {
-        (
+    // SAFETY: the whole warp runs this, one of the first four, which have an operand each; every lane's row lies in the tiles, written before a barrier.
+    unsafe {
+        let (a, b) = (
             [
                 load_matrix_x4(tiles.dz2(0).address_of_unchecked(a_from)),
                 load_matrix_x4(tiles.dz2(1).address_of_unchecked(a_from)),
@@ -309,25 +294,24 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
                 load_matrix_x4(tiles.w2(0).address_of_unchecked(b_from)),
                 load_matrix_x4(tiles.w2(1).address_of_unchecked(b_from)),
             ],
-        )
-    };
-    unroll!(U in [0, 1] {
-        let b = [[b[0][2 * U], b[0][2 * U + 1]], [b[1][2 * U], b[1][2 * U + 1]]];
-        let (main, rest) = {
-            let rest = f16(&whole, [0.0; 4], a[1], b[0]);
-            (f16(&whole, [0.0; 4], a[0], b[0]), f16(&whole, rest, a[0], b[1]))
-        };
-        let mut dz1 = [0f32; 4];
-        unroll!(C in [0, 1, 2, 3] {
-            let gradient = math::fma(SECOND, rest[C], main[C]) * DZ1_BY_PRODUCT;
-            dz1[C] = if hidden.h[U][C] > 0.0 { gradient } else { 0.0 };
+        );
+        unroll!(U in [0, 1] {
+            let b = [[b[0][2 * U], b[0][2 * U + 1]], [b[1][2 * U], b[1][2 * U + 1]]];
+            let (main, rest) = {
+                let rest = f16(&whole, [0.0; 4], a[1], b[0]);
+                (f16(&whole, [0.0; 4], a[0], b[0]), f16(&whole, rest, a[0], b[1]))
+            };
+            let mut dz1 = [0f32; 4];
+            unroll!(C in [0, 1, 2, 3] {
+                let gradient = math::fma(SECOND, rest[C], main[C]) * DZ1_BY_PRODUCT;
+                dz1[C] = if hidden.h[U][C] > 0.0 { gradient } else { 0.0 };
+            });
+            unroll!(E in [0, 1] {
+                tiles.set_dz1(warp, U as u32, E as u32, split_f16_apart(dz1[E], dz1[2 + E]));
+            });
         });
-        unroll!(E in [0, 1] {
-            // SAFETY: the first four warps have an operand each.
-            unsafe { tiles.set_dz1(warp, U as u32, E as u32, split_f16_apart(dz1[E], dz1[2 + E])) };
-        });
-    });
-    wgmma::publish();
+        wgmma::publish();
+    }
 }
 
 /// `W2 -= rate hᵀ dz2`, `b2 -= rate` times the column sums of dz2, for the eight classes of one warp.
@@ -381,7 +365,9 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
     let pixels = tiles.pixels::<u32>(buffer);
     let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
     // The compiler must see that it is the same for all lanes: else it moves each product's operand to a uniform register by itself.
-    let dz1 = operand(shuffle(ALL, tiles.dz1(), 0));
+    let dz1 = shuffle(ALL, tiles.dz1(), 0);
+    // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
+    let (whole, dz1) = unsafe { (wgmma::WholeGroup::assume(), operand(dz1)) };
     let factor = -rate * (1.0 / (255.0 * PIXEL));
     let scales = tiles.scales();
     // The lane's words of 16 rows of its group in a quartet.
@@ -410,16 +396,12 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
                 let high = [permute(rows[1], rows[3], 0x5140), permute(rows[1], rows[3], 0x7362)];
                 let low = [bytes_to_tiny_f16(low[0]), bytes_to_tiny_f16(low[1])];
                 let high = [bytes_to_tiny_f16(high[0]), bytes_to_tiny_f16(high[1])];
-                // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
-                unsafe {
-                    unroll!(TILE in [0, 1] {
-                        let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
-                        gradient[TILE] = wgmma::f16_n32(gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
-                    });
-                }
+                unroll!(TILE in [0, 1] {
+                    let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
+                    gradient[TILE] = wgmma::f16_n32(&whole, gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
+                });
             });
-            // SAFETY: as above.
-            let gradient = unsafe { wgmma::finish(gradient) };
+            let gradient = wgmma::finish(&whole, gradient);
             // Loaded anew for each quartet: kept over all of it they would take registers that there are not.
             let factors = [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| factor * scale));
             unroll!(TILE in [0, 1] {

@@ -230,13 +230,14 @@ pub unsafe fn mlp_layers_active(outputs: *const f32, active: *mut u32, n_rows: u
     let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };
     let mut found = false;
     let mut row = from;
-    while row < to {
-        // SAFETY: row and unit are inside the outputs.
-        found |= unsafe { memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) } > 0.0;
-        row += 1;
-    }
-    if found {
-        // SAFETY: every thread that finds one writes the same.
-        unsafe { memory::store(active, unit as usize, 1) };
+    // SAFETY: the contract: row and unit are inside the outputs; every thread that finds a unit active writes the same.
+    unsafe {
+        while row < to {
+            found |= memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) > 0.0;
+            row += 1;
+        }
+        if found {
+            memory::store(active, unit as usize, 1);
+        }
     }
 }

@@ -63,17 +63,18 @@ pub fn mlp_layers_order_scan(#[len(n_buckets as usize + 1)] mut counts: Disjoint
     let mut before = 0u32;
     let mut from = 0u32;
     // One count more than there are buckets: the last slot receives the total.
-    while from <= n_buckets {
-        let at = from + thread::thread_idx_x();
-        // SAFETY: one block, of which this thread alone has the slot.
-        let count = if at < n_buckets { unsafe { counts.get_at(at as usize) } } else { 0 };
-        let (up_to, all) = block::inclusive_sum(count, scratch);
-        if at <= n_buckets {
-            // SAFETY: as above.
-            unsafe { counts.set_at(at as usize, before + up_to - count) };
+    // SAFETY: there is one block, of which this thread alone has the slot; the index is looked at.
+    unsafe {
+        while from <= n_buckets {
+            let at = from + thread::thread_idx_x();
+            let count = if at < n_buckets { counts.get_at(at as usize) } else { 0 };
+            let (up_to, all) = block::inclusive_sum(count, scratch);
+            if at <= n_buckets {
+                counts.set_at(at as usize, before + up_to - count);
+            }
+            before += all;
+            from += SCAN_BLOCK;
         }
-        before += all;
-        from += SCAN_BLOCK;
     }
 }
 

@@ -323,6 +323,62 @@ fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
     words.0.map(f32::from_bits)
 }
 
+/// Gives a thread's sums to the output; the block's tile begins at `first_row` and `first_col`.
+///
+/// # Safety
+/// As [`Output::put`]: every thread of the block has other rows or columns.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, const C: usize>(
+    sums: &[[[[f32; 4]; 4]; C]; R],
+    out: O,
+    (first_row, first_col): (u32, u32),
+    (my_row, my_col): (u32, u32),
+) {
+    let mut r = 0;
+    while r < R {
+        let mut i = 0;
+        while i < 4 {
+            let mut c = 0;
+            while c < C {
+                let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
+                let col = first_col + c as u32 * (COLS / C as u32) + my_col;
+                // SAFETY: the caller's promise.
+                unsafe { out.put(row, col, sums[r][c][i]) };
+                c += 1;
+            }
+            i += 1;
+        }
+        r += 1;
+    }
+}
+
+/// Adds the products of a thread's values of one depth to its sums.
+#[inline(always)]
+fn add_products<const R: usize, const C: usize>(
+    sums: &mut [[[[f32; 4]; 4]; C]; R],
+    left: &[[f32; 4]; R],
+    right: &[[f32; 4]; C],
+) {
+    let mut r = 0;
+    while r < R {
+        let mut c = 0;
+        while c < C {
+            let mut i = 0;
+            while i < 4 {
+                let mut j = 0;
+                while j < 4 {
+                    sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                    j += 1;
+                }
+                i += 1;
+            }
+            c += 1;
+        }
+        r += 1;
+    }
+}
+
 /// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`.
 ///
 /// # Safety
@@ -357,17 +413,14 @@ unsafe fn product<
     let across = COLS / (4 * C as u32);
     let (my_row, my_col) = (me / across * 4, me % across * 4);
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
-    // SAFETY: the caller's promise, here and below.
-    let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
-    // SAFETY: as above.
-    let own_b = if B::ALONG_DEPTH { unsafe { b.line(first_col + me % COLS) } } else { NO_LINE };
-    // SAFETY: as above.
-    let (mut lines_a, mut lines_b) = unsafe {
-        (lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from), lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, from))
-    };
-    if from < to {
-        // SAFETY: as above. The next tile's lines are read a turn before its quads, which wait for them.
-        unsafe {
+    // SAFETY: the caller's promise: operands and output describe valid memory, and each quad of the tile is given by one thread. The next tile's lines are read a turn before its
+    // quads, which wait for them.
+    unsafe {
+        let own_a = if A::ALONG_DEPTH { a.line(first_row + me % ROWS) } else { NO_LINE };
+        let own_b = if B::ALONG_DEPTH { b.line(first_col + me % COLS) } else { NO_LINE };
+        let (mut lines_a, mut lines_b) =
+            (lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from), lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, from));
+        if from < to {
             let quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, &lines_a, first_row, from);
             let quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, &lines_b, first_col, from);
             lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from + DEPTH);
@@ -375,83 +428,49 @@ unsafe fn product<
             put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, 0, quads_a);
             put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, 0, quads_b);
         }
-    }
-    // The first tiles must be whole.
-    sync::sync_threads();
-    let mut depth = from;
-    let mut half = 0;
-    while depth < to {
-        let next = depth + DEPTH;
-        let mut quads_a = [[0.0; 4]; QUADS_A];
-        let mut quads_b = [[0.0; 4]; QUADS_B];
-        if next < to {
-            // SAFETY: as above.
-            unsafe {
+        // The first tiles must be whole.
+        sync::sync_threads();
+        let mut depth = from;
+        let mut half = 0;
+        while depth < to {
+            let next = depth + DEPTH;
+            let mut quads_a = [[0.0; 4]; QUADS_A];
+            let mut quads_b = [[0.0; 4]; QUADS_B];
+            if next < to {
                 quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, &lines_a, first_row, next);
                 quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, &lines_b, first_col, next);
                 lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, next + DEPTH);
                 lines_b = lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, next + DEPTH);
             }
-        }
-        let from_a = half * DEPTH * (ROWS + 4);
-        let from_b = half * DEPTH * (COLS + 4);
-        let mut k = 0;
-        while k < DEPTH {
-            let mut left = [[0.0; 4]; R];
-            let mut right = [[0.0; 4]; C];
-            let mut r = 0;
-            while r < R {
-                left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
-                r += 1;
-            }
-            let mut c = 0;
-            while c < C {
-                right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
-                c += 1;
-            }
-            let mut r = 0;
-            while r < R {
+            let from_a = half * DEPTH * (ROWS + 4);
+            let from_b = half * DEPTH * (COLS + 4);
+            let mut k = 0;
+            while k < DEPTH {
+                let mut left = [[0.0; 4]; R];
+                let mut right = [[0.0; 4]; C];
+                let mut r = 0;
+                while r < R {
+                    left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
+                    r += 1;
+                }
                 let mut c = 0;
                 while c < C {
-                    let mut i = 0;
-                    while i < 4 {
-                        let mut j = 0;
-                        while j < 4 {
-                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
-                            j += 1;
-                        }
-                        i += 1;
-                    }
+                    right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
                     c += 1;
                 }
-                r += 1;
+                add_products(&mut sums, &left, &right);
+                k += 1;
             }
-            k += 1;
-        }
-        half = 1 - half;
-        if next < to {
-            put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, half * DEPTH * (ROWS + 4), quads_a);
-            put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, half * DEPTH * (COLS + 4), quads_b);
-        }
-        // The next tiles must be whole, and the present ones read by all.
-        sync::sync_threads();
-        depth = next;
-    }
-    let mut r = 0;
-    while r < R {
-        let mut i = 0;
-        while i < 4 {
-            let mut c = 0;
-            while c < C {
-                let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
-                let col = first_col + c as u32 * (COLS / C as u32) + my_col;
-                // SAFETY: each quad of the tile is one thread's.
-                unsafe { out.put(row, col, sums[r][c][i]) };
-                c += 1;
+            half = 1 - half;
+            if next < to {
+                put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, half * DEPTH * (ROWS + 4), quads_a);
+                put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, half * DEPTH * (COLS + 4), quads_b);
             }
-            i += 1;
+            // The next tiles must be whole, and the present ones read by all.
+            sync::sync_threads();
+            depth = next;
         }
-        r += 1;
+        put_sums::<O, ROWS, COLS, R, C>(&sums, out, (first_row, first_col), (my_row, my_col));
     }
 }
 

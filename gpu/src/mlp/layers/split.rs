@@ -90,44 +90,43 @@ unsafe fn multiply(
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
     let at_a = from_a + t * STRIDE + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g;
     let at_b = from_b + t * STRIDE + thread::warp_index() % WARPS_ACROSS * WARP_COLS + g;
-    let mut left = [[[0u32; 4]; DOWN]; STEPS];
-    let mut step = 0;
-    while step < STEPS {
-        let mut i = 0;
-        while i < DOWN {
-            let at = at_a + step as u32 * 8 * STRIDE + 16 * i as u32;
-            // SAFETY: words of the tile.
-            left[step][i] = unsafe {
-                [
+    // SAFETY: words of the tiles: rows, parts and steps are below theirs.
+    unsafe {
+        let mut left = [[[0u32; 4]; DOWN]; STEPS];
+        let mut step = 0;
+        while step < STEPS {
+            let mut i = 0;
+            while i < DOWN {
+                let at = at_a + step as u32 * 8 * STRIDE + 16 * i as u32;
+                left[step][i] = [
                     tile_a.get_unchecked(at),
                     tile_a.get_unchecked(at + 8),
                     tile_a.get_unchecked(at + 4 * STRIDE),
                     tile_a.get_unchecked(at + 4 * STRIDE + 8),
-                ]
-            };
-            i += 1;
+                ];
+                i += 1;
+            }
+            step += 1;
         }
-        step += 1;
-    }
-    each!(j in [0 1 2 3] {
-        let mut of_tile = [[0.0f32; 4]; DOWN];
-        each!(step in [0 1] {
-            // The small parts first.
-            each!(part in [2 1 0] {
-                let at = at_b + part as u32 * TILE + step as u32 * 8 * STRIDE + 8 * j as u32;
-                // SAFETY: words of the part's tile.
-                let right = unsafe { [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)] };
-                let warp = sync::whole_warp();
-                each!(i in [0 1] {
-                    of_tile[i] = Bf16::product(&warp, of_tile[i], left[step][i], right);
+        each!(j in [0 1 2 3] {
+            let mut of_tile = [[0.0f32; 4]; DOWN];
+            each!(step in [0 1] {
+                // The small parts first.
+                each!(part in [2 1 0] {
+                    let at = at_b + part as u32 * TILE + step as u32 * 8 * STRIDE + 8 * j as u32;
+                    let right = [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)];
+                    let warp = sync::whole_warp();
+                    each!(i in [0 1] {
+                        of_tile[i] = Bf16::product(&warp, of_tile[i], left[step][i], right);
+                    });
                 });
             });
+            each!(i in [0 1] {
+                let (sum, add): (&mut [f32; 4], [f32; 4]) = (&mut sums[i][j], of_tile[i]);
+                *sum = [sum[0] + add[0], sum[1] + add[1], sum[2] + add[2], sum[3] + add[3]];
+            });
         });
-        each!(i in [0 1] {
-            let (sum, add): (&mut [f32; 4], [f32; 4]) = (&mut sums[i][j], of_tile[i]);
-            *sum = [sum[0] + add[0], sum[1] + add[1], sum[2] + add[2], sum[3] + add[3]];
-        });
-    });
+    }
 }
 
 /// The block's tile of the product, depths `from` to `to`.
@@ -143,49 +142,46 @@ unsafe fn product<A: Matrix, B: Matrix, O: Output>(a: A, b: B, out: O, from: u32
     let (first_row, first_col) = (thread::block_idx_y() * TENSOR.rows, thread::block_idx_x() * TENSOR.cols);
     let deep = TENSOR.depth;
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
-    // SAFETY: the caller's promise, here and below.
-    let own_a: Line =
-        unsafe { if A::ALONG_DEPTH { a.line(first_row + thread::thread_idx_x() % TENSOR.rows) } else { NO_LINE } };
-    // SAFETY: as above.
-    let (mut lines_a, mut lines_b) =
-        unsafe { (lines::<Bf16, A, QUADS>(&a, own_a, from), lines::<Bf16, B, QUADS>(&b, NO_LINE, from)) };
-    let (mut quads_a, mut quads_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
-    // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
-    macro_rules! fetch {
-        ($depth:expr) => {
-            let depth: u32 = $depth;
-            if depth < to {
-                // SAFETY: as above.
-                unsafe {
+    // SAFETY: the caller's promise: operands and output describe valid memory; tiles are whole behind a barrier.
+    unsafe {
+        let own_a: Line =
+            if A::ALONG_DEPTH { a.line(first_row + thread::thread_idx_x() % TENSOR.rows) } else { NO_LINE };
+        let (mut lines_a, mut lines_b) =
+            (lines::<Bf16, A, QUADS>(&a, own_a, from), lines::<Bf16, B, QUADS>(&b, NO_LINE, from));
+        let (mut quads_a, mut quads_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
+        // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
+        macro_rules! fetch {
+            ($depth:expr) => {
+                let depth: u32 = $depth;
+                if depth < to {
                     quads_a = fetch::<Bf16, A, QUADS>(&a, &lines_a, first_row, depth);
                     quads_b = fetch::<Bf16, B, QUADS>(&b, &lines_b, first_col, depth);
                     lines_a = lines::<Bf16, A, QUADS>(&a, own_a, depth + deep);
                     lines_b = lines::<Bf16, B, QUADS>(&b, NO_LINE, depth + deep);
                 }
-            }
-        };
-    }
-    fetch!(from);
-    put_tile::<Bf16, A, QUADS>(tile_a, 0, quads_a);
-    put_parts::<B>(tile_b, 0, quads_b);
-    // The first tiles must be whole.
-    sync::sync_threads();
-    let mut depth = from;
-    let mut half = 0;
-    while depth < to {
-        fetch!(depth + deep);
-        // SAFETY: the tiles are whole since the last barrier; every thread of the block is here.
-        unsafe { multiply(tile_a, tile_b, half * TILE, half * PARTS * TILE, &mut sums) };
-        half = 1 - half;
-        depth += deep;
-        if depth < to {
-            put_tile::<Bf16, A, QUADS>(tile_a, half * TILE, quads_a);
-            put_parts::<B>(tile_b, half * PARTS * TILE, quads_b);
+            };
         }
-        // The next tiles must be whole, and the present ones read by all.
+        fetch!(from);
+        put_tile::<Bf16, A, QUADS>(tile_a, 0, quads_a);
+        put_parts::<B>(tile_b, 0, quads_b);
+        // The first tiles must be whole.
         sync::sync_threads();
+        let mut depth = from;
+        let mut half = 0;
+        while depth < to {
+            fetch!(depth + deep);
+            multiply(tile_a, tile_b, half * TILE, half * PARTS * TILE, &mut sums);
+            half = 1 - half;
+            depth += deep;
+            if depth < to {
+                put_tile::<Bf16, A, QUADS>(tile_a, half * TILE, quads_a);
+                put_parts::<B>(tile_b, half * PARTS * TILE, quads_b);
+            }
+            // The next tiles must be whole, and the present ones read by all.
+            sync::sync_threads();
+        }
+        store(&sums, first_row, first_col, out);
     }
-    store(&sums, first_row, first_col, out);
 }
 
 /// Outputs of the first layer from the images, with bias, and with ReLU where another layer follows.

@@ -303,62 +303,57 @@ unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize
     let (first_row, first_col) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * COLS);
     let me = thread::thread_idx_x();
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
-    // SAFETY: the caller's promise, here and below.
-    let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
-    // SAFETY: as above.
-    let own_b = if B::ALONG_DEPTH { unsafe { b.line(first_col + me % COLS) } } else { NO_LINE };
-    let deep = WORDS * F::PER_WORD;
-    // Three tiles are on their way: one in shared memory, two in registers, of which the second is still being read; and the lines of a fourth are.
-    let (mut even_a, mut even_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
-    let (mut odd_a, mut odd_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
-    // SAFETY: as above.
-    let (mut lines_a, mut lines_b) =
-        unsafe { (lines::<F, A, QUADS>(&a, own_a, from), lines::<F, B, QUADS>(&b, own_b, from)) };
-    // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
-    macro_rules! fetch {
-        ($quads_a:ident, $quads_b:ident, $depth:expr) => {
-            let depth: u32 = $depth;
-            if depth < to {
-                // SAFETY: as above.
-                unsafe {
+    // SAFETY: the caller's promise: operands and output describe valid memory; tiles are whole behind a barrier that every thread of the block passes.
+    unsafe {
+        let own_a = if A::ALONG_DEPTH { a.line(first_row + me % ROWS) } else { NO_LINE };
+        let own_b = if B::ALONG_DEPTH { b.line(first_col + me % COLS) } else { NO_LINE };
+        let deep = WORDS * F::PER_WORD;
+        // Three tiles are on their way: one in shared memory, two in registers, of which the second is still being read; and the lines of a fourth are.
+        let (mut even_a, mut even_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
+        let (mut odd_a, mut odd_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
+        let (mut lines_a, mut lines_b) = (lines::<F, A, QUADS>(&a, own_a, from), lines::<F, B, QUADS>(&b, own_b, from));
+        // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
+        macro_rules! fetch {
+            ($quads_a:ident, $quads_b:ident, $depth:expr) => {
+                let depth: u32 = $depth;
+                if depth < to {
                     $quads_a = fetch::<F, A, QUADS>(&a, &lines_a, first_row, depth);
                     $quads_b = fetch::<F, B, QUADS>(&b, &lines_b, first_col, depth);
                     lines_a = lines::<F, A, QUADS>(&a, own_a, depth + deep);
                     lines_b = lines::<F, B, QUADS>(&b, own_b, depth + deep);
                 }
-            }
-        };
-    }
-    fetch!(even_a, even_b, from);
-    put_tile::<F, A, QUADS>(tile_a, 0, even_a);
-    put_tile::<F, B, QUADS>(tile_b, 0, even_b);
-    fetch!(odd_a, odd_b, from + deep);
-    // The first tiles must be whole.
-    sync::sync_threads();
-    let mut depth = from;
-    // One turn: the tile in half `$half` of the shared memory is multiplied, the tile two further on read, the next one put into the other half.
-    macro_rules! turn {
-        ($half:literal, $next_a:ident, $next_b:ident, $after_a:ident, $after_b:ident) => {
-            fetch!($after_a, $after_b, depth + 2 * deep);
-            // SAFETY: the tile is whole since the last barrier; every thread of the block is here.
-            unsafe { multiply::<F>(tile_a, tile_b, $half * TILE, &mut sums) };
-            if depth + deep < to {
-                put_tile::<F, A, QUADS>(tile_a, (1 - $half) * TILE, $next_a);
-                put_tile::<F, B, QUADS>(tile_b, (1 - $half) * TILE, $next_b);
-            }
-            // The next tile must be whole, and the present one read by all.
-            sync::sync_threads();
-            depth += deep;
-        };
-    }
-    while depth < to {
-        turn!(0, odd_a, odd_b, even_a, even_b);
-        // Past the end there is nothing to multiply, and nothing is: the operands of a second turn would be stale.
-        if depth < to {
-            turn!(1, even_a, even_b, odd_a, odd_b);
+            };
         }
+        fetch!(even_a, even_b, from);
+        put_tile::<F, A, QUADS>(tile_a, 0, even_a);
+        put_tile::<F, B, QUADS>(tile_b, 0, even_b);
+        fetch!(odd_a, odd_b, from + deep);
+        // The first tiles must be whole.
+        sync::sync_threads();
+        let mut depth = from;
+        // One turn: the tile in half `$half` of the shared memory is multiplied, the tile two further on read, the next one put into the other half.
+        macro_rules! turn {
+            ($half:literal, $next_a:ident, $next_b:ident, $after_a:ident, $after_b:ident) => {
+                fetch!($after_a, $after_b, depth + 2 * deep);
+                multiply::<F>(tile_a, tile_b, $half * TILE, &mut sums);
+                if depth + deep < to {
+                    put_tile::<F, A, QUADS>(tile_a, (1 - $half) * TILE, $next_a);
+                    put_tile::<F, B, QUADS>(tile_b, (1 - $half) * TILE, $next_b);
+                }
+                // The next tile must be whole, and the present one read by all.
+                sync::sync_threads();
+                depth += deep;
+            };
+        }
+        while depth < to {
+            turn!(0, odd_a, odd_b, even_a, even_b);
+            // Past the end there is nothing to multiply, and nothing is: the operands of a second turn would be stale.
+            if depth < to {
+                turn!(1, even_a, even_b, odd_a, odd_b);
+            }
+        }
+        store(&sums, first_row, first_col, out);
     }
-    store(&sums, first_row, first_col, out);
 }
 
 macro_rules! kernels {

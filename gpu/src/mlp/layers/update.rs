@@ -274,17 +274,30 @@ pub unsafe fn mlp_layers_update(update: Update) {
         if thread::thread_idx_x() == 0 {
             let n_blocks = thread::grid_dim_x() * thread::grid_dim_y();
             if atomic::add_u32(control.add(control::TICKET), 1) + 1 == n_blocks {
-                memory::store(control, control::TICKET, 0);
-                memory::store(control, control::STEP, step + 1);
-                if scaled {
-                    let scale = f32::from_bits(memory::load(control, control::SCALE));
-                    let good = memory::load(control, control::GOOD);
-                    let (scale, good) = control::next_scale(scale, good, overflow);
-                    memory::store(control, control::SCALE, scale.to_bits());
-                    memory::store(control, control::GOOD, good);
-                    memory::store(control, control::OVERFLOW, 0);
-                }
+                next_step(control, step, scaled, overflow);
             }
+        }
+    }
+}
+
+/// Moves on to the step behind `step`, and follows the loss scale where there is one.
+///
+/// # Safety
+/// The control words are valid, and nobody else uses them now.
+#[inline(always)]
+#[track_caller]
+unsafe fn next_step(control: *mut u32, step: u32, scaled: bool, overflow: bool) {
+    // SAFETY: the caller vouches for the words.
+    unsafe {
+        memory::store(control, control::TICKET, 0);
+        memory::store(control, control::STEP, step + 1);
+        if scaled {
+            let scale = f32::from_bits(memory::load(control, control::SCALE));
+            let good = memory::load(control, control::GOOD);
+            let (scale, good) = control::next_scale(scale, good, overflow);
+            memory::store(control, control::SCALE, scale.to_bits());
+            memory::store(control, control::GOOD, good);
+            memory::store(control, control::OVERFLOW, 0);
         }
     }
 }
