@@ -109,19 +109,7 @@ pub unsafe fn expand<G: Searched>(
         let largest = warp::reduce_max(largest);
         let weight = |rank: u32| if faulty { 1.0 } else { math::exp(logit(rank) - largest) };
 
-        let mut sum = 0.0;
-        let mut first = 0;
-        while first < n {
-            let rank = first + lane;
-            let mine = if rank < n { weight(rank) } else { 0.0 };
-            let mut other = 0;
-            while other < thread::WARP && first + other < n {
-                sum += warp::shuffle(warp::ALL, mine, other);
-                other += 1;
-            }
-            first += thread::WARP;
-        }
-
+        let sum = sum_in_order(n, weight);
         let mut rank = lane;
         while rank < n {
             let action = G::nth_legal(&legal, rank);
@@ -139,6 +127,24 @@ pub unsafe fn expand<G: Searched>(
         }
         faults
     }
+}
+
+/// The sum of `n` weights in the order of their ranks. The whole warp calls it.
+#[inline(always)]
+fn sum_in_order(n: u32, weight: impl Fn(u32) -> f32) -> f32 {
+    let mut sum = 0.0;
+    let mut first = 0;
+    while first < n {
+        let rank = first + thread::lane();
+        let mine = if rank < n { weight(rank) } else { 0.0 };
+        let mut other = 0;
+        while other < thread::WARP && first + other < n {
+            sum += warp::shuffle(warp::ALL, mine, other);
+            other += 1;
+        }
+        first += thread::WARP;
+    }
+    sum
 }
 
 /// Whether a leaf grows in a tree that holds `size` nodes and `n_positions` positions.
