@@ -86,24 +86,9 @@ pub unsafe fn azero_train_loss(loss: Loss) {
         let logits = loss.logits.add(row as usize * line as usize);
         let legal = samples.legal.add(sample * n_words as usize);
         let is_legal = |word: u32| memory::load(legal, word as usize) >> lane & 1 != 0;
-        let (mut most, mut likeliest) = (f32::NEG_INFINITY, u32::MAX);
-        for word in 0..n_words {
-            let action = word * thread::WARP + lane;
-            if is_legal(word) {
-                let logit = memory::load(logits, action as usize);
-                if logit > most {
-                    (most, likeliest) = (logit, action);
-                }
-            }
-        }
-        let (most, likeliest) = warp::reduce_argmax(most, likeliest);
-        let mut sum = 0.0;
-        for word in 0..n_words {
-            if is_legal(word) {
-                sum += math::exp(memory::load(logits, (word * thread::WARP + lane) as usize) - most);
-            }
-        }
-        let sum = warp::reduce_sum(sum);
+        let logit = |action: u32| memory::load(logits, action as usize);
+        let (most, likeliest) = likeliest(n_words, is_legal, logit);
+        let sum = sum_of_exponentials(n_words, most, is_legal, logit);
         let count = batch.n as f32;
         let gradient = loss.logit_gradient.add(row as usize * line as usize);
         for word in 0..n_words {
@@ -138,13 +123,47 @@ pub unsafe fn azero_train_loss(loss: Loss) {
         let most_visits = warp::reduce_max_u32(visits);
         let visited = warp::reduce_min_u32(if visits == most_visits { visited } else { u32::MAX });
         if lane == 0 {
-            let value = libm::tanhf(memory::load(loss.value, row as usize * 4));
-            let distance = value - memory::load(samples.values, sample);
-            let by_value = 2.0 * loss.value_weight * distance * (1.0 - value * value) / count;
-            store_quad(loss.value_gradient, row as usize * 4, [by_value, 0.0, 0.0, 0.0]);
+            let value = memory::load(loss.value, row as usize * 4);
+            let (of_value, by_value) = value_loss(value, memory::load(samples.values, sample), loss.value_weight);
+            store_quad(loss.value_gradient, row as usize * 4, [by_value / count, 0.0, 0.0, 0.0]);
             let hit = if likeliest == visited { 1.0 } else { 0.0 };
-            let of_value = loss.value_weight * distance * distance;
             store_quad(loss.outcomes, row as usize * OUTCOME, [policy, of_value, hit, 0.0]);
         }
     }
+}
+
+/// The largest logit of the legal actions and the action that has it, of `n_words` words of actions. The whole warp calls it.
+#[inline(always)]
+fn likeliest(n_words: u32, is_legal: impl Fn(u32) -> bool, logit: impl Fn(u32) -> f32) -> (f32, u32) {
+    let (mut most, mut likeliest) = (f32::NEG_INFINITY, u32::MAX);
+    for word in 0..n_words {
+        let action = word * thread::WARP + thread::lane();
+        if is_legal(word) {
+            let logit = logit(action);
+            if logit > most {
+                (most, likeliest) = (logit, action);
+            }
+        }
+    }
+    warp::reduce_argmax(most, likeliest)
+}
+
+/// The sum of `exp(logit - most)` over the legal actions. The whole warp calls it.
+#[inline(always)]
+fn sum_of_exponentials(n_words: u32, most: f32, is_legal: impl Fn(u32) -> bool, logit: impl Fn(u32) -> f32) -> f32 {
+    let mut sum = 0.0;
+    for word in 0..n_words {
+        if is_legal(word) {
+            sum += math::exp(logit(word * thread::WARP + thread::lane()) - most);
+        }
+    }
+    warp::reduce_sum(sum)
+}
+
+/// Loss of the value `tanh(output)`, and its derivative by the output.
+#[inline(always)]
+fn value_loss(output: f32, target: f32, weight: f32) -> (f32, f32) {
+    let value = libm::tanhf(output);
+    let distance = value - target;
+    (weight * distance * distance, 2.0 * weight * distance * (1.0 - value * value))
 }
