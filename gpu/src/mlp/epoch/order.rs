@@ -64,9 +64,7 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
         }
         sync::sync_cluster();
         if rank == 0 {
-            let each = n_buckets.div_ceil(THREADS);
-            let from = (thread::thread_idx_x() * each).min(n_buckets);
-            let to = (from + each).min(n_buckets);
+            let (from, to) = own_buckets(n_buckets);
             let mut sum = 0;
             for bucket in from..to {
                 sum += memory::load(counters, bucket as usize);
@@ -93,14 +91,28 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
             let mine = key_of(sample);
             let bucket = bucket_of(mine) as usize;
             let (from, to) = (memory::load(starts, bucket), memory::load(starts, bucket + 1));
-            let mut position = from;
-            for other_slot in from..to {
-                let other = memory::load(slots, other_slot as usize);
-                let key = key_of(other);
-                position += u32::from(key < mine || (key == mine && other < sample));
-            }
-            memory::store(order, position as usize, sample);
+            let is_before = |other: u32| (key_of(other), other) < (mine, sample);
+            let before = count(from, to, |slot| is_before(memory::load(slots, slot as usize)));
+            memory::store(order, (from + before) as usize, sample);
         }
         sync::sync_cluster();
     }
+}
+
+/// The thread's buckets, neighbours of each other.
+#[inline(always)]
+fn own_buckets(n_buckets: u32) -> (u32, u32) {
+    let each = n_buckets.div_ceil(THREADS);
+    let from = (thread::thread_idx_x() * each).min(n_buckets);
+    (from, (from + each).min(n_buckets))
+}
+
+/// How many of the slots from `from` to `to` are counted.
+#[inline(always)]
+fn count(from: u32, to: u32, is_counted: impl Fn(u32) -> bool) -> u32 {
+    let mut count = 0;
+    for slot in from..to {
+        count += u32::from(is_counted(slot));
+    }
+    count
 }
