@@ -4,6 +4,7 @@
 //! called, here with the last use of [`Tensor`]; a consumer calls ours. On a GPU a producer makes its work precede that of the stream that it is told ([`Tensor::of`]); what is
 //! handed out is finished, so that a consumer may use it on any stream.
 
+use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -94,6 +95,8 @@ unsafe trait Managed: Sized {
     const USED: &'static CStr;
 
     fn new(tensor: DlTensor, context: *mut c_void) -> Self;
+    /// The standard's major version; of another one only the deleter may be called.
+    fn major(&self) -> u32;
     fn tensor(&self) -> &DlTensor;
     /// Calls the deleter, if there is one.
     ///
@@ -109,6 +112,10 @@ unsafe impl Managed for Plain {
 
     fn new(tensor: DlTensor, context: *mut c_void) -> Self {
         Self { tensor, context, deleter: Some(end_of_plain) }
+    }
+
+    fn major(&self) -> u32 {
+        1
     }
 
     fn tensor(&self) -> &DlTensor {
@@ -132,6 +139,10 @@ unsafe impl Managed for Versioned {
 
     fn new(tensor: DlTensor, context: *mut c_void) -> Self {
         Self { version: [1, 0], context, deleter: Some(end_of_versioned), flags: 0, tensor }
+    }
+
+    fn major(&self) -> u32 {
+        self.version[0]
     }
 
     fn tensor(&self) -> &DlTensor {
@@ -235,16 +246,23 @@ impl Tensor {
     }
 
     fn checked(what: &str, tensor: DlTensor, owner: Arc<dyn std::any::Any + Send + Sync>) -> PyResult<Self> {
-        let n = usize::try_from(tensor.n_dimensions).unwrap_or(0);
+        let wrong = |text: &str| PyValueError::new_err(format!("{what} {text}"));
+        let n = usize::try_from(tensor.n_dimensions).map_err(|_| wrong("has a negative number of dimensions"))?;
+        if n > 0 && tensor.shape.is_null() {
+            return Err(wrong("has dimensions without sizes"));
+        }
         let numbers = |from: *mut i64| match n {
             0 => Vec::new(),
             // SAFETY: the standard's: as many numbers as there are dimensions.
             _ => unsafe { std::slice::from_raw_parts(from, n) }.to_vec(),
         };
-        let wrong = |text: &str| PyValueError::new_err(format!("{what} {text}"));
-        let shape: Vec<usize> =
-            numbers(tensor.shape).into_iter().map(|size| usize::try_from(size).unwrap_or(0)).collect();
-        if !tensor.strides.is_null() {
+        let sizes = numbers(tensor.shape).into_iter().map(usize::try_from);
+        let shape = sizes.collect::<Result<Vec<usize>, _>>().map_err(|_| wrong("has a negative size"))?;
+        if shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).is_none() {
+            return Err(wrong("has more values than there are addresses"));
+        }
+        // Of no values the strides say nothing.
+        if !tensor.strides.is_null() && !shape.contains(&0) {
             let mut expected = 1i64;
             for (&size, stride) in shape.iter().zip(numbers(tensor.strides)).rev() {
                 if size > 1 && stride != expected {
@@ -331,6 +349,11 @@ fn take<M: Managed + 'static>(
     };
     let Some(managed) = NonNull::new(managed) else { return Ok(None) };
     let held = Held(managed);
+    // SAFETY: the structure that the name stands for; where the version stands is the same in all of them.
+    let major = unsafe { held.0.as_ref() }.major();
+    if major != 1 {
+        return Err(PyBufferError::new_err(format!("a tensor of DLPack {major}, expected version 1")));
+    }
     // SAFETY: the structure that the name stands for, of which `held` is the owner; the copy is used no longer than that.
     let tensor = unsafe { std::ptr::read(held.0.as_ref().tensor()) };
     Ok(Some((tensor, Arc::new(held))))
@@ -339,10 +362,13 @@ fn take<M: Managed + 'static>(
 /// Where results lie.
 enum Contents {
     Device(Buffer<f32>),
-    Host(Vec<f32>),
+    Host(Box<[UnsafeCell<f32>]>),
 }
 
-/// An array of float32 that the library made, where it lies: on a GPU, or in the host's memory.
+// SAFETY: values of the host are reached by raw pointers alone; who is lent them may write, and that two do not use one at a time is for them to see to, as of every array that Python shares.
+unsafe impl Sync for Contents {}
+
+/// An array of float32 that the library made, where it lies: on a GPU, or in the host's memory. Who takes it may write it, and every other taker sees that.
 ///
 /// `torch.from_dlpack(array)`, `cupy.from_dlpack(array)`, `jax.dlpack.from_dlpack(array)` and, on the host, `numpy.from_dlpack(array)` take it without a copy.
 #[pyclass(module = "warpplay", frozen)]
@@ -360,6 +386,7 @@ impl Array {
     }
 
     pub fn of_values(values: Vec<f32>, shape: &[usize]) -> Self {
+        let values = values.into_iter().map(UnsafeCell::new).collect();
         Self { contents: Arc::new(Contents::Host(values)), device: Device::cpu(), shape: shape.to_vec() }
     }
 
@@ -372,7 +399,7 @@ impl Array {
         let mut lent = Box::new(Lent::<M> { managed: None, shape, strides, _contents: Arc::clone(&self.contents) });
         let data = match &*self.contents {
             Contents::Device(buffer) => buffer.as_ptr(),
-            Contents::Host(values) => values.as_ptr(),
+            Contents::Host(values) => UnsafeCell::raw_get(values.as_ptr()).cast_const(),
         };
         let tensor = DlTensor {
             data: data.cast_mut().cast(),
@@ -482,7 +509,8 @@ impl Array {
     /// A copy for numpy, from wherever it lies.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let values = match &*self.contents {
-            Contents::Host(values) => values.clone(),
+            // SAFETY: as the contents say; each is read as it is at the moment.
+            Contents::Host(values) => values.iter().map(|value| unsafe { value.get().read() }).collect(),
             Contents::Device(buffer) => py.detach(|| self.device.stream()?.read(buffer)).map_err(error)?,
         };
         Ok(PyArray1::from_vec(py, values).reshape(self.shape.clone())?.into_any())

@@ -38,7 +38,7 @@ pub fn find() -> Vec<Surrounding> {
             "device compiler",
             "building kernels: this repository, and games and kernels of your own",
             find_compiler().map(|compiler| compiler.to_string()).map_err(|error| error.to_string()),
-            "what its line says, then build again",
+            "install what the text above names, then build again",
         ),
         Surrounding::new(
             "Python",

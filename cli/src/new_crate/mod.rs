@@ -70,7 +70,8 @@ fn write(command: &'static str, args: &Args, template: &Template) -> Result<()> 
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
         }
-        let text = name.put_into(&templates::depending_on(text, source.as_deref()));
+        // The name first: a path may hold what stands for it.
+        let text = templates::depending_on(&name.put_into(text), source.as_deref());
         fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
     }
     let files: Vec<&'static str> = template.files.iter().map(|(file, _)| *file).collect();
@@ -149,6 +150,20 @@ mod tests {
             assert!(manifest.contains(&format!("name = \"four-rows{number}\"")), "{manifest}");
             assert!(manifest.contains(concat!("version = \"=", env!("CARGO_PKG_VERSION"), "\"")), "{manifest}");
         }
+    }
+
+    #[test]
+    fn a_path_with_the_name_of_the_template_is_left_as_it_is() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let root = scratch.path().join("my_game");
+        for part in ["gpu", "gpu/builder", "host"] {
+            fs::create_dir_all(root.join(part)).expect("a folder");
+            fs::write(root.join(part).join("Cargo.toml"), "").expect("written");
+        }
+        let folder = scratch.path().join("hexes");
+        game(&args(folder.clone(), Some(root))).expect("written");
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        assert!(manifest.contains("/my_game/host\""), "{manifest}");
     }
 
     /// The compiler that this repository is built with; in a package, which has no repository around it, there is nothing to compare.

@@ -31,7 +31,8 @@ impl WholeGroup {
     /// The token, for a part of a kernel.
     ///
     /// # Safety
-    /// All threads of the warpgroup (128 threads, the first a multiple of 128) run what it is lent to together: every condition there is the same for all of them.
+    /// All threads of the warpgroup (128 threads, the first a multiple of 128) run what it is lent to together: every condition there is the same for all of them. Every product that is
+    /// started with it is ended by [`finish`], [`complete_n256`] or its like before its result is used, moved or dropped, and before its operands, registers and tiles, are written again.
     #[inline(always)]
     pub const unsafe fn assume() -> Self {
         Self(core::marker::PhantomData)
@@ -331,9 +332,12 @@ pub fn wait<const PENDING: u32>(_: &WholeGroup) {
 }
 
 /// Takes `COUNT` registers a thread for this warpgroup, a multiple of 8 from 24 to 256, once [`fewer_registers`] of the others leaves enough.
-/// Afterwards the threads of the block together have no more registers than at the launch; else the call waits for ever.
+///
+/// # Safety
+/// The registers of a thread are fixed at the launch (`max_threads`), and the warpgroup synchronises between two changes. Afterwards the threads of the block together have no more
+/// registers than at the launch; else the call waits for ever.
 #[inline(always)]
-pub fn more_registers<const COUNT: u32>(_: &WholeGroup) {
+pub unsafe fn more_registers<const COUNT: u32>(_: &WholeGroup) {
     const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: the token vouches for the warpgroup.
@@ -343,8 +347,11 @@ pub fn more_registers<const COUNT: u32>(_: &WholeGroup) {
 }
 
 /// Gives registers of this warpgroup back: `COUNT` a thread remain, a multiple of 8 from 24 to 256.
+///
+/// # Safety
+/// As [`more_registers`].
 #[inline(always)]
-pub fn fewer_registers<const COUNT: u32>(_: &WholeGroup) {
+pub unsafe fn fewer_registers<const COUNT: u32>(_: &WholeGroup) {
     const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: the token vouches for the warpgroup.

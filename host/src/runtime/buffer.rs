@@ -91,17 +91,17 @@ impl<T> Buffer<T> {
         self.allocation.address().cast()
     }
 
-    /// A buffer over memory that another library owns, without a copy: `len` values from `address` on. `owner` is dropped with the buffer, or with the last
+    /// A buffer over memory that another library owns, without a copy: `len` values from `address` on. `owner` is dropped with the buffer (of no values at once), or with the last
     /// [`Graph`](crate::Graph) that uses it, and nothing is freed but by that.
     ///
     /// # Safety
     /// Until `owner` is dropped, `len` values lie at `address` in memory of `device` (in the device's primary context, or on [`Backend::Simt`](crate::Backend::Simt) in
     /// the host's memory), all of them written, any bytes are a value of `T`, and nobody else writes them while work that uses the buffer is queued, nor reads them while such work
-    /// writes.
+    /// writes. Dropping the buffer waits for nothing: work that uses it has ended (`Stream::synchronize`) before the buffer, and every graph with it, is dropped.
     ///
     /// # Errors
     /// [`Error::Unsupported`] on the CPU back end, which has no memory of its own; [`Error::Shape`] for an address that is not a multiple of 256, as kernels expect it, or for more
-    /// bytes than there are addresses.
+    /// bytes than there are addresses. `owner` is dropped then.
     pub unsafe fn borrowed(
         device: &Device,
         address: usize,
@@ -371,8 +371,8 @@ impl HostBlock {
     pub(crate) fn write(&self, offset: usize, source: &[u8]) {
         debug_assert!(offset + source.len() <= self.layout.size());
         let _held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the stream has checked the range; `source` is the caller's memory, never this block's, since no
-        // slice of it is ever handed out.
+        // SAFETY: the stream has checked the range; `source` is not this block's memory: no slice of an own block is handed out, and who lent a borrowed one has promised that nobody reads
+        // or writes it meanwhile.
         unsafe {
             self.address.as_ptr().add(offset).copy_from_nonoverlapping(source.as_ptr(), source.len());
         }

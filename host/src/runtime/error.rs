@@ -264,7 +264,7 @@ impl Error {
         let value = value.to_string();
         // A number that is written out has up to 309 digits before its point, or as many zeros behind it.
         let value = match value.parse::<f64>() {
-            Ok(number) if value.len() > LONGEST_NUMBER => format!("{number:e}"),
+            Ok(number) if value.len() > LONGEST_NUMBER && number.to_string() == value => format!("{number:e}"),
             _ => value,
         };
         Self::Option { name, value, allowed: allowed.into() }

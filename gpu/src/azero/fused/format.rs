@@ -150,7 +150,7 @@ pub const fn activation_bytes<F: Format>(boards: u32) -> u32 {
 /// `factors` has that row.
 #[inline(always)]
 pub(super) unsafe fn load_factor<F: Format>(factors: *const f32, row: usize) -> f32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: where the format has two parts, `factors` has that row.
     if F::PARTS == 2 { unsafe { load(factors, row) } } else { 1.0 }
 }
 

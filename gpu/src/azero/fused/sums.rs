@@ -48,7 +48,7 @@ impl Operands {
     ///
     /// # Safety
     /// A stage of the ring holds the weights of the warpgroup from there on. The activations of all taps and steps, as `strides` says, are shared memory of the block; they are
-    /// complete, published, and followed by a barrier.
+    /// complete, published, and followed by a barrier. `stages` is at least 1, and at least 2 for a format of two parts.
     #[inline(always)]
     pub unsafe fn new(ring: Ring, first: u32, stages: u32, group: u32, b: Tiles, strides: Strides) -> Self {
         Self { ring, first, stages, group, b, strides }
@@ -147,6 +147,7 @@ fn start_split<F: Parts, const R: usize>(
 macro_rules! by_registers {
     ($d:expr, $n256:expr, $n128:expr, $n64:expr) => {{
         let d: &mut [f32] = $d;
+        debug_assert!(matches!(d.len(), 128 | 64 | 32));
         // One of the lengths is that of the array; the compiler knows which.
         if let Ok(d) = <&mut [f32; 128]>::try_from(&mut *d) {
             $n256(d)

@@ -180,7 +180,7 @@ unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
     if thread::thread_idx_x() == 0 {
         shared.ring.open(WORKERS / 128);
     }
-    // SAFETY: the launch's promise, for each role. Whole warpgroups take each branch; both counts of registers together are those of the launch, see the assertion above.
+    // SAFETY: the launch's promise, for each role. Whole warpgroups take the workers' branch, and the other one where it uses the token (384 threads); both counts of registers together are those of the launch, see the assertion above.
     unsafe {
         clear_and_load_heads::<F>(task, shared, BOARDS);
         wgmma::publish();

@@ -257,7 +257,7 @@ impl Tree {
     /// The tree of these arrays.
     ///
     /// # Safety
-    /// The arrays are a parameter of the kernel, which works on no other tree, and are those of one: children, parents, rows, members and seats name nodes and rows of it, the rows of a node's
+    /// The arrays are a parameter of the kernel, which works on no other tree, and are those of one with a root: children, parents, rows, members and seats name nodes and rows of it, the rows of a node's
     /// children are neighbours, and nobody writes them while the kernel runs.
     #[inline(always)]
     pub const unsafe fn new(view: TreeView) -> Self {

@@ -1,12 +1,12 @@
 //! Where a block works: its street, board and entry, and how each seat's rows lie there.
 
 use super::layout::{BEGINS, Board, Eval, Link, Op, Pass, Program, ROW, SeatTables, Segment, Street, Task};
-use super::tables::Tables;
+use super::tables::{Cell, Tables};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{math, memory, thread};
 
 /// What the threads of a block know of where they work. Whoever made it has vouched for the task, so that what the host's programs name is there: operations, operands, slots of
-/// shared memory, rows of the board and entry.
+/// shared memory, rows of the board and entry. That these files ask for nothing else is for a reader to check: an index is a number to the compiler.
 #[derive(Clone, Copy)]
 pub(super) struct BlockView<'a> {
     task: &'a Task,
@@ -18,24 +18,6 @@ pub(super) struct BlockView<'a> {
     pub board: u32,
     pub entry: u32,
     shared: Shared<f32>,
-}
-
-/// The index of a value in a seat's tables; only a [`Side`] makes one, of what the host's operations name.
-#[derive(Clone, Copy)]
-pub struct Cell(usize);
-
-impl Cell {
-    /// As a number.
-    #[inline(always)]
-    pub const fn number(self) -> usize {
-        self.0
-    }
-
-    /// The same hand's value in a row some actions behind, `stride` values each.
-    #[inline(always)]
-    pub const fn behind(self, action: u32, stride: usize) -> Self {
-        Self(self.0 + action as usize * stride)
-    }
 }
 
 /// A seat on a block's board.
@@ -57,7 +39,8 @@ impl Side {
     /// The cell of hand `hand`, below `padded`, in row `row` of an operation.
     #[inline(always)]
     pub const fn cell(&self, row: u32, hand: u32) -> Cell {
-        Cell(self.table + row as usize * self.stride as usize + hand as usize)
+        // SAFETY: rows are those that the host's operations name, and hands the thread's own.
+        unsafe { Cell::new(self.table + row as usize * self.stride as usize + hand as usize) }
     }
 }
 
@@ -293,8 +276,8 @@ impl<'a> BlockView<'a> {
     #[inline(always)]
     #[track_caller]
     pub fn add_utility(&self, first: usize, hand: u32, value: f32) {
-        let sums = Told(self.task.utilities).from(first);
-        Written(sums.0.cast_mut()).set(hand as usize, sums.get(hand as usize) + value as f64);
+        let sums = self.task.utilities.wrapping_add(first);
+        Written(sums).set(hand as usize, Told(sums.cast_const()).get(hand as usize) + value as f64);
     }
 }
 
@@ -327,7 +310,7 @@ impl<T: Copy> Told<T> {
     }
 }
 
-/// The same of what a block writes for itself, or for the street before or the next one.
+/// An array of the task of which the block writes its own rows: whoever made the view has vouched that they are there and that no other block uses them meanwhile.
 #[derive(Clone, Copy)]
 pub(super) struct Written<T>(*mut T);
 
@@ -336,7 +319,7 @@ impl<T: Copy> Written<T> {
     #[inline(always)]
     #[track_caller]
     pub fn set(self, at: usize, value: T) {
-        // SAFETY: as `Told` says.
+        // SAFETY: as the type says.
         unsafe { memory::store(self.0, at, value) };
     }
 }

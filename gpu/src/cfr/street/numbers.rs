@@ -3,8 +3,7 @@
 //! Rows of tables are whole warps, so lane `l` of a warp always has values `32 k + l`: a warp can scale its own values by a reduction among its lanes, with no
 //! barrier of the block.
 
-use super::block::Cell;
-use super::tables::Table;
+use super::tables::{Cell, Table};
 use crate::cuda::{memory, thread, warp};
 
 /// A storage precision: how tables are stored, whatever is computed in.

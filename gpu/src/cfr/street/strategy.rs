@@ -1,9 +1,8 @@
 //! The strategy of one hand at one node: weights of its actions from regrets, averages or what was kept; see [`regret`](crate::cfr::regret).
 
-use super::block::Cell;
 use super::layout::source;
 use super::numbers::Numbers;
-use super::tables::Tables;
+use super::tables::{Cell, Tables};
 
 /// Actions whose weights stay in registers.
 const HELD: u32 = 4;

@@ -1,8 +1,34 @@
 //! A seat's tables as a block uses them: regrets, averages and what is kept, with a value for every [`Cell`].
 
-use super::block::Cell;
 use super::layout::SeatTables;
 use crate::cuda::memory;
+
+/// The index of a value in a seat's tables.
+#[derive(Clone, Copy)]
+pub struct Cell(usize);
+
+impl Cell {
+    /// The cell of this number.
+    ///
+    /// # Safety
+    /// The seat's tables have a value of this number, and of those [`behind`](Self::behind) it that are used, for a hand of the thread.
+    #[inline(always)]
+    pub const unsafe fn new(number: usize) -> Self {
+        Self(number)
+    }
+
+    /// As a number.
+    #[inline(always)]
+    pub const fn number(self) -> usize {
+        self.0
+    }
+
+    /// The same hand's value in a row some actions behind, `stride` values each.
+    #[inline(always)]
+    pub const fn behind(self, action: u32, stride: usize) -> Self {
+        Self(self.0 + action as usize * stride)
+    }
+}
 
 /// A table of numbers with their scales; only [`Tables`] makes one.
 #[derive(Clone, Copy)]

@@ -1,11 +1,11 @@
 //! Upwards: the traverser's values from the ends of the betting to its root, and what it learns on the way. A thread has the same hands at every node.
 
-use super::block::{BlockView, Cell, Side};
+use super::block::{BlockView, Side};
 use super::down::own_factor;
 use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, TOTALS, code, flag, mode, source};
 use super::numbers::Numbers;
 use super::strategy::Weights;
-use super::tables::Tables;
+use super::tables::{Cell, Tables};
 use crate::cfr::regret::Step;
 use crate::cuda::thread;
 

@@ -27,7 +27,7 @@ pub(super) const W2_WARP: u32 = 4;
 /// Loads a network, finds its scales, and writes its operands. A barrier must follow before they are read.
 ///
 /// # Safety
-/// All threads of the cluster call it, shared memory being cleared. `values` are those of the network; `range` has [`RANGE_WORDS`] words, 0 before the launch, that
+/// All threads of the cluster call it, shared memory being cleared. `values` are those of the network; `range` has [`RANGE_WORDS`](super::scale::RANGE_WORDS) words, 0 before the launch, that
 /// only clusters with this network write.
 #[inline(always)]
 pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f32, range: *mut u32) -> Values {

@@ -157,9 +157,12 @@ pub(super) unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
 }
 
 /// Rounds a thread's quads and puts them into the tile that begins at word `from`.
+///
+/// # Safety
+/// The shared array has a tile from there on, at a multiple of 4 words.
 #[inline(always)]
 #[track_caller]
-pub(super) fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
+pub(super) unsafe fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
     tile: Shared<u32>,
     from: u32,
     quads: [[f32; 4]; QUADS],
@@ -185,7 +188,8 @@ pub(super) fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
             i += 1;
         } else if F::PER_WORD == 1 {
             let (row, depth) = own_quad::<F, M>(i as u32);
-            set_words(tile, from + depth * STRIDE + row, quad.map(|value| F::pack(value, 0.0)));
+            // SAFETY: four rows of the tile.
+            unsafe { set_words(tile, from + depth * STRIDE + row, quad.map(|value| F::pack(value, 0.0))) };
             i += 1;
         } else {
             let (row, depth) = own_quad::<F, M>(i as u32);
@@ -196,16 +200,21 @@ pub(super) fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
                 F::pack(quad[2], high[2]),
                 F::pack(quad[3], high[3]),
             ];
-            set_words(tile, from + depth / 2 * STRIDE + row, words);
+            // SAFETY: as above.
+            unsafe { set_words(tile, from + depth / 2 * STRIDE + row, words) };
             i += 2;
         }
     }
 }
 
+/// Four neighbouring words of a tile at once.
+///
+/// # Safety
+/// `at` is a multiple of 4, and `at + 4` at most the array's length.
 #[inline(always)]
 #[track_caller]
-pub(super) fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
-    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' offsets are quads inside it.
+pub(super) unsafe fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
+    // SAFETY: the array is 16-byte aligned shared memory; the rest is what is asked for.
     unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).set_unchecked(at / 4, Vec4(words)) };
 }
 
@@ -263,9 +272,12 @@ unsafe fn multiply<F: Format>(
 }
 
 /// Gives a warp's sums to the output; the block's tile begins at `first_row` and `first_col`.
+///
+/// # Safety
+/// All threads of the block call it, once for each tile; `out` describes valid memory.
 #[inline(always)]
 #[track_caller]
-pub(super) fn store<O: Output>(sums: &[[[f32; 4]; ACROSS]; DOWN], first_row: u32, first_col: u32, out: O) {
+pub(super) unsafe fn store<O: Output>(sums: &[[[f32; 4]; ACROSS]; DOWN], first_row: u32, first_col: u32, out: O) {
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
     // A lane has two columns of two rows; with its neighbour's it gets four columns of one.
     let odd = t % 2 == 1;
