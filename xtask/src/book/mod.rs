@@ -1,6 +1,6 @@
 //! The book: the pages of `docs/`, and those at the workspace's root that `docs/SUMMARY.md` names, as HTML in `target/book`.
 //!
-//! mdBook renders it. Pages keep the links that they have as files of the repository: [`chapters`] turns them into links of the book, and [`check`] looks at every link of the result.
+//! mdBook renders it. Pages keep the links that they have as files of the repository: `chapters` turns them into links of the book, and `check` looks at every link of the result.
 
 #[cfg(feature = "book")]
 mod chapters;
