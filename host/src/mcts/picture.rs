@@ -14,10 +14,14 @@ const TOP: usize = 64;
 const MARGIN: usize = 16;
 /// Length of the bar of a move that got all playouts.
 const BAR: f64 = 260.0;
-/// Text and bars, the players, and the best move: colours that can be told from a light background and from a dark one.
+// Colours that can be told from a light background and from a dark one.
+/// Text and bars.
 const INK: &str = "#768390";
+/// Stones of the first player, X.
 const FIRST: &str = "#2f7de1";
+/// Stones of the second player, O.
 const SECOND: &str = "#e8710a";
+/// The bar of the best move.
 const BEST: &str = "#2da44e";
 
 /// An SVG picture of a position, as [`Notation::draw`](crate::mcts::Notation::draw) writes it, and of what a search of it found.
