@@ -617,7 +617,7 @@ fn a_run_that_was_refused_can_be_begun_with_other_options() {
 #[cfg(target_os = "linux")]
 fn interrupted(line: &str, mut child: std::process::Child) {
     assert!(child.try_wait().expect("a child").is_none(), "{line}: it ended by itself");
-    assert_eq!(programs::ended_by(&mut child, "INT", Duration::from_secs(10)).code(), Some(0), "{line}");
+    assert_eq!(programs::ended_by(&mut child, "INT", Duration::from_secs(60)).code(), Some(0), "{line}");
 }
 
 #[cfg(target_os = "linux")]
