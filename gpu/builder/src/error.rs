@@ -10,10 +10,10 @@ use thiserror::Error;
 #[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No rustc with its library's source was found.
+    /// No rustc with a `core` for the GPU was found.
     #[error(
         "no compiler for device code ({searched}): add the library's source with \
-         `rustup component add rust-src`, or install Debian's packages rustc-web and rust-web-src, \
+         `rustup component add rust-src` (or a ready one with `rustup target add nvptx64-nvidia-cuda`), or install Debian's packages rustc-web and rust-web-src, \
          or let {variable} name a rustc that has it",
         variable = crate::COMPILER_VARIABLE
     )]
