@@ -1,4 +1,4 @@
-//! Looks at every link of rendered pages: whether its file is there, and in it the place that the link names.
+//! Checks every link of rendered pages: whether its file exists and contains the link's fragment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,7 +22,7 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Checks all pages below a folder; how many pages and local links there are, and the links that lead nowhere.
+/// Checks all pages below a folder; returns the numbers of pages and of local links, and the broken links.
 ///
 /// # Errors
 /// A page that cannot be read.
@@ -34,25 +34,25 @@ pub fn links(folder: &Path) -> Result<(usize, usize, Vec<String>)> {
             pages.insert(path, text);
         }
     }
-    let places: BTreeMap<&Path, BTreeSet<&str>> =
+    let fragments: BTreeMap<&Path, BTreeSet<&str>> =
         pages.iter().map(|(path, text)| (path.as_path(), values(text, "id").collect())).collect();
     let (mut n_links, mut broken) = (0, Vec::new());
     for (path, text) in &pages {
         let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
-        // The page for addresses that are not there is served at any of them, and its links begin at the root.
+        // This page is served for every missing address, and its links begin at the root.
         if name == "404.html" {
             continue;
         }
         for target in values(text, "href").chain(values(text, "src")) {
-            let Some((file, place)) = local(target).filter(|_| !target.starts_with("data:")) else { continue };
+            let Some((file, fragment)) = local(target).filter(|_| !target.starts_with("data:")) else { continue };
             n_links += 1;
             let file = match file.split('?').next().unwrap_or(file) {
                 "" => path.clone(),
                 file => normal(&path.with_file_name("").join(file)),
             };
-            let place = place.trim_start_matches('#');
-            let is_there = match places.get(file.as_path()) {
-                Some(places) => place.is_empty() || places.contains(place),
+            let fragment = fragment.trim_start_matches('#');
+            let is_there = match fragments.get(file.as_path()) {
+                Some(fragments) => fragment.is_empty() || fragments.contains(fragment),
                 None => file.is_file(),
             };
             if !is_there {
@@ -64,7 +64,7 @@ pub fn links(folder: &Path) -> Result<(usize, usize, Vec<String>)> {
     Ok((pages.len(), n_links, broken))
 }
 
-/// What an attribute has for values in a text of HTML.
+/// All values of an attribute in an HTML text.
 fn values<'a>(text: &'a str, attribute: &str) -> impl Iterator<Item = &'a str> {
     let begin = format!(" {attribute}=\"");
     let found: Vec<&str> = text.split(&*begin).skip(1).filter_map(|rest| rest.split('"').next()).collect();

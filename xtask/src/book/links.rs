@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 
-/// The page with every link's target replaced by what `replace` makes of it.
+/// The page with every link's target replaced by the result of `replace`.
 ///
 /// # Errors
 /// The first error of `replace`.
@@ -19,7 +19,7 @@ pub fn replace(page: &str, mut replace: impl FnMut(&str) -> Result<String>) -> R
             continue;
         }
         let mut rest = line;
-        // Of code spans, only those that are closed on their line count.
+        // Only code spans that end on the same line are recognised.
         while let Some(at) = rest.find(['`', ']']) {
             let (before, from) = rest.split_at(at);
             out.push_str(before);
@@ -42,7 +42,7 @@ pub fn replace(page: &str, mut replace: impl FnMut(&str) -> Result<String>) -> R
     Ok(out)
 }
 
-/// A link's target in two: the path and, with its `#`, the place within it. `None` if it leads out of the repository.
+/// Splits a link's target into the path and the fragment, with its `#`. `None` if the link leads out of the repository.
 pub fn local(target: &str) -> Option<(&str, &str)> {
     let elsewhere = target.contains("://") || target.starts_with("mailto:");
     (!elsewhere).then(|| target.split_at(target.find('#').unwrap_or(target.len())))
@@ -63,7 +63,7 @@ pub fn normal(path: &Path) -> PathBuf {
     out
 }
 
-/// The way from the folder of `from` to `to`, both relative to one root.
+/// The relative path from the folder of `from` to `to`, both given relative to one root.
 pub fn relative(from: &Path, to: &Path) -> PathBuf {
     let folder: Vec<_> = from.parent().unwrap_or(Path::new("")).components().collect();
     let target: Vec<_> = to.components().collect();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_a_path_and_a_place() {
+    fn a_target_is_a_path_and_a_fragment() {
         assert_eq!(local("a/b.md#c"), Some(("a/b.md", "#c")));
         assert_eq!(local("#c"), Some(("", "#c")));
         assert_eq!(local("a"), Some(("a", "")));

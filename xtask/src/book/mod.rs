@@ -1,6 +1,6 @@
 //! The book: the pages of `docs/`, and those at the workspace's root that `docs/SUMMARY.md` names, as HTML in `target/book`.
 //!
-//! mdBook renders it. Pages keep the links that they have as files of the repository: `chapters` turns them into links of the book, and `check` looks at every link of the result.
+//! mdBook renders it. Links in the pages name files of the repository; `chapters` turns them into links of the book, and `check` checks every link of the result.
 
 #[cfg(feature = "book")]
 mod chapters;
@@ -12,7 +12,7 @@ mod links;
 #[cfg(feature = "book")]
 pub use build::make;
 
-/// Starts this program again, built with mdBook: no other task has to wait for its crates.
+/// Starts this program again, built with mdBook, so that no other task has to build mdBook's crates.
 #[cfg(not(feature = "book"))]
 pub fn make() -> anyhow::Result<()> {
     use crate::process;
@@ -34,7 +34,7 @@ mod build {
     /// Builds the book and checks its links.
     ///
     /// # Errors
-    /// A page that cannot be read, a page of `docs/` that is no chapter, or links that lead nowhere: all of them.
+    /// A page that cannot be read, a page of `docs/` that is not a chapter, or broken links; the error lists all of them.
     pub fn make() -> Result<()> {
         let (docs, out) = (root().join("docs"), target_dir().join("book"));
         let mut config = Config::from_disk(docs.join("book.toml"))?;
@@ -47,7 +47,7 @@ mod build {
         }
         let (n_pages, n_links, broken) = check::links(&out)?;
         if !broken.is_empty() {
-            bail!("links of the book that lead nowhere:\n{}", broken.join("\n"));
+            bail!("broken links in the book:\n{}", broken.join("\n"));
         }
         let n_bytes: u64 = check::files(&out)?.iter().map(|file| fs::metadata(file).map_or(0, |data| data.len())).sum();
         println!(
