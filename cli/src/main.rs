@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// Game AI on the GPU, and on the CPU where there is none
+/// Game AI on the GPU, or on the CPU if there is no GPU
 #[derive(Parser, Debug)]
 #[command(name = "warpplay", version, after_help = examples!["demo", "doctor", "mcts analyse --game connect4 --moves 4453"])]
 struct Cli {
@@ -68,26 +68,27 @@ enum Family {
     #[cfg(feature = "papers")]
     #[command(after_help = examples!["papers mctsnc --list", "papers mnist_mlp --quick"])]
     Papers(papers::Args),
-    /// Show every family with a small job in a minute, and leave a page with their plots
+    /// Run a small job of each family in a minute and write a page with the plots
     #[command(after_help = examples!["demo", "demo --out DIR --device cpu"])]
     Demo(demo::Args),
-    /// What works on this machine, what does not, and what to do: driver, devices, kernels, compiler, Python, data
+    /// Check driver, devices, kernels, compiler, Python and data on this machine, and say how to fix problems
     #[command(visible_alias = "device")]
     #[command(after_help = examples!["doctor", "doctor --json found.json"])]
     Doctor(doctor::Args),
-    /// Write a crate with a game of your own, which builds and passes its tests
+    /// Write a crate for your own game, which builds and passes its tests
     #[command(after_help = examples!["new-game my-game --path ../warpplay"])]
     NewGame(new_crate::Args),
-    /// Write a crate with a kernel of your own, which builds and passes its tests
+    /// Write a crate for your own kernel, which builds and passes its tests
     #[command(after_help = examples!["new-kernel my-kernel --path ../warpplay"])]
     NewKernel(new_crate::Args),
-    /// Print what a shell needs to complete commands, flags and values
+    /// Print shell completions of commands, flags and values
     #[command(after_help = examples!["completions bash > ~/.local/share/bash-completion/completions/warpplay", "completions fish > ~/.config/fish/completions/warpplay.fish"])]
     Completions(reference::CompletionsArgs),
     /// Write a manual page for each command
     #[command(after_help = examples!["man ~/.local/share/man/man1"])]
     Man(reference::ManArgs),
-    /// A family that this program was built without, or no command. With all of them, which is the feature `papers-all`, the parser itself tells what is no command.
+    /// A family that this program was built without, or an unknown command. With the feature `papers-all` the program has all families, and the parser itself reports unknown
+    /// commands.
     #[cfg(not(feature = "papers-all"))]
     #[command(external_subcommand)]
     Missing(Vec<OsString>),

@@ -25,7 +25,7 @@ pub struct CompletionsArgs {
 /// Flags of `man`.
 #[derive(clap::Args, Debug)]
 pub struct ManArgs {
-    /// The folder of the pages, one for each command; made if it is missing
+    /// The folder for the pages, one for each command; created if it does not exist
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 

@@ -117,7 +117,7 @@ fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         },
         Err(_) => {
             let kind = value.get_type().name()?;
-            Err(PyTypeError::new_err(format!("option {name}: a {kind} is no value of an option")))
+            Err(PyTypeError::new_err(format!("option {name}: a {kind} is not a value of an option")))
         }
     }
 }
@@ -136,7 +136,7 @@ fn lay_over(value: &mut Value, given: Value, name: &str) -> PyResult<()> {
                 let whole = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
                 let Some(value) = fields.get_mut(&field) else {
                     let allowed = fields.keys().cloned().collect::<Vec<_>>().join(", ");
-                    return Err(PyTypeError::new_err(format!("{whole} is no option; allowed are {allowed}")));
+                    return Err(PyTypeError::new_err(format!("{whole} is not an option; allowed are {allowed}")));
                 };
                 lay_over(value, given, &whole)?;
             }

@@ -30,7 +30,7 @@ def test_what_is_not_allowed_is_told():
     with pytest.raises(ValueError, match="at most 128 at once"):
         many = np.broadcast_to(np.float32(0), (2**32, planes, rows, columns))
         evaluator.evaluate(many, np.broadcast_to(np.uint8(1), (2**32, actions)))
-    with pytest.raises(TypeError, match="search.simulatons is no option; allowed are .*simulations"):
+    with pytest.raises(TypeError, match="search.simulatons is not an option; allowed are .*simulations"):
         SelfPlay(device="cpu", search={"simulatons": 4})
     with pytest.raises(warpplay.WarpplayError, match="missing.pt"):
         Evaluator("missing.pt", device="cpu")

@@ -33,7 +33,7 @@ def test_a_win_in_one_is_found():
 
 
 def test_what_is_not_allowed_is_told():
-    with pytest.raises(TypeError, match="^trees is no option; allowed are .*n_trees"):
+    with pytest.raises(TypeError, match="^trees is not an option; allowed are .*n_trees"):
         Search(device="cpu", trees=2)
     with pytest.raises(ValueError, match="option n_trees"):
         Search(device="cpu", n_trees="many")
@@ -50,7 +50,7 @@ def test_what_is_not_allowed_is_told():
         Search(device="cpu", ucb_c=float("nan"))
     with pytest.raises(ValueError, match="option seconds: inf is not allowed"):
         Search(device="cpu", seconds=float("inf"), steps=1)
-    with pytest.raises(TypeError, match="option n_trees: a object is no value"):
+    with pytest.raises(TypeError, match="option n_trees: a object is not a value"):
         Search(device="cpu", n_trees=object())
     with pytest.raises(ValueError, match="49|9"):
         Search(device="cpu", **SMALL).run("49")

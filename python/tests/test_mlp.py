@@ -66,7 +66,7 @@ def test_what_is_not_allowed_is_told(tmp_path):
         Trainer(images, labels[:7], device="cpu")
     with pytest.raises(ValueError, match="given together"):
         Trainer(images, labels, test_images=images, device="cpu")
-    with pytest.raises(TypeError, match="rate is no option"):
+    with pytest.raises(TypeError, match="rate is not an option"):
         Trainer(images, labels, device="cpu", rate=1)
     with pytest.raises(TypeError):
         Trainer(images.astype(np.float32), labels, device="cpu")

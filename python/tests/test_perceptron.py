@@ -69,7 +69,7 @@ def test_what_is_not_allowed_is_told():
     samples, names = bright(20, 1)
     with pytest.raises(ValueError, match="not fitted yet"):
         PerceptronClassifier().predict(samples)
-    with pytest.raises(TypeError, match="depth is no option"):
+    with pytest.raises(TypeError, match="depth is not an option"):
         PerceptronClassifier(device="cpu", depth=3).fit(samples, names)
     with pytest.raises(ValueError, match="20 samples and y 19"):
         PerceptronClassifier(device="cpu").fit(samples, names[1:])

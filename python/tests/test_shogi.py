@@ -37,7 +37,7 @@ def test_kernels_learn_what_the_cpu_learns():
 def test_what_is_not_allowed_is_told(tmp_path):
     with pytest.raises(warpplay.WarpplayError, match="missing.usi"):
         Learner(tmp_path / "missing.usi", device="cpu")
-    with pytest.raises(TypeError, match="steps is no option"):
+    with pytest.raises(TypeError, match="steps is not an option"):
         Learner(GAMES, device="cpu", steps=3)
     with pytest.raises(ValueError, match="nothing is learnt yet"):
         Learner(GAMES, device="cpu").evaluator()

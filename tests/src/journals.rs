@@ -78,7 +78,7 @@ impl Journaled<'_> {
         let (part, other, words) = self.other;
         assert!(line.contains(part), "{line}: no {part}");
         refused(&resumed.replace(part, other), &whole, words);
-        refused(&format!("{line} --checkpoint journal"), &whole, "is there already: go on with it");
+        refused(&format!("{line} --checkpoint journal"), &whole, "exists already: resume it");
         fs::create_dir_all(scratch.path("folder")).expect("made");
         let said = scratch.fails(1, &format!("{line} --checkpoint folder"));
         assert!(said.contains("folder: is a folder, a device or a pipe: name a new file"), "{said}");
@@ -94,11 +94,11 @@ impl Journaled<'_> {
         // A publication's.
         let paper = lines[0].replace("\"command\"", "\"paper\"").replace(r#""paper":""#, r#""paper":"mctsnc "#);
         refused(&resumed, &resealed(&paper), "was made with command mctsnc ");
-        refused(&resumed, "words\n", "journal, line 1: no journal of a command: expected value");
+        refused(&resumed, "words\n", "journal, line 1: not a journal of a command: expected value");
         refused(
             &resumed,
             "{\n  \"schema\": 1\n}\n",
-            "journal, line 1: no journal of a command: it is one value over many",
+            "journal, line 1: not a journal of a command: it is one JSON value over many",
         );
         let half = &lines[1][..lines[1].len() / 2];
         let damaged = format!("{}{half}\n{}", lines[0], lines[1]);
@@ -109,7 +109,7 @@ impl Journaled<'_> {
         begun["header"]["started"] = 0.into();
         let mixed = format!("{}{}", resealed(&begun.to_string()), lines[1]);
         refused(&resumed, &mixed, "journal, line 2: the line is damaged, or of another run: its checksum is ");
-        refused(&resumed, &resealed(&foreign), "is in the file, and this run has none such");
+        refused(&resumed, &resealed(&foreign), "is in the file, but does not belong to this run");
         let key = |line: &str| serde_json::from_str::<Value>(line).expect("a piece")["key"].to_string();
         let twice = format!("{}{}{}", lines[0], lines[1], lines[2].replace(&key(lines[2]), &key(lines[1])));
         refused(&resumed, &resealed(&twice), "is in line 2 too, with another result");

@@ -14,7 +14,7 @@ use crate::azero::start::StartFlags;
 use crate::common::flags::{CheckpointFlags, JournalFlags, SeedFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
-/// AlphaZero for checkers, on the GPU, and on the CPU where there is none
+/// AlphaZero for checkers, on the GPU, or on the CPU if there is no GPU
 #[derive(Parser, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -23,11 +23,11 @@ pub struct Args {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// What a network says of a position, of a file of positions, or of a file of observations
+    /// Evaluate a position, a file of positions, or a file of observations with a network
     #[command(aliases = ["eval", "evaluate"])]
     #[command(after_help = examples!["azero analyse --weights net.safetensors", "azero analyse --weights net.safetensors --positions positions.txt --json found.json"])]
     Analyse(Box<AnalyseArgs>),
-    /// Play in the terminal against a search, or watch two
+    /// Play in the terminal against a search, or watch two searches play
     #[command(after_help = examples!["azero play --weights net.safetensors --simulations 400", "azero play --playouts 8"])]
     Play(Box<PlayArgs>),
     /// Let a search play against itself and record the games
@@ -36,23 +36,23 @@ pub enum Command {
     /// Learn from recorded games of self-play
     #[command(after_help = examples!["azero train --records games.jsonl --save-weights net.safetensors", "azero train --records games.jsonl --weights old.safetensors --save-weights new.safetensors --gate 100"])]
     Train(Box<TrainArgs>),
-    /// Learn without a teacher: self-play, training and gate matches in turn
+    /// Learn from scratch by repeating self-play, training and a gate match
     #[command(after_help = examples!["azero learn --folder run --iterations 10 --games 200"])]
     Learn(Box<LearnArgs>),
-    /// Let two players play many games
+    /// Play many games between two players
     #[command(after_help = examples!["azero match --a net.safetensors,simulations=200 --b mcts --games 40", "azero match --a playouts --b random --games 10 --json match.json"])]
     Match(Box<MatchArgs>),
-    /// How fast a network evaluates
+    /// Measure how fast a network evaluates
     #[command(after_help = examples!["azero bench --device cuda", "azero bench --batch 1,64,1024 --json bench.json"])]
     Bench(Box<BenchArgs>),
-    /// Write a network, whatever it is read from, to a safetensors file
+    /// Convert a network to a safetensors file
     #[command(after_help = examples!["azero convert --weights model.pt --save-weights net.safetensors"])]
     Convert(ConvertArgs),
-    /// Check every state, legal list and return of recorded games
+    /// Check every state, list of legal actions and return of recorded games
     #[command(alias = "replay")]
     #[command(after_help = examples!["azero verify games.jsonl"])]
     Verify(VerifyArgs),
-    /// Count lines of play, the proof of the rules
+    /// Count move sequences to a given depth, to check the rules
     #[command(after_help = examples!["azero perft --depth 7", "azero perft --moves a3b4 --depth 5"])]
     Perft(PerftArgs),
 }
@@ -64,7 +64,7 @@ pub struct AnalyseArgs {
     #[command(flatten)]
     pub start: StartFlags,
 
-    /// Positions, one a line: as --position or as --moves; # begins a comment
+    /// A file of positions, one in each line, in the form of --position or of --moves; # begins a comment
     #[arg(long, value_name = "FILE", conflicts_with_all = ["moves", "position"])]
     pub positions: Option<PathBuf>,
 
@@ -140,11 +140,11 @@ pub struct SelfplayArgs {
     #[arg(long, value_name = "N", alias = "first", default_value_t = SelfPlayOptions::default().first, allow_negative_numbers = true)]
     pub first_game: u64,
 
-    /// Games side by side; what is played does not depend on it
+    /// Games played at the same time; the games do not depend on it
     #[arg(long, value_name = "N", default_value_t = SelfPlayOptions::default().parallel, allow_negative_numbers = true)]
     pub parallel: u32,
 
-    /// Write the games to this file, one a line
+    /// Write the games to this file, one in each line
     #[arg(long, value_name = "GAMES.jsonl")]
     pub save_games: Option<PathBuf>,
 
@@ -192,9 +192,8 @@ pub struct LearnArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct MatchArgs {
-    /// One player: a network (FILE or seed:N), uniform, playouts (a search by the PUCT rule with each of them), mcts or random, with options after commas:
-    /// simulations, leaves, c_puct, temperature, temperature_plies, seed, precision, engine, observation; playouts also
-    /// playouts; mcts steps, trees, playouts, seed
+    /// One player: a network (FILE or seed:N), uniform or playouts (each with a search by the PUCT rule), mcts or random, then options after commas: simulations, leaves, c_puct,
+    /// temperature, temperature_plies, seed, precision, engine, observation; playouts also playouts; mcts steps, trees, playouts, seed
     #[arg(long, value_name = "PLAYER", default_value = "seed:27,simulations=100", value_parser = player())]
     pub a: ContestantSpec,
 
@@ -202,7 +201,7 @@ pub struct MatchArgs {
     #[arg(long, value_name = "PLAYER", default_value = "random", value_parser = player())]
     pub b: ContestantSpec,
 
-    /// Games; even, since each opening is played with both colours
+    /// Number of games, even since each opening is played with both colours
     #[arg(long, value_name = "N", default_value_t = MatchOptions::default().games, allow_negative_numbers = true)]
     pub games: u32,
 
@@ -210,7 +209,7 @@ pub struct MatchArgs {
     #[arg(long, value_name = "N", default_value_t = MatchOptions::default().opening_plies, allow_negative_numbers = true)]
     pub opening_plies: u32,
 
-    /// Games side by side
+    /// Games played at the same time
     #[arg(long, value_name = "N", default_value_t = MatchOptions::default().parallel, allow_negative_numbers = true)]
     pub parallel: u32,
 
@@ -256,7 +255,7 @@ pub struct ConvertArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct VerifyArgs {
-    /// Files of games, one JSON object a line: recorded by others (actions, players, boards, legal, returns) or by selfplay
+    /// Files of games with one JSON object in each line, written by other programs (actions, players, boards, legal, returns) or by selfplay
     #[arg(required = true, value_name = "GAMES.jsonl")]
     pub games: Vec<PathBuf>,
 
@@ -266,7 +265,7 @@ pub struct VerifyArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct PerftArgs {
-    /// Longest lines
+    /// Length of the longest sequences
     #[arg(long, value_name = "N", default_value_t = 6, allow_negative_numbers = true)]
     pub depth: u32,
 

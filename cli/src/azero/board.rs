@@ -14,7 +14,7 @@ pub fn colour(player: Player) -> &'static str {
 /// How a game ended, or that it goes on.
 pub fn outcome(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Ongoing => "the game goes on".to_string(),
+        Outcome::Ongoing => "the game is not over".to_string(),
         Outcome::Draw => "a draw: 40 actions without a capture".to_string(),
         Outcome::Win(player) => format!("{} wins, {} cannot move", colour(player), colour(player.other())),
     }

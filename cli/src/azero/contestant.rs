@@ -18,11 +18,11 @@ use crate::azero::network::{self, RunFlags, WeightsFlags};
 /// How a search goes; what is not given has the command's own default.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SearchFlags {
-    /// Simulations of a move
+    /// Simulations for each move
     #[arg(long, value_name = "N", default_value_t = SearchOptions::default().simulations, allow_negative_numbers = true)]
     pub simulations: u32,
 
-    /// Simulations that are evaluated together, 1 to 16
+    /// Simulations evaluated together, 1 to 16
     #[arg(long, value_name = "N", default_value_t = SearchOptions::default().leaves, allow_negative_numbers = true)]
     pub leaves: u32,
 
@@ -30,11 +30,11 @@ pub struct SearchFlags {
     #[arg(long, value_name = "C", default_value_t = SearchOptions::default().c_puct, allow_negative_numbers = true)]
     pub c_puct: f32,
 
-    /// Leave the network out: value 0, all moves equally likely
+    /// Search without the network: value 0, all moves equally likely
     #[arg(long)]
     pub uniform: bool,
 
-    /// Leave the network out: a leaf's value is the mean of N random games
+    /// Search without the network: a leaf's value is the mean of N random games
     #[arg(long, value_name = "N", conflicts_with = "uniform", allow_negative_numbers = true)]
     pub playouts: Option<u32>,
 
@@ -46,11 +46,11 @@ pub struct SearchFlags {
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub noise_epsilon: Option<f32>,
 
-    /// Temperature of the choice of a move in the first actions of a game
+    /// Temperature of the choice of a move at the beginning of a game
     #[arg(long, value_name = "T", default_value_t = SearchOptions::default().temperature, allow_negative_numbers = true)]
     pub temperature: f32,
 
-    /// So many actions of a game have it [default: 0; in selfplay 20]
+    /// Number of actions at the beginning of a game with --temperature [default: 0; in selfplay 20]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub temperature_plies: Option<u32>,
 }
@@ -195,7 +195,7 @@ impl FromStr for ContestantSpec {
         };
         for part in parts {
             let (key, value) =
-                part.split_once('=').ok_or_else(|| format!("`{part}` is no option: it should be NAME=VALUE"))?;
+                part.split_once('=').ok_or_else(|| format!("`{part}` is not an option: expected NAME=VALUE"))?;
             kind.set(key, value).map_err(|error| format!("{name}: {error}"))?;
         }
         Ok(Self { text: text.to_string(), kind })
@@ -259,7 +259,7 @@ impl Kind {
             Self::Mcts { .. } => "steps, trees, playouts, seed".to_string(),
             Self::Random => "none".to_string(),
         };
-        format!("`{key}` is no option of this player (allowed: {allowed})")
+        format!("`{key}` is not an option of this player (allowed: {allowed})")
     }
 }
 

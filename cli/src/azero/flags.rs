@@ -13,19 +13,19 @@ use crate::common::flags::{HeldOut, SeedFlag, ThreadsFlag};
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct BenchFlags {
-    /// Positions of a call, with commas between [default: 1,128,8192 on cuda, 1,32 on cpu, 1 on simt]
+    /// Positions in each call, separated by commas [default: 1,128,8192 on cuda, 1,32 on cpu, 1 on simt]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_negative_numbers = true)]
     pub batch: Vec<usize>,
 
-    /// Arithmetics, with commas between [default: f32,tf32,bf16,f16 on cuda, f32,f64 on cpu, f32 on simt]
+    /// Precisions, separated by commas [default: f32,tf32,bf16,f16 on cuda, f32,f64 on cpu, f32 on simt]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub precision: Vec<Precision>,
 
-    /// Which implementations, with commas between: auto, fused, layers, cpu
+    /// Implementations, separated by commas: auto, fused, layers, cpu
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "auto", alias = "execution")]
     pub engine: Vec<Engine>,
 
-    /// Time for each line, in seconds, after one for warming up
+    /// Time for each row in seconds, after a warm-up
     #[arg(long, value_name = "S", default_value_t = 1.0, allow_negative_numbers = true, value_parser = time)]
     pub seconds: f64,
 
@@ -42,23 +42,23 @@ fn time(text: &str) -> Result<f64, String> {
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct TrainFlags {
-    /// Files of games that selfplay wrote, with commas between; a training that is resumed needs the same
+    /// Files of games written by selfplay, separated by commas; a resumed training needs the same files
     #[arg(long, value_name = "FILES", value_delimiter = ',', required = true, alias = "games")]
     pub records: Vec<PathBuf>,
 
-    /// Write the network to this file; with a gate, only one that passed it
+    /// Write the network to this file; with --gate, only if it wins the gate match
     #[arg(long, value_name = "OUT.safetensors", alias = "out")]
     pub save_weights: PathBuf,
 
-    /// Positions of a step [default: 1024]
+    /// Positions in each step [default: 1024]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub batch: Option<u32>,
 
-    /// Times that all positions are learned from [default: 10]
+    /// Passes over all positions [default: 10]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub epochs: Option<u32>,
 
-    /// Most steps in all
+    /// Maximum number of steps in all
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub steps: Option<u64>,
 
@@ -70,11 +70,11 @@ pub struct TrainFlags {
     #[arg(long, value_name = "F", allow_negative_numbers = true, alias = "weight-decay")]
     pub l2: Option<f64>,
 
-    /// Factor of the value's loss [default: 1]
+    /// Factor of the loss of the value [default: 1]
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub value_weight: Option<f64>,
 
-    /// Games that are held out for validation: a share (0.1) or a number (20) of those of --records [default: 0]
+    /// Games held out for validation: a share (0.1) or a number (20) of those of --records [default: 0]
     #[arg(long, value_name = "SHARE or N", allow_negative_numbers = true, alias = "validation")]
     pub held_out: Option<HeldOut>,
 
@@ -82,7 +82,7 @@ pub struct TrainFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true, alias = "order-seed")]
     pub seed: Option<u64>,
 
-    /// Which implementation trains: auto, device, cpu [default: auto]
+    /// Implementation of the training: auto, device, cpu [default: auto]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<train::Engine>,
 
@@ -97,15 +97,15 @@ pub struct GateFlags {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "resume")]
     pub gate: u32,
 
-    /// Share of the points that passes the gate, a draw being half a point
+    /// Share of the points needed to win the gate match; a draw is half a point
     #[arg(long, value_name = "S", default_value_t = LearnOptions::default().threshold, allow_negative_numbers = true, value_parser = share)]
     pub gate_score: f64,
 
-    /// Seed of the gate match: of its openings and of its searches
+    /// Seed of the openings and searches of the gate match
     #[arg(long, value_name = "N", default_value_t = SearchOptions::default().seed, allow_negative_numbers = true)]
     pub gate_seed: u64,
 
-    /// Which implementation evaluates in the gate match: auto, fused, layers, cpu
+    /// Implementation of the network in the gate match: auto, fused, layers, cpu
     #[arg(long, value_name = "ENGINE", default_value_t = EvaluatorOptions::default().engine, alias = "execution")]
     pub gate_engine: Engine,
 
@@ -166,7 +166,7 @@ impl TrainFlags {
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct LearnFlags {
-    /// Folder of the run: games, checkpoints, networks; one in which a run was goes on with it
+    /// Folder of the run with its games, checkpoints and networks; if it already contains a run, this run continues
     #[arg(long, value_name = "DIR")]
     pub folder: PathBuf,
 
@@ -174,27 +174,27 @@ pub struct LearnFlags {
     #[arg(long, value_name = "OUT.safetensors", alias = "out")]
     pub save_weights: Option<PathBuf>,
 
-    /// Times that games are played, learned from, and a gate match is played
+    /// Iterations of self-play, training and a gate match
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().iterations, allow_negative_numbers = true)]
     pub iterations: u32,
 
-    /// Games of self-play in each
+    /// Games of self-play in each iteration
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().games, allow_negative_numbers = true)]
     pub games: u64,
 
-    /// Games side by side
+    /// Games played at the same time
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().parallel, allow_negative_numbers = true)]
     pub parallel: u32,
 
-    /// Learn from the games of the last N iterations
+    /// Train on the games of the last N iterations
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().window, allow_negative_numbers = true)]
     pub window: u32,
 
-    /// Simulations of a move
+    /// Simulations for each move
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().search.simulations, allow_negative_numbers = true)]
     pub simulations: u32,
 
-    /// Games of the gate match, and of the one against the initial network at the end
+    /// Games of the gate match, and of the final match against the initial network
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().gate.games, allow_negative_numbers = true)]
     pub gate: u32,
 
@@ -202,11 +202,11 @@ pub struct LearnFlags {
     #[arg(long, value_name = "S", default_value_t = LearnOptions::default().threshold, allow_negative_numbers = true)]
     pub gate_score: f64,
 
-    /// Positions of a step of training
+    /// Positions in each step of training
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().train.batch, allow_negative_numbers = true)]
     pub batch: u32,
 
-    /// Times that an iteration learns from every position
+    /// Passes over all positions in each iteration
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().train.epochs, allow_negative_numbers = true)]
     pub epochs: u32,
 
@@ -222,7 +222,7 @@ pub struct LearnFlags {
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().shape.depth, allow_negative_numbers = true)]
     pub depth: u32,
 
-    /// What observations show: default, egocentric, legacy; the default layout cannot tell who is to move
+    /// Layout of observations: default, egocentric, legacy; the default layout does not show who is to move
     #[arg(long, value_name = "LAYOUT", default_value_t = LearnOptions::default().observation)]
     pub observation: ObservationLayout,
 

@@ -60,15 +60,15 @@ pub fn run(args: &LearnArgs) -> Result<()> {
         say(quiet, format!("the best network, of iteration {}, is in {}\n", learner.report().best(), out.display()))?;
     }
     if !ended.is_done() {
-        return say(quiet, format!("stopped early: the same command goes on in {}\n", flags.folder.display()));
+        return say(quiet, format!("stopped early: the same command continues in {}\n", flags.folder.display()));
     }
     if learner.report().best() > 0 {
         let report = learner.match_with_initial(|_| common::until_interrupted())?;
         if report.results().games() < report.options.games {
-            return say(quiet, "the match against the network it began as was stopped early\n".to_string());
+            return say(quiet, "the match against the initial network was stopped early\n".to_string());
         }
         let score = 100.0 * report.results().score();
-        say(quiet, format!("against the network it began as, {score:.1} %: {report}\n"))?;
+        say(quiet, format!("against the initial network, {score:.1} %: {report}\n"))?;
     }
     Ok(())
 }

@@ -21,11 +21,11 @@ pub const DEFAULT: &str = "seed:27";
 /// Which network.
 #[derive(clap::Args, Clone, Debug)]
 pub struct WeightsFlags {
-    /// The network: a safetensors file under libtorch's names, a checkpoint of OpenSpiel, or seed:N for the one of a seed, which has learned nothing [default: seed:27]
+    /// The network: a safetensors file with libtorch's tensor names, a checkpoint of OpenSpiel, or seed:N for an untrained network from that seed [default: seed:27]
     #[arg(long, value_name = "FILE|seed:N", value_parser = weights_name())]
     pub weights: Option<OsString>,
 
-    /// What its observations show: default, egocentric, legacy (egocentric as before OpenSpiel 1.6.10) [default: as the file says, else default]
+    /// Layout of its observations: default, egocentric, legacy (egocentric as before OpenSpiel 1.6.10) [default: as the file says, else default]
     #[arg(long, value_name = "LAYOUT")]
     pub observation: Option<ObservationLayout>,
 }
@@ -53,7 +53,7 @@ impl WeightsFlags {
     pub fn load(&self, quiet: bool) -> Result<Network> {
         let network = load(self.weights.as_deref().unwrap_or(OsStr::new(DEFAULT)), self.observation)?;
         if self.weights.is_none() && !quiet {
-            common::print(format!("no --weights: the seeded default network, {DEFAULT}, which has learned nothing\n"))?;
+            common::print(format!("no --weights: the seeded default network, {DEFAULT}, which is untrained\n"))?;
         }
         Ok(network)
     }

@@ -15,7 +15,7 @@ use crate::common::{self, Input};
 const SHOWN: usize = 5;
 
 const HELP: &str =
-    "  a3b4   move from a3 to b4; a jump names the square behind the enemy, and each jump is a move of its own
+    "  a3b4   move from a3 to b4; a jump names the square behind the enemy, and each jump is a separate move
   moves  list the legal moves
   hint   what the search would play
   undo   take back your last move and the answer to it
@@ -213,7 +213,7 @@ impl Table<'_> {
                 _ => match Checkers::parse_moves(&line).as_deref() {
                     Ok(&[action]) if position.is_legal(action) => return Ok(Typed::Action(action)),
                     Ok(&[action]) => common::print(format!("{}\n", why_not(position, action)))?,
-                    Ok(_) => common::print("one move at a time, please: each jump is a move of its own\n")?,
+                    Ok(_) => common::print("one move at a time, please: each jump is a separate move\n")?,
                     Err(error) => common::print(format!("{error}; help lists what can be typed\n"))?,
                 },
             }

@@ -10,12 +10,12 @@ use warpplay::{Error, input_file};
 /// Where a command begins.
 #[derive(clap::Args, Clone, Debug)]
 pub struct StartFlags {
-    /// Moves from the start, as "a3b4 b6a5", each jump by itself; default the start
+    /// Moves from the start, as "a3b4 b6a5", each jump separately; default: the start position
     #[arg(long, value_name = "MOVES", default_value = "", hide_default_value = true, allow_hyphen_values = true)]
     pub moves: String,
 
-    /// A position: 64 characters from a8 on (o 8 White's men and kings, + * Black's, . empty), then, if wanted, who is to
-    /// move (0 White, 1 Black), the actions since the last capture, and the square of a piece that must jump on or -
+    /// A position: 64 characters from a8 on (o 8 White's men and kings, + * Black's, . empty), then optionally who is to move (0 White, 1 Black), the number of actions since the
+    /// last capture, and the square of a piece that must continue jumping, or -
     #[arg(long, value_name = "POSITION", conflicts_with = "moves")]
     pub position: Option<String>,
 }

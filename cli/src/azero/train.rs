@@ -121,7 +121,7 @@ fn ending(args: &TrainArgs, is_stopped: bool, written: bool) -> String {
     if is_stopped {
         text += "stopped early";
         if let Some(path) = &args.checkpoints.checkpoint {
-            text += &format!(": go on with --resume {} and the same --records", path.display());
+            text += &format!(": continue with --resume {} and the same --records", path.display());
         }
         text.push('\n');
     }

@@ -10,7 +10,7 @@ use crate::cfr::solve_flags::{ReportFlags, SolveFlags};
 use crate::common::flags::{CheckpointFlags, JournalFlags, PlotsFlag, SeedFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
-/// Poker solved by counterfactual regret minimisation, on the GPU, and on the CPU where there is none
+/// Poker solved by counterfactual regret minimisation, on the GPU, or on the CPU if there is no GPU
 #[derive(Parser, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -19,19 +19,19 @@ pub struct Args {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// How large a game is: sequences, levels, buckets, information sets
+    /// Print the size of a game: sequences, levels, buckets, information sets
     #[command(after_help = examples!["cfr info GAME.game"])]
     Info(InfoArgs),
-    /// Solve a game of a definition file
+    /// Solve a game
     #[command(after_help = examples!["cfr solve GAME.game --algorithm cfr_plus --iterations 1000 --strategy game.strategy", "cfr solve liars_dice --report 10,100,1000 --plots solve.svg"])]
     Solve(Box<SolveArgs>),
-    /// Algorithms and ways of sampling side by side, by exploitability against time
+    /// Compare algorithms and sampling methods by exploitability over time
     #[command(after_help = examples!["cfr compare liars_dice --algorithms cfr,cfr_plus,dcfr --plots compare.svg"])]
     Compare(Box<CompareArgs>),
-    /// Value and exact exploitability of a saved strategy
+    /// Compute the value and exact exploitability of a saved strategy
     #[command(after_help = examples!["cfr exploitability game.strategy"])]
     Exploitability(ExploitabilityArgs),
-    /// What a saved strategy does with a hand after a history; or all of it as JSON or CSV
+    /// Show what a saved strategy does with a hand after a history, or export all of it as JSON or CSV
     #[command(after_help = examples!["cfr query game.strategy --history cr --hand Kc"])]
     Query(QueryArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
@@ -44,10 +44,10 @@ pub enum Command {
     /// Play in the terminal against a saved strategy
     #[command(after_help = examples!["cfr play game.strategy"])]
     Play(PlayArgs),
-    /// The value of one saved strategy against another: exact, or over sampled deals
+    /// Compute the value of one saved strategy against another, exactly or over sampled deals
     #[command(after_help = examples!["cfr match a.strategy b.strategy"])]
     Match(MatchArgs),
-    /// Regret matching on a matrix game
+    /// Solve a matrix game by regret matching
     #[command(after_help = examples!["cfr matrix rock-paper-scissors --iterations 1000"])]
     Matrix(MatrixArgs),
 }
@@ -62,7 +62,7 @@ A spot, SPOT.json; seat 0 acts first on every street:
    "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
    "ranges": ["AA,QQ:0.5,AKs,T9s", "KK,JJ,77:0.25,AQ"]}
 
-May be left out: turn and river (then they are dealt), bet_fraction_of_pot. May be added, by street (flop, turn, river):
+Optional: turn and river (if absent, the solve deals them), bet_fraction_of_pot; and for each street (flop, turn, river):
   "bet_sizes": {"river": [0.5, "all-in"]}, "raise_sizes": {...}, "max_raises": {"river": 2}, or "limit": {"river": 10}
 and "rake": {"part": 0.05, "cap": 3}, "locks": [{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}].
 Several spots: {"spots": {"NAME": {...}}, ...fields in common...}"#;
@@ -79,7 +79,7 @@ pub struct InfoArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct SolveArgs {
-    /// Game definition file; or a game of the library: liars_dice, goofspiel:N [default: that of --resume]
+    /// Game definition file, or a built-in game: liars_dice, goofspiel:N [default: that of --resume]
     #[arg(value_name = "FILE.game", required_unless_present = "resume")]
     pub game: Option<PathBuf>,
 
@@ -107,19 +107,19 @@ pub struct SolveArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct CompareArgs {
-    /// Game definition file; or a game of the library: liars_dice, goofspiel:N
+    /// Game definition file, or a built-in game: liars_dice, goofspiel:N
     #[arg(value_name = "FILE.game")]
     pub game: PathBuf,
 
-    /// Algorithms, with commas between; --algorithm has no meaning here
+    /// Algorithms, separated by commas; --algorithm has no effect here
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "cfr,cfr_plus,lcfr,dcfr,pcfr_plus")]
     pub algorithms: Vec<Algorithm>,
 
-    /// Ways of sampling, with commas between; --sampling has no meaning here
+    /// Sampling methods, separated by commas; --sampling has no effect here
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "none")]
     pub samplings: Vec<Sampling>,
 
-    /// Time of each run in seconds, exploitability apart
+    /// Time of each run in seconds, without the computation of exploitability
     #[arg(long, value_name = "S", default_value_t = 2.0, allow_negative_numbers = true)]
     pub seconds: f64,
 
@@ -140,7 +140,7 @@ pub struct CompareArgs {
 /// How a saved strategy is measured.
 #[derive(clap::Args, Clone, Debug)]
 pub struct MeasureFlags {
-    /// Arithmetic: f32, f64; unlike a solve, measuring is in f64 where nothing is said
+    /// Arithmetic: f32, f64; unlike solve, the default is f64
     #[arg(long, value_name = "P", default_value_t = Precision::F64)]
     pub precision: Precision,
 }
@@ -165,11 +165,11 @@ pub struct QueryArgs {
     #[arg(value_name = "FILE")]
     pub strategy: PathBuf,
 
-    /// The actions so far: f, c, r (r12 in no-limit: raise to 12 in all), / between rounds
+    /// The actions so far: f, c, r (in no-limit r12 means raise to 12 in all), with / between rounds
     #[arg(long, value_name = "ACTIONS", default_value = "")]
     pub history: String,
 
-    /// The board so far, / between rounds: 3c, or QsJh2h/2d
+    /// The board so far, with / between rounds: 3c, or QsJh2h/2d
     #[arg(long, value_name = "CARDS", default_value = "")]
     pub board: String,
 
@@ -181,7 +181,7 @@ pub struct QueryArgs {
     #[arg(long, value_name = "KEY", conflicts_with_all = ["history", "board", "hand"])]
     pub key: Option<String>,
 
-    /// Write every information set to this file: JSON, or lines of CSV where it ends with .csv
+    /// Write every information set to this file, as JSON, or as CSV if its name ends with .csv
     #[arg(long, value_name = "FILE", conflicts_with_all = ["history", "board", "hand", "key"])]
     pub export: Option<PathBuf>,
 
@@ -191,11 +191,11 @@ pub struct QueryArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct SubgameArgs {
-    /// Spots as JSON; --help shows one
+    /// Spots as JSON; --help shows an example
     #[arg(required = true, value_name = "SPOT.json")]
     pub spots: Vec<PathBuf>,
 
-    /// This spot of a file that holds several [default: all]
+    /// Name of one spot in a file with several [default: all]
     #[arg(long, value_name = "NAME")]
     pub spot: Vec<String>,
 
@@ -204,7 +204,7 @@ pub struct SubgameArgs {
     #[command(flatten)]
     pub report: ReportFlags,
 
-    /// What to run on, with commas between: auto, cuda, cuda:1 and so on, cpu, simt; spots are divided among them
+    /// Devices, separated by commas: auto, cuda, cuda:1 and so on, cpu, simt; the spots are divided among them
     #[arg(long, value_name = "DEVICES", default_value = "auto", value_delimiter = ',')]
     pub device: Vec<String>,
 
@@ -218,11 +218,11 @@ pub struct SubgameArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct PlayArgs {
-    /// The strategy, written by solve; it plays every other seat
+    /// The strategy, written by solve; it plays all other seats
     #[arg(value_name = "FILE")]
     pub strategy: PathBuf,
 
-    /// Your seat in the first hand, from 0; it moves on after every hand
+    /// Your seat in the first hand, from 0; it changes after every hand
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub seat: usize,
 
@@ -233,7 +233,7 @@ pub struct PlayArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub hands: Option<u64>,
 
-    /// Show what the strategy would do in your place
+    /// Show what the strategy would do in your seat
     #[arg(long)]
     pub hints: bool,
 
@@ -243,22 +243,22 @@ pub struct PlayArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct MatchArgs {
-    /// One strategy
+    /// The first strategy
     #[arg(value_name = "A")]
     pub a: PathBuf,
 
-    /// The other, of the same game
+    /// The second strategy, of the same game
     #[arg(value_name = "B")]
     pub b: PathBuf,
 
-    /// Sample so many deals, on the CPU in f64 [default: all deals, exactly; of a game that is too large for that, 100]
+    /// Sample this many deals, on the CPU in f64 [default: all deals, exactly; 100 if the game is too large for that]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "precision", allow_negative_numbers = true)]
     pub deals: Option<u64>,
 
     #[command(flatten)]
     pub seed: SeedFlag,
 
-    /// Arithmetic over all deals: f32, f64 [default: f64]; sampled ones are walked in f64
+    /// Arithmetic over all deals: f32, f64 [default: f64]; sampled deals always use f64
     #[arg(long, value_name = "P")]
     pub precision: Option<Precision>,
 

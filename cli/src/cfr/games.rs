@@ -42,5 +42,5 @@ fn build(game: &Path) -> Result<Problem> {
 }
 
 fn number(text: &str) -> Result<usize> {
-    text.parse().map_err(|_| Usage(format!("game: '{text}' is no whole number")).into())
+    text.parse().map_err(|_| Usage(format!("game: '{text}' is not a whole number")).into())
 }

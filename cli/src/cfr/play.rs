@@ -46,7 +46,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let strategy = common::without_results(|| Strategy::load(&args.strategy))?;
     let Problem::Poker(game) = strategy.problem().clone() else {
-        bail!("{}: the strategy is of no whole game of poker", args.strategy.display());
+        bail!("{}: the strategy is not of a whole game of poker", args.strategy.display());
     };
     if args.seat >= game.n_players {
         let allowed = format!("option seat: {} is not allowed (0 to {})", args.seat, game.n_players - 1);

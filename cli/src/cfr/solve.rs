@@ -51,7 +51,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let problem = match (&args.game, &checkpoint) {
         (Some(game), _) => games::read(game)?,
         (None, Some(checkpoint)) => {
-            checkpoint.problem().context("the checkpoint is of a game that its program must build")?
+            checkpoint.problem().context("the checkpoint's game must be built by the program that wrote it")?
         }
         (None, None) => return Err(common::Usage("a game, or --resume, is needed".into()).into()),
     };
@@ -112,7 +112,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     check::trajectory(&report.trajectory, slack(&report))?;
     if let Some(plot) = files.plot {
         if report.trajectory.is_empty() {
-            args.output.print("no plot: the exploitability was not found\n")?;
+            args.output.print("no plot: the exploitability was not computed\n")?;
         } else {
             plot.write(&draw(&game, &report)?)?;
         }

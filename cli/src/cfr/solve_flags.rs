@@ -13,7 +13,7 @@ pub struct SolveFlags {
     #[arg(long, value_name = "A")]
     pub algorithm: Option<Algorithm>,
 
-    /// Who learns in an iteration: alternating, simultaneous [default: alternating]
+    /// Order of the players' updates: alternating, simultaneous [default: alternating]
     #[arg(long, value_name = "U")]
     pub updates: Option<Updates>,
 
@@ -25,11 +25,11 @@ pub struct SolveFlags {
     #[arg(long, value_name = "S")]
     pub sampling: Option<Sampling>,
 
-    /// Deals, boards or traversals of an iteration, where something is sampled [default: 1]
+    /// Deals, boards or traversals in each iteration, with sampling [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub batch: Option<u32>,
 
-    /// Exponents α, β, γ of --algorithm dcfr, with commas between; γ only with --averaging auto [default: 1.5,0,2]
+    /// Exponents α, β, γ of --algorithm dcfr, separated by commas; γ only with --averaging auto [default: 1.5,0,2]
     #[arg(long, value_name = "A,B,G", value_parser = discounts, allow_hyphen_values = true)]
     pub discounts: Option<[f64; 3]>,
 
@@ -99,7 +99,7 @@ impl SolveFlags {
 fn discounts(text: &str) -> Result<[f64; 3], String> {
     let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
     let three = numbers.ok().and_then(|numbers| <[f64; 3]>::try_from(numbers).ok());
-    three.ok_or_else(|| "allowed are three finite numbers with commas between".to_string())
+    three.ok_or_else(|| "allowed are three finite numbers separated by commas".to_string())
 }
 
 /// A value of `--report`.
@@ -125,11 +125,11 @@ impl FromStr for Stop {
 /// How long, and what is said on the way.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReportFlags {
-    /// Iterations in all, those before a resume included [default: 1000]
+    /// Iterations in all, including those before a resume [default: 1000]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub iterations: Option<u64>,
 
-    /// Find the exploitability after these iterations, with commas between, and after the last; or never: none [default: 1,10,100 and so on, and the last]
+    /// Compute the exploitability after these iterations, separated by commas, and after the last; none: never [default: 1,10,100 and so on, and the last]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_hyphen_values = true)]
     pub report: Vec<Stop>,
 

@@ -32,7 +32,10 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     args.output.start_log();
     let stops = args.report.stops(args.report.iterations())?;
     if stops.is_empty() {
-        return Err(Usage("option report: none is not allowed (numbers: a spot's report is measured)".into()).into());
+        return Err(Usage(
+            "option report: none is not allowed (numbers, since the report of a spot needs measurements)".into(),
+        )
+        .into());
     }
     let mut spots = Vec::new();
     for path in &args.spots {

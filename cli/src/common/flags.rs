@@ -28,8 +28,7 @@ pub fn named_as_typed(mut error: anyhow::Error, flags: &[(&str, &'static str)]) 
 /// What to run on.
 #[derive(Args, Clone, Debug)]
 pub struct DeviceFlag {
-    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt (the kernels' source on the
-    /// CPU, slow, with checks)
+    /// Device: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt (the kernels' source on the CPU, slow, with checks)
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: String,
 }
@@ -51,7 +50,7 @@ where
     E: FromStr + Clone + Send + Sync + 'static,
     E::Err: Into<Box<dyn Error + Send + Sync>> + Error + Send + Sync + 'static,
 {
-    /// Which implementation runs; `auto` takes the fastest that fits [default: auto]
+    /// Implementation; auto chooses the fastest that supports the job [default: auto]
     #[arg(long, value_name = "ENGINE", aliases = ["execution", "form", "program"])]
     pub engine: Option<E>,
 }
@@ -59,7 +58,7 @@ where
 /// Arithmetic.
 #[derive(Args, Clone, Debug)]
 pub struct PrecisionFlag {
-    /// Arithmetic: f32, f64, tf32, bf16, f16, i16; not every engine offers each [default: f32]
+    /// Arithmetic: f32, f64, tf32, bf16, f16, i16; not every engine supports every one [default: f32]
     #[arg(long, value_name = "PRECISION")]
     pub precision: Option<Precision>,
 }
@@ -83,15 +82,15 @@ pub struct ThreadsFlag {
 /// Where the state of long work is kept, and what it goes on from.
 #[derive(Args, Clone, Debug)]
 pub struct CheckpointFlags {
-    /// Write the whole state to this file at the end, also when Ctrl-C ends it, and every --checkpoint-every
+    /// Write the whole state to this file at the end, also after Ctrl-C, and at the interval of --checkpoint-every
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
 
-    /// Time between two checkpoints while it runs: 30s, 5m, 1h; a number alone is of seconds [default: 5m]
+    /// Time between two checkpoints during the run: 30s, 5m, 1h; a number alone means seconds [default: 5m]
     #[arg(long, value_name = "TIME", requires = "checkpoint", value_parser = duration, allow_negative_numbers = true)]
     pub checkpoint_every: Option<Duration>,
 
-    /// Go on from this checkpoint; options that are not given are those of the checkpoint
+    /// Continue from this checkpoint; options that are not given are taken from the checkpoint
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 }
@@ -99,11 +98,11 @@ pub struct CheckpointFlags {
 /// Where the finished pieces of long work are kept, and what it goes on with.
 #[derive(Args, Clone, Debug)]
 pub struct JournalFlags {
-    /// Keep every finished piece of the work (a game, a model, a spot, a measurement) in this new file at once
+    /// Write each piece of work (a game, a model, a spot, a measurement) to this new file as soon as it is finished
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
 
-    /// Go on with the file of --checkpoint of a run that was ended or killed: what it holds is not done again; with the options of that run, but for names of files
+    /// Continue a run that was stopped or killed from its --checkpoint file, without repeating the pieces in it; needs the options of that run, except names of files
     #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
     pub resume: Option<PathBuf>,
 }
@@ -123,14 +122,14 @@ impl JournalFlags {
     /// What to do about a run that ended early, behind a line that says so; nothing without a journal.
     pub fn go_on(&self) -> String {
         let kept = self.checkpoint.as_ref().or(self.resume.as_ref());
-        kept.map_or(String::new(), |path| format!("; go on with --resume {}", path.display()))
+        kept.map_or(String::new(), |path| format!("; continue with --resume {}", path.display()))
     }
 }
 
 /// Where plots go.
 #[derive(Args, Clone, Debug)]
 pub struct PlotsFlag {
-    /// Draw the results as SVG: a folder, or FILE.svg where there is one plot
+    /// Draw the results as SVG: a folder, or FILE.svg if there is only one plot
     #[arg(long, value_name = "PATH", alias = "plot")]
     pub plots: Option<PathBuf>,
 }
@@ -161,7 +160,7 @@ impl PlotsFlag {
 /// Where weights come from and go to.
 #[derive(Args, Clone, Debug)]
 pub struct WeightFiles {
-    /// First weights, instead of drawn ones: a safetensors file, such as --save-weights writes
+    /// Initial weights, instead of random ones: a safetensors file as written by --save-weights
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub start: Option<PathBuf>,
 
@@ -175,14 +174,14 @@ pub struct WeightFiles {
 }
 
 fn refuse_weights(_: &str) -> Result<Infallible, String> {
-    Err("--weights is no option here: --save-weights FILE writes the weights, --start FILE begins with those of a file"
+    Err("--weights is not an option here: --save-weights FILE writes the weights, --start FILE begins with those of a file"
         .into())
 }
 
 /// How much of a table is shown; `N` lines where nothing is said.
 #[derive(Args, Clone, Debug)]
 pub struct TopFlag<const N: usize> {
-    /// Lines of the table, the best first; 0 shows all
+    /// Rows of the table, the best first; 0 shows all
     #[arg(long, value_name = "N", alias = "rows", default_value = Self::DEFAULT, allow_negative_numbers = true)]
     pub top: usize,
 }

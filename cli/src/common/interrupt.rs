@@ -40,14 +40,14 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
             end_without_results();
         }
         // Nothing more can be done if stderr is closed.
-        let _ = writeln!(io::stderr(), "\nstopping, and keeping what there is (again to end at once)");
+        let _ = writeln!(io::stderr(), "\nstopping and saving the results so far (press again to end at once)");
     })?;
     Ok(())
 }
 
 fn end_without_results() -> ! {
     // Nothing more can be done if stderr is closed.
-    let _ = writeln!(io::stderr(), "\nstopped before there was anything to keep");
+    let _ = writeln!(io::stderr(), "\nstopped before there was anything to save");
     std::process::exit(ENDED_BY_SIGNAL)
 }
 
@@ -82,7 +82,7 @@ pub fn with_results_written<R>(work: impl FnOnce() -> R) -> R {
                 if interrupted() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
                     // Nothing more can be done if stderr is closed.
                     let _ =
-                        writeln!(io::stderr(), "\nstopped in the last piece of work: what was found before is written");
+                        writeln!(io::stderr(), "\nstopped in the last piece of work: the earlier results are saved");
                     std::process::exit(ENDED_BY_SIGNAL);
                 }
             }

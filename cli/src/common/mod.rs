@@ -34,7 +34,7 @@ pub use record::{Record, Reported, SCHEMA};
 /// Where results go, and how much is said.
 #[derive(Args, Clone, Debug)]
 pub struct OutputFlags {
-    /// Write the result to this file, whole or not at all; where Ctrl-C ends the work early, the result so far
+    /// Write the result to this file, completely or not at all; after Ctrl-C, the result so far
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
@@ -42,8 +42,7 @@ pub struct OutputFlags {
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Log to stderr: once for a report of each search, twice (-vv) for each kernel with its grid, block and time,
-    /// which are then launched one by one
+    /// Log to stderr: -v logs a report of each search, -vv each kernel with its grid, block and time (kernels are then launched one by one)
     #[arg(long, short, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }

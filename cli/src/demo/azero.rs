@@ -18,7 +18,7 @@ use crate::demo::part::{Part, Task};
 const GAMES: u64 = 48;
 /// Random games that give a leaf of their search its value.
 const PLAYOUTS: u32 = 4;
-/// Simulations of a move in these games.
+/// Simulations for each move in these games.
 const SIMULATIONS: u32 = 24;
 /// Times that their positions are learnt from.
 const EPOCHS: u32 = 5;

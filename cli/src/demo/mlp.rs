@@ -32,7 +32,7 @@ pub fn run(task: &Task<'_>) -> Result<Option<Part>> {
         title: "Multilayer perceptrons",
         task: format!("a network 784-128-10 learns to read digits in {} epochs", report.epochs.len()),
         data: format!(
-            "{} digits that the program draws, and {} others for the test; this is not MNIST, and no figure of it can be compared with one of MNIST",
+            "{} digits that the program draws, and {} others for the test; this is not MNIST, and its figures cannot be compared with those of MNIST",
             thousands(DIGITS[0] as u64),
             thousands(DIGITS[1] as u64)
         ),

@@ -11,7 +11,7 @@ use crate::mcts::games::GameName;
 use crate::mcts::limits::default_seconds;
 use crate::mcts::player::PlayerSpec;
 
-/// Monte Carlo tree search on the GPU, and on the CPU where there is none
+/// Monte Carlo tree search on the GPU, or on the CPU if there is no GPU
 #[derive(Parser, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,17 +20,17 @@ pub struct Args {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Search a position and print what is thought of each move
+    /// Search a position and print statistics of each move
     #[command(visible_alias = "analyze")]
     #[command(after_help = examples!["mcts analyse --game connect4 --moves 4453 --seconds 2", "mcts analyse --game hex --steps 500 --json found.json"])]
     Analyse(AnalyseArgs),
     /// Play against the search in the terminal
     #[command(after_help = examples!["mcts play --game gomoku --seconds 1", "mcts play --first search"])]
     Play(PlayArgs),
-    /// Let two players meet, with colours switched each game
+    /// Play a match between two players, who switch colours each game
     #[command(after_help = examples!["mcts match --games 20 --plots score.svg", "mcts match --a acp_prodigal,trees=8,seconds=0.2 --b vanilla,seconds=1 --json match.json"])]
     Match(Box<MatchArgs>),
-    /// Repeat a recorded search or match exactly and compare
+    /// Repeat a recorded search or match exactly and compare the results
     #[command(after_help = examples!["mcts replay found.json", "mcts replay match.json --device cpu"])]
     Replay(ReplayArgs),
 }
@@ -41,32 +41,32 @@ pub struct PositionFlags {
     #[arg(long, value_enum, value_name = "GAME", default_value_t = GameName::Connect4)]
     pub game: GameName,
 
-    /// Moves from the start, such as 4453 (Connect 4: columns from 1) or h8i9 (Gomoku, Hex, Lights Out: letter and
-    /// number) or a3b4 (checkers: two squares, a jump each by itself); default the start
+    /// Moves from the start, such as 4453 (Connect 4: columns from 1) or h8i9 (Gomoku, Hex, Lights Out: letter and number) or a3b4 (checkers: two squares, each jump separately);
+    /// default: the start position
     #[arg(long, value_name = "MOVES", default_value = "", hide_default_value = true, allow_hyphen_values = true)]
     pub moves: String,
 }
 
 #[derive(clap::Args, Debug)]
 pub struct SearchFlags {
-    /// Which children of a new leaf are played out, one (ocp) or all (acp); and whether blocks on the GPU are counted
-    /// out (thrifty) or launched for all actions (prodigal): ocp_thrifty, ocp_prodigal, acp_thrifty, acp_prodigal
+    /// Variant: playouts from one child of a new leaf (ocp) or from all (acp); GPU blocks only for existing children (thrifty) or for all actions (prodigal): ocp_thrifty,
+    /// ocp_prodigal, acp_thrifty, acp_prodigal
     #[arg(long, value_name = "VARIANT", default_value_t = Options::default().variant)]
     pub variant: Variant,
 
-    /// Independent trees T, 1 to 512
+    /// Number T of independent trees, 1 to 512
     #[arg(long, value_name = "T", default_value_t = Options::default().n_trees, allow_negative_numbers = true)]
     pub trees: u32,
 
-    /// Playouts m of each played child in one step, a power of two, 1 to 512
+    /// Playouts m from each played child in one step, a power of two, 1 to 512
     #[arg(long, value_name = "M", default_value_t = Options::default().n_playouts, allow_negative_numbers = true)]
     pub playouts: u32,
 
-    /// End after so many steps; with --seconds too, whichever comes first
+    /// End after this many steps; if --seconds is given too, whichever comes first
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub steps: Option<u64>,
 
-    /// End after so many seconds; with --steps alone there is no such limit [default: 5]
+    /// End after this many seconds; if only --steps is given, there is no time limit [default: 5]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub seconds: Option<f64>,
 
@@ -74,7 +74,7 @@ pub struct SearchFlags {
     #[arg(long, value_name = "C", default_value_t = Options::default().ucb_c, allow_negative_numbers = true)]
     pub ucb_c: f32,
 
-    /// What a draw is worth, 0 to 1, where a win is worth 1; the paper's program counts 0
+    /// Value of a draw, 0 to 1 (a win is worth 1); the paper's program uses 0
     #[arg(long, value_name = "V", default_value_t = Options::default().draw_value, allow_negative_numbers = true)]
     pub draw_value: f32,
 
@@ -113,8 +113,8 @@ pub struct AnalyseArgs {
     #[command(flatten)]
     pub position: PositionFlags,
 
-    /// Analyse the positions of this file, the moves of one in each line (lines that begin with # are left out), and
-    /// write one line of JSON for each, to stdout or to the file of --json
+    /// Analyse the positions of this file, one line of moves for each (lines that begin with # are skipped), and write one line of JSON for each, to stdout or to the file of
+    /// --json
     #[arg(long, value_name = "FILE", conflicts_with = "moves")]
     pub moves_file: Option<PathBuf>,
 
@@ -167,13 +167,12 @@ pub struct MatchArgs {
     /// The first player: a variant or `vanilla` (single-thread search on the CPU), then options as in
     /// acp_prodigal,trees=8,playouts=128,seconds=0.2,device=auto
     ///
-    /// Options of a variant: trees, playouts, steps, seconds, ucb_c, draw_value, memory, engine, device, threads, with the meaning
-    /// and defaults of the flags of `analyse`. Of vanilla: steps, seconds, ucb_c, draw_value. Limits are those of one
-    /// move; with neither steps nor seconds it is 5 seconds.
+    /// Options of a variant: trees, playouts, steps, seconds, ucb_c, draw_value, memory, engine, device, threads, with the meaning and defaults of the flags of `analyse`. Options of
+    /// vanilla: steps, seconds, ucb_c, draw_value. Limits apply to each move; if neither steps nor seconds is given, the limit is 5 seconds.
     #[arg(long, value_name = "PLAYER", default_value = "acp_prodigal,trees=4,playouts=32,seconds=0.05")]
     pub a: PlayerSpec,
 
-    /// The second player, written like the first
+    /// The second player, in the same form as the first
     #[arg(long, value_name = "PLAYER", default_value = "vanilla,seconds=0.05")]
     pub b: PlayerSpec,
 
@@ -181,7 +180,7 @@ pub struct MatchArgs {
     #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub games: u32,
 
-    /// Games played at the same time; searches that share a device or cores then make fewer steps in their time
+    /// Games played at the same time; searches with a time limit that share a device or cores then make fewer steps
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub parallel: u32,
 
@@ -200,11 +199,11 @@ pub struct MatchArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct ReplayArgs {
-    /// What `analyse --json` wrote, one search or one in each line; or a match that `match --json` wrote
+    /// A file written by `analyse --json`, with one search or one search in each line; or a match written by `match --json`
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// What to run on: auto, cuda, cuda:1 and so on, cpu, simt [default: as recorded]
+    /// Device: auto, cuda, cuda:1 and so on, cpu, simt [default: as recorded]
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
 

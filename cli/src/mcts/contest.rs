@@ -167,7 +167,7 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
             ensure!(position.outcome() == Outcome::Ongoing && is_legal, "move {number} is illegal");
             let side = if position.to_move() == self.start.to_move() { *first } else { first.other() };
             let is_named = found.name == G::action_name(found.action);
-            ensure!(found.side == side && is_named, "move {number} is no move of {side}");
+            ensure!(found.side == side && is_named, "move {number} is not a move of {side}");
             position.apply(found.action);
         }
         let ended = match position.outcome() {

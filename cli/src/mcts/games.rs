@@ -81,7 +81,7 @@ impl fmt::Display for GameName {
 /// The outcome in words.
 pub fn outcome_text<G: Notation>(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Ongoing => "the game goes on".to_string(),
+        Outcome::Ongoing => "the game is not over".to_string(),
         Outcome::Draw => "a draw".to_string(),
         Outcome::Win(player) => format!("{} wins", G::symbol(player)),
     }

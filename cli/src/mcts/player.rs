@@ -52,7 +52,7 @@ impl FromStr for PlayerSpec {
         let mut device = "auto".to_string();
         for part in parts {
             let (key, value) =
-                part.split_once('=').ok_or_else(|| format!("`{part}` is no option: it should be NAME=VALUE"))?;
+                part.split_once('=').ok_or_else(|| format!("`{part}` is not an option: expected NAME=VALUE"))?;
             match key {
                 "steps" => options.steps = Some(number(key, value)?),
                 "seconds" => options.seconds = Some(number(key, value)?),
@@ -69,7 +69,7 @@ impl FromStr for PlayerSpec {
                 _ => {
                     let others = if is_vanilla { "" } else { ", trees, playouts, memory, engine, device, threads" };
                     return Err(format!(
-                        "`{key}` is no option of {name} (allowed: steps, seconds, ucb_c, draw_value{others})"
+                        "`{key}` is not an option of {name} (allowed: steps, seconds, ucb_c, draw_value{others})"
                     ));
                 }
             }

@@ -53,7 +53,7 @@ fn header(text: &mut String, report: &Report, to_move: char) -> std::fmt::Result
     let ended = match report.stopped_by {
         StoppedBy::Steps => "by the limit of steps",
         StoppedBy::Seconds => "by the limit of time",
-        StoppedBy::Request => "early, on request: what was found so far",
+        StoppedBy::Request => "early, on request: the results so far",
     };
     writeln!(text, "ended        {ended}")
 }

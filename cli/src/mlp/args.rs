@@ -12,7 +12,7 @@ use crate::common::{DeviceFlag, OutputFlags};
 use crate::mlp::data::DataFlags;
 use crate::mlp::train_flags::{EvaluateFlag, TrainFlags};
 
-/// Multilayer perceptrons on MNIST, on the GPU, and on the CPU where there is none
+/// Multilayer perceptrons on MNIST, on the GPU, or on the CPU if there is no GPU
 #[derive(Parser, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -36,7 +36,7 @@ pub enum Command {
     /// Train a network
     #[command(after_help = examples!["mlp train --data DIR --json run.json --save-weights net.safetensors", "mlp train --drawn 2000 --epochs 5 --learning-rate 0.1 --plots training.svg"])]
     Train(Box<TrainArgs>),
-    /// Count how many images of a set a network classifies rightly
+    /// Measure the accuracy of a network on a data set
     #[command(after_help = examples!["mlp evaluate --data DIR --weights net.safetensors"])]
     Evaluate(EvaluateArgs),
     /// Classify one image
@@ -45,7 +45,7 @@ pub enum Command {
     /// Now `warpplay papers mnist_mlp experiments`
     #[command(hide = true, disable_help_flag = true)]
     Experiments(MovedArgs),
-    /// Train many models side by side: seeds and learning rates
+    /// Train many models at the same time, with different seeds and learning rates
     #[command(after_help = examples!["mlp sweep --data DIR --models 64 --learning-rates 0.003,0.01,0.03"])]
     Sweep(Box<SweepArgs>),
 }
@@ -65,7 +65,7 @@ pub struct TrainArgs {
     #[command(flatten)]
     pub weights: WeightFiles,
 
-    /// Name and turn the tensors of --save-weights as PyTorch does: 0.weight, 0.bias, 2.weight, … [out, in]
+    /// Name and transpose the tensors of --save-weights as PyTorch does: 0.weight, 0.bias, 2.weight, … [out, in]
     #[arg(long, requires = "save_weights")]
     pub pytorch: bool,
 
@@ -116,15 +116,15 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub classify: ClassifyFlags,
 
-    /// The image: a PNG file of as many pixels as the network has inputs
+    /// The image: a PNG file with as many pixels as the network has inputs
     #[arg(long, value_name = "FILE.png", required_unless_present = "images", conflicts_with = "images")]
     pub image: Option<PathBuf>,
 
-    /// The image: one of an IDX file, plain or with gzip
+    /// The image: one of an IDX file, plain or gzip
     #[arg(long, value_name = "FILE.idx")]
     pub images: Option<PathBuf>,
 
-    /// Which one, from 0
+    /// Index of the image in --images, from 0
     #[arg(long, value_name = "N", default_value_t = 0, requires = "images", allow_negative_numbers = true)]
     pub index: usize,
 
@@ -149,19 +149,19 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub threads: ThreadsFlag,
 
-    /// Models: the first N of every rate with every seed [default: rates times seeds]
+    /// Train only the first N combinations of rates and seeds [default: rates times seeds]
     #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub models: Option<u32>,
 
-    /// Learning rates, with commas between [default: that of --learning-rate]
+    /// Learning rates, separated by commas [default: that of --learning-rate]
     #[arg(long, value_name = "RATES", value_delimiter = ',', alias = "lrs", allow_hyphen_values = true)]
     pub learning_rates: Vec<f64>,
 
-    /// Seeds for each rate, from --seed on [default: 8]
+    /// Number of seeds for each rate, beginning with --seed [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub seeds: Option<u32>,
 
-    /// Train one model alone too, and say how many more there are a second side by side
+    /// Also train one model alone, and print the speed-up of training many at the same time
     #[arg(long)]
     pub compare: bool,
 

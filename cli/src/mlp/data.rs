@@ -16,15 +16,15 @@ const TEST_SEED: u32 = 2;
 /// Where images and labels come from.
 #[derive(clap::Args, Clone, Debug)]
 pub struct DataFlags {
-    /// Folder of MNIST's four files, or of any set in its format (IDX, plain or with gzip); without it digits are drawn
+    /// Folder with MNIST's four files, or those of any data set in its format (IDX, plain or gzip); without it the program draws digits
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 
-    /// Drawn training digits, where there is no --data
+    /// Number of drawn training digits, without --data
     #[arg(long, value_name = "N", default_value_t = 6000, conflicts_with = "data", allow_negative_numbers = true)]
     pub drawn: usize,
 
-    /// Drawn test digits, where there is no --data
+    /// Number of drawn test digits, without --data
     #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "data", allow_negative_numbers = true)]
     pub drawn_test: usize,
 }
@@ -65,6 +65,6 @@ impl DataFlags {
         if self.data.is_some() || quiet {
             return Ok(());
         }
-        common::print("no --data: drawn digits are used; no figure of them can be compared with one of MNIST\n")
+        common::print("no --data: using drawn digits; their figures cannot be compared with those of MNIST\n")
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! A good result: `train` with its defaults on MNIST (784-256-10, batch 64, SGD at 0.01, averaged gradients, He-uniform weights of seed 1) ends after
 //! 10 epochs with 94.15 % of the test set and a loss that falls from 0.836 to 0.216; `--learning-rate 0.1 --epochs 5` ends with 97.2 %. Without `--data` a set of
-//! drawn digits is made, which is easier; no figure of it can be compared with one of MNIST. After every training the program checks what must hold
+//! drawn digits is made, which is easier; its figures cannot be compared with those of MNIST. After every training the program checks what must hold
 //! whatever was trained: losses are finite, accuracies lie in 0 to 1, the confusion matrix sums to the test set and its diagonal to the rightly
 //! classified. A training that breaks this is an error.
 //!

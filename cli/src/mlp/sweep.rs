@@ -36,7 +36,7 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     args.data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
     if args.training.held_out.is_some() {
-        return Err(Usage("--held-out: a sweep holds nothing out".into()).into());
+        return Err(Usage("--held-out: a sweep has no validation set".into()).into());
     }
     let threads = args.threads.threads;
     let mut builder = Sweep::builder(&train).options(options.clone()).test(&test).threads(threads);
@@ -157,7 +157,7 @@ fn text(report: &SweepReport, rows: usize, one_at_a_time: Option<f64>) -> String
     }
     if let Some(alone) = one_at_a_time {
         text += &format!(
-            "alone   {alone:.2} models a second: {:.1}x as many side by side\n",
+            "alone   {alone:.2} models a second: {:.1}x as many at the same time\n",
             report.models_per_second / alone
         );
     }

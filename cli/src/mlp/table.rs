@@ -59,7 +59,7 @@ pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
     let ended = match report.stopped_by {
         StoppedBy::Epochs => "all epochs done",
         StoppedBy::EarlyStopping => "early: the validation loss no longer fell",
-        StoppedBy::Request => "early, on request: what was trained so far",
+        StoppedBy::Request => "early, on request: the network trained so far",
     };
     let repeated = match report.repeated_epochs {
         0 => String::new(),

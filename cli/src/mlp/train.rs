@@ -88,7 +88,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         common::print(table::end_of_training(&report, &found))?;
         if let Some(path) = stopped {
             common::print(format!(
-                "checkpoint  go on with --resume {} and the same --data or --drawn\n",
+                "checkpoint  continue with --resume {} and the same --data or --drawn\n",
                 path.display()
             ))?;
         }
@@ -186,7 +186,7 @@ impl Training<'_> {
             }
         };
         anyhow::Error::new(error).context(format!(
-            "the last good state is in {0} (--start {0} with a smaller --learning-rate goes on from its weights)",
+            "the last good state is in {0} (--start {0} with a smaller --learning-rate continues from its weights)",
             path.display()
         ))
     }

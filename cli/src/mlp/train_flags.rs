@@ -12,11 +12,11 @@ use crate::common::{self, Usage};
 /// What is not given is as in [`Options::default`], or as in the checkpoint that is resumed.
 #[derive(clap::Args, Clone, Debug)]
 pub struct TrainFlags {
-    /// Units of each hidden layer, with commas between; "none" for a linear classifier [default: 256]
+    /// Units of each hidden layer, separated by commas; "none" for a linear classifier [default: 256]
     #[arg(long, value_name = "UNITS", value_parser = hidden, allow_negative_numbers = true)]
     pub hidden: Option<Hidden>,
 
-    /// Samples of a batch [default: 64]
+    /// Samples in each batch [default: 64]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub batch: Option<u32>,
 
@@ -24,7 +24,7 @@ pub struct TrainFlags {
     #[arg(long, value_name = "RATE", allow_negative_numbers = true, aliases = ["lr", "rate"])]
     pub learning_rate: Option<f64>,
 
-    /// Epochs in all, those of a resumed checkpoint counted [default: 10]
+    /// Epochs in all, including those of a resumed checkpoint [default: 10]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub epochs: Option<u32>,
 
@@ -32,55 +32,55 @@ pub struct TrainFlags {
     #[arg(long, value_name = "NAME")]
     pub optimizer: Option<String>,
 
-    /// Momentum of momentum and nesterov (with sgd: momentum is meant) [default: 0.9]
+    /// Momentum of momentum and nesterov (together with sgd it selects momentum) [default: 0.9]
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub momentum: Option<f32>,
 
-    /// Decay of the mean of adam and adamw [default: 0.9]
+    /// Decay rate of the mean in adam and adamw [default: 0.9]
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     pub beta1: Option<f32>,
 
-    /// Decay of the mean square of adam and adamw [default: 0.999]
+    /// Decay rate of the mean square in adam and adamw [default: 0.999]
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     pub beta2: Option<f32>,
 
-    /// Decay of the mean square of rmsprop [default: 0.99]
+    /// Decay rate of the mean square in rmsprop [default: 0.99]
     #[arg(long, value_name = "A", allow_negative_numbers = true)]
     pub alpha: Option<f32>,
 
-    /// Added to the root by adam, adamw and rmsprop [default: 1e-8]
+    /// Added to the square root in adam, adamw and rmsprop [default: 1e-8]
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub epsilon: Option<f32>,
 
-    /// Decay of weights and biases: added to the gradient, decoupled with adamw [default: 0]
+    /// L2 decay of weights and biases: added to the gradient; decoupled in adamw [default: 0]
     #[arg(long, value_name = "W", allow_negative_numbers = true, alias = "weight-decay")]
     pub l2: Option<f32>,
 
-    /// Course of the learning rate after the warm-up: constant, step, cosine [default: constant]
+    /// Schedule of the learning rate after the warm-up: constant, step, cosine [default: constant]
     #[arg(long, value_name = "NAME")]
     pub schedule: Option<String>,
 
-    /// Epochs between two falls of --schedule step [default: 3]
+    /// Epochs between two reductions with --schedule step [default: 3]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub step_every: Option<u32>,
 
-    /// What a fall of --schedule step leaves [default: 0.1]
+    /// Factor of each reduction with --schedule step [default: 0.1]
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub step_factor: Option<f32>,
 
-    /// Where --schedule cosine ends, as a factor of the rate [default: 0]
+    /// Final learning rate with --schedule cosine, as a factor of --learning-rate [default: 0]
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub cosine_minimum: Option<f32>,
 
-    /// Updates over which the rate rises to its value [default: 0]
+    /// Updates over which the learning rate rises to its value [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub warmup: Option<u64>,
 
-    /// What becomes of a batch's gradients: mean, sum [default: mean]
+    /// Reduction of the gradients over a batch: mean, sum [default: mean]
     #[arg(long, value_name = "R")]
     pub reduction: Option<Reduction>,
 
-    /// First weights: he_uniform, he_normal, xavier_uniform, xavier_normal [default: he_uniform]
+    /// Initial weights: he_uniform, he_normal, xavier_uniform, xavier_normal [default: he_uniform]
     #[arg(long, value_name = "INIT")]
     pub init: Option<Init>,
 
@@ -91,20 +91,19 @@ pub struct TrainFlags {
     #[command(flatten)]
     pub engine: EngineFlag<Engine>,
 
-    /// Where the training set lies: device, host (each batch is copied) [default: device]
+    /// Where the training set is stored: device, host (each batch is copied) [default: device]
     #[arg(long, value_name = "WHERE")]
     pub stream: Option<Residence>,
 
-    /// What is held out for validation: a share of the training set (0.1) or a number of its samples, from its end, or a
-    /// folder whose test files are taken [default: 0]
+    /// Validation set: a share of the training set (0.1) or a number of its samples, from its end, or a folder whose test files are used [default: 0]
     #[arg(long, value_name = "SHARE, N or DIR", alias = "validation", allow_negative_numbers = true)]
     pub held_out: Option<HeldOut>,
 
-    /// Stop after so many epochs without a better validation loss; needs --held-out [default: never]
+    /// Stop after this many epochs without a better validation loss; needs --held-out [default: never]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub patience: Option<u32>,
 
-    /// What counts as a better validation loss; with --patience [default: 0]
+    /// Minimum improvement of the validation loss that --patience counts [default: 0]
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub min_delta: Option<f64>,
 
@@ -129,7 +128,7 @@ fn hidden(text: &str) -> Result<Hidden, String> {
         return Ok(Hidden(Vec::new()));
     }
     let units = text.split(',').map(|part| part.trim().parse());
-    units.collect::<Result<_, _>>().map(Hidden).map_err(|_| "allowed are numbers with commas between, or none".into())
+    units.collect::<Result<_, _>>().map(Hidden).map_err(|_| "allowed are numbers separated by commas, or none".into())
 }
 
 /// Sets what was given.
@@ -226,7 +225,7 @@ impl TrainFlags {
             }
         }
         match given.iter().find(|(_, value)| value.is_some()) {
-            Some((constant, _)) => Err(Usage(format!("--{constant} is no constant of --optimizer {name}")).into()),
+            Some((constant, _)) => Err(Usage(format!("--{constant} is not a constant of --optimizer {name}")).into()),
             None => Ok(()),
         }
     }

@@ -21,11 +21,11 @@ use templates::Template;
 /// Flags of both commands.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The crate's folder, which must not be there yet; its last part is the crate's name
+    /// The crate's folder, which must not exist yet; its last part is the crate's name
     #[arg(value_name = "NAME")]
     pub folder: PathBuf,
 
-    /// The folder of warpplay's repository, whose crates the new one then uses [default: the crates of the registry, of this program's version]
+    /// The folder of warpplay's repository, whose crates the new crate then uses [default: the crates of this program's version from the registry]
     #[arg(long, value_name = "DIR")]
     pub path: Option<PathBuf>,
 
@@ -61,7 +61,7 @@ fn write(command: &'static str, args: &Args, template: &Template) -> Result<()> 
     args.output.start_log();
     let name = Name::of_folder(&args.folder)?;
     if fs::symlink_metadata(&args.folder).is_ok() {
-        return Err(Usage(format!("{}: is there already: name a new folder", args.folder.display())).into());
+        return Err(Usage(format!("{}: exists already: name a new folder", args.folder.display())).into());
     }
     let source = args.path.as_deref().map(repository).transpose()?;
     let json = args.output.json_file()?;
@@ -76,7 +76,7 @@ fn write(command: &'static str, args: &Args, template: &Template) -> Result<()> 
     }
     let files: Vec<&'static str> = template.files.iter().map(|(file, _)| *file).collect();
     args.output.print(format!(
-        "{}, in {}: {}\n\n  cd {1}\n  cargo test    # on the CPU, and on the GPU where there is one\n  cargo run\n",
+        "{}, in {}: {}\n\n  cd {1}\n  cargo test    # on the CPU, and on the GPU if there is one\n  cargo run\n",
         template.what,
         args.folder.display(),
         files.join(", ")
@@ -118,13 +118,13 @@ mod tests {
         let refused = |folder: PathBuf, path| format!("{:#}", game(&args(folder, path)).expect_err("refused"));
         let there = refused(scratch.path().to_path_buf(), None);
         // A temporary folder's name is that of no crate.
-        assert!(there.contains("is no name of a crate"), "{there}");
+        assert!(there.contains("is not a valid name of a crate"), "{there}");
         let text = refused(scratch.path().join("9lives"), None);
         assert!(text.contains("9lives"), "{text}");
         let there = scratch.path().join("there");
         fs::create_dir(&there).expect("a folder");
         let text = refused(there.clone(), None);
-        assert!(text.contains("is there already"), "{text}");
+        assert!(text.contains("exists already"), "{text}");
         fs::remove_dir(there).expect("still empty");
         let text = refused(scratch.path().join("good"), Some(scratch.path().to_path_buf()));
         assert!(text.contains("is not warpplay's repository"), "{text}");

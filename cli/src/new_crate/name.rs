@@ -63,7 +63,7 @@ impl Name {
     /// The name of a crate in this folder.
     ///
     /// # Errors
-    /// [`Usage`] for what is no name of a crate, with what is allowed.
+    /// [`Usage`] for what is not a valid name of a crate, with what is allowed.
     pub fn of_folder(folder: &Path) -> Result<Self> {
         let package = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let refused = |reason: &str| {
@@ -74,11 +74,11 @@ impl Name {
             && package.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-'))
             && package.len() <= LONGEST;
         if !fits {
-            return Err(refused("is no name of a crate").into());
+            return Err(refused("is not a valid name of a crate").into());
         }
         let module = package.replace('-', "_");
         if TAKEN.contains(&module.as_str()) || CRATES.contains(&module.as_str()) {
-            return Err(refused("is a word of the language, or a crate that this one uses").into());
+            return Err(refused("is a keyword, or the name of a crate that this one uses").into());
         }
         let parts = module.split('_').filter(|part| !part.is_empty());
         let type_: String = parts.map(|part| part[..1].to_ascii_uppercase() + &part[1..]).collect();

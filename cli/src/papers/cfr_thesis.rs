@@ -12,15 +12,15 @@ use super::items::{Input, ItemFlags};
 /// Repeat the experiments of Reis, CFR on the GPU: its programs beside ours, on its four games
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Only these games, with commas between: a, b, c, d (they may stand among those of --only) [default: all]
+    /// Only these games, separated by commas: a, b, c, d (they can also be given in --only) [default: all]
     #[arg(long = "game", value_name = "NAMES", value_delimiter = ',')]
     pub variants: Vec<String>,
 
-    /// Check that variant_a.game to variant_d.game of this folder are the games that are measured, which are part of the program
+    /// Check that variant_a.game to variant_d.game in this folder equal the built-in games that are measured
     #[arg(long, value_name = "DIR", alias = "games")]
     pub definitions: Option<PathBuf>,
 
-    /// Iterations of each point, with commas between [default: those of the paper: 1000 to 10,000 of A and B, 10 to 100 of C and D; fewer with --quick]
+    /// Iterations of each point, separated by commas [default: those of the paper: 1000 to 10,000 of A and B, 10 to 100 of C and D; fewer with --quick]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub iterations: Vec<u32>,
 
@@ -42,7 +42,7 @@ pub struct Args {
     )]
     pub block: u32,
 
-    /// Longest time of one run in seconds: points that would take longer are left out, and that is said
+    /// Maximum time of one run in seconds: points that would take longer are skipped, and the output says so
     #[arg(long, value_name = "S", default_value_t = 120.0, allow_negative_numbers = true)]
     pub limit: f64,
 

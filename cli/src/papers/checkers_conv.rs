@@ -18,15 +18,15 @@ use crate::azero::network::seed;
 /// Paul and Xu: three kernels for AlphaZero's convolutions, their table, figures and claims beside ours
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Items, as with --only; `times` are all tables and figures of times
+    /// Items, as with --only; `times` means all tables and figures of times
     #[arg(value_name = "ITEM")]
     words: Vec<String>,
 
-    /// The network: a file, or seed:N for the one of a seed
+    /// The network: a file, or seed:N for an untrained network from that seed
     #[arg(long, value_name = "FILE|seed:N", default_value = "seed:27")]
     weights: PathBuf,
 
-    /// Positions of a call in table1 [default: 1,128; 1 with --quick and on simt]
+    /// Positions in each call in table1 [default: 1,128; 1 with --quick and on simt]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_negative_numbers = true)]
     batch: Vec<usize>,
 

@@ -22,22 +22,23 @@ pub type Input<'a> = (&'a str, Option<&'a Path>);
 /// Which items are measured, how, and what is kept.
 #[derive(clap::Args, Debug)]
 pub struct ItemFlags {
-    /// Only these tables, figures and claims, with commas between; --list names them all
+    /// Only these tables, figures and claims, separated by commas; --list lists them all
     #[arg(long, value_name = "ITEMS", value_delimiter = ',')]
     pub only: Vec<String>,
 
-    /// List the tables, figures and claims, and measure nothing
+    /// List the tables, figures and claims without measuring
     #[arg(long, conflicts_with_all = ["checkpoint", "resume", "replay", "plots", "json"])]
     pub list: bool,
 
-    /// Small sizes: shows within a minute that everything runs
+    /// Use small sizes, to see within a minute that everything runs
     #[arg(long, alias = "few")]
     pub quick: bool,
 
     #[command(flatten)]
     pub journal: JournalFlags,
 
-    /// Repeat the run of this file (its --checkpoint, or its --json, which has the tables and figures too) with the options of that run, and fail where anything but a time is not the same or is left out
+    /// Repeat the run of this file (its --checkpoint, or its --json, which also has the tables and figures) with the options of that run, and fail if anything except times differs
+    /// or is missing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub replay: Option<PathBuf>,
 
@@ -145,7 +146,7 @@ impl ItemFlags {
             // A journal has measurements alone.
             let tables = match items {
                 0 => String::new(),
-                items => format!("; tables, figures and notes held to the file's: {}", count(items, "item")),
+                items => format!("; tables, figures and notes compared with the file's: {}", count(items, "item")),
             };
             self.output
                 .print(format!("\nrepeated and the same: {}{taken}{tables}\n", count(repeated, "measurement")))?;

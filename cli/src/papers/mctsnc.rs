@@ -13,7 +13,7 @@ use crate::common::flags::SeedFlag;
 /// game, --resume goes on, --replay repeats every search by its recorded steps.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The games and times of the paper
+    /// Use the paper's numbers of games and times
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
@@ -21,16 +21,16 @@ pub struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     games: Option<u32>,
 
-    /// Seconds of a move or of a search [default: by --quick or --full]
+    /// Seconds for each move or search [default: by --quick or --full]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seconds: Option<f64>,
 
-    /// Seconds of a move of the single-thread player in figure3, figure4 and figure5, 5 in the paper; without, it makes the
-    /// 17,140 steps that the paper's made in them
+    /// Seconds for each move of the single-thread player in figure3, figure4 and figure5 (the paper used 5); without this option it makes 17,140 steps, as many as the paper's
+    /// player made in 5 seconds
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     vanilla_seconds: Option<f64>,
 
-    /// Steps of a move or of a search, of every player, instead of seconds; no item then compares by equal time
+    /// Steps for each move or search, for every player, instead of seconds; no item then compares players at equal time
     #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "vanilla_seconds"], allow_negative_numbers = true)]
     steps: Option<u64>,
 

@@ -50,7 +50,7 @@ struct ItemsArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     epochs: Option<u32>,
 
-    /// Trainings of each form whose result differs from run to run
+    /// Trainings of each form whose results differ from run to run
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..), allow_negative_numbers = true)]
     repeats: u32,
 
@@ -65,11 +65,11 @@ struct TrainArgs {
     #[command(flatten)]
     device: DeviceFlag,
 
-    /// Units of each hidden layer, with commas between [default: 256]
+    /// Units of each hidden layer, separated by commas [default: 256]
     #[arg(long, value_name = "UNITS", value_delimiter = ',', allow_negative_numbers = true)]
     hidden: Option<Vec<u32>>,
 
-    /// Samples of a batch [default: 64]
+    /// Samples in each batch [default: 64]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     batch: Option<u32>,
 
@@ -81,7 +81,7 @@ struct TrainArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     epochs: Option<u32>,
 
-    /// What becomes of a batch's gradients: mean, sum [default: mean]
+    /// Reduction of the gradients over a batch: mean, sum [default: mean]
     #[arg(long, value_name = "R")]
     reduction: Option<Reduction>,
 
@@ -89,7 +89,7 @@ struct TrainArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u32>,
 
-    /// Where the training set lies: device, host (each batch is copied) [default: device]
+    /// Where the training set is stored: device, host (each batch is copied) [default: device]
     #[arg(long, value_name = "WHERE")]
     stream: Option<Residence>,
 

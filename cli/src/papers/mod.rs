@@ -17,7 +17,7 @@ pub mod shogi_bonanza;
 
 use clap::{Parser, Subcommand};
 
-/// The publications repeated: tables, figures and kernels beside ours
+/// Reproduce the publications: their tables, figures and kernels beside ours
 #[derive(Parser, Debug)]
 pub struct Args {
     #[command(subcommand)]

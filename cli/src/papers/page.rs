@@ -16,13 +16,13 @@ use super::date;
 use crate::common::table::count;
 use crate::common::{self, OutputFile, SCHEMA, Usage};
 
-/// Write the tables of runs into a Markdown page, between the lines that name them
+/// Write the tables of runs into a Markdown page, between the lines that mark them
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The page
     pub page: PathBuf,
 
-    /// Results: files of --json of publications and of benches, of each machine one
+    /// Results: files written by --json of publications and benches, one for each machine
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
 }

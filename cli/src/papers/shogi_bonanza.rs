@@ -42,11 +42,11 @@ pub struct Args {
     #[command(flatten)]
     pub held_out: HeldOutFlag,
 
-    /// Learn once, with so many updates; the paper did 50 [default: 50, where the learning is run once]
+    /// Learn once, with this many updates; the paper used 50 [default: 50, where the learning is run once]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub iterations: Option<u32>,
 
-    /// How the objective is computed where the learning is run once: paper (the paper's positions of 96 bytes and its two kernels), paper95 (the same at 95 bytes), persistent, plain,
+    /// Implementation of the objective if learning is run once: paper (the paper's positions of 96 bytes and its two kernels), paper95 (the same at 95 bytes), persistent, plain,
     /// fused, histogram (sums over the distinct differences) [default: histogram]
     #[arg(long, value_name = "ENGINE", alias = "form")]
     pub engine: Option<PaperEngine>,
@@ -56,7 +56,7 @@ pub struct Args {
     #[command(flatten)]
     pub threads: ThreadsFlag,
 
-    /// What is divided among ranks where the learning is run once: data (each has a share of the positions), features (each evaluates a share of the 12 changed values, as the paper)
+    /// What is divided among ranks if learning is run once: data (each has a share of the positions), features (each evaluates a share of the 12 changed values, as in the paper)
     /// [default: data]
     #[arg(long, value_name = "WHAT")]
     pub split: Option<Split>,
@@ -69,15 +69,15 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub table_iterations: u32,
 
-    /// Learn with quiescence search too, for Table 7
+    /// Also learn with quiescence search, for Table 7
     #[arg(long)]
     pub quiescence: bool,
 
-    /// Search anew after so many updates
+    /// Repeat the search after this many updates
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "quiescence", allow_negative_numbers = true)]
     pub quiescence_every: u32,
 
-    /// Updates of the figures where the learning is run once [default: 100]
+    /// Updates in the figures if learning is run once [default: 100]
     #[arg(long, value_name = "N", requires = "plots", allow_negative_numbers = true)]
     pub plot_iterations: Option<u32>,
 }
@@ -85,11 +85,11 @@ pub struct Args {
 /// Records, or a data set that was built from some; neither with --quick, which then takes a hundred games that are part of the program.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Source {
-    /// Game records: a file or a folder (CSA, KIF, KI2, lists of USI moves; plain or .gz); with --quick a hundred games of the program if there are none
+    /// Game records: a file or a folder (CSA, KIF, KI2, lists of USI moves; plain or .gz); with --quick the default is a hundred built-in games
     #[arg(long, value_name = "PATH", alias = "games", conflicts_with = "data")]
     pub records: Option<PathBuf>,
 
-    /// A data set that build-dataset has made
+    /// A data set made by build-dataset
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 
@@ -108,8 +108,7 @@ impl Source {
             return Data::read(&self.flags(), output);
         }
         if self.part.given() {
-            let text =
-                "--limit, --game-range, --plies or --shard without --records: the games of --quick are taken whole";
+            let text = "--limit, --game-range, --plies or --shard without --records: the games of --quick are always used whole";
             return Err(Usage(text.into()).into());
         }
         Data::timed("100 games of the program".as_ref(), || Ok(common::without_results(games)?))

@@ -11,7 +11,7 @@ use crate::shogi::data_flags::{GameFlags, HeldOutFlag, RepeatFlag, SourceFlags};
 use crate::shogi::learn_flags::LearnFlags;
 use crate::shogi::rule_flags::RuleFlags;
 
-/// Evaluation of shogi positions learnt from game records by Bonanza's method, on the GPU, and on the CPU where there is none
+/// Evaluation of shogi positions learnt from game records by Bonanza's method, on the GPU, or on the CPU if there is no GPU
 #[derive(Parser, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,20 +20,20 @@ pub struct Args {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Learn an evaluation: any features, any optimiser, with games held out
+    /// Learn an evaluation with any features and optimiser
     #[command(after_help = examples!["shogi learn --records DIR --held-out 0.2 --features kp --save-weights kp.safetensors", "shogi learn --data data --iterations 200 --checkpoint kp.checkpoint --plots learning.svg"])]
     Learn(Box<LearnArgs>),
-    /// Fit the values of twelve kinds of pieces by differences of the objective
+    /// Fit the values of twelve kinds of pieces by finite differences of the objective
     #[command(after_help = examples!["shogi fit --records DIR --iterations 50 --json run.json"])]
     Fit(Box<FitArgs>),
-    /// Evaluate a position, and rank its legal moves
+    /// Evaluate a position and rank its legal moves
     #[command(alias = "evaluate")]
     #[command(after_help = examples!["shogi analyse startpos moves 7g7f 3c3d", "shogi analyse startpos --weights kp.safetensors --top 5"])]
     Analyse(AnalyseArgs),
-    /// Turn game records into a data set on disk
+    /// Convert game records to a data set on disk
     #[command(after_help = examples!["shogi build-dataset --records DIR --out data"])]
     BuildDataset(BuildArgs),
-    /// What is in a data set, or in game records
+    /// Show the contents of a data set or of game records
     #[command(after_help = examples!["shogi inspect --data data"])]
     Inspect(InspectArgs),
     /// Check the legal moves of a file of positions
@@ -104,16 +104,16 @@ pub struct LearnArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct AnalyseArgs {
-    /// The position: startpos, or in SFEN (board, side to move, hands, number); then, if some have been played, the word moves and the moves in USI
+    /// The position: startpos, or SFEN (board, side to move, hands, number); then optionally the word "moves" and moves in USI
     #[arg(value_name = "POSITION", required = true, num_args = 1..)]
     pub position: Vec<String>,
 
-    /// Values L N S G B R +P +L +N +S +B +R with commas between, or one for all
+    /// Values L N S G B R +P +L +N +S +B +R separated by commas, or one for all
     #[arg(long, value_name = "VALUES", default_value = crate::shogi::rule_flags::USUAL, value_parser = crate::shogi::rule_flags::values, allow_hyphen_values = true,
         conflicts_with = "weights")]
     pub values: warpplay::shogi::Values,
 
-    /// Weights that learn has written
+    /// Weights written by learn
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
 
@@ -128,15 +128,15 @@ pub struct BuildArgs {
     #[command(flatten)]
     pub games: GameFlags,
 
-    /// The folder of the data set; made if it is missing
+    /// The folder of the data set; created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 
-    /// Keep this share (0.2) or number (20) of all games, chosen by a hash of the game, out of --out, for a data set of their own
+    /// Write this share (0.2) or number (20) of all games, chosen by a hash of the game, to --held-out-dir instead of --out
     #[arg(long, value_name = "SHARE or N", requires = "held_out_dir", allow_negative_numbers = true)]
     pub held_out: Option<HeldOut>,
 
-    /// The folder of that data set
+    /// The folder for the data set of the held-out games
     #[arg(long, value_name = "DIR", requires = "held_out")]
     pub held_out_dir: Option<PathBuf>,
 

@@ -42,7 +42,7 @@ impl Data {
                 Self::timed(records, || Ok(common::without_results(|| builder.build(&games(records, output)?))?))
             }
             (None, Some(data)) if source.part.given() => {
-                let text = "--data with --limit, --game-range, --plies or --shard: a data set holds what was chosen when it was built";
+                let text = "--data with --limit, --game-range, --plies or --shard: the games of a data set are chosen when it is built";
                 Err(Usage(format!("{text} ({})", data.display())).into())
             }
             (None, Some(data)) => Self::timed(data, || Ok(common::without_results(|| Dataset::open(data))?)),
@@ -69,7 +69,7 @@ impl Data {
                 None => return Ok((all, None)),
             },
         };
-        let others = "other games than those that are learnt from";
+        let others = "games other than those that are learnt from";
         let read = [source.records.as_deref(), source.data.as_deref()];
         if read
             .into_iter()

@@ -28,7 +28,7 @@ pub struct SourceFlags {
     #[arg(long, value_name = "PATH", alias = "games", required_unless_present = "data", conflicts_with = "data")]
     pub records: Option<PathBuf>,
 
-    /// A data set that build-dataset has made
+    /// A data set made by build-dataset
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 
@@ -39,8 +39,8 @@ pub struct SourceFlags {
 /// Games that are not learnt from.
 #[derive(clap::Args, Clone, Debug)]
 pub struct HeldOutFlag {
-    /// Games to measure on, and not to learn from: a share (0.2) or a number (20) of them, chosen by a hash of the game (all positions are then copied into
-    /// memory), or a path of records or of a data set, as build-dataset --held-out makes it
+    /// Held-out games, used only for measuring: a share (0.2) or a number (20) of the games, chosen by a hash of the game (all positions are then copied into memory), or the path
+    /// of records or of a data set, such as build-dataset --held-out makes
     #[arg(long, value_name = "SHARE, N or PATH", alias = "validation", allow_negative_numbers = true)]
     pub held_out: Option<HeldOut>,
 }
@@ -55,7 +55,7 @@ impl HeldOutFlag {
 /// How often the positions are taken.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RepeatFlag {
-    /// Take the positions so many times, to reach a size for measurements: the paper had 6.3 million children
+    /// Repeat the positions this many times, for measurements at a larger size: the paper had 6.3 million children
     #[arg(long, value_name = "N", default_value_t = Options::default().repeat, value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub repeat: u32,
 }
@@ -71,7 +71,7 @@ fn window(text: &str) -> Result<Window, String> {
 /// The part of the records that is taken.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PartFlags {
-    /// The first games only
+    /// Use only the first N games
     #[arg(long, value_name = "N", alias = "first", conflicts_with = "game_range", allow_negative_numbers = true)]
     pub limit: Option<u32>,
 
@@ -83,7 +83,7 @@ pub struct PartFlags {
     #[arg(long, value_name = "RANGE", allow_hyphen_values = true, value_parser = window)]
     pub plies: Option<Window>,
 
-    /// Most positions of a shard
+    /// Maximum number of positions in a shard
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub shard: Option<u32>,
 }

@@ -8,11 +8,11 @@ use crate::shogi::rule_flags::values;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct LearnFlags {
-    /// What the evaluation counts: material, material_hand, piece_square, kp, kkp, kpp [default: material]
+    /// Features of the evaluation: material, material_hand, piece_square, kp, kkp, kpp [default: material]
     #[arg(long, value_name = "F")]
     pub features: Option<FeatureSet>,
 
-    /// How weights move: sign, gd, momentum, adagrad, adam, lbfgs [default: adam]
+    /// Update rule of the weights: sign, gd, momentum, adagrad, adam, lbfgs [default: adam]
     #[arg(long, value_name = "O")]
     pub optimizer: Option<Optimizer>,
 
@@ -20,19 +20,19 @@ pub struct LearnFlags {
     #[arg(long, value_name = "RATE", aliases = ["rate", "lr"], allow_negative_numbers = true)]
     pub learning_rate: Option<f64>,
 
-    /// What an iteration leaves of the rate [default: 1]
+    /// Factor of the learning rate after each iteration [default: 1]
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub rate_factor: Option<f64>,
 
-    /// Iterations in all, those of a resumed checkpoint counted; each is one step, on all positions or on a mini-batch [default: 50]
+    /// Iterations in all, including those of a resumed checkpoint; each is one step, on all positions or on a mini-batch [default: 50]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub iterations: Option<u32>,
 
-    /// Positions that a step is computed on, drawn anew each epoch from the seed; 0 for all [default: 0]
+    /// Positions in each step, shuffled in each epoch by the seed; 0 for all [default: 0]
     #[arg(long, value_name = "N", alias = "batch-size", allow_negative_numbers = true)]
     pub batch: Option<u32>,
 
-    /// First values of the pieces: one for all twelve, or L N S G B R +P +L +N +S +B +R with commas between; other weights begin with 0 [default: 3]
+    /// Initial values of the pieces: one for all twelve, or L N S G B R +P +L +N +S +B +R separated by commas; other weights begin at 0 [default: 3]
     #[arg(long, value_name = "VALUES", value_parser = values, allow_hyphen_values = true, conflicts_with = "start")]
     pub init: Option<Values>,
 
@@ -43,11 +43,11 @@ pub struct LearnFlags {
     #[arg(long, value_name = "A", allow_negative_numbers = true)]
     pub a: Option<f64>,
 
-    /// Leave out moves whose evaluation differs by more pawns from the played one's [default: none]
+    /// Ignore moves whose evaluation differs from the played move's by more than this many pawns [default: none]
     #[arg(long, value_name = "PAWNS", allow_negative_numbers = true)]
     pub window: Option<f64>,
 
-    /// Most other moves of a position, drawn once for all iterations, with --batch anew each epoch; 0 for all [default: 0]
+    /// Maximum number of other moves for each position, drawn once for all iterations, or with --batch in each epoch; 0 for all [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub siblings: Option<u32>,
 
@@ -74,31 +74,31 @@ pub struct LearnFlags {
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub epsilon: Option<f64>,
 
-    /// Steps that lbfgs remembers [default: 6]
+    /// Length of the history of lbfgs in steps [default: 6]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub history: Option<u32>,
 
-    /// Keep the sum of the 13 piece values as it is at the start
+    /// Keep the sum of the 13 piece values constant
     #[arg(long)]
     pub keep_scale: bool,
 
-    /// Stop after so many iterations without a better objective on the games held out (with --batch they are measured once an epoch), and write the best weights [default: never]
+    /// Stop after this many iterations without a better objective on the held-out games (with --batch it is measured once an epoch), and write the best weights [default: never]
     #[arg(long, value_name = "N", requires = "held_out", allow_negative_numbers = true)]
     pub patience: Option<u32>,
 
-    /// What counts as a better objective on them
+    /// Minimum improvement of this objective that --patience counts
     #[arg(long, value_name = "D", default_value_t = 0.0, requires = "patience", allow_negative_numbers = true)]
     pub min_delta: f64,
 
-    /// Search quiet positions behind every move anew after so many iterations; 0 for never [default: 0]
+    /// Repeat the quiescence search behind every move after this many iterations; 0 for never [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub quiescence_every: Option<u32>,
 
-    /// Deepest line of captures and promotions [default: 6]
+    /// Maximum depth of a line of captures and promotions [default: 6]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub quiescence_depth: Option<u32>,
 
-    /// Bytes of the GPU's memory for positions; what is beyond is streamed [default: as much as there is]
+    /// GPU memory for positions in bytes; the rest is streamed [default: as much as there is]
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub device_bytes: Option<u64>,
 

@@ -8,7 +8,7 @@ pub const USUAL: &str = "3,4,5,6,8,10,7,6,6,6,10,12";
 /// What is not given is as the paper has it.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RuleFlags {
-    /// First values: one for all twelve, or L N S G B R +P +L +N +S +B +R with commas between; the pawn's is 1 [default: 3]
+    /// Initial values: one for all twelve, or L N S G B R +P +L +N +S +B +R separated by commas; the pawn's is 1 [default: 3]
     #[arg(long, value_name = "VALUES", value_parser = values, allow_hyphen_values = true)]
     pub init: Option<Values>,
 
@@ -16,15 +16,15 @@ pub struct RuleFlags {
     #[arg(long, value_name = "A", default_value_t = Objective::default().a, allow_negative_numbers = true)]
     pub a: f64,
 
-    /// First step of the update
+    /// Initial step size of the update
     #[arg(long, value_name = "H", default_value_t = Objective::default().h, allow_negative_numbers = true)]
     pub h: f64,
 
-    /// What an update leaves of the step
+    /// Factor of the step size after each update
     #[arg(long, value_name = "F", default_value_t = Objective::default().factor, allow_negative_numbers = true)]
     pub factor: f64,
 
-    /// Change of a value by which its difference is found
+    /// Change of a value for the finite difference
     #[arg(long, value_name = "D", default_value_t = Objective::default().delta, allow_negative_numbers = true)]
     pub delta: f64,
 }
@@ -47,7 +47,7 @@ impl RuleFlags {
 
 /// One value for all, or twelve.
 pub fn values(text: &str) -> Result<Values, String> {
-    let bad = || "allowed are one number, or twelve with commas between".to_string();
+    let bad = || "allowed are one number, or twelve separated by commas".to_string();
     let numbers: Vec<f64> =
         text.split(',').map(|part| part.trim().parse()).collect::<Result<_, _>>().map_err(|_| bad())?;
     if numbers.iter().any(|number| !number.is_finite()) {

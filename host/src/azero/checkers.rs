@@ -250,7 +250,7 @@ fn replay_one(game: &RecordedGame) -> Result<Outcome, String> {
     }
     let outcome = position.outcome();
     if !outcome.is_over() {
-        return Err(format!("the record ends at ply {}, where the game goes on", n_states - 1));
+        return Err(format!("the record ends at ply {}, but the game is not over", n_states - 1));
     }
     let expected = returns(outcome).map(|value| value as f64);
     if game.returns != expected {

@@ -196,7 +196,7 @@ impl Reader<'_> {
                     Node::Object(kept) => *kept = Some(state),
                     // Attributes of a dictionary are not its items.
                     Node::Dict(_) => {}
-                    _ => return Err("a state for what has none".into()),
+                    _ => return Err("a state for an object without one".into()),
                 }
             }
             b'Q' => {
@@ -206,13 +206,13 @@ impl Reader<'_> {
             // Protocol, frame, end.
             0x80 => match self.take(1)?[0] {
                 2..=5 => {}
-                protocol => return Err(format!("protocol {protocol}, 2 to 5 are read")),
+                protocol => return Err(format!("protocol {protocol}, 2 to 5 are supported")),
             },
             0x95 => {
                 self.take(8)?;
             }
             b'.' => return self.pop().map(Some),
-            _ => return Err(format!("operation {operation:#04x} is not read")),
+            _ => return Err(format!("operation {operation:#04x} is not supported")),
         }
         Ok(None)
     }
@@ -275,7 +275,7 @@ impl Reader<'_> {
     }
 
     fn recall(&mut self, key: u32) -> Result<(), String> {
-        let id = *self.memo.get(&key).ok_or_else(|| format!("value {key} was not remembered"))?;
+        let id = *self.memo.get(&key).ok_or_else(|| format!("value {key} was never stored"))?;
         if self.stack.len() == MAX_NODES {
             return Err(format!("more than {MAX_NODES} values"));
         }
@@ -287,7 +287,7 @@ impl Reader<'_> {
         let list = self.last()?;
         match &mut self.nodes[list] {
             Node::List(list) => list.extend(items),
-            _ => return Err("items for what is no list".into()),
+            _ => return Err("items for something that is not a list".into()),
         }
         Ok(())
     }
@@ -299,7 +299,7 @@ impl Reader<'_> {
         match &mut self.nodes[dict] {
             Node::Dict(dict) if rest.is_empty() => dict.extend(pairs.iter().map(|&[key, value]| (key, value))),
             Node::Dict(_) => return Err("a key without a value".into()),
-            _ => return Err("items for what is no dictionary".into()),
+            _ => return Err("items for something that is not a dictionary".into()),
         }
         Ok(())
     }
@@ -307,7 +307,7 @@ impl Reader<'_> {
     fn call(&mut self) -> Result<(), String> {
         let (arguments, function) = (self.pop()?, self.pop()?);
         let (Node::Global(function), Node::Tuple(arguments)) = (&self.nodes[function], &self.nodes[arguments]) else {
-            return Err("a call of what is no function".into());
+            return Err("a call of something that is not a function".into());
         };
         if arguments.len() > MAX_ARGUMENTS {
             return Err(format!(
@@ -335,7 +335,7 @@ fn utf8(bytes: &[u8]) -> Result<String, String> {
 /// An integer in two's complement of any number of bytes, up to 8.
 fn long(bytes: &[u8]) -> Result<i64, String> {
     if bytes.len() > 8 {
-        return Err(format!("an integer of {} bytes, up to 8 are read", bytes.len()));
+        return Err(format!("an integer of {} bytes, up to 8 are supported", bytes.len()));
     }
     let negative = bytes.last().is_some_and(|&byte| byte >= 0x80);
     let mut all = [if negative { 0xFF } else { 0 }; 8];
@@ -364,19 +364,19 @@ mod tests {
     fn what_is_wrong_is_said_with_its_offset() {
         for (bytes, text) in [
             (&b""[..], "byte 0: the end comes too early"),
-            (b"\x80\x01.", "byte 0: protocol 1, 2 to 5 are read"),
+            (b"\x80\x01.", "byte 0: protocol 1, 2 to 5 are supported"),
             (b"\x80\x02.", "byte 2: the stack is empty"),
             (b"(K\x01K\x02(.", "byte 6: the stack is empty"),
             (b"K\x01e", "byte 2: the stack has no mark"),
-            (b"h\x01", "byte 0: value 1 was not remembered"),
+            (b"h\x01", "byte 0: value 1 was never stored"),
             (b"X\xff\xff\xff\xffa", "byte 0: the end comes too early"),
             (b"X\x01\x00\x00\x00\xff", "byte 0: a text that is not UTF-8"),
             (b"}(K\x01u", "byte 4: a key without a value"),
-            (b"K\x01K\x02a", "byte 4: items for what is no list"),
+            (b"K\x01K\x02a", "byte 4: items for something that is not a list"),
             (b"\x8a\x09", "byte 0: the end comes too early"),
             (b"cos\nsystem\n(X\x02\x00\x00\x00lstR.", "byte 20: a call of os.system, expected tensors by name"),
             (b"cbuiltins\nobject\n)\x81.", "byte 18: an object of builtins.object, expected tensors by name"),
-            (b"i", "byte 0: operation 0x69 is not read"),
+            (b"i", "byte 0: operation 0x69 is not supported"),
         ] {
             assert_eq!(Pickle::read(bytes).unwrap_err(), text);
         }

@@ -79,7 +79,7 @@ impl GameRecord {
         }
         let outcome = position.outcome();
         if !outcome.is_over() {
-            return Err(format!("ply {n}: the record ends where the game goes on"));
+            return Err(format!("ply {n}: the record ends, but the game is not over"));
         }
         if self.returns != returns(outcome) {
             return Err(format!("returns: {:?}, by the rules {:?}", self.returns, returns(outcome)));

@@ -50,7 +50,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<BTreeMap<String, Found>>
         let values = view.values(path, &name, archive.storage(&view).map_err(of_tensor)?)?;
         let values = narrowed(path, &name, values)?;
         if found.insert(name.clone(), Found { dims: view.dims, values }).is_some() {
-            return Err(wrong(format!("tensor {name} is there twice")));
+            return Err(wrong(format!("tensor {name} occurs twice")));
         }
     }
     Ok(found)
@@ -68,7 +68,7 @@ struct Archive<'a> {
 impl<'a> Archive<'a> {
     fn open(bytes: &'a [u8]) -> Result<Self, String> {
         let zip =
-            ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("a damaged archive of libtorch: {error}"))?;
+            ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("a damaged libtorch archive: {error}"))?;
         let names: Vec<String> = zip
             .file_names()
             .flatten()
@@ -76,7 +76,7 @@ impl<'a> Archive<'a> {
             .map(|name| name.to_string())
             .collect();
         let [name] = &names[..] else {
-            return Err(format!("no archive of libtorch: {} entries are named data.pkl, expected 1", names.len()));
+            return Err(format!("not a libtorch archive: {} entries are named data.pkl, expected 1", names.len()));
         };
         let folder = name[..name.len() - "data.pkl".len()].to_string();
         let mut archive = Self { zip, folder, n_bytes: bytes.len() as u64, storages: HashMap::new() };
@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
             let Node::Text(key) = self.pickle.node(key) else { continue };
             names.push(key);
             if !seen.insert(key) {
-                return Err(format!("{} is there twice", names.join(".")));
+                return Err(format!("{} occurs twice", names.join(".")));
             }
             self.visit(value, names)?;
             names.pop();
@@ -190,7 +190,7 @@ impl View {
         };
         let number = |id: NodeId| match *pickle.node(id) {
             Node::Int(value) => usize::try_from(value).map_err(|_| format!("a size or stride of {value}")),
-            _ => Err("a size or stride that is no integer".into()),
+            _ => Err("a size or stride that is not an integer".into()),
         };
         let numbers = |id: NodeId| match pickle.node(id) {
             Node::Tuple(items) => items.iter().map(|&id| number(id)).collect::<Result<Vec<_>, _>>(),

@@ -78,7 +78,7 @@ pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options
             return Err(Error::option(
                 "engine",
                 options.engine,
-                "another than cpu where kernels run, or the device cpu",
+                "an engine other than cpu on devices that run kernels, or the device cpu",
             ));
         }
         _ => {}

@@ -92,7 +92,7 @@ impl fmt::Display for Report {
             writeln!(f, "iteration {}: NashConv {:.6}, value {:+.6?}", point.iteration, point.nash_conv, point.value)?;
         }
         if let Some(reason) = &self.unmeasured {
-            writeln!(f, "exploitability not found: {reason}")?;
+            writeln!(f, "exploitability not computed: {reason}")?;
         }
         let Self { game, engine, device, device_name, iterations, seconds, options, seed, .. } = self;
         write!(

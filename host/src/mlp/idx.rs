@@ -172,8 +172,7 @@ impl<'a> Source<'a> {
             return Err(self.wrong(text));
         }
         if found > expected {
-            let text =
-                format!("trailing bytes: the header says {promise}, {expected} bytes, and the file goes on after them");
+            let text = format!("trailing bytes: the header says {promise}, {expected} bytes, and the file has more");
             return Err(self.wrong(text));
         }
         Ok(body)

@@ -132,7 +132,7 @@ impl fmt::Display for Report {
         let ended = match self.stopped_by {
             StoppedBy::Epochs => "all epochs done",
             StoppedBy::EarlyStopping => "early: the validation loss no longer fell",
-            StoppedBy::Request => "early, on request: what was trained so far",
+            StoppedBy::Request => "early, on request: the network trained so far",
         };
         writeln!(f, "ended       {ended}")?;
         if let Some(last) = self.epochs.last() {

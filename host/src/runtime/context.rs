@@ -168,9 +168,9 @@ fn no_device(code: c_int) -> Error {
                 "the toolkit's stub library was found in place of the driver, remove its folder from LD_LIBRARY_PATH"
             }
             driver::NO_DEVICE => {
-                "the driver is there but shows no GPU, check nvidia-smi and CUDA_VISIBLE_DEVICES, or use the device cpu"
+                "the driver is installed but shows no GPU, check nvidia-smi and CUDA_VISIBLE_DEVICES, or use the device cpu"
             }
-            _ => "the driver is there but does not start, check nvidia-smi, or use the device cpu",
+            _ => "the driver is installed but does not start, check nvidia-smi, or use the device cpu",
         };
         format!("{name} ({code}): {remedy}")
     };
@@ -182,7 +182,7 @@ pub(crate) fn find(ordinal: usize) -> Result<c_int> {
     let n = count()?;
     if ordinal >= n {
         return Err(Error::NoDevice {
-            reason: format!("cuda:{ordinal} was asked for and the driver shows {n}: use cuda:0 to cuda:{}", n - 1),
+            reason: format!("cuda:{ordinal} was requested, but the driver shows {n}: use cuda:0 to cuda:{}", n - 1),
         });
     }
     let mut device = 0;

@@ -31,7 +31,8 @@ impl Device {
         let number = cust::context::CurrentContext::get_device().map_err(failed)?.as_raw();
         let ordinals = 0..context::count()?;
         let ordinal = ordinals.into_iter().find(|&ordinal| context::find(ordinal).is_ok_and(|found| found == number));
-        let unknown = || Error::NoDevice { reason: format!("device {number} of cust is none that the driver shows") };
+        let unknown =
+            || Error::NoDevice { reason: format!("device {number} of cust is not among those that the driver shows") };
         Self::cuda(ordinal.ok_or_else(unknown)?)
     }
 

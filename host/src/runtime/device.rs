@@ -55,7 +55,7 @@ impl Device {
                 for ordinal in 0..n {
                     match Self::cuda(ordinal) {
                         Ok(device) => return device,
-                        Err(error) => tracing::debug!("cuda:{ordinal} was passed over: {error}"),
+                        Err(error) => tracing::debug!("cuda:{ordinal} was skipped: {error}"),
                     }
                 }
             }

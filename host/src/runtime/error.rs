@@ -167,7 +167,7 @@ pub enum Error {
     },
 
     /// A back end does not offer this.
-    #[error("{what} is not offered by the back end {backend}: {remedy}")]
+    #[error("{what} is not supported by the back end {backend}: {remedy}")]
     Unsupported {
         /// What was asked for.
         what: String,
@@ -194,7 +194,7 @@ pub enum Error {
     },
 
     /// The position to be searched is the end of its game.
-    #[error("position of {game} is finished ({outcome}): search a position where somebody can move")]
+    #[error("position of {game} is finished ({outcome}): search a position in which a player can move")]
     Finished {
         /// Name of the game.
         game: &'static str,

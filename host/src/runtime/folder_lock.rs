@@ -33,7 +33,7 @@ pub(crate) fn take_opened(path: &Path, mut open: impl FnMut(&Path) -> Result<Fil
             }
         }
     }
-    Err(Error::file(path, None, "cannot be locked: other processes remove it again and again"))
+    Err(Error::file(path, None, "cannot be locked: other processes keep removing it"))
 }
 
 fn open(path: &Path) -> Result<File> {
@@ -51,7 +51,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 /// What is said where another process has the lock.
 pub(crate) fn taken(folder: &Path) -> Error {
-    Error::file(folder, None, "is being written by another process: wait for its end, or take another folder")
+    Error::file(folder, None, "is being written by another process: wait until it ends, or use another folder")
 }
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
             fs::remove_file(path).unwrap();
             file
         });
-        assert!(error.unwrap_err().to_string().contains("other processes remove it again and again"));
+        assert!(error.unwrap_err().to_string().contains("other processes keep removing it"));
     }
 
     /// A third may have made and locked another.

@@ -264,9 +264,9 @@ impl Journal {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 let reason = match fs::metadata(path) {
-                    Ok(kind) if kind.is_file() => "is there already: go on with it (resume), or name a new file",
+                    Ok(kind) if kind.is_file() => "exists already: resume it, or name a new file",
                     Ok(_) => "is a folder, a device or a pipe: name a new file",
-                    Err(_) => "is a link to a file that is not there: name a new file",
+                    Err(_) => "is a link to a missing file: name a new file",
                 };
                 Error::file(path, None, reason)
             }
@@ -311,7 +311,7 @@ impl Journal {
             whole = last;
         }
         if whole == 0 && (bytes.starts_with(BEGINNING) || BEGINNING.starts_with(&bytes)) {
-            tracing::warn!("{}: holds nothing finished; the run begins", path.display());
+            tracing::warn!("{}: contains no finished work; the run starts from the beginning", path.display());
             file.set_len(0).map_err(failed)?;
             let mut journal = Self { file: Some((path.to_path_buf(), file)), run: String::new() };
             journal.begin(header)?;
@@ -328,7 +328,7 @@ impl Journal {
         let contents = parse(path, &text)?;
         if whole as u64 != file.metadata().map_err(failed)?.len() {
             tracing::warn!(
-                "{}: the last line was cut off; it is removed, and what it held is done again",
+                "{}: the last line was cut off; it is removed, and its piece of work is repeated",
                 path.display()
             );
             file.set_len(whole as u64).map_err(failed)?;
@@ -348,7 +348,9 @@ impl Journal {
         for (key, record) in records {
             let line = serde_json::to_string(&RecordLine { key, record }).map_err(|error| self.cannot(error))?;
             if !serde_json::from_str::<R>(&line).is_ok_and(|read| read == *record) {
-                return Err(self.wrong(key, "cannot be kept: it holds a value that is another one when it is read"));
+                return Err(
+                    self.wrong(key, "cannot be kept: it contains a value that changes when it is written and read")
+                );
             }
             lines += &sealed(&self.run, &line);
         }
@@ -376,7 +378,7 @@ impl Journal {
 
     /// The error of a piece that the file holds and that this run does not have.
     pub fn not_asked(&self, key: &str) -> Error {
-        self.wrong(key, "is in the file, and this run has none such")
+        self.wrong(key, "is in the file, but does not belong to this run")
     }
 }
 
@@ -405,7 +407,7 @@ fn expect_sum<'a>(run: &str, line: &'a str) -> Result<&'a str, String> {
 }
 
 fn wrong<H: Heading>(path: &Path, line: u64, reason: impl std::fmt::Display) -> Error {
-    Error::file(path, Some(line), format!("no journal of {}: {reason}", H::OF))
+    Error::file(path, Some(line), format!("not a journal of {}: {reason}", H::OF))
 }
 
 /// The heading, and its checksum.
@@ -415,7 +417,7 @@ fn parse_header<H: Heading>(path: &Path, text: &str) -> Result<(H, String)> {
         return Err(wrong::<H>(
             path,
             1,
-            "it is one value over many lines, as results are, and a journal has one a line",
+            "it is one JSON value over many lines, as in a file of results; a journal has one value in each line",
         ));
     }
     let first: FirstLine<H> =
@@ -443,8 +445,7 @@ pub fn parse<H: Heading, R: DeserializeOwned + PartialEq>(path: &Path, text: &st
                 Error::file(path, Some(number), "the line is cut off; --resume of its run removes it")
             }
             true => {
-                let reason =
-                    "the line is cut off, and others follow: without it, --resume of its run makes again what it held";
+                let reason = "the line is cut off, and others follow: remove it, and --resume of its run repeats its piece of work";
                 Error::file(path, Some(number), reason)
             }
             false => wrong::<H>(path, number, input_file::json_reason(&error)),

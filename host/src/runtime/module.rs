@@ -136,7 +136,7 @@ pub(crate) fn no_kernels(what: &str) -> Error {
     Error::Unsupported {
         what: what.to_string(),
         backend: Backend::Cpu.to_string(),
-        remedy: "kernels run on cuda and simt; the engines answer on cpu without them".to_string(),
+        remedy: "kernels run on cuda and simt; on cpu the engines work without them".to_string(),
     }
 }
 
@@ -187,7 +187,7 @@ fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
         code => {
             let length = log.iter().position(|&byte| byte == 0).unwrap_or(LOG_BYTES);
             let log = String::from_utf8_lossy(&log[..length]);
-            let log = if log.trim().is_empty() { "its compiler says no more" } else { log.trim() };
+            let log = if log.trim().is_empty() { "its compiler gave no message" } else { log.trim() };
             Err(Error::Module { module: name.to_string(), code, name: driver::code_name(code), log: log.to_string() })
         }
     }
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn modules_are_refused_where_no_kernels_run() {
         let error = Module::load(&Device::cpu(), &test_kernels::SET).expect_err("no kernels");
-        assert!(error.to_string().contains("not offered by the back end cpu"), "{error}");
+        assert!(error.to_string().contains("not supported by the back end cpu"), "{error}");
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Kind {
         let Some((digits, sum)) = seal(bytes) else {
             // Tells other files of the format from files that are none.
             tensors::parse(path, bytes)?;
-            return Err(wrong(format!("no {name}: the metadata {key} with a checksum is missing")));
+            return Err(wrong(format!("not a {name}: the metadata {key} with a checksum is missing")));
         };
         let (digits, found) = (String::from_utf8_lossy(&digits).into_owned(), format!("{sum:016x}"));
         if digits != found {
@@ -90,7 +90,7 @@ impl Kind {
         let file = tensors::parse(path, bytes)?;
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
         let text = header.metadata().as_ref().and_then(|entries| entries.get(key));
-        let text = text.ok_or_else(|| wrong(format!("no {name}: the metadata {key} is missing")))?;
+        let text = text.ok_or_else(|| wrong(format!("not a {name}: the metadata {key} is missing")))?;
         let read = |error: serde_json::Error| wrong(format!("metadata {key}: {error}"));
         let found: Version = serde_json::from_str(text).map_err(read)?;
         if found.version != version {

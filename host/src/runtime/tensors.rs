@@ -93,7 +93,7 @@ pub(crate) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>>
     SafeTensors::deserialize(bytes).map_err(|error| {
         let reason = match bytes.len() {
             0 => "the file is empty, expected a safetensors file".to_string(),
-            n => format!("no safetensors file, or a damaged one: {error} ({n} bytes)"),
+            n => format!("not a safetensors file, or a damaged one: {error} ({n} bytes)"),
         };
         Error::file(path, None, reason)
     })

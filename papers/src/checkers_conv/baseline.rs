@@ -84,7 +84,7 @@ impl Baseline {
         }
         for (at, Measured { name, gpu_us, cpu_us }) in found.components.iter().enumerate() {
             if found.components[..at].iter().any(|other| other.name == *name) {
-                return Err(wrong(format!("component {name} is there twice")));
+                return Err(wrong(format!("component {name} occurs twice")));
             }
             if TABLE_1.iter().all(|component| component.name != name) {
                 let names: Vec<&str> = TABLE_1.iter().map(|component| component.name).collect();
@@ -132,7 +132,7 @@ mod tests {
         );
         assert!(error(text(1, "Model", "1, 2").replace("\"threads\":1", "\"threads\":0")).contains("threads 0"));
         let twice = text(1, "Model", "1, 2").replace("}]}", r#"},{"name":"Model","gpu_us":[],"cpu_us":[]}]}"#);
-        assert!(error(twice).contains("component Model is there twice"));
+        assert!(error(twice).contains("component Model occurs twice"));
         assert!(error("{}".into()).contains("missing field"));
     }
 }

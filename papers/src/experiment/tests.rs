@@ -142,7 +142,7 @@ fn a_run_that_was_cut_off_goes_on_where_it_ended() {
     let second = Journal::resume(&file, &header(&paper)).expect_err("locked").to_string();
     assert!(second.contains("used by another process"), "{second}");
     let over = Journal::create(&file, header(&paper)).expect_err("there").to_string();
-    assert!(over.contains("is there already"), "{over}");
+    assert!(over.contains("exists already"), "{over}");
     let part = run(&paper, journal, 4).0.expect("the first item");
     assert!(!part.complete && part.sheets.len() == 1 && part.measurements.len() == 4);
     // A kill in the middle of a line.

@@ -732,7 +732,7 @@ fn self_play_that_was_cut_off_goes_on_with_its_journal() {
     scratch.ok(&format!("{uniform} --games 5 --save-games all.jsonl").replace("--games 3 ", ""));
     assert_eq!(scratch.text("more.jsonl"), scratch.text("all.jsonl"));
     let said = scratch.fails(1, &format!("{uniform} --resume few"));
-    assert!(said.contains("few: 3: is in the file, and this run has none such"), "{said}");
+    assert!(said.contains("few: 3: is in the file, but does not belong to this run"), "{said}");
     // Of another network under the same name.
     let line = "selfplay --weights net.safetensors --games 1 --simulations 2 --device cpu --quiet";
     scratch.ok(&format!("{line} --checkpoint one"));
@@ -776,7 +776,7 @@ fn ctrl_c_says_how_to_go_on_with_a_journal() {
     programs::signal(&child, "INT");
     let output = child.wait_with_output().expect("it ends");
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && shown.contains(" of 100000 games; go on with --resume journal"), "{shown}");
+    assert!(output.status.success() && shown.contains(" of 100000 games; continue with --resume journal"), "{shown}");
 }
 
 /// What is named on the command line is named in the error, also where it is nothing.

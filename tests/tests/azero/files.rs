@@ -326,7 +326,7 @@ fn damaged_files_are_refused() {
         assert!(error.contains("expected a safetensors file") || error.contains("no safetensors file"), "{error}");
     }
     let long = folder.write("long", &[&bytes[..], &[0; 4]].concat());
-    assert!(Network::load(&long).unwrap_err().to_string().contains("no safetensors file, or a damaged one"));
+    assert!(Network::load(&long).unwrap_err().to_string().contains("not a safetensors file, or a damaged one"));
     // Whatever is saved over a good file and fails leaves it as it was.
     let error = small().save(folder.path("no/such/folder")).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
@@ -421,10 +421,10 @@ fn wrong_archives_say_what_is_wrong() {
         ),
         (of(b"\x80\x02cos\nsystem\n)R."), "data.pkl, byte 14: a call of os.system, expected tensors by name"),
         (of(b"\x80\x02}"), "data.pkl, byte 3: the end comes too early"),
-        (archive(&[("net/other", b"")]), "no archive of libtorch: 0 entries are named data.pkl, expected 1"),
+        (archive(&[("net/other", b"")]), "not a libtorch archive: 0 entries are named data.pkl, expected 1"),
         (
             archive(&[("net/data.pkl", &good), ("more/data.pkl", &good)]),
-            "no archive of libtorch: 2 entries are named data.pkl, expected 1",
+            "not a libtorch archive: 2 entries are named data.pkl, expected 1",
         ),
         (archive(&[("net/data.pkl", &good), ("net/byteorder", b"big")]), "byte order big, expected little"),
     ];
@@ -434,7 +434,7 @@ fn wrong_archives_say_what_is_wrong() {
     }
     let two = [&good[..good.len() - 1], &good[3..]].concat();
     let path = folder.write("net.pt", &of(&two));
-    says(Network::load(&path), &path, "a is there twice");
+    says(Network::load(&path), &path, "a occurs twice");
     // A dictionary that holds itself.
     let path = folder.write("net.pt", &of(b"\x80\x02}q\x00X\x01\x00\x00\x00ah\x00s."));
     let error = Network::load(&path).unwrap_err().to_string();

@@ -177,7 +177,7 @@ fn a_folder_of_another_run_is_refused() {
     assert!(error.contains("initial network"), "{error}");
     std::fs::write(folder.path().join("learn.json"), "{").expect("written");
     let error = open(small()).unwrap_err().to_string();
-    assert!(error.contains("learn.json") && error.contains("no report of learning"), "{error}");
+    assert!(error.contains("learn.json") && error.contains("not a report of learning"), "{error}");
 }
 
 #[test]
@@ -206,7 +206,10 @@ fn a_folder_is_used_by_one_at_a_time() {
     let open = || Learner::builder(folder.path()).options(small()).build(&Device::cpu());
     let first = open().expect("a learner");
     let error = open().expect_err("it is in use").to_string();
-    assert!(error.contains("is being written by another process: wait for its end, or take another folder"), "{error}");
+    assert!(
+        error.contains("is being written by another process: wait until it ends, or use another folder"),
+        "{error}"
+    );
     drop(first);
     open().expect("nobody uses it");
 }

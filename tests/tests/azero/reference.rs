@@ -273,7 +273,7 @@ fn positions_in_device_memory_need_a_device() -> Checked {
     let mut outputs = warpplay::azero::Outputs::new(&stream, shape, 1)?;
     refused(
         evaluator.enqueue(&stream, &inputs, 1, &mut outputs),
-        "evaluation of positions in device memory is not offered by the back end cpu: use evaluate with positions in host memory",
+        "evaluation of positions in device memory is not supported by the back end cpu: use evaluate with positions in host memory",
     );
     Ok(())
 }

@@ -387,7 +387,7 @@ fn a_record_that_differs_is_named_with_its_ply() {
         }
         game["actions"].as_array_mut().expect("a list").truncate(10);
     });
-    assert_eq!(error, "the record ends at ply 10, where the game goes on");
+    assert_eq!(error, "the record ends at ply 10, but the game is not over");
     let error = error_of(|game| game["boards"].as_array_mut().expect("a list").truncate(11));
     assert_eq!(error, "11 boards, expected 82: one for each action and one for the end");
     let error = error_of(|game| game["legal"] = 7.into());

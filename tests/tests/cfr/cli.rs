@@ -489,7 +489,10 @@ fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
         // Against itself every deal's payoffs sum to nothing.
         scratch.ok("match a.strategy a.strategy --deals 4 --seed 9 --device cpu --json m.json --quiet");
         let error = scratch.fails(2, "match a.strategy a.strategy --precision f64 --device cpu");
-        assert!(error.contains("option precision: f64 is not allowed (only where all deals are walked"), "{error}");
+        assert!(
+            error.contains("option precision: f64 is not allowed (only for exact values over all deals"),
+            "{error}"
+        );
         let report = scratch.json("m.json")["report"].clone();
         assert_eq!((report["values"].as_array().map(Vec::len), &report["sampled"]["deals"]), (Some(seats), &json!(4)));
         close(&report["value"], 0.0, 1e-5);
@@ -602,7 +605,7 @@ fn spots_that_were_cut_off_go_on_with_their_journal() {
     // A spot that another run of the same options has left there.
     let said = scratch.fails(1, &format!("{line} --spot second --resume journal"));
     assert!(
-        said.contains("journal: QsJh2h2d7c ") && said.contains(": is in the file, and this run has none such"),
+        said.contains("journal: QsJh2h2d7c ") && said.contains(": is in the file, but does not belong to this run"),
         "{said}"
     );
     // Spots that are the same are solved once where one was kept.
@@ -689,7 +692,7 @@ fn a_signal_ends_a_comparison_which_keeps_what_it_has() {
         let mut shown = String::new();
         child.stdout.take().expect("piped").read_to_string(&mut shown).expect("text");
         let told = format!(
-            "ended early: {} of 2 combinations, the last perhaps in part; go on with --resume journal",
+            "ended early: {} of 2 combinations, the last perhaps in part; continue with --resume journal",
             n_kept + 1
         );
         assert!(shown.contains(&told), "{shown}");

@@ -57,7 +57,7 @@ fn page(program: &Path, family: &str, title: &str) -> String {
     let about = help(program, &[family]);
     let mut out = format!(
         "# {title}\n\nEvery command of `warpplay {family}` with its arguments and options, as `-h` shows them. `cargo xtask options` makes this page, and a test compares it with the program.\n\n\
-         Every command also has `-h`, and `--help`, which says more where there is more to say.\n"
+         Every command also has `-h` and `--help`; `--help` gives further details of some options.\n"
     );
     for (command, _) in section(&about, "Commands:").into_iter().filter(|(command, _)| *command != "help") {
         let text = help(program, &[family, command]);

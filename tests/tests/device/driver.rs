@@ -82,8 +82,8 @@ fn a_driver_that_does_not_start_is_named() {
     let expected = [
         // The toolkit's library for linking, and a code of which nobody has heard.
         ("34", "(34): the toolkit's stub library was found in place of the driver"),
-        ("100", "(100): the driver is there but shows no GPU"),
-        ("12345", "CUDA error 12345 (12345): the driver is there but does not start"),
+        ("100", "(100): the driver is installed but shows no GPU"),
+        ("12345", "CUDA error 12345 (12345): the driver is installed but does not start"),
     ];
     for (code, reason) in expected {
         let text = error(&run(folder.path(), "mcts analyse --steps 1 --device cuda", code));

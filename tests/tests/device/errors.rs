@@ -272,11 +272,11 @@ fn a_finished_position_is_not_searched() {
     let full = full.expect("some seed draws");
     assert_eq!(
         text(check_playable(&won)),
-        "position of connect4 is finished (Win(First)): search a position where somebody can move"
+        "position of connect4 is finished (Win(First)): search a position in which a player can move"
     );
     assert_eq!(
         text(check_playable(&full)),
-        "position of connect4 is finished (Draw): search a position where somebody can move"
+        "position of connect4 is finished (Draw): search a position in which a player can move"
     );
     for device in kernel_devices().into_iter().chain([Device::cpu()]) {
         let mut search = Search::<Connect4>::builder().n_trees(1).n_playouts(1).steps(1).build(&device).expect("small");
@@ -327,11 +327,11 @@ fn the_back_end_without_kernels_says_what_to_use_instead() {
     let messages =
         [text(cpu.stream()), text(Module::load(&cpu, &ptx::LAYER)), text(RawPlayouts::<Connect4>::new(&cpu))];
     for message in messages {
-        assert!(message.contains(" is not offered by the back end cpu: "), "{message}");
+        assert!(message.contains(" is not supported by the back end cpu: "), "{message}");
     }
     let mut search = Search::<Connect4>::builder().steps(1).build(&cpu).expect("small");
     let message = text(search.profile(&Connect4::new(), 3));
-    assert_eq!(message, "a profile by events is not offered by the back end cpu: read the stage times of a report");
+    assert_eq!(message, "a profile by events is not supported by the back end cpu: read the stage times of a report");
 }
 
 #[test]

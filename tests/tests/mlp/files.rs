@@ -72,7 +72,7 @@ fn headers_are_not_believed() {
         ),
         (
             [images(), vec![0]].concat(),
-            "trailing bytes: the header says 3 images of 2 x 3, 18 bytes, and the file goes on after them",
+            "trailing bytes: the header says 3 images of 2 x 3, 18 bytes, and the file has more",
         ),
         (
             idx(&[2051, u32::MAX, 65535, 65535], body),
@@ -131,7 +131,7 @@ fn packed_files_are_not_believed_either() {
     let text = Dataset::load(&path, &labels, None).unwrap_err().to_string();
     assert!(text.contains("images: the gzip data is damaged: "), "{text}");
     let path = folder.write("images", &packed(&[images(), vec![7; 1 << 20]].concat()));
-    let text = "trailing bytes: the header says 3 images of 2 x 3, 18 bytes, and the file goes on after them";
+    let text = "trailing bytes: the header says 3 images of 2 x 3, 18 bytes, and the file has more";
     says(Dataset::load(&path, &labels, None), &path, text);
     let path = folder.write("images", &packed(&idx(&[2051, 60_000, 1000, 1000], &[0; 100])));
     let text = Dataset::load(&path, &labels, None).unwrap_err().to_string();
@@ -606,12 +606,16 @@ fn damaged_weight_files_are_refused() {
     let whole = fs::read(&path).unwrap();
     let text = |bytes: &[u8]| Network::load(folder.write("weights", bytes)).unwrap_err().to_string();
     assert!(text(b"").ends_with("weights: the file is empty, expected a safetensors file"));
-    assert!(text(&whole[..5]).ends_with("weights: no safetensors file, or a damaged one: header too small (5 bytes)"));
-    assert!(text(&whole[..whole.len() - 1]).contains("no safetensors file, or a damaged one: incomplete metadata"));
-    assert!(text(&[&whole[..], &[0]].concat()).contains("no safetensors file, or a damaged one: incomplete metadata"));
+    assert!(
+        text(&whole[..5]).ends_with("weights: not a safetensors file, or a damaged one: header too small (5 bytes)")
+    );
+    assert!(text(&whole[..whole.len() - 1]).contains("not a safetensors file, or a damaged one: incomplete metadata"));
+    assert!(
+        text(&[&whole[..], &[0]].concat()).contains("not a safetensors file, or a damaged one: incomplete metadata")
+    );
     let mut lies = whole.clone();
     lies[..8].copy_from_slice(&u64::MAX.to_le_bytes());
-    assert!(text(&lies).contains("no safetensors file, or a damaged one: header too large"));
+    assert!(text(&lies).contains("not a safetensors file, or a damaged one: header too large"));
     says(
         Network::load(folder.folder()),
         folder.folder(),
@@ -619,7 +623,7 @@ fn damaged_weight_files_are_refused() {
     );
     let error = Checkpoint::load(folder.write("weights", &whole)).unwrap_err().to_string();
     assert!(
-        error.ends_with("weights: no checkpoint: the metadata warpplay_checkpoint with a checksum is missing"),
+        error.ends_with("weights: not a checkpoint: the metadata warpplay_checkpoint with a checksum is missing"),
         "{error}"
     );
 }

@@ -299,7 +299,7 @@ fn a_cut_journal_is_gone_on_with_or_says_what_to_do() {
         let output = run(folder.folder(), &words(&format!("{line} --resume nothing")));
         assert!(output.status.success(), "{}", self::said(&output));
         assert!(
-            self::said(&output).contains("nothing: holds nothing finished; the run begins"),
+            self::said(&output).contains("nothing: contains no finished work; the run starts from the beginning"),
             "{}",
             self::said(&output)
         );

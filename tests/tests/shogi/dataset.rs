@@ -191,7 +191,7 @@ fn damaged_sets_are_told() {
     let checksum = |bytes: &[u8]| format!("{:016x}", u64::from_le_bytes(*bytes[40..].first_chunk().unwrap()));
     let said = format!("has the checksum {}, expected {}", checksum(&damaged), checksum(&whole));
     with(damaged, &said);
-    with(b"something else".repeat(100), "is no shard of a data set");
+    with(b"something else".repeat(100), "is not a shard of a data set");
     std::fs::write(&shard, &whole).unwrap();
     Dataset::open(path).unwrap();
     let manifest = path.join("dataset.json");
@@ -201,7 +201,7 @@ fn damaged_sets_are_told() {
         assert!(refused().contains(reason), "{}", refused());
     };
     with(text.replace("\"version\": 1", "\"version\": 7"), "is of version 7, expected 1");
-    with(text[..text.len() / 2].to_owned(), "is no data set");
+    with(text[..text.len() / 2].to_owned(), "is not a data set");
     with(text.replace("\"fingerprint\": \"", "\"fingerprint\": \"0"), "fingerprint");
     std::fs::write(&manifest, &text).unwrap();
     std::fs::remove_file(&shard).unwrap();

@@ -45,7 +45,7 @@ fn names_that_lead_elsewhere_are_left_alone() {
     let text = fs::read_to_string(&manifest).unwrap().replace(&name, "../shard-elsewhere.wps");
     fs::write(&manifest, text).unwrap();
     let error = Dataset::open(&set).unwrap_err().to_string();
-    assert!(error.contains("is no name of a shard"), "{error}");
+    assert!(error.contains("is not the name of a shard"), "{error}");
     dataset(2..4, 40..80, 1, 1000).save(&set).unwrap();
     assert!(elsewhere.exists());
 }

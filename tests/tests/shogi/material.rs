@@ -277,7 +277,7 @@ fn the_gradient_is_the_slope() {
         assert_eq!(material.gradient(&values)?, gradient);
         let error = Material::builder(&shard).engine(Engine::Plain).build(device)?.gradient(&values).unwrap_err();
         assert!(
-            error.to_string().starts_with("the gradient of engine plain is not offered by the back end"),
+            error.to_string().starts_with("the gradient of engine plain is not supported by the back end"),
             "{error}"
         );
         Ok(())
@@ -352,7 +352,7 @@ fn bad_input_is_named() -> Checked {
     for engine in [Engine::Fused, Engine::Persistent] {
         let error = text(plain().engine(engine).build(&cpu));
         let remedy = "use plain or histogram, or a device that runs kernels";
-        assert_eq!(error, format!("engine {engine} is not offered by the back end cpu: {remedy}"));
+        assert_eq!(error, format!("engine {engine} is not supported by the back end cpu: {remedy}"));
     }
     for device in kernel_devices().iter().chain([&cpu]) {
         let nothing: [&Shard; 0] = [];

@@ -166,5 +166,5 @@ fn threads_change_nothing_and_options_are_checked() {
     );
     broken.pieces.to_mut()[0][3] = broken.pieces[0][4];
     let error = quiescence::rebuild(&broken, &evaluator, &options(2)).unwrap_err().to_string();
-    assert!(error.starts_with("parent 0 of a shard: expected a position, got two pieces stand on square"), "{error}");
+    assert!(error.starts_with("parent 0 of a shard: expected a position, got two pieces are on square"), "{error}");
 }

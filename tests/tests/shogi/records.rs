@@ -138,7 +138,7 @@ fn illegal_moves_are_told_with_their_line() {
     let records = read("a.kif", kif);
     assert_eq!(left_out(&records).iter().map(|&(line, _)| line).collect::<Vec<_>>(), [8], "{:?}", records.skipped);
     let wrong_side = read("a.csa", "V2.2\nPI\n+\n-3334FU\n");
-    assert_eq!(left_out(&wrong_side), [(4, "a move of the side whose turn it is not: -3334FU")]);
+    assert_eq!(left_out(&wrong_side), [(4, "a move of the side that is not to move: -3334FU")]);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn starts_that_no_game_has_are_refused() {
         read("a.usi", "sfen 4k4/9/9/9/4R4/9/9/9/4K4 b - 1 moves 5i5h\nsfen 4k4/9/9/9/9/9/9/9/3KK4 b - 1 moves 5i5h\n");
     assert_eq!(usi.games.len(), 0);
     assert!(
-        usi.skipped[0].reason.ends_with("(a position of a game: the side that has moved stands in check)"),
+        usi.skipped[0].reason.ends_with("(a position of a game: the side that has just moved is in check)"),
         "{:?}",
         usi.skipped
     );
@@ -223,7 +223,7 @@ fn files_and_folders_that_hold_nothing_are_errors() {
     let empty = folder.path().join("empty.kif");
     std::fs::write(&empty, "").unwrap();
     assert!(
-        text(&empty).ends_with("empty.kif: no game record: expected CSA, KIF, KI2 or lines of USI moves"),
+        text(&empty).ends_with("empty.kif: not a game record: expected CSA, KIF, KI2 or lines of USI moves"),
         "{}",
         text(&empty)
     );

@@ -262,7 +262,7 @@ fn one_folder_of_learning() {
         path: "run/learn.json",
         read: kills::azero::iterations,
         grows: true,
-        lock: Some(("run/.warpplay-lock", "is being written by another process: wait for its end")),
+        lock: Some(("run/.warpplay-lock", "is being written by another process: wait until it ends")),
     }
     .run();
 }
@@ -284,7 +284,7 @@ fn one_data_set() {
         path: "set/dataset.json",
         read: kills::shogi::dataset,
         grows: false,
-        lock: Some(("set/.warpplay-lock", "is being written by another process: wait for its end")),
+        lock: Some(("set/.warpplay-lock", "is being written by another process: wait until it ends")),
     }
     .run();
 }

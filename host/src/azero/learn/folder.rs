@@ -87,7 +87,7 @@ mod tests {
         assert!(!outer.path().join("a").exists(), "with the folders above it");
         let (lock, made) = open(&folder).unwrap();
         let error = open(&folder).unwrap_err().to_string();
-        assert!(error.contains("is being written by another process: wait for its end"), "{error}");
+        assert!(error.contains("is being written by another process: wait until it ends"), "{error}");
         made.keep();
         drop(lock);
         assert!(folder.join(folder_lock::NAME).exists());

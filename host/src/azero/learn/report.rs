@@ -123,7 +123,7 @@ impl LearnReport {
         let wrong = |reason: String| Error::file(&path, None, reason);
         let bytes = input_file::read(&path)?;
         let report: Self =
-            serde_json::from_slice(&bytes).map_err(|error| wrong(format!("no report of learning: {error}")))?;
+            serde_json::from_slice(&bytes).map_err(|error| wrong(format!("not a report of learning: {error}")))?;
         if report.schema != SCHEMA {
             return Err(wrong(format!("schema {}, expected {SCHEMA}", report.schema)));
         }

@@ -168,7 +168,7 @@ impl Sequences {
             made.sequences.push(sequence);
         }
         if made.sequences.is_empty() {
-            return Err(Error::option("game", "without actions", "a game in which somebody acts"));
+            return Err(Error::option("game", "without actions", "a game in which a player acts"));
         }
         Ok(made)
     }
@@ -195,7 +195,7 @@ impl Sequences {
             };
             match self.sequences[at as usize].children[action] {
                 Some(Child::Sequence(next)) => at = next,
-                Some(Child::End(_)) => return wrong("a history after which somebody acts"),
+                Some(Child::End(_)) => return wrong("a history after which a player acts"),
                 None => return wrong("actions that can be played"),
             }
         }

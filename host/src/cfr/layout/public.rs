@@ -84,5 +84,5 @@ pub(in crate::cfr) fn key(deck: Deck, seat: usize, hole: CardSet, dealt: &[CardS
 
 /// Nobody acts after this history.
 pub(in crate::cfr) fn betting_over(history: &str) -> Error {
-    Error::option("history", format!("'{history}'"), "one after which somebody acts: here the betting is over")
+    Error::option("history", format!("'{history}'"), "one after which a player acts: here the betting is over")
 }

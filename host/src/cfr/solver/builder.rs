@@ -107,7 +107,11 @@ impl SolverBuilder {
             options.engine = Engine::Mccfr;
         }
         if options.algorithm == Algorithm::CfrBr && self.problem.n_players() != 2 {
-            return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which is for two players"));
+            return Err(Error::option(
+                "algorithm",
+                options.algorithm,
+                "an algorithm other than cfr_br, which is for two players",
+            ));
         }
         dispatch::plan(device, &self.problem, &options)
     }
@@ -193,7 +197,7 @@ impl SolverBuilder {
         }
         let done = checkpoint.iteration();
         if options.iterations < done {
-            let allowed = format!("at least {done}: so many are done in the checkpoint, and none can be undone");
+            let allowed = format!("at least {done}, the number done in the checkpoint");
             return Err(Error::option("iterations", options.iterations, allowed));
         }
         Ok(options)
@@ -202,7 +206,7 @@ impl SolverBuilder {
 
 /// What is allowed where a solve goes on.
 fn in_checkpoint(value: impl std::fmt::Display) -> String {
-    format!("{value}, as in the checkpoint, whose solve goes on")
+    format!("{value}, as in the checkpoint that is resumed")
 }
 
 /// Names of all options.

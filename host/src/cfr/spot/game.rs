@@ -154,7 +154,7 @@ impl SpotLock {
                 return Err(Error::option(
                     "locks",
                     format!("history '{}'", self.history),
-                    "a history after which somebody acts",
+                    "a history after which a player acts",
                 ));
             }
         };

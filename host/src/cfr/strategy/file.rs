@@ -118,7 +118,7 @@ impl Strategy {
 fn read(path: &Path, head: Head, problem: Problem, layout: Layout, file: &SafeTensors<'_>) -> Result<Strategy> {
     let wrong = |reason: String| Error::file(path, None, reason);
     if layout.fingerprint() != head.layout {
-        return Err(wrong("the strategy was made for a game that is laid out in another way".into()));
+        return Err(wrong("the strategy was made for a game with another layout".into()));
     }
     let mut probabilities = Vec::new();
     for seat in 0..layout.n_players() {

@@ -35,7 +35,7 @@ pub fn head_to_head_sampled(
     mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<HeadToHead> {
     if deals < 2 {
-        return Err(Error::option("deals", deals, "at least 2, which an error can be told from"));
+        return Err(Error::option("deals", deals, "at least 2, to estimate the error"));
     }
     if a.problem.stored() != b.problem.stored() {
         return Err(Error::shape("two strategies of one game", a.problem.describe(), b.problem.describe()));

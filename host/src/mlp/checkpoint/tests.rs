@@ -200,10 +200,10 @@ fn no_bytes_make_it_panic() {
 fn other_files_are_refused() {
     let text = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
     assert_eq!(text(b""), "training.ckpt: the file is empty, expected a checkpoint");
-    assert!(text(b"no tensors at all").starts_with("training.ckpt: no safetensors file, or a damaged one: "));
+    assert!(text(b"no tensors at all").starts_with("training.ckpt: not a safetensors file, or a damaged one: "));
     let tensors = [Tensor::single("W1".into(), vec![1], [1.0].into_iter())];
     let weights = tensors::to_bytes(Path::new(PATH), &tensors, "format", "pt").unwrap();
-    let expected = "training.ckpt: no checkpoint: the metadata warpplay_checkpoint with a checksum is missing";
+    let expected = "training.ckpt: not a checkpoint: the metadata warpplay_checkpoint with a checksum is missing";
     assert_eq!(text(&weights), expected);
 }
 

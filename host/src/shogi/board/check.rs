@@ -64,8 +64,9 @@ pub fn check_moves(path: &Path) -> Result<MovesReport> {
             continue;
         }
         let bad = |reason: String| Error::file(path, Some(number), reason);
-        let line: Line = serde_json::from_slice(line)
-            .map_err(|error| bad(format!("is no object with sfen and moves: {}", input_file::json_reason(&error))))?;
+        let line: Line = serde_json::from_slice(line).map_err(|error| {
+            bad(format!("is not an object with sfen and moves: {}", input_file::json_reason(&error)))
+        })?;
         let board = Board::from_sfen(&line.sfen).map_err(|error| bad(error.to_string()))?;
         if line.n.is_some_and(|n| n != line.moves.len() as u64) {
             return Err(bad(format!("n is {}, but there are {} moves", line.n.unwrap_or_default(), line.moves.len())));

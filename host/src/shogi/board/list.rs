@@ -108,10 +108,10 @@ impl List {
             };
             match at {
                 Location::Board(square) if list.on_square[square as usize] != NO_SLOT => {
-                    return Err(format!("two pieces stand on square {square}"));
+                    return Err(format!("two pieces are on square {square}"));
                 }
                 Location::Hand(n) if list.in_hand[side as usize][kind as usize][n as usize] != NO_SLOT => {
-                    return Err(format!("the number {number} stands twice in the list"));
+                    return Err(format!("the number {number} occurs twice in the list"));
                 }
                 _ => list.put(slot, number.into()),
             }
@@ -125,7 +125,7 @@ impl List {
             }
             let square = numbers[BLACK_KING as usize + side];
             if u32::from(square) >= SQUARES {
-                return Err(format!("a king stands on square {square}, expected 0 to 80"));
+                return Err(format!("a king is on square {square}, expected 0 to 80"));
             }
             list.put_king(side as u32, square.into())?;
         }
@@ -159,7 +159,7 @@ impl List {
             return Err(format!("{} has two kings", name(side)));
         }
         if self.on_square[square as usize] != NO_SLOT {
-            return Err(format!("two pieces stand on square {square}"));
+            return Err(format!("two pieces are on square {square}"));
         }
         self.numbers[slot as usize] = square as u16;
         self.on_square[square as usize] = slot as u8;

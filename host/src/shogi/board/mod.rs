@@ -20,19 +20,21 @@ pub const START: &str = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGS
 /// The king, as a kind; the other kinds are those of [`warpplay_gpu::shogi::piece`].
 pub const KING: u32 = 13;
 
-/// Why no game goes on from a position: the side that has moved stands in check. A king may be missing, and pawns may stand as no rules let them, as in problems.
+/// Why no game goes on from a position: the side that has just moved is in check. A king may be missing, and pawns may stand as no rules let them, as in problems.
 pub(in crate::shogi) fn unsound(position: &impl Rules) -> Option<&'static str> {
-    position.takes_king().then_some("the side that has moved stands in check")
+    position.takes_king().then_some("the side that has just moved is in check")
 }
 
-/// Refuses a position from which no game goes on: the side that has moved stands in check. A king may be missing, and pawns may stand as no rules let them, as in
+/// Refuses a position from which no game goes on: the side that has just moved is in check. A king may be missing, and pawns may stand as no rules let them, as in
 /// problems.
 ///
 /// # Errors
 /// [`Error::Option`](crate::Error::Option) with the position and the reason.
 pub fn expect_sound(position: &impl Rules) -> Result<()> {
     match unsound(position) {
-        Some(reason) => Err(crate::Error::option("sfen", position.sfen(), format!("no position of a game: {reason}"))),
+        Some(reason) => {
+            Err(crate::Error::option("sfen", position.sfen(), format!("not a position of a game: {reason}")))
+        }
         None => Ok(()),
     }
 }

@@ -137,11 +137,11 @@ fn read_set(folder: &Path, path: &Path, bytes: &[u8]) -> Result<Dataset> {
 fn manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
     let bad = |reason: String| Error::file(path, None, reason);
     let value: serde_json::Value =
-        serde_json::from_slice(bytes).map_err(|error| bad(format!("is no data set: {error}")))?;
+        serde_json::from_slice(bytes).map_err(|error| bad(format!("is not a data set: {error}")))?;
     if value["version"] != VERSION {
         return Err(bad(format!("is of version {}, expected {VERSION}: build the set again", value["version"])));
     }
-    serde_json::from_value(value).map_err(|error| bad(format!("is no data set: {error}")))
+    serde_json::from_value(value).map_err(|error| bad(format!("is not a data set: {error}")))
 }
 
 impl Builder {
@@ -277,7 +277,7 @@ fn read(folder: &Path, entry: &Entry) -> Result<Shard> {
     let path: PathBuf = folder.join(&entry.file);
     let bad = |reason: String| Error::file(&path, None, reason);
     if !is_shard(Path::new(&entry.file)) {
-        return Err(bad("is no name of a shard".to_owned()));
+        return Err(bad("is not the name of a shard".to_owned()));
     }
     let mapping = Arc::new(Mapping::open(&path)?);
     if mapping.len() < HEADER {
@@ -287,7 +287,7 @@ fn read(folder: &Path, entry: &Entry) -> Result<Shard> {
         mapping.get(at..at + 8).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
     };
     if mapping.get(..8) != Some(MAGIC.as_slice()) {
-        return Err(bad("is no shard of a data set".to_owned()));
+        return Err(bad("is not a shard of a data set".to_owned()));
     }
     if number(8) != VERSION {
         return Err(bad(format!("is of version {}, expected {VERSION}: build the set again", number(8))));

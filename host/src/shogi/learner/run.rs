@@ -124,7 +124,7 @@ impl<'a> Learner<'a> {
     /// errors of the device; after any of these, [`Error::Order`].
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<LearnRow>) -> ControlFlow<()>) -> Result<LearnReport> {
         if self.failed {
-            let reason = "an earlier step failed: build another, from a checkpoint to keep what was learnt".into();
+            let reason = "an earlier step failed: build a new learner, from a checkpoint to keep its results".into();
             return Err(Error::Order { what: "learner", reason });
         }
         let report = self.go_on(&mut watch);

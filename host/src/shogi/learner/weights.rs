@@ -127,7 +127,7 @@ mod tests {
         };
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
-        error("no safetensors file, or a damaged one");
+        error("not a safetensors file, or a damaged one");
         let text = |from: &str, to: &str| {
             let at = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
             let mut bytes = bytes.clone();

@@ -45,7 +45,7 @@ pub(super) fn read(
     last: Option<u32>,
     legal: &mut Vec<Move>,
 ) -> Result<Word, (String, bool)> {
-    let unknown = || (format!("no move of KI2: {word}"), false);
+    let unknown = || (format!("not a KI2 move: {word}"), false);
     let clean: String = word.chars().filter(|letter| !letter.is_whitespace()).collect();
     let mark = clean.chars().next().ok_or_else(unknown)?;
     let side = side_of(mark).ok_or_else(unknown)?;
@@ -54,7 +54,7 @@ pub(super) fn read(
         return Ok(Word::End(outcome));
     }
     if side != board.side() {
-        return Err((format!("a move of the side whose turn it is not: {word}"), false));
+        return Err((format!("a move of the side that is not to move: {word}"), false));
     }
     let (to, text) = target(text, last).ok_or_else(unknown)?;
     let (kind, text) = kind(text).ok_or_else(unknown)?;
@@ -251,7 +251,7 @@ mod tests {
         }
         assert_eq!(at(golds, "▲５八金").unwrap_err(), ("a move that 3 pieces can make: ▲５八金".to_owned(), false));
         assert_eq!(at(golds, "▲５六銀").unwrap_err(), ("an illegal move: ▲５六銀".to_owned(), true));
-        assert_eq!(at(golds, "△５二玉").unwrap_err().0, "a move of the side whose turn it is not: △５二玉");
+        assert_eq!(at(golds, "△５二玉").unwrap_err().0, "a move of the side that is not to move: △５二玉");
         let silvers = "4k4/9/9/5S3/9/3S5/9/9/4K4 b - 1";
         assert_eq!(at(silvers, "▲５五銀引").as_deref(), Ok("4d5e"));
         assert_eq!(at(silvers, "▲５五銀上").as_deref(), Ok("6f5e"));

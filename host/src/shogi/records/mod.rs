@@ -76,7 +76,7 @@ impl Records {
         match format::of(path, &mut lines()?)? {
             Some(format::Format::Usi) => usi::read(path, lines()?, self, room),
             Some(format) => parse::read(path, format, lines()?, self, room),
-            None => Err((0, "no game record: expected CSA, KIF, KI2 or lines of USI moves".to_owned())),
+            None => Err((0, "not a game record: expected CSA, KIF, KI2 or lines of USI moves".to_owned())),
         }
     }
 
@@ -210,7 +210,7 @@ mod tests {
         let taken = reading.excess().expect("more than there may be");
         // One game more than fits.
         assert!(records.games.len() < 10_000 / size_of::<Game>() && taken < 11_000, "{}, {taken}", records.games.len());
-        assert_eq!(records.skipped[0].reason, "reading was ended here");
+        assert_eq!(records.skipped[0].reason, "reading was stopped here");
     }
 
     #[test]

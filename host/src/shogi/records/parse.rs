@@ -88,7 +88,7 @@ fn game(format: Format, part: &Part, source: &Source) -> Result<Game, Fault> {
         if format == Format::Kif && is_kif_move(trimmed) && from_no_square(trimmed) {
             // The crate counts ranks from 1 and would take 1 from this 0.
             let location = Location::Line(lines.len());
-            return Err(Fault { location, reason: format!("no move of KIF: {trimmed}") });
+            return Err(Fault { location, reason: format!("not a KIF move: {trimmed}") });
         }
         lines.push(plain_kif(format, line));
     }
@@ -112,7 +112,7 @@ fn game(format: Format, part: &Part, source: &Source) -> Result<Game, Fault> {
             };
             let moves = record
                 .main_moves()
-                .map(|entry| ours(entry.mv()).ok_or_else(|| whole("a move is no move of a piece".to_owned())))
+                .map(|entry| ours(entry.mv()).ok_or_else(|| whole("a move is not the move of a piece".to_owned())))
                 .collect::<Result<_, _>>()?;
             let result = record.result();
             let outcome = match result.winner_color() {
@@ -215,7 +215,7 @@ fn spoken(lines: &[String]) -> Result<(String, Vec<Move>, Outcome), Fault> {
             continue;
         }
         if !is_ki2_moves(line) || outcome.is_some() {
-            return Err(fault(format!("no line of KI2: {line}")));
+            return Err(fault(format!("not a line of KI2: {line}")));
         }
         let mut words = ki2::words(line);
         while let Some(word) = words.next() {
@@ -248,16 +248,16 @@ fn parsed(format: Format, lines: &[String]) -> Result<Record, Fault> {
     match format {
         Format::Csa => parse_csa_str(&text).map_err(|error| match error {
             CsaError::IllegalMove { index } => illegal(index),
-            CsaError::InvalidLine(text) => line(text, "no line of CSA"),
-            CsaError::InvalidBoard(text) => line(text, "no board of CSA"),
-            CsaError::InvalidMove(text) => line(text, "no move of CSA"),
-            CsaError::MoveSideMismatch(text) => line(text, "a move of the side whose turn it is not"),
+            CsaError::InvalidLine(text) => line(text, "not a line of CSA"),
+            CsaError::InvalidBoard(text) => line(text, "not a board of CSA"),
+            CsaError::InvalidMove(text) => line(text, "not a CSA move"),
+            CsaError::MoveSideMismatch(text) => line(text, "a move of the side that is not to move"),
             error => other(error.to_string()),
         }),
         _ => parse_kif_str(&text).map_err(|error| match error {
             KifError::IllegalMove { index } => illegal(index),
-            KifError::InvalidLine(text) => line(text, "no line of KIF"),
-            KifError::InvalidMove(text) => line(text, "no move of KIF that is possible here"),
+            KifError::InvalidLine(text) => line(text, "not a line of KIF"),
+            KifError::InvalidMove(text) => line(text, "not a KIF move that is possible here"),
             error => other(error.to_string()),
         }),
     }

@@ -62,7 +62,7 @@ impl<'a> Room<'a> {
         self.n += 1;
         match self.reading {
             Some(reading) if reading.is_stopped.load(Ordering::Relaxed) || reading.excess().is_some() => {
-                Err((line, "reading was ended here".to_owned()))
+                Err((line, "reading was stopped here".to_owned()))
             }
             _ => Ok(()),
         }

@@ -37,7 +37,11 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
         return Err(Error::option("sampling", options.sampling, "none, in full traversals of a tree"));
     }
     if options.algorithm == Algorithm::CfrBr && tree.n_players() != 2 {
-        return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which is for two seats"));
+        return Err(Error::option(
+            "algorithm",
+            options.algorithm,
+            "an algorithm other than cfr_br, which is for two seats",
+        ));
     }
     match options.precision {
         Precision::F32 | Precision::F64 if device.backend() == Backend::Cpu => Ok(cpu::memory(tree)),

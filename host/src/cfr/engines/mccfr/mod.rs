@@ -33,7 +33,11 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
         return Err(Error::option("sampling", options.sampling, "external, outcome or chance, on a tree"));
     }
     if options.algorithm == Algorithm::CfrBr {
-        return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which samples nothing"));
+        return Err(Error::option(
+            "algorithm",
+            options.algorithm,
+            "an algorithm other than cfr_br, which samples nothing",
+        ));
     }
     if options.batch == 0 || options.batch > MAX_BATCH {
         return Err(Error::option("batch", options.batch, format!("1 to {MAX_BATCH}")));

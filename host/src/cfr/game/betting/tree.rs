@@ -152,7 +152,7 @@ impl BettingTree {
         while let Some(letter) = rest.chars().next() {
             if letter == '/' {
                 if !due {
-                    return Err(error(rest, "'/', but the round goes on".to_string()));
+                    return Err(error(rest, "'/', but the round is not over".to_string()));
                 }
                 due = false;
                 rest = &rest[1..];

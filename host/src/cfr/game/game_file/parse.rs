@@ -115,7 +115,7 @@ impl Reader<'_> {
                 return Err(self.error(line, column, format!("'{extra}' after {keyword}: it has no values")));
             }
             if let Some((earlier, _)) = self.betting {
-                let reason = format!("'{keyword}', but line {earlier} has told limit or nolimit: expected it once");
+                let reason = format!("'{keyword}', but line {earlier} already says limit or nolimit: expected it once");
                 return Err(self.error(line, column, reason));
             }
             self.betting = Some((line, keyword.eq_ignore_ascii_case("nolimit")));
@@ -141,7 +141,8 @@ impl Reader<'_> {
             match word.parse::<u32>() {
                 Ok(value) if (least..=most).contains(&value) => values.push((column, value)),
                 _ => {
-                    let reason = format!("'{word}' is no value of {name}: expected whole numbers, {least} to {most}");
+                    let reason =
+                        format!("'{word}' is not a value of {name}: expected whole numbers, {least} to {most}");
                     return Err(self.error(line, column, reason));
                 }
             }
