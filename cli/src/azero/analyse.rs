@@ -13,6 +13,7 @@ use warpplay::mcts::{Game, Notation, check_playable};
 use crate::azero::args::AnalyseArgs;
 use crate::azero::print::repeated;
 use crate::azero::{board, network, start};
+use crate::common::table::Table;
 use crate::common::{self, OutputFile, table};
 
 /// Most positions that are shown with their boards.
@@ -147,13 +148,14 @@ fn of_boards(boards: &[Checkers], found: &[Found], top: usize, value_of: ValueOf
         if boards.len() <= DRAWN {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "\n{}{} to move, {value}", board::draw(board, None), board::colour(mover));
-            for one in found.moves.iter().take(shown) {
+            let row = |one: &Move| {
                 let bar = "#".repeat((40.0 * one.probability).round() as usize);
-                let line = format!("  {:<6} {:>7.3} %  {bar}", one.name, 100.0 * one.probability);
-                let _ = writeln!(text, "{}", line.trim_end());
-            }
+                vec![one.name.clone(), format!("{:.3}", 100.0 * one.probability), bar]
+            };
+            let rows: Vec<Vec<String>> = found.moves.iter().take(shown).map(row).collect();
+            let _ = write!(text, "\n{}", Table::new(&["move", "policy, %", ""]).words_at(2).rows(&rows));
             if found.moves.len() > shown {
-                let _ = writeln!(text, "  and {} more", found.moves.len() - shown);
+                let _ = writeln!(text, "  and {} more (--top 0 shows all)", found.moves.len() - shown);
             }
         } else {
             let moves: Vec<String> = found

@@ -11,7 +11,7 @@ use crate::azero::contestant::{ContestantSpec, SearchFlags};
 use crate::azero::flags::{BenchFlags, GateFlags, LearnFlags, TrainFlags};
 use crate::azero::network::{RunFlags, WeightsFlags};
 use crate::azero::start::StartFlags;
-use crate::common::flags::{CheckpointFlags, JournalFlags, SeedFlag, TopFlag};
+use crate::common::flags::{CheckpointFlags, JournalFlags, PlotsFlag, SeedFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
 /// AlphaZero for checkers, on the GPU, or on the CPU if there is no GPU
@@ -174,6 +174,8 @@ pub struct TrainArgs {
     pub gate: GateFlags,
     #[command(flatten)]
     pub search: SearchFlags,
+    #[command(flatten)]
+    pub plots: PlotsFlag,
     #[command(flatten)]
     pub device: DeviceFlag,
     #[command(flatten)]

@@ -1,7 +1,6 @@
 //! `bench`: how fast a network evaluates. The table beside PyTorch's and the figures of others is `cargo bench --bench azero`.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -16,7 +15,8 @@ use crate::azero::args::BenchArgs;
 use crate::azero::flags::BenchFlags;
 use crate::azero::network;
 use crate::azero::print::repeated;
-use crate::common::{self, table};
+use crate::common;
+use crate::common::table::{Table, significant, thousands};
 
 /// Most calls before the device is waited for, where data is resident.
 const CALLS: usize = 32;
@@ -67,7 +67,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let network = args.weights.load(args.output.quiet)?;
     let most = batches.iter().copied().max().unwrap_or(1);
     let positions = Positions::of_checkers(&distinct_positions(most), network.observation());
-    args.output.print(format!("{} ({})\n{}", device.backend(), device.name(), head()))?;
+    args.output.print(format!("{} ({})\n\n{}", device.backend(), device.name(), table().head()))?;
     let mut lines = Vec::new();
     for &engine in &args.bench.engine {
         for &precision in &precisions {
@@ -193,27 +193,22 @@ fn timed(seconds: f64, calls: usize, mut work: impl FnMut() -> Result<()>) -> Re
     Ok(Times { min: times[0], median: times[times.len() / 2], samples: times.len() })
 }
 
-fn head() -> String {
-    format!(
-        "{:<9} {:<9} {:>7} {:>12} {:>12} {:>14} {:>14}\n",
-        "precision", "engine", "batch", "resident", "least", "with copies", "positions/s"
-    )
+/// The table of batches, whose lines are printed one by one: the median time of a call whose data stay on the device, the least, and the median with copies.
+fn table() -> Table {
+    let heads = ["precision", "engine", "batch", "resident, µs", "least, µs", "with copies, µs", "positions/s"];
+    Table::new(&heads).words(2).widths(&[9, 8, 7, 12, 10, 15, 13])
 }
 
 fn text(line: &Line) -> String {
-    let mut text = String::new();
-    let time = |times: Option<f64>| times.map_or("-".to_string(), table::seconds);
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{:<9} {:<9} {:>7} {:>12} {:>12} {:>14} {:>14}",
+    let time = |times: Option<f64>| times.map_or("-".to_string(), |seconds| significant(1e6 * seconds));
+    let cells = [
         line.precision.to_string(),
-        line.engine,
-        line.batch,
+        line.engine.to_string(),
+        thousands(line.batch as u64),
         time(line.resident.map(|times| times.median)),
         time(line.resident.map(|times| times.min)),
         time(Some(line.with_copies.median)),
-        table::thousands(line.positions_per_second as u64)
-    );
-    text + &repeated(line.repeated_batches)
+        thousands(line.positions_per_second as u64),
+    ];
+    table().line(&cells) + &repeated(line.repeated_batches)
 }

@@ -8,7 +8,7 @@ use crate::azero::args::MatchArgs;
 use crate::azero::contestant::ContestantSpec;
 use crate::azero::print::repeated;
 use crate::common;
-use crate::common::table;
+use crate::common::table::{self, Table};
 
 /// What is written.
 #[derive(Serialize)]
@@ -70,17 +70,18 @@ pub fn run(args: &MatchArgs) -> Result<()> {
 
 /// A match in some lines.
 pub fn text(report: &MatchReport, names: [&str; 2]) -> String {
-    let line = |name: &str, results: Results| {
+    let row = |name: &str, results: Results| {
         let Results { wins, draws, losses } = results;
-        format!("  {name:<6} {wins:>5} won {draws:>5} drawn {losses:>5} lost   {:>5.1} %\n", 100.0 * results.score())
+        let counts = [wins, draws, losses].map(|n| n.to_string());
+        [name.to_string()].into_iter().chain(counts).chain([format!("{:.1}", 100.0 * results.score())]).collect()
     };
     let all = report.results();
     let [white, black] = report.by_colour;
-    let mut text = format!("A  {}\nB  {}\nresults of A\n", names[0], names[1]);
-    text += &line("White", white);
-    text += &line("Black", black);
-    text += &line("both", all);
+    let mut text = format!("  A  {}\n  B  {}\n\n", names[0], names[1]);
+    let rows = [row("White", white), row("Black", black), row("both", all)];
+    text += &Table::new(&["results of A as", "won", "drawn", "lost", "score, %"]).rows(&rows);
+    text.push('\n');
     let plies = report.plies as f64 / f64::from(all.games().max(1));
-    text += &format!("{} games of {plies:.0} actions in {}\n", all.games(), table::seconds(report.seconds));
+    text += &format!("  {} games of {plies:.0} actions in {}\n", all.games(), table::seconds(report.seconds));
     text + &repeated(report.repeated_batches.iter().sum())
 }

@@ -10,7 +10,7 @@ use warpplay::azero::train::TrainEvent;
 use crate::azero::args::LearnArgs;
 use crate::azero::print::say;
 use crate::azero::selfplay;
-use crate::azero::train::epoch_text;
+use crate::azero::train::{epoch_text, epochs};
 use crate::common::{self, OutputFile, Record, Reported};
 
 /// Runs the command.
@@ -39,7 +39,10 @@ pub fn run(args: &LearnArgs) -> Result<()> {
                 None
             }
             Some(LearnEvent::SelfPlay(report)) => Some(selfplay::text(&report.played, &device)),
-            Some(LearnEvent::Train(TrainEvent::Epoch(report))) => Some(epoch_text(report)),
+            Some(LearnEvent::Train(TrainEvent::Epoch(report))) => {
+                let head = if report.epoch == 1 { epochs(report.validation.is_some()).head() } else { String::new() };
+                Some(head + &epoch_text(report))
+            }
             Some(LearnEvent::Gate(report)) => {
                 Some(format!("gate, {:.1} %: {report}\n", 100.0 * report.results().score()))
             }

@@ -28,6 +28,7 @@ mod analyse;
 mod args;
 mod bench;
 mod board;
+pub mod chart;
 mod contest;
 mod contestant;
 mod convert;

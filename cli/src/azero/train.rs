@@ -10,10 +10,15 @@ use warpplay::azero::train::{Checkpoint, EpochReport, Options, Report, Samples, 
 use warpplay::azero::{EvaluatorOptions, read_records};
 
 use crate::azero::args::TrainArgs;
+use crate::azero::chart;
 use crate::azero::gate::Gate;
 use crate::azero::print::say;
-use crate::common::table;
+use crate::common::plot;
+use crate::common::table::{self, Table, fixed};
 use crate::common::{self, OutputFile, OutputFlags, Usage};
+
+/// The plot's name in a folder.
+const PLOT: &str = "training.svg";
 
 /// What is written.
 #[derive(Serialize)]
@@ -50,6 +55,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         OutputFile::prepare(path)?;
     }
     let json = args.output.json_file()?;
+    let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let old = match &checkpoint {
         Some(checkpoint) => checkpoint.network().clone(),
         None => args.weights.load(quiet)?,
@@ -91,6 +97,9 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     }
     let is_stopped = report.stopped_by == StoppedBy::Request || gate.is_some() && played.is_none();
     say(quiet, ending(args, is_stopped, written))?;
+    if let Some(plot) = plot {
+        plot.write(&plot::svg(&[chart::losses(&report)]))?;
+    }
     if let Some(json) = json {
         let facts = Facts {
             weights: args.weights.name(),
@@ -137,6 +146,7 @@ fn ending(args: &TrainArgs, is_stopped: bool, written: bool) -> String {
 fn learn(trainer: &mut Trainer, output: &OutputFlags) -> Result<Report> {
     let per_epoch = u64::from(trainer.steps_per_epoch());
     let bar = output.bar(u64::from(trainer.options().epochs) * per_epoch);
+    say(output.quiet, format!("\n{}", epochs(trainer.options().validation > 0.0).head()))?;
     // A reader of stdout that goes away does not end a training.
     let mut shown = Ok(());
     let ended = trainer.run(|progress| {
@@ -161,28 +171,38 @@ fn learn(trainer: &mut Trainer, output: &OutputFlags) -> Result<Report> {
 fn expect_apart(args: &TrainArgs) -> Result<()> {
     let (flags, weights) = (&args.training, args.weights.path());
     let mut read: Vec<_> = flags.records.iter().map(|path| ("--records", Some(path.as_path()))).collect();
+    let plot = args.plots.path(PLOT);
     read.extend([("--resume", args.checkpoints.resume.as_deref()), ("--weights", weights.as_deref())]);
     let written = [
         ("--save-weights", Some(flags.save_weights.as_path())),
         ("--checkpoint", args.checkpoints.checkpoint.as_deref()),
         ("--json", args.output.json.as_deref()),
+        ("--plots", args.plots.plots.as_deref().filter(|path| !path.is_dir())),
+        ("--plots", plot.as_deref()),
     ];
     common::expect_apart(&read, &written, &[("--save-weights", "--weights"), ("--checkpoint", "--resume")])
+}
+
+/// The table of epochs, whose lines are printed one by one: the losses, and how often the policy's likeliest move is the search's.
+pub fn epochs(has_validation: bool) -> Table {
+    let heads = ["epoch", "policy", "value", "L2", "best move, %", "positions/s"];
+    let validation = ["held out: policy", "value"];
+    let validation = if has_validation { validation.as_slice() } else { &[] };
+    Table::new(&[heads.as_slice(), validation].concat()).words(0).widths(&[5, 7, 7, 7, 12, 11])
 }
 
 /// An epoch in a line.
 pub fn epoch_text(report: &EpochReport) -> String {
     let losses = report.train;
-    let mut text = format!(
-        "epoch {:>3}  policy {:.4}  value {:.4}  L2 {:.4}  best move {:>5.1} %",
-        report.epoch,
-        losses.policy_loss,
-        losses.value_loss,
-        report.l2_loss,
-        100.0 * losses.accuracy
-    );
-    if let Some(losses) = report.validation {
-        text += &format!("  validation: policy {:.4}  value {:.4}", losses.policy_loss, losses.value_loss);
-    }
-    text + &format!("  {} positions/s\n", table::thousands(report.positions_per_second as u64))
+    let held_out = report.validation.map(|losses| [losses.policy_loss, losses.value_loss].map(|loss| fixed(loss, 4)));
+    let start = [
+        report.epoch.to_string(),
+        fixed(losses.policy_loss, 4),
+        fixed(losses.value_loss, 4),
+        fixed(report.l2_loss, 4),
+        fixed(100.0 * losses.accuracy, 1),
+        table::thousands(report.positions_per_second as u64),
+    ];
+    let cells = start.into_iter().chain(held_out.into_iter().flatten());
+    epochs(report.validation.is_some()).line(&cells.collect::<Vec<_>>())
 }

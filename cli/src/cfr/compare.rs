@@ -11,9 +11,8 @@ use warpplay::{Device, Error, Fnv, input_file};
 
 use crate::cfr::args::CompareArgs;
 use crate::cfr::{check, games, solve};
-use crate::common::chart::Line;
-use crate::common::logarithmic;
-use crate::common::table::{seconds, thousands};
+use crate::common::plot::{self, Axis, Line, Panel};
+use crate::common::table::{Table, significant, thousands};
 use crate::common::{self, OutputFile, Usage};
 
 /// The plot's name in a folder.
@@ -130,13 +129,14 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     }
     let name = args.game.display().to_string();
     if let Some(plot) = plot {
-        let points = |run: &Run| run.trajectory.iter().map(|point| (point.seconds, point.nash_conv)).collect();
-        let lines: Vec<Line> = runs
-            .iter()
-            .map(|run| Line { name: format!("{}, sampling {}", run.algorithm, run.sampling), points: points(run) })
-            .collect();
-        let title = format!("{name} on {}", device.name());
-        plot.write(&logarithmic::logarithmic(&title, "seconds", "NashConv, chips", &lines)?)?;
+        let points = |run: &Run| run.trajectory.iter().map(|point| [point.seconds, point.nash_conv]).collect();
+        let line = |run: &Run| {
+            let sampling = if run.sampling == Sampling::None { "" } else { &format!(", sampling {}", run.sampling) };
+            Line::new(format!("{}{sampling}", run.algorithm), points(run))
+        };
+        let title = format!("{}: NashConv by time, {}", games::title(&args.game), device.name());
+        let (x, y) = (Axis::log("time, s"), Axis::log("NashConv, chips"));
+        plot.write(&plot::svg(&[Panel::lines(title, x, y, runs.iter().map(line).collect())]))?;
     }
     if let Some(json) = json {
         let facts = Facts { game: name, runs: &runs, device: device.backend().to_string(), device_name: device.name() };
@@ -185,22 +185,22 @@ fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options,
 
 /// The end of each run in a line.
 fn text(runs: &[Run]) -> String {
-    let mut text = format!(
-        "{:<10} {:<16} {:<9} {:>12} {:>10} {:>12}\n",
-        "algorithm", "sampling", "engine", "iterations", "time", "NashConv"
-    );
-    for Run { algorithm, sampling, engine, trajectory, left_out, .. } in runs {
-        let Some(last) = trajectory.last() else {
-            let reason = left_out.as_deref().unwrap_or("stopped before its first measurement");
-            text += &format!("{algorithm:<10} {sampling:<16} {engine:<9} left out: {reason}\n");
-            continue;
-        };
-        text += &format!(
-            "{algorithm:<10} {sampling:<16} {engine:<9} {:>12} {:>10} {:>12.3e}\n",
-            thousands(last.iteration),
-            seconds(last.seconds),
-            last.nash_conv
-        );
-    }
-    text
+    let mut left_out = String::new();
+    let mut row = |run: &Run| {
+        let mut cells = vec![run.algorithm.to_string(), run.sampling.to_string(), run.engine.clone()];
+        match run.trajectory.last() {
+            Some(last) => {
+                cells.extend([thousands(last.iteration), significant(last.seconds), significant(last.nash_conv)])
+            }
+            None => {
+                let reason = run.left_out.as_deref().unwrap_or("stopped before its first measurement");
+                left_out += &format!("  left out: {}: {reason}\n", key(run.algorithm, run.sampling));
+                cells.extend(["-"; 3].map(String::from));
+            }
+        }
+        cells
+    };
+    let rows: Vec<Vec<String>> = runs.iter().map(&mut row).collect();
+    let heads = ["algorithm", "sampling", "engine", "iterations", "time, s", "NashConv, chips"];
+    Table::new(&heads).words(3).rows(&rows) + &left_out
 }

@@ -16,6 +16,12 @@ pub fn read(game: &Path) -> Result<Problem> {
     common::without_results(|| build(game))
 }
 
+/// A game's name over a plot: that of its file without the folder and the ending.
+pub fn title(game: &Path) -> String {
+    let name = game.file_name().map_or_else(|| game.display().to_string(), |name| name.to_string_lossy().into_owned());
+    name.strip_suffix(".game").map_or(name.clone(), str::to_string)
+}
+
 fn build(game: &Path) -> Result<Problem> {
     let named = || game.display().to_string();
     let name = game.to_str().unwrap_or_default();

@@ -6,7 +6,7 @@ use warpplay::cfr::{Counts, GameDef};
 
 use crate::cfr::args::InfoArgs;
 use crate::common;
-use crate::common::table::thousands;
+use crate::common::table::{Table, thousands};
 
 /// What is written.
 #[derive(Serialize)]
@@ -31,18 +31,18 @@ pub fn run(args: &InfoArgs) -> Result<()> {
     Ok(())
 }
 
-/// The counts in some lines.
+/// The counts as a table.
 fn text(counts: &Counts) -> String {
-    format!(
-        "sequences                    {}\nterminal sequences           {}\nlevels                       {}\n  with the last, all-terminal one {}\n\
-         buckets                      {}\ninformation sets             {}\nsequences × buckets          {}\naverage sequences per level  {:.1}\n",
-        thousands(counts.sequences),
-        thousands(counts.terminals),
-        counts.levels,
-        counts.levels_with_last,
-        thousands(counts.buckets),
-        thousands(counts.information_sets),
-        thousands(counts.thesis_information_sets),
-        counts.average_sequences_per_level,
-    )
+    let rows = [
+        ("sequences", thousands(counts.sequences)),
+        ("terminal sequences", thousands(counts.terminals)),
+        ("levels", counts.levels.to_string()),
+        ("levels with the last, all-terminal one", counts.levels_with_last.to_string()),
+        ("sequences a level, mean", format!("{:.1}", counts.average_sequences_per_level)),
+        ("buckets", thousands(counts.buckets)),
+        ("information sets", thousands(counts.information_sets)),
+        ("sequences × buckets", thousands(counts.thesis_information_sets)),
+    ];
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(what, n)| vec![what.to_string(), n]).collect();
+    Table::new(&["count of", "number"]).rows(&rows)
 }

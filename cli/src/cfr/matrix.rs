@@ -5,9 +5,9 @@ use serde::Serialize;
 use warpplay::cfr::{Answer, MatrixGame, Report, Solver, Tree};
 
 use crate::cfr::args::MatrixArgs;
-use crate::cfr::{check, query, solve};
-use crate::common::chart::Line;
-use crate::common::logarithmic;
+use crate::cfr::{check, solve};
+use crate::common::plot::{self, Axis, Line, Panel};
+use crate::common::table::Table;
 use crate::common::{self, OutputFile, Usage};
 
 /// The plot's name in a folder.
@@ -54,9 +54,11 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
         Ok(())
     })?;
     if let Some(plot) = plot {
-        let points = report.trajectory.iter().map(|point| (point.iteration as f64, point.nash_conv)).collect();
-        let lines = [Line { name: report.options.algorithm.to_string(), points }];
-        plot.write(&logarithmic::logarithmic(&args.game, "iteration", "NashConv", &lines)?)?;
+        let points = report.trajectory.iter().map(|point| [point.iteration as f64, point.nash_conv]).collect();
+        let lines = vec![Line::new(report.options.algorithm.to_string(), points)];
+        let title = format!("{}: NashConv by iteration", args.game);
+        let panel = Panel::lines(title, Axis::log("iteration"), Axis::log("NashConv"), lines);
+        plot.write(&plot::svg(&[panel]))?;
     }
     if let Some(json) = json {
         let facts = Facts {
@@ -71,10 +73,21 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
         json.write_json(&common::Record::new("cfr matrix", facts))?;
     }
     if !args.output.quiet {
-        let lines = strategy.iter().map(|answer| format!("seat {}: {}", answer.seat, query::line(answer)));
-        common::print(solve::text(&report, &utility) + &lines.collect::<String>())?;
+        common::print(solve::text(&report, &utility) + "\n" + &choices(&strategy))?;
     }
     Ok(())
+}
+
+/// What each seat plays, a row an action.
+fn choices(strategy: &[Answer]) -> String {
+    let rows = strategy.iter().flat_map(|answer| {
+        let seat = format!("seat {}", answer.seat);
+        let row = move |(action, probability): (&String, f64)| {
+            vec![seat.clone(), action.clone(), format!("{probability:.4}")]
+        };
+        answer.choices.iter().map(|choice| (&choice.action, choice.probability)).map(row)
+    });
+    Table::new(&["seat", "action", "probability"]).words(2).rows(&rows.collect::<Vec<_>>())
 }
 
 /// The game of a name, or of the row player's payoffs: rows divided by `;`.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use warpplay::cfr::{Answer, Strategy};
 
 use crate::cfr::args::QueryArgs;
+use crate::common::table::Table;
 use crate::common::{self, OutputFile};
 
 /// What is written.
@@ -45,13 +46,39 @@ pub fn run(args: &QueryArgs) -> Result<()> {
         };
         json.write_json(&common::Record::new("cfr query", facts))?;
     }
-    args.output.print(answers.iter().map(line).collect::<String>())?;
+    args.output.print(table(&answers))?;
     Ok(())
+}
+
+/// Information sets, a row each with the probability of each action.
+pub fn table(answers: &[Answer]) -> String {
+    let mut actions: Vec<&str> = Vec::new();
+    for choice in answers.iter().flat_map(|answer| &answer.choices) {
+        if !actions.contains(&choice.action.as_str()) {
+            actions.push(&choice.action);
+        }
+    }
+    let is_reached = answers.iter().all(|answer| answer.reached);
+    let heads: Vec<&str> = ["information set"].into_iter().chain(actions.iter().copied()).collect();
+    let row = |answer: &Answer| {
+        let share = |action: &&str| {
+            let choice = answer.choices.iter().find(|choice| choice.action == *action);
+            choice.map_or("-".to_string(), |choice| format!("{:.4}", choice.probability))
+        };
+        let mut cells: Vec<String> = std::iter::once(answer.key.clone()).chain(actions.iter().map(share)).collect();
+        if !is_reached {
+            cells.push(if answer.reached { "" } else { "never" }.to_string());
+        }
+        cells
+    };
+    let rows: Vec<Vec<String>> = answers.iter().map(row).collect();
+    let last = if is_reached { None } else { Some("reached") };
+    Table::new(&heads.into_iter().chain(last).collect::<Vec<_>>()).rows(&rows)
 }
 
 /// An information set in a line.
 pub fn line(answer: &Answer) -> String {
     let choices = answer.choices.iter().map(|choice| format!("{} {:.4}", choice.action, choice.probability));
     let never = if answer.reached { "" } else { "   (never reached)" };
-    format!("{:<24} {}{never}\n", answer.key, choices.collect::<Vec<_>>().join("   "))
+    format!("{}  {}{never}\n", answer.key, choices.collect::<Vec<_>>().join("   "))
 }

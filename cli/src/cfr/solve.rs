@@ -1,15 +1,16 @@
 //! `solve`: a game of a definition file.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::Device;
-use warpplay::cfr::{Checkpoint, Counts, Options, Point, Problem, Report, Solver, SolverBuilder};
+use warpplay::cfr::{Checkpoint, Counts, Options, Point, Problem, Report, Solver, SolverBuilder, Updates};
 
 use crate::cfr::args::SolveArgs;
 use crate::cfr::{check, games};
-use crate::common::chart::Line;
-use crate::common::logarithmic;
-use crate::common::table::{count, seconds, thousands};
+use crate::common::plot::{self, Axis, Line, Panel};
+use crate::common::table::{self, Table, by_seat, count, seconds, significant, thousands};
 use crate::common::{self, OutputFile, OutputFlags};
 
 /// The plot's name in a folder.
@@ -114,7 +115,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         if report.trajectory.is_empty() {
             args.output.print("no plot: the exploitability was not computed\n")?;
         } else {
-            plot.write(&draw(&game, &report)?)?;
+            plot.write(&draw(&games::title(Path::new(&game)), &report))?;
         }
     }
     let utility = solver.average_utility()?;
@@ -183,45 +184,44 @@ pub fn slack(report: &Report) -> f64 {
     1e-3 * largest
 }
 
-/// Exploitability against time.
-fn draw(game: &str, report: &Report) -> Result<String> {
-    let points = report.trajectory.iter().map(|point| (point.seconds, point.nash_conv)).collect();
-    let title = format!("{game}: {} on {}", report.options.algorithm, report.device_name);
-    logarithmic::logarithmic(&title, "seconds", "NashConv, chips", &[Line { name: report.engine.to_string(), points }])
+/// Exploitability by iteration: the same on every device.
+pub fn draw(game: &str, report: &Report) -> String {
+    let points = report.trajectory.iter().map(|point| [point.iteration as f64, point.nash_conv]).collect();
+    let lines = vec![Line::new(report.options.algorithm.to_string(), points)];
+    let title = format!("{game}: NashConv by iteration");
+    plot::svg(&[Panel::lines(title, Axis::log("iteration"), Axis::log("NashConv, chips"), lines)])
 }
 
-/// A solve in some lines; `utility` is the average one at the end, by seat.
+/// A solve as a table of its measurements and some lines; `utility` is the average one at the end, by seat.
 pub fn text(report: &Report, utility: &[f64]) -> String {
-    let list = |values: &[f64]| values.iter().map(|value| format!("{value:+.6}")).collect::<Vec<_>>().join(" ");
     let mut text = String::new();
     if !report.trajectory.is_empty() {
-        text += &format!(
-            "{:>10}  {:>12}  {:>10}  value by seat; average utility by seat\n",
-            "iteration", "NashConv", "time"
-        );
+        text.push('\n');
+        let n_seats = report.trajectory.iter().map(|point| point.value.len()).max().unwrap_or(0);
+        let seats: Vec<String> = (0..n_seats).map(|seat| format!("value of seat {seat}")).collect();
+        let heads = ["iteration", "NashConv", "time, s"].into_iter().chain(seats.iter().map(String::as_str));
+        let table = Table::new(&heads.collect::<Vec<_>>()).words(0);
+        let row = |point: &Point| {
+            let start = [thousands(point.iteration), significant(point.nash_conv), significant(point.seconds)];
+            start.into_iter().chain(point.value.iter().map(|value| format!("{value:+.6}"))).collect()
+        };
+        text += &table.rows(&report.trajectory.iter().map(row).collect::<Vec<_>>());
+        text.push('\n');
     }
-    for point in &report.trajectory {
-        text += &format!(
-            "{:>10}  {:>12.6}  {:>10}  {}; {}\n",
-            thousands(point.iteration),
-            point.nash_conv,
-            seconds(point.seconds),
-            list(&point.value),
-            list(&point.average_utility)
-        );
-    }
-    if report.trajectory.last().is_none_or(|point| point.iteration != report.iterations) {
-        text += &format!("average utility by seat: {}\n", list(utility));
-    }
+    let mut facts = Vec::new();
     if let Some(reason) = &report.unmeasured {
-        text += &format!("left out: exploitability: {reason}\n");
+        facts.push(("left out", format!("exploitability: {reason}")));
     }
     let rate = report.iterations as f64 / report.seconds.max(1e-9);
-    text += &format!(
-        "{} in {}, {rate:.1}/s; exploitability apart: {}\n",
-        count(report.iterations, "iteration"),
-        seconds(report.seconds),
-        seconds(report.exploitability_seconds)
-    );
-    text
+    let (n, time) = (count(report.iterations, "iteration"), seconds(report.seconds));
+    facts.push(("solved", format!("{n} in {time}, {} a second", significant(rate))));
+    if report.exploitability_seconds > 0.0 {
+        facts.push(("measured", format!("NashConv in {} apart", seconds(report.exploitability_seconds))));
+    }
+    let changes = match report.options.updates {
+        Updates::Alternating => "; seats are updated in turn, so the sum need not be 0",
+        Updates::Simultaneous => "",
+    };
+    facts.push(("mean result", format!("{} by seat, chips an iteration{changes}", by_seat(utility, 6))));
+    text + &table::facts(facts)
 }

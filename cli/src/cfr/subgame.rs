@@ -9,9 +9,8 @@ use warpplay::cfr::spot::HandReport;
 use warpplay::cfr::{Options, Solver, Spot, SpotReport, SpotRun, solve_spots};
 
 use crate::cfr::args::SubgameArgs;
-use crate::common::chart::Line;
-use crate::common::logarithmic;
-use crate::common::table::seconds;
+use crate::common::plot::{self, Axis, Line, Panel};
+use crate::common::table::{Table, count, seconds};
 use crate::common::{self, OutputFile, Usage};
 
 /// The plot's name in a folder.
@@ -87,12 +86,11 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         reports.push((name.as_str(), report));
     }
     if let Some(plot) = plot {
-        let line = |(name, report): &(&str, SpotReport)| Line {
-            name: name.to_string(),
-            points: report.trajectory.iter().map(|(&iteration, &chips)| (iteration as f64, chips)).collect(),
-        };
-        let lines: Vec<Line> = reports.iter().map(line).collect();
-        plot.write(&logarithmic::logarithmic("hold'em spots", "iteration", "exploitability, chips", &lines)?)?;
+        let points = |report: &SpotReport| report.trajectory.iter().map(|(&at, &chips)| [at as f64, chips]).collect();
+        let lines = reports.iter().map(|(name, report)| Line::new(*name, points(report))).collect();
+        let (x, y) = (Axis::log("iteration"), Axis::log("exploitability, chips"));
+        let panel = Panel::lines("Spots of hold'em: exploitability by iteration", x, y, lines);
+        plot.write(&plot::svg(&[panel]))?;
     }
     if let Some(json) = json {
         let only = reports.first().filter(|_| spots.len() == 1).map(|(_, report)| report);
@@ -115,7 +113,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
 /// A solved spot in some lines.
 fn text(name: &str, report: &SpotReport, top: usize) -> String {
     let SpotReport { iterations, seconds: time, device, .. } = report;
-    let mut text = format!("\n{name}: {iterations} iterations in {} on {device}\n", seconds(*time));
+    let mut text = format!("\n{name}: {} in {} on {device}\n", count(*iterations, "iteration"), seconds(*time));
     for line in report.to_string().lines() {
         text += &format!("  {line}\n");
     }
@@ -123,21 +121,18 @@ fn text(name: &str, report: &SpotReport, top: usize) -> String {
         let mut list: Vec<&HandReport> = report.by_hand[seat].iter().collect();
         list.sort_by(|a, b| b.ev.total_cmp(&a.ev));
         let shown = if top == 0 { list.len() } else { top.min(list.len()) };
-        text += &format!("  seat {seat}, {shown} hands of the highest ev\n");
-        for hand in &list[..shown] {
+        text += &format!("\n  seat {seat}: the {} of the highest expected value\n", count(shown as u64, "hand"));
+        let row = |hand: &&HandReport| {
             let first = hand.strategy.iter().next().map(|(history, probabilities)| {
                 let actions = report.actions.get(history).map(Vec::as_slice).unwrap_or_default();
                 let parts = actions.iter().zip(probabilities).map(|(action, part)| format!("{action} {part:.3}"));
-                format!("after '{history}': {}", parts.collect::<Vec<_>>().join(" "))
+                format!("after '{history}': {}", parts.collect::<Vec<_>>().join("  "))
             });
-            text += &format!(
-                "    {}  ev {:>9.3}  equity {:.3}  {}\n",
-                hand.hand,
-                hand.ev,
-                hand.equity,
-                first.unwrap_or_default()
-            );
-        }
+            let [ev, equity] = [hand.ev, hand.equity].map(|value| format!("{value:.3}"));
+            vec![hand.hand.to_string(), ev, equity, first.unwrap_or_default()]
+        };
+        let rows: Vec<Vec<String>> = list[..shown].iter().map(row).collect();
+        text += &Table::new(&["hand", "value, chips", "equity", "first decision"]).words_at(3).rows(&rows);
     }
     text
 }

@@ -1,16 +1,14 @@
 //! What the commands of all families share: flags, logging, Ctrl-C, progress bars, tables, charts, files and exit codes.
 
-pub mod bars;
-pub mod chart;
 #[cfg(test)]
 pub mod defaults;
 mod files;
 pub mod flags;
 mod interrupt;
-pub mod logarithmic;
 #[cfg(test)]
 pub mod negative;
 mod parse;
+pub mod plot;
 mod record;
 pub mod style;
 pub mod table;

@@ -9,8 +9,8 @@ use warpplay::azero::train::{Options, Report, Samples, StoppedBy, Trainer, initi
 use warpplay::azero::{GameRecord, Network, NetworkShape};
 use warpplay::mcts::Notation;
 
-use crate::common::bars::{Bars, beside};
-use crate::common::chart::{Line, Panel};
+use crate::azero::chart;
+use crate::common::plot::{Axis, Bar, Content, Group, Panel};
 use crate::common::table::thousands;
 use crate::demo::part::{Part, Task};
 
@@ -63,7 +63,7 @@ pub fn run(task: &Task<'_>) -> Result<Option<Part>> {
             ("speed", format!("{} positions a second", thousands(speed(&report)))),
         ],
         curve_of: "policy's loss in each epoch",
-        svg: beside(&losses(&report), &bars)?,
+        plots: vec![chart::losses(&report), bars],
         curve,
         more: "warpplay azero learn --folder run --iterations 10 --games 200",
         engine: report.engine.to_string(),
@@ -85,7 +85,7 @@ fn play(task: &Task<'_>) -> Result<Option<Vec<GameRecord>>> {
 }
 
 /// What the network and a search with it think of the first move: the picture, and the move in words.
-fn ask(task: &Task<'_>, network: &Network) -> Result<(Bars<'static>, String)> {
+fn ask(task: &Task<'_>, network: &Network) -> Result<(Panel, String)> {
     let mut player = Player::builder(network).simulations(ASKED).build(task.device)?;
     let decision = player.run(&Checkers::start(), |progress| {
         // There is little of it, and nothing without it.
@@ -94,35 +94,21 @@ fn ask(task: &Task<'_>, network: &Network) -> Result<(Bars<'static>, String)> {
     })?;
     let visits: u32 = decision.actions.iter().map(|action| action.visits).sum();
     let share = |n: u32| 100.0 * f64::from(n) / f64::from(visits.max(1));
-    let bars = Bars {
-        title: "first move",
-        x: "move",
-        y: "%",
-        names: decision.actions.iter().map(|action| action.name.clone()).collect(),
-        series: vec![
-            ("network's policy", decision.actions.iter().map(|action| 100.0 * f64::from(action.prior)).collect()),
-            ("visits of the search", decision.actions.iter().map(|action| share(action.visits)).collect()),
+    let bar = |name: &str, value: f64| Bar { name: name.to_string(), value, range: [value; 2] };
+    let groups = decision.actions.iter().map(|action| Group {
+        name: action.name.clone(),
+        bars: vec![
+            bar("policy of the network", 100.0 * f64::from(action.prior)),
+            bar("visits of the search", share(action.visits)),
         ],
+    });
+    let bars = Panel {
+        title: "First move: what the network proposes and what the search visits".to_string(),
+        x: Axis::even("move"),
+        y: Axis::even("share, %"),
+        content: Content::Bars(groups.collect()),
     };
     Ok((bars, format!("{} by the search, which values it {:+.2}", decision.name, decision.value)))
-}
-
-fn losses(report: &Report) -> Panel<'static> {
-    let line = |name: &str, of: fn(&warpplay::azero::train::EpochReport) -> Option<f64>| Line {
-        name: name.to_string(),
-        points: report.epochs.iter().filter_map(|epoch| Some((f64::from(epoch.epoch), of(epoch)?))).collect(),
-    };
-    Panel {
-        title: "losses",
-        x: "epoch",
-        y: "loss",
-        lines: vec![
-            line("policy", |epoch| Some(epoch.train.policy_loss)),
-            line("policy, held out", |epoch| epoch.validation.map(|losses| losses.policy_loss)),
-            line("value", |epoch| Some(epoch.train.value_loss)),
-            line("value, held out", |epoch| epoch.validation.map(|losses| losses.value_loss)),
-        ],
-    }
 }
 
 /// Positions that were learnt from in a second, in the fastest epoch.

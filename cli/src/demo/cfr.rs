@@ -3,8 +3,7 @@
 use anyhow::Result;
 use warpplay::cfr::{Algorithm, GameDef, Report, Solver};
 
-use crate::common::chart::Line;
-use crate::common::logarithmic::logarithmic;
+use crate::common::plot::{Axis, Line, Panel};
 use crate::common::table::thousands;
 use crate::demo::part::{Part, Task};
 
@@ -44,9 +43,9 @@ pub fn run(task: &Task<'_>) -> Result<Option<Part>> {
     }
     let lines: Vec<Line> = reports
         .iter()
-        .map(|report| Line {
-            name: report.options.algorithm.to_string(),
-            points: report.trajectory.iter().map(|point| (point.iteration as f64, point.nash_conv)).collect(),
+        .map(|report| {
+            let points = report.trajectory.iter().map(|point| [point.iteration as f64, point.nash_conv]);
+            Line::new(report.options.algorithm.to_string(), points.collect())
         })
         .collect();
     let Some(end) = reports.first().and_then(|report| report.trajectory.last()) else { return Ok(None) };
@@ -68,8 +67,13 @@ pub fn run(task: &Task<'_>) -> Result<Option<Part>> {
             ("speed", format!("{} iterations a second", thousands(rate as u64))),
         ],
         curve_of: "NashConv, powers of ten",
-        svg: logarithmic("Leduc hold'em", "iterations", "NashConv, chips", &lines)?,
-        curve: lines[0].points.iter().map(|point| point.1.max(1e-12).log10()).collect(),
+        curve: lines[0].points.iter().map(|[_, chips]| chips.max(1e-12).log10()).collect(),
+        plots: vec![Panel::lines(
+            "Leduc hold'em: NashConv by iteration",
+            Axis::log("iteration"),
+            Axis::log("NashConv, chips"),
+            lines,
+        )],
         more: "warpplay cfr compare liars_dice --algorithms cfr,cfr_plus,dcfr --plots compare.svg",
         engine: reports[0].engine.to_string(),
         seconds: task.seconds(),

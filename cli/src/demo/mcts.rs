@@ -4,6 +4,7 @@ use anyhow::Result;
 use warpplay::mcts::contest::{Contestant, PlayerOptions, Scores, Side, VanillaOptions, play_game, running_percent};
 use warpplay::mcts::{Connect4, Notation, Options};
 
+use crate::common::table::thousands;
 use crate::demo::part::{Part, Task};
 use crate::mcts::chart;
 
@@ -38,12 +39,14 @@ pub fn run(task: &Task<'_>) -> Result<Option<Part>> {
     let curve = running_percent(&games);
     let score = scores.a.score_percent.unwrap_or_default();
     let interval = scores.a.interval_percent.unwrap_or_default();
-    let playouts = |side: &warpplay::mcts::contest::Score| format!("{:.0}", side.mean_playouts.unwrap_or_default());
+    let playouts =
+        |side: &warpplay::mcts::contest::Score| thousands(side.mean_playouts.unwrap_or_default().round() as u64);
     Ok(Some(Part {
         family: "mcts",
         title: "Monte Carlo tree search",
         task: format!(
-            "{GAMES} games of Connect 4: A, {variant} with two trees and {STEPS} steps a move, against B, the plain search of one thread with {SINGLE_STEPS} playouts a move"
+            "{GAMES} games of Connect 4: A, {variant} with two trees and {STEPS} steps a move, against B, the plain search of one thread with {} playouts a move",
+            thousands(SINGLE_STEPS)
         ),
         data: "none is needed: both play by the rules alone".to_string(),
         found: vec![
@@ -52,7 +55,10 @@ pub fn run(task: &Task<'_>) -> Result<Option<Part>> {
             ("playouts a move", format!("{} of A, {} of B", playouts(&scores.a), playouts(&scores.b))),
         ],
         curve_of: "score of A after each game",
-        svg: chart::running_score("Connect 4: A = parallel search, B = single thread", &curve)?,
+        plots: vec![chart::running_score(
+            "Connect 4: score of the parallel search (A) against the search of one thread (B)",
+            &curve,
+        )],
         curve,
         more: "warpplay mcts match --game hex --games 20 --plots score.svg",
         engine: variant.to_string(),

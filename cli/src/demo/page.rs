@@ -2,25 +2,24 @@
 
 use warpplay::Device;
 
+use crate::common::plot;
 use crate::common::table::seconds;
 use crate::demo::part::Part;
 
-/// Colours of light and of dark; the plots' white and black follow them, their other colours are readable on both.
+/// Colours of light and of dark, those of the plots; on a narrow screen plots stand below each other, and each is as wide as the screen.
 const STYLE: &str = "
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1a1d21; --soft: #586069; --line: #d5d9df; }
 @media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e6e8eb; --soft: #a0a8b2; --line: #363c44; } }
-body { margin: 0 auto; max-width: 72rem; padding: 1.5rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+body { margin: 0 auto; max-width: 84rem; padding: 1rem 1.5rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
 h1, h2 { line-height: 1.2; }
 section { border-top: 1px solid var(--line); }
 .soft { color: var(--soft); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 1rem; }
 dt { color: var(--soft); }
 dd { margin: 0; }
-figure { margin: 1rem 0; overflow-x: auto; }
-figure svg { width: 100%; min-width: 40rem; height: auto; }
-svg [fill='#FFFFFF'] { fill: var(--paper); }
-svg [fill='#000000'] { fill: var(--ink); }
-svg [stroke='#000000'] { stroke: var(--ink); }
+figure { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem; margin: 1rem 0; align-items: start; }
+figure svg { width: 100%; max-width: 46rem; height: auto; }
+@media (max-width: 40rem) { body { padding: 0.75rem; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.4rem; } }
 code { overflow-wrap: anywhere; }
 ";
 
@@ -45,14 +44,13 @@ fn section(part: &Part) -> String {
         .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(value)))
         .collect();
     format!(
-        "<section id=\"{family}\">\n<h2>{}</h2>\n<p>{}.</p>\n<p class=\"soft\">Data: {}.</p>\n<dl>\n{found}</dl>\n<figure role=\"img\" aria-label=\"{}\">\n{}</figure>\n\
+        "<section id=\"{family}\">\n<h2>{}</h2>\n<p>{}.</p>\n<p class=\"soft\">Data: {}.</p>\n<dl>\n{found}</dl>\n<figure>\n{}</figure>\n\
          <p class=\"soft\">Engine {}, {}. More: <code>{}</code></p>\n</section>\n",
         escaped(part.title),
         escaped(&capital(&part.task)),
         escaped(&part.data),
-        escaped(part.curve_of),
-        // It is our own, with what it shows escaped.
-        part.svg,
+        // They are our own, with what they show escaped.
+        part.plots.iter().map(|panel| plot::svg(std::slice::from_ref(panel))).collect::<String>(),
         escaped(&part.engine),
         seconds(part.seconds),
         escaped(part.more),

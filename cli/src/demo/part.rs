@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::common::plot::Panel;
+
 /// What a family did, and what came of it.
 #[derive(Serialize)]
 pub struct Part {
@@ -27,9 +29,9 @@ pub struct Part {
     pub engine: String,
     /// Time of it all.
     pub seconds: f64,
-    /// The plot.
+    /// The plots.
     #[serde(skip)]
-    pub svg: String,
+    pub plots: Vec<Panel>,
 }
 
 /// What a family needs to run: how far it has come is told to `show`, 0 to 1.

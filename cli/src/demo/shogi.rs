@@ -51,7 +51,7 @@ pub fn run(task: &Task<'_>) -> Result<Option<Part>> {
             ("values in pawns", format!("rook {rook:.1}, bishop {bishop:.1}, gold {gold:.1}, lance {lance:.1}")),
         ],
         curve_of: "objective after each step",
-        svg: chart::learning(&report.rows)?,
+        plots: chart::learning(&report.rows).to_vec(),
         curve: report.rows.iter().map(|row| row.train.j).collect(),
         more: "warpplay shogi learn --records DIR --held-out 0.2 --features kp --plots learning.svg",
         engine: report.engine.to_string(),

@@ -13,7 +13,7 @@ use warpplay::journal::{self, Header, Journal, Piece};
 use warpplay::mcts::contest::{Contestant, GameRecord, GameResult, Played, Scores, Side, play_game, running_percent};
 use warpplay::mcts::{KernelSet, Notation, Outcome, check_playable, play_moves};
 
-use crate::common::{self, OutputFile, Record, Usage};
+use crate::common::{self, OutputFile, Record, Usage, plot};
 use crate::mcts::args::MatchArgs;
 use crate::mcts::games::{self, Visitor};
 use crate::mcts::match_file::{GameFacts, MatchFacts, PlayerFacts, seed};
@@ -79,7 +79,7 @@ impl Visitor for Match<'_> {
         }
         if let Some(plot) = plot {
             let title = format!("{}: A = {}, B = {}", G::NAME, args.a, args.b);
-            plot.write(&chart::running_score(&title, &running)?)?;
+            plot.write(&plot::svg(&[chart::running_score(title, &running)]))?;
         }
         if !args.output.quiet {
             common::print(format!(

@@ -1,14 +1,11 @@
 //! What a match adds up to, as text.
 
-use std::fmt::Write;
-
 use warpplay::mcts::contest::Scores;
 
-use crate::common::table::thousands;
+use crate::common::table::{self, Table, thousands};
 
 /// The scores as a table.
 pub fn table(scores: &Scores) -> String {
-    let mut text = String::new();
     let number = |x: Option<f64>, digits: usize| x.map_or("-".to_string(), |x| format!("{x:.digits$}"));
     let count = |x: Option<f64>| x.map_or("-".to_string(), |x| thousands(x.round() as u64));
     let (a, b) = (&scores.a, &scores.b);
@@ -16,9 +13,9 @@ pub fn table(scores: &Scores) -> String {
     let rows = [
         ("wins / draws / losses", [a, b].map(|score| format!("{} / {} / {}", score.wins, score.draws, score.losses))),
         ("score, %", [a, b].map(|score| number(score.score_percent, 1))),
-        ("  95 % interval", [a, b].map(|score| interval(score.interval_percent))),
-        ("  as first mover, %", [a, b].map(|score| number(score.as_first_percent, 1))),
-        ("  as second mover, %", [a, b].map(|score| number(score.as_second_percent, 1))),
+        ("95 % interval, %", [a, b].map(|score| interval(score.interval_percent))),
+        ("score as first mover, %", [a, b].map(|score| number(score.as_first_percent, 1))),
+        ("score as second mover, %", [a, b].map(|score| number(score.as_second_percent, 1))),
         ("searches", [a, b].map(|score| thousands(score.searches))),
         ("playouts a search, mean", [a, b].map(|score| count(score.mean_playouts))),
         ("steps a search, mean", [a, b].map(|score| count(score.mean_steps))),
@@ -27,14 +24,10 @@ pub fn table(scores: &Scores) -> String {
         ("largest depth of all", [a, b].map(|score| score.max_depth.to_string())),
         ("searches with full trees", [a, b].map(|score| thousands(score.searches_with_full_trees))),
     ];
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{:<26} {:>18} {:>18}", "", "A", "B");
-    for (name, [a, b]) in rows {
-        let _ = writeln!(text, "{name:<26} {a:>18} {b:>18}");
-    }
-    let _ = writeln!(text, "first mover's mean score   {} %", number(scores.first_mover_percent, 1));
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, [a, b])| vec![name.to_string(), a, b]).collect();
+    let mut facts = vec![("first mover", format!("mean score {} %", number(scores.first_mover_percent, 1)))];
     if a.searches_with_full_trees + b.searches_with_full_trees > 0 {
-        let _ = writeln!(text, "trees were full            the option memory= of a player gives its trees more nodes");
+        facts.push(("full trees", "the option memory= of a player gives its trees more nodes".to_string()));
     }
-    text
+    Table::new(&["player", "A", "B"]).rows(&rows) + "\n" + &table::facts(facts)
 }

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-use warpplay::mcts::{MAX_TREE_SIZE, Options, Report, StoppedBy};
+use warpplay::mcts::{ActionReport, MAX_TREE_SIZE, Options, Report, StoppedBy};
 
-use crate::common::table::thousands;
+use crate::common::table::{Table, thousands};
 use crate::mcts::check::rank;
 
 /// A search's report: what was searched, the `top` best actions (0: all), and how fast it was; `to_move` is the symbol of whose turn it is.
@@ -62,29 +62,28 @@ fn actions(text: &mut String, report: &Report, top: usize) -> std::fmt::Result {
     let mut ranked: Vec<_> = report.actions.iter().collect();
     ranked.sort_by_key(|action| Reverse(rank(action)));
     let shown = if top == 0 { ranked.len() } else { top.min(ranked.len()) };
-    writeln!(text)?;
-    writeln!(
-        text,
-        "{:>7} {:>7} {:>15} {:>7} {:>15} {:>15} {:>8} {:>8}",
-        "action", "index", "n", "share", "wins", "draws", "q", "ucb"
-    )?;
-    for action in &ranked[..shown] {
-        writeln!(
-            text,
-            "{:>7} {:>7} {:>15} {:>5.1} % {:>15} {:>15} {:>8} {:>8}{}",
-            action.name,
-            action.index,
+    let wins_at_once = ranked[..shown].iter().any(|action| action.win_flag);
+    let mut heads = vec!["action", "index", "playouts", "share, %", "wins", "draws", "q", "ucb"];
+    if wins_at_once {
+        heads.push("note");
+    }
+    let row = |action: &&ActionReport| {
+        vec![
+            action.name.clone(),
+            action.index.to_string(),
             thousands(action.n),
-            100.0 * action.n as f64 / action.n_root.max(1) as f64,
+            format!("{:.1}", 100.0 * action.n as f64 / action.n_root.max(1) as f64),
             thousands(action.wins),
             thousands(action.draws),
             number(action.q),
             number(action.ucb),
-            if action.win_flag { "  wins at once" } else { "" },
-        )?;
-    }
+            if action.win_flag { "wins at once" } else { "" }.to_string(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = ranked[..shown].iter().map(row).collect();
+    write!(text, "\n{}", Table::new(&heads).words_at(8).rows(&rows))?;
     if shown < ranked.len() {
-        writeln!(text, "        and {} more (--top 0 shows all)", ranked.len() - shown)?;
+        writeln!(text, "  and {} more (--top 0 shows all)", ranked.len() - shown)?;
     }
     writeln!(text)?;
     writeln!(text, "best         {}, q = {}", report.best.name, number(report.best.q))

@@ -1,38 +1,29 @@
-//! Charts of a training, as SVG.
+//! Plots of a training.
 
-use anyhow::Result;
-use warpplay::mlp::Report;
+use warpplay::mlp::{EpochReport, Report};
 
-use crate::common::chart::{Line, Panel, panels};
+use crate::common::plot::{Axis, Line, Panel};
 
 /// Loss and accuracy of a training.
-///
-/// # Errors
-/// The drawing library refuses; it has no reason to.
-pub fn training(report: &Report) -> Result<String> {
-    let of_epochs = |name: &str, value: &dyn Fn(&warpplay::mlp::EpochReport) -> Option<f64>| Line {
-        name: name.to_string(),
-        points: report.epochs.iter().filter_map(|epoch| Some((epoch.epoch.into(), value(epoch)?))).collect(),
+pub fn training(report: &Report) -> [Panel; 2] {
+    let line = |name: &str, value: &dyn Fn(&EpochReport) -> Option<f64>| {
+        let points = report.epochs.iter().filter_map(|epoch| Some([f64::from(epoch.epoch), value(epoch)?]));
+        Line::new(name, points.collect())
     };
-    panels(&[
-        Panel {
-            title: "loss",
-            x: "epoch",
-            y: "loss",
-            lines: vec![
-                of_epochs("training", &|epoch| Some(epoch.loss)),
-                of_epochs("test", &|epoch| epoch.test_loss),
-                of_epochs("validation", &|epoch| epoch.validation_loss),
-            ],
-        },
-        Panel {
-            title: "accuracy",
-            x: "epoch",
-            y: "right, %",
-            lines: vec![
-                of_epochs("test", &|epoch| epoch.test_accuracy.map(|share| 100.0 * share)),
-                of_epochs("validation", &|epoch| epoch.validation_accuracy.map(|share| 100.0 * share)),
-            ],
-        },
-    ])
+    let losses = vec![
+        line("training", &|epoch| Some(epoch.loss)),
+        line("test", &|epoch| epoch.test_loss),
+        line("validation", &|epoch| epoch.validation_loss),
+    ];
+    let percent = |share: f64| 100.0 * share;
+    // Nothing of the training is classified again, so its place in the order of colours is kept free.
+    let right = vec![
+        line("training", &|_| None),
+        line("test", &|epoch| epoch.test_accuracy.map(percent)),
+        line("validation", &|epoch| epoch.validation_accuracy.map(percent)),
+    ];
+    [
+        Panel::lines("Loss by epoch", Axis::even("epoch"), Axis::even("mean loss of a sample"), losses),
+        Panel::lines("Samples classified right by epoch", Axis::even("epoch"), Axis::even("samples, %"), right),
+    ]
 }

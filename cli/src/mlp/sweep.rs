@@ -8,7 +8,7 @@ use serde::Serialize;
 use warpplay::mlp::{Dataset, Engine, MAX_MODELS, Options, Sweep, SweepModel, SweepReport, Trainer};
 use warpplay::{Device, Error};
 
-use crate::common::table::grid;
+use crate::common::table::{Table, fixed};
 use crate::common::{self, Usage};
 use crate::mlp::args::SweepArgs;
 use crate::mlp::table::percent;
@@ -128,10 +128,15 @@ fn text(report: &SweepReport, rows: usize, one_at_a_time: Option<f64>) -> String
         .iter()
         .map(|model| {
             let loss = model.epochs.last().map_or("-".to_string(), |epoch| format!("{:.5}", epoch.loss));
-            vec![model.seed.to_string(), model.learning_rate.to_string(), loss, percent(model.test_accuracy)]
+            vec![
+                model.seed.to_string(),
+                model.learning_rate.to_string(),
+                loss,
+                fixed(model.test_accuracy.map(|share| 100.0 * share), 2),
+            ]
         })
         .collect();
-    let mut text = grid(&["seed", "learning rate", "loss", "test"], &lines);
+    let mut text = Table::new(&["seed", "learning rate", "loss", "test, %"]).words(0).rows(&lines);
     if shown < ranked.len() {
         text += &format!("  and {} more (--top 0 shows all)\n", ranked.len() - shown);
     }

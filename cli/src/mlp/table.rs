@@ -1,10 +1,8 @@
 //! What is printed.
 
-use std::fmt::Write;
-
 use warpplay::mlp::{Dataset, Engine, EpochReport, Evaluation, Optimizer, Report, StoppedBy, Trainer};
 
-use crate::common::table::thousands;
+use crate::common::table::{self, Table, fixed, significant, thousands};
 
 /// What is about to be trained, and the head of the table of epochs.
 pub fn start_of_training(trainer: &Trainer, train: &Dataset) -> String {
@@ -19,7 +17,7 @@ pub fn start_of_training(trainer: &Trainer, train: &Dataset) -> String {
     };
     format!(
         "data      {}, {} samples\nnetwork   {}\ntraining  {} epochs of {} steps, batch {}, {optimizer}, learning rate {}, {} of the gradients, {}, seed {}\n\
-         engine    {}\n\n{:>5} {:>10} {:>10} {:>10} {:>10} {:>14}\n",
+         engine    {}\n\n{}",
         train.source(),
         thousands(train.len() as u64),
         sizes.join("-"),
@@ -31,27 +29,28 @@ pub fn start_of_training(trainer: &Trainer, train: &Dataset) -> String {
         options.precision,
         options.seed,
         trainer.engine(),
-        "epoch",
-        "loss",
-        "test",
-        "validation",
-        "seconds",
-        "samples/s"
+        epochs().head()
     )
+}
+
+/// The table of epochs, whose lines are printed one by one.
+fn epochs() -> Table {
+    let heads = ["epoch", "loss", "test, %", "validation, %", "time, s", "samples/s", "copies, %"];
+    Table::new(&heads).words(0).widths(&[5, 8, 7, 13, 8, 12, 9])
 }
 
 /// One line of an epoch.
 pub fn epoch(report: &EpochReport) -> String {
-    format!(
-        "{:>5} {:>10.5} {:>10} {:>10} {:>10.4} {:>14}{}\n",
-        report.epoch,
-        report.loss,
+    let percent = |share: Option<f64>| fixed(share.map(|share| 100.0 * share), 2);
+    epochs().line(&[
+        report.epoch.to_string(),
+        fixed(report.loss, 5),
         percent(report.test_accuracy),
         percent(report.validation_accuracy),
-        report.seconds,
+        significant(report.seconds),
         thousands(report.samples_per_second.round() as u64),
-        report.transfer_share.map_or(String::new(), |share| format!("   copies {:.2} %", 100.0 * share)),
-    )
+        percent(report.transfer_share),
+    ])
 }
 
 /// What there is to say at the end.
@@ -84,36 +83,26 @@ pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
 
 /// An evaluation with its confusion matrix.
 pub fn evaluation(found: &Evaluation, source: &str) -> String {
-    let mut text = String::new();
-    let widest = found.confusion.iter().flatten().copied().max().unwrap_or(0).max(found.confusion.len() as u64);
-    let width = widest.to_string().len().max(4) + 1;
-    // Writing to a string cannot fail.
-    let _ = write!(text, "{source}\n\n{:>9}", "predicted");
-    for class in 0..found.confusion.len() {
-        let _ = write!(text, "{class:>width$}");
-    }
-    text += "    right\n";
-    for (class, row) in found.confusion.iter().enumerate() {
-        let _ = write!(text, "{:>9}", format!("true {class}"));
-        for count in row {
-            let _ = write!(text, "{count:>width$}");
-        }
+    let classes: Vec<String> = (0..found.confusion.len()).map(|class| class.to_string()).collect();
+    let heads = ["true \\ predicted"].into_iter().chain(classes.iter().map(String::as_str)).chain(["right, %"]);
+    let row = |(class, row): (usize, &Vec<u64>)| {
         let n: u64 = row.iter().sum();
-        let share = if n == 0 { None } else { Some(row[class] as f64 / n as f64) };
-        let _ = writeln!(text, "{:>9}", percent(share));
-    }
-    let micros = 1e6 * found.seconds / found.total as f64;
-    let _ = writeln!(
-        text,
-        "\nright {} of {} ({:.2} %), loss {:.4}, {:.4} s ({micros:.3} µs a sample) on {}",
-        found.correct,
-        found.total,
-        100.0 * found.accuracy,
-        found.loss,
-        found.seconds,
-        found.device
-    );
-    text
+        let share = if n == 0 { None } else { Some(100.0 * row[class] as f64 / n as f64) };
+        let counts = row.iter().map(|&n| thousands(n));
+        std::iter::once(classes[class].clone()).chain(counts).chain([fixed(share, 2)]).collect()
+    };
+    let rows: Vec<Vec<String>> = found.confusion.iter().enumerate().map(row).collect();
+    let table = Table::new(&heads.collect::<Vec<_>>()).rows(&rows);
+    let per_sample = table::seconds(found.seconds / found.total.max(1) as f64);
+    let facts = table::facts([
+        (
+            "right",
+            format!("{} of {} ({:.2} %)", thousands(found.correct), thousands(found.total), 100.0 * found.accuracy),
+        ),
+        ("loss", format!("{:.4}", found.loss)),
+        ("time", format!("{}, {per_sample} a sample, on {}", table::seconds(found.seconds), found.device)),
+    ]);
+    format!("{source}\n\n{table}\n{facts}")
 }
 
 /// A share in per cent; `-` where there is none.

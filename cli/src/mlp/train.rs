@@ -12,7 +12,7 @@ use warpplay::mlp::{
 };
 use warpplay::{Error, Progress};
 
-use crate::common::{self, OutputFile};
+use crate::common::{self, OutputFile, plot};
 use crate::mlp::args::TrainArgs;
 use crate::mlp::{chart, check, table};
 
@@ -82,7 +82,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         json.write_json(&common::Record::new("mlp train", Facts { test: &found, report: &report }))?;
     }
     if let Some(plot) = plot {
-        plot.write(&chart::training(&report)?)?;
+        plot.write(&plot::svg(&chart::training(&report)))?;
     }
     if !args.output.quiet {
         common::print(table::end_of_training(&report, &found))?;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use warpplay::input_file;
 use warpplay_papers::experiment::{Header, Report, Sheet, expect_checksum};
 
-use super::date;
+use super::{date, draw};
 use crate::common::table::count;
 use crate::common::{self, OutputFile, SCHEMA, Usage};
 
@@ -25,6 +25,10 @@ pub struct Args {
     /// Results: files written by --json of publications and benches, one for each machine
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
+
+    /// Draw the figures of the publications' results as SVG into this folder too
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
 }
 
 /// Line that ends a slot.
@@ -42,7 +46,11 @@ pub fn run(args: &Args) -> Result<()> {
     let mut origins = BTreeMap::new();
     for path in &args.runs {
         let folder = args.page.with_extension("");
-        let run = read(&input_file::read_text(path)?, &folder).with_context(|| path.display().to_string())?;
+        let text = input_file::read_text(path)?;
+        if let Some(plots) = &args.plots {
+            draw_all(&text, plots).with_context(|| path.display().to_string())?;
+        }
+        let run = read(&text, &folder).with_context(|| path.display().to_string())?;
         if !run.complete {
             common::print(format!("{}: of a run that was ended early\n", path.display()))?;
         }
@@ -141,18 +149,36 @@ fn fill(page: &str, found: &BTreeMap<String, Vec<String>>) -> Result<Filled> {
     Ok(filled)
 }
 
+/// Draws the figures of a file of results; a bench has none.
+fn draw_all(text: &str, folder: &Path) -> Result<()> {
+    let Some(report) = report_of(text)? else { return Ok(()) };
+    std::fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
+    for figure in report.sheets.iter().flat_map(|sheet| &sheet.figures) {
+        // The name is the file's, which may be anything.
+        let is_name = Path::new(&figure.file).file_name().is_some_and(|name| *name == *figure.file);
+        anyhow::ensure!(is_name, "a figure's name is {:?}, expected one without a folder", figure.file);
+        OutputFile::prepare(&folder.join(format!("{}.svg", figure.file)))?.write(&draw::svg(figure))?;
+    }
+    Ok(())
+}
+
+/// The results of a publication, whole and undamaged; `None` where the file has something else.
+fn report_of(text: &str) -> Result<Option<Report>> {
+    let Ok(value) = serde_json::from_str::<Value>(text) else { return Ok(None) };
+    let Some(report) = value.get("report") else { return Ok(None) };
+    let report = Report::deserialize(report).context("no results of a publication")?;
+    let (schema, kind) = (&value["schema"], &value["kind"]);
+    anyhow::ensure!(*schema == SCHEMA, "schema {schema}, expected {SCHEMA}");
+    expect_checksum(&value).map_err(anyhow::Error::msg)?;
+    anyhow::ensure!(*kind == *report.header.paper, "is of kind {kind}, and its report of {}", report.header.paper);
+    // Its times may be of another machine than its header says.
+    anyhow::ensure!(report.replayed.is_none(), "of --replay: the page needs the file of the run that was repeated");
+    Ok(Some(report))
+}
+
 /// Names and texts of a file of results. `figures` is the folder of the page's figures.
 fn read(text: &str, figures: &Path) -> Result<Found> {
-    if let Ok(value) = serde_json::from_str::<Value>(text)
-        && let Some(report) = value.get("report")
-    {
-        let report = Report::deserialize(report).context("no results of a publication")?;
-        let (schema, kind) = (&value["schema"], &value["kind"]);
-        anyhow::ensure!(*schema == SCHEMA, "schema {schema}, expected {SCHEMA}");
-        expect_checksum(&value).map_err(anyhow::Error::msg)?;
-        anyhow::ensure!(*kind == *report.header.paper, "is of kind {kind}, and its report of {}", report.header.paper);
-        // Its times may be of another machine than its header says.
-        anyhow::ensure!(report.replayed.is_none(), "of --replay: the page needs the file of the run that was repeated");
+    if let Some(report) = report_of(text)? {
         for (sheet, table) in
             report.sheets.iter().flat_map(|sheet| sheet.tables.iter().map(move |table| (sheet, table)))
         {
@@ -162,6 +188,7 @@ fn read(text: &str, figures: &Path) -> Result<Found> {
                 anyhow::bail!("item {item}, table {title}, row {row}: {found} cells, expected {n}");
             }
         }
+        let value: Value = serde_json::from_str(text).context("no JSON")?;
         let line = &without_journal(value.get("command_line").and_then(Value::as_str).unwrap_or_default());
         let Header { device_name, cpu_name, .. } = &report.header;
         return Ok(Found {

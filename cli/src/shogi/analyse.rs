@@ -7,7 +7,7 @@ use warpplay::shogi::learner::Weights;
 use warpplay::shogi::{Evaluator, FeatureSet};
 
 use crate::common;
-use crate::common::table::count;
+use crate::common::table::{Table, count};
 use crate::shogi::args::AnalyseArgs;
 
 /// What is written.
@@ -69,7 +69,7 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
 fn text(found: &Found, top: usize) -> String {
     let side = found.side;
     let mut text = format!(
-        "{}{}\n{:+.4} pawns for Black by {}; {side} to move, {}, valued for {side} by the position after them, without search\n",
+        "{}{}\n{:+.4} pawns for Black by {}; {side} to move, {}, valued for {side} by the position after them, without search\n\n",
         drawn(&found.sfen),
         found.sfen,
         found.value,
@@ -77,8 +77,11 @@ fn text(found: &Found, top: usize) -> String {
         count(found.moves.len() as u64, "legal move")
     );
     let shown = if top == 0 { found.moves.len() } else { top };
-    for (number, line) in (1..).zip(found.moves.iter().take(shown)) {
-        text += &format!("{number:>4}  {:<6} {:>+9.4}\n", line.usi, line.value);
+    let row = |line: &Line| vec![line.usi.clone(), format!("{:+.4}", line.value)];
+    let rows: Vec<Vec<String>> = found.moves.iter().take(shown).map(row).collect();
+    text += &Table::new(&["move", "value, pawns"]).rows(&rows);
+    if shown < found.moves.len() {
+        text += &format!("  and {} more (--top 0 shows all)\n", found.moves.len() - shown);
     }
     text
 }

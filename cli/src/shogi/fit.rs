@@ -9,7 +9,7 @@ use warpplay::shogi::Row;
 use warpplay::shogi::dataset::Facts;
 use warpplay::shogi::material::{FitReport, Material, Options};
 
-use crate::common::{self, OutputFile};
+use crate::common::{self, OutputFile, plot};
 use crate::shogi::args::FitArgs;
 use crate::shogi::data::{Data, Measured};
 use crate::shogi::table::{of_values, progress, progress_head};
@@ -82,12 +82,12 @@ pub fn run(args: &FitArgs) -> Result<()> {
     check::trajectory(&report.rows)?;
     let held_out = held_out.map(|data| Measured::measure(&data, objective, &report.rows)).transpose()?;
     if let Some(plot) = plot {
-        plot.write(&chart::convergence("values", &report.rows)?)?;
+        plot.write(&plot::svg(&[chart::convergence("Values of the pieces by iteration", &report.rows)]))?;
     }
     if let (true, Some(last)) = (says, report.rows.last()) {
         common::print(format!("\n{report}\n\n{}", of_values(&[("fitted".to_string(), last.values)])))?;
         if let Some(Measured { j, .. }) = &held_out {
-            common::print(format!("held out     J {:.9} at first, {:.9} at the end\n", j[0], j[j.len() - 1]))?;
+            common::print(format!("held out     J {:.6} at first, {:.6} at the end\n", j[0], j[j.len() - 1]))?;
         }
     }
     if let Some(json) = json {

@@ -12,12 +12,11 @@ use warpplay::shogi::learner::{self, Checkpoint, LearnReport, LearnRow, Learner,
 use warpplay::shogi::ranks::{self, Ranks};
 use warpplay::shogi::{FeatureSet, Optimizer};
 
-use crate::common::table::{count, seconds, thousands};
-use crate::common::{self, OutputFile};
+use crate::common::table::{Table, count, fixed, seconds, thousands};
+use crate::common::{self, OutputFile, plot};
 use crate::shogi::args::LearnArgs;
 use crate::shogi::data::Data;
 use crate::shogi::data_flags::SourceFlags;
-use crate::shogi::table::percent;
 use crate::shogi::{chart, check, group};
 
 /// The plot's name in a folder.
@@ -126,7 +125,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
     if says && args.checkpoint.resume.is_some() && done >= wanted {
         common::print(format!("{done} iterations are done: --iterations {wanted} leaves nothing to do\n"))?;
     }
-    let report = iterate(&mut learner, args, leads)?;
+    let report = iterate(&mut learner, args, leads, held_out.is_some())?;
     for row in &report.rows {
         measures(row)?;
     }
@@ -153,14 +152,11 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
 }
 
 /// Learns until the iterations are done, or until Ctrl-C.
-fn iterate(learner: &mut Learner<'_>, args: &LearnArgs, leads: bool) -> Result<LearnReport> {
+fn iterate(learner: &mut Learner<'_>, args: &LearnArgs, leads: bool, has_held_out: bool) -> Result<LearnReport> {
     let says = leads && !args.output.quiet;
     let bar = if leads { args.output.bar(learner.options().iterations.into()) } else { ProgressBar::hidden() };
     if says {
-        common::print(format!(
-            "{:>6} {:>12} {:>9} {:>9} {:>12} {:>9} {:>9} {:>9}\n",
-            "iter", "J", "first", "of three", "J held out", "first", "of three", "seconds"
-        ))?;
+        common::print(iterations(has_held_out).head())?;
     }
     let mut shown = Ok(());
     let report = learner.run(|progress: &Progress<LearnRow>| {
@@ -168,7 +164,7 @@ fn iterate(learner: &mut Learner<'_>, args: &LearnArgs, leads: bool) -> Result<L
         bar.set_position(row.iteration.into());
         bar.set_message(format!("J {:.6}", row.train.j));
         if says && shown.is_ok() {
-            shown = bar.suspend(|| common::print(line(row)));
+            shown = bar.suspend(|| common::print(line(row, has_held_out)));
         }
         let stops = common::interrupted() || shown.is_err();
         if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -198,7 +194,7 @@ fn write(files: &Files, report: &LearnReport, weights: &Weights, train: &Data, h
         file.write(&learner::rust_constant(&values, hand.as_ref()))?;
     }
     if let Some(file) = &files.plot {
-        file.write(&chart::learning(&report.rows)?)?;
+        file.write(&plot::svg(&chart::learning(&report.rows)))?;
     }
     let Some(file) = &files.json else { return Ok(()) };
     let found = Found {
@@ -221,20 +217,22 @@ fn head(train: &Data, held_out: Option<&Data>) -> String {
     train.text() + &held_out
 }
 
+/// The table of iterations, whose lines are printed one by one: objective, and positions whose played move is the first or among the first three; of games held out too.
+fn iterations(has_held_out: bool) -> Table {
+    let heads = ["iteration", "time, s", "J", "first, %", "of three, %"];
+    let held_out = ["held out: J", "first, %", "of three, %"];
+    let held_out = if has_held_out { held_out.as_slice() } else { &[] };
+    Table::new(&[heads.as_slice(), held_out].concat()).words(0).widths(&[9, 8, 8, 8, 11])
+}
+
 /// A row of the table.
-fn line(row: &LearnRow) -> String {
-    let (j, first, three) = match &row.held_out {
-        Some(found) => (format!("{:.9}", found.j), percent(found.agreement), percent(found.agreement_of_three)),
-        None => ("-".into(), "-".into(), "-".into()),
+fn line(row: &LearnRow, has_held_out: bool) -> String {
+    let measures = |found: &Measures| {
+        [fixed(found.j, 6), fixed(100.0 * found.agreement, 2), fixed(100.0 * found.agreement_of_three, 2)]
     };
-    format!(
-        "{:>6} {:>12.9} {:>9} {:>9} {j:>12} {first:>9} {three:>9} {:>9.2}\n",
-        row.iteration,
-        row.train.j,
-        percent(row.train.agreement),
-        percent(row.train.agreement_of_three),
-        row.seconds
-    )
+    let start = [row.iteration.to_string(), fixed(row.seconds, 2)];
+    let all = start.into_iter().chain(measures(&row.train)).chain(row.held_out.iter().flat_map(measures));
+    iterations(has_held_out).line(&all.collect::<Vec<_>>())
 }
 
 fn end(report: &LearnReport, weights: &Weights) -> String {
@@ -242,8 +240,8 @@ fn end(report: &LearnReport, weights: &Weights) -> String {
     let best = report.best_iteration.map_or(String::new(), |best| format!(", best on games held out after {best}"));
     let mut notes = String::new();
     if let (Some(whole), Some(steps)) = (&report.whole, report.steps_per_epoch) {
-        notes += &format!("epoch        {}; on all positions J {:.9}", count(steps, "step"), whole.train.j);
-        notes += &whole.held_out.map_or("\n".into(), |found| format!(", held out {:.9}\n", found.j));
+        notes += &format!("epoch        {}; on all positions J {:.6}", count(steps, "step"), whole.train.j);
+        notes += &whole.held_out.map_or("\n".into(), |found| format!(", held out {:.6}\n", found.j));
     }
     if let Some(exchange) = report.exchange.filter(|exchange| exchange.sums > 0) {
         let bytes = exchange.bytes / exchange.sums;

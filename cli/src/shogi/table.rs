@@ -1,10 +1,8 @@
 //! What is printed: numbers, grids, values of pieces.
 
-use std::fmt::Write;
-
 use warpplay::shogi::{Row, Values};
 
-use crate::common::table::grid;
+use crate::common::table::{Table, fixed};
 
 /// The learnt kinds in the order of [`Values`].
 pub const NAMES: [&str; 12] = ["L", "N", "S", "G", "B", "R", "+P", "+L", "+N", "+S", "+B", "+R"];
@@ -12,29 +10,26 @@ pub const NAMES: [&str; 12] = ["L", "N", "S", "G", "B", "R", "+P", "+L", "+N", "
 /// The paper's names of them.
 pub const JAPANESE: [&str; 12] = ["香", "桂", "銀", "金", "角", "飛", "と", "成香", "成桂", "成銀", "馬", "龍"];
 
+/// The table of iterations with the values in pawns, whose lines are printed one by one.
+fn iterations() -> Table {
+    let heads: Vec<&str> = ["iteration", "J"].into_iter().chain(NAMES).collect();
+    Table::new(&heads).words(0).widths(&[[9, 8].as_slice(), &[6; NAMES.len()]].concat())
+}
+
 /// Head of the lines of [`progress`].
 pub fn progress_head() -> String {
-    let mut text = format!("{:>5} {:>12}", "iter", "J");
-    for name in NAMES {
-        // Writing to a string cannot fail.
-        let _ = write!(text, " {name:>7}");
-    }
-    text + "\n"
+    iterations().head()
 }
 
 /// The line that the paper prints in every iteration: its number, the objective, the values.
 pub fn progress(row: &Row) -> String {
-    let mut text = format!("{:>5} {:>12.9}", row.iteration, row.j);
-    for value in row.values {
-        // Writing to a string cannot fail.
-        let _ = write!(text, " {value:>7.4}");
-    }
-    text + "\n"
+    let start = [row.iteration.to_string(), fixed(row.j, 6)];
+    iterations().line(&start.into_iter().chain(row.values.map(|value| fixed(value, 3))).collect::<Vec<_>>())
 }
 
 /// Columns of values, a row a kind, the pawn first.
 pub fn of_values(columns: &[(String, Values)]) -> String {
-    let mut head = vec!["piece", ""];
+    let mut head = vec!["piece", "sign"];
     head.extend(columns.iter().map(|(name, _)| name.as_str()));
     let mut rows = vec![["P", "歩"].map(String::from).to_vec()];
     rows[0].extend(columns.iter().map(|_| "1 (fixed)".to_string()));
@@ -43,7 +38,7 @@ pub fn of_values(columns: &[(String, Values)]) -> String {
         row.extend(columns.iter().map(|(_, values)| format!("{:.4}", values[at])));
         rows.push(row);
     }
-    grid(&head, &rows)
+    Table::new(&head).words(2).rows(&rows)
 }
 
 /// A share in per cent.

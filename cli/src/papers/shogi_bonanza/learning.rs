@@ -18,7 +18,7 @@ use warpplay_papers::shogi_bonanza::published::conditions;
 use warpplay_papers::shogi_bonanza::{Options, PaperEngine, Split, learn};
 
 use super::Args;
-use crate::common::{self, OutputFile, table};
+use crate::common::{self, OutputFile, plot, table};
 use crate::shogi::data::{Data, Measured};
 use crate::shogi::{chart, check};
 
@@ -150,7 +150,7 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     if says {
         common::print(end(&rows, children, seconds))?;
         if let Some(Measured { j, .. }) = &held_out {
-            common::print(format!("held out     J {:.9} at first, {:.9} at the end\n", j[0], j[j.len() - 1]))?;
+            common::print(format!("held out     J {:.6} at first, {:.6} at the end\n", j[0], j[j.len() - 1]))?;
         }
     }
     let tables = match args.tables {
@@ -167,7 +167,8 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         let rows = learn(&Device::cpu(), &Alone, &shards, &options, |_| common::until_interrupted())?;
         // What was ended is not drawn.
         if rows.last().is_some_and(|row| row.iteration == iterations) {
-            file.write(&chart::convergence(&format!("values from {first}"), &rows)?)?;
+            let title = format!("Values of the pieces by iteration, from {first}");
+            file.write(&plot::svg(&[chart::convergence(title, &rows)]))?;
         }
     }
     if let Some(json) = json {
