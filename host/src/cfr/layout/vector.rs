@@ -6,6 +6,15 @@ use crate::cfr::game::betting::Action;
 use crate::cfr::game::cards::{CardSet, Deck};
 
 /// A two-player game or spot in vector form.
+///
+/// ```text
+/// streets[s]              a betting round
+///   boards[b]             what has been dealt by then: cards, parent, probability, members
+///   entries[e]            the betting from one way to come there, the same on every board
+///     nodes[n]            Decision of a seat: action a has the vector  slot + a;  Fold, Showdown: payoffs in chips;  Exit: the next street's entry
+/// hands[seat][h]          private cards, numbered the same on all streets
+/// regret of a hand        table of the seat [ offset(seat, s, b, slot + a) + h ]
+/// ```
 #[derive(Clone, Debug)]
 pub struct VectorGame {
     /// The deck.

@@ -55,7 +55,7 @@
 //!           changes       [changes]       u32
 //! ```
 //!
-//! [`Shard`](super::Shard) says what the columns mean.
+//! [`Shard`] says what the columns mean.
 
 mod builder;
 mod checksum;
