@@ -1,8 +1,8 @@
 //! Game-playing AI on the GPU, with every kernel written in Rust.
 //!
-//! This crate is what a program calls: devices, streams and buffers, and the engines on top of them. The kernels are
-//! in [`warpplay_gpu`], the plain implementations they are held to in `warpplay_cpu_ref`. It is for Rust programmers who write game AI and want
-//! the GPU without C++, for researchers who repeat the papers, and for students who read the kernels.
+//! A program gives a position, a data set or the rules of a game, chooses a [`Device`], and gets a report back. The kernels are Rust too: rustc compiles them to PTX, a
+//! safe function of the host launches each, and the same source runs thread by thread on the CPU, where it is checked. Runs with the same seed on the same device have the
+//! same bits; what holds between devices, each family says.
 //!
 //! ```
 //! # #[cfg(feature = "mcts")] {
@@ -18,23 +18,32 @@
 //! # Ok::<(), warpplay::Error>(())
 //! ```
 //!
-//! # Engines
+//! # Should I use it?
 //!
-//! | engine | builder | what it does | source |
+//! | you | |
+//! | --- | --- |
+//! | write game AI in Rust and want the GPU without C++ | yes: a family below, or a game or kernel of your own |
+//! | repeat one of the publications | yes: the crate `warpplay-papers` has their programs, tables and figures |
+//! | want to read how such kernels are made | yes: [`warpplay_gpu`], and `docs/reading-kernels.md` |
+//! | have no GPU | yes: everything runs on the CPU too; self-play and training of `azero` then take hours |
+//! | want neural networks of any form | no: the networks here are perceptrons and AlphaZero's residual network; candle, burn and tch are general |
+//! | have a GPU that is not NVIDIA's, or older than compute capability 7.5 | no; on the CPU only |
+//! | work on another system than Linux | no: Linux is supported |
+//!
+//! # Families
+//!
+//! Each is a module with the same words: a `builder(…)`, options with defaults, `build(&device)`, `run(…)` with a `watch` that may stop it, and a report. Its page has an
+//! example that runs, the algorithm and the layout of its data.
+//!
+//! | module | what it does | begin with | publications |
 //! | --- | --- | --- | --- |
-//! | `azero::Evaluator` | `azero::EvaluatorBuilder` | value and policy of positions by an AlphaZero network | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
-//! | `azero::player::SelfPlay`, `azero::player::Player`, `azero::player::Match` | `azero::player::SelfPlayBuilder`, `azero::player::PlayerBuilder`, `azero::player::MatchBuilder` | PUCT search with that network; games of checkers | Silver et al., "AlphaZero" |
-//! | `azero::train::Trainer` | `azero::train::TrainerBuilder` | the network's training from records of games | the same |
-//! | `azero::learn::Learner` | `azero::learn::LearnerBuilder` | self-play and training in turn | the same |
-//! | `cfr::Solver` | `cfr::SolverBuilder` | equilibria of poker and other games by regret minimisation | Reis, "A GPU implementation of Counterfactual Regret Minimization" |
-//! | `mcts::Search` | `mcts::SearchBuilder` | Monte Carlo tree search run wholly on the device | Klęsk, "MCTS-NC", SoftwareX |
-//! | `mlp::Trainer` | `mlp::TrainerBuilder` | trains a multilayer perceptron, with checkpoints | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
-//! | `mlp::Classifier` | `mlp::ClassifierBuilder` | classes and probabilities of images, accuracy on a labelled set | the same |
-//! | `mlp::Sweep` | `mlp::SweepBuilder` | trains many perceptrons of one shape side by side | the same network |
-//! | `shogi::learner::Learner` | `shogi::learner::LearnerBuilder` | learns an evaluation of shogi positions from game records, with any set of features | Hoki, 「局面評価の学習を目指した探索結果の最適制御」 |
-//! | `shogi::material::Material` | `shogi::material::MaterialBuilder` | fits twelve piece values, by four engines | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」 |
+//! | [`mcts`] | Monte Carlo tree search run wholly on the device, for games and puzzles | [`mcts::Search`] | Klęsk |
+//! | [`azero`] | AlphaZero for checkers: evaluation, play, self-play, training | [`azero::Evaluator`], [`azero::player`], [`azero::learn`] | Paul and Xu; Silver et al. |
+//! | [`mlp`] | multilayer perceptrons: trained, used, many at once | [`mlp::Trainer`], [`mlp::Classifier`], [`mlp::Sweep`] | Ha and Beqaj |
+//! | [`shogi`] | evaluations of positions, learnt from game records | [`shogi::learner`], [`shogi::material`] | Hoki; 「MPIまたはCUDAを用いた…」 |
+//! | [`cfr`] | equilibria of poker and other games of hidden information | [`cfr::Solver`], [`cfr::Spot`] | Reis; Zinkevich et al. |
 //!
-//! # Back ends
+//! # Devices
 //!
 //! | [`Device`] | [`Backend`] | what runs |
 //! | --- | --- | --- |
@@ -42,25 +51,85 @@
 //! | [`Device::simt`] | `Simt` | the same source on the CPU, thread by thread; it reports broken rules, for tests |
 //! | [`Device::cpu`] | `Cpu` | the plain implementations, on all cores |
 //!
-//! [`Device::auto`] gives the first CUDA device, else the CPU. The driver is found when it is first needed: the program
-//! links no CUDA library, builds without the toolkit, and starts on a machine without a GPU. Linux is supported.
-//!
-//! # Memory and kernels
+//! [`Device::auto`] gives the first CUDA device, else the CPU; an engine never changes to another device by itself. The driver is found when it is first needed: the program
+//! links no CUDA library, builds without the toolkit, and starts on a machine without a GPU.
 //!
 //! ```
-//! use warpplay::Device;
+//! # #[cfg(feature = "mcts")] {
+//! use warpplay::mcts::{Connect4, Search};
+//! use warpplay::{Device, Progress};
 //!
-//! let device = Device::simt();
-//! let stream = device.stream()?;
-//! let mut scores = stream.upload(&[1.0f32, 2.0, 3.0])?;
-//! stream.write(&mut scores, 1, &[20.0])?;
-//! assert_eq!(stream.read(&scores)?, [1.0, 20.0, 3.0]);
+//! // The kernels and the plain implementation make the same search, bit for bit.
+//! let visits = |device: Device| {
+//!     let mut search = Search::<Connect4>::builder().n_trees(1).n_playouts(4).steps(5).no_seconds().build(&device)?;
+//!     let report = search.run(&Connect4::new(), Progress::go_on)?;
+//!     Ok::<Vec<u64>, warpplay::Error>(report.actions.iter().map(|action| action.n).collect())
+//! };
+//! assert_eq!(visits(Device::simt())?, visits(Device::cpu())?);
+//! # }
 //! # Ok::<(), warpplay::Error>(())
 //! ```
 //!
-//! A kernel of one's own is loaded with [`Module::load`] from the PTX that `warpplay-gpu-builder` embeds, looked up
-//! with [`Module::function`], and launched with [`Stream::launch`], which takes arguments of the kernel's own types
-//! only.
+//! # Memory and kernels
+//!
+//! The families stand on types that a program can use as well:
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Device`], [`Backend`], [`DeviceInfo`], [`FreeMemory`] | what kernels run on, and what is known of it |
+//! | [`Stream`], [`Event`], [`Graph`] | work in order, its times, its recordings |
+//! | [`Buffer`], [`Pinned`] | memory of the device, and of the host for copies |
+//! | [`L2Window`], [`L2Span`] | memory that the second-level cache keeps |
+//! | [`Module`], [`Function`], [`FunctionInfo`] | kernels, loaded by name from embedded PTX ([`PtxSet`], [`PtxImage`]) |
+//! | [`LaunchShape`] | grid, block and shared memory of a launch |
+//! | [`Kernel`], [`SafeKernel`], [`IntoParams`], [`IntoParam`], [`In`], [`InOut`] | what a launch knows of a kernel, and takes as its arguments |
+//! | [`BankReport`], [`BankCount`] | how shared memory's banks were used, counted under `simt` |
+//! | [`Precision`] | arithmetic and storage: `f32`, `bf16` and others |
+//! | [`Progress`] | what `watch` is told while something runs |
+//! | [`Memory`], [`MemoryPart`] | what a piece of work needs, before it is taken |
+//! | [`Checkpoint`], [`journal`] | work that is kept while it runs, and gone on with |
+//! | [`AtomicFile`], [`input_file`], [`Fnv`] | files written whole or not at all; files read with good errors; a checksum |
+//! | [`Error`], [`Result`] | what can go wrong |
+//!
+//! A kernel of one's own is a function in a crate that `warpplay-gpu-builder` compiles (`docs/own-kernel.md`). It declares its launch shape and the lengths of its arrays, and
+//! [`Stream::run`] checks both:
+//!
+//! ```
+//! use warpplay::{Device, LaunchShape, Module, PtxSet};
+//! use warpplay_gpu::cuda::view::{Disjoint, Slice};
+//! use warpplay_gpu::cuda::{kernel, thread};
+//!
+//! /// Adds `bonus` to each of `n` scores, a thread a score.
+//! #[kernel(shape = LaunchShape::linear(n, 128))]
+//! pub fn add_bonus(#[len(n as usize)] scores: Slice<f32>, bonus: f32, #[len(n as usize)] mut sums: Disjoint<f32>, n: u32) {
+//!     let Some(own) = thread::own_index_below(n) else { return };
+//!     sums.set(&own, scores.get(own.get() as usize) + bonus);
+//! }
+//!
+//! // In a crate of kernels the build script writes this set; `simt` needs no PTX.
+//! const KERNELS: PtxSet = PtxSet { name: "example", images: &[], missing: Some("an example") };
+//!
+//! let device = Device::simt();
+//! let function = Module::load(&device, &KERNELS)?.function(add_bonus)?;
+//! let stream = device.stream()?;
+//! let scores = stream.upload(&[1.0f32, 2.0, 3.0])?;
+//! let mut sums = stream.alloc::<f32>(3)?;
+//! stream.run(&function, (&scores, 0.5, &mut sums, 3))?;
+//! assert_eq!(stream.read(&sums)?, [1.5, 2.5, 3.5]);
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! ```text
+//! the kernel's parameter               the launch's argument                   what crosses to the device
+//! Slice<T>            all read         &Buffer<T>                              a pointer; the length is computed from #[len(…)]
+//! Disjoint<T>         a thread writes  &mut Buffer<T>                          the same
+//!                     its own element
+//! Atomic<T>           all change       &mut Buffer<T>                          the same
+//! *const T, *mut T    unsafe kernels   &Buffer<T>, &mut Buffer<T>              a pointer
+//! S: DeviceArgs       a structure of   SArgs, with Buffer::view and            S, as it is
+//!                     pointers         Buffer::view_mut for its pointers
+//! f32, u32, …         numbers          the same number                         the number
+//! ```
 //!
 //! # Features
 //!
@@ -72,14 +141,40 @@
 //!
 //! # Errors
 //!
-//! One enum, [`Error`]: it says what failed, where, and what to do. Caller input never makes this crate panic.
+//! One enum, [`Error`]: its text says what failed, where, and what to do. Caller input never makes this crate panic, and the library prints nothing.
+//!
+//! ```
+//! # #[cfg(feature = "mcts")] {
+//! use warpplay::Device;
+//! use warpplay::mcts::{Connect4, Search};
+//!
+//! let error = Search::<Connect4>::builder().n_playouts(100).build(&Device::cpu()).err().expect("refused");
+//! assert_eq!(error.to_string(), "option n_playouts: 100 is not allowed (a power of two, 1 to 512)");
+//! # }
+//! ```
+//!
+//! # Safety
+//!
+//! Engines, devices, streams and buffers are safe to use. `unsafe` are [`Stream::launch`], for kernels whose contract the types cannot say, and [`Buffer::borrowed`], for memory of
+//! another library. A kernel that is a safe function is launched by [`Stream::run`], which checks its shape and the length of every array. `docs/safety.md` says which mistakes are
+//! excluded, which are found, and which only a reader can find.
 //!
 //! # Where to read on
 //!
-//! `azero`, `cfr`, `mcts`, `mlp` and `shogi` for the families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
-//! `docs/papers/mnist_mlp.md` for why the published perceptron's two accuracies differ, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for
-//! why.
+//! | to | read |
+//! | --- | --- |
+//! | install, and search a first position | `docs/start.md` |
+//! | do a family's whole task, by commands or from a program | `docs/guides/mcts.md`, `docs/guides/azero.md`, `docs/guides/mlp.md`, `docs/guides/cfr.md`, `docs/guides/shogi.md` |
+//! | write a game or a kernel of your own | `docs/adding-a-game.md`, `docs/own-kernel.md` |
+//! | go through lessons in order | `host/examples` |
+//! | know speeds, and how they were measured | `docs/performance.md` |
+//! | know why it is as it is | `ARCHITECTURE.md` |
+//! | understand an error | `docs/troubleshooting.md` |
 #![deny(unsafe_code)]
+#![cfg_attr(
+    not(all(feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr")),
+    allow(rustdoc::broken_intra_doc_links, reason = "this page names all families")
+)]
 
 #[cfg(feature = "azero")]
 pub mod azero;

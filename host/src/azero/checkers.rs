@@ -1,4 +1,46 @@
-//! Checkers on the host: what the network sees of a position, move counts, and the checking of recorded games.
+//! Checkers (English draughts) for the network: what it sees of a position, counts of lines of play, and the check of recorded games.
+//!
+//! The rules themselves are [`Checkers`], a game of the tree search. A network needs positions as numbers: [`observation`] and [`legal_mask`] make them. [`perft`] counts lines of
+//! play, which is how rules are compared with published counts, and [`replay`] plays recorded games again and compares every state.
+//!
+//! ```
+//! use warpplay::azero::ObservationLayout;
+//! use warpplay::azero::checkers::{Checkers, N_ACTIONS, legal_mask, observation, perft};
+//! use warpplay::mcts::Game;
+//!
+//! let start = Checkers::new();
+//! let turns: Vec<u64> = perft(&start, 5)?.iter().map(|count| count.turns).collect();
+//! assert_eq!(turns, [7, 49, 302, 1469, 7361]); // as published for English draughts
+//!
+//! let mask = legal_mask(&start);
+//! assert_eq!((mask.len(), mask.iter().map(|&legal| u32::from(legal)).sum::<u32>()), (N_ACTIONS, 7));
+//!
+//! let planes = observation(&start, start.to_move(), ObservationLayout::Egocentric);
+//! let pieces: Vec<f32> = planes.chunks(64).map(|plane| plane.iter().sum()).collect();
+//! assert_eq!(pieces, [12.0, 0.0, 12.0, 0.0, 40.0]); // own men and kings, the other's, empty squares
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! | item | what it is |
+//! | --- | --- |
+//! | [`Checkers`] | a position; its rules, its text, and its notation of moves |
+//! | [`observation`], [`legal_mask`] | what the network reads, and which actions are legal |
+//! | [`returns`] | what each player gets of an outcome |
+//! | [`perft`], [`perft_watched`], [`MoveCount`] | lines of play by length |
+//! | [`replay`], [`ReplayedGames`] | recorded games, compared state by state |
+//! | [`PositionError`] | why a text is no position |
+//!
+//! # Data layout
+//!
+//! ```text
+//! square       row · 8 + column, row 0 at the top (labelled 8): square 56 is a1
+//! observation  [plane 0..5][row 0..8][column 0..8] f32, 0 or 1; the planes by ObservationLayout are listed in warpplay_gpu::azero::observation
+//! action       0..512   (square · 4 + direction) · 2 + type
+//!                       direction 0 up-left, 1 up-right, 2 down-right, 3 down-left; type 0 step, 1 jump
+//! mask         [action 0..512] u8, 1 for a legal action
+//! ```
+//!
+//! A jump is an action of its own, so that a player who jumps on is to move twice in a row.
 
 use std::fmt;
 use std::fs::File;

@@ -1,5 +1,8 @@
 //! AlphaZero for checkers: a residual network that predicts the result and the move, the search that uses it, and learning by self-play.
 //!
+//! An [`Evaluator`] answers for positions in batches, at the speed that self-play and analysis need; a [`player::Player`] chooses moves by a search with the network.
+//! Weights come from a file of OpenSpiel's network, or are learnt from nothing by [`learn::Learner`].
+//!
 //! ```
 //! use std::ops::ControlFlow;
 //! use warpplay::Device;

@@ -82,6 +82,12 @@ pub struct TorsoBlock {
 /// x      = each block of the torso                               3×3, width → width, twice
 /// value  = tanh(value_linear_2(relu(value_linear_1(relu(value_norm(value_conv(x)))))))
 /// logits = policy_linear(relu(policy_norm(policy_conv(x))))      policy = softmax of the legal ones
+///
+/// observation   [n, planes, rows, columns]                       x              [n, width, rows, columns]
+/// input_conv    [width, planes, 3, 3]                            torso          [width, width, 3, 3], two a block
+/// value_conv    [value_filters, width, 1, 1]                     policy_conv    [policy_filters, width, 1, 1]
+/// value_linear  [value_hidden, value_filters · rows · columns], then [1, value_hidden]
+/// policy_linear [actions, policy_filters · rows · columns]
 /// ```
 ///
 /// # Paper

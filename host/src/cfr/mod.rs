@@ -1,6 +1,9 @@
 //! Equilibria of poker and of other games of hidden information, by counterfactual regret minimisation: on the GPU, on the CPU thread by thread, and on the
 //! CPU in plain Rust.
 //!
+//! In such a game the best play is a strategy with probabilities, from which no player gains by leaving it. [`Solver`] finds it for a poker game from a definition file, for
+//! a hold'em [`Spot`] or for any [`Game`], and measures exactly how far it still is from it. A [`Strategy`] answers questions, goes to a file, and plays against others.
+//!
 //! ```
 //! use std::ops::ControlFlow;
 //! use warpplay::cfr::{Algorithm, GameDef, Solver};

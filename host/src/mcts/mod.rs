@@ -1,5 +1,8 @@
 //! Monte Carlo tree search: by kernels on the GPU, by the same kernels on the CPU (`simt`), and in plain Rust on the CPU.
 //!
+//! A search finds a good move from nothing but the rules of a game: it plays random games from a position and keeps their results in a tree, which grows where moves look good.
+//! [`Search`] keeps several trees at once in device memory and plays hundreds of games a step. Any [`Game`] can be searched; six are here.
+//!
 //! ```
 //! use warpplay::mcts::{Connect4, Search, position_after};
 //! use warpplay::{Device, Progress};
@@ -17,13 +20,40 @@
 //! | [`Search`], [`SearchBuilder`] | the trees: built once, with the device memory they need, for many searches |
 //! | [`Options`] | options of a search: [`Variant`], [`Engine`], trees, playouts, limits, seed |
 //! | [`Report`] | result of a search: [`ActionReport`]s, [`Performance`] |
+//! | [`Connect4`], [`Connect4Large`], [`Gomoku`], [`GomokuLarge`], [`GomokuFree`], [`Checkers`] | the games |
 //! | [`picture`](fn@picture) | a board and what a search of it found, as SVG |
 //! | [`contest`] | games between two players, recorded, repeated, scored |
 //! | [`RawPlayouts`] | playouts without a tree, for measurements |
 //! | [`Game`], [`KernelSet`], [`Notation`] | what a game is: its rules, its kernels, its text |
+//! | [`position_after`], [`play_moves`], [`check_playable`] | positions from moves |
 //!
-//! The same seed and the same number of steps give the same statistics on every back end, for all four [`Variant`]s and every [`Engine`]. Kernels:
-//! [`warpplay_gpu::mcts`]; plain form: [`warpplay_cpu_ref::mcts`].
+//! # The algorithm
+//!
+//! ```text
+//! step, in every tree   select      from the root to a leaf, the child with the largest  q + C · √(ln n(parent) / n(child))
+//!                       expand      the leaf gets a child for each legal action
+//!                       playout     acp: m random games from every child; ocp: m from one of them
+//!                       backup      counts of games, wins and draws are added along the path
+//! at the end            reduce      the trees' counts are added; most games played is the best action, a proven win before that
+//! ```
+//!
+//! `n` counts games, `q` is their mean result for the player who chooses among the children, 0 to 1. A *thrifty* variant launches blocks for the children that there are,
+//! a *prodigal* one for all actions. The same seed and the same number of steps give the same statistics on every back end, for all four [`Variant`]s and every [`Engine`].
+//!
+//! # Data layout
+//!
+//! ```text
+//! tree t      nodes [t · capacity ..]   0 (root) | children of the root | children of some leaf | …
+//!                                       a node's children stand side by side, ascending by action
+//! a node      statistics   32 bytes     games, wins, draws (u64), first child, number of children with outcome and player (u32)
+//!             link          8 bytes     parent (u32), action, depth (u16)
+//!             position      G           as the game's type has it
+//! capacity    what Options::device_memory_gb leaves, at most 2²⁴ nodes a tree, and no more than the steps can use
+//! streams     16 bytes of random state for each lane that plays, and one a tree
+//! ```
+//!
+//! [`SearchBuilder::capacity`] and [`SearchBuilder::memory_needed`] say both before anything is allocated. A tree that is full grows no more; the report says so. Kernels, and the
+//! structures byte by byte: [`warpplay_gpu::mcts`]; plain form: [`warpplay_cpu_ref::mcts`].
 //!
 //! # Paper
 //! Klęsk, "MCTS-NC: A thorough GPU parallelization of Monte Carlo Tree Search", SoftwareX.

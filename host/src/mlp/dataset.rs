@@ -52,6 +52,14 @@ impl Split {
 }
 
 /// Images of one size with their labels, in host memory.
+///
+/// ```text
+/// images        [n, rows, cols] u8, row-major, 0 background to 255 ink: pixel (row, col) of image i at  (i · rows + row) · cols + col
+/// labels        [n] u8, below n_classes
+/// their files   (IDX, all u32 big-endian; plain or gzip)
+///   images      u32 2051, u32 n, u32 rows, u32 cols, then n · rows · cols bytes
+///   labels      u32 2049, u32 n, then n bytes
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Dataset {
     images: Vec<u8>,

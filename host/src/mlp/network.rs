@@ -30,6 +30,14 @@ pub enum WeightLayout {
 }
 
 /// A multilayer perceptron with ReLU between its layers.
+///
+/// ```text
+/// x [n_inputs]  ─►  x W + b  ─► ReLU ─►  …  ─►  x W + b  ─►  logits [n_outputs of the last layer]
+/// W             [n_inputs, n_outputs] f32, row-major: weight from input i to output o at  i · n_outputs + o
+/// b             [n_outputs] f32
+/// n_inputs      of the first layer the pixels of an image, of every other the n_outputs before
+/// in a file     safetensors: W1 [in, out], b1 [out], W2, …; or PyTorch's 0.weight [out, in], 0.bias [out], 2.weight, … (WeightLayout)
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     layers: Vec<Layer>,

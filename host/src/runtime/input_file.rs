@@ -1,4 +1,31 @@
-//! Files that a caller names and something is read from: a folder, a device or a pipe is refused before it is opened, and text that is not UTF-8 is reported with its line.
+//! Files that a caller names: read with errors that say what is wrong and in which line.
+//!
+//! A path from a command line may be a folder, a pipe that never ends, or a file in another encoding. These functions refuse what is no file before it is opened, limit what
+//! is read where a format has a limit, and report text that is not UTF-8 with its line.
+//!
+//! ```
+//! use warpplay::input_file;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("game.txt");
+//! std::fs::write(&path, "numPlayers = 2\n")?;
+//! assert_eq!(input_file::read_text(&path)?, "numPlayers = 2\n");
+//!
+//! std::fs::write(&path, b"numPlayers = 2\nname = \xff\n")?;
+//! let error = input_file::read_text(&path).unwrap_err().to_string();
+//! assert!(error.contains("line 2: is not UTF-8 text"), "{error}");
+//!
+//! let error = input_file::read(folder.path()).unwrap_err().to_string();
+//! assert!(error.contains("it is a folder, a device or a pipe"), "{error}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | function | what it gives |
+//! | --- | --- |
+//! | [`read`], [`read_text`], [`read_short_text`] | bytes, text, text of a limited length |
+//! | [`expect_file`], [`locked`] | that it is a file; the file opened, and locked against other processes |
+//! | [`text_of`] | bytes of a file as text |
+//! | [`json_reason`], [`is_cut_off_json`] | what is wrong with JSON; whether its end is missing |
 
 use std::fs::{self, File};
 use std::io::{self, Read};

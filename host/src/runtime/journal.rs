@@ -1,9 +1,6 @@
 //! What long work has finished, kept in a file as it is finished, so that a run that is killed loses the piece that it was at and no other.
 //!
-//! A journal is a file of JSON lines: a heading, which says what run it is of, then a line for each piece: a game, a model, a spot, a measurement. Lines are on the disk before
-//! the next piece begins and end with a checksum, FNV-1a of the heading's checksum and the line without its own, so that a damaged line and one of another run are refused. The file is locked: it belongs to one process at a time. [`Journal::resume`] goes on with it where build, device and options are the same.
-//!
-//! The builders of the families take it by `checkpoint(path)` and `resume(path)`; the program's flags have the same names. For work of one's own:
+//! The builders of the families take a journal by `checkpoint(path)` and `resume(path)`; the program's flags have the same names. For work of one's own:
 //!
 //! ```
 //! use serde_json::json;
@@ -20,6 +17,24 @@
 //! assert_eq!(finished["3"].result, 9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Journal`] | the file that pieces are added to |
+//! | [`Target`] | where it is: a new file, or one to go on with |
+//! | [`Header`], [`Heading`] | which run it is of: command, version, build, device, options; the trait of other headings |
+//! | [`Piece`] | a finished piece of work, and its time |
+//! | [`Contents`] | what a file holds |
+//!
+//! # The file
+//!
+//! ```text
+//! {"schema":3,"kind":"journal","header":{…},"sum":"16 digits"}     the heading: which run it is of
+//! {"key":"3", … the piece …,"sum":"16 digits"}                     a line for each piece: a game, a model, a spot, a measurement
+//! ```
+//!
+//! Lines are on the disk before the next piece begins and end with a checksum, FNV-1a of the heading's checksum and the line without its own, so that a damaged line and one of
+//! another run are refused. The file is locked: it belongs to one process at a time. [`Journal::resume`] goes on with it where build, device and options are the same.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};

@@ -15,6 +15,14 @@ use crate::runtime::fnv::Words;
 /// once more. A child is told by what changes in the parent's list of pieces ([`warpplay_gpu::shogi::piece`]). Where leaves were searched, a child is the last position
 /// of its quiet line instead.
 ///
+/// ```text
+/// parent p     pieces[p], sides[p], plies[p], games[p], played[p]        its children are first_child[p] .. first_child[p + 1]
+///   child 0    after the move that was played
+///   child k    after the k-th legal move, k from 1; child played[p] is the played one again
+/// child c      differences[c]                                            its changes are first_change[c] .. first_change[c + 1]
+///   change     slot << 16 | new number, of the parent's list of 40 numbers
+/// ```
+///
 /// Columns are public so that engines and tests can read them; shards are made by the data set's builder, in memory or on disk, and checked when they are read
 /// from files ([`Column`] tells both apart).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,45 @@
 //! Learning by self-play: the best network plays itself, a new one learns from the games, and replaces the best if it beats it.
 //!
+//! [`Learner`] repeats these three steps in a folder, which holds all that they made. It can be stopped, or killed, at any time; started again in the same folder it goes on.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use warpplay::Device;
+//! use warpplay::azero::NetworkShape;
+//! use warpplay::azero::learn::{LearnOptions, Learner};
+//! use warpplay::azero::player::MatchOptions;
+//! use warpplay::azero::train;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path().join("run");
+//! // As small as can be: one iteration of two games, a step of training, and a gate of two games.
+//! let options = LearnOptions {
+//!     iterations: 1,
+//!     games: 2,
+//!     shape: NetworkShape { width: 4, depth: 1, value_hidden: 4, ..NetworkShape::default() },
+//!     train: train::Options { batch: 16, steps: Some(1), ..train::Options::default() },
+//!     gate: MatchOptions { games: 2, ..MatchOptions::default() },
+//!     ..LearnOptions::default()
+//! };
+//! let mut learner = Learner::builder(&folder).options(options).simulations(2).build(&Device::cpu())?;
+//! let report = learner.run(|_| ControlFlow::Continue(()))?;
+//! assert_eq!((report.iterations.len(), report.iterations[0].self_play.games), (1, 2));
+//! assert!(folder.join("network-0001.safetensors").is_file());
+//! let best = learner.best()?; // the initial network, unless the new one won the gate
+//! assert_eq!(best.shape().width, 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Learner`], [`LearnerBuilder`] | the run in its folder |
+//! | [`LearnOptions`] | iterations, and the options of self-play, training and match |
+//! | [`LearnReport`], [`IterationReport`] | what was done, as `learn.json` holds it |
+//! | [`LearnEvent`] | what `watch` gets while it runs |
+//! | [`is_run_file`] | whether a name is that of a file of such a folder |
+//!
+//! # The folder
+//!
 //! ```text
 //! iteration   self-play of the best network -> training on the games of the last iterations -> match of the new network against the best
 //! folder      .warpplay-lock                locked by the process that uses the folder

@@ -1,5 +1,38 @@
 //! Abstraction of cards: private and public cards put together in buckets, so that large games become small ones.
 //!
+//! Hold'em has more information sets than any memory holds. Hands that are alike can share one strategy: a *bucket*. [`Abstraction::build`] finds the buckets of every betting
+//! round by a [`Recipe`]; the sampler [`engines::walk`](super::engines::walk) solves a game with them.
+//!
+//! ```
+//! use warpplay::Device;
+//! use warpplay::cfr::abstraction::{Abstraction, Method, Recipe};
+//! use warpplay::cfr::game::set_of;
+//! use warpplay::cfr::GameDef;
+//!
+//! // One card each out of 2, 3, 4 and 5, and no board.
+//! let game = GameDef::parse(
+//!     "GAMEDEF\nnumPlayers = 2\nnumRounds = 1\nblind = 1 1\nraiseSize = 1\nmaxRaises = 1\nnumSuits = 1\nnumRanks = 4\n\
+//!      numHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n",
+//! )?;
+//! let recipe = Recipe { rounds: vec![(Method::Strength, 2)], ..Recipe::default() };
+//! let buckets = Abstraction::build(&Device::cpu(), &game, &recipe)?;
+//!
+//! // The lower half beats one of three other cards at most, the upper half two or three.
+//! let of: Vec<_> = (0..4).map(|card| buckets.bucket(0, set_of(&[card]), 0)).collect();
+//! assert_eq!(of, [Some(0), Some(0), Some(1), Some(1)]);
+//! let strengths = buckets.rounds[0].strengths();
+//! assert!((strengths[0] - 1.0 / 6.0).abs() < 1e-12 && (strengths[1] - 5.0 / 6.0).abs() < 1e-12);
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Recipe`], [`Method`] | how buckets are made: method and number of buckets by round, run-outs, seed |
+//! | [`Abstraction`], [`RoundBuckets`] | the buckets of all rounds, and of one |
+//! | [`Classes`] | the hands that are told apart before anything is put together |
+//!
+//! # Methods
+//!
 //! A *class* is what a player holds with what lies on the board, the names of suits and the order of public cards forgotten. [`Abstraction`] gives each class of a
 //! round its bucket, by one of three [`Method`]s. Strength is the chance to win, half the chance to tie added, against one opponent whose cards are drawn
 //! uniformly, on the whole board.
@@ -11,6 +44,14 @@
 //! | `histogram` | classes whose strengths after the last card are distributed alike: k-means under the earth mover's distance | less |
 //!
 //! Strengths are sums of whole numbers and k-means works in whole numbers, so every device gives the same buckets.
+//!
+//! # Data layout
+//!
+//! ```text
+//! hole, board          sets of cards, bit = card          → Classes::class    class 0..n_classes, by board, then by private cards
+//! of_class             [n_classes] u32                    → bucket 0..n_buckets, the weakest first
+//! strengths            [n_buckets] f64                    mean strength, 0 to 1, ascending
+//! ```
 
 mod buckets;
 mod classes;

@@ -1,18 +1,20 @@
-//! Two-player poker as public tree × vectors of hands: every betting round on every board, with all private hands at once.
-//!
-//! A *street* is a betting round. Its *boards* are what has been dealt by then, one for each class of boards that differ by names of suits only. Its
-//! *entries* are the betting subtrees of the round, one for each way the betting before it can end with the hand going on. Hands are numbered once, by the
-//! hands that the first board allows; a hand that a later card blocks keeps its number and has reach 0.
-//!
-//! Names of suits do not matter as long as nothing in the game tells them apart: a renaming that leaves the board, the ranges and the locked strategies as
-//! they are leaves every value as it is. So of boards that such a renaming takes into each other only one is kept, the *representative*; the others are its
-//! *members*, and their values are read from it under the renaming (Waugh, "A fast and optimal hand isomorphism algorithm", 2013, has the idea for hands).
+//! Two-player poker as public tree × vectors of hands: every betting round on every board, with all private hands at once. Streets, boards, entries and members are
+//! explained at [`layout`](super).
 
 use super::SuitMap;
 use crate::cfr::game::betting::Action;
 use crate::cfr::game::cards::{CardSet, Deck};
 
 /// A two-player game or spot in vector form.
+///
+/// ```text
+/// streets[s]              a betting round
+///   boards[b]             what has been dealt by then: cards, parent, probability, members
+///   entries[e]            the betting from one way to come there, the same on every board
+///     nodes[n]            Decision of a seat: action a has the vector  slot + a;  Fold, Showdown: payoffs in chips;  Exit: the next street's entry
+/// hands[seat][h]          private cards, numbered the same on all streets
+/// regret of a hand        table of the seat [ offset(seat, s, b, slot + a) + h ]
+/// ```
 #[derive(Clone, Debug)]
 pub struct VectorGame {
     /// The deck.

@@ -1,4 +1,61 @@
 //! Average strategies: asked by history and hand, kept in files, exported, measured and played against each other; and checkpoints of solvers.
+//!
+//! What a solve is for is its average strategy. [`Solver::strategy`](super::Solver::strategy) gives it as a [`Strategy`], which knows its game: it answers for any hand after any
+//! history, goes to a file and comes back, and says how far it is from an equilibrium. Two strategies of one game can play against each other.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use warpplay::cfr::{Algorithm, GameDef, Solver, Strategy, head_to_head};
+//! use warpplay::{Device, Precision};
+//!
+//! let game = GameDef::parse(
+//!     "GAMEDEF\nnumPlayers = 2\nnumRounds = 1\nblind = 1 1\nraiseSize = 1\nmaxRaises = 1\nnumSuits = 1\nnumRanks = 3\n\
+//!      numHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n",
+//! )?;
+//! let device = Device::cpu();
+//! let solved = |iterations| {
+//!     let mut solver = Solver::builder(&game).algorithm(Algorithm::CfrPlus).iterations(iterations).build(&device)?;
+//!     solver.run(|_| ControlFlow::Continue(()))?;
+//!     solver.strategy()
+//! };
+//! let (good, poor) = (solved(500)?, solved(1)?);
+//!
+//! // Asked: the jack folds to a bet.
+//! let answer = good.query("r", "", "2c")?;
+//! assert_eq!((answer.seat, answer.choices[0].action.as_str()), (1, "f"));
+//! assert!(answer.choices[0].probability > 0.999);
+//!
+//! // Measured, and played against the other.
+//! assert!(good.profile(&device, Precision::F64)?.nash_conv < 0.01);
+//! assert!(head_to_head(&device, &good, &poor, Precision::F64)?.value > 0.0);
+//!
+//! // Kept in a file.
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("kuhn.strategy");
+//! good.save(&path)?;
+//! assert_eq!(Strategy::load(&path)?.query("r", "", "2c")?, answer);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Strategy`] | a probability for each action of every information set |
+//! | [`Answer`], [`Choice`] | what it does in one of them |
+//! | [`Profile`] | its values, best responses and exploitability |
+//! | [`head_to_head`], [`head_to_head_sampled`], [`HeadToHead`], [`SampledDeals`] | one strategy against another, over all deals or sampled ones |
+//! | [`Checkpoint`], [`State`] | all that a solver remembers, to go on with the same bits |
+//!
+//! # Files
+//!
+//! ```text
+//! strategy     safetensors: strategy.0, strategy.1, …   probabilities by seat, in the layout's order; F32, or U16 in steps of 1/65535 (save_compact)
+//!              0 in sets never reached, which count as uniform; problem, options and layout stand in the metadata
+//! JSON         {"key": {"actions": […], "probabilities": […], "reached": true}, …}, a line each
+//! CSV          key,seat,reached,action,probability
+//! key          seat:hole:board:betting, as 0:Ah:Kh7d2c/5s:rc/c; seats from 0, rounds divided by /
+//! ```
+//!
+//! The order of probabilities is that of the tables: [`layout`](super::layout).
 
 mod checkpoint;
 mod export;

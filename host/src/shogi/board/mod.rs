@@ -1,4 +1,43 @@
-//! The rules of shogi, as far as learning needs them: a trait of our own, so that the crate behind it can be changed in one file.
+//! The rules of shogi, as far as learning needs them: legal moves, positions in SFEN, and positions as lists of pieces.
+//!
+//! Learning needs every legal move of every position of a game, and what each move changes. [`Rules`] is what the rest of the family asks of a position, so that the crate
+//! behind it can be changed in one file; [`Board`] implements it. [`List`] holds the same pieces as the numbers that data sets and kernels use.
+//!
+//! ```
+//! use warpplay::shogi::board::{Board, List, Move, Rules};
+//!
+//! let mut board = Board::start();
+//! let mut moves = Vec::new();
+//! board.legal_moves(&mut moves);
+//! assert_eq!(moves.len(), 30);
+//!
+//! let push: Move = "7g7f".parse()?;
+//! let list = List::new(&board)?;
+//! let change = list.change(board.side(), push).expect("a pawn stands there");
+//! assert!(board.play(push) && !board.play(push)); // White is to move now
+//! assert_eq!(change.words().len(), 1); // one piece has moved
+//! assert_eq!(board.sfen(), "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Rules`] | a position that knows the rules: the trait |
+//! | [`Board`] | the implementation, by the crate `rsshogi` |
+//! | [`Move`] | a move, as USI writes it |
+//! | [`List`], [`Change`] | a position as 40 numbers, and what a move changes in them |
+//! | [`check_moves`], [`MovesReport`], [`Disagreement`] | the rules compared with files of positions and their legal moves |
+//! | [`expect_sound`] | refuses positions that no game comes to |
+//!
+//! # Data layout
+//!
+//! ```text
+//! square   (file - 1) · 9 + (rank - 1), 0 to 80: 1a is 0, 9i is 80
+//! kind     0 to 12: P L N S G B R +P +L +N +S +B +R; KING is 13
+//! side     0 Black, 1 White
+//! list     40 slots of u16: 38 pieces in no order, then the squares of Black's and White's king; numbers as in warpplay_gpu::shogi::piece
+//! change   u32, slot << 16 | new number
+//! ```
 
 mod check;
 mod list;

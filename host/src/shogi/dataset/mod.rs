@@ -1,4 +1,61 @@
-//! Sets of shards: built from games, kept in memory or on disk.
+//! Sets of shards: positions of games with all their legal moves, built once, kept in memory or on disk.
+//!
+//! Learning goes over the same positions many times. A [`Dataset`] has them ready: a [`Builder`] replays the games of [`records`](super::records), and lists what each legal move
+//! changes. A set larger than memory is written shard by shard ([`Builder::write`]) and mapped from disk ([`Dataset::open`]).
+//!
+//! ```
+//! use warpplay::shogi::Window;
+//! use warpplay::shogi::dataset::Dataset;
+//! use warpplay::shogi::records::Records;
+//!
+//! let records = Records::from_bytes("game.usi".as_ref(), b"7g7f 3c3d 8h2b+ 3a2b");
+//! let set = Dataset::builder().plies(Window { start: 0, end: 4, step: 1 }).build(&records)?;
+//! assert_eq!((set.origin().games, set.n_parents()), (1, 4));
+//!
+//! // The first parent is the start: 30 legal moves, and the played one once more as child 0.
+//! let shard = &set.shards()[0];
+//! assert_eq!(shard.children(0).len(), 31);
+//! assert_eq!(shard.changes_of(0), shard.changes_of(usize::from(shard.played[0])));
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path().join("data");
+//! set.save(&folder)?;
+//! assert_eq!(Dataset::open(&folder)?.fingerprint(), set.fingerprint());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Dataset`] | the shards and their origin; in memory or mapped; split by games |
+//! | [`Builder`] | which games and half-moves, how large the shards |
+//! | [`Origin`] | what a set was made of, and what was left out |
+//! | [`Facts`] | what it holds, in numbers |
+//! | [`is_part`] | whether a file is one of a set's folder |
+//!
+//! # Files
+//!
+//! A data set is a folder with a file for each shard and `dataset.json`, which names them. Shards are named by their checksums and written whole;
+//! `dataset.json` comes last, so that a folder holds the old set or the new one and never a part of either. Numbers are those of this machine (little-endian).
+//!
+//! ```text
+//! bytes     of a shard's file
+//! 0         "wpshogi\0"
+//! 8         version                              u64
+//! 16        numbers of parents, children, changes   3 × u64
+//! 40        checksum of all other bytes          u64
+//! 48        zeros
+//! 64        pieces        [parents][40]   u16    each column begins at a multiple of 64, zeros between;
+//!           sides         [parents]       u8     their order is that of the fields of Shard
+//!           plies         [parents]       u16
+//!           games         [parents]       u64
+//!           first_child   [parents + 1]   u32
+//!           played        [parents]       u16
+//!           differences   [children]      u64
+//!           first_change  [children + 1]  u32
+//!           changes       [changes]       u32
+//! ```
+//!
+//! [`Shard`] says what the columns mean.
 
 mod builder;
 mod checksum;

@@ -1,19 +1,7 @@
-//! Twelve values of pieces, moved by the signs of differences of the objective, as the paper does, by engines that are faster than its own.
+//! Twelve values of pieces, fitted to game records by the paper's objective and update, with engines that are faster than its own.
 //!
-//! | engine | what is held for a child | a pass over it gives | `cpu` | `simt`, `cuda` |
-//! | --- | --- | --- | --- | --- |
-//! | [`Engine::Histogram`] | nothing: each distinct word once | all thirteen sums over some thousand rows | yes | yes |
-//! | [`Engine::Fused`] | a word | all thirteen, one exponential a child | | yes |
-//! | [`Engine::Plain`] | a word | all thirteen, thirteen exponentials a child | yes | yes |
-//! | [`Engine::Persistent`] | a position of 96 bytes | all thirteen, one exponential a child | | yes |
-//!
-//! [`Engine::Auto`] is the histogram. Where kernels run, all iterations are one launch. The paper's own kernels are in the crate `warpplay-papers`.
-//!
-//! Only captures and promotions change material, so millions of children reduce to a few thousand distinct differences, and the sum over the children is a weighted sum over
-//! these: [`Histogram`] needs the counts alone, and no position is looked at again. The same numbers are added in all forms, as whole numbers of 2⁻³⁶:
-//!
-//! - [`Engine::Plain`] and [`Engine::Histogram`] have equal sums, on every back end;
-//! - [`Engine::Fused`] and [`Engine::Persistent`] have equal sums, whose terms differ from the plain ones by roundings (below 10⁻¹⁵ before they are rounded to 2⁻³⁶).
+//! How many pawns is a rook worth? [`Material`] finds the values with which the moves that were played compare best with the others, the pawn's being 1. After each iteration
+//! a value moves by the sign of a difference of the objective.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -30,6 +18,40 @@
 //! // The played move did not win the lance, so it must be worth little.
 //! assert!(rows[10].values[0] < 3.0);
 //! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Material`], [`MaterialBuilder`] | a fit of the values |
+//! | [`Options`], [`Engine`] | objective, first values, iterations; what sums |
+//! | [`FitReport`] | the values and the objective after each iteration |
+//! | [`Histogram`], [`Differences`], [`Positions`] | what the engines hold of a shard |
+//! | [`Evaluation`] | thirteen sums of one iteration, and the step that follows |
+//!
+//! # Engines
+//!
+//! | engine | what is held for a child | a pass over it gives | `cpu` | `simt`, `cuda` |
+//! | --- | --- | --- | --- | --- |
+//! | [`Engine::Histogram`] | nothing: each distinct word once | all thirteen sums over some thousand rows | yes | yes |
+//! | [`Engine::Fused`] | a word | all thirteen, one exponential a child | | yes |
+//! | [`Engine::Plain`] | a word | all thirteen, thirteen exponentials a child | yes | yes |
+//! | [`Engine::Persistent`] | a position of 96 bytes | all thirteen, one exponential a child | | yes |
+//!
+//! [`Engine::Auto`] is the histogram. Where kernels run, all iterations are one launch. The paper's own kernels are in the crate `warpplay-papers`.
+//!
+//! Only captures and promotions change material, so millions of children reduce to a few thousand distinct differences, and the sum over the children is a weighted sum over
+//! these: [`Histogram`] needs the counts alone, and no position is looked at again. The same numbers are added in all forms, as whole numbers of 2⁻³⁶:
+//!
+//! - [`Engine::Plain`] and [`Engine::Histogram`] have equal sums, on every back end;
+//! - [`Engine::Fused`] and [`Engine::Persistent`] have equal sums, whose terms differ from the plain ones by roundings (below 10⁻¹⁵ before they are rounded to 2⁻³⁶).
+//!
+//! # Data layout
+//!
+//! ```text
+//! difference   u64, a child's word: how much more of each kind the side that moved has than after the played move
+//!              bits 0..8 pawns, then four bits each L N S G B R +P +L +N +S +B +R, all in two's complement; bits 56..64 are 0
+//! position     96 bytes, as in warpplay_gpu::shogi::layout
+//! values       [12] f64, L N S G B R +P +L +N +S +B +R, in pawns
 //! ```
 //!
 //! Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, 2009. Kernels: [`warpplay_gpu::shogi::material`], [`warpplay_gpu::shogi::persistent`]. Twin:

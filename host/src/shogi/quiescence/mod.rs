@@ -1,5 +1,33 @@
 //! Search of captures and promotions, so that positions are compared where nothing hangs.
 //!
+//! A position right after a capture is worth little as evidence: the piece may be taken back at once. [`rebuild`] replaces each child of a shard by the last position
+//! of the line of captures and promotions that a search expects, by any [`QuietEvaluator`].
+//!
+//! ```
+//! use warpplay::shogi::quiescence::{MaterialValues, Options, rebuild};
+//! use warpplay::shogi::{Window, dataset::Dataset, records::Records};
+//!
+//! // Before Black's third half-move, which takes a bishop and is retaken.
+//! let records = Records::from_bytes("game.usi".as_ref(), b"7g7f 3c3d 8h2b+ 3a2b");
+//! let set = Dataset::builder().plies(Window { start: 2, end: 3, step: 1 }).build(&records)?;
+//! let shard = &set.shards()[0];
+//! assert_eq!(shard.changes_of(0).len(), 2); // the bishop that moves and promotes, and the one it takes
+//!
+//! let values = MaterialValues::new(&[1.0, 3.0, 3.0, 5.0, 6.0, 8.0, 10.0, 6.0, 6.0, 6.0, 6.0, 12.0, 14.0])?;
+//! let quiet = rebuild(shard, &values, &Options::default())?;
+//! assert_eq!(quiet.shard.changes_of(0).len(), 3); // both bishops are in hand, and a White piece has taken the last
+//! assert!(quiet.nodes > shard.n_children() as u64 && quiet.left_out.is_empty());
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`rebuild`], [`Rebuilt`] | the search of a whole shard, and what comes of it |
+//! | [`Options`], [`Promotions`] | depth, which promotions, threads |
+//! | [`QuietEvaluator`], [`MaterialValues`] | what positions are worth in the search: the trait, and material alone |
+//!
+//! # The search
+//!
 //! The paper compares the positions right after the moves, and suspects that this is why promoted pawns come out too high: a pawn that promotes and is taken at once
 //! counts as a promoted pawn. Bonanza compares the last positions of the lines that a search of captures and promotions expects (Hoki, 2006); so does this.
 //!

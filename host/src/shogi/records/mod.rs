@@ -1,5 +1,31 @@
 //! Records of games: CSA, KIF, KI2 and lists in USI, from files and folders.
 //!
+//! Game records come in several formats and encodings, in single files and in collections of thousands of games. [`read`] takes a file or a folder and gives [`Records`]: the games
+//! that can be played by the rules, and for all else where it stands and why it was left out.
+//!
+//! ```
+//! use warpplay::shogi::records::{Outcome, Records};
+//!
+//! // A game in CSA; Black resigns at once.
+//! let records = Records::from_bytes("game.csa".as_ref(), b"V2.2\nPI\n+\n+7776FU\n-3334FU\n%TORYO\n");
+//! assert_eq!(records.games[0].moves()[0].to_string(), "7g7f");
+//! assert_eq!(records.games[0].outcome(), Outcome::White);
+//!
+//! // Lists of USI moves, a game a line; the second begins with a move that is not legal.
+//! let records = Records::from_bytes("games.usi".as_ref(), b"7g7f 3c3d\n7g7e\n");
+//! assert_eq!((records.games.len(), records.skipped.len()), (1, 1));
+//! assert_eq!(records.skipped[0].source.line, 2);
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`read`], [`Records`] | games that were read, and what could not be |
+//! | [`Game`], [`Outcome`] | a game's main line, all of its moves legal, and how it ended |
+//! | [`Source`], [`Skipped`] | file and line; what is wrong there |
+//! | [`is_record`] | whether a file's name ends as a record's |
+//!
+//! # How files are read
+//!
 //! A file is unpacked (gzip), decoded (UTF-8, UTF-16, Shift_JIS, EUC-JP, ISO-2022-JP; the encoding is found from its bytes), its format told from its lines, and cut into
 //! games. Of each game the main line is kept; variations, comments and clock times are not. What cannot be read is reported with file, line and reason and left
 //! out, and the rest is read.

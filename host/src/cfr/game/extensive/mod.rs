@@ -1,51 +1,5 @@
-//! Games in extensive form: a trait for the rules of any game with turns, chance and hidden information, and its tree written out.
-//!
-//! A game of one's own needs one type for its states and the functions of [`Game`]:
-//!
-//! ```
-//! use warpplay::cfr::{Game, Tree, game::Turn};
-//!
-//! /// A coin is tossed; the first player sees it and may show it or not; the second guesses it.
-//! struct Coin;
-//!
-//! impl Game for Coin {
-//!     type State = Vec<usize>;
-//!     fn name(&self) -> String {
-//!         "coin".to_string()
-//!     }
-//!     fn n_players(&self) -> usize {
-//!         2
-//!     }
-//!     fn root(&self) -> Vec<usize> {
-//!         Vec::new()
-//!     }
-//!     fn turn(&self, state: &Vec<usize>) -> Turn {
-//!         match state[..] {
-//!             [] => Turn::Chance(vec![0.5, 0.5]),
-//!             [_] => Turn::Decision { seat: 0, n_actions: 2 },
-//!             [_, _] => Turn::Decision { seat: 1, n_actions: 2 },
-//!             [coin, shown, guess, ..] => {
-//!                 let won = if coin == guess { 1.0 } else { -1.0 } - 0.5 * shown as f64;
-//!                 Turn::End(vec![-won, won])
-//!             }
-//!         }
-//!     }
-//!     fn next(&self, state: &Vec<usize>, action: usize) -> Vec<usize> {
-//!         [&state[..], &[action]].concat()
-//!     }
-//!     fn key(&self, state: &Vec<usize>) -> String {
-//!         match state[..] {
-//!             [coin, 1] => format!("shown {coin}"),
-//!             [coin] => format!("{coin}"),
-//!             _ => "hidden".to_string(),
-//!         }
-//!     }
-//! }
-//!
-//! let tree = Tree::build(&Coin)?;
-//! assert_eq!((tree.n_nodes(), tree.sets().len()), (15, 5));
-//! # Ok::<(), warpplay::Error>(())
-//! ```
+//! Games in extensive form: a trait for the rules of any game with turns, chance and hidden information, and its tree written out. The page of
+//! [`game`](super) has an example.
 
 mod build;
 mod goofspiel;
