@@ -53,7 +53,7 @@ impl Solver {
         to_python(py, &report)
     }
 
-    /// `value` `[players]` of each seat, NashConv and exploitability of the average strategy.
+    /// Measures the average strategy: a dictionary with `value` `[players]`, that of each seat, `nash_conv` and `exploitability`.
     fn exploitability<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &work::run(py, &self.solver, None, |solver, _| solver.exploitability())?)
     }

@@ -107,6 +107,9 @@ impl Learner {
 }
 
 /// An evaluation of positions.
+///
+/// * `features`: `material`, `kp` or `kpp`.
+/// * `weights`: `[n_weights]` float32, as many as the features have (13 of `material`): an array of numpy, or another object with `__dlpack__` in the host's memory. They are copied.
 #[pyclass(module = "warpplay.shogi")]
 pub struct Evaluator {
     evaluator: LibraryEvaluator,
@@ -114,8 +117,7 @@ pub struct Evaluator {
 
 #[pymethods]
 impl Evaluator {
-    /// Of weights `[n_weights]` float32, as many as the set of features has: 13 of `material`, and more of `kp` and `kpp`. They are an array of numpy, or another object with
-    /// `__dlpack__` in the host's memory, and are copied.
+    /// Of features and their weights.
     #[new]
     fn new(features: &str, weights: &Bound<'_, PyAny>) -> PyResult<Self> {
         let features = features.parse::<FeatureSet>().map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -240,7 +240,7 @@ unsafe extern "C" fn discard<M: Managed>(capsule: *mut ffi::PyObject) {
 
 #[pymethods]
 impl Array {
-    /// Its shape.
+    /// Its shape, a list of sizes.
     #[getter]
     fn shape(&self) -> Vec<usize> {
         self.shape.clone()
