@@ -146,9 +146,9 @@ impl Evaluator {
             // SAFETY: the CPU's memory is the host's; the caller does not write meanwhile.
             let (observations, legal) = unsafe { (observations.values("observations")?, legal.values("legal")?) };
             let found = py.detach(|| evaluator.evaluate(observations, legal)).map_err(error)?;
-            let narrowed = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect();
-            let arrays = (Array::of_values(narrowed(found.values), &shape[..1]), narrowed(found.policies));
-            return Ok((arrays.0, Array::of_values(arrays.1, &shape)));
+            let narrowed = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<_>>();
+            let (values, policies) = (narrowed(found.values), narrowed(found.policies));
+            return Ok((Array::of_values(&values, &shape[..1]), Array::of_values(&policies, &shape)));
         };
         // SAFETY: the caller does not write meanwhile, and all work that uses them ends below.
         let inputs = unsafe {

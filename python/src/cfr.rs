@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -52,7 +53,7 @@ impl Solver {
         to_python(py, &report)
     }
 
-    /// `value` `[players]` of each seat, NashConv and exploitability of the average strategy.
+    /// Measures the average strategy: a dictionary with `value` `[players]`, that of each seat, `nash_conv` and `exploitability`.
     fn exploitability<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &work::run(py, &self.solver, None, |solver, _| solver.exploitability())?)
     }
@@ -92,4 +93,21 @@ impl Strategy {
         }
         Ok(found)
     }
+
+    /// What is done with every hand of the seat whose turn it is, after a history on a board as in `query`.
+    ///
+    /// * returns `hands`: the hands, `[n_hands]` strings; `actions`: `[n_actions]` strings; `probabilities`: `[n_hands, n_actions]` float64, whose rows sum to 1.
+    #[pyo3(signature = (history="", *, board=""))]
+    fn query_all<'py>(&self, py: Python<'py>, history: &str, board: &str) -> PyResult<AllHands<'py>> {
+        let answers = py.detach(|| self.strategy.query_all(history, board)).map_err(error)?;
+        let actions: Vec<String> =
+            answers.first().iter().flat_map(|one| &one.choices).map(|choice| choice.action.clone()).collect();
+        let hands = answers.iter().map(|answer| answer.hand().to_string()).collect::<Vec<_>>();
+        let probabilities = answers.iter().flat_map(|one| &one.choices).map(|choice| choice.probability);
+        let probabilities = PyArray1::from_iter(py, probabilities).reshape([hands.len(), actions.len()])?;
+        Ok((hands, actions, probabilities))
+    }
 }
+
+/// Hands, actions and the probability of each action with each hand.
+type AllHands<'py> = (Vec<String>, Vec<String>, Bound<'py, PyArray2<f64>>);

@@ -53,11 +53,20 @@ pub fn expect_same_process() -> PyResult<()> {
 /// # Errors
 /// `MemoryError` where there is no room for them.
 pub fn copied<T: Copy, D: Dimension>(array: ArrayView<'_, T, D>) -> PyResult<Vec<T>> {
+    let mut values = reserved(array.len())?;
+    values.extend(array.iter().copied());
+    Ok(values)
+}
+
+/// Room for `n` values.
+///
+/// # Errors
+/// `MemoryError` where there is none.
+pub fn reserved<T>(n: usize) -> PyResult<Vec<T>> {
     let mut values = Vec::new();
     values
-        .try_reserve_exact(array.len())
-        .map_err(|_| PyMemoryError::new_err(format!("an array of {} values has no room in memory", array.len())))?;
-    values.extend(array.iter().copied());
+        .try_reserve_exact(n)
+        .map_err(|_| PyMemoryError::new_err(format!("an array of {n} values has no room in memory")))?;
     Ok(values)
 }
 

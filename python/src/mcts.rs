@@ -69,7 +69,7 @@ impl Search {
         to_python(py, &report)
     }
 
-    /// The options.
+    /// The options of the search, a dictionary.
     #[getter]
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &*self.game.lend()? {

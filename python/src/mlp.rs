@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,11 +11,16 @@ use warpplay::mlp::{
     Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, Options, Prediction,
     Trainer as LibraryTrainer, WeightLayout,
 };
+use warpplay::{Backend, Buffer, Device, Stream};
 
-use crate::convert::{copied, device, error, expect_shape, options, to_python};
+use crate::convert::{device, error, expect_shape, options, to_python};
+use crate::dlpack::{Array, Copied, Kind, Result as Shareable, Tensor, copy_of, expect_dimensions};
 use crate::work::{self, Shared};
 
 /// The layers of a perceptron: weights `[in, out]` and a bias `[out]` each, float32 and finite; ReLU between them.
+///
+/// * `layers`: a pair of weights and bias a layer: arrays of numpy, or other objects with `__dlpack__` in the host's memory, such as tensors of PyTorch. They are copied, however
+///   they lie in memory, so that `linear.weight.detach().T` is weights.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {
     network: LibraryNetwork,
@@ -25,12 +30,13 @@ pub struct Network {
 impl Network {
     /// Takes weights `[in, out]` and biases, a pair a layer.
     #[new]
-    fn new(layers: Vec<(PyReadonlyArray2<'_, f32>, PyReadonlyArray1<'_, f32>)>) -> PyResult<Self> {
-        let layers = layers.iter().map(|(weights, bias)| {
-            let [n_inputs, n_outputs] = [weights.as_array().nrows() as u32, weights.as_array().ncols() as u32];
+    fn new(layers: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>) -> PyResult<Self> {
+        let layers = layers.iter().enumerate().map(|(at, (weights, bias))| {
             // In the order of rows, however the array lies in memory.
-            let (weights, bias) = (copied(weights.as_array())?, copied(bias.as_array())?);
-            Ok(Layer { n_inputs, n_outputs, weights, bias })
+            let weights: Copied<f32, 2> = copy_of(&format!("weights of layer {}", at + 1), weights, None)?;
+            let bias: Copied<f32, 1> = copy_of(&format!("bias of layer {}", at + 1), bias, None)?;
+            let [n_inputs, n_outputs] = weights.shape.map(|size| size as u32);
+            Ok(Layer { n_inputs, n_outputs, weights: weights.values, bias: bias.values })
         });
         Ok(Self { network: LibraryNetwork::new(layers.collect::<PyResult<_>>()?).map_err(error)? })
     }
@@ -61,10 +67,16 @@ impl Network {
     }
 }
 
-/// Images `[n, rows, cols]` of bytes with a label each.
-fn dataset(images: &PyReadonlyArray3<'_, u8>, labels: &PyReadonlyArray1<'_, u8>) -> PyResult<Arc<Dataset>> {
-    let (images, labels) = (images.as_array(), copied(labels.as_array())?);
-    let [n, rows, cols] = [images.shape()[0], images.shape()[1], images.shape()[2]];
+/// Images `[n, rows, cols]` of bytes with a label each, and the size of an image.
+fn dataset(
+    what: &str,
+    images: &Bound<'_, PyAny>,
+    labels: &Bound<'_, PyAny>,
+    device: &Device,
+) -> PyResult<(Arc<Dataset>, [usize; 2])> {
+    let images: Copied<u8, 3> = copy_of(&format!("{what}images"), images, Some(device))?;
+    let labels: Copied<u8, 1> = copy_of(&format!("{what}labels"), labels, Some(device))?;
+    let ([n, rows, cols], labels) = (images.shape, labels.values);
     if n != labels.len() {
         return Err(PyValueError::new_err(format!(
             "{n} images and {} labels: a label for each is expected",
@@ -72,14 +84,16 @@ fn dataset(images: &PyReadonlyArray3<'_, u8>, labels: &PyReadonlyArray1<'_, u8>)
         )));
     }
     let n_classes = labels.iter().max().map_or(1, |&most| u32::from(most) + 1);
-    let images = copied(images)?;
-    Ok(Arc::new(Dataset::new(images, labels, rows as u32, cols as u32, n_classes, "Python").map_err(error)?))
+    let set = Dataset::new(images.values, labels, rows as u32, cols as u32, n_classes, "Python").map_err(error)?;
+    Ok((Arc::new(set), [rows, cols]))
 }
 
 /// A training on a device.
 ///
 /// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` uint8, classes from 0 on.
 /// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, together or not at all: classified after every epoch.
+/// * Each is an array of numpy, or another object with `__dlpack__` in the host's memory or, contiguous, in that of the device: tensors of PyTorch, CuPy, JAX. A training has a copy
+///   of its own.
 /// * options: those of the library's `mlp::Options`, such as `hidden`, `epochs`, `batch`, `learning_rate`, `optimizer`, `seed`.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Trainer {
@@ -92,19 +106,21 @@ impl Trainer {
     #[pyo3(signature = (images, labels, *, test_images=None, test_labels=None, device="auto", **given))]
     fn new(
         py: Python<'_>,
-        images: PyReadonlyArray3<'_, u8>,
-        labels: PyReadonlyArray1<'_, u8>,
-        test_images: Option<PyReadonlyArray3<'_, u8>>,
-        test_labels: Option<PyReadonlyArray1<'_, u8>>,
+        images: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        test_images: Option<&Bound<'_, PyAny>>,
+        test_labels: Option<&Bound<'_, PyAny>>,
         device: &str,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let mut builder = LibraryTrainer::builder(&dataset(&images, &labels)?).options(options);
+        let (set, image) = dataset("", images, labels, &device)?;
+        let mut builder = LibraryTrainer::builder(&set).options(options);
         match (test_images, test_labels) {
             (Some(test), Some(labels)) => {
-                expect_shape("a test image", &test.as_array().shape()[1..], &images.as_array().shape()[1..])?;
-                builder = builder.test(&dataset(&test, &labels)?);
+                let (set, found) = dataset("test_", test, labels, &device)?;
+                expect_shape("a test image", &found, &image)?;
+                builder = builder.test(&set);
             }
             (None, None) => {}
             _ => return Err(PyValueError::new_err("test_images and test_labels are given together, or not at all")),
@@ -130,9 +146,19 @@ impl Trainer {
 }
 
 /// A network on a device, ready to classify images of bytes `[n, rows, columns]` of as many pixels as it has inputs.
+///
+/// Images are an array of numpy, and results are such too. Or they are another object with `__dlpack__` on the classifier's device, a tensor of PyTorch, CuPy or JAX, and results
+/// are a `warpplay.Array` there. Such images are read where they lie, must be contiguous and, but on the device `cpu`, at a multiple of 256 bytes, and must not be written
+/// meanwhile.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Classifier {
-    classifier: Shared<LibraryClassifier>,
+    classifier: Shared<Ready>,
+}
+
+/// The library's classifier, with a stream for images that are on the device already.
+struct Ready {
+    classifier: LibraryClassifier,
+    stream: Option<Stream>,
 }
 
 #[pymethods]
@@ -142,48 +168,130 @@ impl Classifier {
     fn new(py: Python<'_>, network: &Network, device: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
         let builder = LibraryClassifier::builder(&network.network).options(options);
-        Ok(Self { classifier: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
+        let classifier = py.detach(|| builder.build(&device)).map_err(error)?;
+        Ok(Self { classifier: Shared::new(Ready { classifier, stream: None }) })
     }
 
-    /// Probabilities `[n, classes]` float32 of images `[n, rows, columns]` uint8; rows sum to 1.
-    fn predict_proba<'py>(
-        &self,
+    /// The numbers of the last layer, `[n, classes]` float32, of images `[n, rows, columns]` uint8: softmax makes probabilities of them. Of images on a GPU they stay there.
+    fn logits<'py>(&self, py: Python<'py>, images: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let Logits { values, n, n_classes } = self.logits_of(py, images)?;
+        match values {
+            Values::Device(logits) => Ok(Bound::new(py, Array::of_buffer(logits, &[n, n_classes]))?.into_any()),
+            values => values.give(py, &[n, n_classes], |logits| logits),
+        }
+    }
+
+    /// Probabilities `[n, classes]` float32 of images `[n, rows, columns]` uint8; rows sum to 1. They are those of the logits, on the host: of images on a GPU, logits and
+    /// probabilities are copied.
+    fn predict_proba<'py>(&self, py: Python<'py>, images: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let Logits { values, n, n_classes } = self.logits_of(py, images)?;
+        values.give(py, &[n, n_classes], |logits| {
+            logits.chunks_exact(n_classes).flat_map(|one| Prediction::of_logits(one).probabilities).collect()
+        })
+    }
+
+    /// The likeliest class of each image `[n, rows, columns]` uint8, the lowest of equals: `[n]` uint32 for numpy, int32 for others.
+    fn predict<'py>(&self, py: Python<'py>, images: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let Logits { values, n, n_classes } = self.logits_of(py, images)?;
+        let classes = |logits: &[f32]| -> Vec<u32> {
+            logits.chunks_exact(n_classes).map(|one| Prediction::of_logits(one).class).collect()
+        };
+        match values {
+            Values::Numpy(logits) => Ok(PyArray1::from_vec(py, classes(&logits)).into_any()),
+            values => values.give(py, &[n], |logits| classes(&logits).into_iter().map(|class| class as i32).collect()),
+        }
+    }
+}
+
+/// Logits `[n, n_classes]`.
+struct Logits {
+    values: Values,
+    n: usize,
+    n_classes: usize,
+}
+
+/// Where logits are, which is where the images were.
+enum Values {
+    Numpy(Vec<f32>),
+    Host(Vec<f32>),
+    Device(Buffer<f32>),
+}
+
+impl Values {
+    /// What `of` makes of the logits, in the form and place of the images.
+    fn give<'py, T: Shareable>(
+        self,
         py: Python<'py>,
-        images: PyReadonlyArray3<'py, u8>,
-    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let n = images.as_array().shape()[0];
-        let found = self.predictions(py, &images)?;
-        let n_classes = found.first().map_or(0, |one| one.probabilities.len());
-        let all: Vec<f32> = found.into_iter().flat_map(|one| one.probabilities).collect();
-        PyArray1::from_vec(py, all).reshape([n, n_classes])
-    }
-
-    /// The likeliest class of each image `[n, rows, columns]` uint8: `[n]` uint32; the lowest of equals.
-    fn predict<'py>(&self, py: Python<'py>, images: PyReadonlyArray3<'py, u8>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let found = self.predictions(py, &images)?;
-        Ok(PyArray1::from_iter(py, found.iter().map(|one| one.class)))
+        shape: &[usize],
+        of: impl FnOnce(Vec<f32>) -> Vec<T> + Send,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = match self {
+            Self::Numpy(logits) => {
+                return Ok(PyArray1::from_vec(py, of(logits)).reshape(shape.to_vec())?.into_any());
+            }
+            Self::Host(logits) => Array::of_values(&of(logits), shape),
+            Self::Device(logits) => {
+                let buffer = py.detach(|| T::upload(logits.device(), &of(f32::read(&logits)?))).map_err(error)?;
+                Array::of_buffer(buffer, shape)
+            }
+        };
+        Ok(Bound::new(py, array)?.into_any())
     }
 }
 
 impl Classifier {
-    /// What the images are, of as many pixels as the network has inputs; signals are looked at between pieces.
-    fn predictions(&self, py: Python<'_>, images: &PyReadonlyArray3<'_, u8>) -> PyResult<Vec<Prediction>> {
-        const PIECE: usize = 1024;
+    /// Logits of images, of as many pixels as the network has inputs.
+    fn logits_of(&self, py: Python<'_>, images: &Bound<'_, PyAny>) -> PyResult<Logits> {
         let mut guard = self.classifier.lend()?;
-        let classifier = &mut *guard;
-        let images = images.as_array();
-        let [rows, cols] = [images.shape()[1], images.shape()[2]];
-        let n_inputs = classifier.n_inputs() as usize;
-        if rows * cols != n_inputs {
-            let text = format!("images are of {rows} x {cols} pixels, the network has {n_inputs} inputs");
-            return Err(PyValueError::new_err(text));
+        let Ready { classifier, stream } = &mut *guard;
+        let n_classes = classifier.n_classes() as usize;
+        if Kind::of("images", images)? == Kind::Numpy {
+            let images: Copied<u8, 3> = copy_of("images", images, None)?;
+            let n = expect_images(classifier, images.shape)?;
+            return Ok(Logits { values: Values::Numpy(in_pieces(py, classifier, &images.values)?), n, n_classes });
         }
-        let images = copied(images)?;
-        let mut found = Vec::new();
-        for piece in images.chunks(PIECE * n_inputs) {
-            found.extend(py.detach(|| classifier.predict(piece)).map_err(error)?);
-            py.check_signals()?;
+        let device = classifier.device().clone();
+        if stream.is_none() && device.backend() != Backend::Cpu {
+            *stream = Some(device.stream().map_err(error)?);
         }
-        Ok(found)
+        let images = Tensor::of("images", images, &device, stream.as_ref())?;
+        let n = expect_images(classifier, expect_dimensions("images", images.shape())?)?;
+        let Some(stream) = stream else {
+            // SAFETY: the CPU's memory is the host's; the caller does not write meanwhile.
+            let images = unsafe { images.values("images") }?;
+            return Ok(Logits { values: Values::Host(in_pieces(py, classifier, images)?), n, n_classes });
+        };
+        // SAFETY: the caller does not write meanwhile, and all work that uses them ends in `logits_on_device`.
+        let images: Buffer<u8> = unsafe { images.buffer("images", &device) }?;
+        let from = &images;
+        let found = py.detach(move || match n {
+            0 => stream.alloc(0),
+            // The producer's work precedes that of this stream, and the classifier has one of its own.
+            _ => stream.synchronize().and_then(|()| classifier.logits_on_device(from)),
+        });
+        // The producer's deleter is called with the interpreter's lock.
+        drop(images);
+        Ok(Logits { values: Values::Device(found.map_err(error)?), n, n_classes })
     }
+}
+
+/// The number of images of this shape.
+fn expect_images(classifier: &LibraryClassifier, [n, rows, cols]: [usize; 3]) -> PyResult<usize> {
+    let n_inputs = classifier.n_inputs() as usize;
+    if rows.checked_mul(cols) == Some(n_inputs) {
+        return Ok(n);
+    }
+    let text = format!("images are of {rows} x {cols} pixels, the network has {n_inputs} inputs");
+    Err(PyValueError::new_err(text))
+}
+
+/// Logits of images of the host; signals are looked at between pieces.
+fn in_pieces(py: Python<'_>, classifier: &mut LibraryClassifier, images: &[u8]) -> PyResult<Vec<f32>> {
+    const PIECE: usize = 1024;
+    let mut found = Vec::new();
+    for piece in images.chunks(PIECE * classifier.n_inputs() as usize) {
+        found.extend(py.detach(|| classifier.logits(piece)).map_err(error)?);
+        py.check_signals()?;
+    }
+    Ok(found)
 }

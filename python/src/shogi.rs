@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,7 +13,8 @@ use warpplay::shogi::learner::{Learner as Library, Options, Weights};
 use warpplay::shogi::records::{self, Records};
 use warpplay::shogi::{Evaluator as LibraryEvaluator, FeatureSet, Window};
 
-use crate::convert::{copied, device, error, options, to_python};
+use crate::convert::{device, error, options, to_python};
+use crate::dlpack::{Copied, copy_of};
 use crate::work::{self, Shared};
 
 /// A learning on a device, from records of games: a file or folder of them (CSA, KIF, KI2 or USI moves, plain or `.gz`), from the half-moves `plies` of each. A share
@@ -106,6 +107,9 @@ impl Learner {
 }
 
 /// An evaluation of positions.
+///
+/// * `features`: `material`, `kp` or `kpp`.
+/// * `weights`: `[n_weights]` float32, as many as the features have (13 of `material`): an array of numpy, or another object with `__dlpack__` in the host's memory. They are copied.
 #[pyclass(module = "warpplay.shogi")]
 pub struct Evaluator {
     evaluator: LibraryEvaluator,
@@ -113,11 +117,12 @@ pub struct Evaluator {
 
 #[pymethods]
 impl Evaluator {
-    /// Of weights `[n_weights]` float32, as many as the set of features has: 13 of `material`, and more of `kp` and `kpp`.
+    /// Of features and their weights.
     #[new]
-    fn new(features: &str, weights: PyReadonlyArray1<'_, f32>) -> PyResult<Self> {
+    fn new(features: &str, weights: &Bound<'_, PyAny>) -> PyResult<Self> {
         let features = features.parse::<FeatureSet>().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let evaluator = LibraryEvaluator::new(features, copied(weights.as_array())?).map_err(error)?;
+        let weights: Copied<f32, 1> = copy_of("weights", weights, None)?;
+        let evaluator = LibraryEvaluator::new(features, weights.values).map_err(error)?;
         Ok(Self { evaluator })
     }
 

@@ -10,5 +10,5 @@ def peer(module):
     """A module of the other program. `WARPPLAY_REQUIRE_PEERS` lists those whose absence is a failure."""
     if module.split(".")[0] in os.environ.get("WARPPLAY_REQUIRE_PEERS", "").split(","):
         return importlib.import_module(module)
-    flags = "--peers --torch" if module == "torch" else "--peers"
+    flags = {"torch": "--peers --torch", "cupy": "--peers --cuda"}.get(module, "--peers")
     return pytest.importorskip(module, reason=f"{module.split('.')[0]} is not installed: cargo xtask wheel --test {flags}")

@@ -1,5 +1,6 @@
 """Kuhn poker: its value is -1/18 to the first player (Kuhn, 1950)."""
 
+import numpy as np
 import pytest
 
 import warpplay
@@ -33,6 +34,12 @@ def test_kuhn_is_solved(device, tmp_path):
     answer = Strategy.load(path).query("r", hand="4c")
     # Who has the best card calls a bet.
     assert answer["c"] > 0.99
+    hands, actions, probabilities = Strategy.load(path).query_all("r")
+    assert (hands, actions) == (["2c", "3c", "4c"], ["f", "c"])
+    assert probabilities.dtype == np.float64 and probabilities.shape == (3, 2)
+    assert probabilities[2, 1] == answer["c"] and np.allclose(probabilities.sum(axis=1), 1)
+    # With the worst card nobody calls.
+    assert probabilities[0, 0] > 0.99
 
 
 def test_what_is_not_allowed_is_told():

@@ -1,41 +1,17 @@
 """Arrays of other libraries, read and handed out where they lie: of numpy on the host, of PyTorch there and on a GPU."""
 
 import gc
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import warpplay
+from arrays import GPU_LIBRARIES, Elsewhere, Lent, Torch, aligned
 from peers import peer
 from warpplay.azero import Evaluator
 
 # Two planes of 4 x 4, five actions: kernels under `simt` are slow.
 SMALL = Path(__file__).parents[2] / "tests" / "golden" / "azero" / "libtorch_module.pt"
-
-
-class Lent:
-    """An array as a library shows it that is not numpy: by DLPack alone, in the form of before version 1.0 where `old`."""
-
-    def __init__(self, array, old=False):
-        self.array, self.old = array, old
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-    def __dlpack__(self, **asked):
-        if self.old and "max_version" in asked:
-            raise TypeError("unexpected keyword argument 'max_version'")
-        return self.array.__dlpack__(**asked)
-
-
-def aligned(shape, dtype, beside=0):
-    """Zeros at a multiple of 256 bytes, or `beside` it."""
-    n = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    memory = np.zeros(n + 512, np.uint8)
-    start = -memory.ctypes.data % 256 + beside
-    return memory[start : start + n].view(dtype).reshape(shape)
 
 
 def positions(evaluator, n=3):
@@ -123,10 +99,6 @@ def test_what_is_not_allowed_is_told():
     with pytest.raises(ValueError, match="option batch: 0 is not allowed .1 to 128"):
         evaluator.evaluate(Lent(observations[:0]), Lent(legal[:0]))
 
-    class Elsewhere(Lent):
-        def __dlpack_device__(self):
-            return (2, 3)
-
     for device in ("simt", "cpu"):
         with pytest.raises(ValueError, match="observations lies on cuda:3, this object works on cpu"):
             Evaluator(SMALL, device=device).evaluate(Elsewhere(observations), b)
@@ -148,6 +120,31 @@ def test_what_is_not_allowed_is_told():
         array.__dlpack__(copy=True)
 
 
+def test_a_device_of_another_kind_is_refused():
+    evaluator = Evaluator(SMALL, device="cpu")
+    observations, legal = positions(evaluator)
+    # kDLROCM, and a GPU.
+    with pytest.raises(ValueError, match="observations lies on DLPack's kind 10, number 0, this object works on cpu"):
+        evaluator.evaluate(Elsewhere(observations, 10, 0), Lent(legal))
+    with pytest.raises(ValueError, match="legal lies on cuda:3, this object works on cpu"):
+        evaluator.evaluate(Lent(observations), Elsewhere(legal))
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_no_stream_is_asked_for_on_the_host(device):
+    # The standard has a stream for the host's memory be None.
+    evaluator = Evaluator(SMALL, device=device)
+    lent = [Lent(array) for array in positions(evaluator)]
+    evaluator.evaluate(*lent)
+    assert [array.asked for array in lent] == [[{"max_version": (1, 0)}]] * 2
+
+
+def test_an_array_lies_where_others_take_it_without_a_copy():
+    array = Evaluator(SMALL, device="cpu").evaluate(*map(Lent, positions(Evaluator(SMALL, device="cpu"))))[1]
+    assert np.from_dlpack(array).ctypes.data % 64 == 0
+    assert array.dtype == "float32" and repr(array) == "warpplay.Array(shape=[3, 5], dtype=float32, device=\"cpu\")"
+
+
 def test_tensors_of_pytorch_on_the_host():
     torch = peer("torch")
     evaluator = Evaluator(device="cpu")
@@ -158,43 +155,63 @@ def test_tensors_of_pytorch_on_the_host():
     assert (torch.from_dlpack(found[1]).numpy() == policies).all()
 
 
-def gpu():
-    """PyTorch, where it and this library have a GPU."""
-    torch = peer("torch")
-    if torch.cuda.is_available() and any(device["backend"] == "cuda" for device in warpplay.devices()):
-        return torch
-    # As in the suite of Rust.
-    assert os.environ.get("WARPPLAY_REQUIRE_GPU") != "1", "a GPU is demanded, and none is there"
-    pytest.skip("needs a GPU")
+def test_arrays_of_jax_on_the_host():
+    jax = peer("jax")
+    evaluator = Evaluator(device="cpu")
+    observations, legal = positions(evaluator)
+    values, policies = evaluator.evaluate(observations, legal)
+    cpu = jax.devices("cpu")[0]
+    found = evaluator.evaluate(jax.device_put(observations, cpu), jax.device_put(legal, cpu))
+    taken = [jax.dlpack.from_dlpack(array) for array in found]
+    assert (np.asarray(taken[0]) == values).all() and (np.asarray(taken[1]) == policies).all()
+    # Without a copy.
+    assert taken[1].unsafe_buffer_pointer() == np.from_dlpack(found[1]).ctypes.data
 
 
-def test_tensors_of_pytorch_on_a_gpu_are_read_and_handed_out_there():
-    torch = gpu()
+def test_a_tensor_of_pytorch_goes_to_jax_by_way_of_an_evaluation():
+    torch, jax = peer("torch"), peer("jax")
+    evaluator = Evaluator(device="cpu")
+    observations, legal = positions(evaluator)
+    values = evaluator.evaluate(torch.from_numpy(observations), torch.from_numpy(legal))[0]
+    assert (np.asarray(jax.dlpack.from_dlpack(values)) == torch.from_dlpack(values).numpy()).all()
+
+
+@pytest.mark.parametrize("library", GPU_LIBRARIES)
+def test_arrays_on_a_gpu_are_read_and_handed_out_there(library):
+    library = library()
     evaluator = Evaluator(device="cuda")
     observations, legal = positions(evaluator)
     values, policies = evaluator.evaluate(observations, legal)
-    on_gpu = torch.from_numpy(observations).cuda(), torch.from_numpy(legal).cuda()
+    on_gpu = library.put(observations), library.put(legal)
     shared = evaluator.evaluate(*on_gpu)
-    found = [torch.from_dlpack(array) for array in shared]
-    assert [array.device for array in shared] == ["cuda:0"] * 2 and all(tensor.is_cuda for tensor in found)
+    found = [library.take(array) for array in shared]
+    assert [array.device for array in shared] == ["cuda:0"] * 2
     # The same kernels on the same numbers.
-    assert (found[0].cpu().numpy() == values.astype(np.float32)).all()
-    assert (found[1].cpu().numpy() == policies.astype(np.float32)).all()
-    # Without a copy: two tensors of one array are one memory, which outlives the array.
-    again = torch.from_dlpack(shared[1])
-    assert again.data_ptr() == found[1].data_ptr()
+    assert (library.host(found[0]) == values.astype(np.float32)).all()
+    assert (library.host(found[1]) == policies.astype(np.float32)).all()
+    # Without a copy: two arrays of one result are one memory, which outlives it.
+    again = library.take(shared[1])
+    assert library.address(again) == library.address(found[1])
     del shared, again
     gc.collect()
-    found[1] += 1
-    assert np.allclose(found[1].cpu().numpy(), policies + 1)
+    assert (library.host(found[1]) == policies.astype(np.float32)).all()
     with pytest.raises(ValueError, match="observations lies on cpu, this object works on cuda:0"):
-        evaluator.evaluate(torch.from_numpy(observations), torch.from_numpy(legal))
+        evaluator.evaluate(Lent(observations), Lent(legal))
     with pytest.raises(ValueError, match="observations lies on cuda:0, this object works on cpu"):
         Evaluator(device="cpu").evaluate(*on_gpu)
 
 
+def test_what_pytorch_writes_to_a_result_every_taker_sees():
+    torch = Torch().torch
+    evaluator = Evaluator(device="cuda")
+    policies = evaluator.evaluate(*(torch.from_numpy(array).cuda() for array in positions(evaluator)))[1]
+    before = policies.numpy()
+    torch.from_dlpack(policies).add_(1)
+    assert np.allclose(policies.numpy(), before + 1)
+
+
 def test_work_of_pytorchs_stream_comes_first():
-    torch = gpu()
+    torch = Torch().torch
     evaluator = Evaluator(device="cuda")
     observations, legal = positions(evaluator)
     expected = evaluator.evaluate(observations, legal)[0].astype(np.float32)
@@ -213,7 +230,7 @@ def test_work_of_pytorchs_stream_comes_first():
 
 
 def test_memory_of_a_gpu_is_given_back():
-    torch = gpu()
+    torch = Torch().torch
     evaluator = Evaluator(device="cuda", max_batch=1024)
     planes, rows, columns, actions = evaluator.shape
     observations = torch.ones((1024, planes, rows, columns), device="cuda")

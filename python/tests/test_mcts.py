@@ -109,15 +109,3 @@ def test_other_threads_run_meanwhile():
 
 def test_devices_are_listed():
     assert {"cpu", "simt"} <= {str(device["backend"]) for device in warpplay.devices()}
-
-
-def test_a_forked_process_is_told_so():
-    Search(device="cpu", **SMALL).run()
-    child = os.fork()
-    if child == 0:
-        try:
-            Search(device="cpu", **SMALL)
-        except warpplay.WarpplayError as error:
-            os._exit(0 if "forked" in str(error) else 1)
-        os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import warpplay
+from arrays import Elsewhere, Lent
+from peers import peer
 from warpplay.shogi import Evaluator, Learner
 
 GAMES = Path(__file__).parents[2] / "tests" / "golden" / "shogi" / "first_100.usi.txt.gz"
@@ -45,3 +47,21 @@ def test_what_is_not_allowed_is_told(tmp_path):
         Evaluator("nothing", np.zeros(3, np.float32))
     with pytest.raises(ValueError, match="weights"):
         Evaluator("material", np.zeros(3, np.float32))
+    with pytest.raises(ValueError, match="weights lies on cuda:3, expected in the host's memory"):
+        Evaluator("material", Elsewhere(np.zeros(13, np.float32)))
+    with pytest.raises(TypeError, match="weights has values of int64, expected float32"):
+        Evaluator("material", np.zeros(13, np.int64))
+
+
+def test_weights_of_another_library_are_copied():
+    weights = np.arange(13, dtype=np.float32)
+    evaluator = Evaluator("material", Lent(weights))
+    weights[...] = 0
+    assert (evaluator.weights == np.arange(13)).all()
+
+
+def test_weights_of_pytorch_and_jax():
+    torch, jax = peer("torch"), peer("jax")
+    weights = np.arange(13, dtype=np.float32)
+    for given in (torch.from_numpy(weights), jax.device_put(weights, jax.devices("cpu")[0])):
+        assert (Evaluator("material", given).weights == weights).all()

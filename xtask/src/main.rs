@@ -2,6 +2,7 @@
 //!
 //! Messages go to stderr. Exit status: 0; 1 when something failed; 2 when the command line is wrong.
 
+mod api;
 mod book;
 mod bundle;
 mod families;
@@ -50,8 +51,11 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Run the whole proof: all tests and doctests on every back end that is there
+    /// Run the whole proof: all tests and doctests on every back end that is there, and those of Python
     Test {
+        /// Leave out the tests of Python, which `wheel --test` runs too; they run only where there are no arguments of `cargo test`
+        #[arg(long)]
+        no_python: bool,
         /// Arguments of `cargo test`, such as `-p warpplay-tests` or `-- --nocapture`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -64,6 +68,12 @@ enum Task {
     },
     /// Write the pages of docs/options from what the commands of `warpplay` say of themselves; a test compares them
     Options,
+    /// Write the public API of every published library to docs/api, a line an item
+    Api {
+        /// Write nothing; fail where the sources have another API, and say what changed
+        #[arg(long)]
+        check: bool,
+    },
     /// Build the pages as a book in target/book, and fail on a link that leads nowhere
     Book,
     /// List every kernel's registers, shared memory, spills and local memory; fail on an unknown spill
@@ -104,12 +114,15 @@ enum Task {
         /// Build it without optimising across crates, install it into an environment of its own and run its tests
         #[arg(long)]
         test: bool,
-        /// Also install OpenSpiel, scikit-learn and matplotlib there: tests that compare with them, and the notebooks, must then run
+        /// Also install OpenSpiel, scikit-learn, JAX, mypy and matplotlib there: tests that need them, and the notebooks, must then run
         #[arg(long, requires = "test")]
         peers: bool,
         /// Also install PyTorch there, of some gigabytes: tests that compare with it must then run
         #[arg(long, requires = "test")]
         torch: bool,
+        /// Also install PyTorch, CuPy and JAX for a GPU there, of some ten gigabytes: tests that need them must then run
+        #[arg(long, requires = "test")]
+        cuda: bool,
     },
     /// Make a library in the place of the driver's and print its folder, to build with the feature `cust` without the CUDA toolkit: `CUDA_LIBRARY_PATH`, and its lib64 in `LD_LIBRARY_PATH`
     StubDriver,
@@ -128,9 +141,10 @@ fn main() -> ExitCode {
 fn perform(task: Task) -> Result<()> {
     match task {
         Task::Run { family, ranks, arguments } => run(&family, ranks, &arguments),
-        Task::Test { arguments } => test(&arguments),
+        Task::Test { no_python, arguments } => test(no_python, &arguments),
         Task::Kernels { check } => kernels::run(check),
         Task::Options => options(),
+        Task::Api { check } => api::make(check),
         Task::Book => book::make(),
         Task::Ptx => ptx::list(),
         Task::Bench { family, arguments } => bench(family.as_deref(), &arguments),
@@ -154,7 +168,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Bundle { dir, cust } => bundle::make(&dir, cust),
         Task::Package { verify } => package::make(verify),
         Task::Wheel { test: false, .. } => wheel::make(),
-        Task::Wheel { test: true, peers, torch } => wheel::test(wheel::Peers { peers, torch }),
+        Task::Wheel { test: true, peers, torch, cuda } => wheel::test(wheel::Peers { peers, torch, cuda }),
         Task::StubDriver => {
             println!("{}", stub_driver::make()?.display());
             Ok(())
@@ -218,7 +232,7 @@ fn bench(family: Option<&str>, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn test(arguments: &[String]) -> Result<()> {
+fn test(no_python: bool, arguments: &[String]) -> Result<()> {
     setup::device_compiler()?;
     // Ranks that are processes need MPI: in CI it is demanded, else taken where it is. One build serves the tests with it and those without.
     if process::is_set("CI") {
@@ -231,10 +245,19 @@ fn test(arguments: &[String]) -> Result<()> {
         command.env(PTXAS_VARIABLE, path);
     }
     let result = tally.run(command.args(features).args(arguments));
+    let python = match (no_python, arguments) {
+        (true, _) => {
+            tally.leave_out_python("--no-python");
+            Ok(())
+        }
+        (false, []) => wheel::test_sources(&mut tally, features),
+        // A part of the suite was asked for.
+        (false, _) => Ok(()),
+    };
     // Also after a failure: it is the first thing that a reader of the failure asks.
     report_back_ends(features);
     println!("\n{}", tally.text()?);
-    result
+    result.and(python)
 }
 
 /// Lets the test that compares the pages of options write them.

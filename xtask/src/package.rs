@@ -14,7 +14,7 @@ use crate::process::{self, cargo, root, target_dir};
 use crate::setup;
 
 /// What is published, with the folders; each after those that it needs.
-const PACKAGES: [(&str, &str); 9] = [
+pub const PACKAGES: [(&str, &str); 9] = [
     ("warpplay-gpu-macros", "gpu/macros"),
     ("warpplay-gpu-builder", "gpu/builder"),
     ("warpplay-gpu", "gpu"),

@@ -9,6 +9,7 @@ use warpplay_gpu_builder::REQUIRE_VARIABLE;
 
 use crate::process::{self, root, target_dir};
 use crate::setup;
+use crate::tally::Tally;
 
 /// What builds the wheel, and what its tests need.
 const PACKAGES: [&str; 3] = ["maturin>=1.9,<2", "numpy", "pytest>=8"];
@@ -22,17 +23,20 @@ const PLATFORM: &str = "manylinux_2_17";
 /// Other programs that the tests compare with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peers {
-    /// OpenSpiel, scikit-learn, and matplotlib for the notebooks.
+    /// OpenSpiel, scikit-learn, JAX, mypy, and matplotlib for the notebooks.
     pub peers: bool,
     /// PyTorch.
     pub torch: bool,
+    /// PyTorch, CuPy and JAX for CUDA.
+    pub cuda: bool,
 }
 
 impl Peers {
     /// The lists of what is installed, and the modules whose absence is a failure then.
     fn lists(self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let peers = self.peers.then_some(("requirements.txt", "pyspiel,open_spiel,sklearn,matplotlib"));
-        peers.into_iter().chain(self.torch.then_some(("requirements-torch.txt", "torch")))
+        let peers = self.peers.then_some(("requirements.txt", "pyspiel,open_spiel,sklearn,matplotlib,jax,mypy"));
+        let torch = self.torch.then_some(("requirements-torch.txt", "torch"));
+        peers.into_iter().chain(torch).chain(self.cuda.then_some(("requirements-cuda.txt", "torch,cupy,jax")))
     }
 }
 
@@ -62,16 +66,60 @@ pub fn test(peers: Peers) -> Result<()> {
     let mut install = setup::pip(&venv);
     install.args(["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
     process::run(install.arg(&wheel))?;
-    let python = venv.join("bin/python3");
     // Outside the sources, so that what is installed is what is tested.
-    let mut tests = Command::new(&python);
-    tests.current_dir(&wheels).args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]);
+    let mut tests = suite(&venv, &wheels);
     tests.env("WARPPLAY_REQUIRE_PEERS", peers.lists().map(|(_, modules)| modules).collect::<Vec<_>>().join(","));
-    process::run(tests.arg(root().join("python/tests")))?;
-    let mut examples = Command::new(&python);
-    let run = "import doctest, sys, warpplay.mcts, warpplay._perceptron as perceptron\n\
-               sys.exit(sum(doctest.testmod(module).failed for module in (warpplay.mcts, perceptron)))";
-    process::run(examples.current_dir(&wheels).args(["-c", run]))
+    process::run(&mut tests)
+}
+
+/// Tests the package of the sources with the native library of the build that the tests of Rust have made, with these features of the workspace: no wheel is made. Where
+/// Python cannot be had, the sums say so.
+///
+/// # Errors
+/// A test that fails; in CI also Python that cannot be had.
+pub fn test_sources(tally: &mut Tally, features: &[&str]) -> Result<()> {
+    let venv = target_dir().join("python");
+    // One that a test of the wheel has made may have more.
+    let made = match venv.join("made-of").is_file() {
+        true => Ok(venv),
+        false => environment("python", Vec::new(), ""),
+    };
+    let venv = match made {
+        Ok(venv) => venv,
+        Err(error) if process::is_set("CI") => return Err(error),
+        Err(error) => {
+            tally.leave_out_python(format!("{error:#}"));
+            return Ok(());
+        }
+    };
+    // With a test, as the suite is built: libraries alone have other features.
+    let build = ["build", "--quiet", "--profile", "test", "--workspace", "--lib", "--test", "structure"];
+    process::run(process::cargo(&build).args(features))?;
+    let folder = target_dir().join("python-sources");
+    let package = folder.join("warpplay");
+    if package.exists() {
+        fs::remove_dir_all(&package).with_context(|| package.display().to_string())?;
+    }
+    fs::create_dir_all(&package).with_context(|| package.display().to_string())?;
+    let sources = root().join("python/python/warpplay");
+    for entry in fs::read_dir(&sources).with_context(|| sources.display().to_string())? {
+        let from = entry?.path();
+        if let Some(name) = from.file_name().filter(|_| from.is_file()) {
+            fs::copy(&from, package.join(name)).with_context(|| from.display().to_string())?;
+        }
+    }
+    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = target_dir().join(format!("debug/{prefix}_native{suffix}"));
+    fs::copy(&library, package.join("_native.abi3.so")).with_context(|| library.display().to_string())?;
+    tally.run_pytest(suite(&venv, &folder).env("PYTHONPATH", &folder))
+}
+
+/// The tests and the examples of the docstrings, started in `folder`.
+fn suite(venv: &Path, folder: &Path) -> Command {
+    let mut tests = Command::new(venv.join("bin/python3"));
+    tests.current_dir(folder).args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]);
+    tests.arg(root().join("python/tests"));
+    tests
 }
 
 /// The environment of this name, with [`PACKAGES`] and what further `arguments` of `pip install` say; `lists` is what stands in the files that they name. One that is there was

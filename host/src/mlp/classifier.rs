@@ -9,7 +9,7 @@ use super::options::{Engine, Precision, Residence};
 use super::report::Evaluation;
 use super::{Dataset, Network, Options};
 use crate::runtime::setters::setters;
-use crate::{Device, Error, Memory, Result};
+use crate::{Buffer, Device, Error, Memory, Result};
 
 /// A class for an image.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,22 @@ pub struct Prediction {
     pub class: u32,
     /// Softmax of the logits, `[n_classes]`.
     pub probabilities: Vec<f32>,
+}
+
+impl Prediction {
+    /// What the logits of an image say, `[n_classes]`, at least one.
+    pub fn of_logits(logits: &[f32]) -> Self {
+        let mut class = 0;
+        for (at, logit) in logits.iter().enumerate() {
+            if *logit > logits[class] {
+                class = at;
+            }
+        }
+        let most = logits.get(class).copied().unwrap_or(0.0);
+        let powers: Vec<f32> = logits.iter().map(|logit| libm::expf(logit - most)).collect();
+        let sum: f32 = powers.iter().sum();
+        Self { class: class as u32, probabilities: powers.iter().map(|power| power / sum).collect() }
+    }
 }
 
 /// A network on a device, ready to classify.
@@ -109,17 +125,65 @@ impl Classifier {
         self.sizes[0]
     }
 
+    /// Classes that there are.
+    pub fn n_classes(&self) -> u32 {
+        self.sizes[self.sizes.len() - 1]
+    }
+
+    /// Where it classifies.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// Classes of `n` images, `[n, n_inputs]` bytes.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `images` is a whole number of images, at least one; errors of the device.
     pub fn predict(&mut self, images: &[u8]) -> Result<Vec<Prediction>> {
-        let n_inputs = self.sizes[0] as usize;
-        if images.is_empty() || !images.len().is_multiple_of(n_inputs) {
-            return Err(Error::shape("images", format!("a multiple of {n_inputs} bytes"), images.len()));
+        Ok(self.logits(images)?.chunks_exact(self.n_classes() as usize).map(Prediction::of_logits).collect())
+    }
+
+    /// Logits `[n, n_classes]` of `n` images, `[n, n_inputs]` bytes.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
+        self.expect_images(images.len())?;
+        self.engine.logits(images)
+    }
+
+    /// Logits `[n, n_classes]` of `n` images, `[n, n_inputs]` bytes, both in the device's memory. What was queued to write the images has ended; all work is done on return.
+    ///
+    /// The engine `layers` reads images where they lie if `n_inputs` is a multiple of 16, and else copies them there.
+    ///
+    /// ```
+    /// use warpplay::Device;
+    /// use warpplay::mlp::{Classifier, Layer, Network};
+    ///
+    /// let layer = Layer { n_inputs: 2, n_outputs: 2, weights: vec![1.0, 0.0, 0.0, 1.0], bias: vec![0.0, 0.5] };
+    /// let device = Device::simt();
+    /// let stream = device.stream()?;
+    /// let images = stream.upload(&[255u8, 0, 0, 255])?;
+    /// let mut classifier = Classifier::builder(&Network::new(vec![layer])?).build(&device)?;
+    /// let logits = classifier.logits_on_device(&images)?;
+    /// assert_eq!(stream.read(&logits)?, [1.0, 0.5, 0.0, 1.5]);
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Device`] for a buffer of another device, so for every one where the classifier is on the CPU; as [`predict`](Self::predict).
+    pub fn logits_on_device(&mut self, images: &Buffer<u8>) -> Result<Buffer<f32>> {
+        self.device.expect_same("images", images.device())?;
+        self.expect_images(images.len())?;
+        self.engine.logits_on_device(images)
+    }
+
+    /// Checks that so many bytes are whole images, at least one.
+    fn expect_images(&self, n_bytes: usize) -> Result<()> {
+        if n_bytes > 0 && n_bytes.is_multiple_of(self.n_inputs() as usize) {
+            return Ok(());
         }
-        let logits = self.engine.logits(images)?;
-        Ok(logits.chunks_exact(self.sizes[self.sizes.len() - 1] as usize).map(softmax).collect())
+        Err(Error::shape("images", format!("a multiple of {} bytes", self.n_inputs()), n_bytes))
     }
 
     /// Classifies a labelled set.
@@ -132,7 +196,7 @@ impl Classifier {
         let start = Instant::now();
         let found = self.engine.classify(id)?;
         let seconds = start.elapsed().as_secs_f64();
-        let n_classes = self.sizes[self.sizes.len() - 1];
+        let n_classes = self.n_classes();
         Ok(Evaluation {
             engine: Some(self.engine.classified_by()),
             precision: Some(self.precision),
@@ -145,18 +209,4 @@ impl std::fmt::Debug for Classifier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Classifier").field("device", &self.device).field("sizes", &self.sizes).finish()
     }
-}
-
-/// Probabilities of one sample's logits.
-fn softmax(logits: &[f32]) -> Prediction {
-    let mut class = 0;
-    for (at, logit) in logits.iter().enumerate() {
-        if *logit > logits[class] {
-            class = at;
-        }
-    }
-    let most = logits[class];
-    let powers: Vec<f32> = logits.iter().map(|logit| libm::expf(logit - most)).collect();
-    let sum: f32 = powers.iter().sum();
-    Prediction { class: class as u32, probabilities: powers.iter().map(|power| power / sum).collect() }
 }

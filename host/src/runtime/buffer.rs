@@ -144,6 +144,12 @@ impl<T> Buffer<T> {
         Self { allocation: Arc::new(allocation), len, values: PhantomData }
     }
 
+    /// The same memory once more, to be read.
+    #[cfg(feature = "mlp")]
+    pub(crate) fn share(&self) -> Self {
+        Self { allocation: Arc::clone(&self.allocation), len: self.len, values: PhantomData }
+    }
+
     pub(crate) fn allocation(&self) -> &Arc<Allocation> {
         &self.allocation
     }

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 pub(crate) use types::{
-    AccessPolicyWindow, CAPTURE_MODE_RELAXED, DEFAULT, Handle, LIMIT_PERSISTING_L2_CACHE_SIZE, LaunchAttribute,
+    AccessPolicyWindow, CAPTURE_MODE_RELAXED, Copy2D, DEFAULT, Handle, LIMIT_PERSISTING_L2_CACHE_SIZE, LaunchAttribute,
     LaunchConfig, MEM_HOST_ALLOC_PORTABLE, STREAM_ACCESS_POLICY_WINDOW, StreamAttribute, device_attribute,
     function_attribute, jit_option,
 };
@@ -181,6 +181,7 @@ entries! {
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: Handle);
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: Handle);
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle);
+    fn cuMemcpy2DAsync_v2(copy: *const Copy2D, stream: Handle);
     fn cuMemsetD8Async(address: u64, value: c_uchar, bytes: usize, stream: Handle);
 
     fn cuStreamCreate(stream: *mut Handle, flags: c_uint);

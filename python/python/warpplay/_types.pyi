@@ -3,6 +3,9 @@
 from os import PathLike
 from typing import Any, Callable, Optional, Protocol, Tuple, Union
 
+import numpy as np
+from numpy.typing import NDArray
+
 Path = Union[str, PathLike[str]]
 Progress = Optional[Callable[[dict[str, Any]], Optional[bool]]]
 
@@ -11,3 +14,6 @@ class Shared(Protocol):
 
     def __dlpack__(self, *, stream: Any = None) -> Any: ...
     def __dlpack_device__(self) -> Tuple[int, int]: ...
+
+Bytes = Union[NDArray[np.uint8], Shared]
+Floats = Union[NDArray[np.float32], Shared]

@@ -1,4 +1,4 @@
-from typing import Any, Optional, Sequence, Tuple, overload
+from typing import Any, Optional, Sequence, Tuple, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 from . import Array
 from ._types import Path, Progress, Shared
 
+@final
 class Evaluator:
-    def __init__(self, weights: Optional[Path] = None, *, seed: int = 27, device: str = "auto", **options: Any) -> None: ...
+    def __new__(cls, weights: Optional[Path] = None, *, seed: int = 27, device: str = "auto", **given: Any) -> "Evaluator": ...
     @overload
     def evaluate(
         self, observations: NDArray[np.float32], legal: NDArray[np.uint8]
@@ -17,24 +18,28 @@ class Evaluator:
     @property
     def shape(self) -> Tuple[int, int, int, int]: ...
 
+@final
 class SelfPlay:
-    def __init__(
-        self, weights: Optional[Path] = None, *, network_seed: int = 27, seed: Optional[int] = None, device: str = "auto", **options: Any
-    ) -> None: ...
+    def __new__(
+        cls, weights: Optional[Path] = None, *, network_seed: int = 27, seed: Optional[int] = None, device: str = "auto", **given: Any
+    ) -> "SelfPlay": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     @property
     def games(self) -> list[dict[str, Any]]: ...
     def save_games(self, path: Path) -> None: ...
 
+@final
 class Trainer:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         games: Sequence[Path],
         weights: Optional[Path] = None,
         *,
         network_seed: int = 27,
         device: str = "auto",
-        **options: Any,
-    ) -> None: ...
+        **given: Any,
+    ) -> "Trainer": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     def save(self, path: Path) -> None: ...
+
+__all__ = ["Evaluator", "SelfPlay", "Trainer"]

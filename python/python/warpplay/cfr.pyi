@@ -1,17 +1,25 @@
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Tuple, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ._types import Path, Progress
 
+@final
 class Solver:
-    def __init__(
-        self, game: str, *, device: str = "auto", measure_at: Optional[Sequence[int]] = None, **options: Any
-    ) -> None: ...
+    def __new__(
+        cls, game: str, *, device: str = "auto", measure_at: Optional[Sequence[int]] = None, **given: Any
+    ) -> "Solver": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     def exploitability(self) -> dict[str, Any]: ...
     def strategy(self) -> "Strategy": ...
 
+@final
 class Strategy:
     @staticmethod
     def load(path: Path) -> "Strategy": ...
     def save(self, path: Path) -> None: ...
     def query(self, history: str = "", *, board: str = "", hand: str) -> dict[str, float]: ...
+    def query_all(self, history: str = "", *, board: str = "") -> Tuple[list[str], list[str], NDArray[np.float64]]: ...
+
+__all__ = ["Solver", "Strategy"]

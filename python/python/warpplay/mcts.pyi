@@ -1,9 +1,12 @@
-from typing import Any
+from typing import Any, final
 
 from ._types import Progress
 
+@final
 class Search:
-    def __init__(self, game: str = "connect4", *, device: str = "auto", **options: Any) -> None: ...
+    def __new__(cls, game: str = "connect4", *, device: str = "auto", **given: Any) -> "Search": ...
     def run(self, moves: str = "", *, progress: Progress = None) -> dict[str, Any]: ...
     @property
     def options(self) -> dict[str, Any]: ...
+
+__all__ = ["Search"]

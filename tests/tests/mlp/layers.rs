@@ -145,6 +145,32 @@ fn classification_equals_the_plain_programs() {
 }
 
 #[test]
+fn images_on_the_device_have_the_logits_of_those_on_the_host() {
+    // Lines of images that the kernels read where they lie, and lines that are copied; more samples than go through at once.
+    for (rows, cols, n) in [(4, 8, 70), (5, 7, 70), (2, 8, 2100)] {
+        let set = images(n, rows, cols, 10);
+        let network = Network::initial(&[rows * cols, 12, 10], Options::default().init, 3).expect("sizes");
+        for_each_device(|device| {
+            let stream = device.stream()?;
+            let on_device = stream.upload(set.images())?;
+            let mut classifier = Classifier::builder(&network).engine(Engine::Layers).build(device)?;
+            let found = stream.read(&classifier.logits_on_device(&on_device)?)?;
+            same("logits", &found, &classifier.logits(set.images())?);
+            // Nothing of it is kept.
+            let first = stream.upload(&set.images()[..set.n_inputs() as usize])?;
+            same("logits", &stream.read(&classifier.logits_on_device(&first)?)?, &found[..10]);
+            let error = classifier.logits_on_device(&stream.alloc(1)?).expect_err("no whole image").to_string();
+            assert_eq!(error, format!("images: expected a multiple of {} bytes, got 1", set.n_inputs()));
+            assert!(classifier.logits_on_device(&stream.alloc(0)?).is_err());
+            let mut on_cpu = Classifier::builder(&network).build(&Device::cpu())?;
+            let error = on_cpu.logits_on_device(&first).expect_err("memory of another device").to_string();
+            assert!(error.starts_with("images belongs to"), "{error}");
+            Ok(())
+        });
+    }
+}
+
+#[test]
 fn copied_batches_give_the_same_bits_as_a_resident_set() {
     let set = images(50, 1, 13, 5);
     for_each_device(|device| {

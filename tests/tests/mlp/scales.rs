@@ -107,6 +107,9 @@ fn logits_of_networks_with_large_and_small_hidden_units_are_those_of_double_prec
         let expected = logits(&in_double(&network), set.images());
         for_each_device(|device| {
             let mut classifier = Classifier::builder(&network).engine(Engine::Epoch).build(device)?;
+            let stream = device.stream()?;
+            let on_device = classifier.logits_on_device(&stream.upload(set.images())?)?;
+            same(&format!("{what}, logits on {device}"), &stream.read(&on_device)?, &classifier.logits(set.images())?);
             let found = classifier.predict(set.images())?;
             let found = found
                 .iter()

@@ -25,6 +25,17 @@ pub struct Answer {
     pub choices: Vec<Choice>,
 }
 
+impl Answer {
+    /// The private cards of a poker hand, the second part of the key; empty for a game without such keys.
+    pub fn hand(&self) -> &str {
+        let mut parts = self.key.split(':');
+        match (parts.next(), parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(_), Some(hand), Some(_), Some(_), None) => hand,
+            _ => "",
+        }
+    }
+}
+
 /// An action of an [`Answer`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::evaluation::Classified;
 use super::state::TrainState;
 use super::{Dataset, Engine, Options};
-use crate::Result;
+use crate::{Buffer, Result};
 
 /// The rest of one epoch.
 pub(super) struct EpochPlan<'a> {
@@ -58,6 +58,9 @@ pub(super) trait Train: Send {
 
     /// Logits `[n, n_classes]` of `n` images of bytes, `[n, n_inputs]`.
     fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>>;
+
+    /// As [`logits`](Train::logits) of at least one image, from memory of the device to memory of the device; all of it is done on return.
+    fn logits_on_device(&mut self, images: &Buffer<u8>) -> Result<Buffer<f32>>;
 
     /// Remembers the present state, on the device where it lies there.
     fn keep(&mut self) -> Result<()>;

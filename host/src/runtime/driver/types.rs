@@ -153,3 +153,45 @@ pub(crate) struct StreamAttribute {
     pub(crate) rest: [u64; 4],
 }
 const _: () = assert!(size_of::<StreamAttribute>() == 64);
+
+/// `CUDA_MEMCPY2D`: lines of bytes from one place of device memory to another.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy2D {
+    source: Lines,
+    target: Lines,
+    width_bytes: usize,
+    height: usize,
+}
+const _: () = assert!(size_of::<Copy2D>() == 128);
+
+/// One side of a [`Copy2D`]: the first byte, which kind of memory it is in, and the distance of two lines.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Lines {
+    x_bytes: usize,
+    y: usize,
+    memory: c_uint,
+    host: *const c_void,
+    device: u64,
+    array: Handle,
+    pitch_bytes: usize,
+}
+const _: () = assert!(size_of::<Lines>() == 56);
+
+impl Copy2D {
+    /// `height` lines of `width_bytes` from `source` to `target`; two lines lie a side's second number of bytes apart.
+    pub(crate) fn on_device(source: (u64, usize), target: (u64, usize), width_bytes: usize, height: usize) -> Self {
+        // `CU_MEMORYTYPE_DEVICE`.
+        let lines = |(device, pitch_bytes): (u64, usize)| Lines {
+            x_bytes: 0,
+            y: 0,
+            memory: 2,
+            host: std::ptr::null(),
+            device,
+            array: Handle::NULL,
+            pitch_bytes,
+        };
+        Self { source: lines(source), target: lines(target), width_bytes, height }
+    }
+}

@@ -168,6 +168,62 @@ impl Stream {
         }
     }
 
+    /// Copies `n` lines of `width` values without the host. A side is a buffer, the position of its first line, and the distance from a line's first value to the next line's.
+    /// What lies between the lines of the target stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a stride below the width, or lines that end beyond a buffer; as [`write`](Self::write).
+    pub fn copy_lines<T: Pod>(
+        &self,
+        target: (&mut Buffer<T>, usize, usize),
+        source: (&Buffer<T>, usize, usize),
+        width: usize,
+        n: usize,
+    ) -> Result<()> {
+        let ((target, to, to_stride), (source, from, from_stride)) = (target, source);
+        for (name, stride) in [("target", to_stride), ("source", from_stride)] {
+            if stride < width {
+                return Err(Error::shape(format!("stride of the {name}"), format!("at least {width}"), stride));
+            }
+        }
+        // To the end of the last line; more than there are addresses is more than a buffer has.
+        let extent = |stride: usize| match n {
+            0 => 0,
+            n => (n - 1).saturating_mul(stride).saturating_add(width),
+        };
+        self.before_copy("Stream::copy_lines", target, to, extent(to_stride))?;
+        self.before_copy("Stream::copy_lines", source, from, extent(from_stride))?;
+        let bytes = |values: usize| values.saturating_mul(size_of::<T>());
+        let (width, to, from) = (bytes(width), bytes(to), bytes(from));
+        // Of a single line the distance to the next says nothing.
+        let pitch = |stride: usize| if n == 1 { width } else { bytes(stride) };
+        let (to_pitch, from_pitch) = (pitch(to_stride), pitch(from_stride));
+        if width == 0 || n == 0 {
+            return Ok(());
+        }
+        match &self.cuda {
+            None => {
+                if let (Some(target), Some(source)) = (target.allocation().host(), source.allocation().host()) {
+                    let mut line = vec![0; width];
+                    for at in 0..n {
+                        source.read(from + at * from_pitch, &mut line);
+                        target.write(to + at * to_pitch, &line);
+                    }
+                }
+                Ok(())
+            }
+            Some(cuda) => {
+                cuda.context.enter()?;
+                let source = (source.as_ptr() as u64 + from as u64, from_pitch);
+                let target = (target.as_ptr() as u64 + to as u64, to_pitch);
+                let copy = driver::Copy2D::on_device(source, target, width, n);
+                // SAFETY: all lines lie inside their buffers, which are two, since one is borrowed mutably; the driver reads `copy` before it returns.
+                let code = unsafe { driver::cuMemcpy2DAsync_v2(&copy, cuda.handle) };
+                self.check(cuda, "cuMemcpy2DAsync", code)
+            }
+        }
+    }
+
     /// Sets every byte of the buffer to 0. May be recorded in a capture.
     ///
     /// # Errors

@@ -43,6 +43,41 @@ fn memory_goes_there_and_back() {
 }
 
 #[test]
+fn lines_are_copied_and_what_lies_between_them_is_not() {
+    for device in devices() {
+        let stream = device.stream().expect("a device with kernels");
+        // Width, the two distances, lines.
+        let cases = [(1, 1, 1, 1), (5, 5, 8, 33), (10, 12, 10, 65), (3, 7, 4, 2), (2, 2, 2, 0), (0, 3, 3, 4)];
+        for (width, from_stride, to_stride, n) in cases {
+            let values: Vec<u16> = (0..(n * from_stride + 9) as u16).map(|i| i.wrapping_mul(40503) | 1).collect();
+            let source = stream.upload(&values).expect("small");
+            let mut target = stream.alloc::<u16>(n * to_stride + 3).expect("small");
+            stream.copy_lines((&mut target, 2, to_stride), (&source, 5, from_stride), width, n).expect("in range");
+            let mut expected = vec![0; n * to_stride + 3];
+            for line in 0..n {
+                let line_of = &values[5 + line * from_stride..][..width];
+                expected[2 + line * to_stride..][..width].copy_from_slice(line_of);
+            }
+            let what = format!("{n} lines of {width}, from {from_stride} to {to_stride}");
+            assert_eq!(stream.read(&target).expect("same device"), expected, "{what}");
+        }
+        let (source, mut target) = (stream.alloc::<u32>(11).expect("small"), stream.alloc::<u32>(12).expect("small"));
+        // The last line need not be whole, and of one line the distance says nothing.
+        stream.copy_lines((&mut target, 0, 4), (&source, 0, 4), 3, 3).expect("in range");
+        stream.copy_lines((&mut target, 0, usize::MAX), (&source, 0, 4), 3, 1).expect("in range");
+        let mut wrong = |to, from, width, n| {
+            let result = stream.copy_lines((&mut target, 1, to), (&source, 0, from), width, n);
+            result.expect_err("out of range").to_string()
+        };
+        assert_eq!(wrong(4, 2, 3, 3), "stride of the source: expected at least 3, got 2");
+        assert_eq!(wrong(3, 4, 4, 2), "stride of the target: expected at least 4, got 3");
+        assert_eq!(wrong(4, 5, 3, 3), "Stream::copy_lines from position 0: expected at most 11 values, got 13 values");
+        assert_eq!(wrong(4, 4, 4, 3), "Stream::copy_lines from position 1: expected at most 11 values, got 12 values");
+        assert!(wrong(usize::MAX, 4, 1, 3).contains("expected at most 11 values"));
+    }
+}
+
+#[test]
 fn ranges_are_checked() {
     for device in devices() {
         let stream = device.stream().expect("a device with kernels");

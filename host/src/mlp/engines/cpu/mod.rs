@@ -13,7 +13,7 @@ use crate::mlp::evaluation::Classified;
 use crate::mlp::options::{Engine, Optimizer, Options, Precision, Reduction};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::runtime::threads::Threads;
-use crate::{Device, Error, Memory, Result};
+use crate::{Backend, Buffer, Device, Error, Memory, Result};
 
 /// Opens the engine, in the precision that the options name.
 pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
@@ -220,6 +220,14 @@ impl<T: Real> Train for CpuEngine<T> {
             pass.z[last].iter().map(|logit| logit.widened() as f32).collect::<Vec<f32>>()
         });
         Ok(parts.concat())
+    }
+
+    fn logits_on_device(&mut self, _: &Buffer<u8>) -> Result<Buffer<f32>> {
+        Err(Error::Unsupported {
+            what: "classification of a buffer".to_string(),
+            backend: Backend::Cpu.to_string(),
+            remedy: "give it slices of the host's memory".to_string(),
+        })
     }
 
     fn keep(&mut self) -> Result<()> {

@@ -199,15 +199,21 @@ impl Train for EpochEngine {
     }
 
     fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
+        let on_device = self.stream.upload(images)?;
+        let logits = self.logits_on_device(&on_device)?;
+        self.stream.read(&logits)
+    }
+
+    fn logits_on_device(&mut self, images: &Buffer<u8>) -> Result<Buffer<f32>> {
         let Self { networks, spare, kernels, stream, shape, .. } = self;
         let n = images.len() / shape.n_inputs as usize;
-        let on_device = stream.upload(images)?;
         let mut logits = stream.alloc(n * shape.n_classes as usize)?;
-        kernels.logits(stream, networks, &on_device, &mut logits)?;
+        kernels.logits(stream, networks, images, &mut logits)?;
+        // Waits for the kernel.
         if !networks.left(stream)?.is_empty() {
-            return spare.logits(&unpack(&stream.read(&networks.values)?, *shape), images);
+            return spare.logits_on_device(&unpack(&stream.read(&networks.values)?, *shape), images);
         }
-        stream.read(&logits)
+        Ok(logits)
     }
 
     fn keep(&mut self) -> Result<()> {

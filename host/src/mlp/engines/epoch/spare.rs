@@ -7,7 +7,7 @@ use crate::mlp::engines::{EpochOutcome, EpochPlan, Setup, Train, layers};
 use crate::mlp::evaluation::Classified;
 use crate::mlp::options::{Engine, Options};
 use crate::mlp::state::TrainState;
-use crate::{Device, Memory, Result};
+use crate::{Buffer, Device, Memory, Result};
 
 /// An engine that is opened when it is first needed.
 pub(super) struct Spare {
@@ -57,7 +57,7 @@ impl Spare {
     }
 
     /// Logits of images with the weights of `state`.
-    pub fn logits(&mut self, state: &TrainState, images: &[u8]) -> Result<Vec<f32>> {
-        self.with(state)?.logits(images)
+    pub fn logits_on_device(&mut self, state: &TrainState, images: &Buffer<u8>) -> Result<Buffer<f32>> {
+        self.with(state)?.logits_on_device(images)
     }
 }

@@ -49,6 +49,25 @@ impl Samples {
         Ok(Self { images: stream.alloc(bytes)?, labels: stream.alloc(capacity as usize)?, n_inputs, capacity })
     }
 
+    /// Images `[n, n_inputs]` that lie on the device, to be read: where they lie if their lines have the kernels' stride, else a copy. There are no labels.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for more images than 32 bits count; errors of the device.
+    pub fn of_buffer(stream: &Stream, n_inputs: u32, images: &Buffer<u8>) -> Result<Self> {
+        let (width, stride) = (n_inputs as usize, image_stride(n_inputs) as usize);
+        let n = images.len() / width;
+        let capacity = u32::try_from(n).map_err(|_| Error::shape("images", format!("at most {}", u32::MAX), n))?;
+        let images = match width == stride {
+            true => images.share(),
+            false => {
+                let mut copy = stream.alloc(n * stride)?;
+                stream.copy_lines((&mut copy, 0, stride), (images, 0, width), width, n)?;
+                copy
+            }
+        };
+        Ok(Self { images, labels: stream.alloc(0)?, n_inputs, capacity })
+    }
+
     /// Uploads images `[n, n_inputs]` and labels to the first slots.
     pub fn write(&mut self, stream: &Stream, images: &[u8], labels: &[u8]) -> Result<()> {
         let (n_inputs, stride) = (self.n_inputs as usize, image_stride(self.n_inputs) as usize);

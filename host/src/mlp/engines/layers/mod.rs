@@ -427,6 +427,26 @@ impl Train for LayersEngine {
         Ok(logits)
     }
 
+    fn logits_on_device(&mut self, images: &Buffer<u8>) -> Result<Buffer<f32>> {
+        let Self { network, kernels, stream, .. } = self;
+        let (Some(first), Some(last)) = (network.plan.layers.first(), network.plan.layers.last()) else {
+            return Err(Error::shape("layers", "at least 1", 0));
+        };
+        let (n_classes, line) = (last.n_outputs as usize, line_length(last.n_outputs) as usize);
+        let samples = Samples::of_buffer(stream, first.n_inputs, images)?;
+        let mut logits = stream.alloc(samples.capacity as usize * n_classes)?;
+        let mut from = 0;
+        while from < samples.capacity {
+            let n = network.capacity.min(samples.capacity - from);
+            kernels.logits(stream, network, &samples, from, n)?;
+            let first = from as usize * n_classes;
+            stream.copy_lines((&mut logits, first, n_classes), (network.logits()?, 0, line), n_classes, n as usize)?;
+            from += n;
+        }
+        stream.synchronize()?;
+        Ok(logits)
+    }
+
     fn keep(&mut self) -> Result<()> {
         let Self { training, network, kept, stream, .. } = self;
         stream.copy(kept, 0, &network.parameters, 0, network.plan.n_values)?;
