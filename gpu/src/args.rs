@@ -1,5 +1,33 @@
 //! Arguments of a launch on the host: what may be given for a kernel's parameter, and what is checked when it is.
 //!
+//! A kernel takes pointers, views, structures of pointers and numbers. A launch takes buffers in the place of pointers, whose device and length it can check;
+//! [`IntoParam`] says which argument goes with which parameter, at compile time.
+//!
+//! ```
+//! use warpplay_gpu::args::IntoParam;
+//! use warpplay_gpu::cuda::DeviceArgs;
+//!
+//! /// `y[i] += a * x[i]`.
+//! #[repr(C)]
+//! #[derive(Clone, Copy, Debug, DeviceArgs)]
+//! pub struct Axpy {
+//!     /// `[n]`.
+//!     #[len(n)]
+//!     pub y: *mut f32,
+//!     /// `[n]`.
+//!     #[len(n)]
+//!     pub x: *const f32,
+//!     /// The factor.
+//!     pub a: f32,
+//!     /// Values.
+//!     pub n: u32,
+//! }
+//!
+//! fn fits<A: IntoParam<P>, P>(_: fn(A) -> P) {}
+//! fits(|_: AxpyArgs<'_>| -> Axpy { unreachable!() }); // the derive has written `AxpyArgs`
+//! fits(|number: u32| number);
+//! ```
+//!
 //! | parameter | argument |
 //! | --- | --- |
 //! | `*const T`, `Slice<T>` | [`In`] |
@@ -7,7 +35,8 @@
 //! | a structure `S` of pointers and numbers with `#[derive(DeviceArgs)]` | `SArgs`, which has an [`In`] or [`InOut`] for each pointer |
 //! | anything else | the same value |
 //!
-//! The library's `Buffer` gives the first two; a launch hands each argument a [`Binding`], which sees whose memory it is and whether it is long enough.
+//! The library's `Buffer` gives the first two; a launch hands each argument a [`Binding`], which sees whose memory it is and whether it is long enough, and answers with a
+//! [`Refusal`] where it is not.
 
 use std::any::Any;
 use std::fmt;

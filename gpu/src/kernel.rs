@@ -1,4 +1,33 @@
 //! What the host knows of a kernel: its entry name and the types of its parameters.
+//!
+//! The attribute [`kernel`](macro@crate::cuda::kernel) makes a function's name a type that implements [`Kernel`], so that a launch with wrong arguments does not compile.
+//! The macros here list the kernels of a module once, as a structure with a field for each.
+//!
+//! ```
+//! use warpplay_gpu::cuda::view::Disjoint;
+//! use warpplay_gpu::cuda::{kernel, thread};
+//! use warpplay_gpu::kernel::{Kernel, info};
+//! use warpplay_gpu::launch::LaunchShape;
+//!
+//! /// Writes each thread's index.
+//! #[kernel(shape = LaunchShape::linear(n, 64), max_threads = 64)]
+//! pub fn number(#[len(n as usize)] mut to: Disjoint<u32>, n: u32) {
+//!     let Some(own) = thread::own_index_below(n) else { return };
+//!     to.set(&own, own.get());
+//! }
+//!
+//! assert_eq!((number::NAME, number::BOUNDS.max_threads), ("number", 64));
+//! let [to, n] = info::<number>().params else { panic!("two parameters") };
+//! assert_eq!((to.name, to.size, n.name, n.size), ("to", 8, "n", 4)); // a view crosses as a pointer
+//! ```
+//!
+//! | item | what it is |
+//! | --- | --- |
+//! | [`Kernel`], [`SafeKernel`] | an entry point; one that is a safe function, which checks its own launch |
+//! | [`KernelInfo`], [`ParamDesc`], [`LaunchBounds`], [`info`] | a kernel's description as data |
+//! | [`kernel_set!`](crate::kernel_set) | the kernels of a module: structure, loader and descriptions |
+//! | [`kernel_family!`](crate::kernel_family), [`kernel_instance!`](crate::kernel_instance) | the same for kernels that exist for several games or precisions |
+//! | [`Load`], [`Visit`] | where a set is looked up, and what is done with all of its kernels |
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::args::Refusal;

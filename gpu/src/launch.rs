@@ -1,4 +1,15 @@
 //! Launch shapes: how many blocks of how many threads run a kernel.
+//!
+//! A launch needs a [`LaunchShape`] besides its arguments. Each kernel's module computes its own in one function, so that host, tests and benches cannot disagree.
+//!
+//! ```
+//! use warpplay_gpu::launch::LaunchShape;
+//!
+//! let shape = LaunchShape::linear(1000, 128); // a thread for each of 1,000 items
+//! assert_eq!((shape.n_blocks(), shape.n_threads()), (8, 128));
+//! let tiled = LaunchShape::grid_2d(16, 4, 256).with_shared(16 * 1024).with_cluster(2);
+//! assert_eq!((tiled.grid, tiled.shared_bytes, tiled.cluster), ([16, 4, 1], 16384, 2));
+//! ```
 
 /// Grid, block and shared memory of one launch.
 ///

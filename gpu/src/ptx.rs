@@ -1,4 +1,26 @@
 //! PTX that a build script embedded in a program.
+//!
+//! The build script of a crate with kernels compiles it, and writes a [`PtxSet`] for each module: the text for every architecture asked for, or the reason why there is none. So a
+//! crate builds where there is no compiler for device code, and loading its module is the error that says what to install.
+//!
+//! ```
+//! use warpplay_gpu::ptx::{PtxImage, PtxSet};
+//!
+//! // As a build script writes it, with a text cut short.
+//! const LINES: PtxSet = PtxSet { name: "lines", images: &[PtxImage::plain("sm_75", ".version 6.3 …")], missing: None };
+//! assert!(LINES.images[0].text()?.starts_with(".version"));
+//!
+//! // Built where there was no device compiler.
+//! const NONE: PtxSet = PtxSet { name: "lines", images: &[], missing: Some("no compiler for device code: …") };
+//! assert!(NONE.images.is_empty());
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! | item | what it is |
+//! | --- | --- |
+//! | [`PtxSet`] | a module's PTX for all architectures, or why it is missing |
+//! | [`PtxImage`] | its text for one of them, plain or compressed |
+//! | [`embedded`] | the sets of this crate's own kernels |
 
 #[cfg(not(target_arch = "nvptx64"))]
 use std::borrow::Cow;

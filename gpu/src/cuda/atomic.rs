@@ -1,4 +1,39 @@
 //! Atomic operations on global memory (relaxed: they order nothing but themselves) and on shared memory.
+//!
+//! Threads that count into the same words, or race for a place, cannot simply load and store. An atomic operation does both at once and returns what was there. Whole
+//! numbers are added in any order with the same result; sums of floats depend on it, so no kernel of the library adds floats atomically.
+//!
+//! ```
+//! use warpplay_gpu::cuda::{atomic, kernel, thread};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Counts the remainders of the threads' indices by 3.
+//! ///
+//! /// # Safety
+//! /// `counts` holds three values, which are only used atomically meanwhile.
+//! #[kernel]
+//! pub unsafe fn count_remainders(counts: *mut u32) {
+//!     let remainder = thread::thread_idx_x() % 3;
+//!     // SAFETY: below 3.
+//!     unsafe { atomic::add_u32(counts.add(remainder as usize), 1) };
+//! }
+//!
+//! let mut counts = [0u32; 3];
+//! let _registered = register(counts.as_mut_ptr() as usize, size_of_val(&counts));
+//! // SAFETY: three values, which nobody else uses.
+//! unsafe { simt::launch(count_remainders, LaunchShape::new(1, 64), (counts.as_mut_ptr(),), &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!(counts, [22, 21, 21]);
+//! ```
+//!
+//! | functions | where |
+//! | --- | --- |
+//! | [`add_u32`], [`add_i32`], [`add_u64`], [`max_u32`], [`min_u32`] and others, [`exchange_u32`] | global memory, by a pointer |
+//! | [`compare_exchange_u32`], [`compare_exchange_u64`] | the same, where an expected value is there |
+//! | [`add_f32`] | the same for a float: the last bits depend on the order |
+//! | `shared_add_u32` and others, [`shared_compare_exchange_u64`], [`shared_add_f32`] | a [`Shared`](super::shared::Shared) array, by an index that is checked |
+//!
+//! A safe kernel takes an [`Atomic`](super::view::Atomic) view instead.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 

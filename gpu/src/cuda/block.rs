@@ -1,6 +1,41 @@
 //! Reductions of a block that extends along x: a tree over warps by shuffles, then over the warps' results in shared memory.
 //!
-//! Every thread of the block calls them; the block is a whole number of warps, at most 32. `scratch` is shared memory for one value a warp.
+//! Every thread gives a value and gets the result of all: a sum, a maximum, the place of the largest, or the sum up to its own. All threads of the block call them; the block is a
+//! whole number of warps, at most 32. `scratch` is shared memory for one value a warp.
+//!
+//! ```
+//! use warpplay_gpu::cuda::{block, kernel, memory, shared_array, thread};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Writes which of 96 threads has the largest value of a curve.
+//! ///
+//! /// # Safety
+//! /// Launched as one block of 96 threads; `peak` holds a value.
+//! #[kernel]
+//! pub unsafe fn find_peak(peak: *mut u32) {
+//!     let own = thread::thread_idx_x();
+//!     let height = 100.0 - (own as f32 - 70.0) * (own as f32 - 70.0);
+//!     let (_, best) = block::argmax(height, own, shared_array![f32; 3], shared_array![u32; 3]);
+//!     if own == 0 {
+//!         // SAFETY: the one value, and one thread writes it.
+//!         unsafe { memory::store(peak, 0, best) };
+//!     }
+//! }
+//!
+//! let mut peak = [0u32];
+//! let _registered = register(peak.as_mut_ptr() as usize, size_of_val(&peak));
+//! // SAFETY: one block of 96 threads, and room for a value.
+//! unsafe { simt::launch(find_peak, LaunchShape::new(1, 96), (peak.as_mut_ptr(),), &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!(peak, [70]);
+//! ```
+//!
+//! | function | what every thread gets |
+//! | --- | --- |
+//! | [`sum`], [`max`], [`reduce`] | the result over all threads |
+//! | [`argmax`] | the largest value and its index; of equal ones the smallest index |
+//! | [`inclusive_sum`] | the sum up to its own value, and that of all |
+//!
 //! Each ends with a barrier, so that `scratch` may be used again at once.
 
 use super::shared::Shared;

@@ -1,5 +1,23 @@
 //! Arithmetic: exact forms, whose bits equal the CPU's, and approximate ones, named so.
 //!
+//! A search that should find the same counts on every device needs the same bits from every logarithm. These functions are those of the crate `libm`, or correctly rounded
+//! instructions; where an engine may differ by a bound that its documentation states, the approximate forms take one or two instructions.
+//!
+//! ```
+//! use warpplay_gpu::cuda::math;
+//!
+//! assert_eq!(math::sqrt(2.0), 2.0f32.sqrt());
+//! assert_eq!(math::fma(3.0, 4.0, 5.0), 17.0); // one rounding
+//! assert_eq!(math::relu(-1.5), 0.0);
+//! assert!((math::exp(math::ln(10.0)) - 10.0).abs() < 1e-5);
+//! ```
+//!
+//! | functions | bits |
+//! | --- | --- |
+//! | [`ln`], [`exp`], [`sqrt`], [`fma`], [`relu`] | the same on device and host |
+//! | [`tanh_approx`] and the others with `approx` in their name | of the hardware's approximation |
+//! | [`opaque`] | the same number, of which the compiler knows nothing |
+//!
 //! Plain `+ - * /` on `f32` round to nearest on both sides and are never contracted to fused forms.
 
 /// Natural logarithm, the bits of `libm::logf` on every back end (error below 1 ulp).

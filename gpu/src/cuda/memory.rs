@@ -1,5 +1,43 @@
 //! Global memory: loads and stores that `simt` checks, 16-byte vectors, asynchronous copies into shared memory.
 //!
+//! A kernel with pointers reads and writes through [`load`] and [`store`]: on the device they are the plain instructions, under `simt` an access outside every buffer is a
+//! fault that names it. Neighbouring values are moved fastest as a [`Vec4`], 16 bytes in one instruction.
+//!
+//! ```
+//! use warpplay_gpu::cuda::memory::{self, Vec4};
+//! use warpplay_gpu::cuda::{kernel, thread};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Adds 1 to each of 4 words a thread, moved as one vector.
+//! ///
+//! /// # Safety
+//! /// `words` holds a vector for each thread of the one block.
+//! #[kernel]
+//! pub unsafe fn increment(words: *mut Vec4) {
+//!     let own = thread::thread_idx_x() as usize;
+//!     // SAFETY: a vector for each thread, which no other thread has.
+//!     unsafe {
+//!         let Vec4(four) = memory::load_vec4(words.add(own));
+//!         memory::store_vec4(words.add(own), Vec4(four.map(|word| word + 1)));
+//!     }
+//! }
+//!
+//! let mut words = [Vec4([1, 2, 3, 4]); 32];
+//! let _registered = register(words.as_mut_ptr() as usize, size_of_val(&words));
+//! // SAFETY: one block of 32 threads, a vector each.
+//! unsafe { simt::launch(increment, LaunchShape::new(1, 32), (words.as_mut_ptr(),), &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!(words[31].0, [2, 3, 4, 5]);
+//! ```
+//!
+//! | item | what it is |
+//! | --- | --- |
+//! | [`load`], [`store`] | a value at an index |
+//! | [`Vec4`], [`load_vec4`], [`store_vec4`] | 16 bytes in one instruction |
+//! | [`row`], [`row_mut`] | a row of a matrix as a slice |
+//! | [`copy_by_block`] | a structure, copied by all threads of a block |
+//! | [`copy_async`], [`async_commit`], [`async_wait`], [`async_wait_all`] | copies into shared memory that go on while the thread does (from `sm_80` on; before it they are plain copies) |
+//!
 //! Index arithmetic is done in `usize`, so that it cannot wrap.
 
 use super::shared::Shared;

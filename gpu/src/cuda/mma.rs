@@ -1,9 +1,41 @@
 //! Tensor cores: products of small matrices by a whole warp, and the number formats they take.
 //!
+//! One instruction multiplies a 16×16 by a 16×8 matrix, several times as many operations a second as ordinary arithmetic. The operands are short numbers (half precision, bfloat16,
+//! TF32), spread over the lanes of the warp; sums are in single precision.
+//!
+//! ```
+//! use warpplay_gpu::cuda::{kernel, memory, mma, sync, thread};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Writes C = A B for A and B full of 1 and 2: a lane's four elements of C.
+//! ///
+//! /// # Safety
+//! /// Launched as one warp; `c` holds four values a lane.
+//! #[kernel]
+//! pub unsafe fn multiply(c: *mut f32) {
+//!     let (ones, twos) = (mma::pack_f16(1.0, 1.0), mma::pack_f16(2.0, 2.0));
+//!     let warp = sync::whole_warp();
+//!     let product = mma::f16(&warp, [0.0; 4], [ones; 4], [twos; 2]);
+//!     for (at, value) in product.into_iter().enumerate() {
+//!         // SAFETY: four values for each of 32 lanes.
+//!         unsafe { memory::store(c, 4 * thread::lane() as usize + at, value) };
+//!     }
+//! }
+//!
+//! let mut c = [0.0f32; 128];
+//! let _registered = register(c.as_mut_ptr() as usize, size_of_val(&c));
+//! // SAFETY: one warp, four values a lane.
+//! unsafe { simt::launch(multiply, LaunchShape::new(1, 32), (c.as_mut_ptr(),), &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!(c, [32.0; 128]); // 16 products of 1 and 2
+//! ```
+//!
+//! # Data layout
+//!
 //! A 16×8 block of `C += A B` is spread over the 32 lanes of a warp. With `g = lane / 4` and `t = lane % 4`:
 //!
 //! | operand | 16-bit formats (A 16×16, B 16×8) | TF32 (A 16×8, B 8×8) |
-//! |---|---|---|
+//! | --- | --- | --- |
 //! | `a[0]`, `a[1]` | row g, g + 8: columns 2t, 2t + 1 | row g, g + 8: column t |
 //! | `a[2]`, `a[3]` | row g, g + 8: columns 2t + 8, 2t + 9 | row g, g + 8: column t + 4 |
 //! | `b[0]`, `b[1]` | rows 2t, 2t + 1 and 2t + 8, 2t + 9: column g | rows t and t + 4: column g |

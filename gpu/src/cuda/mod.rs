@@ -1,10 +1,36 @@
 //! The device layer: what a kernel may ask of the hardware.
 //!
-//! One hardware notion a file. Every function has two bodies: on the device it is an instruction or an LLVM intrinsic, on the
-//! host it has the same meaning for the current thread of [`simt`](crate::simt).
+//! A kernel names threads, shares memory, waits and adds through these functions, one hardware notion a module. Each has two bodies: on the device it is an instruction or an LLVM
+//! intrinsic, on the host it has the same meaning for the current thread of [`simt`](crate::simt), which checks it.
+//!
+//! ```
+//! use warpplay_gpu::cuda::{block, kernel, memory, shared_array, thread};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Writes the sum of the squares of the threads' indices: a block of 64.
+//! ///
+//! /// # Safety
+//! /// Launched as one block of 64 threads; `sum` holds a value.
+//! #[kernel]
+//! pub unsafe fn sum_of_squares(sum: *mut u32) {
+//!     let own = thread::thread_idx_x();
+//!     let total = block::sum(own * own, shared_array![u32; 2]); // a value for each of two warps
+//!     if own == 0 {
+//!         // SAFETY: the one value, and one thread writes it.
+//!         unsafe { memory::store(sum, 0, total) };
+//!     }
+//! }
+//!
+//! let mut sum = [0u32];
+//! let _registered = register(sum.as_mut_ptr() as usize, size_of_val(&sum));
+//! // SAFETY: one block of 64 threads, and room for a value.
+//! unsafe { simt::launch(sum_of_squares, LaunchShape::new(1, 64), (sum.as_mut_ptr(),), &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!(sum, [(0..64).map(|i| i * i).sum()]);
+//! ```
 //!
 //! | module | what |
-//! |---|---|
+//! | --- | --- |
 //! | [`thread`] | indices of threads, blocks, lanes; the one bounds guard; a thread's part of a range |
 //! | [`sync`] | barriers of a block, a warp, a cluster, a grid; fences |
 //! | [`shared`] | shared memory, static ([`shared_array!`]) and dynamic |

@@ -1,8 +1,43 @@
 //! Shared memory: one array for all threads of a block, on the multiprocessor itself.
 //!
-//! Static arrays come from [`shared_array!`](super::shared_array), dynamic ones from [`dynamic`], whose size is the launch shape's
-//! `shared_bytes`. Both are used through [`Shared`], whose loads and stores are the `.shared` forms: a generic pointer would
-//! make the hardware find out at every access which memory is meant.
+//! Threads of a block hand values to each other here, and keep what they read often; it is much nearer than global memory, and gone when the block ends. Static arrays come
+//! from [`shared_array!`](super::shared_array), dynamic ones from [`dynamic`], whose size is the launch shape's `shared_bytes`.
+//!
+//! ```
+//! use warpplay_gpu::cuda::{kernel, memory, shared_array, sync, thread};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Turns the order of 64 values round.
+//! ///
+//! /// # Safety
+//! /// Launched as one block of 64 threads; `values` holds a value for each.
+//! #[kernel]
+//! pub unsafe fn reverse(values: *mut u32) {
+//!     let own = thread::thread_idx_x();
+//!     let tile = shared_array![u32; 64];
+//!     // SAFETY: own < 64.
+//!     tile.set(own, unsafe { memory::load(values, own as usize) });
+//!     sync::sync_threads(); // every value is in the tile before one is taken out
+//!     // SAFETY: own < 64, and no other thread has it.
+//!     unsafe { memory::store(values, own as usize, tile.get(63 - own)) };
+//! }
+//!
+//! let mut values = std::array::from_fn::<u32, 64, _>(|i| i as u32);
+//! let _registered = register(values.as_mut_ptr() as usize, size_of_val(&values));
+//! // SAFETY: one block of 64 threads, a value each.
+//! unsafe { simt::launch(reverse, LaunchShape::new(1, 64), (values.as_mut_ptr(),), &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!((values[0], values[63]), (63, 0));
+//! ```
+//!
+//! | item | what it is |
+//! | --- | --- |
+//! | [`Shared`] | an array: its loads and stores check the bounds, those named `…_unchecked` do not |
+//! | [`shared_array!`](super::shared_array) | a static array, 48 KiB a kernel at most |
+//! | [`dynamic`] | a part of the launch's `shared_bytes` |
+//!
+//! Loads and stores are the `.shared` forms: a generic pointer would make the hardware find out at every access which memory is meant. It has 32 banks of 4-byte words, word `w` in
+//! bank `w % 32`; lanes of a warp that ask one bank for different words wait for each other, and [`simt::banks`](crate::simt::banks) counts how often.
 
 use core::marker::PhantomData;
 

@@ -1,4 +1,43 @@
-//! Barriers and fences.
+//! Barriers and fences: a thread waits until others have come as far as it.
+//!
+//! What one thread writes, another may read only behind a barrier that both have reached. [`sync_threads`] is the block's; others are those of a warp, a cluster and a grid. All
+//! threads that a barrier is for must reach it at the same place in the source; `simt` reports a barrier that some of them miss.
+//!
+//! ```
+//! use warpplay_gpu::cuda::{kernel, memory, shared_array, sync, thread};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Each thread writes what its neighbour has.
+//! ///
+//! /// # Safety
+//! /// Launched as one block of 32 threads; `seen` holds a value for each.
+//! #[kernel]
+//! pub unsafe fn look_right(seen: *mut u32) {
+//!     let own = thread::thread_idx_x();
+//!     let shown = shared_array![u32; 32];
+//!     shown.set(own, 10 * own);
+//!     sync::sync_threads(); // now every value is there
+//!     // SAFETY: own < 32, and no other thread has it.
+//!     unsafe { memory::store(seen, own as usize, shown.get((own + 1) % 32)) };
+//! }
+//!
+//! let mut seen = [0u32; 32];
+//! let _registered = register(seen.as_mut_ptr() as usize, size_of_val(&seen));
+//! // SAFETY: one block of 32 threads, a value each.
+//! unsafe { simt::launch(look_right, LaunchShape::new(1, 32), (seen.as_mut_ptr(),), &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!((seen[0], seen[31]), (10, 0));
+//! ```
+//!
+//! | function | who waits |
+//! | --- | --- |
+//! | [`sync_threads`] | all threads of the block |
+//! | [`sync_some`] | some warps of it, by a numbered barrier |
+//! | [`sync_warp`], [`whole_warp`] | lanes of the warp; the whole of it, as a [`WholeWarp`] for what needs one |
+//! | [`warp_step`] | nobody on the device; where the lanes of a warp go on together, for counts of bank conflicts |
+//! | [`sync_cluster`] | all threads of the cluster |
+//! | [`sync_grid`] | all threads of a cooperative launch |
+//! | [`fence_grid`] | nobody: orders the thread's writes before its later ones, for the grid |
 //!
 //! Barriers go through LLVM's intrinsics, never through `asm!`: the compiler must know that they are convergent
 //! (see `docs/safety.md`).

@@ -1,4 +1,47 @@
 //! Who am I: indices of the current thread, its block and its grid.
+//!
+//! All threads of a launch run the same function, and each finds its part of the work by its indices. [`own_index_below`] and [`index_1d_below`] are the one bounds guard: a
+//! grid has whole blocks, so the last one has threads too many. [`strided`] is for threads that take several items.
+//!
+//! ```
+//! use warpplay_gpu::cuda::{kernel, memory, thread};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Writes for each of ten items which of the four threads has taken it.
+//! ///
+//! /// # Safety
+//! /// Launched as one block; `taken_by` holds ten values.
+//! #[kernel]
+//! pub unsafe fn share_out(taken_by: *mut u32) {
+//!     let own = thread::thread_idx_x();
+//!     for item in thread::strided(own, 10, thread::block_dim_x()) {
+//!         // SAFETY: item < 10, and no other thread takes it.
+//!         unsafe { memory::store(taken_by, item as usize, own) };
+//!     }
+//! }
+//!
+//! let mut taken_by = [9u32; 10];
+//! let _registered = register(taken_by.as_mut_ptr() as usize, size_of_val(&taken_by));
+//! // SAFETY: one block, and ten values.
+//! unsafe { simt::launch(share_out, LaunchShape::new(1, 4), (taken_by.as_mut_ptr(),), &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!(taken_by, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]);
+//! ```
+//!
+//! ```text
+//! grid    blocks    block_idx_x() 0 .. grid_dim_x()
+//! block   threads   thread_idx_x() 0 .. block_dim_x()             global index:  block_idx_x() · block_dim_x() + thread_idx_x()  =  index_1d()
+//! warp    32 lanes  lane() = thread_idx_x() % 32, warp_index() = thread_idx_x() / 32, in blocks that extend along x
+//! ```
+//!
+//! | function | what it gives |
+//! | --- | --- |
+//! | [`own_index_below`], [`OwnIndex`] | the thread's index in the grid, as a proof that no other thread has it |
+//! | [`index_1d_below`], [`index_1d`] | the same as a number |
+//! | [`thread_idx_x`], [`block_idx_x`], [`block_dim_x`], [`grid_dim_x`], and along y and z | index and size in blocks and grid |
+//! | [`lane`], [`warp_index`], [`WARP`] | place in a warp, and which warp |
+//! | [`block_rank_in_cluster`] | which block of its cluster |
+//! | [`strided`] | a thread's items of a range |
 
 use core::marker::PhantomData;
 

@@ -1,13 +1,41 @@
 //! Views of global memory, with which a kernel is a safe function.
 //!
+//! A pointer does not say how long its array is, nor who else writes it. A view says both: a kernel that declares its launch takes views instead of pointers
+//! ([`kernel`](macro@super::kernel) says how), the host checks the lengths before it launches, and an index out of bounds ends the kernel.
+//!
+//! ```
+//! use warpplay_gpu::cuda::view::{Atomic, Disjoint, Slice, View};
+//! use warpplay_gpu::cuda::{kernel, thread};
+//! use warpplay_gpu::kernel::SafeKernel;
+//! use warpplay_gpu::launch::LaunchShape;
+//!
+//! /// Writes `factor` times each value.
+//! #[kernel(shape = LaunchShape::linear(n, 128))]
+//! pub fn scale(#[len(n as usize)] from: Slice<f32>, factor: f32, #[len(n as usize)] mut to: Disjoint<f32>, n: u32) {
+//!     let Some(own) = thread::own_index_below(n) else { return };
+//!     to.set(&own, factor * from.get(own.get() as usize));
+//! }
+//!
+//! // The host asks for the launch of 3 values where there are 2.
+//! let (from, mut to) = ([1.0f32, 2.0], [0.0f32; 3]);
+//! // SAFETY: as many values as are said, which nobody else uses.
+//! let views = unsafe { (Slice::new(from.as_ptr(), 2), 0.5, Disjoint::new(to.as_mut_ptr(), 3), 3) };
+//! let refusal = scale::prepare(views, ()).expect_err("the slice is too short");
+//! assert!(format!("{refusal:?}").contains("from"));
+//! ```
+//!
 //! | view | of what | launched with |
-//! |---|---|---|
+//! | --- | --- | --- |
 //! | [`Slice`] | values that all threads read and nobody writes | `&Buffer<T>` |
 //! | [`Disjoint`] | values of which each thread has the one at its own index | `&mut Buffer<T>` |
 //! | [`Atomic`] | values that all threads change, atomically | `&mut Buffer<T>` |
+//! | [`View`] | what the three have in common | |
 //!
-//! A kernel that declares its launch takes them instead of pointers: [`kernel`](macro@super::kernel) says how. Lengths are checked on the host when the kernel is launched; an index out of bounds
-//! ends the kernel.
+//! ```text
+//! on the host     Buffer<T>            address and length; the launch compares the length with #[len(…)]
+//! crosses         *const T or *mut T   8 bytes, in the place of the view
+//! on the device   a view               the pointer, and #[len(…)] computed again from the kernel's numbers: no length is handed over
+//! ```
 
 use super::thread::OwnIndex;
 use super::{atomic, memory, trap};

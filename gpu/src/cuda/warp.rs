@@ -1,7 +1,43 @@
 //! Collectives of a warp: shuffles, votes, matches, reductions.
 //!
-//! Every lane named in `mask` must call the same collective with the same mask. All go through LLVM's intrinsics, which the
-//! compiler knows to be convergent.
+//! The 32 lanes of a warp can read each other's registers, which needs neither memory nor a barrier of the block. Every lane named in `mask` must call the same collective with the
+//! same mask; [`ALL`] names all of them.
+//!
+//! ```
+//! use warpplay_gpu::cuda::{kernel, memory, thread, warp};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Writes of each lane the sum of all indices up to its own, and how many lanes are even.
+//! ///
+//! /// # Safety
+//! /// Launched as one warp; `found` holds two values a lane.
+//! #[kernel]
+//! pub unsafe fn count_up(found: *mut u32) {
+//!     let lane = thread::lane();
+//!     let sum = warp::inclusive_sum(lane);
+//!     let n_even = warp::ballot(warp::ALL, lane % 2 == 0).count_ones();
+//!     // SAFETY: lane < 32, and each lane has its own two values.
+//!     unsafe { (memory::store(found, 2 * lane as usize, sum), memory::store(found, 2 * lane as usize + 1, n_even)) };
+//! }
+//!
+//! let mut found = [0u32; 64];
+//! let _registered = register(found.as_mut_ptr() as usize, size_of_val(&found));
+//! // SAFETY: one warp, two values a lane.
+//! unsafe { simt::launch(count_up, LaunchShape::new(1, 32), (found.as_mut_ptr(),), &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!(found[62..], [31 * 32 / 2, 16]);
+//! ```
+//!
+//! | function | what each lane gets |
+//! | --- | --- |
+//! | [`shuffle`], [`shuffle_xor`], [`shuffle_down`], [`shuffle_up`] | the value of another lane |
+//! | [`ballot`], [`any`], [`all`] | for which lanes something holds |
+//! | [`match_any`] | which lanes have the same value |
+//! | [`reduce`], [`reduce_sum`], [`reduce_max`], [`reduce_min`], [`reduce_argmax`] | one result of all values |
+//! | [`reduce_max_u32`], [`reduce_min_u32`] | the same in one instruction, from `sm_80` on |
+//! | [`inclusive_sum`] | the sum of the values up to its own |
+//!
+//! All go through LLVM's intrinsics, which the compiler knows to be convergent. [`Word`] is what a value must be.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::simt::hooks;

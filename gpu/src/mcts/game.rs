@@ -1,4 +1,55 @@
-//! What the search must know of a game.
+//! What the search must know of a game: the trait [`Game`], and what its functions speak of.
+//!
+//! Any game of two players, and any puzzle of one, can be searched on the GPU once its positions implement [`Game`]: a plain value of bits, with functions that say which
+//! actions are legal, play one, and tell the outcome. The same code runs on the device, under `simt` and on the CPU. `docs/adding-a-game.md` builds a crate around it.
+//!
+//! ```
+//! use bytemuck::{Pod, Zeroable};
+//! use warpplay_gpu::mcts::{Game, Outcome, Player};
+//!
+//! /// Players take 1 to 3 of the stones in turn; who takes the last one wins.
+//! #[repr(C)]
+//! #[derive(Clone, Copy, Pod, Zeroable)]
+//! struct Nim {
+//!     stones: u32,
+//!     to_move: u32,
+//! }
+//!
+//! impl Game for Nim {
+//!     const NAME: &'static str = "nim";
+//!     const MAX_ACTIONS: u32 = 3;
+//!     const BOARD: (u32, u32) = (1, 1);
+//!     const EXTRA_INFO_BYTES: u32 = 4;
+//!
+//!     fn to_move(&self) -> Player {
+//!         Player::from_index(self.to_move)
+//!     }
+//!     fn is_legal(&self, action: u32) -> bool {
+//!         action < 3 && action < self.stones
+//!     }
+//!     fn apply(&mut self, action: u32) {
+//!         (self.stones, self.to_move) = (self.stones - action - 1, 1 - self.to_move);
+//!     }
+//!     fn outcome(&self) -> Outcome {
+//!         match self.stones {
+//!             0 => Outcome::Win(self.to_move().other()),
+//!             _ => Outcome::Ongoing,
+//!         }
+//!     }
+//! }
+//!
+//! let mut position = Nim { stones: 4, to_move: 0 };
+//! position.apply(2); // leaves one, which the other takes
+//! assert_eq!((position.n_playout_actions(), position.nth_playout_action(0)), (1, 0));
+//! position.apply(0);
+//! assert_eq!(position.outcome(), Outcome::Win(Player::Second));
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Game`] | the rules: the value is a position |
+//! | [`Player`], [`Outcome`] | who moves, and how a position stands |
+//! | [`Draw`], [`Scratch`], [`Playout`] | what a playout of a game's own gets and gives |
 
 use bytemuck::Pod;
 

@@ -1,5 +1,39 @@
 //! What the device layer calls on the host: the simulated thread's view of its launch.
 //!
+//! A function of [`cuda`](crate::cuda) has two bodies, and the host's asks here: which thread am I, is this address mine, wait with the others. Who writes a new device
+//! function needs these; a kernel does not call them itself.
+//!
+//! ```
+//! use warpplay_gpu::cuda::kernel;
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, FaultKind, hooks};
+//!
+//! /// Ends in thread 5.
+//! ///
+//! /// # Safety
+//! /// None: it touches no memory.
+//! #[kernel]
+//! pub unsafe fn stumble() {
+//!     if hooks::thread_idx() == [5, 0, 0] {
+//!         hooks::trap();
+//!     }
+//! }
+//!
+//! // SAFETY: the kernel touches no memory.
+//! let fault = unsafe { simt::launch(stumble, LaunchShape::new(1, 32), (), &simt::Options::default()) }.unwrap_err();
+//! assert_eq!(fault.thread, [5, 0, 0]);
+//! assert!(matches!(fault.kind, FaultKind::Trap { .. }));
+//! ```
+//!
+//! | hooks | what for |
+//! | --- | --- |
+//! | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane`], [`cluster_shape`] | indices and sizes |
+//! | [`sync_threads`], [`sync_warp`], [`sync_cluster`], [`sync_grid`], [`warp_step`] | barriers |
+//! | [`collective`] | values of all lanes of a warp |
+//! | [`check_global`] | an access to global memory, before it is made |
+//! | [`shared_static`], [`shared_dynamic`], [`shared_read`], [`shared_write`], [`shared_update`] | shared memory, and that of other blocks of the cluster |
+//! | [`trap`], [`globaltimer`] | the end of a thread; the clock |
+//!
 //! Every function here belongs inside a launch.
 //!
 //! # Panics

@@ -1,6 +1,32 @@
 //! The registry of buffers that kernels may touch.
 //!
-//! Whoever allocates memory for kernels registers it; a kernel's access must lie wholly inside one live buffer.
+//! Whoever allocates memory for kernels registers it; a kernel's access must lie wholly inside one live buffer, else the launch ends with a fault that names the nearest
+//! one. Buffers of the crate `warpplay` register themselves.
+//!
+//! ```
+//! use warpplay_gpu::cuda::{kernel, memory};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, FaultKind, memory::register};
+//!
+//! /// Writes one value behind three.
+//! ///
+//! /// # Safety
+//! /// `values` holds four values.
+//! #[kernel]
+//! pub unsafe fn write_the_fourth(values: *mut u32) {
+//!     // SAFETY: the contract.
+//!     unsafe { memory::store(values, 3, 1) };
+//! }
+//!
+//! let mut values = [0u32; 4];
+//! let _registered = register(values.as_mut_ptr() as usize, 12); // three of them only
+//! // SAFETY: there are four values.
+//! let result = unsafe {
+//!     simt::launch(write_the_fourth, LaunchShape::new(1, 1), (values.as_mut_ptr(),), &simt::Options::default())
+//! };
+//! assert!(matches!(result.unwrap_err().kind, FaultKind::OutOfBounds { .. }));
+//! assert_eq!(values[3], 0); // found before it was written
+//! ```
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,24 @@
 //! Launches that can be stopped: a kernel that takes a moment on a GPU may take minutes here.
+//!
+//! [`asking`] runs launches whose kernels ask a closure, between their blocks, whether to go on. The engines of the crate `warpplay` pass their caller's `watch` to it.
+//!
+//! ```
+//! use warpplay_gpu::cuda::kernel;
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, FaultKind, watch};
+//!
+//! /// Does nothing.
+//! ///
+//! /// # Safety
+//! /// None.
+//! #[kernel]
+//! pub unsafe fn idle() {}
+//!
+//! // SAFETY: the kernel touches no memory.
+//! let launch = || unsafe { simt::launch(idle, LaunchShape::new(1 << 30, 1), (), &simt::Options::default()) };
+//! let result = watch::asking(&mut || false, launch);
+//! assert!(matches!(result.unwrap_err().kind, FaultKind::Stopped));
+//! ```
 
 use std::any::Any;
 use std::cell::Cell;

@@ -3,6 +3,13 @@
 //! Nodes are numbered breadth-first, so levels and the children of a node are consecutive, and the children of node `h` are `first[h] .. first[h + 1]`.
 //! Every edge has a *row*: the index of its probability in a table of probabilities, which holds the sets' actions, seat by seat, and then the outcomes of
 //! chance. The edge into node `h` has row `rows[h]`.
+//!
+//! ```text
+//! nodes      0 (root) | level 1 | level 2 | …                  children of h:  first[h] .. first[h + 1];  parent of h:  parents[h]
+//! rows       seat 0's sets | seat 1's sets | … | chance        of set s:  set_rows[s] .. set_rows[s + 1], a row an action
+//! members    nodes where somebody acts, set by set             of set s:  members[set_members[s] .. set_members[s + 1]]
+//! seats[i]   where seat i's members, sets and rows begin and end
+//! ```
 
 use crate::cuda::warp::{self, Word};
 use crate::cuda::{DeviceArgs, memory, thread};

@@ -1,4 +1,17 @@
 //! What the host prepares for the kernels: programs, streets, boards, and where the tables are.
+//!
+//! ```text
+//! Street      offsets of its tables, hands, reach and values; its boards, entries and programs
+//!   Board     parent, probability, hands that it leaves possible; links to the boards of the next street
+//!     Link    a board of the next street, with the renaming of suits that leads to it
+//!   Program   of an entry and a traverser: ranges of operations, and of segments
+//!     Segment evaluations between operations downwards and upwards, each part up to a barrier
+//!       Op    one step: reach, fold, showdown, return, own node
+//!       Eval  sums over one reach vector of the opponent
+//! tables      [board][action vector][hand], a row Street::stride hands long, a multiple of 32; a board has Street::n_slots rows a seat
+//! reach       [board of the street before][entry][hand as the game numbers them]
+//! values      [board][entry][hand as the game numbers them]
+//! ```
 
 use crate::cfr::regret::Step;
 use crate::cuda::DeviceArgs;
