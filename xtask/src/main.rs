@@ -64,6 +64,8 @@ enum Task {
     },
     /// Write the pages of docs/options from what the commands of `warpplay` say of themselves; a test compares them
     Options,
+    /// Draw docs/pictures with the lines of the pages that show them; a test compares them
+    Pictures,
     /// Build the pages as a book in target/book, and fail on a link that leads nowhere
     Book,
     /// List every kernel's registers, shared memory, spills and local memory; fail on an unknown spill
@@ -130,7 +132,8 @@ fn perform(task: Task) -> Result<()> {
         Task::Run { family, ranks, arguments } => run(&family, ranks, &arguments),
         Task::Test { arguments } => test(&arguments),
         Task::Kernels { check } => kernels::run(check),
-        Task::Options => options(),
+        Task::Options => write_anew("options::", "WARPPLAY_WRITE_OPTIONS"),
+        Task::Pictures => write_anew("picture::", "WARPPLAY_WRITE_PICTURES"),
         Task::Book => book::make(),
         Task::Ptx => ptx::list(),
         Task::Bench { family, arguments } => bench(family.as_deref(), &arguments),
@@ -237,10 +240,10 @@ fn test(arguments: &[String]) -> Result<()> {
     result
 }
 
-/// Lets the test that compares the pages of options write them.
-fn options() -> Result<()> {
+/// Runs the tests of this name of `commands` with a variable that makes them write what they compare else.
+fn write_anew(tests: &str, variable: &str) -> Result<()> {
     let mut command = process::cargo(&["test", "--quiet", "--package", "warpplay-tests", "--test", "commands", "--"]);
-    command.args(["options::", "--nocapture"]).env("WARPPLAY_WRITE_OPTIONS", "1");
+    command.args([tests, "--nocapture"]).env(variable, "1");
     process::run(&mut command)
 }
 
