@@ -139,7 +139,7 @@ const NOT_RUN: [(&str, &str); 20] = [
     ("--plots FOLDER", "the published kernels under simt: minutes"),
     (" games.usi.txt.gz", "data that a clone lacks"),
     ("--games 100 --save-games", "minutes without a GPU"),
-    ("azero learn ", "minutes without a GPU"),
+    ("azero learn --folder run", "minutes without a GPU"),
     ("verify games.jsonl", "reads the games of the line before"),
     ("--records games.jsonl", "reads the games of the line before"),
     ("cfr match c.strategy", "reads the strategy of the line before"),

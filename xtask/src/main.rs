@@ -74,6 +74,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Draw docs/pictures with the lines of the pages that show them; a test compares them
+    Pictures,
     /// Build the pages as a book in target/book, and fail on a link that leads nowhere
     Book,
     /// List every kernel's registers, shared memory, spills and local memory; fail on an unknown spill
@@ -145,6 +147,8 @@ fn perform(task: Task) -> Result<()> {
         Task::Kernels { check } => kernels::run(check),
         Task::Options => options(),
         Task::Api { check } => api::make(check),
+        Task::Options => write_anew("options::", "WARPPLAY_WRITE_OPTIONS"),
+        Task::Pictures => write_anew("picture::", "WARPPLAY_WRITE_PICTURES"),
         Task::Book => book::make(),
         Task::Ptx => ptx::list(),
         Task::Bench { family, arguments } => bench(family.as_deref(), &arguments),
@@ -260,10 +264,10 @@ fn test(no_python: bool, arguments: &[String]) -> Result<()> {
     result.and(python)
 }
 
-/// Lets the test that compares the pages of options write them.
-fn options() -> Result<()> {
+/// Runs the tests of this name of `commands` with a variable that makes them write what they compare else.
+fn write_anew(tests: &str, variable: &str) -> Result<()> {
     let mut command = process::cargo(&["test", "--quiet", "--package", "warpplay-tests", "--test", "commands", "--"]);
-    command.args(["options::", "--nocapture"]).env("WARPPLAY_WRITE_OPTIONS", "1");
+    command.args([tests, "--nocapture"]).env(variable, "1");
     process::run(&mut command)
 }
 
