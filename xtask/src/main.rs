@@ -145,7 +145,6 @@ fn perform(task: Task) -> Result<()> {
         Task::Run { family, ranks, arguments } => run(&family, ranks, &arguments),
         Task::Test { no_python, arguments } => test(no_python, &arguments),
         Task::Kernels { check } => kernels::run(check),
-        Task::Options => options(),
         Task::Api { check } => api::make(check),
         Task::Options => write_anew("options::", "WARPPLAY_WRITE_OPTIONS"),
         Task::Pictures => write_anew("picture::", "WARPPLAY_WRITE_PICTURES"),
