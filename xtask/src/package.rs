@@ -283,3 +283,23 @@ fn outside(folder: &Path, crates: &BTreeMap<&str, PathBuf>) -> Result<()> {
     println!("all packages with kernels: checked outside, without a compiler for device code");
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is promised to users is what everything is tested with.
+    #[test]
+    fn the_oldest_rust_of_the_packages_is_the_pinned_toolchain() {
+        let pinned = fs::read_to_string(root().join("rust-toolchain.toml")).unwrap();
+        let channel = pinned.lines().find_map(|line| line.strip_prefix("channel = \"")).unwrap().trim_end_matches('"');
+        let (oldest, _) = channel.rsplit_once('.').unwrap();
+        assert_eq!(env!("CARGO_PKG_RUST_VERSION"), oldest);
+        for (name, folder) in PACKAGES {
+            let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+            for line in ["version.workspace = true", "rust-version.workspace = true"] {
+                assert!(manifest.lines().any(|found| found == line), "{name} has no line '{line}'");
+            }
+        }
+    }
+}
