@@ -95,6 +95,7 @@
 //! | `beside_cust.rs` | the library and Rust-CUDA's `cust` do not share a context, a stream or memory |
 //! | `outside_crate.rs` | a crate outside this workspace cannot use the library |
 //! | `structure.rs` | files or folders of a crate import each other in a circle; a crate knows one that it must not; a page names what is not there; this table lacks a file |
+//! | `module_pages.rs` | the page of a public module of the library does not say what it is for, or lacks an example that runs or a table of its types |
 //!
 //! Kernels and games that only the suite runs are in `tests/kernels`. Seeds of failures are kept in `tests/regressions`.
 

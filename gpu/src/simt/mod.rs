@@ -1,5 +1,8 @@
 //! Runs kernels on the CPU, thread by thread, and reports what a GPU would not forgive.
 //!
+//! A kernel that misses a barrier or writes beside its buffer may hang on a GPU, or give wrong numbers somewhere else. Here the same source runs without a GPU, and the
+//! launch ends with the place of the mistake. It is what `Device::simt()` of the crate `warpplay` runs kernels on.
+//!
 //! Every thread of a block is a coroutine with a stack of its own. It runs until it comes to a barrier or a warp
 //! collective; then the next thread runs, in the order of their indices, until the barrier lets them all go on. Blocks are
 //! spread over rayon's threads. The blocks of a cluster, and all blocks of a cooperative launch, live at once on one OS
@@ -25,6 +28,16 @@
 //! - two threads touch the same global byte without order, not both only read and not both are atomic ([`Options::check_global_races`]);
 //! - a thread panics or traps;
 //! - its caller stops it ([`watch::asking`]).
+//!
+//! | item | what it is |
+//! | --- | --- |
+//! | [`launch`], [`Options`] | runs a kernel; which checks are made, by how many threads |
+//! | [`Fault`], [`FaultKind`] | the mistake, with kernel, block, thread and source location |
+//! | [`Access`], [`Space`], [`Nearest`], [`UnorderedPair`], [`Wait`], [`Elsewhere`], [`SourceLocation`] | parts of a fault |
+//! | [`memory`] | buffers that kernels may touch |
+//! | [`banks`] | bank conflicts of shared memory, counted |
+//! | [`watch`] | launches that can be stopped |
+//! | [`hooks`] | what the device layer calls |
 //!
 //! # Limits
 //! A thread that spins until another one writes something waits for ever, since threads are switched at barriers only. A

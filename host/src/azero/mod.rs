@@ -65,8 +65,8 @@
 //! replaced by another. Training runs by kernels of its own in f32, or by the plain program on the CPU.
 //!
 //! `Fused` in f32 holds a number in two of half precision, scaled by powers of two. Values and logits are within 1e-5 + 1e-5 |x| of double precision for the reference network
-//! however its channels are scaled, and for other networks not more than twice as far from it as those of `Layers`. An activation a thousand times as large as any that it saw when the
-//! network was loaded does not fit: that position, or that search, is evaluated again by `Layers`, and counted in `repeated_batches` ([`Evaluator::repeated_batches`]).
+//! however its channels are scaled, and for other networks not more than twice as far from it as those of `Layers`. An activation a thousand times as large as any that it saw when
+//! the network was loaded does not fit: that position, or that search, is evaluated again by `Layers`, and counted in `repeated_batches` ([`Evaluator::repeated_batches`]).
 //! [`Evaluator::enqueue`] alone leaves that to its caller.
 //!
 //! # Types

@@ -67,8 +67,8 @@
 //! `auto`, the default, is `epoch` where all of its row holds, else `layers`; on the CPU it is `cpu`. A choice that cannot do what is asked is an
 //! error, never replaced by another. The report names what trained. Only `dispatch.rs` chooses.
 //!
-//! `epoch` multiplies halves of f32 numbers, with scales that it finds at the beginning of an epoch. Where weights grow beyond them before its end (64-fold, roughly), or a unit's weights are not between 2⁻³² and 2³², `layers` does
-//! the epoch again from the weights before it; reports count such epochs ([`Report::repeated_epochs`]). Sets and images are classified likewise.
+//! `epoch` multiplies halves of f32 numbers, with scales that it finds at the beginning of an epoch. Where weights grow beyond them before its end (64-fold,
+//! roughly), or a unit's weights are not between 2⁻³² and 2³², `layers` does the epoch again from the weights before it; reports count such epochs ([`Report::repeated_epochs`]). Sets and images are classified likewise.
 //!
 //! Sums are made in another order by each engine, so the last bits differ: in f32 the losses of all epochs agree within 1e-4 of their value. One
 //! engine on one device gives the same bits every time, and a training that is stopped, written as a [`Checkpoint`]
