@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::Device;
-use warpplay::cfr::{Checkpoint, Counts, Options, Point, Problem, Report, Solver, SolverBuilder};
+use warpplay::cfr::{Checkpoint, Counts, Options, Point, Problem, Report, Solver, SolverBuilder, Updates};
 
 use crate::cfr::args::SolveArgs;
 use crate::cfr::{check, games};
@@ -213,12 +213,15 @@ pub fn text(report: &Report, utility: &[f64]) -> String {
     if report.trajectory.last().is_none_or(|point| point.iteration != report.iterations) {
         text += &format!("average utility by seat: {}\n", list(utility));
     }
+    if report.options.updates == Updates::Alternating {
+        text += "with alternating updates the average utilities of the seats need not sum to 0\n";
+    }
     if let Some(reason) = &report.unmeasured {
         text += &format!("left out: exploitability: {reason}\n");
     }
     let rate = report.iterations as f64 / report.seconds.max(1e-9);
     text += &format!(
-        "{} in {}, {rate:.1}/s; exploitability apart: {}\n",
+        "{} in {}, {rate:.1}/s; computing the exploitability took another {}\n",
         count(report.iterations, "iteration"),
         seconds(report.seconds),
         seconds(report.exploitability_seconds)
