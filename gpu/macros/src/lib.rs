@@ -38,16 +38,14 @@ mod shared;
 /// # Examples
 /// ```ignore
 /// /// Adds `a` to each of the `n` values.
-/// ///
-/// /// # Safety
-/// /// `values` holds `n` values; launched with at least `n` threads along x.
-/// #[kernel(max_threads = 256)]
-/// pub unsafe fn add_constant(values: *mut f32, a: f32, n: u32) {
-///     let Some(i) = thread::index_1d_below(n) else { return };
-///     // SAFETY: i < n, and no other thread has this i.
-///     unsafe { *values.add(i as usize) += a };
+/// #[kernel(shape = LaunchShape::linear(n, 256), max_threads = 256)]
+/// pub fn add_constant(#[len(n as usize)] mut values: Disjoint<f32>, a: f32, n: u32) {
+///     let Some(own) = thread::own_index_below(n) else { return };
+///     values.set(&own, values.get(&own) + a);
 /// }
 /// ```
+///
+/// In an `unsafe` kernel, access memory by `memory::load` and `memory::store`: `simt` checks these, and does not see an access through a raw pointer.
 #[proc_macro_attribute]
 pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()

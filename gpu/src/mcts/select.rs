@@ -1,7 +1,8 @@
 //! Selection: from the root down to a leaf, always to the child with the largest upper confidence bound.
 //!
 //! One block a tree. On each level the threads read the children side by side, compute their bounds and find the largest by
-//! an arg-max reduction; ties go to the lowest action, since children ascend by action.
+//! an arg-max reduction; ties go to the lowest action, since children ascend by action. The twin of a selection is `select` in `cpu-ref/src/mcts/seq.rs`, that of the bound `ucb` in
+//! `cpu-ref/src/mcts/tree.rs`.
 
 use super::game::Game;
 use super::tree::{NodeStats, PATH_STRIDE, TreeHead, Trees};

@@ -27,7 +27,7 @@ impl<'a> EvaluatorBuilder<'a> {
     setters! {
         /// Arithmetic of the convolutions. Default f32.
         precision: Precision,
-        /// Which implementation runs. Default [`Engine::Auto`].
+        /// The implementation to run. Default [`Engine::Auto`].
         engine: Engine,
         /// Most positions of a call, 1 to [`MAX_BATCH`](super::MAX_BATCH): memory for them is taken at once. Default 128.
         max_batch: usize,
@@ -313,8 +313,11 @@ impl Evaluator {
         let (len, a_position) = (observations.len(), self.shape.n_observation());
         let n = len / a_position;
         if !len.is_multiple_of(a_position) || !(1..=self.max_batch).contains(&n) {
-            let positions = format!("1 to {} positions", self.max_batch);
-            let expected = format!("{a_position} values ({planes} x {rows} x {columns}) for each of {positions}");
+            let positions = match self.max_batch {
+                1 => "one position".to_string(),
+                most => format!("each of 1 to {most} positions"),
+            };
+            let expected = format!("{a_position} values ({planes} x {rows} x {columns}) for {positions}");
             return Err(Error::shape("observations", expected, format!("{len} values")));
         }
         match observations.iter().position(|value| !value.is_finite()) {

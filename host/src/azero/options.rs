@@ -24,7 +24,7 @@ named! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EvaluatorOptions {
-    /// Which implementation runs. Default [`Engine::Auto`].
+    /// The implementation to run. Default [`Engine::Auto`].
     pub engine: Engine,
     /// Arithmetic of the convolutions: f32, tf32, bf16 and f16 where kernels run, f32 and f64 on the CPU. Default f32.
     pub precision: Precision,

@@ -65,7 +65,7 @@ pub struct Report {
     pub device_name: String,
     /// Iterations done.
     pub iterations: u64,
-    /// Seconds of these iterations; exploitability apart.
+    /// Seconds of these iterations, without the computation of exploitability.
     pub seconds: f64,
     /// Seconds of all measurements of exploitability.
     pub exploitability_seconds: f64,

@@ -233,7 +233,7 @@ pub struct Options {
     /// Arithmetic of the products. Weights, optimiser and everything else stay f32 (f64 with `F64`); with `F16` gradients are scaled by a loss
     /// scale that adapts itself. [`Precision::I16`] is not offered. Default [`Precision::F32`].
     pub precision: Precision,
-    /// Which implementation trains. Default [`Engine::Auto`]; the table of engines in [`mlp`](super) says what each can do.
+    /// The implementation that trains. Default [`Engine::Auto`]; the table of engines in [`mlp`](super) says what each can do.
     #[serde(alias = "execution", deserialize_with = "engine")]
     pub engine: Engine,
     /// Where the training set lies. Default [`Residence::Device`].

@@ -32,7 +32,7 @@ impl Evaluation {
         std::array::from_fn(|value| self.mean(self.sums[value + 1] - self.sums[0]))
     }
 
-    /// Moves all values by `h` against the signs of the differences; where there is none, a value rises.
+    /// Moves all values by `h` against the signs of the differences; a value whose difference is 0 rises.
     pub fn step(&self, values: &mut Values, h: f64) {
         for (value, &raised) in values.iter_mut().zip(&self.sums[1..]) {
             *value -= if raised > self.sums[0] { h } else { -h };

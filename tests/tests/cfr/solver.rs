@@ -205,7 +205,7 @@ fn a_strategy_is_kept_in_a_file_without_loss_and_every_damage_is_found() {
     // A checkpoint is no strategy.
     solver.checkpoint().expect("a state").save(&path).expect("a file");
     let error = Strategy::load(&path).expect_err("a checkpoint");
-    assert!(error.to_string().contains("no strategy"), "{error}");
+    assert!(error.to_string().contains("not a strategy"), "{error}");
 }
 
 #[test]

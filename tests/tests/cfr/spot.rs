@@ -366,7 +366,7 @@ fn bad_spots_are_errors_with_field_and_position() {
         (json!({"ranges": ["QsJh", "AA"]}), "seat 0: no hand"),
         (json!({"ranges": ["AhKh", "AhQh"]}), "at least one pair of hands"),
         (json!({"locks": [{"history": "x", "seat": 0, "strategy": [1]}]}), "column 1"),
-        (json!({"locks": [{"history": "r50f", "seat": 0, "strategy": [1]}]}), "somebody acts"),
+        (json!({"locks": [{"history": "r50f", "seat": 0, "strategy": [1]}]}), "a player acts"),
         (json!({"locks": [{"history": "", "seat": 1, "strategy": [1, 0, 0]}]}), "seat 0, which acts there"),
         (json!({"locks": [{"history": "", "seat": 0, "strategy": [0.5, 0.4, 0]}]}), "add up to 1"),
         (json!({"locks": [{"history": "", "seat": 0, "strategy": [1, 0]}]}), "c, r50, r300"),

@@ -215,7 +215,7 @@ fn damaged_checkpoints_are_refused() {
     other[at + 9] = b'1';
     assert!(error(&other).contains("checksum"));
     learner.weights().unwrap().save(&path).unwrap();
-    assert!(Checkpoint::load(&path).unwrap_err().to_string().contains("no checkpoint"));
+    assert!(Checkpoint::load(&path).unwrap_err().to_string().contains("not a checkpoint"));
     // A folder that is gone, a device that is full: what was there stays.
     assert!(learner.checkpoint().unwrap().save(folder.path().join("none").join("state")).is_err());
     assert!(learner.checkpoint().unwrap().save(Path::new("/dev/full")).is_err());

@@ -17,7 +17,7 @@ pub struct LearnOptions {
     pub iterations: u32,
     /// Games of self-play in an iteration, 1 to 1,000,000; default 512.
     pub games: u64,
-    /// Games side by side, 1 to [`MAX_PARALLEL`]; default 512.
+    /// Games played at the same time, 1 to [`MAX_PARALLEL`]; default 512.
     pub parallel: u32,
     /// Iterations whose games are learned from, the last ones; at least 1, default 5.
     pub window: u32,

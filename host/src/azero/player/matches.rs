@@ -104,7 +104,7 @@ impl MatchBuilder {
         games: u32,
         /// Random actions at the beginning of each pair of games. Default 4.
         opening_plies: u32,
-        /// Games side by side. Default 256.
+        /// Games played at the same time. Default 256.
         parallel: u32,
         /// Seed of openings and of random play. Default 0.
         seed: u64,
@@ -119,7 +119,7 @@ impl MatchBuilder {
         resume
     }
 
-    /// Games side by side.
+    /// Games played at the same time.
     fn capacity(&self) -> usize {
         self.options.parallel.min(self.options.games) as usize
     }

@@ -9,7 +9,7 @@ use crate::{Backend, Device, Error, Result};
 
 /// Most simulations of a move.
 pub const MAX_SIMULATIONS: u32 = 1 << 20;
-/// Most games side by side.
+/// Maximum number of games played at the same time.
 pub const MAX_PARALLEL: u32 = 1 << 16;
 /// Most playouts of a leaf.
 pub const MAX_PLAYOUTS: u32 = 1 << 15;
@@ -158,7 +158,7 @@ pub struct SelfPlayOptions {
     pub games: u64,
     /// Number of the first game: a game's random numbers follow from its number and the seed. Default 0.
     pub first: u64,
-    /// Games side by side, 1 to [`MAX_PARALLEL`]. Default 256. What is played does not depend on it.
+    /// Games played at the same time, 1 to [`MAX_PARALLEL`]. Default 256. The games do not depend on it.
     pub parallel: u32,
     /// Options of the searches. Default [`SearchOptions::self_play`].
     pub search: SearchOptions,
@@ -196,7 +196,7 @@ pub struct MatchOptions {
     pub games: u32,
     /// Random actions at the beginning of each pair of games, 0 to 40. Default 4.
     pub opening_plies: u32,
-    /// Games side by side. Default 256.
+    /// Games played at the same time. Default 256.
     pub parallel: u32,
     /// Seed of openings and of random play. Default 0.
     pub seed: u64,

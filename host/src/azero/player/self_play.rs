@@ -41,7 +41,7 @@ impl SelfPlayBuilder {
         games: u64,
         /// Number of the first game. Default 0.
         first: u64,
-        /// Games side by side, 1 to [`MAX_PARALLEL`](super::MAX_PARALLEL). Default 256. What is played does not depend on it.
+        /// Games played at the same time, 1 to [`MAX_PARALLEL`](super::MAX_PARALLEL). Default 256. The games do not depend on it.
         parallel: u32,
     }
 

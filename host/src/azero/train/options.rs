@@ -51,7 +51,7 @@ pub struct Options {
     pub validation: f64,
     /// Orders positions, and draws the games for validation; default 1.
     pub seed: u64,
-    /// Which implementation trains; default [`Engine::Auto`].
+    /// The implementation that trains; default [`Engine::Auto`].
     pub engine: Engine,
 }
 

@@ -73,7 +73,7 @@ impl TrainerBuilder {
         beta2: f64,
         /// What Adam adds to the root. Default 1e-8.
         epsilon: f64,
-        /// Which implementation trains. Default [`Engine::Auto`].
+        /// The implementation that trains. Default [`Engine::Auto`].
         engine: Engine,
         /// Share of the games that are kept for validation. Default 0.
         validation: f64,

@@ -8,11 +8,11 @@ use crate::Result;
 /// Counts of a game. Numbers that do not fit are the largest `u64`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
-    /// Nodes of the betting tree where somebody acts.
+    /// Nodes of the betting tree at which a player acts.
     pub sequences: u64,
     /// Nodes of the betting tree where the betting has ended.
     pub terminals: u64,
-    /// Levels of the betting tree on which somebody acts; a node's level is its distance from the root.
+    /// Levels of the betting tree on which a player acts; a node's level is its distance from the root.
     pub levels: u64,
     /// `levels` and the last one, where every line has ended: the longest line in nodes. What the paper of 2015 counts for its variant D (30), while the 3
     /// and 21 it gives for A and C are decision levels.

@@ -32,7 +32,7 @@ pub struct Quiet {
 }
 
 named! {
-    /// Which implementation learns. What is learnt does not depend on it.
+    /// The implementation that learns. The result does not depend on it.
     Engine, "engine":
         /// What the device has: [`Engine::Cpu`] on the CPU back end, else [`Engine::Sparse`].
         Auto = "auto",
@@ -51,7 +51,7 @@ impl Quiet {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Which implementation. Default: auto.
+    /// The implementation. Default: auto.
     pub engine: Engine,
     /// What the evaluation counts. Default: material.
     pub features: FeatureSet,

@@ -384,7 +384,7 @@ impl<'a> Learner<'a> {
         totals
     }
 
-    /// One step of the optimiser; `false` where there is none that lowers the objective.
+    /// One step of the optimiser; `false` if no step lowers the objective.
     fn step(&mut self) -> Result<bool> {
         self.prepare()?;
         if self.present.is_none() {

@@ -27,7 +27,7 @@ named! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Which implementation. Default: auto.
+    /// The implementation. Default: auto.
     pub engine: Engine,
     /// What is minimised, and by which steps. Default: the paper's.
     pub objective: Objective,

@@ -25,7 +25,7 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// Joins the group. Once in a process, by the thread that goes on with it.
+    /// Joins the group. Call it once in a process, from the thread that uses the group afterwards.
     ///
     /// # Errors
     /// [`Error::Order`] the second time.

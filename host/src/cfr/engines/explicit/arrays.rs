@@ -96,7 +96,7 @@ impl DeviceTree {
         } }
     }
 
-    /// Histories where somebody acts.
+    /// Histories in which a player acts.
     pub fn n_decisions(&self) -> u32 {
         self.tree.members.len() as u32
     }
