@@ -7,11 +7,13 @@
 //!
 //! Logits are shared out in the same way, 1 in 16 actions a block; what the blocks exchange for the softmax and the value are 16 bytes each.
 
+mod heads;
+
 use super::format::{Bf16, Format, Fp16, Split, Tf32, activation_bytes, chunk_bytes, load_factor, tap_steps};
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::mailbox::Mailbox;
-use crate::cuda::math::{exp, fma, relu};
-use crate::cuda::memory::{Vec4, load, store};
+use crate::cuda::math::{fma, relu};
+use crate::cuda::memory::{Vec4, load};
 use crate::cuda::ring::Ring;
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::{WholeWarp, sync_cluster, sync_threads, whole_warp};
@@ -317,7 +319,7 @@ unsafe fn single<F: Format>(task: SingleTask) {
             if me == 0 {
                 shared.x_box.expect(array_bytes);
             }
-            heads::<F>(task, shared, rank, warp_index, position, turn);
+            heads::heads::<F>(task, shared, rank, warp_index, position, turn);
             turn += 1;
         }
     }
@@ -598,189 +600,6 @@ unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_in
             channel += 8;
         }
     }
-}
-
-/// Value, logits and policy.
-#[inline(always)]
-unsafe fn heads<F: Format>(
-    task: SingleTask,
-    shared: SharedLayout,
-    rank: u32,
-    warp_index: u32,
-    position: u32,
-    turn: u32,
-) {
-    let me = thread::thread_idx_x();
-    let lane = thread::lane();
-    // Planes, in every block: 8 lanes share a square's channels.
-    let (cell, share) = (me / 8, me % 8);
-    let chunks = WIDTH / F::CHANNELS;
-    let mut sums = [0.0f32; FILTERS as usize];
-    let mut chunk = share;
-    while chunk < chunks {
-        let index = chunk * (chunk_bytes(1) / 16) + padded_index(cell);
-        let first: Vec4 = shared.x.get(index);
-        let second: Vec4 = if F::PARTS == 2 { shared.x.get(index + part_bytes::<F>() / 16) } else { first };
-        let values = F::unpack(first.0, second.0);
-        let weight = |filter: u32, at: u32| shared.head_weights.get(filter * WIDTH + chunk * F::CHANNELS + at);
-        let mut at = 0;
-        while at < F::CHANNELS {
-            let value = values[at as usize];
-            sums[0] = fma(value, weight(0, at), sums[0]);
-            sums[1] = fma(value, weight(1, at), sums[1]);
-            sums[2] = fma(value, weight(2, at), sums[2]);
-            sums[3] = fma(value, weight(3, at), sums[3]);
-            at += 1;
-        }
-        chunk += 8;
-    }
-    let mut distance = 1;
-    while distance < 8 {
-        sums[0] += warp::shuffle_xor(warp::ALL, sums[0], distance);
-        sums[1] += warp::shuffle_xor(warp::ALL, sums[1], distance);
-        sums[2] += warp::shuffle_xor(warp::ALL, sums[2], distance);
-        sums[3] += warp::shuffle_xor(warp::ALL, sums[3], distance);
-        distance *= 2;
-    }
-    // SAFETY: the caller's promise: the task is a launch's and the position one of its `n`. Filters, actions and hidden units are below their numbers where they are used; ranks
-    // are those of the cluster, whose messages are waited for.
-    unsafe {
-        let filters = task.value_filters + task.policy_filters;
-        if share < filters {
-            let sum = match share {
-                0 => sums[0],
-                1 => sums[1],
-                2 => sums[2],
-                _ => sums[3],
-            };
-            shared.planes.set(share * CELLS + cell, relu(sum + load(task.head_biases, share as usize)));
-        }
-        sync_threads();
-        // The block's actions and hidden units, a warp each.
-        let value_inputs = task.value_filters * CELLS;
-        let policy_inputs = task.policy_filters * CELLS;
-        let (actions, units) = (task.actions.div_ceil(BLOCKS), task.hidden.div_ceil(BLOCKS));
-        let mut number = warp_index;
-        while number < actions + units {
-            if number < actions {
-                let action = rank * actions + number;
-                let mut logit = f32::NEG_INFINITY;
-                if action < task.actions {
-                    logit = row_product(task.policy_weights, action, policy_inputs, shared.planes, value_inputs)
-                        + load(task.policy_bias, action as usize);
-                }
-                if lane == 0 {
-                    shared.logits.set(number, logit);
-                }
-            } else {
-                let unit = rank * units + number - actions;
-                let mut part = 0.0;
-                if unit < task.hidden {
-                    let sum = row_product(task.value_weights_1, unit, value_inputs, shared.planes, 0)
-                        + load(task.value_bias_1, unit as usize);
-                    part = relu(sum) * load(task.value_weights_2, unit as usize);
-                }
-                if lane == 0 {
-                    shared.hidden.set(number - actions, part);
-                }
-            }
-            number += THREADS / 32;
-        }
-        sync_threads();
-        let base = position as usize * task.actions as usize;
-        if warp_index == 0 {
-            let legal = |number: u32| {
-                let action = rank * actions + number;
-                number < actions && action < task.actions && load(task.masks, base + action as usize) != 0
-            };
-            let mut most = f32::NEG_INFINITY;
-            let mut number = lane;
-            while number < actions {
-                let logit = shared.logits.get(number);
-                if legal(number) && (logit > most || logit.is_nan()) {
-                    most = logit;
-                }
-                number += 32;
-            }
-            let most = warp::reduce(most, |a: f32, b: f32| if a >= b { a } else { b });
-            let (mut sum, mut value) = (0.0, 0.0);
-            let mut number = lane;
-            while number < actions {
-                if legal(number) {
-                    sum += exp(shared.logits.get(number) - most);
-                }
-                number += 32;
-            }
-            let mut number = lane;
-            while number < units {
-                value += shared.hidden.get(number);
-                number += 32;
-            }
-            let (sum, value) = (warp::reduce_sum(sum), warp::reduce_sum(value));
-            if lane < BLOCKS {
-                shared.message_box.send_vec4(
-                    shared.messages,
-                    lane,
-                    rank,
-                    Vec4([most.to_bits(), sum.to_bits(), value.to_bits(), 0]),
-                );
-            }
-        }
-        shared.message_box.wait(turn);
-        if me == 0 {
-            shared.message_box.expect(BLOCKS * 16);
-        }
-        if me < actions && rank * actions + me < task.actions {
-            let mut most = f32::NEG_INFINITY;
-            let mut block = 0;
-            while block < BLOCKS {
-                let theirs = f32::from_bits(shared.messages.get(block).0[0]);
-                if theirs > most || theirs.is_nan() {
-                    most = theirs;
-                }
-                block += 1;
-            }
-            let mut sum = 0.0;
-            let mut block = 0;
-            while block < BLOCKS {
-                let message = shared.messages.get(block).0;
-                // A block without a legal action has no largest logit.
-                if f32::from_bits(message[1]) != 0.0 {
-                    sum += f32::from_bits(message[1]) * exp(f32::from_bits(message[0]) - most);
-                }
-                block += 1;
-            }
-            let action = rank * actions + me;
-            let logit = shared.logits.get(me);
-            let legal = load(task.masks, base + action as usize) != 0;
-            store(task.logits, base + action as usize, logit);
-            store(task.policies, base + action as usize, if legal { exp(logit - most) / sum } else { 0.0 });
-        }
-        if rank == 0 && me == 0 {
-            let mut value = load(task.value_bias_2, 0);
-            let mut block = 0;
-            while block < BLOCKS {
-                value += f32::from_bits(shared.messages.get(block).0[2]);
-                block += 1;
-            }
-            store(task.values, position as usize, libm::tanhf(value));
-        }
-        // The planes, logits and messages are free again.
-        sync_threads();
-    }
-}
-
-/// A row of a matrix times planes, by a warp.
-#[inline(always)]
-unsafe fn row_product(weights: *const f32, row: u32, inputs: u32, planes: Shared<f32>, from: u32) -> f32 {
-    let mut sum = 0.0;
-    let mut input = thread::lane();
-    while input < inputs {
-        // SAFETY: the caller gives the matrix.
-        sum = fma(unsafe { load(weights, (row * inputs + input) as usize) }, planes.get(from + input), sum);
-        input += 32;
-    }
-    warp::reduce_sum(sum)
 }
 
 macro_rules! singles {
