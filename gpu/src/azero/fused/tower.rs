@@ -274,8 +274,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
     // `n_convs`. Each warp has rows and channels of its own in an array that nobody reads between two barriers, and each thread vectors of its own in the scratch, which has as
     // many a block. M is not in use between two tiles, and X is complete before the heads.
     unsafe {
-        let mut stage = 0;
-        let mut tile = thread::block_idx_x();
+        let (mut stage, mut tile) = (0, thread::block_idx_x());
         while tile < n_tiles {
             load_observations::<F, BOARDS>(task, shared.m, tile);
             wgmma::publish();
