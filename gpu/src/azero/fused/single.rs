@@ -212,6 +212,10 @@ impl SharedLayout {
     }
 }
 
+/// Works on the cluster's positions.
+///
+/// # Safety
+/// Launched with [`shape`] of the format; `task` is the launch's.
 #[inline(always)]
 unsafe fn single<F: Format>(task: SingleTask) {
     let shared = SharedLayout::new::<F>();
@@ -395,6 +399,9 @@ fn padded_index(cell: u32) -> u32 {
 }
 
 /// Planes as the first channels of M, the others up to [`PLANES`] zeroed.
+///
+/// # Safety
+/// `task` is a launch's, `position` one of its `n`; nobody else uses `to`, which is M.
 #[inline(always)]
 unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, position: u32) {
     let chunks = PLANES / F::CHANNELS;
@@ -437,6 +444,9 @@ fn part_bytes<F: Format>() -> u32 {
 }
 
 /// The warp's part of the first convolution: every eighth step.
+///
+/// # Safety
+/// All lanes call it. `from` is a whole array of activations; `weights` is the shared address of the first convolution's weights, which are there.
 #[inline(always)]
 unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, warp_index: u32) -> [[f32; 4]; 2] {
     let a = rows_of(from, rank, warp_index);
@@ -445,7 +455,7 @@ unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, war
     while step < 9 * tap_steps::<F>(PLANES) {
         let (pair, tap) = (step / 9, step % 9);
         let whole = whole_warp();
-        // SAFETY: the caller's promise.
+        // SAFETY: the step is one of the convolution's, all of whose weights are at `weights`, as is asked for; the rows of its tap are those of the padded board at `from`.
         unsafe {
             let w = step_weights::<F>(weights, step);
             let a = a + pair * 2 * chunk_bytes(1) + (tap / 3 * PADDED_WIDTH + tap % 3) * 16;
@@ -457,6 +467,9 @@ unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, war
 }
 
 /// The lane's operands of a step, both parts.
+///
+/// # Safety
+/// `weights` is the shared address of a convolution's weights, which are there, and `step` one of its steps.
 #[inline(always)]
 unsafe fn step_weights<F: Format>(weights: u32, step: u32) -> [Vec4; 2] {
     let address = weights + step * STEP_BYTES * F::PARTS + thread::lane() * 16;
@@ -469,6 +482,9 @@ unsafe fn step_weights<F: Format>(weights: u32, step: u32) -> [Vec4; 2] {
 }
 
 /// The lane's operands of all its steps: an eighth of the channels, nine taps, twice as many where steps or parts are twice as many. Zeros if there are no such.
+///
+/// # Safety
+/// If they are wanted, `weights` is the shared address of the weights of a convolution of [`WIDTH`] channels, which are there.
 #[inline(always)]
 unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) -> [Vec4; 18] {
     let mut ready = [Vec4([0; 4]); 18];
@@ -476,7 +492,8 @@ unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) 
         let first = warp_index / 2 * (tap_steps::<F>(WIDTH) / EIGHTHS) * 9;
         macro_rules! take {
             ($($tap:literal)*) => {$(
-                // SAFETY: the caller's promise.
+                // SAFETY: a warp's eighth of the steps is the nine taps from `first` on, and where a tap has twice as many steps, the nine behind them: steps of the convolution,
+                // all of whose weights are there.
                 unsafe {
                     let [w, second] = step_weights::<F>(weights, first + $tap);
                     ready[$tap] = w;
@@ -494,6 +511,9 @@ unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) 
 }
 
 /// The warp's part of another convolution: an eighth of the channels.
+///
+/// # Safety
+/// All lanes call it. `from` is a whole array of activations.
 #[inline(always)]
 unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18], warp_index: u32) -> [[f32; 4]; 2] {
     let pairs = tap_steps::<F>(WIDTH) / EIGHTHS;
@@ -502,7 +522,7 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
     let whole = whole_warp();
     macro_rules! taps {
         ($first:literal, $($tap:literal)*) => {$(
-            // SAFETY: the caller's promise.
+            // SAFETY: the row that a lane names, moved by a tap of -1 to 1, is one of the padded board's; the array at `from` is whole.
             unsafe {
                 let a = a + $first / 9 * 2 * chunk_bytes(1) + ($tap / 3 * PADDED_WIDTH + $tap % 3) * 16;
                 add_step::<F>(&whole, &mut sums, $tap % 2 == 1, a, [ready[$first + $tap], ready[$tap + 9]]);
@@ -522,7 +542,7 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
 /// As [`mma::load_matrix_x4`], for both parts of the activations.
 #[inline(always)]
 unsafe fn add_step<F: Format>(whole: &WholeWarp, sums: &mut [[f32; 4]; 4], odd: bool, a: u32, [w, second]: [Vec4; 2]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the lane's rows of both parts are in the block's memory, aligned to 16 bytes, as is asked for; the whole warp is here.
     let operand = |part: u32| unsafe { mma::load_matrix_x4(a + part) };
     if F::PARTS == 2 {
         let mut one = [[0.0; 4]; 4];
@@ -564,6 +584,9 @@ fn read_sum(sums: Shared<f32>) -> f32 {
 }
 
 /// Puts the block's values into its own array, and sends them from there to the others: a warp to each, whose lanes have neighbouring squares.
+///
+/// # Safety
+/// All threads of the block call it. `to` is an array of activations at the same place in all blocks of the cluster, which have ended the mailbox's round before.
 #[inline(always)]
 unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_index: u32, value: f32) {
     let (me, lane) = (thread::thread_idx_x(), thread::lane());
@@ -622,7 +645,7 @@ macro_rules! singles {
             /// Launched with the shape function beside it; the task's arrays have the lengths it says, inputs and outputs are different.
             #[kernel(max_threads = 512, min_blocks = 1)]
             pub unsafe fn $name(task: SingleTask) {
-                // SAFETY: the caller's promise.
+                // SAFETY: launched with the shape of this format, which the shape function of the kernel's name is; the launch has checked the task's lengths and limits.
                 unsafe { single::<$format>(task) }
             }
 

@@ -614,7 +614,7 @@ macro_rules! towers {
             /// different.
             #[kernel(max_threads = 384, min_blocks = 1)]
             pub unsafe fn $name(task: TowerTask) {
-                // SAFETY: the caller's promise.
+                // SAFETY: launched with the shape of this format and number of boards, and the task's arrays have the lengths it says, as the kernel asks.
                 unsafe { tower::<$format, $boards, $registers>(task) }
             }
 

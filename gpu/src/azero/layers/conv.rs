@@ -119,7 +119,7 @@ pub(super) unsafe fn copy_lines<const THREADS: u32>(
 ) {
     for quad in thread::strided(thread::thread_idx_x(), quads, THREADS) {
         let (row, column) = (quad / (width / 4), quad % (width / 4) * 4);
-        // SAFETY: the caller's promise.
+        // SAFETY: quads are below `quads`, so each lies in one of the lines and in the array's room for them, which begins at `first`, as is asked for.
         unsafe {
             let source = from.add(row as usize * line as usize + column as usize);
             let array = Shared::<Vec4>::from_address(to.base(), to.len() / 4);

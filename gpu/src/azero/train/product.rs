@@ -253,7 +253,7 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
         let mut quads = [[0.0; 4]; QUADS];
         for i in 0..QUADS {
             let (own, index) = if O::ALONG_DEPTH { (i, 0) } else { (0, i) };
-            // SAFETY: the caller's promise.
+            // SAFETY: own and index were made by this operand, which describes valid memory, as is asked for.
             quads[i] = unsafe { self.operand.quad(&self.own[own], &self.indices[index]) };
         }
         let mut i = 0;

@@ -232,7 +232,7 @@ unsafe fn lines<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usi
         let mut i = 0;
         while i < QUADS {
             let at = thread::thread_idx_x() + i as u32 * THREADS;
-            // SAFETY: the caller's promise.
+            // SAFETY: the matrix describes valid memory; it answers for any line, inside or not.
             lines[i] = unsafe { matrix.line(depth + at / (SIZE / 4)) };
             i += 1;
         }
@@ -257,7 +257,7 @@ unsafe fn fetch<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usi
     while i < QUADS {
         let at = thread::thread_idx_x() + i as u32 * THREADS;
         let inner = if M::ALONG_DEPTH { depth + at / SIZE * 4 } else { first + at % (SIZE / 4) * 4 };
-        // SAFETY: the caller's promise.
+        // SAFETY: the lines came from this matrix, which describes valid memory; `inner` is a multiple of 4, as depths, first rows and columns are.
         quads[i] = unsafe { matrix.quad(lines[i], inner) };
         i += 1;
     }
@@ -312,7 +312,7 @@ unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, 
             while c < C {
                 let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
                 let col = first_col + c as u32 * (COLS / C as u32) + my_col;
-                // SAFETY: the caller's promise.
+                // SAFETY: the output describes valid memory; r, i and c name each of the thread's quads once, and no other thread has them.
                 unsafe { out.put(row, col, sums[r][c][i]) };
                 c += 1;
             }

@@ -125,7 +125,7 @@ pub(super) unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(
     if !M::ALONG_DEPTH {
         let mut i = 0;
         while i < QUADS {
-            // SAFETY: the caller's promise.
+            // SAFETY: the matrix describes valid memory; it answers for any line, inside or not.
             lines[i] = unsafe { matrix.line(depth + own_quad::<F, M>(i as u32).1) };
             i += 1;
         }
@@ -149,7 +149,7 @@ pub(super) unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
     let mut i = 0;
     while i < QUADS {
         let (row, at) = own_quad::<F, M>(i as u32);
-        // SAFETY: the caller's promise.
+        // SAFETY: the lines came from this matrix, which describes valid memory; depths and rows of a quad begin at a multiple of 4.
         quads[i] = unsafe { matrix.quad(lines[i], if M::ALONG_DEPTH { depth + at } else { first + row }) };
         i += 1;
     }

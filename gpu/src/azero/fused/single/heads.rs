@@ -175,7 +175,7 @@ unsafe fn send_message(task: SingleTask, shared: SharedLayout, rank: u32, base: 
     let (sum, value) = (warp::reduce_sum(sum), warp::reduce_sum(value));
     if lane < BLOCKS {
         let message = Vec4([most.to_bits(), sum.to_bits(), value.to_bits(), 0]);
-        // SAFETY: `lane` and `rank` are ranks of the cluster, which has a message of each; the rest is the caller's promise.
+        // SAFETY: `lane` and `rank` are ranks of the cluster, so there is a message of each; every block has ended the round before, as is asked for.
         unsafe { shared.message_box.send_vec4(shared.messages, lane, rank, message) };
     }
 }
