@@ -183,6 +183,28 @@ pub unsafe fn store_vec4(at: *mut Vec4, value: Vec4) {
     }
 }
 
+/// Reads the four values from element `index` of the array at `base` on with one instruction.
+///
+/// # Safety
+/// The array has these four, initialised and aligned to 16 bytes together, and nobody writes them meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn load_quad(base: *const f32, index: usize) -> [f32; 4] {
+    // SAFETY: the 16 bytes are the array's, aligned and not written meanwhile, as the caller vouches.
+    unsafe { load_vec4(base.add(index).cast::<Vec4>()) }.0.map(f32::from_bits)
+}
+
+/// Writes four values from element `index` of the array at `base` on with one instruction.
+///
+/// # Safety
+/// The array has these four, aligned to 16 bytes together, and nobody else accesses them meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn store_quad(base: *mut f32, index: usize, quad: [f32; 4]) {
+    // SAFETY: the 16 bytes are the array's, aligned and nobody else's meanwhile, as the caller vouches.
+    unsafe { store_vec4(base.add(index).cast::<Vec4>(), Vec4(quad.map(f32::to_bits))) }
+}
+
 /// Starts to copy 16 bytes from global to shared memory (`cp.async`); they are there after [`async_wait_all`] and a barrier.
 /// Before `sm_80` the copy is done at once.
 ///

@@ -41,6 +41,8 @@
 
 use core::marker::PhantomData;
 
+use super::memory::Vec4;
+
 /// An array in the shared memory of the current block.
 ///
 /// Copies name the same memory. Accesses are bounds-checked; one out of bounds ends the kernel.
@@ -237,6 +239,32 @@ impl<T: Copy> Shared<T> {
             let bytes = unsafe { core::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
             crate::simt::hooks::shared_write(address, bytes);
         }
+    }
+}
+
+impl Shared<f32> {
+    /// Reads the four values from `index` on at once, without looking at the bounds (`simt` still does).
+    ///
+    /// # Safety
+    /// `index` is a multiple of 4, `index + 4` at most the length; the array is aligned to 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn get_quad_unchecked(self, index: u32) -> [f32; 4] {
+        // SAFETY: the array's own memory, whose quads are aligned; quad `index / 4` lies inside.
+        let words = unsafe { Shared::<Vec4>::from_address(self.address, self.len / 4).get_unchecked(index / 4) };
+        words.0.map(f32::from_bits)
+    }
+
+    /// Writes the four values from `index` on at once, without looking at the bounds (`simt` still does).
+    ///
+    /// # Safety
+    /// As [`get_quad_unchecked`](Shared::get_quad_unchecked).
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn set_quad_unchecked(self, index: u32, quad: [f32; 4]) {
+        let words = Vec4(quad.map(f32::to_bits));
+        // SAFETY: the array's own memory, whose quads are aligned; quad `index / 4` lies inside.
+        unsafe { Shared::<Vec4>::from_address(self.address, self.len / 4).set_unchecked(index / 4, words) };
     }
 }
 

@@ -91,16 +91,15 @@ pub unsafe fn grow<G: Game>(
         target::ONE_CHILD
     };
     let first_child = head.size;
-    // SAFETY: a rank is that of a child, which lies below the capacity.
-    unsafe { note_action(trees, tree, head, depth, rank, blocks) };
-    if grows {
-        head.size += n_legal;
-        head.depth_sum += n_legal as u64 * (depth as u64 + 1);
-        head.max_depth = head.max_depth.max(depth + 1);
-    }
-    if action == 0 {
-        // SAFETY: only thread 0 writes head, parent and expansion stream.
-        unsafe {
+    // SAFETY: a rank is there only where the tree has room for all children, so that of a child lies below the capacity; only thread 0 writes head, parent and expansion stream.
+    unsafe {
+        note_action(trees, tree, head, depth, rank, blocks);
+        if grows {
+            head.size += n_legal;
+            head.depth_sum += n_legal as u64 * (depth as u64 + 1);
+            head.max_depth = head.max_depth.max(depth + 1);
+        }
+        if action == 0 {
             if grows {
                 trees.set_node(tree, selected, NodeStats { first_child, info: stats.info | n_legal, ..stats });
                 if children == Children::One {

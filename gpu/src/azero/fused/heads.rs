@@ -253,7 +253,7 @@ fn warp_max(value: f32) -> f32 {
 /// Launched with [`shape`] of 1; the task's arrays have the lengths it says, inputs and outputs are different.
 #[kernel(max_threads = 512)]
 pub unsafe fn azero_fused_heads_1(task: HeadsTask) {
-    // SAFETY: the caller's promise.
+    // SAFETY: launched with the shape of one position a block, and the task's arrays have the lengths it says, as the kernel asks.
     unsafe { heads::<1>(task) }
 }
 
@@ -271,7 +271,7 @@ pub unsafe fn azero_fused_heads_1(task: HeadsTask) {
 /// As [`azero_fused_heads_1`], with [`shape`] of 16.
 #[kernel(max_threads = 512)]
 pub unsafe fn azero_fused_heads_16(task: HeadsTask) {
-    // SAFETY: the caller's promise.
+    // SAFETY: launched with the shape of sixteen positions a block, and the task's arrays have the lengths it says, as the kernel asks.
     unsafe { heads::<16>(task) }
 }
 

@@ -7,11 +7,13 @@
 //!
 //! Logits are shared out in the same way, 1 in 16 actions a block; what the blocks exchange for the softmax and the value are 16 bytes each.
 
+mod heads;
+
 use super::format::{Bf16, Format, Fp16, Split, Tf32, activation_bytes, chunk_bytes, load_factor, tap_steps};
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::mailbox::Mailbox;
-use crate::cuda::math::{exp, fma, relu};
-use crate::cuda::memory::{Vec4, load, store};
+use crate::cuda::math::{fma, relu};
+use crate::cuda::memory::{Vec4, load};
 use crate::cuda::ring::Ring;
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::{WholeWarp, sync_cluster, sync_threads, whole_warp};
@@ -210,6 +212,10 @@ impl SharedLayout {
     }
 }
 
+/// Works on the cluster's positions.
+///
+/// # Safety
+/// Launched with [`shape`] of the format; `task` is the launch's.
 #[inline(always)]
 unsafe fn single<F: Format>(task: SingleTask) {
     let shared = SharedLayout::new::<F>();
@@ -317,7 +323,7 @@ unsafe fn single<F: Format>(task: SingleTask) {
             if me == 0 {
                 shared.x_box.expect(array_bytes);
             }
-            heads::<F>(task, shared, rank, warp_index, position, turn);
+            heads::heads::<F>(task, shared, rank, warp_index, position, turn);
             turn += 1;
         }
     }
@@ -393,6 +399,9 @@ fn padded_index(cell: u32) -> u32 {
 }
 
 /// Planes as the first channels of M, the others up to [`PLANES`] zeroed.
+///
+/// # Safety
+/// `task` is a launch's, `position` one of its `n`; nobody else uses `to`, which is M.
 #[inline(always)]
 unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, position: u32) {
     let chunks = PLANES / F::CHANNELS;
@@ -435,6 +444,9 @@ fn part_bytes<F: Format>() -> u32 {
 }
 
 /// The warp's part of the first convolution: every eighth step.
+///
+/// # Safety
+/// All lanes call it. `from` is a whole array of activations; `weights` is the shared address of the first convolution's weights, which are there.
 #[inline(always)]
 unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, warp_index: u32) -> [[f32; 4]; 2] {
     let a = rows_of(from, rank, warp_index);
@@ -443,7 +455,7 @@ unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, war
     while step < 9 * tap_steps::<F>(PLANES) {
         let (pair, tap) = (step / 9, step % 9);
         let whole = whole_warp();
-        // SAFETY: the caller's promise.
+        // SAFETY: the step is one of the convolution's, all of whose weights are at `weights`, as is asked for; the rows of its tap are those of the padded board at `from`.
         unsafe {
             let w = step_weights::<F>(weights, step);
             let a = a + pair * 2 * chunk_bytes(1) + (tap / 3 * PADDED_WIDTH + tap % 3) * 16;
@@ -455,6 +467,9 @@ unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, war
 }
 
 /// The lane's operands of a step, both parts.
+///
+/// # Safety
+/// `weights` is the shared address of a convolution's weights, which are there, and `step` one of its steps.
 #[inline(always)]
 unsafe fn step_weights<F: Format>(weights: u32, step: u32) -> [Vec4; 2] {
     let address = weights + step * STEP_BYTES * F::PARTS + thread::lane() * 16;
@@ -467,6 +482,9 @@ unsafe fn step_weights<F: Format>(weights: u32, step: u32) -> [Vec4; 2] {
 }
 
 /// The lane's operands of all its steps: an eighth of the channels, nine taps, twice as many where steps or parts are twice as many. Zeros if there are no such.
+///
+/// # Safety
+/// If they are wanted, `weights` is the shared address of the weights of a convolution of [`WIDTH`] channels, which are there.
 #[inline(always)]
 unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) -> [Vec4; 18] {
     let mut ready = [Vec4([0; 4]); 18];
@@ -474,7 +492,8 @@ unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) 
         let first = warp_index / 2 * (tap_steps::<F>(WIDTH) / EIGHTHS) * 9;
         macro_rules! take {
             ($($tap:literal)*) => {$(
-                // SAFETY: the caller's promise.
+                // SAFETY: a warp's eighth of the steps is the nine taps from `first` on, and where a tap has twice as many steps, the nine behind them: steps of the convolution,
+                // all of whose weights are there.
                 unsafe {
                     let [w, second] = step_weights::<F>(weights, first + $tap);
                     ready[$tap] = w;
@@ -492,6 +511,9 @@ unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) 
 }
 
 /// The warp's part of another convolution: an eighth of the channels.
+///
+/// # Safety
+/// All lanes call it. `from` is a whole array of activations.
 #[inline(always)]
 unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18], warp_index: u32) -> [[f32; 4]; 2] {
     let pairs = tap_steps::<F>(WIDTH) / EIGHTHS;
@@ -500,7 +522,7 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
     let whole = whole_warp();
     macro_rules! taps {
         ($first:literal, $($tap:literal)*) => {$(
-            // SAFETY: the caller's promise.
+            // SAFETY: the row that a lane names, moved by a tap of -1 to 1, is one of the padded board's; the array at `from` is whole.
             unsafe {
                 let a = a + $first / 9 * 2 * chunk_bytes(1) + ($tap / 3 * PADDED_WIDTH + $tap % 3) * 16;
                 add_step::<F>(&whole, &mut sums, $tap % 2 == 1, a, [ready[$first + $tap], ready[$tap + 9]]);
@@ -520,7 +542,7 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
 /// As [`mma::load_matrix_x4`], for both parts of the activations.
 #[inline(always)]
 unsafe fn add_step<F: Format>(whole: &WholeWarp, sums: &mut [[f32; 4]; 4], odd: bool, a: u32, [w, second]: [Vec4; 2]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the lane's rows of both parts are in the block's memory, aligned to 16 bytes, as is asked for; the whole warp is here.
     let operand = |part: u32| unsafe { mma::load_matrix_x4(a + part) };
     if F::PARTS == 2 {
         let mut one = [[0.0; 4]; 4];
@@ -562,6 +584,9 @@ fn read_sum(sums: Shared<f32>) -> f32 {
 }
 
 /// Puts the block's values into its own array, and sends them from there to the others: a warp to each, whose lanes have neighbouring squares.
+///
+/// # Safety
+/// All threads of the block call it. `to` is an array of activations at the same place in all blocks of the cluster, which have ended the mailbox's round before.
 #[inline(always)]
 unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_index: u32, value: f32) {
     let (me, lane) = (thread::thread_idx_x(), thread::lane());
@@ -600,189 +625,6 @@ unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_in
     }
 }
 
-/// Value, logits and policy.
-#[inline(always)]
-unsafe fn heads<F: Format>(
-    task: SingleTask,
-    shared: SharedLayout,
-    rank: u32,
-    warp_index: u32,
-    position: u32,
-    turn: u32,
-) {
-    let me = thread::thread_idx_x();
-    let lane = thread::lane();
-    // Planes, in every block: 8 lanes share a square's channels.
-    let (cell, share) = (me / 8, me % 8);
-    let chunks = WIDTH / F::CHANNELS;
-    let mut sums = [0.0f32; FILTERS as usize];
-    let mut chunk = share;
-    while chunk < chunks {
-        let index = chunk * (chunk_bytes(1) / 16) + padded_index(cell);
-        let first: Vec4 = shared.x.get(index);
-        let second: Vec4 = if F::PARTS == 2 { shared.x.get(index + part_bytes::<F>() / 16) } else { first };
-        let values = F::unpack(first.0, second.0);
-        let weight = |filter: u32, at: u32| shared.head_weights.get(filter * WIDTH + chunk * F::CHANNELS + at);
-        let mut at = 0;
-        while at < F::CHANNELS {
-            let value = values[at as usize];
-            sums[0] = fma(value, weight(0, at), sums[0]);
-            sums[1] = fma(value, weight(1, at), sums[1]);
-            sums[2] = fma(value, weight(2, at), sums[2]);
-            sums[3] = fma(value, weight(3, at), sums[3]);
-            at += 1;
-        }
-        chunk += 8;
-    }
-    let mut distance = 1;
-    while distance < 8 {
-        sums[0] += warp::shuffle_xor(warp::ALL, sums[0], distance);
-        sums[1] += warp::shuffle_xor(warp::ALL, sums[1], distance);
-        sums[2] += warp::shuffle_xor(warp::ALL, sums[2], distance);
-        sums[3] += warp::shuffle_xor(warp::ALL, sums[3], distance);
-        distance *= 2;
-    }
-    // SAFETY: the caller's promise: the task is a launch's and the position one of its `n`. Filters, actions and hidden units are below their numbers where they are used; ranks
-    // are those of the cluster, whose messages are waited for.
-    unsafe {
-        let filters = task.value_filters + task.policy_filters;
-        if share < filters {
-            let sum = match share {
-                0 => sums[0],
-                1 => sums[1],
-                2 => sums[2],
-                _ => sums[3],
-            };
-            shared.planes.set(share * CELLS + cell, relu(sum + load(task.head_biases, share as usize)));
-        }
-        sync_threads();
-        // The block's actions and hidden units, a warp each.
-        let value_inputs = task.value_filters * CELLS;
-        let policy_inputs = task.policy_filters * CELLS;
-        let (actions, units) = (task.actions.div_ceil(BLOCKS), task.hidden.div_ceil(BLOCKS));
-        let mut number = warp_index;
-        while number < actions + units {
-            if number < actions {
-                let action = rank * actions + number;
-                let mut logit = f32::NEG_INFINITY;
-                if action < task.actions {
-                    logit = row_product(task.policy_weights, action, policy_inputs, shared.planes, value_inputs)
-                        + load(task.policy_bias, action as usize);
-                }
-                if lane == 0 {
-                    shared.logits.set(number, logit);
-                }
-            } else {
-                let unit = rank * units + number - actions;
-                let mut part = 0.0;
-                if unit < task.hidden {
-                    let sum = row_product(task.value_weights_1, unit, value_inputs, shared.planes, 0)
-                        + load(task.value_bias_1, unit as usize);
-                    part = relu(sum) * load(task.value_weights_2, unit as usize);
-                }
-                if lane == 0 {
-                    shared.hidden.set(number - actions, part);
-                }
-            }
-            number += THREADS / 32;
-        }
-        sync_threads();
-        let base = position as usize * task.actions as usize;
-        if warp_index == 0 {
-            let legal = |number: u32| {
-                let action = rank * actions + number;
-                number < actions && action < task.actions && load(task.masks, base + action as usize) != 0
-            };
-            let mut most = f32::NEG_INFINITY;
-            let mut number = lane;
-            while number < actions {
-                let logit = shared.logits.get(number);
-                if legal(number) && (logit > most || logit.is_nan()) {
-                    most = logit;
-                }
-                number += 32;
-            }
-            let most = warp::reduce(most, |a: f32, b: f32| if a >= b { a } else { b });
-            let (mut sum, mut value) = (0.0, 0.0);
-            let mut number = lane;
-            while number < actions {
-                if legal(number) {
-                    sum += exp(shared.logits.get(number) - most);
-                }
-                number += 32;
-            }
-            let mut number = lane;
-            while number < units {
-                value += shared.hidden.get(number);
-                number += 32;
-            }
-            let (sum, value) = (warp::reduce_sum(sum), warp::reduce_sum(value));
-            if lane < BLOCKS {
-                shared.message_box.send_vec4(
-                    shared.messages,
-                    lane,
-                    rank,
-                    Vec4([most.to_bits(), sum.to_bits(), value.to_bits(), 0]),
-                );
-            }
-        }
-        shared.message_box.wait(turn);
-        if me == 0 {
-            shared.message_box.expect(BLOCKS * 16);
-        }
-        if me < actions && rank * actions + me < task.actions {
-            let mut most = f32::NEG_INFINITY;
-            let mut block = 0;
-            while block < BLOCKS {
-                let theirs = f32::from_bits(shared.messages.get(block).0[0]);
-                if theirs > most || theirs.is_nan() {
-                    most = theirs;
-                }
-                block += 1;
-            }
-            let mut sum = 0.0;
-            let mut block = 0;
-            while block < BLOCKS {
-                let message = shared.messages.get(block).0;
-                // A block without a legal action has no largest logit.
-                if f32::from_bits(message[1]) != 0.0 {
-                    sum += f32::from_bits(message[1]) * exp(f32::from_bits(message[0]) - most);
-                }
-                block += 1;
-            }
-            let action = rank * actions + me;
-            let logit = shared.logits.get(me);
-            let legal = load(task.masks, base + action as usize) != 0;
-            store(task.logits, base + action as usize, logit);
-            store(task.policies, base + action as usize, if legal { exp(logit - most) / sum } else { 0.0 });
-        }
-        if rank == 0 && me == 0 {
-            let mut value = load(task.value_bias_2, 0);
-            let mut block = 0;
-            while block < BLOCKS {
-                value += f32::from_bits(shared.messages.get(block).0[2]);
-                block += 1;
-            }
-            store(task.values, position as usize, libm::tanhf(value));
-        }
-        // The planes, logits and messages are free again.
-        sync_threads();
-    }
-}
-
-/// A row of a matrix times planes, by a warp.
-#[inline(always)]
-unsafe fn row_product(weights: *const f32, row: u32, inputs: u32, planes: Shared<f32>, from: u32) -> f32 {
-    let mut sum = 0.0;
-    let mut input = thread::lane();
-    while input < inputs {
-        // SAFETY: the caller gives the matrix.
-        sum = fma(unsafe { load(weights, (row * inputs + input) as usize) }, planes.get(from + input), sum);
-        input += 32;
-    }
-    warp::reduce_sum(sum)
-}
-
 macro_rules! singles {
     ($($(#[$doc:meta])* $name:ident, $format:ty, $shape:ident;)*) => {
         $(
@@ -803,7 +645,7 @@ macro_rules! singles {
             /// Launched with the shape function beside it; the task's arrays have the lengths it says, inputs and outputs are different.
             #[kernel(max_threads = 512, min_blocks = 1)]
             pub unsafe fn $name(task: SingleTask) {
-                // SAFETY: the caller's promise.
+                // SAFETY: launched with the shape of this format, which the shape function of the kernel's name is; the launch has checked the task's lengths and limits.
                 unsafe { single::<$format>(task) }
             }
 

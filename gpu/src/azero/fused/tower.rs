@@ -274,8 +274,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
     // `n_convs`. Each warp has rows and channels of its own in an array that nobody reads between two barriers, and each thread vectors of its own in the scratch, which has as
     // many a block. M is not in use between two tiles, and X is complete before the heads.
     unsafe {
-        let mut stage = 0;
-        let mut tile = thread::block_idx_x();
+        let (mut stage, mut tile) = (0, thread::block_idx_x());
         while tile < n_tiles {
             load_observations::<F, BOARDS>(task, shared.m, tile);
             wgmma::publish();
@@ -615,7 +614,7 @@ macro_rules! towers {
             /// different.
             #[kernel(max_threads = 384, min_blocks = 1)]
             pub unsafe fn $name(task: TowerTask) {
-                // SAFETY: the caller's promise.
+                // SAFETY: launched with the shape of this format and number of boards, and the task's arrays have the lengths it says, as the kernel asks.
                 unsafe { tower::<$format, $boards, $registers>(task) }
             }
 

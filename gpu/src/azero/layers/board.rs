@@ -18,7 +18,7 @@
     reason = "turns of `each!` have constants: what would be out of bounds stands behind a condition that is false"
 )]
 
-use super::conv::{ConvLayer, LINE, TAPS, copy_lines, each, get_quad, rectify};
+use super::conv::{ConvLayer, LINE, TAPS, copy_lines, each, rectify};
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
@@ -101,10 +101,15 @@ fn taps<const OUTPUTS: u32>(weights: Shared<f32>, first: u32, output: u32) -> [[
     taps
 }
 
+/// A row of a plane in shared memory, from value `at` on.
+///
+/// # Safety
+/// `at` is a multiple of 4, `at + 8` at most the array's length.
 #[inline(always)]
 #[track_caller]
-fn row(cells: Shared<f32>, at: u32) -> [f32; 8] {
-    let (low, high) = (get_quad(cells, at), get_quad(cells, at + 4));
+unsafe fn row(cells: Shared<f32>, at: u32) -> [f32; 8] {
+    // SAFETY: both quads lie inside, as the caller says; shared arrays are aligned to 16 bytes.
+    let (low, high) = unsafe { (cells.get_quad_unchecked(at), cells.get_quad_unchecked(at + 4)) };
     [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
 }
 

@@ -103,14 +103,6 @@ macro_rules! each {
 }
 pub(super) use each;
 
-#[inline(always)]
-#[track_caller]
-pub(super) fn get_quad(array: Shared<f32>, at: u32) -> [f32; 4] {
-    // SAFETY: shared arrays are aligned to 16 bytes, and the callers' offsets are those of whole quads inside them.
-    let words = unsafe { Shared::<Vec4>::from_address(array.base(), array.len() / 4).get_unchecked(at / 4) };
-    words.0.map(f32::from_bits)
-}
-
 /// Starts to copy `QUADS` quads by a block of `THREADS` threads: lines of `line` values from `from` on, `width` of each, to an array without gaps.
 ///
 /// # Safety
@@ -127,7 +119,7 @@ pub(super) unsafe fn copy_lines<const THREADS: u32>(
 ) {
     for quad in thread::strided(thread::thread_idx_x(), quads, THREADS) {
         let (row, column) = (quad / (width / 4), quad % (width / 4) * 4);
-        // SAFETY: the caller's promise.
+        // SAFETY: quads are below `quads`, so each lies in one of the lines and in the array's room for them, which begins at `first`, as is asked for.
         unsafe {
             let source = from.add(row as usize * line as usize + column as usize);
             let array = Shared::<Vec4>::from_address(to.base(), to.len() / 4);
@@ -246,11 +238,11 @@ unsafe fn convolve<
                 let mut right = [[0.0; 4]; C];
                 for r in 0..R {
                     let at = half * tile_weights + depth * OUTPUTS + r as u32 * (OUTPUTS / R as u32) + my_output;
-                    left[r] = get_quad(weights, at);
+                    left[r] = weights.get_quad_unchecked(at);
                 }
                 for c in 0..C {
                     let at = half * tile_cells + depth * CELLS + c as u32 * (CELLS / C as u32) + my_cell;
-                    right[c] = get_quad(cells, at);
+                    right[c] = cells.get_quad_unchecked(at);
                 }
                 for r in 0..R {
                     for c in 0..C {

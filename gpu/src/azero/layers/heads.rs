@@ -133,7 +133,7 @@ impl Layout for Planar {
             let channel = channel + I as u32;
             if channel < heads.width {
                 let plane = position as usize * heads.width as usize + channel as usize;
-                // SAFETY: the caller's promise.
+                // SAFETY: the position is below `n`, the cell below `cells` and, here, the channel below `width`: an element of `[n, width, cells]`.
                 let word = unsafe { memory::load(heads.features, plane * heads.cells as usize + cell as usize) };
                 values[I] = f32::from_bits(word);
             }
@@ -425,7 +425,7 @@ const MANY_PARTS: usize = (THREADS * MANY) as usize;
 /// Launched with [`planes_shape`]. `heads` describes valid memory.
 #[kernel(max_threads = THREADS)]
 pub unsafe fn azero_layers_planes(heads: Heads) {
-    // SAFETY: the contract.
+    // SAFETY: blocks have THREADS threads, the array a quad for each of them, and `heads` describes valid memory, as the kernel asks.
     unsafe { make_planes::<Planar>(&heads, shared_array![f32; PLANE_PARTS]) };
 }
 
@@ -445,7 +445,7 @@ macro_rules! planes_of {
         /// As [`azero_layers_planes`].
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $planes(heads: Heads) {
-            // SAFETY: the contract.
+            // SAFETY: blocks have THREADS threads, the array a quad for each of them, and `heads` describes valid memory, as the kernel asks.
             unsafe { make_planes::<Packed<$format>>(&heads, shared_array![f32; PLANE_PARTS]) };
         }
     };

@@ -558,7 +558,7 @@ macro_rules! kernels {
         /// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
         #[kernel(max_threads = THREADS, min_blocks = 2)]
         pub unsafe fn $large(layer: TensorLayer) {
-            // SAFETY: the contract.
+            // SAFETY: the shape of LARGE has THREADS threads and its shared memory: 2 x 2 warps of 64 cells by 64 outputs. The layer describes valid memory, as the kernel asks.
             unsafe { convolve::<$format, 4, 8, 8, 2>(&layer, LARGE) };
         }
 
@@ -576,7 +576,7 @@ macro_rules! kernels {
         /// As the one by large tiles, with the shape of [`SMALL`].
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $small(layer: TensorLayer) {
-            // SAFETY: the contract.
+            // SAFETY: the shape of SMALL has THREADS threads and its shared memory: four warps of 16 cells by 32 outputs. The layer describes valid memory, as the kernel asks.
             unsafe { convolve::<$format, 1, 4, 4, 4>(&layer, SMALL) };
         }
 
@@ -594,7 +594,7 @@ macro_rules! kernels {
         /// Launched with [`pack_shape`]. `packing` describes valid memory.
         #[kernel(max_threads = PACK_THREADS)]
         pub unsafe fn $pack(packing: Packing) {
-            // SAFETY: the contract.
+            // SAFETY: launched with `pack_shape`, and `packing` describes valid memory, as the kernel asks.
             unsafe { pack::<$format>(&packing) };
         }
     };

@@ -30,7 +30,6 @@
 use super::operand::{Gradient, Operand, Shifted, Turned, Weights, Window};
 use super::quad::{add, load_quad, store_quad};
 use crate::cuda::math::fma;
-use crate::cuda::memory::Vec4;
 use crate::cuda::shared::Shared;
 use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
@@ -254,7 +253,7 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
         let mut quads = [[0.0; 4]; QUADS];
         for i in 0..QUADS {
             let (own, index) = if O::ALONG_DEPTH { (i, 0) } else { (0, i) };
-            // SAFETY: the caller's promise.
+            // SAFETY: own and index were made by this operand, which describes valid memory, as is asked for.
             quads[i] = unsafe { self.operand.quad(&self.own[own], &self.indices[index]) };
         }
         let mut i = 0;
@@ -279,34 +278,20 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
                     unsafe { tile.set_unchecked(from + (quad + j) * (SIZE + 4) + line, quads[i][j as usize]) };
                 }
             } else {
-                set_quad(tile, from + line * (SIZE + 4) + quad, quads[i]);
+                // SAFETY: the line is one of the tile's depths, and the quad is below its size; lines are whole quads, and tiles begin at one.
+                unsafe { tile.set_quad_unchecked(from + line * (SIZE + 4) + quad, quads[i]) };
             }
         }
     }
 }
 
-#[inline(always)]
-#[track_caller]
-fn set_quad(tile: Shared<f32>, at: u32, quad: [f32; 4]) {
-    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' offsets are those of quads inside it.
-    unsafe {
-        Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4)
-            .set_unchecked(at / 4, Vec4(quad.map(f32::to_bits)))
-    };
-}
-
-#[inline(always)]
-#[track_caller]
-fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
-    // SAFETY: as `set_quad`.
-    let words = unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).get_unchecked(at / 4) };
-    words.0.map(f32::from_bits)
-}
-
 /// Adds the products of two tiles, each from a word of its array on, to the sums of the thread whose first row and column are `my_row` and `my_col`.
+///
+/// # Safety
+/// The arrays have a whole tile from those words on, `DEPTH` lines of `ROWS + 4` and of `COLS + 4`. Words, row and column are multiples of 4, row and column below `ROWS / R` and `COLS / C`.
 #[inline(always)]
 #[track_caller]
-fn multiply<const ROWS: u32, const COLS: u32, const DEPTH: u32, const R: usize, const C: usize>(
+unsafe fn multiply<const ROWS: u32, const COLS: u32, const DEPTH: u32, const R: usize, const C: usize>(
     (tile_a, from_a): (Shared<f32>, u32),
     (tile_b, from_b): (Shared<f32>, u32),
     (my_row, my_col): (u32, u32),
@@ -315,11 +300,16 @@ fn multiply<const ROWS: u32, const COLS: u32, const DEPTH: u32, const R: usize, 
     for k in 0..DEPTH {
         let mut left = [[0.0; 4]; R];
         let mut right = [[0.0; 4]; C];
-        for r in 0..R {
-            left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
-        }
-        for c in 0..C {
-            right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
+        // SAFETY: line k of each tile has ROWS or COLS values, of which a thread's quads begin below a share R or C of them; lines are whole quads, as the caller's words and columns are.
+        unsafe {
+            for r in 0..R {
+                let at = from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row;
+                left[r] = tile_a.get_quad_unchecked(at);
+            }
+            for c in 0..C {
+                let at = from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col;
+                right[c] = tile_b.get_quad_unchecked(at);
+            }
         }
         for r in 0..R {
             for c in 0..C {

@@ -98,7 +98,7 @@ impl Batch {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn sample(&self, number: u32) -> usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: the step is null or there, and the order has `n` numbers for each step from `from` on, of which this is one, as is asked for.
         unsafe {
             let step = if self.step.is_null() { 0 } else { memory::load(self.step, 0) };
             memory::load(self.order, self.from as usize + step as usize * self.n as usize + number as usize) as usize

@@ -98,16 +98,16 @@ pub unsafe fn cfr_abstraction_strength(task: Task) {
     let board_index = thread::block_idx_x() as usize;
     let has_ace = task.has_ace != 0;
     let n_tiles = task.n_hands.div_ceil(BLOCK);
-    // A hand of the list, or, where the list has ended or the cards on the board block it, one that every hand blocks.
-    let hand_at = |hand: u32, full: u64| {
-        // SAFETY: `hand` is below the list's length.
-        let cards = if hand < task.n_hands { unsafe { memory::load(task.hands, hand as usize) } } else { u64::MAX };
-        if cards & full == 0 { cards } else { u64::MAX }
-    };
-    let rank_of =
-        |cards: u64, full: u64| if cards == u64::MAX { 0 } else { rank::strength(cards | full, task.n_suits, has_ace) };
-    // SAFETY: the contract; a hand's values are added atomically.
+    // SAFETY: the launch shape has a block for each board; runouts and hands are below the lengths of their lists, where they are read. A hand's values are added atomically.
     unsafe {
+        // A hand of the list, or, where the list has ended or the cards on the board block it, one that every hand blocks.
+        let hand_at = |hand: u32, full: u64| {
+            let cards = if hand < task.n_hands { memory::load(task.hands, hand as usize) } else { u64::MAX };
+            if cards & full == 0 { cards } else { u64::MAX }
+        };
+        let rank_of = |cards: u64, full: u64| {
+            if cards == u64::MAX { 0 } else { rank::strength(cards | full, task.n_suits, has_ace) }
+        };
         let board = memory::load(task.boards, board_index);
         for runout in thread::strided(thread::block_idx_y(), task.n_runouts, thread::grid_dim_y()) {
             let full = board | deposit(memory::load(task.runouts, runout as usize), task.deck & !board);

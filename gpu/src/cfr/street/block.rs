@@ -54,19 +54,19 @@ impl<'a> BlockView<'a> {
     #[track_caller]
     pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32) -> Option<Self> {
         let game = thread::block_idx_y();
-        // SAFETY: every game has a street of this number.
-        let here = unsafe { &memory::row(task.streets, street + game, 1)[0] };
-        let at = thread::block_idx_x();
-        if at >= here.n_boards * here.n_entries {
-            return None;
-        }
-        let (board, entry) = (at / here.n_entries, at % here.n_entries);
-        // SAFETY: behind the last streets there is one more, which no operation uses; the board is one of the street's.
-        let (next, on) = unsafe {
+        // SAFETY: every game has a street of this number; behind the last streets there is one more, which no operation uses; the board is one of the street's, as `at` is below boards times
+        // entries. No kernel writes streets or boards.
+        unsafe {
+            let here = &memory::row(task.streets, street + game, 1)[0];
+            let at = thread::block_idx_x();
+            if at >= here.n_boards * here.n_entries {
+                return None;
+            }
+            let (board, entry) = (at / here.n_entries, at % here.n_entries);
             let next = &*task.streets.add((street + game + n_games) as usize);
-            (next, &memory::row(task.boards.add(here.boards as usize), board, 1)[0])
-        };
-        Some(Self { task, street: here, next, on, board, entry, shared: shared::dynamic(0, n_shared) })
+            let on = &memory::row(task.boards.add(here.boards as usize), board, 1)[0];
+            Some(Self { task, street: here, next, on, board, entry, shared: shared::dynamic(0, n_shared) })
+        }
     }
 
     /// A seat on this board.
@@ -99,7 +99,7 @@ impl<'a> BlockView<'a> {
     #[inline(always)]
     #[track_caller]
     pub fn program(&self, traverser: u32) -> &'a Program {
-        Told(self.task.programs).row(self.street.programs + self.entry * 2 + traverser)
+        ReadView(self.task.programs).row(self.street.programs + self.entry * 2 + traverser)
     }
 
     /// First value of the row that brings the reach of `seat` to this block.
@@ -151,27 +151,27 @@ impl<'a> BlockView<'a> {
     #[inline(always)]
     #[track_caller]
     pub fn op(&self, at: u32) -> Op {
-        Told(self.task.ops).get(at as usize)
+        ReadView(self.task.ops).get(at as usize)
     }
 
     /// Operands of operations, slots, to be asked for many.
     #[inline(always)]
-    pub fn operands(&self) -> Told<u32> {
-        Told(self.task.operands)
+    pub fn operands(&self) -> ReadView<u32> {
+        ReadView(self.task.operands)
     }
 
     /// Operand `at` of an operation: a slot.
     #[inline(always)]
     #[track_caller]
     pub fn operand(&self, at: u32) -> u32 {
-        Told(self.task.operands).get(at as usize)
+        ReadView(self.task.operands).get(at as usize)
     }
 
     /// Number that the game gives hand `hand` of a side, one of its `n`.
     #[inline(always)]
     #[track_caller]
     pub fn number(&self, side: &Side, hand: u32) -> usize {
-        Told(self.task.hands).get(side.hands + hand as usize) as usize
+        ReadView(self.task.hands).get(side.hands + hand as usize) as usize
     }
 
     /// Importance of the block's board: 1 unless boards are sampled.
@@ -181,7 +181,7 @@ impl<'a> BlockView<'a> {
         if pass.sampled & 1 == 0 {
             return 1.0;
         }
-        Told(self.task.board_factors).get(self.street.boards as usize + self.board as usize)
+        ReadView(self.task.board_factors).get(self.street.boards as usize + self.board as usize)
     }
 
     /// Importance of a hand that was drawn, 0 for others; where hands are sampled.
@@ -189,27 +189,27 @@ impl<'a> BlockView<'a> {
     #[track_caller]
     pub fn hand_factor(&self, side: &Side, hand: u32) -> f32 {
         let first = self.street.masks[side.seat as usize] as usize;
-        Told(self.task.hand_factors).get(first + self.number(side, hand))
+        ReadView(self.task.hand_factors).get(first + self.number(side, hand))
     }
 
     /// Importance of a board of the next street, where boards are sampled.
     #[inline(always)]
     #[track_caller]
     pub fn next_board_factor(&self, board: u32) -> f32 {
-        Told(self.task.board_factors).get(self.next.boards as usize + board as usize)
+        ReadView(self.task.board_factors).get(self.next.boards as usize + board as usize)
     }
 
     /// Segment `at` of a program's range.
     #[inline(always)]
     #[track_caller]
     pub fn segment(&self, at: u32) -> &'a Segment {
-        Told(self.task.segments).row(at)
+        ReadView(self.task.segments).row(at)
     }
 
     /// Evaluations of segments.
     #[inline(always)]
-    pub fn evals(&self) -> Told<Eval> {
-        Told(self.task.evals)
+    pub fn evals(&self) -> ReadView<Eval> {
+        ReadView(self.task.evals)
     }
 
     /// The hands with a card among those that a side's [`lists`](Self::lists) name, as (first, one behind the last).
@@ -217,15 +217,15 @@ impl<'a> BlockView<'a> {
     #[track_caller]
     pub fn hands_with(&self, side: &Side, card: u32) -> (u32, u32) {
         let table = (self.street.boards as usize + self.board as usize) * 2 + side.seat as usize;
-        let begins = Told(self.task.begins).from(table * BEGINS as usize + card as usize);
+        let begins = ReadView(self.task.begins).from(table * BEGINS as usize + card as usize);
         (begins.get(0) as u32, begins.get(1) as u32)
     }
 
     /// Hands of a side by card.
     #[inline(always)]
     #[track_caller]
-    pub fn lists(&self, side: &Side) -> Told<u16> {
-        Told(self.task.lists).from(side.hands * 2)
+    pub fn lists(&self, side: &Side) -> ReadView<u16> {
+        ReadView(self.task.lists).from(side.hands * 2)
     }
 
     /// What is known of hand `hand` of a side, one of its `n`.
@@ -238,38 +238,38 @@ impl<'a> BlockView<'a> {
 
     /// Links between boards.
     #[inline(always)]
-    pub fn links(&self) -> Told<Link> {
-        Told(self.task.links)
+    pub fn links(&self) -> ReadView<Link> {
+        ReadView(self.task.links)
     }
 
     /// Maps between hands.
     #[inline(always)]
-    pub fn permutations(&self) -> Told<u16> {
-        Told(self.task.permutations)
+    pub fn permutations(&self) -> ReadView<u16> {
+        ReadView(self.task.permutations)
     }
 
     /// Values between streets.
     #[inline(always)]
-    pub fn values(&self) -> Told<f32> {
-        Told(self.task.values)
+    pub fn values(&self) -> ReadView<f32> {
+        ReadView(self.task.values)
     }
 
     /// The same, to write those of this block's row.
     #[inline(always)]
-    pub fn own_values(&self) -> Written<f32> {
-        Written(self.task.values)
+    pub fn own_values(&self) -> WriteView<f32> {
+        WriteView(self.task.values)
     }
 
     /// Reach between streets.
     #[inline(always)]
-    pub fn reach(&self) -> Told<f32> {
-        Told(self.task.reach)
+    pub fn reach(&self) -> ReadView<f32> {
+        ReadView(self.task.reach)
     }
 
     /// The same, to write those of the rows that this block hands on.
     #[inline(always)]
-    pub fn own_reach(&self) -> Written<f32> {
-        Written(self.task.reach)
+    pub fn own_reach(&self) -> WriteView<f32> {
+        WriteView(self.task.reach)
     }
 
     /// Adds to the utility of hand `hand`, where `first` is the side's first one.
@@ -277,20 +277,20 @@ impl<'a> BlockView<'a> {
     #[track_caller]
     pub fn add_utility(&self, first: usize, hand: u32, value: f32) {
         let sums = self.task.utilities.wrapping_add(first);
-        Written(sums).set(hand as usize, Told(sums.cast_const()).get(hand as usize) + value as f64);
+        WriteView(sums).set(hand as usize, ReadView(sums.cast_const()).get(hand as usize) + value as f64);
     }
 }
 
 /// An array of the task. Only a block's view has one, and what is read of it is what the host's programs, boards and streets name: whoever made the view has vouched that it is there.
 #[derive(Clone, Copy)]
-pub(super) struct Told<T>(*const T);
+pub(super) struct ReadView<T>(*const T);
 
-impl<T: Copy> Told<T> {
+impl<T: Copy> ReadView<T> {
     /// Value `at`.
     #[inline(always)]
     #[track_caller]
     pub fn get(self, at: usize) -> T {
-        // SAFETY: as the type says.
+        // SAFETY: the value is named by the host's tables, so it is there, as the maker of the view has vouched.
         unsafe { memory::load(self.0, at) }
     }
 
@@ -312,14 +312,14 @@ impl<T: Copy> Told<T> {
 
 /// An array of the task of which the block writes its own rows: whoever made the view has vouched that they are there and that no other block uses them meanwhile.
 #[derive(Clone, Copy)]
-pub(super) struct Written<T>(*mut T);
+pub(super) struct WriteView<T>(*mut T);
 
-impl<T: Copy> Written<T> {
+impl<T: Copy> WriteView<T> {
     /// Replaces value `at`.
     #[inline(always)]
     #[track_caller]
     pub fn set(self, at: usize, value: T) {
-        // SAFETY: as the type says.
+        // SAFETY: the value is one of the block's own rows, which no other block uses meanwhile, as the maker of the view has vouched.
         unsafe { memory::store(self.0, at, value) };
     }
 }

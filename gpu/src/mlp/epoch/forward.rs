@@ -224,7 +224,7 @@ impl Tiles {
     /// `number` is below twice the groups.
     #[inline(always)]
     unsafe fn set_w1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
-        // SAFETY: the caller's promise.
+        // SAFETY: operands of `W1` begin behind the two batches of pixels, two for each group, and `number` is one of them.
         unsafe { self.set_operand(layout::PIXELS + 2 * BATCH * self.row_bytes, number + 1, number, u, e, words) };
     }
 
@@ -232,7 +232,7 @@ impl Tiles {
     /// `number` is below four.
     #[inline(always)]
     pub unsafe fn set_dz1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
-        // SAFETY: the caller's promise.
+        // SAFETY: there are four operands of dz1, of which `number` is one.
         unsafe { self.set_operand(layout::DZ1, 4, number, u, e, words) };
     }
 
@@ -413,7 +413,7 @@ pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
 /// It and those behind it that are multiplied are operands in the block's memory, published and followed by a barrier.
 #[inline(always)]
 pub(super) unsafe fn operand(address: u32) -> wgmma::Tiles {
-    // SAFETY: the caller's promise.
+    // SAFETY: the operand is in the block's memory, published and behind a barrier, as is asked for; it was written with these strides by `set_operand`.
     unsafe { wgmma::Tiles::new(address, TILE_ROW_STEP, 128) }
 }
 

@@ -20,7 +20,7 @@
 
 use super::view::{self, Images, Line, Matrix, NO_LINE, Values, line_length};
 use crate::cuda::math::fma;
-use crate::cuda::memory::{self, Vec4};
+use crate::cuda::memory;
 use crate::cuda::shared::Shared;
 use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
@@ -117,20 +117,6 @@ pub trait Output: Copy {
     unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]);
 }
 
-#[inline(always)]
-#[track_caller]
-unsafe fn load_quad(at: *const f32) -> [f32; 4] {
-    // SAFETY: the caller's promise: a valid, aligned quad.
-    unsafe { memory::load_vec4(at.cast::<Vec4>()) }.0.map(f32::from_bits)
-}
-
-#[inline(always)]
-#[track_caller]
-unsafe fn store_quad(at: *mut f32, quad: [f32; 4]) {
-    // SAFETY: the caller's promise: a valid, aligned quad that this thread alone writes.
-    unsafe { memory::store_vec4(at.cast::<Vec4>(), Vec4(quad.map(f32::to_bits))) }
-}
-
 /// Adds the bias, and applies ReLU.
 #[derive(Clone, Copy)]
 pub struct Activated {
@@ -151,7 +137,7 @@ impl Output for Activated {
         if row < self.n_rows && col < self.ld {
             // SAFETY: inside the bias line and the result.
             unsafe {
-                let bias = load_quad(self.bias.add(col as usize));
+                let bias = memory::load_quad(self.bias, col as usize);
                 let mut z = [0.0; 4];
                 let mut j = 0;
                 while j < 4 {
@@ -160,7 +146,7 @@ impl Output for Activated {
                     z[j] = if z[j] <= self.floor { 0.0 } else { z[j] };
                     j += 1;
                 }
-                store_quad(self.result.add(row as usize * self.ld as usize + col as usize), z);
+                memory::store_quad(self.result, row as usize * self.ld as usize + col as usize, z);
             }
         }
     }
@@ -183,7 +169,7 @@ impl Output for Masked {
             let at = row as usize * self.ld as usize + col as usize;
             // SAFETY: inside the inputs and the result.
             unsafe {
-                let inputs = load_quad(self.inputs.add(at));
+                let inputs = memory::load_quad(self.inputs, at);
                 let mut gradient = [0.0; 4];
                 let mut j = 0;
                 while j < 4 {
@@ -192,7 +178,7 @@ impl Output for Masked {
                     }
                     j += 1;
                 }
-                store_quad(self.result.add(at), gradient);
+                memory::store_quad(self.result, at, gradient);
             }
         }
     }
@@ -217,7 +203,7 @@ impl Output for Part {
             let quad = quad.map(|value| value * self.factor);
             // SAFETY: inside the part; all threads that find an overflow write the same.
             unsafe {
-                store_quad(self.result.add(row as usize * self.ld as usize + col as usize), quad);
+                memory::store_quad(self.result, row as usize * self.ld as usize + col as usize, quad);
                 let mut j = 0;
                 while j < 4 {
                     if !self.overflow.is_null() && !quad[j].is_finite() {
@@ -246,7 +232,7 @@ unsafe fn lines<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usi
         let mut i = 0;
         while i < QUADS {
             let at = thread::thread_idx_x() + i as u32 * THREADS;
-            // SAFETY: the caller's promise.
+            // SAFETY: the matrix describes valid memory; it answers for any line, inside or not.
             lines[i] = unsafe { matrix.line(depth + at / (SIZE / 4)) };
             i += 1;
         }
@@ -271,7 +257,7 @@ unsafe fn fetch<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usi
     while i < QUADS {
         let at = thread::thread_idx_x() + i as u32 * THREADS;
         let inner = if M::ALONG_DEPTH { depth + at / SIZE * 4 } else { first + at % (SIZE / 4) * 4 };
-        // SAFETY: the caller's promise.
+        // SAFETY: the lines came from this matrix, which describes valid memory; `inner` is a multiple of 4, as depths, first rows and columns are.
         quads[i] = unsafe { matrix.quad(lines[i], inner) };
         i += 1;
     }
@@ -299,28 +285,11 @@ fn put_tile<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
             }
         } else {
             let (row, depth) = (at % (SIZE / 4) * 4, at / (SIZE / 4));
-            set_quad(tile, from + depth * (SIZE + 4) + row, quads[i]);
+            // SAFETY: depth is below the tile's, row and the three behind it below its size; lines are whole quads, and tiles begin at one.
+            unsafe { tile.set_quad_unchecked(from + depth * (SIZE + 4) + row, quads[i]) };
         }
         i += 1;
     }
-}
-
-#[inline(always)]
-#[track_caller]
-fn set_quad(tile: Shared<f32>, at: u32, quad: [f32; 4]) {
-    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' offsets are quads inside it.
-    unsafe {
-        Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4)
-            .set_unchecked(at / 4, Vec4(quad.map(f32::to_bits)))
-    };
-}
-
-#[inline(always)]
-#[track_caller]
-fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
-    // SAFETY: as `set_quad`.
-    let words = unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).get_unchecked(at / 4) };
-    words.0.map(f32::from_bits)
 }
 
 /// Gives a thread's sums to the output; the block's tile begins at `first_row` and `first_col`.
@@ -343,7 +312,7 @@ unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, 
             while c < C {
                 let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
                 let col = first_col + c as u32 * (COLS / C as u32) + my_col;
-                // SAFETY: the caller's promise.
+                // SAFETY: the output describes valid memory; r, i and c name each of the thread's quads once, and no other thread has them.
                 unsafe { out.put(row, col, sums[r][c][i]) };
                 c += 1;
             }
@@ -450,12 +419,14 @@ unsafe fn product<
                 let mut right = [[0.0; 4]; C];
                 let mut r = 0;
                 while r < R {
-                    left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
+                    let at = from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row;
+                    left[r] = tile_a.get_quad_unchecked(at);
                     r += 1;
                 }
                 let mut c = 0;
                 while c < C {
-                    right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
+                    let at = from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col;
+                    right[c] = tile_b.get_quad_unchecked(at);
                     c += 1;
                 }
                 add_products(&mut sums, &left, &right);

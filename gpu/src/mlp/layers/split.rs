@@ -199,7 +199,7 @@ unsafe fn product<A: Matrix, B: Matrix, O: Output>(a: A, b: B, out: O, from: u32
 /// Launched with `shape` for `batch` x `n_outputs`, one part. `layer` describes valid memory.
 #[kernel(max_threads = THREADS)]
 pub unsafe fn mlp_layers_forward_images_split(layer: LayerProduct) {
-    // SAFETY: the contract.
+    // SAFETY: launched with `shape`, which has the tiles' threads and shared memory, and `layer` describes valid memory: all that a product asks for.
     unsafe {
         let offset = layer.rows.offset();
         let n_rows = layer.rows.count(offset);
@@ -222,7 +222,7 @@ pub unsafe fn mlp_layers_forward_images_split(layer: LayerProduct) {
 /// Launched with `shape` for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
 #[kernel(max_threads = THREADS)]
 pub unsafe fn mlp_layers_gradient_images_split(layer: LayerProduct) {
-    // SAFETY: the contract.
+    // SAFETY: launched with `shape`, which has the tiles' threads and shared memory, and `layer` describes valid memory: all that a product asks for.
     unsafe {
         let offset = layer.rows.offset();
         let n_rows = layer.rows.count(offset);

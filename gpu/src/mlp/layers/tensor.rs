@@ -125,7 +125,7 @@ pub(super) unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(
     if !M::ALONG_DEPTH {
         let mut i = 0;
         while i < QUADS {
-            // SAFETY: the caller's promise.
+            // SAFETY: the matrix describes valid memory; it answers for any line, inside or not.
             lines[i] = unsafe { matrix.line(depth + own_quad::<F, M>(i as u32).1) };
             i += 1;
         }
@@ -149,7 +149,7 @@ pub(super) unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
     let mut i = 0;
     while i < QUADS {
         let (row, at) = own_quad::<F, M>(i as u32);
-        // SAFETY: the caller's promise.
+        // SAFETY: the lines came from this matrix, which describes valid memory; depths and rows of a quad begin at a multiple of 4.
         quads[i] = unsafe { matrix.quad(lines[i], if M::ALONG_DEPTH { depth + at } else { first + row }) };
         i += 1;
     }
@@ -167,14 +167,15 @@ pub(super) unsafe fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
     from: u32,
     quads: [[f32; 4]; QUADS],
 ) {
-    let mut i = 0;
-    while i < QUADS {
-        let quad = quads[i];
-        if M::ALONG_DEPTH {
-            let (row, depth) = own_quad::<F, M>(i as u32);
-            let at = from + depth / F::PER_WORD * STRIDE + row;
-            // SAFETY: rows and words of the tile.
-            unsafe {
+    // SAFETY: a quad of a thread is four rows or columns below ROWS and four depths of one tile, so its words are the tile's; where four are written at once, row, stride and `from` are
+    // multiples of 4.
+    unsafe {
+        let mut i = 0;
+        while i < QUADS {
+            let quad = quads[i];
+            if M::ALONG_DEPTH {
+                let (row, depth) = own_quad::<F, M>(i as u32);
+                let at = from + depth / F::PER_WORD * STRIDE + row;
                 if F::PER_WORD == 1 {
                     tile.set_unchecked(at, F::pack(quad[0], 0.0));
                     tile.set_unchecked(at + STRIDE, F::pack(quad[1], 0.0));
@@ -184,25 +185,23 @@ pub(super) unsafe fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
                     tile.set_unchecked(at, F::pack(quad[0], quad[1]));
                     tile.set_unchecked(at + STRIDE, F::pack(quad[2], quad[3]));
                 }
+                i += 1;
+            } else if F::PER_WORD == 1 {
+                let (row, depth) = own_quad::<F, M>(i as u32);
+                set_words(tile, from + depth * STRIDE + row, quad.map(|value| F::pack(value, 0.0)));
+                i += 1;
+            } else {
+                let (row, depth) = own_quad::<F, M>(i as u32);
+                let high = quads[i + 1];
+                let words = [
+                    F::pack(quad[0], high[0]),
+                    F::pack(quad[1], high[1]),
+                    F::pack(quad[2], high[2]),
+                    F::pack(quad[3], high[3]),
+                ];
+                set_words(tile, from + depth / 2 * STRIDE + row, words);
+                i += 2;
             }
-            i += 1;
-        } else if F::PER_WORD == 1 {
-            let (row, depth) = own_quad::<F, M>(i as u32);
-            // SAFETY: four rows of the tile.
-            unsafe { set_words(tile, from + depth * STRIDE + row, quad.map(|value| F::pack(value, 0.0))) };
-            i += 1;
-        } else {
-            let (row, depth) = own_quad::<F, M>(i as u32);
-            let high = quads[i + 1];
-            let words = [
-                F::pack(quad[0], high[0]),
-                F::pack(quad[1], high[1]),
-                F::pack(quad[2], high[2]),
-                F::pack(quad[3], high[3]),
-            ];
-            // SAFETY: as above.
-            unsafe { set_words(tile, from + depth / 2 * STRIDE + row, words) };
-            i += 2;
         }
     }
 }

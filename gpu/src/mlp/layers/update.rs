@@ -5,7 +5,7 @@
 use super::control;
 use super::loss;
 use super::view;
-use crate::cuda::memory::{self, Vec4};
+use crate::cuda::memory;
 use crate::cuda::{DeviceArgs, atomic, block, kernel, math, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
@@ -163,20 +163,6 @@ pub struct Update {
 const _: () = assert!(size_of::<Update>() == 136);
 
 #[inline(always)]
-#[track_caller]
-unsafe fn load_quad(base: *const f32, at: usize) -> [f32; 4] {
-    // SAFETY: the caller's promise: a valid, aligned quad.
-    unsafe { memory::load_vec4(base.add(at).cast::<Vec4>()) }.0.map(f32::from_bits)
-}
-
-#[inline(always)]
-#[track_caller]
-unsafe fn store_quad(base: *mut f32, at: usize, quad: [f32; 4]) {
-    // SAFETY: the caller's promise: a valid, aligned quad of this thread.
-    unsafe { memory::store_vec4(base.add(at).cast::<Vec4>(), Vec4(quad.map(f32::to_bits))) }
-}
-
-#[inline(always)]
 fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
 }
@@ -191,16 +177,16 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
     unsafe {
         while part + 4 <= n_parts as usize {
             let quads = [
-                load_quad(parts, part * n),
-                load_quad(parts, (part + 1) * n),
-                load_quad(parts, (part + 2) * n),
-                load_quad(parts, (part + 3) * n),
+                memory::load_quad(parts, part * n),
+                memory::load_quad(parts, (part + 1) * n),
+                memory::load_quad(parts, (part + 2) * n),
+                memory::load_quad(parts, (part + 3) * n),
             ];
             sum = add(add(add(add(sum, quads[0]), quads[1]), quads[2]), quads[3]);
             part += 4;
         }
         while part < n_parts as usize {
-            sum = add(sum, load_quad(parts, part * n));
+            sum = add(sum, memory::load_quad(parts, part * n));
             part += 1;
         }
     }
@@ -239,21 +225,21 @@ pub unsafe fn mlp_layers_update(update: Update) {
             let own = quad as usize * 4;
             let gradient = sum_of_parts(update.parts.add(layer.parts as usize + own), layer.n as usize, layer.n_parts);
             let at = layer.parameters as usize + own;
-            let mut weights = load_quad(update.parameters, at);
-            let mut first = if update.n_moments > 0 { load_quad(update.first, at) } else { [0.0; 4] };
-            let mut second = if update.n_moments > 1 { load_quad(update.second, at) } else { [0.0; 4] };
+            let mut weights = memory::load_quad(update.parameters, at);
+            let mut first = if update.n_moments > 0 { memory::load_quad(update.first, at) } else { [0.0; 4] };
+            let mut second = if update.n_moments > 1 { memory::load_quad(update.second, at) } else { [0.0; 4] };
             let mut j = 0;
             while j < 4 {
                 let gradient = gradient[j] * factor;
                 weights[j] = stepped(&update.rule, &rate, weights[j], gradient, &mut first[j], &mut second[j]);
                 j += 1;
             }
-            store_quad(update.parameters, at, weights);
+            memory::store_quad(update.parameters, at, weights);
             if update.n_moments > 0 {
-                store_quad(update.first, at, first);
+                memory::store_quad(update.first, at, first);
             }
             if update.n_moments > 1 {
-                store_quad(update.second, at, second);
+                memory::store_quad(update.second, at, second);
             }
         }
         // The first block also adds up the losses; the others add zeros, so that all meet at the same barriers.

@@ -64,7 +64,7 @@ impl Rows {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn offset(&self) -> u32 {
-        // SAFETY: the caller's promise.
+        // SAFETY: where it is not null, the step is one valid word that no kernel writes while this one runs.
         let step = if self.step.is_null() { 0 } else { unsafe { memory::load(self.step, 0) } };
         self.first + step * self.batch
     }
@@ -86,7 +86,7 @@ impl Rows {
         if self.order.is_null() {
             self.base + row
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: the order is not null, so it holds `n` values, and `offset + row` is below `n`.
             unsafe { memory::load(self.order, (offset + row) as usize) }
         }
     }
