@@ -40,6 +40,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Task {
     /// Run a family's commands of `warpplay` in release mode; without arguments, a small demonstration on the best device
+    // `--help` behind the family is the program's.
+    #[command(disable_help_flag = true)]
     Run {
         /// The family of algorithms
         #[arg(value_parser = PossibleValuesParser::new(families::names()))]
@@ -298,6 +300,13 @@ fn report_back_ends(features: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_help_behind_a_family_is_the_programs() {
+        let cli = Cli::try_parse_from(["xtask", "run", "cfr", "--help"]).expect("arguments of the program");
+        let Task::Run { arguments, .. } = cli.task else { panic!("run") };
+        assert_eq!(arguments, ["--help"]);
+    }
 
     #[test]
     fn ranks_stand_before_the_arguments_of_the_program() {

@@ -346,6 +346,13 @@ fn bad_spots_are_errors_with_field_and_position() {
         (json!({"bet_fraction_of_pot": -0.5}), "option bet_fraction_of_pot"),
         (json!({"bet_fraction_of_pot": null}), "option bet_sizes: nothing for the river"),
         (json!({"bet_sizes": {"river": [-1]}}), "option bet_sizes: -1"),
+        // Per cent without its sign.
+        (
+            json!({"bet_fraction_of_pot": 50}),
+            "option bet_fraction_of_pot: 50 is not allowed (more than 0, at most 20 pots",
+        ),
+        (json!({"bet_sizes": {"river": [33, 75]}}), "option bet_sizes: 33"),
+        (json!({"bet_sizes": {"river": ["2001%"]}}), "option bet_sizes: 20.01"),
         (json!({"raise_sizes": {"river": [[0.5], [0]]}}), "option raise_sizes: 0"),
         (json!({"limit": {"flop": 1}}), "option limit: nothing for the river"),
         (json!({"limit": {"river": -1}}), "option limit: -1"),
@@ -385,7 +392,13 @@ fn bad_spots_are_errors_with_field_and_position() {
         (json!({"pot": "much"}), "line 1"),
         (json!({"ranges": ["AA"]}), "column"),
         (json!({"bet_sizes": {"preflop": [1]}}), "preflop"),
-        (json!({"bet_sizes": {"river": ["half"]}}), "line 1"),
+        (
+            json!({"bet_sizes": {"river": ["half"]}}),
+            "size \"half\" is not allowed (a part of the pot such as 0.5 or \"50%\", or \"all-in\")",
+        ),
+        (json!({"bet_sizes": {"river": ["%"]}}), "size \"%\" is not allowed"),
+        (json!({"bet_sizes": {"river": [[0.5], 1]}}), "1 beside a list is not allowed"),
+        (json!({"bet_sizes": {"river": [[0.5]]}}), "1 lists of sizes are not allowed (one for each of 2 seats)"),
         (json!({"locks": [{"history": "", "seat": 0, "strategy": [1], "hand": 1}]}), "unknown field `hand`"),
     ] {
         let error = Spot::parse(&spot(changes.clone()).to_string()).expect_err(&changes.to_string()).to_string();

@@ -24,7 +24,7 @@ pub struct Spot {
     pub pot: f64,
     /// Chips that each player can still put in.
     pub effective_stack: f64,
-    /// Bets where `bet_sizes` says nothing: this part of the pot, or all-in.
+    /// Bets where `bet_sizes` says nothing: this part of the pot (0.5 is half of it), or all-in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bet_fraction_of_pot: Option<f64>,
     /// Three cards: `Qs Jh 2h`.
@@ -135,12 +135,33 @@ impl<T> Streets<T> {
 
 /// Sizes of both seats: one list for both, or a list for each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, try_from = "Vec<serde_json::Value>")]
 pub enum SeatSizes {
     /// The same for both.
     Both(Vec<BetSize>),
     /// Of seat 0 and of seat 1.
     Each([Vec<BetSize>; 2]),
+}
+
+impl TryFrom<Vec<serde_json::Value>> for SeatSizes {
+    type Error = String;
+
+    fn try_from(values: Vec<serde_json::Value>) -> Result<Self, String> {
+        let list = |values: Vec<serde_json::Value>| values.into_iter().map(BetSize::of_json).collect::<Result<_, _>>();
+        if !values.iter().any(serde_json::Value::is_array) {
+            return list(values).map(Self::Both);
+        }
+        let of_seat = |value| match value {
+            serde_json::Value::Array(values) => list(values),
+            value => Err(format!("{value} beside a list is not allowed (sizes for both seats, or a list for each)")),
+        };
+        let lists: Vec<_> = values.into_iter().map(of_seat).collect::<Result<_, _>>()?;
+        let n_lists = lists.len();
+        lists
+            .try_into()
+            .map(Self::Each)
+            .map_err(|_| format!("{n_lists} lists of sizes are not allowed (one for each of 2 seats)"))
+    }
 }
 
 impl SeatSizes {
@@ -152,9 +173,9 @@ impl SeatSizes {
     }
 }
 
-/// The size of a bet or raise: in JSON a number, or `"all-in"`.
+/// The size of a bet or raise: in JSON a part of the pot as a number (`0.5`) or in per cent (`"50%"`), or `"all-in"`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "SizeText", into = "SizeText")]
+#[serde(try_from = "serde_json::Value", into = "SizeText")]
 pub enum BetSize {
     /// This part of the pot; of a raise, of the pot after the call.
     Pot(f64),
@@ -162,22 +183,36 @@ pub enum BetSize {
     AllIn,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[serde(untagged)]
 enum SizeText {
     Pot(f64),
     Name(String),
 }
 
-impl TryFrom<SizeText> for BetSize {
+impl BetSize {
+    fn of_json(value: serde_json::Value) -> Result<Self, String> {
+        let size = match &value {
+            serde_json::Value::Number(number) => number.as_f64().map(Self::Pot),
+            serde_json::Value::String(name) if name == "all-in" => Some(Self::AllIn),
+            serde_json::Value::String(name) => name
+                .strip_suffix('%')
+                .and_then(|percent| percent.trim().parse::<f64>().ok())
+                .filter(|percent| percent.is_finite())
+                .map(|percent| Self::Pot(percent / 100.0)),
+            _ => None,
+        };
+        size.ok_or_else(|| {
+            format!("size {value} is not allowed (a part of the pot such as 0.5 or \"50%\", or \"all-in\")")
+        })
+    }
+}
+
+impl TryFrom<serde_json::Value> for BetSize {
     type Error = String;
 
-    fn try_from(text: SizeText) -> Result<Self, String> {
-        match text {
-            SizeText::Pot(part) => Ok(Self::Pot(part)),
-            SizeText::Name(name) if name == "all-in" => Ok(Self::AllIn),
-            SizeText::Name(name) => Err(format!("size '{name}' is not allowed (a part of the pot, or \"all-in\")")),
-        }
+    fn try_from(value: serde_json::Value) -> Result<Self, String> {
+        Self::of_json(value)
     }
 }
 

@@ -11,6 +11,9 @@ use crate::{Error, Result};
 /// How far the probabilities of a lock may be from adding up to 1.
 const LOCK_TOLERANCE: f64 = 1e-6;
 
+/// The largest bet in pots that is not written as all-in: a larger number is most likely one of per cent.
+const LARGEST_PART: f64 = 20.0;
+
 /// Hands with their weights.
 type Weighted = Vec<(CardSet, f64)>;
 
@@ -84,12 +87,18 @@ impl Spot {
         };
         positive("pot", self.pot)?;
         positive("effective_stack", self.effective_stack)?;
-        self.bet_fraction_of_pot.map_or(Ok(()), |part| positive("bet_fraction_of_pot", part))?;
+        let part_of_pot = |name: &'static str, part: f64| {
+            let allowed = format!(
+                "more than 0, at most {LARGEST_PART} pots: half the pot is 0.5, in bet_sizes and raise_sizes also \"50%\""
+            );
+            if part > 0.0 && part <= LARGEST_PART { Ok(()) } else { Err(Error::option(name, part, allowed)) }
+        };
+        self.bet_fraction_of_pot.map_or(Ok(()), |part| part_of_pot("bet_fraction_of_pot", part))?;
         for (name, sizes) in [("bet_sizes", &self.bet_sizes), ("raise_sizes", &self.raise_sizes)] {
             let streets = sizes.iter().flat_map(|sizes| (0..STREETS.len()).filter_map(|street| sizes.get(street)));
             for size in streets.flat_map(|sizes| sizes.of(0).iter().chain(sizes.of(1))) {
                 if let BetSize::Pot(part) = size {
-                    positive(name, *part)?;
+                    part_of_pot(name, *part)?;
                 }
             }
         }

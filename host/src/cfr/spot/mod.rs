@@ -41,7 +41,7 @@
 //!   "flop": "Ks 7h 2d", "turn": "8c", "river": …   turn and river may be left out: then they are dealt
 //!   "ranges": ["AA,65s", "QQ"],                    seat 0 acts first on every street
 //!   "bet_fraction_of_pot": 1.0,                    one size of bets where bet_sizes names none
-//!   "bet_sizes": {"flop": [0.5, "all-in"]},        by street; one list for both seats or a list each; raise_sizes likewise
+//!   "bet_sizes": {"flop": [0.5, "75%", "all-in"]}, by street; one list for both seats or a list each; raise_sizes likewise
 //!   "max_raises": {"river": 2}, "rake": …, "locks": …
 //! }
 //! ```
