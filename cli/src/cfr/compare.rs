@@ -1,8 +1,7 @@
 //! `compare`: algorithms and ways of sampling side by side, by exploitability against time.
 
-use std::ops::ControlFlow;
-
 use anyhow::{Context, Result};
+use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use warpplay::cfr::{Algorithm, Options, Point, Problem, Sampling, Solver};
@@ -17,6 +16,9 @@ use crate::common::{self, OutputFile, Usage};
 
 /// The plot's name in a folder.
 const PLOT: &str = "compare.svg";
+
+/// Units of the progress bar of a combination.
+const BAR_UNITS: u64 = 1000;
 
 /// What is written.
 #[derive(Serialize)]
@@ -107,7 +109,9 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         }
     }
     let mut runs = Vec::new();
+    let bar = args.output.bar(BAR_UNITS * combinations.len() as u64);
     for &(algorithm, sampling) in &combinations {
+        bar.set_position(BAR_UNITS * runs.len() as u64);
         let name = key(algorithm, sampling);
         if let Some(piece) = finished.get(&name) {
             runs.push(piece.result.clone());
@@ -117,7 +121,8 @@ pub fn run(args: &CompareArgs) -> Result<()> {
             break;
         }
         let options = options_of(&asked, algorithm, sampling);
-        let run = one(args, &problem, &device, options, runs.is_empty())?;
+        bar.set_message(name.clone());
+        let run = one(args, &problem, &device, options, &bar)?;
         if journal.is_kept() && !common::interrupted() {
             let seconds = run.trajectory.last().map_or(0.0, |point| point.seconds);
             let piece = [(name, Piece { result: run.clone(), seconds })];
@@ -127,6 +132,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         }
         runs.push(run);
     }
+    bar.finish_and_clear();
     let name = args.game.display().to_string();
     if let Some(plot) = plot {
         let points = |run: &Run| run.trajectory.iter().map(|point| [point.seconds, point.nash_conv]).collect();
@@ -151,17 +157,17 @@ pub fn run(args: &CompareArgs) -> Result<()> {
 }
 
 /// One combination until its time is over; exploitability is found after 1, 2, 4, … iterations.
-fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options, is_first: bool) -> Result<Run> {
+fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options, bar: &ProgressBar) -> Result<Run> {
     let builder = Solver::builder(problem.clone()).options(options);
-    let build = |builder| match is_first {
-        true => common::without_results(|| solve::build(builder, device, args.output.quiet)),
-        false => solve::build(builder, device, args.output.quiet),
-    };
-    let mut solver = build(builder)?;
+    let done = bar.position();
+    let build = || bar.suspend(|| solve::build(builder, device, args.output.quiet));
+    let mut solver = if done == 0 { common::without_results(build) } else { build() }?;
     loop {
-        let report = solver.run(|_| match common::interrupted() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let before = solver.report().seconds;
+        let report = solver.run(|progress| {
+            let share = (before + progress.elapsed.as_secs_f64()) / args.seconds;
+            bar.set_position(done + (BAR_UNITS as f64 * share.min(1.0)) as u64);
+            common::until_interrupted()
         })?;
         let limit = report.options.iterations;
         if common::interrupted() || report.seconds >= args.seconds || report.iterations < limit || limit > u64::MAX / 2

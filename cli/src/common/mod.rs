@@ -57,7 +57,7 @@ impl OutputFlags {
         // It can be started once only; a second start changes nothing.
         let _ = tracing_subscriber::fmt()
             .with_writer(io::stderr)
-            .with_ansi(io::stderr().is_terminal())
+            .with_ansi(io::stderr().is_terminal() && !style::is_refused())
             .with_max_level(level)
             .with_target(false)
             .without_time()

@@ -29,10 +29,12 @@ pub fn weak(word: &'static str) -> Styled {
 /// Whether colours are shown.
 fn shown() -> bool {
     static SHOWN: OnceLock<bool> = OnceLock::new();
-    *SHOWN.get_or_init(|| {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        io::stdout().is_terminal() && !refused
-    })
+    *SHOWN.get_or_init(|| io::stdout().is_terminal() && !is_refused())
+}
+
+/// Whether the user wants no colours (<https://no-color.org>).
+pub fn is_refused() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 impl fmt::Display for Styled {

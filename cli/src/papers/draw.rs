@@ -31,8 +31,30 @@ fn group(group: &Group) -> plot::Group {
     plot::Group { name: group.name.clone(), bars: bars.collect() }
 }
 
-/// With a capital letter at its beginning.
+/// With a capital letter at its beginning, but for the name of a variant.
 fn capital(text: &str) -> String {
+    if text.split(' ').next().is_some_and(|word| word.contains('_')) {
+        return text.to_string();
+    }
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_drawn_under_their_titles() {
+        let line = Line { name: "ours".into(), points: vec![[1.0, 2.0], [10.0, 3.0]], ..Line::default() };
+        let figure = |title: &str| Figure {
+            file: "figure1".into(),
+            title: title.into(),
+            x: Axis::log("deals"),
+            y: Axis::linear("seconds"),
+            chart: Chart::Lines(vec![line.clone()]),
+        };
+        assert!(svg(&figure("time by deals")).contains(">Time by deals</text>"));
+        assert!(svg(&figure("acp_prodigal: time")).contains(">acp_prodigal: time</text>"));
+    }
 }

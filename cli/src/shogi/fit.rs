@@ -9,6 +9,7 @@ use warpplay::shogi::Row;
 use warpplay::shogi::dataset::Facts;
 use warpplay::shogi::material::{FitReport, Material, Options};
 
+use crate::common::table::{count, facts, seconds, thousands};
 use crate::common::{self, OutputFile, plot};
 use crate::shogi::args::FitArgs;
 use crate::shogi::data::{Data, Measured};
@@ -85,9 +86,17 @@ pub fn run(args: &FitArgs) -> Result<()> {
         plot.write(&plot::svg(&[chart::convergence("Values of the pieces by iteration", &report.rows)]))?;
     }
     if let (true, Some(last)) = (says, report.rows.last()) {
-        common::print(format!("\n{report}\n\n{}", of_values(&[("fitted".to_string(), last.values)])))?;
+        let n = count(last.iteration.into(), "iteration");
+        let (children, time) = (thousands(report.children), seconds(report.seconds));
+        let (first, last_j) = (report.rows.first().map_or(last.j, |row| row.j), last.j);
+        let facts = facts([
+            ("fitted", format!("{n} over {children} children in {time}, ended by {}", report.stopped_by)),
+            ("engine", format!("{} on {}", report.engine, report.device_name)),
+            ("objective J", format!("{first:.6} at first, {last_j:.6} at the end")),
+        ]);
+        common::print(format!("\n{}\n{facts}", of_values(&[("value, pawns".to_string(), last.values)])))?;
         if let Some(Measured { j, .. }) = &held_out {
-            common::print(format!("held out     J {:.6} at first, {:.6} at the end\n", j[0], j[j.len() - 1]))?;
+            common::print(format!("  held out     J {:.6} at first, {:.6} at the end\n", j[0], j[j.len() - 1]))?;
         }
     }
     if let Some(json) = json {

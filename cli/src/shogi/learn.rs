@@ -17,7 +17,7 @@ use crate::common::{self, OutputFile, plot};
 use crate::shogi::args::LearnArgs;
 use crate::shogi::data::Data;
 use crate::shogi::data_flags::SourceFlags;
-use crate::shogi::{chart, check, group};
+use crate::shogi::{chart, check, group, table};
 
 /// The plot's name in a folder.
 const PLOT: &str = "learning.svg";
@@ -262,6 +262,6 @@ fn end(report: &LearnReport, weights: &Weights) -> String {
         count(row.iteration.into(), "iteration"),
         seconds(row.seconds),
         report.device_name,
-        learner::table(&weights.material(), weights.hand().as_ref())
+        table::learnt(&weights.material(), weights.hand().as_ref())
     )
 }

@@ -41,6 +41,20 @@ pub fn of_values(columns: &[(String, Values)]) -> String {
     Table::new(&head).words(2).rows(&rows)
 }
 
+/// Learnt values of the pieces, and of those in hand where they are apart, a row a kind.
+pub fn learnt(values: &Values, hand: Option<&[f64; 7]>) -> String {
+    let mut head = vec!["piece", "sign", "value, pawns"];
+    head.extend(hand.map(|_| "in hand, pawns"));
+    let kinds = std::iter::once(("P", "歩")).chain(NAMES.into_iter().zip(JAPANESE));
+    let row = |(kind, (name, sign)): (usize, (&str, &str))| {
+        let value = kind.checked_sub(1).map_or(1.0, |at| values[at]);
+        let mut row = vec![name.to_string(), sign.to_string(), fixed(value, 4)];
+        row.extend(hand.map(|hand| hand.get(kind).map_or(String::new(), |&value| fixed(value, 4))));
+        row
+    };
+    Table::new(&head).words(2).rows(&kinds.enumerate().map(row).collect::<Vec<_>>())
+}
+
 /// A share in per cent.
 pub fn percent(share: f64) -> String {
     if share.is_nan() { "-".into() } else { format!("{:.2} %", 100.0 * share) }

@@ -119,8 +119,8 @@ impl Scale {
     pub fn ticks(&self) -> Vec<(f64, String)> {
         let is_in_powers = self.log && self.digits == 0;
         // One of them that needs the form of powers gives it to all, so that they look alike.
-        let is_raised = self.ticks.iter().any(|&value| name_of(value).starts_with("10⁻"));
-        let name = |value: f64| match (is_in_powers, is_raised && value < 1.0) {
+        let has_raised = self.ticks.iter().any(|&value| !named_back(value));
+        let name = |value: f64| match (is_in_powers, has_raised && !(1.0..=100.0).contains(&value)) {
             (true, true) => raised(value),
             (true, false) => name_of(value),
             _ => fixed(value, self.digits),

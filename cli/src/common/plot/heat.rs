@@ -4,8 +4,10 @@ use super::canvas::{Anchor, Canvas, SIZE, width};
 use super::style::class;
 use super::{Drawn, MARGIN, Panel, title};
 
-/// Width and height of a cell in pixels.
-const CELL: [f64; 2] = [130.0, 68.0];
+/// Width of a cell in pixels.
+const WIDTH: f64 = 130.0;
+/// Pixels above and below the lines of a cell together.
+const SPACE: f64 = 18.0;
 /// Pixels from line to line in a cell.
 const LINE: f64 = 17.0;
 /// How dark the least value is, and the greatest: a text stays readable on both.
@@ -27,7 +29,8 @@ pub struct Heat {
 /// Draws the map.
 pub fn draw(panel: &Panel, heat: &Heat) -> Drawn {
     let mut canvas = Canvas::default();
-    let [cell_width, cell_height] = CELL;
+    let most_lines = heat.texts.iter().flatten().map(|text| text.lines().count()).max().unwrap_or(1).max(1);
+    let (cell_width, cell_height) = (WIDTH, SPACE + LINE * most_lines as f64);
     let widest = heat.y.iter().map(|name| width(name, SIZE)).fold(width(&panel.y.label, SIZE), f64::max);
     let left = MARGIN + widest + 10.0;
     let wide = left + cell_width * heat.x.len().max(1) as f64 + MARGIN;
