@@ -111,7 +111,7 @@ pub struct ActionReport {
     pub wins: u64,
     /// Of these, drawn.
     pub draws: u64,
-    /// Estimated value, `(wins + draw_value · draws) / n`.
+    /// Estimated value, `(wins + draw_value · draws) / n`; `None` where no playout went through the action.
     pub q: Option<f32>,
     /// Upper confidence bound over all trees, `q + C √(ln n_root / n)`: equation (8).
     pub ucb: Option<f32>,
