@@ -28,7 +28,7 @@
 //! | have no GPU | yes: everything runs on the CPU too; self-play and training of `azero` then take hours |
 //! | want neural networks of any form | no: the networks here are perceptrons and AlphaZero's residual network; candle, burn and tch are general |
 //! | have a GPU that is not NVIDIA's, or older than compute capability 7.5 | no; on the CPU only |
-//! | work on another system than Linux | no: Linux is supported |
+//! | work on another system than Linux | no: only Linux is supported |
 //!
 //! # Families
 //!
@@ -155,8 +155,8 @@
 //!
 //! # Safety
 //!
-//! Engines, devices, streams and buffers are safe to use. `unsafe` are [`Stream::launch`], for kernels whose contract the types cannot say, and [`Buffer::borrowed`], for memory of
-//! another library. A kernel that is a safe function is launched by [`Stream::run`], which checks its shape and the length of every array. `docs/safety.md` says which mistakes are
+//! Engines, devices, streams and buffers are safe to use, except [`Stream::launch`], for kernels whose contract the types cannot express, [`Buffer::borrowed`], for memory of another
+//! library, and `from_cust` of the feature `cust`. A kernel that is a safe function is launched by [`Stream::run`], which checks its shape and the length of every array. `docs/safety.md` says which mistakes are
 //! excluded, which are found, and which only a reader can find.
 //!
 //! # Where to read on

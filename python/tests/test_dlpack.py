@@ -109,7 +109,7 @@ def test_what_is_not_allowed_is_told():
             np.from_dlpack(type("Once", (), {"__dlpack__": lambda *_, **__: capsule, "__dlpack_device__": lambda _: (1, 0)})())
             return capsule
 
-    with pytest.raises(BufferError, match="holds no tensor that was not used yet"):
+    with pytest.raises(BufferError, match="was already used, or is not of DLPack"):
         evaluator.evaluate(Used(observations), b)
     array = evaluator.evaluate(a, b)[0]
     # A mask may be of truth values too.

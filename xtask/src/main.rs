@@ -256,8 +256,10 @@ fn test(no_python: bool, arguments: &[String]) -> Result<()> {
             Ok(())
         }
         (false, []) => wheel::test_sources(&mut tally, features),
-        // A part of the suite was asked for.
-        (false, _) => Ok(()),
+        (false, _) => {
+            tally.leave_out_python("arguments of cargo test were given");
+            Ok(())
+        }
     };
     // Also after a failure: it is the first thing that a reader of the failure asks.
     report_back_ends(features);

@@ -100,7 +100,7 @@ pub fn remedy() -> String {
            with rustup:          rustup component add rust-src\n  \
            or, a ready core:     rustup target add nvptx64-nvidia-cuda\n  \
            on Debian or Ubuntu:  sudo apt-get update && sudo apt-get install {packages}   (version {major}.{minor} or newer)\n  \
-           with another rustc:   export WARPPLAY_DEVICE_RUSTC=/path/to/rustc   ({major}.{minor} or newer, with its library source)"
+           with another rustc:   export WARPPLAY_DEVICE_RUSTC=/path/to/rustc   ({major}.{minor} or newer, with its library source or that target)"
     )
 }
 

@@ -194,7 +194,7 @@ pub struct LearnArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct MatchArgs {
-    /// One player: a network (FILE or seed:N), uniform or playouts (each with a search by the PUCT rule), mcts or random, then options after commas: simulations, leaves, c_puct,
+    /// One player: a network (FILE or seed:N), uniform or playouts (all three search by the PUCT rule), mcts or random, then options after commas: simulations, leaves, c_puct,
     /// temperature, temperature_plies, seed, precision, engine, observation; playouts also playouts; mcts steps, trees, playouts, seed
     #[arg(long, value_name = "PLAYER", default_value = "seed:27,simulations=100", value_parser = player())]
     pub a: ContestantSpec,

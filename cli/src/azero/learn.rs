@@ -32,6 +32,8 @@ pub fn run(args: &LearnArgs) -> Result<()> {
     let bar = args.output.bar(flags.games);
     // A reader of stdout that goes away does not end a run.
     let mut shown = Ok(());
+    // Whether the next epoch's row is the first below other text; a training that is resumed does not begin with epoch 1.
+    let mut needs_head = true;
     let ended = learner.run(|progress| {
         let text = match &progress.latest {
             Some(LearnEvent::Game { games, .. }) => {
@@ -40,10 +42,15 @@ pub fn run(args: &LearnArgs) -> Result<()> {
             }
             Some(LearnEvent::SelfPlay(report)) => Some(selfplay::text(&report.played, &device)),
             Some(LearnEvent::Train(TrainEvent::Epoch(report))) => {
-                let head = if report.epoch == 1 { epochs(report.validation.is_some()).head() } else { String::new() };
+                let head = if std::mem::take(&mut needs_head) {
+                    epochs(report.validation.is_some()).head()
+                } else {
+                    String::new()
+                };
                 Some(head + &epoch_text(report))
             }
             Some(LearnEvent::Gate(report)) => {
+                needs_head = true;
                 Some(format!("gate, {:.1} %: {report}\n", 100.0 * report.results().score()))
             }
             Some(LearnEvent::Iteration(report)) => Some(iteration_text(report, flags.iterations)),

@@ -216,12 +216,12 @@ pub fn text(report: &Report, utility: &[f64]) -> String {
     let (n, time) = (count(report.iterations, "iteration"), seconds(report.seconds));
     facts.push(("solved", format!("{n} in {time}, {} a second", significant(rate))));
     if report.exploitability_seconds > 0.0 {
-        facts.push(("measured", format!("NashConv in {} apart", seconds(report.exploitability_seconds))));
+        facts.push(("measured", format!("NashConv, in another {}", seconds(report.exploitability_seconds))));
     }
     let changes = match report.options.updates {
         Updates::Alternating => "; seats are updated in turn, so the sum need not be 0",
         Updates::Simultaneous => "",
     };
-    facts.push(("mean result", format!("{} by seat, chips an iteration{changes}", by_seat(utility, 6))));
+    facts.push(("utility", format!("{} by seat, on average{changes}", by_seat(utility, 6))));
     text + &table::facts(facts)
 }

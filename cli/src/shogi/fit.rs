@@ -92,7 +92,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
         let facts = facts([
             ("fitted", format!("{n} over {children} children in {time}, ended by {}", report.stopped_by)),
             ("engine", format!("{} on {}", report.engine, report.device_name)),
-            ("objective J", format!("{first:.6} at first, {last_j:.6} at the end")),
+            ("objective J", format!("{first:.9} at first, {last_j:.9} at the end")),
         ]);
         common::print(format!("\n{}\n{facts}", of_values(&[("value, pawns".to_string(), last.values)])))?;
         if let Some(Measured { j, .. }) = &held_out {

@@ -222,13 +222,13 @@ fn iterations(has_held_out: bool) -> Table {
     let heads = ["iteration", "time, s", "J", "first, %", "of three, %"];
     let held_out = ["held out: J", "first, %", "of three, %"];
     let held_out = if has_held_out { held_out.as_slice() } else { &[] };
-    Table::new(&[heads.as_slice(), held_out].concat()).words(0).widths(&[9, 8, 8, 8, 11])
+    Table::new(&[heads.as_slice(), held_out].concat()).words(0).widths(&[9, 8, 11, 8, 11])
 }
 
 /// A row of the table.
 fn line(row: &LearnRow, has_held_out: bool) -> String {
     let measures = |found: &Measures| {
-        [fixed(found.j, 6), fixed(100.0 * found.agreement, 2), fixed(100.0 * found.agreement_of_three, 2)]
+        [fixed(found.j, 9), fixed(100.0 * found.agreement, 2), fixed(100.0 * found.agreement_of_three, 2)]
     };
     let start = [row.iteration.to_string(), fixed(row.seconds, 2)];
     let all = start.into_iter().chain(measures(&row.train)).chain(row.held_out.iter().flat_map(measures));
@@ -240,8 +240,8 @@ fn end(report: &LearnReport, weights: &Weights) -> String {
     let best = report.best_iteration.map_or(String::new(), |best| format!(", best on games held out after {best}"));
     let mut notes = String::new();
     if let (Some(whole), Some(steps)) = (&report.whole, report.steps_per_epoch) {
-        notes += &format!("epoch        {}; on all positions J {:.6}", count(steps, "step"), whole.train.j);
-        notes += &whole.held_out.map_or("\n".into(), |found| format!(", held out {:.6}\n", found.j));
+        notes += &format!("epoch        {}; on all positions J {:.9}", count(steps, "step"), whole.train.j);
+        notes += &whole.held_out.map_or("\n".into(), |found| format!(", held out {:.9}\n", found.j));
     }
     if let Some(exchange) = report.exchange.filter(|exchange| exchange.sums > 0) {
         let bytes = exchange.bytes / exchange.sums;

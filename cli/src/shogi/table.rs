@@ -23,7 +23,7 @@ pub fn progress_head() -> String {
 
 /// The line that the paper prints in every iteration: its number, the objective, the values.
 pub fn progress(row: &Row) -> String {
-    let start = [row.iteration.to_string(), fixed(row.j, 6)];
+    let start = [row.iteration.to_string(), fixed(row.j, 9)];
     iterations().line(&start.into_iter().chain(row.values.map(|value| fixed(value, 3))).collect::<Vec<_>>())
 }
 

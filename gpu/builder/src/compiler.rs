@@ -143,7 +143,7 @@ mod tests {
         assert!(text.contains("WARPPLAY_DEVICE_RUSTC: /nowhere/rustc: "), "{text}");
         assert!(text.contains("rustup component add rust-src"), "{text}");
         assert!(text.contains("rustc-web"), "{text}");
-        assert!(text.ends_with("let WARPPLAY_DEVICE_RUSTC name a rustc that has it"), "{text}");
+        assert!(text.ends_with("let WARPPLAY_DEVICE_RUSTC name a rustc that has one of them"), "{text}");
     }
 
     #[test]

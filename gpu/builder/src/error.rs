@@ -13,8 +13,8 @@ pub enum Error {
     /// No rustc with a `core` for the GPU was found.
     #[error(
         "no compiler for device code ({searched}): add the library's source with \
-         `rustup component add rust-src` (or a ready one with `rustup target add nvptx64-nvidia-cuda`), or install Debian's packages rustc-web and rust-web-src, \
-         or let {variable} name a rustc that has it",
+         `rustup component add rust-src`, or a ready core with `rustup target add nvptx64-nvidia-cuda`, or install Debian's packages rustc-web and rust-web-src, \
+         or let {variable} name a rustc that has one of them",
         variable = crate::COMPILER_VARIABLE
     )]
     NoCompiler {

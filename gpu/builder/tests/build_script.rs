@@ -46,7 +46,7 @@ fn run(krate: &Path, environment: &[(&str, &str)]) -> (bool, String, String) {
     finish(start(krate, out_dir.path(), environment), out_dir.path())
 }
 
-const REMEDY: &str = "let WARPPLAY_DEVICE_RUSTC name a rustc that has it";
+const REMEDY: &str = "let WARPPLAY_DEVICE_RUSTC name a rustc that has one of them";
 
 #[test]
 fn without_a_compiler_the_set_is_empty_and_says_why() {

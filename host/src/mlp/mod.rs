@@ -1,6 +1,6 @@
 //! Multilayer perceptrons: trained and used on the GPU, on the CPU thread by thread, and on the CPU in the plain form.
 //!
-//! A perceptron tells classes of images, such as handwritten digits, after it has been trained on labelled ones. [`Trainer`] trains one, from MNIST's files or any set in
+//! A perceptron classifies images, such as handwritten digits, after it has been trained on labelled ones. [`Trainer`] trains one, from MNIST's files or any set in
 //! their format, [`Sweep`] many of one shape side by side, and [`Classifier`] uses the weights.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! What long work has finished, kept in a file as it is finished, so that a run that is killed loses the piece that it was at and no other.
+//! A journal is a file that keeps each finished piece of long work at once, so that a killed run loses only the piece in progress.
 //!
 //! The builders of the families take a journal by `checkpoint(path)` and `resume(path)`; the program's flags have the same names. For work of one's own:
 //!

@@ -25,6 +25,7 @@ pub struct HostValues<T> {
 
 impl<T: Value + Default> HostValues<T> {
     fn new(values: &[T]) -> Self {
+        const { assert!(size_of::<Line<T>>() == 16 * size_of::<T>(), "lines follow each other without a gap") };
         let lines = values.chunks(16).map(|chunk| {
             let mut line = [T::default(); 16];
             line[..chunk.len()].copy_from_slice(chunk);

@@ -69,14 +69,19 @@ impl Tensor {
             value.call_method(name, (), Some(&asked))
         })?;
         if !capsule.is_instance_of::<PyCapsule>() {
-            return Err(PyTypeError::new_err(format!("{what}.__dlpack__() is no capsule")));
+            return Err(PyTypeError::new_err(format!(
+                "{what}.__dlpack__() returned {}, expected a capsule",
+                capsule.get_type()
+            )));
         }
         let taken = match take::<Versioned>(&capsule)? {
             Some(tensor) => Some(tensor),
             None => take::<Plain>(&capsule)?,
         };
         let Some((tensor, owner)) = taken else {
-            return Err(PyBufferError::new_err(format!("the capsule of {what} holds no tensor that was not used yet")));
+            return Err(PyBufferError::new_err(format!(
+                "the capsule of {what} was already used, or is not of DLPack; call __dlpack__() again"
+            )));
         };
         Self::checked(what, tensor, owner)
     }

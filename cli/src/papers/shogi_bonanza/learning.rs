@@ -150,7 +150,7 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     if says {
         common::print(end(&rows, children, seconds))?;
         if let Some(Measured { j, .. }) = &held_out {
-            common::print(format!("held out     J {:.6} at first, {:.6} at the end\n", j[0], j[j.len() - 1]))?;
+            common::print(format!("held out     J {:.9} at first, {:.9} at the end\n", j[0], j[j.len() - 1]))?;
         }
     }
     let tables = match args.tables {
