@@ -84,12 +84,12 @@ pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
 /// An evaluation with its confusion matrix.
 pub fn evaluation(found: &Evaluation, source: &str) -> String {
     let classes: Vec<String> = (0..found.confusion.len()).map(|class| class.to_string()).collect();
-    let heads = ["true \\ predicted"].into_iter().chain(classes.iter().map(String::as_str)).chain(["right, %"]);
+    let heads = ["predicted"].into_iter().chain(classes.iter().map(String::as_str)).chain(["right, %"]);
     let row = |(class, row): (usize, &Vec<u64>)| {
         let n: u64 = row.iter().sum();
         let share = if n == 0 { None } else { Some(100.0 * row[class] as f64 / n as f64) };
         let counts = row.iter().map(|&n| thousands(n));
-        std::iter::once(classes[class].clone()).chain(counts).chain([fixed(share, 2)]).collect()
+        std::iter::once(format!("true {class}")).chain(counts).chain([fixed(share, 2)]).collect()
     };
     let rows: Vec<Vec<String>> = found.confusion.iter().enumerate().map(row).collect();
     let table = Table::new(&heads.collect::<Vec<_>>()).rows(&rows);
