@@ -45,8 +45,6 @@ pub enum Privilege {
 pub enum Step {
     /// `rustup component add rust-src`.
     Rustup,
-    /// `rustup target add nvptx64-nvidia-cuda`.
-    RustupTarget,
     /// Debian's [`DEBIAN_PACKAGES`].
     Apt(Privilege),
 }
@@ -56,7 +54,6 @@ impl fmt::Display for Step {
         let packages = DEBIAN_PACKAGES.join(" ");
         match self {
             Self::Rustup => f.write_str("rustup component add rust-src"),
-            Self::RustupTarget => f.write_str("rustup target add nvptx64-nvidia-cuda"),
             Self::Apt(Privilege::Root) => write!(f, "apt-get update && apt-get install {packages}"),
             Self::Apt(Privilege::Sudo) => write!(f, "sudo -n apt-get update && sudo -n apt-get install {packages}"),
             Self::Apt(Privilege::SudoAfterAsking) => {
@@ -70,7 +67,7 @@ impl fmt::Display for Step {
 pub fn steps(machine: &Machine) -> Vec<Step> {
     let mut steps = Vec::new();
     if machine.rustup {
-        steps.extend([Step::Rustup, Step::RustupTarget]);
+        steps.push(Step::Rustup);
     }
     if let Some(privilege) = privilege(machine).filter(|_| machine.apt) {
         steps.push(Step::Apt(privilege));
@@ -98,9 +95,8 @@ pub fn remedy() -> String {
     format!(
         "to get the GPU kernels, type one of these and run the command again:\n  \
            with rustup:          rustup component add rust-src\n  \
-           or, a ready core:     rustup target add nvptx64-nvidia-cuda\n  \
            on Debian or Ubuntu:  sudo apt-get update && sudo apt-get install {packages}   (version {major}.{minor} or newer)\n  \
-           with another rustc:   export WARPPLAY_DEVICE_RUSTC=/path/to/rustc   ({major}.{minor} or newer, with its library source or that target)"
+           with another rustc:   export WARPPLAY_DEVICE_RUSTC=/path/to/rustc   ({major}.{minor} or newer, with its library source)"
     )
 }
 
@@ -138,7 +134,7 @@ mod tests {
     #[test]
     fn rustup_comes_first_and_debian_second() {
         let machine = Machine { rustup: true, apt: true, root: true, ..NOTHING };
-        assert_eq!(steps(&machine), [Step::Rustup, Step::RustupTarget, Step::Apt(Privilege::Root)]);
+        assert_eq!(steps(&machine), [Step::Rustup, Step::Apt(Privilege::Root)]);
     }
 
     #[test]
@@ -167,7 +163,7 @@ mod tests {
         assert_eq!(steps(&Machine { root: true, ..NOTHING }), []);
         assert_eq!(steps(&Machine { apt: true, ci: true, terminal: true, ..NOTHING }), []);
         assert_eq!(steps(&NOTHING), []);
-        assert_eq!(steps(&Machine { rustup: true, ..NOTHING }), [Step::Rustup, Step::RustupTarget]);
+        assert_eq!(steps(&Machine { rustup: true, ..NOTHING }), [Step::Rustup]);
     }
 
     #[test]

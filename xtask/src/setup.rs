@@ -182,8 +182,10 @@ fn rustup_owns_the_toolchain() -> bool {
 
 fn take(step: Step) -> Result<()> {
     match step {
-        Step::Rustup => rustup(&["component", "add", "rust-src"]),
-        Step::RustupTarget => rustup(&["target", "add", "nvptx64-nvidia-cuda"]),
+        Step::Rustup => process::run_within(
+            Command::new("rustup").args(["component", "add", "rust-src"]).env("RUST_BACKTRACE", "0"),
+            RUSTUP_LIMIT,
+        ),
         Step::Apt(privilege) => {
             if privilege == Privilege::SudoAfterAsking
                 && !yes(&format!("install {} with sudo?", DEBIAN_PACKAGES.join(" and ")))?
@@ -204,10 +206,6 @@ fn take(step: Step) -> Result<()> {
             apt_get(privilege, &["install", "-y", "--no-install-recommends", DEBIAN_PACKAGES[0], DEBIAN_PACKAGES[1]])
         }
     }
-}
-
-fn rustup(args: &[&str]) -> Result<()> {
-    process::run_within(Command::new("rustup").args(args).env("RUST_BACKTRACE", "0"), RUSTUP_LIMIT)
 }
 
 fn apt_get(privilege: Privilege, args: &[&str]) -> Result<()> {

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::arch::TARGET;
 use crate::{COMPILER_VARIABLE, Error, Result};
 
 /// Where a distribution's package puts its compiler.
@@ -12,16 +11,7 @@ const SYSTEM_RUSTC: &str = "/usr/bin/rustc";
 /// What `core` is compiled from, inside the sysroot.
 const CORE_SOURCE: &str = "lib/rustlib/src/rust/library/core";
 
-/// Where the `core` of a device crate comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Core {
-    /// Compiled with the crate, from the library's source.
-    Source,
-    /// Installed for the target.
-    Ready,
-}
-
-/// A rustc that has a `core` for the GPU.
+/// A rustc that has the source of its own library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceCompiler {
     /// The program.
@@ -30,8 +20,6 @@ pub struct DeviceCompiler {
     pub sysroot: PathBuf,
     /// What it says of its version, as `rustc 1.95.0 (59807616e 2026-04-14)`.
     pub version: String,
-    /// Where its `core` comes from.
-    pub core: Core,
 }
 
 impl DeviceCompiler {
@@ -61,7 +49,7 @@ impl std::fmt::Display for DeviceCompiler {
 
 /// The compiler for device code.
 ///
-/// The first of these that has its library's source or a ready `core` for the target (both give the same PTX; the source goes first): the program that `WARPPLAY_DEVICE_RUSTC` names (if it names
+/// The first of these that has its library's source: the program that `WARPPLAY_DEVICE_RUSTC` names (if it names
 /// one, no other is tried), the active toolchain's rustc, `/usr/bin/rustc`.
 ///
 /// # Errors
@@ -99,23 +87,13 @@ fn probe(rustc: &Path) -> Result<DeviceCompiler, String> {
     };
     let sysroot = PathBuf::from(ask(&["--print", "sysroot"])?);
     let version = ask(&["--version"])?;
-    let (source, ready) = (sysroot.join(CORE_SOURCE), sysroot.join("lib/rustlib").join(TARGET).join("lib"));
-    let core = if source.is_dir() {
-        Core::Source
-    } else if has_core(&ready) {
-        Core::Ready
-    } else {
-        return Err(format!("{version} has neither {} nor a core in {}", source.display(), ready.display()));
-    };
+    let core = sysroot.join(CORE_SOURCE);
+    if !core.is_dir() {
+        return Err(format!("{version} has no {}", core.display()));
+    }
     // `rustc` may be rustup's proxy, whose choice depends on the folder it runs in: the real program does not.
     let real = sysroot.join("bin").join("rustc");
-    Ok(DeviceCompiler { rustc: if real.is_file() { real } else { rustc.to_owned() }, sysroot, version, core })
-}
-
-/// Whether a target's libraries are there.
-fn has_core(folder: &Path) -> bool {
-    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    names.filter_map(|name| name.into_string().ok()).any(|name| name.starts_with("libcore-") && name.ends_with(".rlib"))
+    Ok(DeviceCompiler { rustc: if real.is_file() { real } else { rustc.to_owned() }, sysroot, version })
 }
 
 /// Files and folders whose change may mean that a compiler has been installed; all of them exist.
@@ -143,7 +121,7 @@ mod tests {
         assert!(text.contains("WARPPLAY_DEVICE_RUSTC: /nowhere/rustc: "), "{text}");
         assert!(text.contains("rustup component add rust-src"), "{text}");
         assert!(text.contains("rustc-web"), "{text}");
-        assert!(text.ends_with("let WARPPLAY_DEVICE_RUSTC name a rustc that has one of them"), "{text}");
+        assert!(text.ends_with("let WARPPLAY_DEVICE_RUSTC name a rustc that has it"), "{text}");
     }
 
     #[test]
@@ -161,12 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_without_a_core_is_refused() {
+    fn a_compiler_without_library_source_is_refused() {
         // `echo` answers every question, and its sysroot is no folder.
         let text = search(Some("echo".into()), None).unwrap_err().to_string();
-        assert!(
-            text.contains("has neither --print sysroot/lib/rustlib/src/rust/library/core nor a core in "),
-            "{text}"
-        );
+        assert!(text.contains("has no --print sysroot/lib/rustlib/src/rust/library/core"), "{text}");
     }
 }

@@ -10,11 +10,11 @@ use thiserror::Error;
 #[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No rustc with a `core` for the GPU was found.
+    /// No rustc with its library's source was found.
     #[error(
         "no compiler for device code ({searched}): add the library's source with \
-         `rustup component add rust-src`, or a ready core with `rustup target add nvptx64-nvidia-cuda`, or install Debian's packages rustc-web and rust-web-src, \
-         or let {variable} name a rustc that has one of them",
+         `rustup component add rust-src`, or install Debian's packages rustc-web and rust-web-src, \
+         or let {variable} name a rustc that has it",
         variable = crate::COMPILER_VARIABLE
     )]
     NoCompiler {

@@ -25,8 +25,8 @@
 //! ```
 //!
 //! # The device compiler
-//! Device code needs a `core` for the GPU. rustc compiles it from the source of its own standard library (with rustup the component `rust-src`, on Debian the packages
-//! `rustc-web` and `rust-web-src`) or takes a ready one (with rustup the target `nvptx64-nvidia-cuda`); a test compares the PTX of both. [`find_compiler`]
+//! Device code needs a rustc that has the source of its own standard library, since `core` is compiled for the GPU:
+//! with rustup the component `rust-src`, on Debian the packages `rustc-web` and `rust-web-src`. [`find_compiler`]
 //! looks in `WARPPLAY_DEVICE_RUSTC`, then at the active toolchain, then at `/usr/bin/rustc`. Where there is none,
 //! [`CudaBuilder::build_and_emit`] embeds an empty set that says so, and the program runs without kernels;
 //! with `WARPPLAY_REQUIRE_PTX=1` it is an error instead.
@@ -60,7 +60,7 @@ mod ready;
 mod sums;
 
 pub use builder::{Built, BuiltImage, CudaBuilder};
-pub use compiler::{Core, DeviceCompiler, find_compiler};
+pub use compiler::{DeviceCompiler, find_compiler};
 pub use error::Error;
 pub use ptx::{PtxEntry, parse_entries};
 pub use ptxas::{KernelResources, assemble, find_ptxas};

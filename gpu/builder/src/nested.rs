@@ -9,7 +9,6 @@ use std::time::SystemTime;
 use serde_json::Value;
 
 use crate::arch::{Arch, TARGET};
-use crate::compiler::Core;
 use crate::{DeviceCompiler, Error, Result, files};
 
 /// What is compiled.
@@ -126,8 +125,7 @@ impl Job<'_> {
             .arg(&manifest)
             // A static library has the whole program's code and needs no linker, which the target lacks.
             .args(["--lib", "--crate-type", "staticlib", "--release"])
-            .args(["--target", TARGET])
-            .args((self.compiler.core == Core::Source).then_some("-Zbuild-std=core"))
+            .args(["--target", TARGET, "-Zbuild-std=core"])
             .arg("--target-dir")
             .arg(self.target_dir())
             .args(["--message-format", "json-render-diagnostics", "--quiet", "--color", "never"]);

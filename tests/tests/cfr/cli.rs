@@ -472,7 +472,7 @@ fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
         // What is asked for by default cannot be measured: that is said, and nothing is lost.
         let shown = scratch
             .ok(&format!("{line} --iterations 3 --strategy a.strategy --checkpoint a.checkpoint --json run.json"));
-        assert!(shown.contains("left out: exploitability") && shown.contains("engine walk"), "{shown}");
+        assert!(shown.contains("left out  exploitability: ") && shown.contains("engine walk"), "{shown}");
         let run = scratch.json("run.json");
         let reason = run["left_out"][0].as_str().unwrap_or_else(|| panic!("{run}"));
         assert!(reason.contains("exploitability") && reason.contains("histories"), "{reason}");

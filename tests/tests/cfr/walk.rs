@@ -132,7 +132,7 @@ fn a_solve_whose_exploitability_cannot_be_found_keeps_its_work() -> Checked {
     assert_eq!(report.iterations, 2);
     let reason = report.unmeasured.as_deref().unwrap_or_else(|| panic!("{report}"));
     assert!(reason.contains("histories") && report.trajectory.is_empty(), "{report}");
-    assert!(report.to_string().contains("exploitability not found"), "{report}");
+    assert!(report.to_string().contains("exploitability not computed"), "{report}");
     assert!(solver.exploitability().is_err());
     let kept = Checkpoint::load(&path)?;
     assert_eq!(kept.iteration(), 2);
