@@ -41,11 +41,8 @@
 //! Index arithmetic is done in `usize`, so that it cannot wrap.
 
 use super::shared::Shared;
-
-/// 16 bytes that one instruction moves.
-#[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Vec4(pub [u32; 4]);
+#[doc(inline)]
+pub use super::vec4::Vec4;
 
 /// Reads element `index` of the array at `base`.
 ///

@@ -57,6 +57,7 @@ pub mod shared;
 pub mod sync;
 pub mod thread;
 pub mod time;
+mod vec4;
 pub mod view;
 pub mod warp;
 pub mod wgmma;

@@ -41,7 +41,7 @@
 
 use core::marker::PhantomData;
 
-use super::memory::Vec4;
+use super::vec4::Vec4;
 
 /// An array in the shared memory of the current block.
 ///

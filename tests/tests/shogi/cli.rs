@@ -445,8 +445,8 @@ fn bad_input_is_told_in_one_line() {
         ("--l1 -1", "l1"),
         ("--a 0", "option a"),
         ("--held-out missing", "held-out: \"missing\""),
-        ("--held-out ./six.usi", "held-out: \"./six.usi\" is not allowed (other games"),
-        ("--held-out copy.usi", "held-out: \"copy.usi\" is not allowed (other games"),
+        ("--held-out ./six.usi", "held-out: \"./six.usi\" is not allowed (games other than"),
+        ("--held-out copy.usi", "held-out: \"copy.usi\" is not allowed (games other than"),
         ("--game-range 50..60", "option game-range: 50..60"),
         ("--init 2000", "2000"),
     ] {
