@@ -10,7 +10,7 @@ use warpplay_tests::golden::workspace;
 /// A public module.
 struct Page {
     /// The file, and the module within it where it is written out there.
-    place: String,
+    module: String,
     /// Its documentation.
     text: Vec<String>,
     /// Structures, enums, traits and type names that a user finds in it.
@@ -69,9 +69,9 @@ fn is_type(name: &str) -> bool {
 /// The page of a module, and those of the public modules in it.
 ///
 /// * `folder`: where the files of its children are.
-fn walk(place: String, folder: &Path, attributes: &[Attribute], items: &[Item], pages: &mut Vec<Page>) {
+fn walk(module: String, folder: &Path, attributes: &[Attribute], items: &[Item], pages: &mut Vec<Page>) {
     let index = pages.len();
-    pages.push(Page { place, text: documentation(attributes), n_types: 0 });
+    pages.push(Page { module, text: documentation(attributes), n_types: 0 });
     let is_public = |visibility: &Visibility| matches!(visibility, Visibility::Public(_));
     let mut n_types = 0;
     for item in items {
@@ -84,8 +84,8 @@ fn walk(place: String, folder: &Path, attributes: &[Attribute], items: &[Item], 
                 let name = item.ident.to_string();
                 match &item.content {
                     Some((_, items)) => {
-                        let place = format!("{}::{name}", pages[index].place);
-                        walk(place, &folder.join(&name), &item.attrs, items, pages);
+                        let module = format!("{}::{name}", pages[index].module);
+                        walk(module, &folder.join(&name), &item.attrs, items, pages);
                     }
                     None => read(&file_of(folder, &name).expect("the file of a module"), pages),
                 }
@@ -119,8 +119,8 @@ fn read(path: &Path, pages: &mut Vec<Page>) {
         true => path.parent().expect("a folder").to_path_buf(),
         false => path.with_extension(""),
     };
-    let place = path.strip_prefix(workspace()).expect("in the workspace").display().to_string();
-    walk(place, &folder, &file.attrs, &file.items, pages);
+    let module = path.strip_prefix(workspace()).expect("in the workspace").display().to_string();
+    walk(module, &folder, &file.attrs, &file.items, pages);
 }
 
 /// What a page lacks.
@@ -151,17 +151,17 @@ fn pages_of_public_modules_have_an_example_and_a_table_of_types() {
     let mut pages = Vec::new();
     read(&workspace().join("host/src/lib.rs"), &mut pages);
     for expected in ["host/src/lib.rs", "host/src/mcts/contest/mod.rs", "host/src/runtime/journal.rs"] {
-        assert!(pages.iter().any(|page| page.place == expected), "{expected} was not found");
+        assert!(pages.iter().any(|page| page.module == expected), "{expected} was not found");
     }
     let wrong: Vec<String> =
-        pages.iter().flat_map(|page| lacks(page).into_iter().map(|what| format!("{}: {what}", page.place))).collect();
+        pages.iter().flat_map(|page| lacks(page).into_iter().map(|what| format!("{}: {what}", page.module))).collect();
     assert!(wrong.is_empty(), "pages of public modules lack\n{}", wrong.join("\n"));
 }
 
 #[test]
 fn what_a_page_lacks_is_seen() {
     let page = |text: &str, n_types| Page {
-        place: "here".to_string(),
+        module: "here".to_string(),
         text: text.lines().map(String::from).collect(),
         n_types,
     };

@@ -1,6 +1,6 @@
 //! Atomic operations on global memory (relaxed: they order nothing but themselves) and on shared memory.
 //!
-//! Threads that count into the same words, or race for a place, cannot simply load and store. An atomic operation does both at once and returns what was there. Whole
+//! Threads that count into the same words, or race for a slot, cannot simply load and store. An atomic operation does both at once and returns what was there. Whole
 //! numbers are added in any order with the same result; sums of floats depend on it, so no kernel of the library adds floats atomically.
 //!
 //! ```

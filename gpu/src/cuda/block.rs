@@ -1,6 +1,6 @@
 //! Reductions of a block that extends along x: a tree over warps by shuffles, then over the warps' results in shared memory.
 //!
-//! Every thread gives a value and gets the result of all: a sum, a maximum, the place of the largest, or the sum up to its own. All threads of the block call them; the block is a
+//! Every thread gives a value and gets the result of all: a sum, a maximum, the index of the largest, or the sum up to its own. All threads of the block call them; the block is a
 //! whole number of warps, at most 32. `scratch` is shared memory for one value a warp.
 //!
 //! ```

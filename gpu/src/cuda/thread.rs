@@ -39,7 +39,7 @@
 //! | [`own_index_below`], [`OwnIndex`] | the thread's index in the grid, as a proof that no other thread has it |
 //! | [`index_1d_below`], [`index_1d`] | the same as a number |
 //! | [`thread_idx_x`], [`block_idx_x`], [`block_dim_x`], [`grid_dim_x`], and along y and z | index and size in blocks and grid |
-//! | [`lane`], [`warp_index`], [`WARP`] | place in a warp, and which warp |
+//! | [`lane`], [`warp_index`], [`WARP`] | index in its warp, and which warp |
 //! | [`block_rank_in_cluster`] | which block of its cluster |
 //! | [`strided`] | a thread's items of a range |
 

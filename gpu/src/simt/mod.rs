@@ -1,7 +1,7 @@
 //! Runs kernels on the CPU, thread by thread, and reports what a GPU would not forgive.
 //!
 //! A kernel that misses a barrier or writes beside its buffer may hang on a GPU, or give wrong numbers somewhere else. Here the same source runs without a GPU, and the
-//! launch ends with the place of the mistake. It is what `Device::simt()` of the crate `warpplay` runs kernels on.
+//! launch ends with the location of the mistake. It is what `Device::simt()` of the crate `warpplay` runs kernels on.
 //!
 //! Every thread of a block is a coroutine with a stack of its own. It runs until it comes to a barrier or a warp
 //! collective; then the next thread runs, in the order of their indices, until the barrier lets them all go on. Blocks are

@@ -7,7 +7,7 @@ use warpplay::{Backend, Buffer, Device, Stream};
 
 use super::Kind;
 use super::standard::{DlDevice, Value};
-use super::tensor::{Tensor, place};
+use super::tensor::{Tensor, device_of};
 use crate::convert::{copied, error};
 
 /// A copy of an argument, in the order of its indices.
@@ -82,7 +82,7 @@ fn shared<T: Input, const N: usize>(
     device: Option<&Device>,
 ) -> PyResult<Copied<T, N>> {
     let gpu = device.filter(|device| device.backend() == Backend::Cuda);
-    match (place(value)?, gpu) {
+    match (device_of(value)?, gpu) {
         (DlDevice::HOST, _) => {
             let tensor = Tensor::of(what, value, &Device::cpu(), None)?;
             let shape = expect_dimensions(what, tensor.shape())?;

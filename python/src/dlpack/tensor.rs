@@ -48,7 +48,7 @@ impl Tensor {
     /// # Errors
     /// `ValueError` for memory of another device; what the producer raises.
     pub fn of(what: &str, value: &Bound<'_, PyAny>, device: &Device, stream: Option<&Stream>) -> PyResult<Self> {
-        let (found, expected) = (place(value)?, DlDevice::of(device));
+        let (found, expected) = (device_of(value)?, DlDevice::of(device));
         if found != expected {
             let text = format!("{what} lies on {}, this object works on {}", found.name(), expected.name());
             return Err(PyValueError::new_err(text));
@@ -231,7 +231,7 @@ impl Tensor {
 ///
 /// # Errors
 /// What the producer raises.
-pub fn place(value: &Bound<'_, PyAny>) -> PyResult<DlDevice> {
+pub fn device_of(value: &Bound<'_, PyAny>) -> PyResult<DlDevice> {
     let (kind, id): (i32, i32) = value.call_method0(intern!(value.py(), "__dlpack_device__"))?.extract()?;
     Ok(DlDevice { kind, id })
 }
