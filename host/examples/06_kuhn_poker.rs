@@ -5,23 +5,10 @@ use std::ops::ControlFlow;
 use warpplay::cfr::{Algorithm, GameDef, Solver};
 use warpplay::{Device, Precision};
 
-/// Kuhn poker: three cards, everybody antes 1, one bet of 1.
-const KUHN: &str = "GAMEDEF
-numPlayers = 2
-numRounds = 1
-blind = 1 1
-raiseSize = 1
-maxRaises = 1
-numSuits = 1
-numRanks = 3
-numHoleCards = 1
-numBoardCards = 0
-END GAMEDEF
-";
-
 fn main() -> warpplay::Result<()> {
+    // Kuhn poker: three cards, everybody antes 1, one bet of 1. `GameDef::read` takes the file of another game.
     let builder =
-        Solver::builder(GameDef::parse(KUHN)?).algorithm(Algorithm::CfrPlus).precision(Precision::F64).iterations(1000);
+        Solver::builder(GameDef::kuhn()).algorithm(Algorithm::CfrPlus).precision(Precision::F64).iterations(1000);
     let mut solver = builder.build(&Device::cpu())?;
     let report = solver.run(|_| ControlFlow::Continue(()))?;
 

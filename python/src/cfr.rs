@@ -11,7 +11,7 @@ use warpplay::cfr::{GameDef, Options, Solver as Library, Strategy as LibraryStra
 use crate::convert::{device, error, options, to_python};
 use crate::work::{self, Shared};
 
-/// A game that is solved on a device: a definition of the Annual Computer Poker Competition, as text. After the iterations `measure_at` value and exploitability are measured,
+/// A game that is solved on a device: `kuhn`, `leduc`, or a definition of the Annual Computer Poker Competition, as text. After the iterations `measure_at` value and exploitability are measured,
 /// else at the end. Options are those of the library's `cfr::Options`, such as `algorithm`, `iterations`, `engine`, `precision`.
 #[pyclass(module = "warpplay.cfr")]
 pub struct Solver {
@@ -20,7 +20,7 @@ pub struct Solver {
 
 #[pymethods]
 impl Solver {
-    /// Of a definition of the Annual Computer Poker Competition, as text; `measure_at` lists the iterations after which value and exploitability are measured.
+    /// Of `"kuhn"`, `"leduc"`, or a definition of the Annual Computer Poker Competition, as text; `measure_at` lists the iterations after which value and exploitability are measured.
     #[new]
     #[pyo3(signature = (game, *, device="auto", measure_at=None, **given))]
     fn new(
@@ -36,7 +36,8 @@ impl Solver {
             let text = format!("option measure_at: {wrong} is not allowed (1 to {limit}, the iterations)");
             return Err(PyValueError::new_err(text));
         }
-        let builder = Library::builder(GameDef::parse(game).map_err(error)?).options(options);
+        let game = GameDef::named(game).map_or_else(|| GameDef::parse(game), Ok).map_err(error)?;
+        let builder = Library::builder(game).options(options);
         let builder = match measure_at {
             Some(iterations) => builder.measure_at(iterations),
             None => builder,

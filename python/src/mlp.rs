@@ -14,7 +14,7 @@ use warpplay::mlp::{
 use warpplay::{Backend, Buffer, Device, Stream};
 
 use crate::convert::{device, error, expect_shape, options, to_python};
-use crate::dlpack::{Array, Copied, Kind, Result as Shareable, Tensor, copy_of, expect_dimensions};
+use crate::dlpack::{Array, Copied, Kind, Shareable, Tensor, copy_of, expect_dimensions};
 use crate::work::{self, Shared};
 
 /// The layers of a perceptron: weights `[in, out]` and a bias `[out]` each, float32 and finite; ReLU between them.
@@ -176,7 +176,7 @@ impl Classifier {
     fn logits<'py>(&self, py: Python<'py>, images: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let Logits { values, n, n_classes } = self.logits_of(py, images)?;
         match values {
-            Values::Device(logits) => Ok(Bound::new(py, Array::of_buffer(logits, &[n, n_classes]))?.into_any()),
+            LogitValues::Device(logits) => Ok(Bound::new(py, Array::of_buffer(logits, &[n, n_classes]))?.into_any()),
             values => values.give(py, &[n, n_classes], |logits| logits),
         }
     }
@@ -197,7 +197,7 @@ impl Classifier {
             logits.chunks_exact(n_classes).map(|one| Prediction::of_logits(one).class).collect()
         };
         match values {
-            Values::Numpy(logits) => Ok(PyArray1::from_vec(py, classes(&logits)).into_any()),
+            LogitValues::Numpy(logits) => Ok(PyArray1::from_vec(py, classes(&logits)).into_any()),
             values => values.give(py, &[n], |logits| classes(&logits).into_iter().map(|class| class as i32).collect()),
         }
     }
@@ -205,19 +205,19 @@ impl Classifier {
 
 /// Logits `[n, n_classes]`.
 struct Logits {
-    values: Values,
+    values: LogitValues,
     n: usize,
     n_classes: usize,
 }
 
-/// Where logits are, which is where the images were.
-enum Values {
+/// Logits, where the images were.
+enum LogitValues {
     Numpy(Vec<f32>),
     Host(Vec<f32>),
     Device(Buffer<f32>),
 }
 
-impl Values {
+impl LogitValues {
     /// What `of` makes of the logits, in the form and place of the images.
     fn give<'py, T: Shareable>(
         self,
@@ -248,7 +248,7 @@ impl Classifier {
         if Kind::of("images", images)? == Kind::Numpy {
             let images: Copied<u8, 3> = copy_of("images", images, None)?;
             let n = expect_images(classifier, images.shape)?;
-            return Ok(Logits { values: Values::Numpy(in_pieces(py, classifier, &images.values)?), n, n_classes });
+            return Ok(Logits { values: LogitValues::Numpy(in_pieces(py, classifier, &images.values)?), n, n_classes });
         }
         let device = classifier.device().clone();
         if stream.is_none() && device.backend() != Backend::Cpu {
@@ -259,7 +259,7 @@ impl Classifier {
         let Some(stream) = stream else {
             // SAFETY: the CPU's memory is the host's; the caller does not write meanwhile.
             let images = unsafe { images.values("images") }?;
-            return Ok(Logits { values: Values::Host(in_pieces(py, classifier, images)?), n, n_classes });
+            return Ok(Logits { values: LogitValues::Host(in_pieces(py, classifier, images)?), n, n_classes });
         };
         // SAFETY: the caller does not write meanwhile, and all work that uses them ends in `logits_on_device`.
         let images: Buffer<u8> = unsafe { images.buffer("images", &device) }?;
@@ -271,7 +271,7 @@ impl Classifier {
         });
         // The producer's deleter is called with the interpreter's lock.
         drop(images);
-        Ok(Logits { values: Values::Device(found.map_err(error)?), n, n_classes })
+        Ok(Logits { values: LogitValues::Device(found.map_err(error)?), n, n_classes })
     }
 }
 

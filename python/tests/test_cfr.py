@@ -42,6 +42,15 @@ def test_kuhn_is_solved(device, tmp_path):
     assert probabilities[0, 0] > 0.99
 
 
+def test_games_have_names():
+    values = [
+        Solver(game, device="cpu", algorithm="cfr_plus", iterations=10).run()["trajectory"][-1]["value"]
+        for game in ("kuhn", KUHN)
+    ]
+    assert values[0] == values[1]
+    assert Solver("leduc", device="cpu", iterations=1).run()["iterations"] == 1
+
+
 def test_what_is_not_allowed_is_told():
     with pytest.raises(ValueError, match="option algorithm"):
         Solver(KUHN, device="cpu", algorithm="magic")

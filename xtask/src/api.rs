@@ -53,6 +53,17 @@ mod list {
                 differences.push(difference.text(name));
             }
         }
+        for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+            let path = entry?.path();
+            let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            if PACKAGES.iter().any(|(package, _)| *package == name) {
+                continue;
+            }
+            match check {
+                true => differences.push(format!("{}: no published library has this name", path.display())),
+                false => fs::remove_file(&path).with_context(|| path.display().to_string())?,
+            }
+        }
         if !differences.is_empty() {
             bail!(
                 "the public API is not that of docs/api:\n{}\nWrite a line in CHANGELOG.md and run `cargo xtask api`.",

@@ -41,7 +41,7 @@ pub const FAMILIES: &[Family] = &[
     Family {
         name: "cfr",
         features: "cfr",
-        arguments: &["solve", "tests/golden/cfr/games/leduc.limit.2p.game", "--device", "auto", "--iterations", "1000"],
+        arguments: &["solve", "leduc", "--device", "auto", "--iterations", "1000"],
         bench: ("warpplay", "cfr"),
         ranks: false,
     },

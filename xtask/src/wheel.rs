@@ -92,6 +92,12 @@ pub fn test_sources(tally: &mut Tally, features: &[&str]) -> Result<()> {
             return Ok(());
         }
     };
+    let folder = package_of_sources(features)?;
+    tally.run_pytest(suite(&venv, &folder).env("PYTHONPATH", &folder))
+}
+
+/// The Python package made of the sources and an unoptimised extension module: the folder that holds it.
+fn package_of_sources(features: &[&str]) -> Result<PathBuf> {
     // With a test, as the suite is built: libraries alone have other features.
     let build = ["build", "--quiet", "--profile", "test", "--workspace", "--lib", "--test", "structure"];
     process::run(process::cargo(&build).args(features))?;
@@ -111,7 +117,7 @@ pub fn test_sources(tally: &mut Tally, features: &[&str]) -> Result<()> {
     let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = target_dir().join(format!("debug/{prefix}_native{suffix}"));
     fs::copy(&library, package.join("_native.abi3.so")).with_context(|| library.display().to_string())?;
-    tally.run_pytest(suite(&venv, &folder).env("PYTHONPATH", &folder))
+    Ok(folder)
 }
 
 /// The tests and the examples of the docstrings, started in `folder`.

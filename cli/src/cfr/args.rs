@@ -20,13 +20,13 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Print the size of a game: sequences, levels, buckets, information sets
-    #[command(after_help = examples!["cfr info GAME.game"])]
+    #[command(after_help = examples!["cfr info leduc"])]
     Info(InfoArgs),
     /// Solve a game
-    #[command(after_help = examples!["cfr solve GAME.game --algorithm cfr_plus --iterations 1000 --strategy game.strategy", "cfr solve liars_dice --report 10,100,1000 --plots solve.svg"])]
+    #[command(after_help = examples!["cfr solve leduc --algorithm cfr_plus --iterations 1000 --strategy game.strategy", "cfr solve GAME.game --report 10,100,1000 --plots solve.svg"])]
     Solve(Box<SolveArgs>),
     /// Compare algorithms and sampling methods by exploitability over time
-    #[command(after_help = examples!["cfr compare liars_dice --algorithms cfr,cfr_plus,dcfr --plots compare.svg"])]
+    #[command(after_help = examples!["cfr compare leduc --algorithms cfr,cfr_plus,dcfr --plots compare.svg"])]
     Compare(Box<CompareArgs>),
     /// Compute the value and exact exploitability of a saved strategy
     #[command(after_help = examples!["cfr exploitability game.strategy"])]
@@ -69,7 +69,7 @@ Several spots: {"spots": {"NAME": {...}}, ...fields in common...}"#;
 
 #[derive(clap::Args, Debug)]
 pub struct InfoArgs {
-    /// Game definition file
+    /// Game definition file, or a built-in game: kuhn, leduc
     #[arg(value_name = "FILE.game")]
     pub game: PathBuf,
 
@@ -79,7 +79,7 @@ pub struct InfoArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct SolveArgs {
-    /// Game definition file, or a built-in game: liars_dice, goofspiel:N [default: that of --resume]
+    /// Game definition file, or a built-in game: kuhn, leduc, liars_dice, goofspiel:N [default: that of --resume]
     #[arg(value_name = "FILE.game", required_unless_present = "resume")]
     pub game: Option<PathBuf>,
 
@@ -107,7 +107,7 @@ pub struct SolveArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct CompareArgs {
-    /// Game definition file, or a built-in game: liars_dice, goofspiel:N
+    /// Game definition file, or a built-in game: kuhn, leduc, liars_dice, goofspiel:N
     #[arg(value_name = "FILE.game")]
     pub game: PathBuf,
 

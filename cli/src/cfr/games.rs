@@ -8,7 +8,7 @@ use warpplay::cfr::{GameDef, Problem, Tree};
 
 use crate::common::{self, Usage};
 
-/// A definition file, or a game of the library: `liars_dice` or `liars_dice:DICE,FACES`, `goofspiel:CARDS`; both for two players.
+/// A definition file, or a game of the library: `kuhn`, `leduc`, `liars_dice` or `liars_dice:DICE,FACES`, `goofspiel:CARDS`; both for two players.
 ///
 /// # Errors
 /// The file cannot be read, or is no definition; a number is not allowed.
@@ -20,6 +20,15 @@ pub fn read(game: &Path) -> Result<Problem> {
 pub fn title(game: &Path) -> String {
     let name = game.file_name().map_or_else(|| game.display().to_string(), |name| name.to_string_lossy().into_owned());
     name.strip_suffix(".game").map_or(name.clone(), str::to_string)
+}
+
+/// A game of poker: a definition file, or `kuhn` or `leduc`.
+///
+/// # Errors
+/// The file cannot be read, or is no definition.
+pub fn definition(game: &Path) -> Result<GameDef> {
+    let named = game.to_str().and_then(GameDef::named);
+    Ok(named.map_or_else(|| GameDef::read(game), Ok)?)
 }
 
 fn build(game: &Path) -> Result<Problem> {
@@ -43,7 +52,7 @@ fn build(game: &Path) -> Result<Problem> {
             let rules = Goofspiel::new(2, number(cards)?, PrizeOrder::Descending);
             Problem::from(rules.and_then(|game| Tree::build(&game)).with_context(named)?)
         }
-        _ => Problem::from(GameDef::read(game)?),
+        _ => Problem::from(definition(game)?),
     })
 }
 

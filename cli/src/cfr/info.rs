@@ -5,6 +5,7 @@ use serde::Serialize;
 use warpplay::cfr::{Counts, GameDef};
 
 use crate::cfr::args::InfoArgs;
+use crate::cfr::games;
 use crate::common;
 use crate::common::table::{Table, thousands};
 
@@ -20,7 +21,7 @@ struct Facts<'a> {
 pub fn run(args: &InfoArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("FILE.game", Some(&args.game))], &[("--json", args.output.json.as_deref())], &[])?;
-    let game = GameDef::read(&args.game)?;
+    let game = games::definition(&args.game)?;
     let json = args.output.json_file()?;
     let counts = common::without_results(|| Counts::of(&game)).with_context(|| args.game.display().to_string())?;
     if let Some(json) = json {

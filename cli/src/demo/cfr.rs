@@ -7,21 +7,6 @@ use crate::common::plot::{Axis, Line, Panel};
 use crate::common::table::thousands;
 use crate::demo::part::{Part, Task};
 
-/// Leduc hold'em: six cards, antes of 1, bets of 2 and then 4, two raises a round.
-const LEDUC: &str = "GAMEDEF
-limit
-numPlayers = 2
-numRounds = 2
-blind = 1 1
-raiseSize = 2 4
-firstPlayer = 1 1
-maxRaises = 2 2
-numSuits = 2
-numRanks = 3
-numHoleCards = 1
-numBoardCards = 0 1
-END GAMEDEF
-";
 /// Iterations after which the exploitability is found.
 const MEASURED: [u64; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// Side by side.
@@ -32,7 +17,7 @@ pub fn run(task: &Task<'_>) -> Result<Option<Part>> {
     let iterations = MEASURED[MEASURED.len() - 1];
     let mut reports: Vec<Report> = Vec::new();
     for algorithm in ALGORITHMS {
-        let builder = Solver::builder(GameDef::parse(LEDUC)?).algorithm(algorithm).iterations(iterations);
+        let builder = Solver::builder(GameDef::leduc()).algorithm(algorithm).iterations(iterations);
         let mut solver = builder.measure_at(MEASURED).build(task.device)?;
         let before = reports.len() as f64;
         let report = solver.run(|progress| task.watch((before + progress.fraction()) / ALGORITHMS.len() as f64))?;

@@ -58,31 +58,35 @@ pub struct Report {
 }
 
 impl fmt::Display for Report {
-    /// What the paper's program prints after a search (its Fig. 6): a line an action, the best one, and the performance.
+    /// What the paper's program prints after a search (its Fig. 6), as a table: a line an action, the best one, and the performance.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "actions of {} on {} ({}), engine {}, seed {}:",
-            self.game, self.device, self.device_name, self.engine, self.seed
-        )?;
-        for action in &self.actions {
-            writeln!(f, "  {action}")?;
-        }
-        writeln!(f, "best: {}", self.best)?;
+        let Self { game, device, device_name, engine, seed, best, .. } = self;
+        writeln!(f, "search      {game} on {device} ({device_name}), engine {engine}, seed {seed}")?;
+        writeln!(f, "best        {}, action {}", best.name, best.index)?;
         let Performance { steps, steps_per_second, playouts, playouts_per_second, ms, stage_times_from, trees } =
             &self.performance;
-        writeln!(f, "performance:")?;
-        writeln!(f, "  steps: {steps}, steps_per_second: {steps_per_second:.1}")?;
-        writeln!(f, "  playouts: {playouts}, playouts_per_second: {playouts_per_second:.1}")?;
+        writeln!(f, "steps       {steps}, {steps_per_second:.1} a second")?;
+        writeln!(f, "playouts    {playouts}, {playouts_per_second:.0} a second; {} through the roots", best.n_root)?;
+        let name_width = self.actions.iter().map(|action| action.name.chars().count()).max().unwrap_or(0).max(4);
         writeln!(
             f,
-            "  ms: total {:.3}, loop {:.3}, reduce_over_trees {:.3}, reduce_over_actions {:.3}",
+            "{:>6}  {:<name_width$}  {:>12}  {:>12}  {:>12}  {:>9}  {:>9}",
+            "action", "name", "playouts", "wins", "draws", "q", "ucb"
+        )?;
+        for ActionReport { index, name, n, wins, draws, q, ucb, win_flag, .. } in &self.actions {
+            let finite = |x: &Option<f32>| x.map_or("-".to_string(), |x| format!("{x:.6}"));
+            let (q, ucb, end) = (finite(q), finite(ucb), if *win_flag { "  wins at once" } else { "" });
+            writeln!(f, "{index:>6}  {name:<name_width$}  {n:>12}  {wins:>12}  {draws:>12}  {q:>9}  {ucb:>9}{end}")?;
+        }
+        writeln!(
+            f,
+            "time        {:.3} ms: loop {:.3}, reduction over trees {:.3}, over actions {:.3}",
             ms.total, ms.loop_, ms.reduce_over_trees, ms.reduce_over_actions
         )?;
         let mean = |stage: Option<f64>| stage.map_or("-".to_string(), |ms| format!("{ms:.4}"));
         writeln!(
             f,
-            "  ms a step: select {}, expand {}, playout {}, backup {} ({stage_times_from})",
+            "a step      {} ms select, {} expand, {} playout, {} backup ({stage_times_from})",
             mean(ms.mean_select),
             mean(ms.mean_expand),
             mean(ms.mean_playout),
@@ -90,7 +94,7 @@ impl fmt::Display for Report {
         )?;
         write!(
             f,
-            "  trees: count {}, mean_depth {:.3}, max_depth {}, mean_size {:.1}, max_size {}, full {}, refused {}",
+            "trees       {}: depth {:.3} in the mean, {} at most; size {:.1} in the mean, {} at most; {} full, {} expansions refused",
             trees.count, trees.mean_depth, trees.max_depth, trees.mean_size, trees.max_size, trees.full, trees.refused
         )
     }
@@ -117,19 +121,6 @@ pub struct ActionReport {
     pub ucb: Option<f32>,
     /// Whether the action wins at once.
     pub win_flag: bool,
-}
-
-impl fmt::Display for ActionReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { index, name, n_root, n, wins, draws, q, ucb, win_flag } = self;
-        let finite = |x: &Option<f32>| x.map_or("-".to_string(), |x| format!("{x:.6}"));
-        write!(
-            f,
-            "{index}: name {name}, n_root {n_root}, win_flag {win_flag}, n {n}, wins {wins}, draws {draws}, q {}, ucb {}",
-            finite(q),
-            finite(ucb)
-        )
-    }
 }
 
 impl ActionReport {

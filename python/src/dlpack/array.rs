@@ -93,8 +93,8 @@ impl Contents {
     }
 }
 
-/// A type that results have.
-pub trait Result: Value + Default + Element {
+/// A type of values that another library can share.
+pub trait Shareable: Value + Default + Element {
     /// The values as contents.
     fn contents(values: Values<Self>) -> Contents;
     /// A copy of what a device has.
@@ -111,7 +111,7 @@ pub trait Result: Value + Default + Element {
 
 macro_rules! results {
     ($($type:ty: $contents:ident),*) => { $(
-        impl Result for $type {
+        impl Shareable for $type {
             fn contents(values: Values<Self>) -> Contents {
                 Contents::$contents(values)
             }
@@ -145,13 +145,13 @@ pub struct Array {
 
 impl Array {
     /// Of a buffer whose work is finished.
-    pub fn of_buffer<T: Result>(buffer: Buffer<T>, shape: &[usize]) -> Self {
+    pub fn of_buffer<T: Shareable>(buffer: Buffer<T>, shape: &[usize]) -> Self {
         let device = buffer.device().clone();
         Self { contents: Arc::new(T::contents(Values::Device(buffer))), device, shape: shape.to_vec() }
     }
 
     /// In the host's memory.
-    pub fn of_values<T: Result>(values: &[T], shape: &[usize]) -> Self {
+    pub fn of_values<T: Shareable>(values: &[T], shape: &[usize]) -> Self {
         let contents = Arc::new(T::contents(Values::Host(HostValues::new(values))));
         Self { contents, device: Device::cpu(), shape: shape.to_vec() }
     }
@@ -167,7 +167,7 @@ impl Array {
         }
     }
 
-    fn numpy_of<'py, T: Result>(&self, py: Python<'py>, values: &Values<T>) -> PyResult<Bound<'py, PyAny>>
+    fn numpy_of<'py, T: Shareable>(&self, py: Python<'py>, values: &Values<T>) -> PyResult<Bound<'py, PyAny>>
     where
         Values<T>: Sync,
     {

@@ -21,7 +21,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 pub use argument::{Copied, copy_of, expect_dimensions};
-pub use array::{Array, Result};
+pub use array::{Array, Shareable};
 pub use tensor::Tensor;
 
 /// Which kind of array an argument is.

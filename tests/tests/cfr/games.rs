@@ -88,6 +88,14 @@ fn counts_are_those_of_the_reference() {
 }
 
 #[test]
+fn games_without_a_file_are_those_of_their_files() {
+    for name in ["kuhn", "leduc"] {
+        assert_eq!(GameDef::named(name), Some(game(&format!("{name}.limit.2p"))), "{name}");
+    }
+    assert_eq!(GameDef::named("Kuhn"), None);
+}
+
+#[test]
 fn files_are_read_and_written() {
     for name in ["variant_c", "leduc.nolimit.2p", "holdem.limit.2p"] {
         let rules = game(name);

@@ -66,7 +66,7 @@ const PICTURES: [Picture; 7] = [
     Picture {
         page: "docs/guides/cfr.md",
         lines: &[
-            "cfr solve tests/golden/cfr/games/leduc.limit.2p.game --algorithm cfr_plus --iterations 1000 --report 1,2,5,10,20,50,100,200,500,1000 --strategy leduc.strategy --plots leduc.svg",
+            "cfr solve leduc --algorithm cfr_plus --iterations 1000 --report 1,2,5,10,20,50,100,200,500,1000 --strategy leduc.strategy --plots leduc.svg",
         ],
         device: "--device cpu",
         drawn: "leduc.svg",

@@ -43,6 +43,25 @@ fn builder(options: &Options) -> warpplay::mcts::SearchBuilder<Connect4> {
 // ---- What is found ---------------------------------------------------------------------------------------------------------------------
 
 #[test]
+fn a_printed_report_is_a_table_of_the_actions() {
+    let mut search = builder(&options(3)).build(&Device::cpu()).expect("a search");
+    let report = search.run(&connect4("414243"), Progress::go_on).expect("a report");
+    let text = report.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    let head = lines
+        .iter()
+        .position(|line| line.split_whitespace().eq(["action", "name", "playouts", "wins", "draws", "q", "ucb"]));
+    let table = &lines[head.expect("a head")..][..=report.actions.len()];
+    let width = table[0].chars().count();
+    for (line, action) in table[1..].iter().zip(&report.actions) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words[..3], [&action.index.to_string(), &action.name, &action.n.to_string()], "{text}");
+        assert_eq!(line.strip_suffix("  wins at once").is_some(), action.win_flag, "{text}");
+        assert_eq!(line.trim_end_matches("  wins at once").chars().count(), width, "{text}");
+    }
+}
+
+#[test]
 fn an_action_that_wins_at_once_is_flagged_and_best() {
     // Three of X in column 4: it wins there, and nowhere else.
     let position = connect4("414243");

@@ -6,6 +6,8 @@ use std::fmt::Write;
 pub const SIZE: f64 = 13.0;
 /// Size of titles in pixels.
 pub const TITLE: f64 = 16.0;
+/// How much wider letters of weight 600, in which titles are, are than regular ones: 4 to 11 % in the usual fonts of systems.
+pub const SEMI_BOLD: f64 = 1.12;
 
 /// Where a text stands to its point.
 #[derive(Clone, Copy)]

@@ -15,7 +15,7 @@ mod style;
 pub use axis::Axis;
 pub use heat::Heat;
 
-use canvas::{Canvas, SIZE, TITLE, escaped, wrapped};
+use canvas::{Canvas, SEMI_BOLD, SIZE, TITLE, escaped, wrapped};
 
 /// Width of an axis system in pixels.
 const WIDTH: f64 = 560.0;
@@ -146,7 +146,7 @@ fn draw(panel: &Panel) -> Drawn {
 
 /// Draws a title of so many pixels at most; the height that it takes with the margin above.
 fn title(canvas: &mut Canvas, title: &str, most: f64) -> f64 {
-    let lines = wrapped(title, TITLE, most);
+    let lines = wrapped(title, TITLE * SEMI_BOLD, most);
     for (at, line) in lines.iter().enumerate() {
         let y = MARGIN + TITLE_LINE * at as f64 + 14.0;
         canvas.text_with(

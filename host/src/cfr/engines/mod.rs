@@ -13,10 +13,7 @@
 //!
 //! // Kuhn poker with antes of 1 and of 2, side by side: a block of the GPU each.
 //! let games = [1, 2].map(|ante| {
-//!     let game = GameDef::parse(&format!(
-//!         "GAMEDEF\nnumPlayers = 2\nnumRounds = 1\nblind = {ante} {ante}\nraiseSize = 1\nmaxRaises = 1\nnumSuits = 1\n\
-//!          numRanks = 3\nnumHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n"
-//!     ))?;
+//!     let game = GameDef { blinds: vec![ante; 2], ..GameDef::kuhn() };
 //!     VectorGame::from_game(&game, &BettingTree::new(&game)?, true).map(Arc::new)
 //! });
 //! let games: Vec<Arc<VectorGame>> = games.into_iter().collect::<Result<_, _>>()?;

@@ -73,6 +73,45 @@ impl From<&GameDef> for poker::Rules {
 }
 
 impl GameDef {
+    /// Kuhn poker (Kuhn, 1950): three cards, antes of 1, one bet of 1. It is worth -1/18 to the first player.
+    pub fn kuhn() -> Self {
+        Self {
+            no_limit: false,
+            n_players: 2,
+            n_rounds: 1,
+            stacks: None,
+            blinds: vec![1, 1],
+            raise_sizes: vec![1],
+            first_players: vec![0],
+            max_raises: vec![1],
+            deck: Deck { n_suits: 1, n_ranks: 3 },
+            n_hole_cards: 1,
+            n_board_cards: vec![0],
+        }
+    }
+
+    /// Leduc hold'em (Southey et al., 2005): three ranks in two suits, antes of 1, a board card after the first round, two raises a round, of 2 and then of 4.
+    pub fn leduc() -> Self {
+        Self {
+            n_rounds: 2,
+            raise_sizes: vec![2, 4],
+            first_players: vec![0, 0],
+            max_raises: vec![2, 2],
+            deck: Deck { n_suits: 2, n_ranks: 3 },
+            n_board_cards: vec![0, 1],
+            ..Self::kuhn()
+        }
+    }
+
+    /// The game of a name: `kuhn` or `leduc`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "kuhn" => Some(Self::kuhn()),
+            "leduc" => Some(Self::leduc()),
+            _ => None,
+        }
+    }
+
     /// Reads a file.
     ///
     /// # Errors

@@ -7,10 +7,7 @@
 //! use warpplay::cfr::game::{Category, Counts, Deck, GameDef, Ranking, category, set_of};
 //!
 //! // Leduc hold'em: six cards, two betting rounds.
-//! let leduc = GameDef::parse(
-//!     "GAMEDEF\nnumPlayers = 2\nnumRounds = 2\nblind = 1 1\nraiseSize = 2 4\nmaxRaises = 2 2\nnumSuits = 2\nnumRanks = 3\n\
-//!      numHoleCards = 1\nnumBoardCards = 0 1\nEND GAMEDEF\n",
-//! )?;
+//! let leduc = GameDef::leduc();
 //! let counts = Counts::of(&leduc)?;
 //! assert_eq!((counts.sequences, counts.information_sets), (6 + 5 * 6, 6 * 6 + 5 * 6 * 6 * 5));
 //!
