@@ -1,4 +1,4 @@
-//! `docs/options`: a page a family with every command's arguments and options, made from what the program says with `-h`.
+//! `docs/options`: a page a family, and one for all other commands, with every command's arguments and options, made from what the program says with `-h`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -52,28 +52,53 @@ fn with_default(text: &str) -> (String, &str) {
     (format!("{}{after}", before.trim_end()), default)
 }
 
+/// How a page begins that is titled so.
+fn start(title: &str, commands: &str) -> String {
+    format!(
+        "# {title}\n\n{commands} with its arguments and options, as `-h` shows them. `cargo xtask options` makes this page, and a test compares it with the program.\n\n\
+         Every command also has `-h` and `--help`; `--help` gives further details of some options.\n"
+    )
+}
+
+/// The part of a page about a command.
+fn command(program: &Path, words: &[&str]) -> String {
+    let text = help(program, words);
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).expect("a usage");
+    let summary = cell(text.lines().next().unwrap_or_default());
+    let mut out = format!("\n## warpplay {}\n\n{summary}.\n\n```text\n{usage}\n```\n", words.join(" "));
+    let arguments = section(&text, "Arguments:");
+    let options = section(&text, "Options:").into_iter().filter(|(name, _)| *name != "-h, --help");
+    let rows: Vec<(&str, &str)> = arguments.into_iter().chain(options).collect();
+    if !rows.is_empty() {
+        out += "\n| argument or option | meaning | default |\n| --- | --- | --- |\n";
+    }
+    for (name, text) in rows {
+        let (meaning, default) = with_default(text);
+        let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
+        writeln!(out, "| `{name}` | {} | {default} |", cell(&meaning)).expect("text");
+    }
+    out
+}
+
+/// The names of the commands below these words.
+fn commands<'a>(about: &'a str) -> impl Iterator<Item = &'a str> {
+    section(about, "Commands:").into_iter().map(|(command, _)| command).filter(|&command| command != "help")
+}
+
 /// The page of a family.
 fn page(program: &Path, family: &str, title: &str) -> String {
     let about = help(program, &[family]);
-    let mut out = format!(
-        "# {title}\n\nEvery command of `warpplay {family}` with its arguments and options, as `-h` shows them. `cargo xtask options` makes this page, and a test compares it with the program.\n\n\
-         Every command also has `-h` and `--help`; `--help` gives further details of some options.\n"
-    );
-    for (command, _) in section(&about, "Commands:").into_iter().filter(|(command, _)| *command != "help") {
-        let text = help(program, &[family, command]);
-        let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).expect("a usage");
-        let summary = text.lines().next().unwrap_or_default();
-        write!(out, "\n## warpplay {family} {command}\n\n{}.\n\n```text\n{usage}\n```\n", cell(summary)).expect("text");
-        let arguments = section(&text, "Arguments:");
-        let options = section(&text, "Options:").into_iter().filter(|(name, _)| *name != "-h, --help");
-        out += "\n| argument or option | meaning | default |\n| --- | --- | --- |\n";
-        for (name, text) in arguments.into_iter().chain(options) {
-            let (meaning, default) = with_default(text);
-            let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
-            writeln!(out, "| `{name}` | {} | {default} |", cell(&meaning)).expect("text");
-        }
-    }
-    out
+    let parts = commands(&about).map(|name| command(program, &[family, name]));
+    start(title, &format!("Every command of `warpplay {family}`")) + &parts.collect::<String>()
+}
+
+/// The page of the commands that belong to no family.
+fn page_of_others(program: &Path) -> String {
+    let about = help(program, &[]);
+    let others = commands(&about).filter(|name| PAGES.iter().all(|(family, _)| family != name));
+    let parts = others.map(|name| command(program, &[name]));
+    start("Options of the other commands", "Every command of `warpplay` that belongs to no family")
+        + &parts.collect::<String>()
 }
 
 #[test]
@@ -81,13 +106,13 @@ fn the_pages_of_options_are_what_the_program_says() {
     let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
     let write = std::env::var_os(WRITE).is_some();
     let mut stale = Vec::new();
-    for (family, title) in PAGES {
-        let path = golden::workspace().join(format!("docs/options/{family}.md"));
-        let made = page(program, family, title);
+    let of_families = PAGES.iter().map(|&(family, title)| (family, page(program, family, title)));
+    for (name, made) in of_families.chain([("others", page_of_others(program))]) {
+        let path = golden::workspace().join(format!("docs/options/{name}.md"));
         if write {
             std::fs::write(&path, made).expect("the page is written");
         } else if std::fs::read_to_string(&path).unwrap_or_default() != made {
-            stale.push(family);
+            stale.push(name);
         }
     }
     assert!(stale.is_empty(), "docs/options: {} differ from the program: cargo xtask options", stale.join(", "));
