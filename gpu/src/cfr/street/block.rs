@@ -17,6 +17,8 @@ pub(super) struct BlockView<'a> {
     pub on: &'a Board,
     pub board: u32,
     pub entry: u32,
+    /// Which of the blocks that share the subtree's hands this is, and how many there are.
+    part: [u32; 2],
     shared: Shared<f32>,
 }
 
@@ -45,28 +47,73 @@ impl Side {
 }
 
 impl<'a> BlockView<'a> {
-    /// The view of block (x, y), which has board and entry number x of game number y. `None` for blocks beyond a game's own number.
+    /// The view of block (x, y) of game number y, where `n_parts` blocks after each other share a board and entry. `None` for blocks beyond a game's own number.
     ///
     /// # Safety
     /// `task` is what the host has made: what its streets, boards and programs name is there, with tables of last regrets and kept strategies where a step or pass uses them, in the precision
     /// that is asked for; `street` is the first of the streets of one number of `n_games` games. The programs' slots are below `n_shared`. What a block writes, no other one uses meanwhile.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32) -> Option<Self> {
+    pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32, n_parts: u32) -> Option<Self> {
         let game = thread::block_idx_y();
+        let (at, part) = (thread::block_idx_x() / n_parts, thread::block_idx_x() % n_parts);
         // SAFETY: every game has a street of this number; behind the last streets there is one more, which no operation uses; the board is one of the street's, as `at` is below boards times
         // entries. No kernel writes streets or boards.
         unsafe {
             let here = &memory::row(task.streets, street + game, 1)[0];
-            let at = thread::block_idx_x();
             if at >= here.n_boards * here.n_entries {
                 return None;
             }
             let (board, entry) = (at / here.n_entries, at % here.n_entries);
             let next = &*task.streets.add((street + game + n_games) as usize);
             let on = &memory::row(task.boards.add(here.boards as usize), board, 1)[0];
-            Some(Self { task, street: here, next, on, board, entry, shared: shared::dynamic(0, n_shared) })
+            let part = [part, n_parts];
+            Some(Self { task, street: here, next, on, board, entry, part, shared: shared::dynamic(0, n_shared) })
         }
+    }
+
+    /// The view of an exit to the next street in a grid of a thread a hand, blocks of `threads`: its board, with the next street's entry as the entry; the first value of the row that the reach of
+    /// the traverser has there, and the thread's hand as the game numbers it. `None` for blocks beyond a game's own number.
+    ///
+    /// # Safety
+    /// As [`find`](Self::find); `street` is not the last one.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn find_exit(
+        task: &'a Task,
+        street: u32,
+        n_games: u32,
+        threads: u32,
+        seat: u32,
+    ) -> Option<(Self, usize, u32)> {
+        let game = thread::block_idx_y();
+        // SAFETY: as in `find`: both streets are there, and the board is one of the first one's.
+        unsafe {
+            let here = &memory::row(task.streets, street + game, 1)[0];
+            let next = &memory::row(task.streets, street + game + n_games, 1)[0];
+            let blocks = next.hand_stride.div_ceil(threads);
+            let (exit, part) = (thread::block_idx_x() / blocks, thread::block_idx_x() % blocks);
+            if exit >= here.n_boards * next.n_entries {
+                return None;
+            }
+            let (board, entry) = (exit / next.n_entries, exit % next.n_entries);
+            let on = &memory::row(task.boards.add(here.boards as usize), board, 1)[0];
+            let view = Self { task, street: here, next, on, board, entry, part: [0, 1], shared: shared::dynamic(0, 0) };
+            Some((view, view.next_reach_row(seat, entry), part * threads + thread::thread_idx_x()))
+        }
+    }
+
+    /// The thread's first hand: one after the other in the threads of the block, or, with `PARTS`, of all blocks that share the subtree.
+    #[inline(always)]
+    pub fn first_hand<const PARTS: bool>(&self) -> u32 {
+        let first = if PARTS { self.part[0] * thread::block_dim_x() } else { 0 };
+        first + thread::thread_idx_x()
+    }
+
+    /// From one of the thread's hands to its next.
+    #[inline(always)]
+    pub fn hands_apart<const PARTS: bool>(&self) -> u32 {
+        if PARTS { self.part[1] * thread::block_dim_x() } else { thread::block_dim_x() }
     }
 
     /// A seat on this board.

@@ -5,23 +5,29 @@ use super::layout::{NONE, Op, Pass, code, flag, source};
 use super::numbers::Numbers;
 use super::strategy::Weights;
 use crate::cfr::regret::Step;
-use crate::cuda::thread;
 
 /// The reach of `side` at the block's root, into slot `slot`: what the street before brought, times the board's probability where `chance` asks for it.
 /// Without `chance` it is the reach that averages are weighted with: 1 at the root of the game.
 /// Called by all threads of the block.
 #[inline(always)]
 #[track_caller]
-pub(super) fn arrive(view: &BlockView<'_>, side: &Side, slot: u32, chance: bool, factor: f32, pass: &Pass) {
+pub(super) fn arrive<const PARTS: bool>(
+    view: &BlockView<'_>,
+    side: &Side,
+    slot: u32,
+    chance: bool,
+    factor: f32,
+    pass: &Pass,
+) {
     let from = view.reach_row(side.seat);
     let is_first = view.street.is_first != 0;
     let factor = if chance { view.on.chance * factor } else { 1.0 };
-    let mut hand = thread::thread_idx_x();
+    let mut hand = view.first_hand::<PARTS>();
     while hand < side.n {
         let reach = if is_first && !chance { 1.0 } else { view.reach().get(from + view.number(side, hand)) };
         let drawn = if is_first && chance && pass.sampled & 2 != 0 { view.hand_factor(side, hand) } else { 1.0 };
         view.set(slot + hand, reach * factor * drawn);
-        hand += thread::block_dim_x();
+        hand += view.hands_apart::<PARTS>();
     }
 }
 
@@ -29,7 +35,7 @@ pub(super) fn arrive(view: &BlockView<'_>, side: &Side, slot: u32, chance: bool,
 /// Called by all threads of the block, after [`arrive`] has filled the root's slot.
 #[inline(always)]
 #[track_caller]
-pub(super) fn run<N: Numbers>(
+pub(super) fn run<N: Numbers, const PARTS: bool>(
     view: &BlockView<'_>,
     side: &Side,
     range: [u32; 2],
@@ -42,9 +48,9 @@ pub(super) fn run<N: Numbers>(
     while at < range[1] {
         let op = &view.op(at);
         if op.code == code::REACH {
-            reach::<N>(view, side, op, from, step, pass, average);
+            reach::<N, PARTS>(view, side, op, from, step, pass, average);
         } else {
-            leave(view, side, op);
+            leave::<PARTS>(view, side, op);
         }
         at += 1;
     }
@@ -53,7 +59,7 @@ pub(super) fn run<N: Numbers>(
 /// Reach of a node's children.
 #[inline(always)]
 #[track_caller]
-fn reach<N: Numbers>(
+fn reach<N: Numbers, const PARTS: bool>(
     view: &BlockView<'_>,
     side: &Side,
     op: &Op,
@@ -67,7 +73,7 @@ fn reach<N: Numbers>(
     let from = if locked { source::AVERAGES } else { from };
     let tables = &view.tables(side);
     let operands = view.operands();
-    let mut hand = thread::thread_idx_x();
+    let mut hand = view.first_hand::<PARTS>();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
         let active = hand < side.n;
@@ -89,7 +95,7 @@ fn reach<N: Numbers>(
                 }
             }
         });
-        hand += thread::block_dim_x();
+        hand += view.hands_apart::<PARTS>();
     }
 }
 
@@ -103,11 +109,11 @@ pub(super) fn own_factor(view: &BlockView<'_>, side: &Side, pass: &Pass, hand: u
 /// Hands a reach on to the next street.
 #[inline(always)]
 #[track_caller]
-fn leave(view: &BlockView<'_>, side: &Side, op: &Op) {
+fn leave<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) {
     let row = view.next_reach_row(side.seat, op.entry);
-    let mut hand = thread::thread_idx_x();
+    let mut hand = view.first_hand::<PARTS>();
     while hand < side.n {
         view.own_reach().set(row + view.number(side, hand), view.get(op.input + hand));
-        hand += thread::block_dim_x();
+        hand += view.hands_apart::<PARTS>();
     }
 }

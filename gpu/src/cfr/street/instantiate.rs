@@ -14,11 +14,11 @@ macro_rules! list {
         crate::$then! { $given
             /// A pass down a street that is not the last: averages of the traverser; reach of both seats for the next street.
             ///
-            /// * Launch: [`shape`](crate::cfr::street::shape), a block a board and entry, games along y, up to 384 threads.
+            /// * Launch: [`shape`](crate::cfr::street::shape), a block or more a board and entry, games along y, up to 384 threads.
             /// * Reads: `streets`, `programs`, `ops`, `boards`; `reach` of the street before; `regrets`, or what the pass plays by.
             /// * Writes: `averages` of the traverser; `reach` for the next street.
             /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
-            /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread.
+            /// * Cost: operations of the block's programs × ⌈hands / threads of all its blocks⌉ steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree); the partition is ours.
             #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
@@ -28,16 +28,16 @@ macro_rules! list {
 
             /// A pass up a street that is not the last: values, and what the traverser learns.
             ///
-            /// * Launch: [`shape`](crate::cfr::street::shape), a block a board and entry, games along y, up to 384 threads.
-            /// * Reads: as the pass down; `values` of the next street, `records`, `evals`.
+            /// * Launch: [`shape`](crate::cfr::street::shape), a block or more a board and entry, games along y, up to 384 threads.
+            /// * Reads: as the pass down; `records`, `evals`; `reach`, where [`cfr_street_return`](crate::cfr::street::returns::cfr_street_return) has put the next street's values.
             /// * Writes: `values`; `regrets`, `last` and `kept` of the traverser; `utilities`.
             /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
-            /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
+            /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread downwards, ⌈hands / threads of all its blocks⌉ upwards, three barriers a segment.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
             #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
             pub unsafe fn cfr_street_up(task: Task, at: Where, pass: Pass) {
-                go_up_once::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }, false)
+                go_up_once::<$numbers, false>(&task, at, if $any { pass } else { learning(pass.traverser) })
             }
 
             /// A pass down and up the last street.
@@ -51,7 +51,7 @@ macro_rules! list {
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
             #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
             pub unsafe fn cfr_street_last(task: Task, at: Where, pass: Pass) {
-                go_up_once::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }, true)
+                go_up_once::<$numbers, true>(&task, at, if $any { pass } else { learning(pass.traverser) })
             }
 
             /// Iterations of games of one street, whose boards know nothing of each other.

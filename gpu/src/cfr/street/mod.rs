@@ -8,8 +8,11 @@
 //! ```text
 //! street 0 .. last - 1   down: averages of the traverser, reach of both at every exit      a launch a street
 //! last street            down, evaluations, up                                            one launch
-//! last - 1 .. 0          down once more (reach of the opponent), evaluations of folds, up   a launch a street
+//! last - 1 .. 0          sums of the next street's values over its boards                 a launch a street
+//!                        down once more (reach of the opponent), evaluations of folds, up   a launch a street
 //! ```
+//!
+//! A street of few subtrees would leave most multiprocessors idle: several blocks then share the hands of a subtree ([`parts`]).
 //!
 //! Where there is one street only, a launch runs many iterations: a block needs nobody else.
 //!
@@ -26,6 +29,7 @@ mod instantiate;
 pub mod layout;
 mod numbers;
 mod pass;
+pub mod returns;
 pub mod sample;
 mod strategy;
 mod tables;
@@ -41,6 +45,7 @@ use crate::launch::LaunchShape;
 
 crate::kernel_set! {
     /// The kernels that are the same for all ways to store.
+    returns::cfr_street_return,
     sample::cfr_street_draw,
     sample::cfr_street_weigh,
     sample::cfr_street_next;
@@ -50,6 +55,12 @@ crate::kernel_set! {
 /// Most threads of a block: a multiprocessor then has 168 registers for each, which the interpreter of operations needs.
 pub const MAX_THREADS: u32 = 384;
 
+/// Blocks that share the hands of each of `n_subtrees` subtrees in rows of `stride` hands, on `n_multiprocessors`: one for each round of a block's threads if all of them find a multiprocessor, else one.
+pub const fn parts(n_subtrees: u32, stride: u32, n_multiprocessors: u32) -> u32 {
+    let rounds = stride.div_ceil(threads(stride));
+    if n_subtrees <= n_multiprocessors / rounds { rounds } else { 1 }
+}
+
 /// Threads of a block for rows of `stride` hands: the fewest rounds over the row, evenly filled.
 pub const fn threads(stride: u32) -> u32 {
     let warps = stride.div_ceil(layout::ROW);
@@ -57,7 +68,7 @@ pub const fn threads(stride: u32) -> u32 {
     warps.div_ceil(rounds) * layout::ROW
 }
 
-/// Launch shape for `n_games` games of at most `n_subtrees` boards × entries, rows of at most `stride` hands and `n_shared` values of shared memory.
-pub const fn shape(n_subtrees: u32, n_games: u32, stride: u32, n_shared: u32) -> LaunchShape {
-    LaunchShape::grid_2d(n_subtrees, n_games, threads(stride)).with_shared(n_shared * 4)
+/// Launch shape for `n_games` games of at most `n_subtrees` boards × entries, in `n_parts` blocks each, rows of at most `stride` hands and `n_shared` values of shared memory.
+pub const fn shape(n_subtrees: u32, n_parts: u32, n_games: u32, stride: u32, n_shared: u32) -> LaunchShape {
+    LaunchShape::grid_2d(n_subtrees * n_parts, n_games, threads(stride)).with_shared(n_shared * 4)
 }

@@ -19,9 +19,11 @@ pub struct Where {
     pub n_shared: u32,
     /// Iterations, of `street_solve`.
     pub n_iterations: u32,
+    /// Blocks that share the hands of a board and entry, of the passes down and up of a street that is not the last.
+    pub n_parts: u32,
 }
 
-const _: () = assert!(size_of::<Where>() == 16);
+const _: () = assert!(size_of::<Where>() == 20);
 
 /// The step of the iteration under way. Not asked of the view: the compiler would keep more of the task in local memory.
 ///
@@ -40,13 +42,13 @@ unsafe fn current_step(task: &Task) -> Step<f32> {
 /// Averages and the way down on a street that is not the last.
 ///
 /// # Safety
-/// Launched with [`shape`](super::shape) after the street before; the task and its tables are the host's, and `at.n_shared` values of shared memory hold what the programs address.
+/// Launched with [`shape`](super::shape) of `at.n_parts` after the street before; the task and its tables are the host's, and `at.n_shared` values of shared memory hold what the programs address.
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
     // SAFETY: the task and its tables are the host's, whose programs name what is there, in `n_shared` values of shared memory; there is a step.
     unsafe {
-        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared, at.n_parts) else { return };
         let factor = view.board_factor(&pass);
         if factor <= 0.0 {
             return;
@@ -56,60 +58,68 @@ pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
         let side = view.side(pass.traverser);
         let other = view.side(1 - pass.traverser);
         if pass.mode == mode::LEARN {
-            down::arrive(&view, &side, program.own_root, false, factor, &pass);
-            down::run::<N>(&view, &side, program.own, pass.own, &step, &pass, pass.averages != 0);
+            down::arrive::<true>(&view, &side, program.own_root, false, factor, &pass);
+            down::run::<N, true>(&view, &side, program.own, pass.own, &step, &pass, pass.averages != 0);
         }
-        down::arrive(&view, &other, program.opponent_root, true, factor, &pass);
-        down::run::<N>(&view, &other, program.down, pass.opponent, &step, &pass, false);
+        down::arrive::<true>(&view, &other, program.opponent_root, true, factor, &pass);
+        down::run::<N, true>(&view, &other, program.down, pass.opponent, &step, &pass, false);
     }
 }
 
-/// One pass over the block's subtree: on a last street all of it, else the way back up.
+/// One pass over the block's subtree: on a last street all of it, else the way back up, on which each of the blocks that share a subtree makes all of the opponent's reach and sums
+/// and has its part of the traverser's hands.
 ///
 /// Barriers: three a segment, and none besides. All threads of the block call it.
 #[inline(always)]
 #[track_caller]
-fn go_up<N: Numbers>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass, is_last: bool, factor: f32) {
+fn go_up<N: Numbers, const IS_LAST: bool>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass, factor: f32) {
     let program = view.program(pass.traverser);
     let side = view.side(pass.traverser);
     let other = view.side(1 - pass.traverser);
-    if is_last && pass.mode == mode::LEARN {
-        down::arrive(view, &side, program.own_root, false, factor, pass);
-        down::run::<N>(view, &side, program.own, pass.own, step, pass, pass.averages != 0);
+    if IS_LAST && pass.mode == mode::LEARN {
+        down::arrive::<false>(view, &side, program.own_root, false, factor, pass);
+        down::run::<N, false>(view, &side, program.own, pass.own, step, pass, pass.averages != 0);
     }
-    down::arrive(view, &other, program.opponent_root, true, factor, pass);
+    down::arrive::<false>(view, &other, program.opponent_root, true, factor, pass);
     let mut segment = math::opaque(program.segments[0]);
     let end = math::opaque(program.segments[1]);
     while segment < end {
         let ranges = view.segment(segment);
-        down::run::<N>(view, &other, ranges.down, pass.opponent, step, pass, false);
+        down::run::<N, false>(view, &other, ranges.down, pass.opponent, step, pass, false);
         // The vectors are there.
         sync::sync_threads();
         eval::run(view, &other, ranges.evals);
         // The sums are there.
         sync::sync_threads();
-        up::run::<N>(view, &side, &other, ranges.up, step, pass);
+        match IS_LAST {
+            true => up::run::<N, false>(view, &side, &other, ranges.up, step, pass),
+            false => up::run::<N, true>(view, &side, &other, ranges.up, step, pass),
+        }
         // All have read the vectors and sums: they may be written again.
         sync::sync_threads();
         segment += 1;
     }
-    up::depart(view, &side, program.value_root, pass);
+    match IS_LAST {
+        true => up::depart::<false>(view, &side, program.value_root, pass),
+        false => up::depart::<true>(view, &side, program.value_root, pass),
+    }
 }
 
 /// A pass up a street, or down and up the last one.
 ///
 /// # Safety
-/// As [`go_down`], after it and the next street's pass up; on the last street after the street before.
+/// As [`go_down`], after it, the next street's pass up and its [`returns`](super::returns); on the last street after the street before.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bool) {
+pub(super) unsafe fn go_up_once<N: Numbers, const IS_LAST: bool>(task: &Task, at: Where, pass: Pass) {
+    let n_parts = if IS_LAST { 1 } else { at.n_parts };
     // SAFETY: as in `go_down`.
     unsafe {
-        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared, n_parts) else { return };
         let factor = view.board_factor(&pass);
         if factor > 0.0 {
             let step = current_step(task);
-            go_up::<N>(&view, &step, &pass, is_last, factor);
+            go_up::<N, IS_LAST>(&view, &step, &pass, factor);
         }
     }
 }
@@ -138,7 +148,7 @@ pub(super) const fn learning(traverser: u32) -> Pass {
 pub(super) unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Passes) {
     // SAFETY: as in `go_down`; there is a step for each iteration.
     unsafe {
-        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared, 1) else { return };
         let n_passes = if ANY { passes.n } else { 2 };
         let mut turn = 0;
         while turn < at.n_iterations * n_passes {
@@ -157,7 +167,7 @@ pub(super) unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, 
             } else {
                 learning(turn % 2)
             };
-            go_up::<N>(&view, &step, &pass, true, 1.0);
+            go_up::<N, true>(&view, &step, &pass, 1.0);
             turn += 1;
         }
     }

@@ -7,13 +7,12 @@ use super::numbers::Numbers;
 use super::strategy::Weights;
 use super::tables::{Cell, Tables};
 use crate::cfr::regret::Step;
-use crate::cuda::thread;
 
 /// Runs the operations `range` for the traverser's `side` against the opponent's `other`.
 /// Called by all threads of the block, after a barrier that follows the evaluations.
 #[inline(always)]
 #[track_caller]
-pub(super) fn run<N: Numbers>(
+pub(super) fn run<N: Numbers, const PARTS: bool>(
     view: &BlockView<'_>,
     side: &Side,
     other: &Side,
@@ -25,11 +24,11 @@ pub(super) fn run<N: Numbers>(
     while at < range[1] {
         let op = &view.op(at);
         if op.code == code::OWN {
-            own::<N>(view, side, op, step, pass);
+            own::<N, PARTS>(view, side, op, step, pass);
         } else if op.code == code::RETURN {
-            come_back(view, side, op, pass);
+            come_back::<PARTS>(view, side, op);
         } else {
-            end(view, side, other, op);
+            end::<PARTS>(view, side, other, op);
         }
         at += 1;
     }
@@ -38,12 +37,12 @@ pub(super) fn run<N: Numbers>(
 /// Value where a hand ends: its payoffs times the reach of the opponent's hands that leave it possible, by who is stronger.
 #[inline(always)]
 #[track_caller]
-fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
+fn end<const PARTS: bool>(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
     let add = op.flags & flag::ADD != 0;
     let prefix = op.region + TOTALS;
     let by_card = prefix + other.stride + ROW;
     let all = view.get(op.region + ALL_CARDS);
-    let mut hand = thread::thread_idx_x();
+    let mut hand = view.first_hand::<PARTS>();
     while hand < side.n {
         let record = view.record(side, hand);
         let low = |word: u32| word & 0xffff;
@@ -61,66 +60,34 @@ fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
             op.payoff[0] * weaker + op.payoff[1] * (met - not_stronger) + op.payoff[2] * (not_stronger - weaker)
         };
         view.put(op.output + hand, value, add);
-        hand += thread::block_dim_x();
+        hand += view.hands_apart::<PARTS>();
     }
 }
 
-/// Value where the next card comes: the sum over the boards of the next street and what they stand for.
+/// Value where the next card comes: the sum over the boards of the next street, which [`returns`](super::returns) has made.
 #[inline(always)]
 #[track_caller]
-fn come_back(view: &BlockView<'_>, side: &Side, op: &Op, pass: &Pass) {
+fn come_back<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) {
     let add = op.flags & flag::ADD != 0;
-    let street = view.next;
-    let (links, maps, values) = (view.links(), view.permutations(), view.values());
-    let (first_link, end_link) = (view.on.links[0], view.on.links[1]);
-    let hand_stride = street.hand_stride as usize;
-    let rows = street.values[side.seat as usize] as usize + op.entry as usize * hand_stride;
-    let row_stride = street.n_entries as usize * hand_stride;
-    let permutations = street.permutations as usize + side.seat as usize * hand_stride;
-    let mut hand = thread::thread_idx_x();
+    let row = view.next_reach_row(side.seat, op.entry);
+    let mut hand = view.first_hand::<PARTS>();
     while hand < side.n {
-        let number = view.number(side, hand);
-        let one = |at: u32| {
-            let link = links.get(at as usize);
-            if pass.sampled & 1 != 0 && view.next_board_factor(link.board) <= 0.0 {
-                return 0.0;
-            }
-            let renamed = if link.permutation == 0 {
-                number
-            } else {
-                let map = permutations + link.permutation as usize * 2 * hand_stride;
-                maps.get(map + number) as usize
-            };
-            values.get(rows + link.board as usize * row_stride + renamed)
-        };
-        let mut sum = 0.0;
-        let mut at = first_link;
-        // Four at a time, so that their loads are under way together; added in order.
-        while at + 4 <= end_link {
-            let values = [one(at), one(at + 1), one(at + 2), one(at + 3)];
-            sum = sum + values[0] + values[1] + values[2] + values[3];
-            at += 4;
-        }
-        while at < end_link {
-            sum += one(at);
-            at += 1;
-        }
-        view.put(op.output + hand, sum, add);
-        hand += thread::block_dim_x();
+        view.put(op.output + hand, view.reach().get(row + view.number(side, hand)), add);
+        hand += view.hands_apart::<PARTS>();
     }
 }
 
 /// Value of the traverser's node from those of its actions, and what it learns.
 #[inline(always)]
 #[track_caller]
-fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
+fn own<N: Numbers, const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
     let locked = op.flags & flag::LOCKED != 0;
     let tables = &view.tables(side);
     let from = if locked { source::AVERAGES } else { pass.own };
     let learns = pass.mode == mode::LEARN && !locked;
     let best = pass.mode == mode::BEST && !locked;
-    let mut hand = thread::thread_idx_x();
+    let mut hand = view.first_hand::<PARTS>();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
         let active = hand < side.n;
@@ -166,7 +133,7 @@ fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>,
         if active {
             view.put(op.output + hand, value, add);
         }
-        hand += thread::block_dim_x();
+        hand += view.hands_apart::<PARTS>();
     }
 }
 
@@ -204,16 +171,16 @@ fn note_gain<N: Numbers>(
 /// What becomes of the root's values: they go to the street before, and are added to the utilities.
 #[inline(always)]
 #[track_caller]
-pub(super) fn depart(view: &BlockView<'_>, side: &Side, slot: u32, pass: &Pass) {
+pub(super) fn depart<const PARTS: bool>(view: &BlockView<'_>, side: &Side, slot: u32, pass: &Pass) {
     let row = view.value_row(side.seat);
     let sums = view.street.utilities[side.seat as usize] as usize + view.board as usize * side.stride as usize;
-    let mut hand = thread::thread_idx_x();
+    let mut hand = view.first_hand::<PARTS>();
     while hand < side.n {
         let value = view.get(slot + hand);
         view.own_values().set(row + view.number(side, hand), value);
         if pass.utilities != 0 && view.street.is_first != 0 {
             view.add_utility(sums, hand, value);
         }
-        hand += thread::block_dim_x();
+        hand += view.hands_apart::<PARTS>();
     }
 }

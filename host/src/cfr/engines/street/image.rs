@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::street::layout::{self, BEGINS, Board, Eval, Link, Op, Program, Record, Segment};
+use warpplay_gpu::cfr::street::{parts, returns};
 
 use super::boards::{Hands, strides};
 use super::compile::{Compiled, Frame, compile};
@@ -22,6 +23,10 @@ pub(super) struct Level {
     pub stride: u32,
     /// Values of shared memory of a block.
     pub n_shared: u32,
+    /// Blocks that share a subtree's hands, where the street is not the last.
+    pub n_parts: u32,
+    /// Most blocks of a game that add up the values of the next street; 0 for the last street.
+    pub n_return_blocks: u32,
 }
 
 /// The sizes of games in the kernels' arrays, and their compiled subtrees.
@@ -123,9 +128,23 @@ impl Shape {
                 if street == 0 {
                     shape.utilities_len += n_boards * u64::from(stride[0] + stride[1]);
                 }
+                if let Some(next) = game.streets.get(street + 1) {
+                    let n_blocks =
+                        returns::n_blocks(n_boards as u32, next.entries.len() as u32, hand_stride(game) as u32);
+                    let n_blocks = u32::try_from(n_blocks).ok().filter(|&n| n <= i32::MAX as u32).ok_or_else(|| {
+                        let value = format!("{n_boards} boards × {} exits of street {street}", next.entries.len());
+                        Error::option(
+                            "engine",
+                            value,
+                            format!("at most {} blocks of {} hands", i32::MAX, returns::BLOCK),
+                        )
+                    })?;
+                    level.n_return_blocks = level.n_return_blocks.max(n_blocks);
+                }
                 all_strides.push(stride);
                 all_compiled.push(compiled);
             }
+            level.n_parts = parts(level.n_subtrees * games.len() as u32, level.stride, info.n_multiprocessors);
             shape.levels.push(level);
             shape.strides.push(all_strides);
             shape.compiled.push(all_compiled);

@@ -6,7 +6,7 @@ use warpplay_gpu::cfr::street::layout::{
     control,
 };
 use warpplay_gpu::cfr::street::sample::{self, DrawsArgs};
-use warpplay_gpu::cfr::street::{self, Any, F32, I16, PassKernels, Passes, StreetKernels, Where};
+use warpplay_gpu::cfr::street::{self, Any, F32, I16, PassKernels, Passes, StreetKernels, Where, returns};
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_STREET;
 
@@ -248,8 +248,9 @@ impl Arrays {
     /// Launch shape of a street, and what its kernels are told of it.
     fn launch_of(&self, street: usize, n_iterations: u32) -> (LaunchShape, Where) {
         let (level, n_games) = (self.levels[street], self.n_games);
-        let shape = street::shape(level.n_subtrees, n_games, level.stride, level.n_shared);
-        (shape, Where { street: street as u32 * n_games, n_games, n_shared: level.n_shared, n_iterations })
+        let n_parts = if street + 1 == self.levels.len() { 1 } else { level.n_parts };
+        let shape = street::shape(level.n_subtrees, n_parts, n_games, level.stride, level.n_shared);
+        (shape, Where { street: street as u32 * n_games, n_games, n_shared: level.n_shared, n_iterations, n_parts })
     }
 
     /// What the kernels work on, without what is drawn; and that.
@@ -313,11 +314,40 @@ impl Kernels {
     /// One pass over all streets: down, the last, and back up.
     pub fn pass(&self, stream: &Stream, arrays: &mut Arrays, pass: Pass) -> Result<()> {
         match (arrays.short, pass.is_plain()) {
-            (false, true) => pass_by(&self.f32, stream, arrays, pass),
-            (true, true) => pass_by(&self.i16, stream, arrays, pass),
-            (false, false) => pass_by(&self.any_f32, stream, arrays, pass),
-            (true, false) => pass_by(&self.any_i16, stream, arrays, pass),
+            (false, true) => self.pass_by(&self.f32, stream, arrays, pass),
+            (true, true) => self.pass_by(&self.i16, stream, arrays, pass),
+            (false, false) => self.pass_by(&self.any_f32, stream, arrays, pass),
+            (true, false) => self.pass_by(&self.any_i16, stream, arrays, pass),
         }
+    }
+
+    /// [`pass`](Self::pass) by the kernels of `set`.
+    fn pass_by<N: StreetKernels>(
+        &self,
+        set: &PassKernels<Module, N>,
+        stream: &Stream,
+        arrays: &mut Arrays,
+        pass: Pass,
+    ) -> Result<()> {
+        let last = arrays.levels.len() - 1;
+        // SAFETY (all four): the arrays were made together, for these levels. One stream keeps the order of streets. A step is there for the word of `control`.
+        for street in 0..last {
+            let (shape, at) = arrays.launch_of(street, 1);
+            // SAFETY: as above.
+            unsafe { stream.launch(&set.cfr_street_down, shape, (arrays.task(), at, pass)) }?;
+        }
+        let (shape, at) = arrays.launch_of(last, 1);
+        // SAFETY: as above.
+        unsafe { stream.launch(&set.cfr_street_last, shape, (arrays.task(), at, pass)) }?;
+        for street in (0..last).rev() {
+            let (shape, at) = arrays.launch_of(street, 1);
+            let returns = returns::shape(arrays.levels[street].n_return_blocks, arrays.n_games);
+            // SAFETY: as above.
+            unsafe { stream.launch(&self.set.cfr_street_return, returns, (arrays.task(), at, pass)) }?;
+            // SAFETY: as above.
+            unsafe { stream.launch(&set.cfr_street_up, shape, (arrays.task(), at, pass)) }?;
+        }
+        Ok(())
     }
 
     /// Draws boards and hands of the iteration under way; nothing where nothing is sampled.
@@ -351,31 +381,6 @@ impl Kernels {
             (true, false) => solve_by(&self.any_i16, stream, arrays, passes, n),
         }
     }
-}
-
-/// One pass over all streets: down, the last, and back up.
-fn pass_by<N: StreetKernels>(
-    set: &PassKernels<Module, N>,
-    stream: &Stream,
-    arrays: &mut Arrays,
-    pass: Pass,
-) -> Result<()> {
-    let last = arrays.levels.len() - 1;
-    // SAFETY (all three): the arrays were made together, for these levels. One stream keeps the order of streets. A step is there for the word of `control`.
-    for street in 0..last {
-        let (shape, at) = arrays.launch_of(street, 1);
-        // SAFETY: as above.
-        unsafe { stream.launch(&set.cfr_street_down, shape, (arrays.task(), at, pass)) }?;
-    }
-    let (shape, at) = arrays.launch_of(last, 1);
-    // SAFETY: as above.
-    unsafe { stream.launch(&set.cfr_street_last, shape, (arrays.task(), at, pass)) }?;
-    for street in (0..last).rev() {
-        let (shape, at) = arrays.launch_of(street, 1);
-        // SAFETY: as above.
-        unsafe { stream.launch(&set.cfr_street_up, shape, (arrays.task(), at, pass)) }?;
-    }
-    Ok(())
 }
 
 /// The first `n` steps of games of one street, in one launch.

@@ -1,0 +1,89 @@
+//! What comes back from the next street: the sum of its values over the boards that may follow, for each exit and hand.
+
+use super::block::BlockView;
+use super::layout::{Pass, Task};
+use super::pass::Where;
+use crate::cuda::kernel;
+use crate::launch::LaunchShape;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 128;
+/// Boards whose values are read together.
+const TOGETHER: usize = 8;
+
+/// Blocks of a row of `hand_stride` hands.
+const fn blocks(hand_stride: u32) -> u32 {
+    hand_stride.div_ceil(BLOCK)
+}
+
+/// Blocks for a game of `n_boards` boards, `n_entries` entries of the next street and rows of `hand_stride` hands.
+pub const fn n_blocks(n_boards: u32, n_entries: u32, hand_stride: u32) -> u64 {
+    n_boards as u64 * n_entries as u64 * blocks(hand_stride) as u64
+}
+
+/// Launch shape for `n_games` games of at most `n_blocks` blocks.
+pub const fn shape(n_blocks: u32, n_games: u32) -> LaunchShape {
+    LaunchShape::grid_2d(n_blocks, n_games, BLOCK)
+}
+
+/// Adds up the next street's values of the traverser over the boards that follow each board of a street, in the order of its links. The sums replace the traverser's reach at the next street's roots, which
+/// nobody needs any more in this pass and the next pass makes anew.
+///
+/// * Launch: [`shape`], a thread a board, entry of the next street and hand; games along y, blocks of 128.
+/// * Reads: `streets`, `boards`, `links`, `permutations`; `values` of the next street; `board_factors` where boards are sampled.
+/// * Writes: `reach` of the traverser for the next street.
+/// * Shared: none.
+/// * Cost: a step a link of the board.
+/// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
+/// * Source: Johanson et al. 2011 (public tree); the partition is ours.
+///
+/// # Safety
+/// Launched with [`shape`] of the most [`n_blocks`] of a game after the next street's pass up; the task is the host's, and `at.street` has a street after it.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn cfr_street_return(task: Task, at: Where, pass: Pass) {
+    // SAFETY: the contract; nobody else uses these rows of reach meanwhile.
+    let Some((view, row, hand)) =
+        (unsafe { BlockView::find_exit(&task, at.street, at.n_games, BLOCK, pass.traverser) })
+    else {
+        return;
+    };
+    let next = view.next;
+    let seat = pass.traverser as usize;
+    if hand >= next.n_hands[seat] {
+        return;
+    }
+    let (links, maps, values) = (view.links(), view.permutations(), view.values());
+    let hand_stride = next.hand_stride as usize;
+    let rows = next.values[seat] as usize + view.entry as usize * hand_stride;
+    let row_stride = next.n_entries as usize * hand_stride;
+    let permutations = next.permutations as usize + seat * hand_stride;
+    let one = |at: u32| {
+        let link = links.get(at as usize);
+        if pass.sampled & 1 != 0 && view.next_board_factor(link.board) <= 0.0 {
+            return 0.0;
+        }
+        let renamed = match link.permutation {
+            0 => hand as usize,
+            permutation => maps.get(permutations + permutation as usize * 2 * hand_stride + hand as usize) as usize,
+        };
+        values.get(rows + link.board as usize * row_stride + renamed)
+    };
+    let (mut at, end) = (view.on.links[0], view.on.links[1]);
+    let mut sum = 0.0;
+    // Loads of several boards are under way together; the order of the sum is that of the links.
+    while at + TOGETHER as u32 <= end {
+        let mut found = [0.0; TOGETHER];
+        for (i, value) in found.iter_mut().enumerate() {
+            *value = one(at + i as u32);
+        }
+        for value in found {
+            sum += value;
+        }
+        at += TOGETHER as u32;
+    }
+    while at < end {
+        sum += one(at);
+        at += 1;
+    }
+    view.own_reach().set(row + hand as usize, sum);
+}
