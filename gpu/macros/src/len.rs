@@ -15,7 +15,7 @@ pub(crate) fn saturating(expression: &Expr) -> TokenStream {
                 BinOp::Add(_) => quote!(#left.saturating_add(#right)),
                 BinOp::Sub(_) => quote!(#left.saturating_sub(#right)),
                 BinOp::Mul(_) => quote!(#left.saturating_mul(#right)),
-                _ => quote!((#expression) as usize),
+                _ => quote!(((#expression) as usize)),
             }
         }
         other => quote!(((#other) as usize)),
