@@ -328,7 +328,7 @@ macro_rules! kernel_instance {
                 $(#[doc = $text])*
                 ///
                 /// # Safety
-                /// As the function that it calls.
+                /// As the function that it calls, but for what the attribute declares.
                 #[kernel($($options)*)]
                 pub unsafe fn $kernel($($(#[$declared])* $parameter: $type),*) {
                     // SAFETY: the contract of the function is the kernel's.
