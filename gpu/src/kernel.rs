@@ -23,7 +23,7 @@
 //!
 //! | item | what it is |
 //! | --- | --- |
-//! | [`Kernel`], [`SafeKernel`] | an entry point; one that is a safe function, which checks its own launch |
+//! | [`Kernel`], [`ShapedKernel`], [`SafeKernel`] | an entry point; one that declares its launch; one that is a safe function too |
 //! | [`KernelInfo`], [`ParamDesc`], [`LaunchBounds`], [`info`] | a kernel's description as data |
 //! | [`kernel_set!`](crate::kernel_set) | the kernels of a module: structure, loader and descriptions |
 //! | [`kernel_family!`](crate::kernel_family), [`kernel_instance!`](crate::kernel_instance) | the same for kernels that exist for several games or precisions |
@@ -82,10 +82,14 @@ pub trait Kernel: Copy + Send + Sync + 'static {
     unsafe fn call(params: Self::Params);
 }
 
-/// A kernel that is a safe function: its declaration says what is to be checked, so that whatever passes the checks may be launched.
+/// A kernel that declares its launch: the shape, and what is checked before. The attribute [`kernel`](crate::cuda::kernel) with `shape` makes it one.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait SafeKernel: Kernel {
-    /// The parameters, with views in the place of pointers, as a tuple.
+#[diagnostic::on_unimplemented(
+    message = "kernel `{Self}` does not declare its launch shape",
+    note = "add `shape` to its attribute: `#[kernel(shape = LaunchShape::linear(n, 256))]`; or launch it with `Stream::launch` and a shape"
+)]
+pub trait ShapedKernel: Kernel {
+    /// The parameters, with views in the place of pointers whose length is declared, as a tuple.
     type Views;
     /// What the shape depends on besides, as a tuple: a size of blocks, say.
     type Launch;
@@ -96,6 +100,17 @@ pub trait SafeKernel: Kernel {
     /// A view is shorter than the kernel's declaration says, or its condition does not hold.
     fn prepare(views: Self::Views, launch: Self::Launch) -> Result<(LaunchShape, Self::Params), Refusal>;
 }
+
+/// A kernel that is a safe function: whatever passes the checks of its declaration may be launched.
+///
+/// # Safety
+/// A launch with shape and parameters that [`prepare`](ShapedKernel::prepare) gave keeps the kernel's contract.
+#[cfg(not(target_arch = "nvptx64"))]
+#[diagnostic::on_unimplemented(
+    message = "kernel `{Self}` is not a safe function",
+    note = "an `unsafe` kernel that declares its shape is launched with `Stream::run_unchecked`, any other with `Stream::launch`"
+)]
+pub unsafe trait SafeKernel: ShapedKernel {}
 
 /// A kernel's description without its type.
 #[derive(Clone, Copy, Debug)]
@@ -198,7 +213,7 @@ macro_rules! kernel_set {
 ///
 /// A family is one list, a macro of its file that hands the kernels to `kernel_family!` once, with `Self` as the type, and to [`kernel_instance!`](crate::kernel_instance) for each type.
 /// A kernel of the list is written as an `unsafe fn` whose body calls the generic function; the macro writes the `unsafe` around the body, since what the kernel asks of its launch
-/// is what that function asks.
+/// is what that function asks. Its launch shape and lengths are declared as those of any kernel.
 ///
 /// ```
 /// mod copy {
@@ -215,8 +230,8 @@ macro_rules! kernel_set {
 ///         ($then:ident $given:tt $real:ty, $suffix:literal) => {
 ///             warpplay_gpu::$then! { $given
 ///                 /// Copies a value.
-///                 #[kernel(suffix = $suffix)]
-///                 pub unsafe fn copy_one(to: *mut $real, from: *const $real) {
+///                 #[kernel(suffix = $suffix, shape = warpplay_gpu::launch::LaunchShape::new(1, 1))]
+///                 pub unsafe fn copy_one(#[len(1)] to: *mut $real, #[len(1)] from: *const $real) {
 ///                     copy(to, from)
 ///                 }
 ///             }
@@ -248,7 +263,7 @@ macro_rules! kernel_family {
             $(for $($instance:ty),+)?
         }
         $($(#[doc = $text:expr])* #[kernel($($options:tt)*)]
-        pub unsafe fn $kernel:ident($($parameter:ident: $type:ty),* $(,)?) { $($body:tt)* })+
+        pub unsafe fn $kernel:ident($($(#[$declared:meta])* $parameter:ident: $type:ty),* $(,)?) { $($body:tt)* })+
     ) => {
         $(#[$trait_doc])*
         #[cfg(not(target_arch = "nvptx64"))]
@@ -256,7 +271,7 @@ macro_rules! kernel_family {
         #[allow(missing_docs, reason = "each type is the kernel of its name, which has its description")]
         pub trait $family: $bound {
             $($item)*
-            $(type $kernel: $crate::kernel::Kernel<Params = ($($type,)*)> + Default;)+
+            $($crate::cuda::kernel_type! { [$($options)*] unsafe fn $kernel($($(#[$declared])* $parameter: $type),*) {} })+
 
             /// Descriptions of all kernels.
             fn kernels() -> ::std::vec::Vec<$crate::kernel::KernelInfo> {
@@ -302,7 +317,7 @@ macro_rules! kernel_instance {
             $($use:item)*
         }
         $($(#[doc = $text:expr])* #[kernel($($options:tt)*)]
-        pub unsafe fn $kernel:ident($($parameter:ident: $type:ty),* $(,)?) { $($body:tt)* })+
+        pub unsafe fn $kernel:ident($($(#[$declared:meta])* $parameter:ident: $type:ty),* $(,)?) { $($body:tt)* })+
     ) => {
         $(#[$doc])*
         #[allow(clippy::macro_metavars_in_unsafe, reason = "the lists of kernels write `unsafe fn` themselves")]
@@ -313,9 +328,9 @@ macro_rules! kernel_instance {
                 $(#[doc = $text])*
                 ///
                 /// # Safety
-                /// As the function that it calls.
+                /// As the function that it calls, but for what the attribute declares.
                 #[kernel($($options)*)]
-                pub unsafe fn $kernel($($parameter: $type),*) {
+                pub unsafe fn $kernel($($(#[$declared])* $parameter: $type),*) {
                     // SAFETY: the contract of the function is the kernel's.
                     unsafe { $($body)* }
                 }

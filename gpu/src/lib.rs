@@ -7,7 +7,7 @@
 //! ```
 //! use warpplay_gpu::cuda::view::{Disjoint, Slice, View};
 //! use warpplay_gpu::cuda::{kernel, thread};
-//! use warpplay_gpu::kernel::SafeKernel;
+//! use warpplay_gpu::kernel::ShapedKernel;
 //! use warpplay_gpu::launch::LaunchShape;
 //! use warpplay_gpu::simt::{self, memory::register};
 //!

@@ -82,7 +82,7 @@
 //! | [`L2Window`], [`L2Span`] | memory that the second-level cache keeps |
 //! | [`Module`], [`Function`], [`FunctionInfo`] | kernels, loaded by name from embedded PTX ([`PtxSet`], [`PtxImage`]) |
 //! | [`LaunchShape`] | grid, block and shared memory of a launch |
-//! | [`Kernel`], [`SafeKernel`], [`IntoParams`], [`IntoParam`], [`In`], [`InOut`] | what a launch knows of a kernel, and takes as its arguments |
+//! | [`Kernel`], [`ShapedKernel`], [`SafeKernel`], [`IntoParams`], [`IntoParam`], [`In`], [`InOut`] | what a launch knows of a kernel, and takes as its arguments |
 //! | [`BankReport`], [`BankCount`] | how shared memory's banks were used, counted under `simt` |
 //! | [`Precision`] | arithmetic and storage: `f32`, `bf16` and others |
 //! | [`Progress`] | what `watch` is told while something runs |
@@ -213,7 +213,7 @@ pub use runtime::precision::Precision;
 pub use runtime::progress::Progress;
 pub use runtime::stream::{L2Span, L2Window, Stream};
 pub use warpplay_gpu::args::{In, InOut, IntoParam};
-pub use warpplay_gpu::kernel::{Kernel, SafeKernel};
+pub use warpplay_gpu::kernel::{Kernel, SafeKernel, ShapedKernel};
 pub use warpplay_gpu::launch::LaunchShape;
 pub use warpplay_gpu::ptx::{PtxImage, PtxSet};
 pub use warpplay_gpu::simt::banks::{BankCount, BankReport};

@@ -5,7 +5,8 @@ use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Error, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, LitStr, Pat, Result, ReturnType, Safety, Token, Type,
+    Attribute, Error, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, LitStr, Pat, PointerMutability, Result, ReturnType,
+    Safety, Token, Type, TypePtr,
 };
 
 use crate::len::{self, mentions};
@@ -23,13 +24,13 @@ struct Options {
     suffix: Option<LitStr>,
     max_threads: Option<Expr>,
     min_blocks: Option<Expr>,
-    /// The launch shape of a safe kernel.
+    /// The launch shape.
     shape: Option<Shape>,
-    /// A condition of a safe kernel's launch.
+    /// A condition of the launch.
     require: Option<Expr>,
 }
 
-/// The launch shape of a safe kernel: an expression, or a closure where it depends on more than the parameters.
+/// The launch shape: an expression, or a closure where it depends on more than the parameters.
 struct Shape {
     /// What it depends on besides, each with its type.
     arguments: Vec<(Pat, Type)>,
@@ -55,7 +56,7 @@ impl Parse for Options {
             let name: Ident = input.parse()?;
             input.parse::<Token![=]>()?;
             let repeated = if name == "suffix" {
-                options.suffix.replace(suffix(input)?).is_some()
+                options.suffix.replace(input.parse()?).is_some()
             } else if name == "max_threads" {
                 let bound = bound(input, &name, MAX_THREADS)?;
                 options.max_threads.replace(bound).is_some()
@@ -90,17 +91,15 @@ impl Parse for Options {
         if let (Some(require), None) = (&options.require, &options.shape) {
             return Err(Error::new(
                 require.span(),
-                "`require` needs `shape` too: only the launch of a safe kernel is checked",
+                "`require` needs `shape` too: only the launch of a kernel that declares its shape is checked",
             ));
         }
         Ok(options)
     }
 }
 
-/// A string of letters, digits and underscores. A literal that comes out of a `macro_rules` fragment stands in an
-/// invisible group, which syn looks through.
-fn suffix(input: ParseStream) -> Result<LitStr> {
-    let suffix: LitStr = input.parse()?;
+/// Refuses a suffix other than a string of letters, digits and underscores.
+fn check_suffix(suffix: &LitStr) -> Result<()> {
     let value = suffix.value();
     if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(Error::new(
@@ -108,7 +107,7 @@ fn suffix(input: ParseStream) -> Result<LitStr> {
             format!("suffix \"{value}\" is not a part of a name: ASCII letters, digits and `_` are allowed"),
         ));
     }
-    Ok(suffix)
+    Ok(())
 }
 
 /// A launch bound: a literal, which is checked here, or a constant expression.
@@ -138,42 +137,79 @@ fn ungrouped(mut expression: &Expr) -> &Expr {
 struct Param<'a> {
     name: &'a Ident,
     ty: &'a Type,
-    /// Values that it must have, where it is a view.
+    /// Values that it must have, where it is a view or a pointer.
     len: Option<Expr>,
-    /// Whether it is a structure with `DeviceArgs`, which a safe kernel takes checked.
+    /// Whether it is a structure with `DeviceArgs` that is only taken checked.
     args: bool,
 }
 
 impl Param<'_> {
+    /// Whether the body has a view of it, made of the pointer that crosses.
+    fn is_view(&self) -> bool {
+        self.len.is_some() && pointer(self.ty).is_none()
+    }
+
     /// Its type on the way to the device.
     fn crossing(&self) -> TokenStream {
         let ty = self.ty;
-        match &self.len {
-            Some(_) => quote!(<#ty as ::warpplay_gpu::cuda::view::View>::Pointer),
-            None => quote!(#ty),
+        if self.is_view() { quote!(<#ty as ::warpplay_gpu::cuda::view::View>::Pointer) } else { quote!(#ty) }
+    }
+
+    /// What the launch of a kernel that declares its shape is given: a pointer with a declared length is there a view, which has one.
+    fn given(&self) -> TokenStream {
+        let ty = self.ty;
+        match (&self.len, pointer(ty)) {
+            (Some(_), Some(TypePtr { mutability: PointerMutability::Const(_), elem, .. })) => {
+                quote!(::warpplay_gpu::cuda::view::Slice<#elem>)
+            }
+            (Some(_), Some(TypePtr { elem, .. })) => quote!(::warpplay_gpu::cuda::view::Disjoint<#elem>),
+            _ if self.args => quote!(::warpplay_gpu::args::Checked<#ty>),
+            _ => quote!(#ty),
         }
+    }
+}
+
+/// The type as a pointer, inside the invisible groups that `macro_rules` puts around a fragment.
+fn pointer(mut ty: &Type) -> Option<&TypePtr> {
+    while let Type::Group(group) = ty {
+        ty = &group.elem;
+    }
+    match ty {
+        Type::Ptr(pointer) => Some(pointer),
+        _ => None,
     }
 }
 
 /// Makes the views of the pointers that came: for the body on device and host.
 fn views(params: &[Param<'_>]) -> TokenStream {
-    let views = params.iter().filter_map(|Param { name, ty, len, .. }| {
-        len.as_ref().map(|len| {
-            quote! {
-                // SAFETY: the launch has checked the length, and its arguments were borrowed as the view uses them.
-                let #name = unsafe { <#ty as ::warpplay_gpu::cuda::view::View>::new(#name, #len) };
-            }
-        })
+    let views = params.iter().filter(|param| param.is_view()).map(|Param { name, ty, len, .. }| {
+        quote! {
+            // SAFETY: the launch has checked the length, and its arguments were borrowed as the view uses them.
+            let #name = unsafe { <#ty as ::warpplay_gpu::cuda::view::View>::new(#name, #len) };
+        }
     });
     quote!(#(#views)*)
+}
+
+/// `body(a, b)`, in `unsafe` where the kernel is.
+fn call(function: &ItemFn, body: &Ident, params: &[Param<'_>]) -> TokenStream {
+    let names = params.iter().map(|param| param.name);
+    match function.sig.safety {
+        Safety::Unsafe(_) => quote! {
+            // SAFETY: the caller keeps the kernel's contract.
+            unsafe { #body(#(#names),*) }
+        },
+        _ => quote!(#body(#(#names),*)),
+    }
 }
 
 /// The whole expansion.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let options: Options = syn::parse2(options)?;
     let function: ItemFn = syn::parse2(item)?;
+    options.suffix.as_ref().map_or(Ok(()), check_suffix)?;
     check_signature(&function, &options)?;
-    let params = params(&function, options.shape.is_some())?;
+    let params = params(&function, &options)?;
 
     let ident = &function.sig.ident;
     let entry = match &options.suffix {
@@ -189,21 +225,12 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
 /// Refuses what an entry point cannot have, with an error that points at it.
 fn check_signature(function: &ItemFn, options: &Options) -> Result<()> {
     let signature = &function.sig;
-    match (matches!(signature.safety, Safety::Unsafe(_)), &options.shape) {
-        (false, None) => {
-            return Err(Error::new(
-                signature.fn_token.span(),
-                "a kernel is an `unsafe fn`, since no compiler checks its launch shape and its buffers; or it declares them: \
-                 `#[kernel(shape = …)]`, and views with `#[len(…)]` instead of pointers",
-            ));
-        }
-        (true, Some(shape)) => {
-            return Err(Error::new(
-                shape.body.span(),
-                "a kernel that declares its shape is a safe `fn`: every launch of it is checked",
-            ));
-        }
-        _ => {}
+    if options.shape.is_none() && !matches!(signature.safety, Safety::Unsafe(_)) {
+        return Err(Error::new(
+            signature.fn_token.span(),
+            "a kernel is an `unsafe fn`, since no compiler checks its launch shape and its buffers; or it declares them: \
+             `#[kernel(shape = …)]`, and views with `#[len(…)]` instead of pointers",
+        ));
     }
     let refused: [(Option<proc_macro2::Span>, &str); 7] = [
         (signature.constness.map(|t| t.span()), "a kernel cannot be `const`"),
@@ -238,7 +265,7 @@ fn check_signature(function: &ItemFn, options: &Options) -> Result<()> {
 }
 
 /// The parameters, each of them a plain name with a type that can cross to the device.
-fn params(function: &ItemFn, is_safe: bool) -> Result<Vec<Param<'_>>> {
+fn params<'a>(function: &'a ItemFn, options: &Options) -> Result<Vec<Param<'a>>> {
     let inputs = &function.sig.inputs;
     if let Some(extra) = inputs.iter().nth(MAX_PARAMS) {
         return Err(Error::new(
@@ -246,10 +273,11 @@ fn params(function: &ItemFn, is_safe: bool) -> Result<Vec<Param<'_>>> {
             format!("a kernel has at most {MAX_PARAMS} parameters: pass a `#[repr(C)]` struct by value"),
         ));
     }
-    inputs.iter().map(|input| param(input, is_safe)).collect()
+    let (is_shaped, is_safe) = (options.shape.is_some(), !matches!(function.sig.safety, Safety::Unsafe(_)));
+    inputs.iter().map(|input| param(input, is_shaped, is_safe)).collect()
 }
 
-fn param(input: &FnArg, is_safe: bool) -> Result<Param<'_>> {
+fn param(input: &FnArg, is_shaped: bool, is_safe: bool) -> Result<Param<'_>> {
     let typed = match input {
         FnArg::Receiver(receiver) => {
             return Err(Error::new(receiver.span(), "a kernel is a free function: it has no `self`"));
@@ -259,14 +287,20 @@ fn param(input: &FnArg, is_safe: bool) -> Result<Param<'_>> {
     let (mut len, mut args) = (None, false);
     for attribute in &typed.attrs {
         let path = attribute.path();
-        if is_safe && path.is_ident("len") && len.is_none() && !args {
+        if is_shaped && path.is_ident("len") && len.is_none() && !args {
             len = Some(attribute.parse_args::<Expr>()?);
-        } else if is_safe && path.is_ident("args") && len.is_none() {
+        } else if is_shaped && path.is_ident("args") && len.is_none() {
             args = true;
+        } else if !is_shaped && (path.is_ident("len") || path.is_ident("args")) {
+            return Err(Error::new(
+                attribute.span(),
+                "only the launch of a kernel that declares its shape is checked: add `#[kernel(shape = …)]`",
+            ));
         } else {
             return Err(Error::new(
                 attribute.span(),
-                "a kernel's parameter takes no attributes, since host and device must agree on the list; in a safe kernel a view has `#[len(…)]`, and a structure with `DeviceArgs` has `#[args]`",
+                "a kernel's parameter takes no attributes, since host and device must agree on the list; where the kernel declares its shape, a view or a pointer may have one `#[len(…)]`, and a \
+                 structure with `DeviceArgs` `#[args]`",
             ));
         }
     }
@@ -276,7 +310,14 @@ fn param(input: &FnArg, is_safe: bool) -> Result<Param<'_>> {
             return Err(Error::new(other.span(), "a kernel's parameter is a plain name: take it apart in the body"));
         }
     };
-    match &*typed.ty {
+    let ty = &*typed.ty;
+    if let (true, Some(pointer)) = (is_safe, pointer(ty)) {
+        return Err(Error::new(
+            pointer.span(),
+            "a safe kernel takes no pointers: a `Slice<T>` is read by all threads, a `Disjoint<T>` has an element a thread, each with `#[len(…)]`",
+        ));
+    }
+    match ty {
         Type::Reference(reference) => Err(Error::new(
             reference.span(),
             "a kernel's parameter cannot be a reference, since host references mean nothing on the device: \
@@ -285,10 +326,6 @@ fn param(input: &FnArg, is_safe: bool) -> Result<Param<'_>> {
         Type::ImplTrait(ty) => Err(Error::new(
             ty.span(),
             "a kernel's parameter has a concrete type: instantiate the kernel with a macro and `suffix`",
-        )),
-        Type::Ptr(ty) if is_safe => Err(Error::new(
-            ty.span(),
-            "a safe kernel takes no pointers: a `Slice<T>` is read by all threads, a `Disjoint<T>` has an element a thread, each with `#[len(…)]`",
         )),
         ty => Ok(Param { name: &name.ident, ty, len, args }),
     }
@@ -309,22 +346,23 @@ fn device_items(
     params: &[Param<'_>],
 ) -> TokenStream {
     let ItemFn { attrs, vis, sig, block, .. } = function;
-    let (ident, inputs) = (&sig.ident, &sig.inputs);
-    let (inputs, block) = match &options.shape {
-        None => (quote!(#inputs), quote!(#block)),
-        Some(_) => {
-            let (body, views) = (plain_inputs(function, options, params), views(params));
-            let names: Vec<_> = params.iter().map(|param| param.name).collect();
-            let crossing = params.iter().map(Param::crossing);
-            let block = quote!({
-                #[inline(always)]
-                #[allow(clippy::too_many_arguments)]
-                fn body(#body) #block
-                #views
-                body(#(#names),*)
-            });
-            (quote!(#(#names: #crossing),*), block)
-        }
+    let ident = &sig.ident;
+    let plain = plain_inputs(function, options, params);
+    let is_safe = !matches!(sig.safety, Safety::Unsafe(_));
+    let (inputs, block) = if is_safe || params.iter().any(Param::is_view) {
+        let (unsafety, views) = (&sig.safety, views(params));
+        let call = call(function, &format_ident!("body"), params);
+        let (names, crossing) = (params.iter().map(|param| param.name), params.iter().map(Param::crossing));
+        let block = quote!({
+            #[inline(always)]
+            #[allow(clippy::too_many_arguments)]
+            #unsafety fn body(#plain) #block
+            #views
+            #call
+        });
+        (quote!(#(#names: #crossing),*), block)
+    } else {
+        (plain, quote!(#block))
     };
     // The builder turns the comment into directives of the entry: rustc has no attribute for them.
     let bounds = options.max_threads.as_ref().map(|max_threads| {
@@ -399,17 +437,9 @@ fn host_items(
     let (max_threads, min_blocks) = (bound(&options.max_threads), bound(&options.min_blocks));
     let body = format_ident!("__{}", ident, span = ident.span());
     let views = views(params);
-    let (unsafety, call) = match options.shape {
-        Some(_) => (None, quote!(#body(#(#names),*))),
-        None => (
-            Some(quote!(unsafe)),
-            quote! {
-                // SAFETY: the caller keeps the kernel's contract.
-                unsafe { #body(#(#names),*) }
-            },
-        ),
-    };
-    let safe = options.shape.as_ref().map(|shape| safe_items(ident, shape, options.require.as_ref(), cfgs, params));
+    let (unsafety, call) = (&sig.safety, call(function, &body, params));
+    let launch =
+        options.shape.as_ref().map(|shape| launch_items(function, shape, options.require.as_ref(), cfgs, params));
     quote! {
         #(#struct_attributes)*
         #entry_line
@@ -440,22 +470,20 @@ fn host_items(
             }
         }
 
-        #safe
+        #launch
     }
 }
 
-/// What a launch of a safe kernel checks.
-fn safe_items(
-    ident: &Ident,
+/// What a launch of a kernel that declares its shape checks.
+fn launch_items(
+    function: &ItemFn,
     shape: &Shape,
     require: Option<&Expr>,
     cfgs: &[&Attribute],
     params: &[Param<'_>],
 ) -> TokenStream {
-    let types = params.iter().map(|Param { ty, args, .. }| match args {
-        true => quote!(::warpplay_gpu::args::Checked<#ty>),
-        false => quote!(#ty),
-    });
+    let ident = &function.sig.ident;
+    let types = params.iter().map(Param::given);
     let names: Vec<_> = params.iter().map(|param| param.name).collect();
     let structures =
         params.iter().filter(|param| param.args).map(|Param { name, .. }| quote!(let #name = #name.into_inner();));
@@ -481,10 +509,18 @@ fn safe_items(
         let named: Vec<&Ident> = values.chain(launch_names).collect();
         len::require(condition, &named, |refusal| quote!(return Err(#refusal);))
     });
+    let safe = (!matches!(function.sig.safety, Safety::Unsafe(_))).then(|| {
+        quote! {
+            #(#cfgs)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the kernel is a safe function, and its declaration has all that its launch must keep.
+            unsafe impl ::warpplay_gpu::kernel::SafeKernel for #ident {}
+        }
+    });
     quote! {
         #(#cfgs)*
         #[cfg(not(target_arch = "nvptx64"))]
-        impl ::warpplay_gpu::kernel::SafeKernel for #ident {
+        impl ::warpplay_gpu::kernel::ShapedKernel for #ident {
             type Views = (#(#types,)*);
             type Launch = (#(#launch_types,)*);
 
@@ -499,6 +535,40 @@ fn safe_items(
                 Ok((#body, (#(#crossing,)*)))
             }
         }
+
+        #safe
+    }
+}
+
+/// A kernel's type in the trait of a family of kernels: what its launch is given, where it declares its shape. The family has no suffix of its own, so that it may be empty.
+pub(crate) fn kernel_type(input: TokenStream) -> Result<TokenStream> {
+    let KernelType { options, function } = syn::parse2(input)?;
+    let params = params(&function, &options)?;
+    let (ident, crossing) = (&function.sig.ident, params.iter().map(Param::crossing));
+    let Some(Shape { arguments, .. }) = &options.shape else {
+        return Ok(quote!(type #ident: ::warpplay_gpu::kernel::Kernel<Params = (#(#crossing,)*)> + Default;));
+    };
+    let (given, launch) = (params.iter().map(Param::given), arguments.iter().map(|(_, ty)| ty));
+    Ok(quote! {
+        type #ident: ::warpplay_gpu::kernel::ShapedKernel<
+            Params = (#(#crossing,)*),
+            Views = (#(#given,)*),
+            Launch = (#(#launch,)*),
+        > + Default;
+    })
+}
+
+/// `[options] unsafe fn name(parameters) {}`.
+struct KernelType {
+    options: Options,
+    function: ItemFn,
+}
+
+impl Parse for KernelType {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let options;
+        syn::bracketed!(options in input);
+        Ok(Self { options: options.parse()?, function: input.parse()? })
     }
 }
 
@@ -659,7 +729,7 @@ mod tests {
                 quote!(
                     unsafe fn f(#[len(1)] a: Slice<u32>) {}
                 ),
-                "no attributes",
+                "only the launch of a kernel that declares its shape",
             ),
             (
                 quote!(
@@ -812,14 +882,63 @@ mod tests {
     }
 
     #[test]
+    fn an_unsafe_kernel_with_a_shape_keeps_its_pointers() {
+        let item = quote!(
+            pub unsafe fn take(#[len(n)] to: *mut f32, #[len(m)] from: *const f32, rows: *const u32, n: u32, m: u32) {
+                work(to, from, rows, m)
+            }
+        );
+        let text = expanded(quote!(shape = LaunchShape::linear(n, 256)), item);
+        for part in [
+            "fn take (to : * mut f32 , from : * const f32 , rows : * const u32 , # [allow (unused_variables)] n : u32 ,",
+            "{ work (to , from , rows , m) }",
+            "type Views = (:: warpplay_gpu :: cuda :: view :: Disjoint < f32 > , :: warpplay_gpu :: cuda :: view :: Slice < f32 > , * const u32 , u32 , u32 ,) ;",
+            r#"expect_len ("from" , & from , ((m) as usize)) ? ;"#,
+            "impl :: warpplay_gpu :: kernel :: ShapedKernel for take",
+        ] {
+            assert!(text.contains(part), "{part}\nis not in\n{text}");
+        }
+        assert!(!text.contains("SafeKernel"), "{text}");
+    }
+
+    #[test]
+    fn an_unsafe_kernel_with_a_view_has_it_in_its_body() {
+        let item = quote!(
+            unsafe fn f(#[len(n as usize)] a: Slice<f32>, b: *mut f32, n: u32) {
+                work(a, b)
+            }
+        );
+        let text = expanded(quote!(shape = LaunchShape::linear(n, 256)), item);
+        for part in [
+            "unsafe fn body (a : Slice < f32 > , b : * mut f32 ,",
+            "unsafe { body (a , b , n) }",
+            "unsafe { __f (a , b , n) }",
+        ] {
+            assert!(text.contains(part), "{part}\nis not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_kernels_type_in_a_family() {
+        let of = |options: TokenStream| {
+            let kernel = quote!([suffix = "", #options] unsafe fn f(#[len(n)] a: *mut f32, n: u32) {});
+            kernel_type(kernel).map(|text| text.to_string())
+        };
+        let shaped = of(quote!(shape = |block: u32, k: u64| shape(n, block))).expect("a kernel");
+        for part in [
+            "type f : :: warpplay_gpu :: kernel :: ShapedKernel < Params = (* mut f32 , u32 ,)",
+            "Views = (:: warpplay_gpu :: cuda :: view :: Disjoint < f32 > , u32 ,)",
+            "Launch = (u32 , u64 ,)",
+        ] {
+            assert!(shaped.contains(part), "{part}\nis not in\n{shaped}");
+        }
+        let refused = of(quote!(max_threads = 64)).expect_err("a length").to_string();
+        assert!(refused.contains("only the launch of a kernel that declares its shape"), "{refused}");
+    }
+
+    #[test]
     fn refuses_what_a_safe_kernel_cannot_have() {
         for (item, part) in [
-            (
-                quote!(
-                    unsafe fn f() {}
-                ),
-                "a safe `fn`",
-            ),
             (
                 quote!(
                     fn f(a: *mut u32) {}

@@ -24,10 +24,13 @@ mod shared;
 ///   several types. A `macro_rules` fragment `$suffix:literal` is accepted.
 /// * `max_threads = 256`: most threads of a block (`.maxntid`), 1 to 1024; a literal or a constant expression.
 ///   The assembler may then give each thread more registers, and a launch with more threads is refused.
-/// * `shape = LaunchShape::linear(n, 256)`: the launch shape, an expression of the parameters. The kernel is then a safe `fn`: it takes `Slice<T>` and `Disjoint<T>` in the place of pointers, each
-///   with `#[len(n as usize)]`, the values that it must have, and `warpplay::Stream::run` launches it after checking them. Where the shape depends on more, it is a closure of that, as
-///   `|block: u32| LaunchShape::linear(n, block)`, and `Stream::run_with` takes it. A structure with [`DeviceArgs`](derive@DeviceArgs) has `#[args]`.
-/// * `require = block % 32 == 0`: a condition of a safe kernel, on its parameters and on what its shape depends on, without which its launch is refused.
+/// * `shape = LaunchShape::linear(n, 256)`: the launch shape, an expression of the parameters. Where it depends on more, it is a closure of that, as `|block: u32| LaunchShape::linear(n, block)`.
+///   The launch computes it, and checks `#[len(n as usize)]`, the values that a parameter must have.
+///   * A kernel that is a safe `fn` takes `Slice<T>` and `Disjoint<T>` in the place of pointers, each with its length, and a structure with [`DeviceArgs`](derive@DeviceArgs) as `#[args]`.
+///     `warpplay::Stream::run` launches it, and `run_with` where the shape is a closure.
+///   * A kernel that is an `unsafe fn` takes pointers too, with or without a length. `Stream::run_unchecked` launches it, and `run_unchecked_with` where the shape is a closure: what is left to the
+///     caller is what the shape and the lengths do not say.
+/// * `require = block % 32 == 0`: a condition on the parameters and on what the shape depends on, without which a launch by the declared shape is refused.
 /// * `min_blocks = 2`: blocks that a multiprocessor should hold at once (`.minnctapersm`); needs `max_threads`.
 ///
 /// # Errors
@@ -49,6 +52,13 @@ mod shared;
 #[proc_macro_attribute]
 pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// `kernel_type!([options] unsafe fn name(parameters) {})` is the kernel's type in the trait of a family.
+#[doc(hidden)]
+#[proc_macro]
+pub fn kernel_type(input: TokenStream) -> TokenStream {
+    kernel::kernel_type(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Makes a `#[repr(C)]` structure of pointers and numbers an argument whose launch is checked: for `S` the host has `SArgs`, with a view of a buffer for each pointer.

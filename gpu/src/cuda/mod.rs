@@ -62,6 +62,8 @@ pub mod view;
 pub mod warp;
 pub mod wgmma;
 
+#[doc(hidden)]
+pub use warpplay_gpu_macros::kernel_type;
 pub use warpplay_gpu_macros::{DeviceArgs, kernel, shared_array};
 
 /// Ends the kernel with a fault that the host sees as a failed launch. After it the context is lost.

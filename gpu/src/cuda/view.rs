@@ -6,7 +6,7 @@
 //! ```
 //! use warpplay_gpu::cuda::view::{Atomic, Disjoint, Slice, View};
 //! use warpplay_gpu::cuda::{kernel, thread};
-//! use warpplay_gpu::kernel::SafeKernel;
+//! use warpplay_gpu::kernel::ShapedKernel;
 //! use warpplay_gpu::launch::LaunchShape;
 //!
 //! /// Writes `factor` times each value.
@@ -209,7 +209,7 @@ impl<T> Atomic<T> {
 
 macro_rules! view {
     ($($name:ident: $pointer:ident),+) => {$(
-        impl<T: Copy + 'static> View for $name<T> {
+        impl<T: 'static> View for $name<T> {
             type Pointer = *$pointer T;
 
             #[inline(always)]

@@ -79,9 +79,15 @@ unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
 /// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); one pass for all thirteen sums is ours.
 ///
 /// # Safety
-/// Launched with [`shape`]; the arrays have these lengths, `played` names children; the run is that of [`descent::descend`].
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn shogi_paper_persistent(positions: *const Vec4, played: *const u32, sums: *mut u64, n: u32, run: Descent) {
+/// `played` names children; the run is that of [`descent::descend`].
+#[kernel(shape = |blocks: u32| shape(blocks), max_threads = BLOCK)]
+pub unsafe fn shogi_paper_persistent(
+    #[len(n * 6)] positions: *const Vec4,
+    #[len(n)] played: *const u32,
+    #[len(n)] sums: *mut u64,
+    n: u32,
+    run: Descent,
+) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
     let values = shared_array![f64; KINDS as usize];
     let powers = shared_array![f64; 16];

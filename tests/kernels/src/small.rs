@@ -1,5 +1,7 @@
 //! The single-precision twin of the kernel that measures small games.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use warpplay_gpu::cfr::small::shape;
 use warpplay_gpu::cfr::small::{MAX_THREADS, Task, measure};
 use warpplay_gpu::cuda::shared::{Shared, dynamic};
 use warpplay_gpu::cuda::{kernel, math, memory, sync, thread};
@@ -10,7 +12,11 @@ use warpplay_gpu::cuda::{kernel, math, memory, sync, thread};
 ///
 /// # Safety
 /// As that kernel.
-#[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
+#[kernel(
+    shape = |n_games: u32, largest_phase: u32, shared_bytes: u32| shape(n_games, largest_phase, shared_bytes),
+    max_threads = MAX_THREADS,
+    min_blocks = 1
+)]
 pub unsafe fn test_small_measure_f32(task: Task<f32>) {
     // SAFETY: the contract.
     unsafe { measure(task) }

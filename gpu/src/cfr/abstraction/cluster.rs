@@ -5,6 +5,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
+use crate::cuda::view::{Disjoint, Slice, View};
 use crate::cuda::{atomic, block, kernel, memory, shared_array, thread};
 use crate::launch::LaunchShape;
 
@@ -26,6 +27,11 @@ pub const fn shape(n: u32) -> LaunchShape {
     LaunchShape::linear(n, BLOCK)
 }
 
+/// Blocks of [`shape`], so sums of [`cfr_abstraction_nearest`].
+pub const fn n_blocks(n: u32) -> u32 {
+    shape(n).grid[0]
+}
+
 /// Lowers each point's distance to the distance to one more centre (`first`: sets it), and sums weight · distance² over each block.
 ///
 /// * Launch: [`shape`], a thread a point, blocks of 256.
@@ -36,22 +42,23 @@ pub const fn shape(n: u32) -> LaunchShape {
 /// * Twin: `warpplay_cpu_ref::cfr::abstraction::Points::lower`.
 /// * Source: Johanson et al. 2013.
 ///
-/// # Safety
-/// Launched with `shape(n)`. `points` holds `n_bins · n` values, `weights` and `distances` hold `n`, `centre` `n_bins`, `sums` one a block; weights are at most 24.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn cfr_abstraction_nearest(
-    points: *const u32,
-    weights: *const u32,
-    centre: *const u32,
-    distances: *mut u32,
-    sums: *mut u64,
+/// Sums are right for weights of at most 24.
+#[kernel(shape = shape(n), max_threads = BLOCK)]
+pub fn cfr_abstraction_nearest(
+    #[len(n as usize * n_bins as usize)] points: Slice<u32>,
+    #[len(n as usize)] weights: Slice<u32>,
+    #[len(n_bins as usize)] centre: Slice<u32>,
+    #[len(n as usize)] distances: Disjoint<u32>,
+    #[len(n_blocks(n) as usize)] sums: Disjoint<u64>,
     n: u32,
     n_bins: u32,
     first: u32,
 ) {
+    let (points, weights, centre) = (points.pointer(), weights.pointer(), centre.pointer());
+    let (distances, sums) = (distances.pointer(), sums.pointer());
     let scratch = shared_array![u64; WARPS];
     let mut part = 0u64;
-    // SAFETY: the contract; a point is one thread's.
+    // SAFETY: the arrays have the declared lengths; a point is one thread's, and so is a block's sum.
     unsafe {
         if let Some(point) = thread::index_1d_below(n) {
             let mut distance = 0;
@@ -82,24 +89,24 @@ pub unsafe fn cfr_abstraction_nearest(
 /// * Twin: `warpplay_cpu_ref::cfr::abstraction::Points::nearest`, `warpplay_cpu_ref::cfr::abstraction::Points::sums`.
 /// * Source: Johanson et al. 2013.
 ///
-/// # Safety
-/// Launched with `shape(n)`. `points`, `weights`, `n`, `n_bins` as above; `centres` holds `[n_centres, n_bins]`, `n_centres` a multiple of [`TILE`]; `nearest` holds `n`;
-/// `sums` holds `[n_centres, n_bins + 1]`, the weight last, and with `changed` is only added to meanwhile.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn cfr_abstraction_assign(
-    points: *const u32,
-    weights: *const u32,
-    centres: *const u32,
-    nearest: *mut u32,
-    sums: *mut u64,
-    changed: *mut u32,
+/// A centre's sums have its weight last.
+#[kernel(shape = shape(n), max_threads = BLOCK, require = n_centres > 0 && n_centres.is_multiple_of(TILE))]
+pub fn cfr_abstraction_assign(
+    #[len(n as usize * n_bins as usize)] points: Slice<u32>,
+    #[len(n as usize)] weights: Slice<u32>,
+    #[len(n_centres as usize * n_bins as usize)] centres: Slice<u32>,
+    #[len(n as usize)] nearest: Disjoint<u32>,
+    #[len(n_centres as usize * (n_bins as usize + 1))] sums: Disjoint<u64>,
+    #[len(1)] changed: Disjoint<u32>,
     n: u32,
     n_bins: u32,
     n_centres: u32,
 ) {
+    let (points, weights, centres) = (points.pointer(), weights.pointer(), centres.pointer());
+    let (nearest, sums, changed) = (nearest.pointer(), sums.pointer(), changed.pointer());
     let Some(point) = thread::index_1d_below(n) else { return };
     let n_bins = n_bins as usize;
-    // SAFETY: the contract; a point is one thread's, what several add to is added atomically.
+    // SAFETY: the arrays have the declared lengths, and the best centre is one of them; a point is one thread's, what several add to is added atomically.
     unsafe {
         let value_at = |bin: usize| memory::load(points, bin * n as usize + point as usize);
         let (mut least, mut best) = (u32::MAX, 0);

@@ -89,8 +89,8 @@ pub fn bin(value: u32, most: u32, n_bins: u32) -> u32 {
 /// * Source: Gilpin and Sandholm 2008.
 ///
 /// # Safety
-/// Launched with `shape`; everything `task` points to is valid for it, `most` and `n_bins` are not 0, and sums and histograms are only added to meanwhile.
-#[kernel(max_threads = BLOCK)]
+/// The boards are `n_boards`; everything `task` points to is valid for it, and sums and histograms are only added to meanwhile.
+#[kernel(shape = |n_boards: u32, n_parts: u32| shape(n_boards, n_parts), max_threads = BLOCK, require = task.most > 0 && task.n_bins > 0)]
 pub unsafe fn cfr_abstraction_strength(task: Task) {
     let masks = shared_array![u64; BLOCK as usize];
     let strengths = shared_array![u32; BLOCK as usize];

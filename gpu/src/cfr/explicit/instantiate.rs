@@ -20,7 +20,12 @@ macro_rules! list {
             /// * Cost: depth of the history steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Pass::value`.
             /// * Source: Zinkevich et al. 2007.
-            #[kernel(suffix = $suffix, max_threads = BLOCK)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_members: u32, n_seats: u32| reach::shape(n_members, n_seats),
+                max_threads = BLOCK,
+                require = task.first_seat.saturating_add(n_seats) <= task.tree.n_seats
+            )]
             pub unsafe fn cfr_explicit_reach(task: Reach<$real>) {
                 reach::reach(task)
             }
@@ -34,7 +39,12 @@ macro_rules! list {
             /// * Cost: children of the node steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Pass::value`.
             /// * Source: Zinkevich et al. 2007.
-            #[kernel(suffix = $suffix, max_threads = BLOCK)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_seats: u32| values::shape(task.n, n_seats),
+                max_threads = BLOCK,
+                require = task.first_seat.saturating_add(n_seats) <= task.tree.n_seats
+            )]
             pub unsafe fn cfr_explicit_values(task: Values<$real>) {
                 values::values(task)
             }
@@ -48,7 +58,12 @@ macro_rules! list {
             /// * Cost: (actions + 1) × ⌈histories of the set / threads⌉ steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::best_response::BestResponse::best_action`.
             /// * Source: our own: the best response level by level.
-            #[kernel(suffix = $suffix, max_threads = BLOCK)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_sets: u32, n_seats: u32| update::shape(n_sets, n_seats, task.lanes),
+                max_threads = BLOCK,
+                require = task.lanes.is_power_of_two() && task.first_seat.saturating_add(n_seats) <= task.tree.n_seats
+            )]
             pub unsafe fn cfr_explicit_respond(task: Respond<$real>) {
                 respond::respond(task)
             }
@@ -62,7 +77,12 @@ macro_rules! list {
             /// * Cost: actions × ⌈histories of the set / threads⌉ steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Solver::pass`, `warpplay_cpu_ref::cfr::tree::solver::Solver::renew`.
             /// * Source: Zinkevich et al. 2007; its variants as `Options` of the host name them.
-            #[kernel(suffix = $suffix, max_threads = BLOCK)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_sets: u32, n_seats: u32| update::shape(n_sets, n_seats, task.lanes),
+                max_threads = BLOCK,
+                require = task.lanes.is_power_of_two() && task.first_seat.saturating_add(n_seats) <= task.tree.n_seats
+            )]
             pub unsafe fn cfr_explicit_update(task: Update<$real>) {
                 update::update(task)
             }
@@ -76,7 +96,7 @@ macro_rules! list {
             /// * Cost: 2 × actions steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::profile::Profile::from_weights`.
             /// * Source: Zinkevich et al. 2007 (the average strategy).
-            #[kernel(suffix = $suffix, max_threads = BLOCK)]
+            #[kernel(suffix = $suffix, shape = profile::shape(tree.n_sets), max_threads = BLOCK)]
             pub unsafe fn cfr_explicit_profile(tree: TreeView, averages: *const $real, average_profile: *mut f64) {
                 profile::profile(tree, averages, average_profile)
             }
@@ -90,7 +110,12 @@ macro_rules! list {
             /// * Cost: histories that one draw of chance and of the others leaves.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::external::Pass::external`.
             /// * Source: Lanctot et al. 2009 (external sampling).
-            #[kernel(suffix = $suffix, max_threads = sample::BLOCK)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_seats: u32| sample::shape(task.n, n_seats),
+                max_threads = sample::BLOCK,
+                require = task.first_seat.saturating_add(n_seats) <= task.tree.n_seats
+            )]
             pub unsafe fn cfr_explicit_sample_external(task: Sample<$real>) {
                 external::external(task)
             }
@@ -104,7 +129,12 @@ macro_rules! list {
             /// * Cost: 2 × the length of one line of play.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::outcome::Pass::outcome`.
             /// * Source: Lanctot et al. 2009 (outcome sampling).
-            #[kernel(suffix = $suffix, max_threads = sample::BLOCK)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_seats: u32| sample::shape(task.n, n_seats),
+                max_threads = sample::BLOCK,
+                require = task.first_seat.saturating_add(n_seats) <= task.tree.n_seats
+            )]
             pub unsafe fn cfr_explicit_sample_outcome(task: Sample<$real>) {
                 outcome::outcome(task)
             }
@@ -118,7 +148,13 @@ macro_rules! list {
             /// * Cost: histories of one deal.
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::Pass::full`.
             /// * Source: Zinkevich et al. 2007; Lanctot et al. 2009 (chance sampling).
-            #[kernel(suffix = $suffix, max_threads = sample::BLOCK, min_blocks = 8)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_seats: u32| sample::shape(task.n, n_seats),
+                max_threads = sample::BLOCK,
+                min_blocks = 8,
+                require = task.first_seat.saturating_add(n_seats) <= task.tree.n_seats
+            )]
             pub unsafe fn cfr_explicit_sample_chance(task: Sample<$real>) {
                 chance::chance(task)
             }
@@ -133,7 +169,7 @@ macro_rules! list {
             /// * Twin: `warpplay_cpu_ref::cfr::mccfr::Pass::add_regrets`, `warpplay_cpu_ref::cfr::mccfr::Pass::add_average`,
             ///   `warpplay_cpu_ref::cfr::pieces::match_regrets`.
             /// * Source: Lanctot et al. 2009; the mean over many traversals is ours.
-            #[kernel(suffix = $suffix, max_threads = BLOCK)]
+            #[kernel(suffix = $suffix, shape = profile::shape(task.tree.n_sets), max_threads = BLOCK)]
             pub unsafe fn cfr_explicit_apply(task: Apply<$real>) {
                 apply::apply(task)
             }

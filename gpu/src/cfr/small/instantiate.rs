@@ -18,7 +18,12 @@ macro_rules! list {
             /// * Cost: in an iteration, for each seat: ⌈items / threads⌉ steps of each phase, and 3 barriers + one for each own decision in a row.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree); Johanson et al. 2012 (sampling); a game in a block is ours.
-            #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_games: u32, largest_phase: u32, shared_bytes: u32| crate::cfr::small::shape(n_games, largest_phase, shared_bytes),
+                max_threads = MAX_THREADS,
+                min_blocks = 1
+            )]
             pub unsafe fn cfr_small_solve(task: Task<$real>) {
                 solve(task)
             }

@@ -25,7 +25,11 @@ use crate::cuda::{memory, sync, thread};
 /// # Safety
 /// As the kernels that solve; `utilities` has twice as many values.
 #[cfg(feature = "cfr-small")]
-#[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
+#[kernel(
+    shape = |n_games: u32, largest_phase: u32, shared_bytes: u32| super::shape(n_games, largest_phase, shared_bytes),
+    max_threads = MAX_THREADS,
+    min_blocks = 1
+)]
 pub unsafe fn cfr_small_measure_f64(task: Task<f64>) {
     // SAFETY: launched for games that lie in the arrays, with results four values a game: what `measure` asks.
     unsafe { measure(task) }

@@ -21,7 +21,13 @@ macro_rules! list {
             /// * Cost: operations of the block's programs × ⌈hands / threads of all its blocks⌉ steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree); the partition is ours.
-            #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_subtrees: u32, stride: u32| crate::cfr::street::shape(n_subtrees, at.n_parts, at.n_games, stride, at.n_shared),
+                max_threads = MAX_THREADS,
+                min_blocks = 1,
+                require = stride > 0 && at.n_parts > 0
+            )]
             pub unsafe fn cfr_street_down(task: Task, at: Where, pass: Pass) {
                 go_down::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) })
             }
@@ -35,7 +41,13 @@ macro_rules! list {
             /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread downwards, ⌈hands / threads of all its blocks⌉ upwards, three barriers a segment.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
-            #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_subtrees: u32, stride: u32| crate::cfr::street::shape(n_subtrees, at.n_parts, at.n_games, stride, at.n_shared),
+                max_threads = MAX_THREADS,
+                min_blocks = 1,
+                require = stride > 0 && at.n_parts > 0
+            )]
             pub unsafe fn cfr_street_up(task: Task, at: Where, pass: Pass) {
                 go_up_once::<$numbers, false>(&task, at, if $any { pass } else { learning(pass.traverser) })
             }
@@ -49,7 +61,13 @@ macro_rules! list {
             /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
-            #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_subtrees: u32, stride: u32| crate::cfr::street::shape(n_subtrees, at.n_parts, at.n_games, stride, at.n_shared),
+                max_threads = MAX_THREADS,
+                min_blocks = 1,
+                require = stride > 0 && at.n_parts > 0
+            )]
             pub unsafe fn cfr_street_last(task: Task, at: Where, pass: Pass) {
                 go_up_once::<$numbers, true>(&task, at, if $any { pass } else { learning(pass.traverser) })
             }
@@ -63,7 +81,13 @@ macro_rules! list {
             /// * Cost: iterations × passes × operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::solver::Solver::iterate`.
             /// * Source: Zinkevich et al. 2007; Johanson et al. 2011 (prefix sums at the showdown); the partition is ours.
-            #[kernel(suffix = $suffix, max_threads = MAX_THREADS, min_blocks = 1)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_subtrees: u32, stride: u32| crate::cfr::street::shape(n_subtrees, at.n_parts, at.n_games, stride, at.n_shared),
+                max_threads = MAX_THREADS,
+                min_blocks = 1,
+                require = stride > 0 && at.n_parts > 0
+            )]
             pub unsafe fn cfr_street_solve(task: Task, at: Where, passes: Passes) {
                 solve::<$numbers, $any>(&task, at, &passes)
             }

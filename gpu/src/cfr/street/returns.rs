@@ -38,8 +38,8 @@ pub const fn shape(n_blocks: u32, n_games: u32) -> LaunchShape {
 /// * Source: Johanson et al. 2011 (public tree); the partition is ours.
 ///
 /// # Safety
-/// Launched with [`shape`] of the most [`n_blocks`] of a game after the next street's pass up; the task is the host's, and `at.street` has a street after it.
-#[kernel(max_threads = BLOCK)]
+/// `n_blocks` is at least the [`n_blocks`] of every game; it is launched after the next street's pass up; the task is the host's, and `at.street` has a street after it.
+#[kernel(shape = |n_blocks: u32| shape(n_blocks, at.n_games), max_threads = BLOCK)]
 pub unsafe fn cfr_street_return(task: Task, at: Where, pass: Pass) {
     // SAFETY: the contract; nobody else uses these rows of reach meanwhile.
     let Some((view, row, hand)) =

@@ -70,8 +70,8 @@ pub const fn drawn(seed: u64, iteration: u64, draw: u32, of: u32, n: u32) -> u32
 /// * Source: Johanson et al. 2012.
 ///
 /// # Safety
-/// Launched with `shape(draws.batch)`; `draws` is the host's, its counts are 0.
-#[kernel(max_threads = BLOCK)]
+/// `draws` is the host's, its counts are 0.
+#[kernel(shape = shape(draws.batch), max_threads = BLOCK)]
 pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
     let Some(draw) = thread::index_1d_below(draws.batch) else { return };
     // SAFETY: the contract; ranges of children lie among the boards.
@@ -116,8 +116,8 @@ pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
 /// * Source: Johanson et al. 2012.
 ///
 /// # Safety
-/// Launched with `shape` of all boards and hands, after the draws; `draws` is the host's; `task.boards` has the boards in the order of `draws`, street by street.
-#[kernel(max_threads = BLOCK)]
+/// After the draws; `draws` is the host's; `task.boards` has the boards in the order of `draws`, street by street.
+#[kernel(shape = shape(draws.n_boards + draws.n_hands[0] + draws.n_hands[1]), max_threads = BLOCK)]
 pub unsafe fn cfr_street_weigh(task: Task, draws: Draws) {
     let Some(at) = thread::index_1d_below(draws.n_boards + draws.n_hands[0] + draws.n_hands[1]) else { return };
     // SAFETY: the contract; one thread a board or hand.

@@ -18,7 +18,12 @@ macro_rules! list {
             /// * Cost: 448 + 64 products a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Pass::value`, `warpplay_cpu_ref::cfr::poker::showdown::payoffs`.
             /// * Source: our own: a recurrence over sets of holders, as for permanents (Ryser 1963 has the inclusion and exclusion).
-            #[kernel(suffix = $suffix, max_threads = terminals::BLOCK, min_blocks = 1)]
+            #[kernel(
+                suffix = $suffix,
+                shape = terminals::shape(tables.n_terminals, size_of::<$real>() as u32),
+                max_threads = terminals::BLOCK,
+                min_blocks = 1
+            )]
             pub unsafe fn cfr_subset_terminals(tables: Tables<$real>, seat: u32) {
                 terminals::terminals(tables, seat)
             }
@@ -32,7 +37,7 @@ macro_rules! list {
             /// * Cost: 2 × actions steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Solver::renew`, `warpplay_cpu_ref::cfr::tree::profile::Profile::from_weights`.
             /// * Source: Zinkevich et al. 2007 (regret matching).
-            #[kernel(suffix = $suffix, max_threads = nodes::BLOCK)]
+            #[kernel(suffix = $suffix, shape = nodes::shape(n), max_threads = nodes::BLOCK)]
             pub unsafe fn cfr_subset_strategy(tables: Tables<$real>, from: u32, n: u32, averages: u32, predicts: u32) {
                 nodes::strategy(tables, from, n, averages, predicts)
             }
@@ -46,7 +51,7 @@ macro_rules! list {
             /// * Cost: own decisions before + actions steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Pass::value`.
             /// * Source: Zinkevich et al. 2007.
-            #[kernel(suffix = $suffix, max_threads = nodes::BLOCK)]
+            #[kernel(suffix = $suffix, shape = nodes::shape(n), max_threads = nodes::BLOCK)]
             pub unsafe fn cfr_subset_reach(tables: Tables<$real>, from: u32, n: u32) {
                 nodes::reach(tables, from, n)
             }
@@ -60,7 +65,7 @@ macro_rules! list {
             /// * Cost: 1 to 4 × children steps a thread.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Solver::pass`, `warpplay_cpu_ref::cfr::tree::best_response::BestResponse::best_action`.
             /// * Source: Zinkevich et al. 2007.
-            #[kernel(suffix = $suffix, max_threads = nodes::BLOCK)]
+            #[kernel(suffix = $suffix, shape = nodes::shape(n), max_threads = nodes::BLOCK)]
             pub unsafe fn cfr_subset_values(tables: Tables<$real>, first: u32, n: u32, seat: u32, what: u32, predicts: u32) {
                 nodes::values(tables, first, n, seat, what, predicts)
             }
@@ -74,7 +79,7 @@ macro_rules! list {
             /// * Cost: a step a card.
             /// * Twin: `warpplay_cpu_ref::cfr::tree::solver::Solver::pass`.
             /// * Source: Zinkevich et al. 2007.
-            #[kernel(suffix = $suffix)]
+            #[kernel(suffix = $suffix, shape = nodes::finish_shape())]
             pub unsafe fn cfr_subset_finish(tables: Tables<$real>, sum: u32, replaces: u32, advances: u32) {
                 nodes::finish(tables, sum, replaces, advances)
             }

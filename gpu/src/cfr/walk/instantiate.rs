@@ -25,7 +25,12 @@ macro_rules! seats {
             /// * Cost: operations of the piece, the same for 32 deals.
             /// * Twin: `warpplay_cpu_ref::cfr::sampled::recursive::Walk::values`.
             /// * Source: Reis 2015, sections 3.1.3 and 4.2 (depth first, one deal); 32 deals side by side are ours.
-            #[kernel(suffix = $suffix, max_threads = 32)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_pieces: u32| crate::cfr::walk::walk::shape(n_pieces, task.depth, $n_players, size_of::<$real>() as u32),
+                max_threads = 32,
+                require = task.n_players <= $n_players
+            )]
             pub unsafe fn $name(task: Walk<$real>) {
                 const { assert!($n_players <= MAX_PLAYERS) };
                 walk::<$real, $n_players>(task)

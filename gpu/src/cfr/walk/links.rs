@@ -2,6 +2,7 @@
 //!
 //! One warp, one slot (seat and round) of one batch; a lane, a deal.
 
+use crate::cuda::view::{Disjoint, Slice, View};
 use crate::cuda::warp::ALL;
 use crate::cuda::{kernel, memory, thread, warp};
 use crate::launch::LaunchShape;
@@ -53,11 +54,14 @@ pub mod link {
 /// * Cost: one match, one maximum and 5 shuffles of a warp.
 /// * Twin: `warpplay_cpu_ref::cfr::sampled::learn`, which adds one deal after the other.
 /// * Source: our own.
-///
-/// # Safety
-/// Launched with `shape(n)`; both arrays hold `32 n` values.
-#[kernel(max_threads = 128)]
-pub unsafe fn cfr_walk_links(buckets: *const u32, links: *mut u32, n: u32, n_deals: u32) {
+#[kernel(shape = shape(n), max_threads = 128)]
+pub fn cfr_walk_links(
+    #[len(n as usize * thread::WARP as usize)] buckets: Slice<u32>,
+    #[len(n as usize * thread::WARP as usize)] links: Disjoint<u32>,
+    n: u32,
+    n_deals: u32,
+) {
+    let (buckets, links) = (buckets.pointer(), links.pointer());
     let slot = thread::block_idx_x() * WARPS + thread::warp_index();
     let lane = thread::lane();
     let (is_slot, is_dealt) = (slot < n, lane < n_deals);

@@ -73,8 +73,12 @@ pub struct ClassifyTask {
 /// * Source: Ha and Beqaj, section 1.1 (forward, loss); the partition into blocks is ours.
 ///
 /// # Safety
-/// Launched with [`shape`](super::shape)`(n_models * clusters_per_model, n_inputs, n_hidden)`. The arrays are as [`ClassifyTask`] says and do not overlap.
-#[kernel(max_threads = 384, min_blocks = 1)]
+/// `n_models` are those of the arrays. The arrays are as [`ClassifyTask`] says and do not overlap.
+#[kernel(
+    shape = |n_models: u32| super::shape(n_models * task.clusters_per_model, task.n_inputs, task.n_hidden),
+    max_threads = 384,
+    min_blocks = 1
+)]
 pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
     let blocks = cluster_blocks(n_hidden);

@@ -87,8 +87,12 @@ pub struct EpochTask {
 /// * Source: Ha and Beqaj, section 1.1; the partition into blocks is ours.
 ///
 /// # Safety
-/// Launched with [`shape`](super::shape)`(n_models, n_inputs, n_hidden)`. The arrays are as [`EpochTask`] says and do not overlap.
-#[kernel(max_threads = 384, min_blocks = 1)]
+/// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap.
+#[kernel(
+    shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_hidden),
+    max_threads = 384,
+    min_blocks = 1
+)]
 pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = task;
     let blocks = cluster_blocks(n_hidden);

@@ -4,6 +4,7 @@
 
 use super::control;
 use super::view::{Rows, line_length};
+use crate::cuda::view::{Disjoint, Slice, View};
 use crate::cuda::{block, kernel, math, memory, shared_array, thread, warp};
 use crate::launch::LaunchShape;
 
@@ -109,14 +110,13 @@ fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
 /// * Source: Ha and Beqaj, section 1.1 (loss, ∂L/∂z₂) and section 1.3, kernels 3 and 4.
 ///
 /// # Safety
-/// Launched with `shape(rows.batch)`. `logits` and `gradient` hold `[batch, line_length(n_classes)]` values, `partial_losses` one a block, `labels` a
-/// byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; 1 <= n_classes <= [`MAX_CLASSES`].
-#[kernel(max_threads = BLOCK)]
+/// `labels` has a byte below `n_classes` for each sample that `rows` names; `control` is null or the step's.
+#[kernel(shape = shape(rows.batch), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_classes))]
 pub unsafe fn mlp_layers_loss_gradient(
-    logits: *const f32,
-    gradient: *mut f32,
+    #[len(rows.batch * line_length(n_classes))] logits: *const f32,
+    #[len(rows.batch * line_length(n_classes))] gradient: *mut f32,
     labels: *const u8,
-    partial_losses: *mut f32,
+    #[len(n_blocks(rows.batch))] partial_losses: *mut f32,
     control: *const u32,
     rows: Rows,
     n_classes: u32,
@@ -165,14 +165,13 @@ pub unsafe fn mlp_layers_loss_gradient(
 /// * Source: Ha and Beqaj, section 1.1 (loss) and section 2.1 (accuracy by the largest output).
 ///
 /// # Safety
-/// Launched with `shape(rows.batch)`. `logits` holds `[batch, line_length(n_classes)]` values, `labels` a byte below `n_classes` for each sample,
-/// `classes` and `losses` a value for each; 1 <= n_classes <= [`MAX_CLASSES`]; `rows` has no order.
-#[kernel(max_threads = BLOCK)]
+/// `labels` holds bytes below `n_classes`; `rows` has no order and no step.
+#[kernel(shape = shape(rows.batch), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_classes))]
 pub unsafe fn mlp_layers_classify(
-    logits: *const f32,
-    labels: *const u8,
-    classes: *mut u32,
-    losses: *mut f32,
+    #[len(rows.batch * line_length(n_classes))] logits: *const f32,
+    #[len(rows.n_samples())] labels: *const u8,
+    #[len(rows.n_samples())] classes: *mut u32,
+    #[len(rows.n_samples())] losses: *mut f32,
     rows: Rows,
     n_classes: u32,
 ) {
@@ -214,23 +213,27 @@ pub const fn active_shape(n_rows: u32, n_units: u32) -> LaunchShape {
 /// Sets `active[unit]` to 1 where any sample makes the unit positive.
 ///
 /// * Launch: [`active_shape`], a thread a unit and 64 samples, blocks of 256.
-/// * Reads: `outputs`.
-/// * Writes: `active`.
+/// * Reads: `outputs` `[n_rows, line_length(n_units)]`.
+/// * Writes: `active` `[n_units]`.
 /// * Shared: none.
 /// * Cost: 64 loads a thread.
 /// * Twin: `warpplay_cpu_ref::mlp::pieces::mark_active`.
 /// * Source: our own.
 ///
-/// # Safety
-/// Launched with [`active_shape`]. `outputs` holds `[n_rows, line_length(n_units)]` values, `active` `n_units`.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn mlp_layers_active(outputs: *const f32, active: *mut u32, n_rows: u32, n_units: u32) {
+#[kernel(shape = active_shape(n_rows, n_units), max_threads = BLOCK)]
+pub fn mlp_layers_active(
+    #[len(n_rows as usize * line_length(n_units) as usize)] outputs: Slice<f32>,
+    #[len(n_units as usize)] active: Disjoint<u32>,
+    n_rows: u32,
+    n_units: u32,
+) {
+    let (outputs, active) = (outputs.pointer(), active.pointer());
     let Some(unit) = thread::index_1d_below(n_units) else { return };
     let from = thread::block_idx_y() * ACTIVE_ROWS;
     let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };
     let mut found = false;
     let mut row = from;
-    // SAFETY: the contract: row and unit are inside the outputs; every thread that finds a unit active writes the same.
+    // SAFETY: the arrays have the declared lengths, and row and unit are inside the outputs; every thread that finds a unit active writes the same.
     unsafe {
         while row < to {
             found |= memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) > 0.0;

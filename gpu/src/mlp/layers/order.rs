@@ -89,12 +89,12 @@ pub fn mlp_layers_order_scan(#[len(n_buckets as usize + 1)] mut counts: Disjoint
 /// * Source: our own: a counting sort of random keys.
 ///
 /// # Safety
-/// Launched with `shape(n)` after count and scan of the same seed, epoch and bits. `firsts` holds `2^bits + 1` values, `arrivals` and `scattered` `n`.
-#[kernel(max_threads = BLOCK)]
+/// After count and scan of the same seed, epoch and bits.
+#[kernel(shape = shape(n), max_threads = BLOCK, require = bits < u32::BITS)]
 pub unsafe fn mlp_layers_order_scatter(
-    firsts: *const u32,
-    arrivals: *const u32,
-    scattered: *mut u32,
+    #[len((1usize << bits) + 1)] firsts: *const u32,
+    #[len(n)] arrivals: *const u32,
+    #[len(n)] scattered: *mut u32,
     seed: u32,
     epoch: u32,
     bits: u32,
@@ -120,12 +120,12 @@ pub unsafe fn mlp_layers_order_scatter(
 /// * Source: our own: a counting sort of random keys.
 ///
 /// # Safety
-/// Launched with `shape(n)` after the scatter. `firsts` holds `2^bits + 1` values, `scattered` and `order` `n`; they do not overlap.
-#[kernel(max_threads = BLOCK)]
+/// After the scatter.
+#[kernel(shape = shape(n), max_threads = BLOCK, require = bits < u32::BITS)]
 pub unsafe fn mlp_layers_order_rank(
-    firsts: *const u32,
-    scattered: *const u32,
-    order: *mut u32,
+    #[len((1usize << bits) + 1)] firsts: *const u32,
+    #[len(n)] scattered: *const u32,
+    #[len(n)] order: *mut u32,
     seed: u32,
     epoch: u32,
     bits: u32,

@@ -108,6 +108,14 @@ pub struct LayerProduct {
 
 const _: () = assert!(size_of::<LayerProduct>() == 104);
 
+#[cfg(not(target_arch = "nvptx64"))]
+impl LayerProduct {
+    /// Parts of a batch in a gradient's product.
+    pub fn n_parts(&self) -> u32 {
+        self.rows.batch.div_ceil(self.part.max(1))
+    }
+}
+
 /// What becomes of a product's result.
 pub trait Output: Copy {
     /// Takes four elements of row `row` from column `col` on, a multiple of 4. Elements outside the result are given too.
@@ -526,8 +534,8 @@ macro_rules! kernels {
         /// * Source: Ha and Beqaj, section 1.1 (forward) and section 1.3, kernel 2 (the tile); tiles of registers are ours.
         ///
         /// # Safety
-        /// Launched with the tiles' shape for `batch` x `n_outputs`, one part. `layer` describes valid memory.
-        #[kernel(max_threads = $threads)]
+        /// `layer` describes valid memory.
+        #[kernel(shape = $tiles.shape(layer.rows.batch, layer.n_outputs, 1), max_threads = $threads)]
         pub unsafe fn $forward_images(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {
@@ -552,7 +560,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// As the first layer's.
-        #[kernel(max_threads = $threads)]
+        #[kernel(shape = $tiles.shape(layer.rows.batch, layer.n_outputs, 1), max_threads = $threads)]
         pub unsafe fn $forward(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {
@@ -575,8 +583,8 @@ macro_rules! kernels {
         /// * Source: Ha and Beqaj, section 1.1 (∂L/∂h, ReLU masking) and section 1.3, kernel 5; tiles of registers are ours.
         ///
         /// # Safety
-        /// Launched with the tiles' shape for `batch` x `n_inputs`, one part. `layer` describes valid memory.
-        #[kernel(max_threads = $threads)]
+        /// `layer` describes valid memory.
+        #[kernel(shape = $tiles.shape(layer.rows.batch, layer.n_inputs, 1), max_threads = $threads)]
         pub unsafe fn $backward(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {
@@ -600,8 +608,8 @@ macro_rules! kernels {
         /// * Source: Ha and Beqaj, section 1.1 (∂L/∂W₁) and section 1.3, kernels 5 and 6; tiles of registers are ours.
         ///
         /// # Safety
-        /// Launched with the tiles' shape for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
-        #[kernel(max_threads = $threads)]
+        /// `layer` describes valid memory.
+        #[kernel(shape = $tiles.shape(layer.n_inputs + 1, layer.n_outputs, layer.n_parts()), max_threads = $threads)]
         pub unsafe fn $gradient_images(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {
@@ -628,7 +636,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// As the first layer's.
-        #[kernel(max_threads = $threads)]
+        #[kernel(shape = $tiles.shape(layer.n_inputs + 1, layer.n_outputs, layer.n_parts()), max_threads = $threads)]
         pub unsafe fn $gradient(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {

@@ -196,8 +196,8 @@ unsafe fn product<A: Matrix, B: Matrix, O: Output>(a: A, b: B, out: O, from: u32
 /// * Source: Ha and Beqaj, section 1.1 (forward); the split into three parts is ours.
 ///
 /// # Safety
-/// Launched with `shape` for `batch` x `n_outputs`, one part. `layer` describes valid memory.
-#[kernel(max_threads = THREADS)]
+/// `layer` describes valid memory.
+#[kernel(shape = shape(layer.rows.batch, layer.n_outputs, 1), max_threads = THREADS)]
 pub unsafe fn mlp_layers_forward_images_split(layer: LayerProduct) {
     // SAFETY: launched with `shape`, which has the tiles' threads and shared memory, and `layer` describes valid memory: all that a product asks for.
     unsafe {
@@ -219,8 +219,8 @@ pub unsafe fn mlp_layers_forward_images_split(layer: LayerProduct) {
 /// * Source: Ha and Beqaj, section 1.1 (∂L/∂W₁); the split into three parts is ours.
 ///
 /// # Safety
-/// Launched with `shape` for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
-#[kernel(max_threads = THREADS)]
+/// `layer` describes valid memory.
+#[kernel(shape = shape(layer.n_inputs + 1, layer.n_outputs, layer.n_parts()), max_threads = THREADS)]
 pub unsafe fn mlp_layers_gradient_images_split(layer: LayerProduct) {
     // SAFETY: launched with `shape`, which has the tiles' threads and shared memory, and `layer` describes valid memory: all that a product asks for.
     unsafe {

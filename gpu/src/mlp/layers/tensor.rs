@@ -382,8 +382,8 @@ macro_rules! kernels {
         /// * Source: Ha and Beqaj, section 1.1 (forward) and section 1.3, kernel 2 (the tile); the tensor cores are ours.
         ///
         /// # Safety
-        /// Launched with the tiles' shape for `batch` x `n_outputs`, one part. `layer` describes valid memory.
-        #[kernel(max_threads = THREADS)]
+        /// `layer` describes valid memory.
+        #[kernel(shape = TENSOR.shape(layer.rows.batch, layer.n_outputs, 1), max_threads = THREADS)]
         pub unsafe fn $forward_images(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {
@@ -408,7 +408,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// As the first layer's.
-        #[kernel(max_threads = THREADS)]
+        #[kernel(shape = TENSOR.shape(layer.rows.batch, layer.n_outputs, 1), max_threads = THREADS)]
         pub unsafe fn $forward(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {
@@ -431,8 +431,8 @@ macro_rules! kernels {
         /// * Source: Ha and Beqaj, section 1.1 (∂L/∂h, ReLU masking) and section 1.3, kernel 5; the tensor cores are ours.
         ///
         /// # Safety
-        /// Launched with the tiles' shape for `batch` x `n_inputs`, one part. `layer` describes valid memory.
-        #[kernel(max_threads = THREADS)]
+        /// `layer` describes valid memory.
+        #[kernel(shape = TENSOR.shape(layer.rows.batch, layer.n_inputs, 1), max_threads = THREADS)]
         pub unsafe fn $backward(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {
@@ -455,8 +455,8 @@ macro_rules! kernels {
         /// * Source: Ha and Beqaj, section 1.1 (∂L/∂W₁) and section 1.3, kernels 5 and 6; the tensor cores are ours.
         ///
         /// # Safety
-        /// Launched with the tiles' shape for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
-        #[kernel(max_threads = THREADS)]
+        /// `layer` describes valid memory.
+        #[kernel(shape = TENSOR.shape(layer.n_inputs + 1, layer.n_outputs, layer.n_parts()), max_threads = THREADS)]
         pub unsafe fn $gradient_images(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {
@@ -482,7 +482,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// As the first layer's.
-        #[kernel(max_threads = THREADS)]
+        #[kernel(shape = TENSOR.shape(layer.n_inputs + 1, layer.n_outputs, layer.n_parts()), max_threads = THREADS)]
         pub unsafe fn $gradient(layer: LayerProduct) {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {

@@ -207,8 +207,8 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
 /// * Source: PyTorch's definitions of SGD, Adam, AdamW and RMSprop; plain SGD: Ha and Beqaj, section 1.1 and section 1.3, kernel 7.
 ///
 /// # Safety
-/// Launched with `shape` for the layers of `offsets`, after the gradients of the same step; everything `update` points to is valid.
-#[kernel(max_threads = BLOCK)]
+/// After the gradients of the same step; the launch has as many layers as `offsets`, of at most `largest` parameters; everything `update` points to is valid.
+#[kernel(shape = |largest: u32, n_layers: u32| shape(largest, n_layers), max_threads = BLOCK)]
 pub unsafe fn mlp_layers_update(update: Update) {
     let scratch = shared_array![f32; WARPS];
     let control = update.control;

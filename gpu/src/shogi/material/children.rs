@@ -40,9 +40,9 @@ fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f6
 /// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); differences instead of positions are ours.
 ///
 /// # Safety
-/// Launched with [`shape`]; `differences` has `n` words; the run is that of [`descent::descend`].
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent) {
+/// The run is that of [`descent::descend`].
+#[kernel(shape = |blocks: u32| shape(blocks), max_threads = BLOCK)]
+pub unsafe fn shogi_material_plain(#[len(n)] differences: *const u64, n: u32, run: Descent) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
     let values = shared_array![f64; KINDS as usize];
     let raised = shared_array![f64; (KINDS * KINDS) as usize];
@@ -93,8 +93,8 @@ pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent
 ///
 /// # Safety
 /// As [`shogi_material_plain`].
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn shogi_material_fused(differences: *const u64, n: u32, run: Descent) {
+#[kernel(shape = |blocks: u32| shape(blocks), max_threads = BLOCK)]
+pub unsafe fn shogi_material_fused(#[len(n)] differences: *const u64, n: u32, run: Descent) {
     let lines = shared_array![i64; (KINDS * BLOCK) as usize];
     let values = shared_array![f64; KINDS as usize];
     let powers = shared_array![f64; 16];

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
+use crate::cuda::view::{Disjoint, Slice, View};
 use crate::cuda::{atomic, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
@@ -98,17 +99,17 @@ fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
 /// * Twin: `warpplay_cpu_ref::shogi::material::program::histogram_of`.
 /// * Source: our own.
 ///
-/// # Safety
-/// Launched with [`shape`]; all arrays have these lengths. A block sees fewer than 2³² words.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn shogi_material_count(
-    pairs: *const Vec4,
+/// A block counts right where it sees fewer than 2³² words.
+#[kernel(shape = |blocks: u32| shape(blocks), max_threads = BLOCK, require = mask.wrapping_add(1).is_power_of_two())]
+pub fn shogi_material_count(
+    #[len(n as usize)] pairs: Slice<Vec4>,
     n: u32,
-    words: *mut u64,
-    counts: *mut u64,
+    #[len(mask as usize + 1)] words: Disjoint<u64>,
+    #[len(mask as usize + 1)] counts: Disjoint<u64>,
     mask: u32,
-    full: *mut u32,
+    #[len(1)] full: Disjoint<u32>,
 ) {
+    let (pairs, words, counts, full) = (pairs.pointer(), words.pointer(), counts.pointer(), full.pointer());
     let block_words = shared_array![u64; ROWS as usize];
     let block_counts = shared_array![u32; ROWS as usize];
     for row in thread::strided(thread::thread_idx_x(), ROWS, BLOCK) {

@@ -2,6 +2,7 @@
 //!
 //! A warp makes one of the thirteen sums of its block's rows, so that an iteration of some thousand rows is a few dozen terms a lane.
 
+use crate::cuda::view::{Disjoint, Slice, View};
 use crate::cuda::{block, kernel, memory, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
 use crate::shogi::descent::{self, Descent};
@@ -28,7 +29,7 @@ pub const fn shape(n: u32, most: u32) -> LaunchShape {
 }
 
 /// Launch shape of the gradient.
-pub const fn gradient_shape() -> LaunchShape {
+const fn gradient_shape() -> LaunchShape {
     LaunchShape::new(LEARNT, GRADIENT_BLOCK)
 }
 
@@ -43,9 +44,14 @@ pub const fn gradient_shape() -> LaunchShape {
 /// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) to (6); the histogram is ours.
 ///
 /// # Safety
-/// Launched with [`shape`]; both arrays have `n` words; the run is that of [`descent::descend`].
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn shogi_material_histogram(differences: *const u64, counts: *const u64, n: u32, run: Descent) {
+/// The run is that of [`descent::descend`].
+#[kernel(shape = |most: u32| shape(n, most), max_threads = BLOCK)]
+pub unsafe fn shogi_material_histogram(
+    #[len(n)] differences: *const u64,
+    #[len(n)] counts: *const u64,
+    n: u32,
+    run: Descent,
+) {
     let values = shared_array![f64; KINDS as usize];
     let kind = thread::warp_index();
     let lanes = thread::grid_dim_x() as u64 * thread::WARP as u64;
@@ -92,22 +98,22 @@ pub unsafe fn shogi_material_histogram(differences: *const u64, counts: *const u
 /// * Twin: `warpplay_cpu_ref::shogi::material::program::gradient`.
 /// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) and (2), differentiated; the histogram is ours.
 ///
-/// # Safety
-/// Launched with [`gradient_shape`]; all arrays have these lengths.
-#[kernel(max_threads = GRADIENT_BLOCK)]
-pub unsafe fn shogi_material_gradient(
-    differences: *const u64,
-    counts: *const u64,
-    values: *const f64,
-    sums: *mut i64,
+#[kernel(shape = gradient_shape(), max_threads = GRADIENT_BLOCK, require = n < 1 << 24)]
+pub fn shogi_material_gradient(
+    #[len(n as usize)] differences: Slice<u64>,
+    #[len(n as usize)] counts: Slice<u64>,
+    #[len(LEARNT as usize)] values: Slice<f64>,
+    #[len(2 * LEARNT as usize)] sums: Disjoint<i64>,
     n: u32,
     a: f64,
 ) {
+    let (differences, counts) = (differences.pointer(), counts.pointer());
+    let (values, sums) = (values.pointer(), sums.pointer());
     let scratch = shared_array![i64; GRADIENT_WARPS];
     let kind = thread::block_idx_x() + 1;
     let (mut low, mut high) = (0i64, 0i64);
     let mut row = thread::thread_idx_x();
-    // SAFETY: the contract; each pair of sums is written by one thread.
+    // SAFETY: the arrays have the declared lengths, and a row is below `n`; each pair of sums is written by one thread.
     unsafe {
         while row < n {
             let packed = memory::load(differences, row as usize);

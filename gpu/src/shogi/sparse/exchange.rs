@@ -31,7 +31,7 @@ const fn touched_shape(n: u32) -> LaunchShape {
 }
 
 /// Launch shape for so many numbers of rows.
-pub const fn rows_shape(n_values: u32) -> LaunchShape {
+const fn rows_shape(n_values: u32) -> LaunchShape {
     LaunchShape::linear(n_values, BLOCK)
 }
 
@@ -104,12 +104,12 @@ fn index_in_gradient(rows: Slice<u32>, index: u32) -> usize {
 /// * Source: our own.
 ///
 /// # Safety
-/// Launched with [`rows_shape`] for `n_values`; the arrays have the lengths of [`shogi_sparse_take_rows`], and a row is named once.
-#[kernel(max_threads = BLOCK)]
+/// A row is named once.
+#[kernel(shape = rows_shape(n_values), max_threads = BLOCK)]
 pub unsafe fn shogi_sparse_put_rows(
-    gradient: *mut i64,
-    rows: *const u32,
-    values: *const i64,
+    #[len(n)] gradient: *mut i64,
+    #[len(n_values.div_ceil(ROW))] rows: *const u32,
+    #[len(n_values)] values: *const i64,
     n_values: u32,
     n: u32,
     adds: u32,

@@ -792,11 +792,11 @@ macro_rules! passes {
         /// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) and (2), with any features and the analytic gradient; the partition is ours.
         ///
         /// # Safety
-        /// Launched with `shape`. The columns are as [`Pass`] says: parents' and children's first indices ascend and end with the columns' lengths, a parent has
+        /// The columns are as [`Pass`] says: parents' and children's first indices ascend and end with the columns' lengths, a parent has
         /// at most 2¹⁹ children, slots are below 40, numbers below 2,183, kings' squares below 81. `order` names parents, each at most once. The set's arrays have its length.
-        #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
+        #[kernel(shape = |n_blocks: u32| shape(n_blocks), max_threads = BLOCK, min_blocks = BLOCKS)]
         pub unsafe fn $name(pass: Pass) {
-            // SAFETY: launched with `shape`, on columns that are as `Pass` says: all that `run` asks.
+            // SAFETY: columns that are as `Pass` says: all that `run` asks.
             unsafe { run::<sets::$set>(pass) }
         }
     )*};

@@ -1,6 +1,6 @@
 //! The kernels of the abstraction, resolved, with a safe function for each; and the device arrays they work on.
 
-use warpplay_gpu::cfr::abstraction::strength::{self, TaskArgs};
+use warpplay_gpu::cfr::abstraction::strength::TaskArgs;
 use warpplay_gpu::cfr::abstraction::{self, cluster};
 use warpplay_gpu::ptx::embedded::CFR_ABSTRACTION;
 
@@ -45,7 +45,7 @@ impl PointArrays {
             weights: stream.upload(weights)?,
             distances: stream.alloc(weights.len())?,
             nearest: stream.upload(&vec![u32::MAX; weights.len()])?,
-            sums: stream.alloc(n.div_ceil(cluster::BLOCK) as usize)?,
+            sums: stream.alloc(cluster::n_blocks(n) as usize)?,
             n,
             n_bins,
         })
@@ -90,14 +90,9 @@ impl Kernels {
             n_boards: boards.len() as u32,
         };
         let n_parts = (BLOCKS / boards.len().max(1)).clamp(1, table.runouts.len().max(1));
-        // SAFETY: the shape has a block for each board.
-        unsafe {
-            stream.launch(
-                &self.set.cfr_abstraction_strength,
-                strength::shape(boards.len() as u32, n_parts as u32),
-                (task,),
-            )
-        }?;
+        let launch = (boards.len() as u32, n_parts as u32);
+        // SAFETY: the boards are as many; sums and histograms are read after the launch alone.
+        unsafe { stream.run_unchecked_with(&self.set.cfr_abstraction_strength, launch, (task,)) }?;
         Ok((stream.read(&sums)?, stream.read(&histograms)?))
     }
 
@@ -109,8 +104,7 @@ impl Kernels {
         }
         let centre = stream.upload(centre)?;
         let arguments = (&*points, &*weights, &centre, distances, &mut *sums, *n, *n_bins, u32::from(first));
-        // SAFETY: the arrays were made for n points of n_bins, and the centre has as many.
-        unsafe { stream.launch(&self.set.cfr_abstraction_nearest, cluster::shape(*n), arguments) }?;
+        stream.run(&self.set.cfr_abstraction_nearest, arguments)?;
         stream.read(sums)
     }
 
@@ -131,8 +125,7 @@ impl Kernels {
         stream.zero(&mut sums)?;
         stream.zero(&mut changed)?;
         let arguments = (&*points, &*weights, &centres, nearest, &mut sums, &mut changed, *n, *n_bins, n_centres);
-        // SAFETY: the arrays were made for n points of n_bins; centres and sums as checked above.
-        unsafe { stream.launch(&self.set.cfr_abstraction_assign, cluster::shape(*n), arguments) }?;
+        stream.run(&self.set.cfr_abstraction_assign, arguments)?;
         Ok((stream.read(&changed)?[0] > 0, stream.read(&sums)?))
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use warpplay_gpu::kernel::{Kernel, SafeKernel};
+use warpplay_gpu::kernel::{Kernel, SafeKernel, ShapedKernel};
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::simt;
 
@@ -140,13 +140,100 @@ impl Stream {
         K: SafeKernel<Params: IntoParams<K::Params>>,
         A: IntoParams<K::Views>,
     {
+        // SAFETY: a safe kernel has no contract beside its declaration, which this checks.
+        unsafe { self.run_declared(function, launch, arguments) }
+    }
+
+    /// Launches an `unsafe` kernel that declares its shape. The shape is computed of the arguments; lengths and conditions that the declaration has are checked, the rest of the kernel's contract is
+    /// the caller's.
+    ///
+    /// `arguments` are as in [`launch`](Self::launch), but a pointer whose length is declared takes a buffer or a [`view`](crate::Buffer::view) and no address.
+    ///
+    /// ```
+    /// use warpplay::{Device, LaunchShape, Module, PtxSet};
+    /// use warpplay_gpu::cuda::{kernel, thread};
+    ///
+    /// /// `to[i] = from[rows[i]]` for every i below n.
+    /// ///
+    /// /// # Safety
+    /// /// Every row is below `n_rows`.
+    /// #[kernel(shape = LaunchShape::linear(n, 256))]
+    /// pub unsafe fn take(
+    ///     #[len(n)] to: *mut f32,
+    ///     #[len(n_rows)] from: *const f32,
+    ///     #[len(n)] rows: *const u32,
+    ///     n: u32,
+    ///     n_rows: u32,
+    /// ) {
+    ///     let Some(i) = thread::index_1d_below(n) else { return };
+    ///     // SAFETY: i < n, and no other thread has this i; the row is below `n_rows`.
+    ///     unsafe { *to.add(i as usize) = *from.add(*rows.add(i as usize) as usize) };
+    /// }
+    ///
+    /// const KERNELS: PtxSet = PtxSet { name: "example", images: &[], missing: Some("this is an example") };
+    ///
+    /// let device = Device::simt();
+    /// let stream = device.stream()?;
+    /// let take_function = Module::load(&device, &KERNELS)?.function(take)?;
+    /// let (from, rows) = (stream.upload(&[1.0f32, 2.0, 3.0])?, stream.upload(&[2u32, 0])?);
+    /// let mut to = stream.alloc::<f32>(2)?;
+    /// // SAFETY: rows 2 and 0 are below 3.
+    /// unsafe { stream.run_unchecked(&take_function, (&mut to, &from, &rows, 2, 3))? };
+    /// assert_eq!(stream.read(&to)?, [3.0, 1.0]);
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch), but for the shape and for what the declaration checks.
+    pub unsafe fn run_unchecked<K, A>(&self, function: &Function<K>, arguments: A) -> Result<()>
+    where
+        K: ShapedKernel<Launch = (), Params: IntoParams<K::Params>>,
+        A: IntoParams<K::Views>,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_unchecked_with(function, (), arguments) }
+    }
+
+    /// Launches an `unsafe` kernel whose shape depends on more than its parameters: `launch` is a tuple of that, as `(block,)`.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Safety
+    /// As [`run_unchecked`](Self::run_unchecked).
+    pub unsafe fn run_unchecked_with<K, A>(&self, function: &Function<K>, launch: K::Launch, arguments: A) -> Result<()>
+    where
+        K: ShapedKernel<Params: IntoParams<K::Params>>,
+        A: IntoParams<K::Views>,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_declared(function, launch, arguments).map(drop) }
+    }
+
+    /// Launches a kernel as it declares, and returns the shape.
+    ///
+    /// # Safety
+    /// As [`run_unchecked`](Self::run_unchecked).
+    pub(crate) unsafe fn run_declared<K, A>(
+        &self,
+        function: &Function<K>,
+        launch: K::Launch,
+        arguments: A,
+    ) -> Result<LaunchShape>
+    where
+        K: ShapedKernel<Params: IntoParams<K::Params>>,
+        A: IntoParams<K::Views>,
+    {
         let mut binding = self.binding();
         let views = arguments.into_params(&mut binding);
         let kept = binding.finish(K::NAME)?;
         let (shape, params) = K::prepare(views, launch).map_err(|refusal| refused(K::NAME, refusal))?;
         self.begin(function.entry(), &shape)?;
         let addresses = <K::Params as IntoParams<K::Params>>::addresses;
-        // SAFETY: `begin` has accepted the shape, and `prepare` the lengths: all that a safe kernel asks for.
+        // SAFETY: `begin` has accepted the shape, and `prepare` what is declared; the rest is the caller's promise.
         unsafe { self.start(function, shape, params, addresses, kept)? };
         Ok(shape)
     }

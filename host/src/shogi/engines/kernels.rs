@@ -141,48 +141,40 @@ impl MaterialKernels {
     /// A run over differences, thirteen exponentials each.
     pub fn plain(&self, stream: &Stream, differences: &Buffer<u64>, arrays: &mut RunArrays, run: &Run) -> Result<()> {
         let n = differences.len() as u32;
-        let shape =
-            children::shape(resident(&self.set.shogi_material_plain, children::shape(1), n.div_ceil(children::BLOCK))?);
+        let function = &self.set.shogi_material_plain;
+        let blocks = resident(function, children::shape(1), n.div_ceil(children::BLOCK))?;
         let descent = arrays.prepare(stream, run)?;
-        // SAFETY: the shape is the kernel's own; the length is the buffer's; `prepare` cleared what the run adds to.
-        unsafe { stream.launch(&self.set.shogi_material_plain, shape, (differences, n, descent)) }
+        // SAFETY: `prepare` cleared what the run adds to.
+        unsafe { stream.run_unchecked_with(function, (blocks,), (differences, n, descent)) }
     }
 
     /// The same with one exponential each.
     pub fn fused(&self, stream: &Stream, differences: &Buffer<u64>, arrays: &mut RunArrays, run: &Run) -> Result<()> {
         let n = differences.len() as u32;
-        let shape =
-            children::shape(resident(&self.set.shogi_material_fused, children::shape(1), n.div_ceil(children::BLOCK))?);
+        let function = &self.set.shogi_material_fused;
+        let blocks = resident(function, children::shape(1), n.div_ceil(children::BLOCK))?;
         let descent = arrays.prepare(stream, run)?;
         // SAFETY: as above.
-        unsafe { stream.launch(&self.set.shogi_material_fused, shape, (differences, n, descent)) }
+        unsafe { stream.run_unchecked_with(function, (blocks,), (differences, n, descent)) }
     }
 
     /// A run over distinct differences.
     pub fn histogram(&self, stream: &Stream, rows: &RowArrays, arrays: &mut RunArrays, run: &Run) -> Result<()> {
-        rows.counts.expect_len("counts", rows.differences.len())?;
         let n = rows.differences.len() as u32;
-        let most = resident(&self.set.shogi_material_histogram, histogram::shape(1, 1), histogram::MAX_BLOCKS)?;
+        let function = &self.set.shogi_material_histogram;
+        let most = resident(function, histogram::shape(1, 1), histogram::MAX_BLOCKS)?;
         let descent = arrays.prepare(stream, run)?;
-        let arguments = (&rows.differences, &rows.counts, n, descent);
-        // SAFETY: both buffers have this length; otherwise as above.
-        unsafe { stream.launch(&self.set.shogi_material_histogram, histogram::shape(n, most), arguments) }
+        // SAFETY: as above.
+        unsafe { stream.run_unchecked_with(function, (most,), (&rows.differences, &rows.counts, n, descent)) }
     }
 
     /// The gradient over distinct differences, not divided by their number, in multiples of 2⁻³⁶.
     pub fn gradient(&self, stream: &Stream, rows: &RowArrays, values: &Values, a: f64) -> Result<[i128; LEARNT]> {
-        rows.counts.expect_len("counts", rows.differences.len())?;
         let n = rows.differences.len() as u32;
-        if n >= 1 << 24 {
-            return Err(Error::shape("rows of a histogram", "fewer than 16777216", n));
-        }
         let values = stream.upload(values)?;
         let mut sums = stream.alloc::<i64>(2 * LEARNT)?;
-        // SAFETY: all buffers have the lengths that the kernel asks for.
-        unsafe {
-            let arguments = (&rows.differences, &rows.counts, &values, &mut sums, n, a);
-            stream.launch(&self.set.shogi_material_gradient, histogram::gradient_shape(), arguments)?;
-        }
+        let arguments = (&rows.differences, &rows.counts, &values, &mut sums, n, a);
+        stream.run(&self.set.shogi_material_gradient, arguments)?;
         let sums = stream.read(&sums)?;
         let mut gradient = [0; LEARNT];
         for (value, pair) in gradient.iter_mut().zip(sums.chunks_exact(2)) {
@@ -196,18 +188,12 @@ impl MaterialKernels {
     /// Counts the differences that are not 0 in an empty table.
     pub fn count(&self, stream: &Stream, pairs: &Buffer<Vec4>, table: &mut Table) -> Result<()> {
         let n = pairs.len() as u32;
-        let (slots, mask) = (table.len(), (table.len() - 1) as u32);
-        if !slots.is_power_of_two() {
-            return Err(Error::shape("slots of a table", "a power of two", slots));
-        }
-        table.counts.expect_len("counts", slots)?;
+        let mask = (table.len() as u32).wrapping_sub(1);
         // As many blocks as are resident, so that each empties its table once.
-        let blocks = resident(&self.set.shogi_material_count, count::shape(1), n.div_ceil(count::BLOCK))?;
+        let function = &self.set.shogi_material_count;
+        let blocks = resident(function, count::shape(1), n.div_ceil(count::BLOCK))?;
         let Table { words, counts, full } = table;
-        // SAFETY: the lengths are those of the buffers.
-        unsafe {
-            stream.launch(&self.set.shogi_material_count, count::shape(blocks), (pairs, n, words, counts, mask, full))
-        }
+        stream.run_with(function, (blocks,), (pairs, n, words, counts, mask, full)).map(drop)
     }
 }
 
@@ -245,15 +231,11 @@ impl PersistentKernels {
         arrays: &mut RunArrays,
         run: &Run,
     ) -> Result<()> {
-        let n = played.0.len();
-        positions.expect_len("positions", n * 6)?;
-        sums.expect_len("sums of positions", n)?;
-        let wanted = (n as u32).div_ceil(persistent::BLOCK);
-        let shape = persistent::shape(resident(&self.set.shogi_paper_persistent, persistent::shape(1), wanted)?);
+        let n = played.0.len() as u32;
+        let function = &self.set.shogi_paper_persistent;
+        let blocks = resident(function, persistent::shape(1), n.div_ceil(persistent::BLOCK))?;
         let descent = arrays.prepare(stream, run)?;
-        // SAFETY: the shape is the kernel's own; the lengths were looked at, and played children are below their number; `prepare` cleared what the run adds to.
-        unsafe {
-            stream.launch(&self.set.shogi_paper_persistent, shape, (positions, &played.0, sums, n as u32, descent))
-        }
+        // SAFETY: played children are below their number; `prepare` cleared what the run adds to.
+        unsafe { stream.run_unchecked_with(function, (blocks,), (positions, &played.0, sums, n, descent)) }
     }
 }

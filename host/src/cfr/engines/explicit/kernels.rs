@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use warpplay_gpu::cfr::explicit::reach::{self, ReachArgs};
+use warpplay_gpu::cfr::explicit::reach::ReachArgs;
 use warpplay_gpu::cfr::explicit::respond::RespondArgs;
-use warpplay_gpu::cfr::explicit::update::{self, UpdateArgs};
-use warpplay_gpu::cfr::explicit::values::{self, ValuesArgs};
-use warpplay_gpu::cfr::explicit::{self, ExplicitKernels, profile};
+use warpplay_gpu::cfr::explicit::update::UpdateArgs;
+use warpplay_gpu::cfr::explicit::values::ValuesArgs;
+use warpplay_gpu::cfr::explicit::{self, ExplicitKernels};
 use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
@@ -51,9 +51,8 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
         averages: &Buffer<T>,
         probabilities: &mut Buffer<f64>,
     ) -> Result<()> {
-        let shape = profile::shape(tree.tree.sets.len() as u32);
-        // SAFETY: as in `reach`.
-        unsafe { stream.launch(&self.set.cfr_explicit_profile, shape, (tree.args(), averages, probabilities)) }
+        // SAFETY: as in `reach`; both have a value for each of its rows.
+        unsafe { stream.run_unchecked(&self.set.cfr_explicit_profile, (tree.args(), averages, probabilities)) }
     }
 }
 
@@ -85,9 +84,9 @@ impl<T: ExplicitKernels + Number> Traversal<'_, T> {
             n_decisions: tree.n_decisions(),
             n_probabilities: tree.n_probabilities(),
         } };
-        let shape = reach::shape(tree.most_members, n_seats);
-        // SAFETY: the shape has the tree's seats, from the first that is told; nodes and rows in its arrays are its own.
-        unsafe { self.stream.launch(&self.kernels.set.cfr_explicit_reach, shape, (task,)) }
+        let function = &self.kernels.set.cfr_explicit_reach;
+        // SAFETY: nodes and rows in the tree's arrays are its own; no seat has more histories.
+        unsafe { self.stream.run_unchecked_with(function, (tree.most_members, n_seats), (task,)) }
     }
 
     /// Values of all nodes, from the deepest level up.
@@ -123,9 +122,8 @@ impl<T: ExplicitKernels + Number> Traversal<'_, T> {
             skips_own: u32::from(skips_own),
             n_probabilities: self.tree.n_probabilities(),
         };
-        let shape = values::shape(n, n_seats);
         // SAFETY: as in `reach`; the level below is done, launches of a stream keep their order.
-        unsafe { self.stream.launch(&self.kernels.set.cfr_explicit_values, shape, (task,)) }
+        unsafe { self.stream.run_unchecked_with(&self.kernels.set.cfr_explicit_values, (n_seats,), (task,)) }
     }
 
     fn respond(&mut self, level: usize, most_sets: u32, answer: Option<&mut Buffer<T>>) -> Result<()> {
@@ -147,9 +145,9 @@ impl<T: ExplicitKernels + Number> Traversal<'_, T> {
             n_decisions: tree.n_decisions(),
             n_rows: tree.n_rows(),
         } };
-        let shape = update::shape(most_sets, n_seats, tree.lanes);
+        let function = &self.kernels.set.cfr_explicit_respond;
         // SAFETY: as in `reach`; the level below is done, launches of a stream keep their order.
-        unsafe { self.stream.launch(&self.kernels.set.cfr_explicit_respond, shape, (task,)) }
+        unsafe { self.stream.run_unchecked_with(function, (most_sets, n_seats), (task,)) }
     }
 
     /// Regrets, averages and next strategies of the seats; the strategies go to `copy` too, where there is one.
@@ -172,9 +170,9 @@ impl<T: ExplicitKernels + Number> Traversal<'_, T> {
             n_rows: tree.n_rows(),
             n_steps: STEPS,
         } };
-        let shape = update::shape(tree.most_sets, n_seats, tree.lanes);
+        let function = &self.kernels.set.cfr_explicit_update;
         // SAFETY: as in `reach`; reach and values of the pass are done; the clock is within the steps, which `Learnt::begin` wrote for as many iterations
         // as are launched.
-        unsafe { self.stream.launch(&self.kernels.set.cfr_explicit_update, shape, (task,)) }
+        unsafe { self.stream.run_unchecked_with(function, (tree.most_sets, n_seats), (task,)) }
     }
 }

@@ -1,8 +1,8 @@
 //! Sampled traversals by the kernels on a tree.
 
+use warpplay_gpu::cfr::explicit::ExplicitKernels;
 use warpplay_gpu::cfr::explicit::apply::ApplyArgs;
-use warpplay_gpu::cfr::explicit::sample::{self, SampleArgs};
-use warpplay_gpu::cfr::explicit::{ExplicitKernels, profile};
+use warpplay_gpu::cfr::explicit::sample::SampleArgs;
 
 use super::found::{Found, Scales};
 use crate::cfr::engines::explicit::{DeviceTree, Kernels, Learnt, STEPS};
@@ -39,13 +39,13 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
             n_rows: tree.n_rows(),
             n_probabilities: tree.n_probabilities(),
         } };
-        let shape = sample::shape(options.batch, n_learners);
-        // SAFETY: the shape has the tree's seats, from the first that is told; nodes and rows in its arrays are its own. `fits` has seen that the lines are short enough for the stacks.
+        let (set, seats) = (&self.set, (n_learners,));
+        // SAFETY: nodes and rows in the tree's arrays are its own. `fits` has seen that the lines are short enough for the stacks.
         unsafe {
             match options.sampling {
-                Sampling::Outcome => stream.launch(&self.set.cfr_explicit_sample_outcome, shape, (task,))?,
-                Sampling::Chance => stream.launch(&self.set.cfr_explicit_sample_chance, shape, (task,))?,
-                _ => stream.launch(&self.set.cfr_explicit_sample_external, shape, (task,))?,
+                Sampling::Outcome => stream.run_unchecked_with(&set.cfr_explicit_sample_outcome, seats, (task,))?,
+                Sampling::Chance => stream.run_unchecked_with(&set.cfr_explicit_sample_chance, seats, (task,))?,
+                _ => stream.run_unchecked_with(&set.cfr_explicit_sample_external, seats, (task,))?,
             }
         }
         let task = views! { ApplyArgs {
@@ -63,8 +63,7 @@ impl<T: ExplicitKernels + Number> Kernels<T> {
             n_rows: tree.n_rows(),
             n_steps: STEPS,
         } };
-        let shape = profile::shape(tree.tree.sets.len() as u32);
         // SAFETY: as above; the clock is within the steps, which `Learnt::begin` wrote for as many iterations as are launched.
-        unsafe { stream.launch(&self.set.cfr_explicit_apply, shape, (task,)) }
+        unsafe { stream.run_unchecked(&self.set.cfr_explicit_apply, (task,)) }
     }
 }

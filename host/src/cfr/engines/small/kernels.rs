@@ -10,7 +10,7 @@ use super::plan::{Plan, n_deals};
 use crate::cfr::layout::Number;
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::launch::views;
-use crate::{Buffer, Device, Error, LaunchShape, Memory, Module, Result, Stream};
+use crate::{Buffer, Device, Error, Memory, Module, Result, Stream};
 
 /// Iterations of one launch: their steps are uploaded together, and a display's watchdog has no reason to bark.
 pub(super) const MAX_ITERATIONS: u32 = 1 << 14;
@@ -57,7 +57,8 @@ pub(super) struct Arrays<T: SmallKernels> {
     utilities: Buffer<f64>,
     results: Buffer<f64>,
     steps: Buffer<Step<T>>,
-    shape: LaunchShape,
+    /// Games, items of the largest phase and bytes of shared memory: what the launch shape depends on.
+    launch: (u32, u32, u32),
     asked: Asked,
     /// Where the tables of each game begin.
     state_from: Vec<u64>,
@@ -139,7 +140,7 @@ impl<T: SmallKernels> Arrays<T> {
             utilities: stream.alloc(2 * games.len())?,
             results: stream.alloc(4 * games.len())?,
             steps: stream.alloc(MAX_ITERATIONS as usize)?,
-            shape: small::shape(n_games, largest_phase, shared_bytes),
+            launch: (n_games, largest_phase, shared_bytes),
             asked: Asked {
                 seed: options.seed,
                 sampling: sampling_of(options.sampling)?,
@@ -180,10 +181,10 @@ impl<T: SmallKernels> Arrays<T> {
             return Ok(());
         }
         stream.write(&mut self.steps, 0, steps)?;
-        let shape = self.shape;
+        let launch = self.launch;
         let task = self.task(steps.len() as u32, done);
-        // SAFETY: the plans' own shape, and what the games name is within the plans.
-        unsafe { stream.launch(&kernels.set.cfr_small_solve, shape, (task,)) }
+        // SAFETY: phases and shared memory are the plans' largest, and what the games name is within the plans.
+        unsafe { stream.run_unchecked_with(&kernels.set.cfr_small_solve, launch, (task,)) }
     }
 
     /// Sums of utilities, `[game, seat]`.
@@ -212,10 +213,10 @@ impl<T: SmallKernels> Arrays<T> {
 impl Arrays<f64> {
     /// Values and best responses of all games, `[game, seat, value or best response]`; waits for them.
     pub fn measure(&mut self, stream: &Stream, kernels: &Kernels<f64>) -> Result<Vec<f64>> {
-        let shape = self.shape;
+        let launch = self.launch;
         let task = self.task(0, 0);
         // SAFETY: as in `solve`.
-        unsafe { stream.launch(&kernels.measure.cfr_small_measure_f64, shape, (task,)) }?;
+        unsafe { stream.run_unchecked_with(&kernels.measure.cfr_small_measure_f64, launch, (task,)) }?;
         stream.read(&self.results)
     }
 }

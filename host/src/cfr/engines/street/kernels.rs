@@ -5,9 +5,8 @@ use warpplay_gpu::cfr::street::layout::{
     self, Board, Counts, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTablesArgs, Segment, TaskArgs,
     control,
 };
-use warpplay_gpu::cfr::street::sample::{self, DrawsArgs};
-use warpplay_gpu::cfr::street::{self, Any, F32, I16, PassKernels, Passes, StreetKernels, Where, returns};
-use warpplay_gpu::launch::LaunchShape;
+use warpplay_gpu::cfr::street::sample::DrawsArgs;
+use warpplay_gpu::cfr::street::{self, Any, F32, I16, PassKernels, Passes, StreetKernels, Where};
 use warpplay_gpu::ptx::embedded::CFR_STREET;
 
 use super::image::{Image, Level, Shape};
@@ -245,12 +244,13 @@ impl Arrays {
         }
     }
 
-    /// Launch shape of a street, and what its kernels are told of it.
-    fn launch_of(&self, street: usize, n_iterations: u32) -> (LaunchShape, Where) {
+    /// Boards × entries and the longest row of a street, on which its launch shape depends, and what its kernels are told of it.
+    fn launch_of(&self, street: usize, n_iterations: u32) -> ((u32, u32), Where) {
         let (level, n_games) = (self.levels[street], self.n_games);
         let n_parts = if street + 1 == self.levels.len() { 1 } else { level.n_parts };
-        let shape = street::shape(level.n_subtrees, n_parts, n_games, level.stride, level.n_shared);
-        (shape, Where { street: street as u32 * n_games, n_games, n_shared: level.n_shared, n_iterations, n_parts })
+        let first = street as u32 * n_games;
+        let at = Where { street: first, n_games, n_shared: level.n_shared, n_iterations, n_parts };
+        ((level.n_subtrees, level.stride), at)
     }
 
     /// What the kernels work on, without what is drawn; and that.
@@ -332,20 +332,20 @@ impl Kernels {
         let last = arrays.levels.len() - 1;
         // SAFETY (all four): the arrays were made together, for these levels. One stream keeps the order of streets. A step is there for the word of `control`.
         for street in 0..last {
-            let (shape, at) = arrays.launch_of(street, 1);
+            let (launch, at) = arrays.launch_of(street, 1);
             // SAFETY: as above.
-            unsafe { stream.launch(&set.cfr_street_down, shape, (arrays.task(), at, pass)) }?;
+            unsafe { stream.run_unchecked_with(&set.cfr_street_down, launch, (arrays.task(), at, pass)) }?;
         }
-        let (shape, at) = arrays.launch_of(last, 1);
+        let (launch, at) = arrays.launch_of(last, 1);
         // SAFETY: as above.
-        unsafe { stream.launch(&set.cfr_street_last, shape, (arrays.task(), at, pass)) }?;
+        unsafe { stream.run_unchecked_with(&set.cfr_street_last, launch, (arrays.task(), at, pass)) }?;
         for street in (0..last).rev() {
-            let (shape, at) = arrays.launch_of(street, 1);
-            let returns = returns::shape(arrays.levels[street].n_return_blocks, arrays.n_games);
+            let (launch, at) = arrays.launch_of(street, 1);
+            let n_blocks = arrays.levels[street].n_return_blocks;
             // SAFETY: as above.
-            unsafe { stream.launch(&self.set.cfr_street_return, returns, (arrays.task(), at, pass)) }?;
+            unsafe { stream.run_unchecked_with(&self.set.cfr_street_return, (n_blocks,), (arrays.task(), at, pass)) }?;
             // SAFETY: as above.
-            unsafe { stream.launch(&set.cfr_street_up, shape, (arrays.task(), at, pass)) }?;
+            unsafe { stream.run_unchecked_with(&set.cfr_street_up, launch, (arrays.task(), at, pass)) }?;
         }
         Ok(())
     }
@@ -355,11 +355,10 @@ impl Kernels {
         arrays.clear_draws(stream)?;
         let Some((task, draws)) = arrays.draws() else { return Ok(()) };
         // SAFETY: the urn was made for these boards and hands, its counts are 0.
-        unsafe { stream.launch(&self.set.cfr_street_draw, sample::shape(draws.batch), (task, draws)) }?;
+        unsafe { stream.run_unchecked(&self.set.cfr_street_draw, (task, draws)) }?;
         let Some((task, draws)) = arrays.draws() else { return Ok(()) };
-        let n = draws.n_boards + draws.n_hands[0] + draws.n_hands[1];
         // SAFETY: as above; the boards are those of the draws.
-        unsafe { stream.launch(&self.set.cfr_street_weigh, sample::shape(n), (task, draws)) }
+        unsafe { stream.run_unchecked(&self.set.cfr_street_weigh, (task, draws)) }
     }
 
     /// On to the next step.
@@ -391,7 +390,7 @@ fn solve_by<N: StreetKernels>(
     passes: Passes,
     n: u32,
 ) -> Result<()> {
-    let (shape, at) = arrays.launch_of(0, n);
+    let (launch, at) = arrays.launch_of(0, n);
     // SAFETY: as in `pass_by`; `n` is at most the steps there are, and nothing is sampled.
-    unsafe { stream.launch(&set.cfr_street_solve, shape, (arrays.task(), at, passes)) }
+    unsafe { stream.run_unchecked_with(&set.cfr_street_solve, launch, (arrays.task(), at, passes)) }
 }

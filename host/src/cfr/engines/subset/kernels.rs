@@ -1,9 +1,8 @@
 //! The kernels over all deals, resolved, with a safe function for each stage; and the device arrays they work on.
 
 use warpplay_gpu::cfr::regret::Step;
+use warpplay_gpu::cfr::subset;
 use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, Row, TablesArgs, mode};
-use warpplay_gpu::cfr::subset::nodes::{finish_shape, shape};
-use warpplay_gpu::cfr::subset::{self, terminals};
 use warpplay_gpu::ptx::embedded::CFR_SUBSET;
 
 use super::plan::Plan;
@@ -120,10 +119,9 @@ impl<T: SubsetKernels> Arrays<T> {
         let (from, n) = self.own(seat);
         let predicts = self.predicts();
         let (kernels, tables) = self.split();
-        // SAFETY: the plan's own lists and shapes.
-        unsafe {
-            stream.launch(&kernels.cfr_subset_strategy, shape(n), (tables, from, n, u32::from(averages), predicts))?
-        };
+        let arguments = (tables, from, n, u32::from(averages), predicts);
+        // SAFETY: the tables are the plan's, and so are the seat's nodes; the last regrets are there where the algorithm predicts.
+        unsafe { stream.run_unchecked(&kernels.cfr_subset_strategy, arguments)? };
         self.reach(stream, seat)
     }
 
@@ -132,15 +130,14 @@ impl<T: SubsetKernels> Arrays<T> {
         let (from, n) = self.own(seat);
         let (kernels, tables) = self.split();
         // SAFETY: as in `renew`.
-        unsafe { stream.launch(&kernels.cfr_subset_reach, shape(n), (tables, from, n)) }
+        unsafe { stream.run_unchecked(&kernels.cfr_subset_reach, (tables, from, n)) }
     }
 
     /// Queues the terminals' values for a seat.
     fn terminals(&mut self, stream: &Stream, seat: u32) -> Result<()> {
-        let shape = terminals::shape(self.n_terminals, size_of::<T>() as u32);
         let (kernels, tables) = self.split();
         // SAFETY: as in `renew`.
-        unsafe { stream.launch(&kernels.cfr_subset_terminals, shape, (tables, seat)) }
+        unsafe { stream.run_unchecked(&kernels.cfr_subset_terminals, (tables, seat)) }
     }
 
     /// Queues values of all nodes for a seat, the deepest level first.
@@ -150,7 +147,7 @@ impl<T: SubsetKernels> Arrays<T> {
             let (n, predicts) = (end - first, self.predicts());
             let (kernels, tables) = self.split();
             // SAFETY: as in `renew`.
-            unsafe { stream.launch(&kernels.cfr_subset_values, shape(n), (tables, first, n, seat, what, predicts))? };
+            unsafe { stream.run_unchecked(&kernels.cfr_subset_values, (tables, first, n, seat, what, predicts))? };
         }
         Ok(())
     }
@@ -159,7 +156,7 @@ impl<T: SubsetKernels> Arrays<T> {
         let (kernels, tables) = self.split();
         let arguments = (tables, sum, u32::from(replaces), u32::from(advances));
         // SAFETY: as in `renew`; there are three sums for each seat.
-        unsafe { stream.launch(&kernels.cfr_subset_finish, finish_shape(), arguments) }
+        unsafe { stream.run_unchecked(&kernels.cfr_subset_finish, arguments) }
     }
 
     /// Records one iteration.

@@ -2,8 +2,7 @@
 
 use bytemuck::Pod;
 use warpplay_gpu::cfr::walk;
-use warpplay_gpu::cfr::walk::links;
-use warpplay_gpu::cfr::walk::walk::{ACTIONS, Change, WalkArgs, shape};
+use warpplay_gpu::cfr::walk::walk::{ACTIONS, Change, WalkArgs};
 use warpplay_gpu::cuda::memory::Vec4;
 use warpplay_gpu::ptx::embedded::CFR_WALK;
 
@@ -115,10 +114,7 @@ impl<T: WalkKernels> Kernels<T> {
     /// Finds which deals share buckets, in the first `n` batches of `n_deals` deals.
     pub fn links(&self, stream: &Stream, arrays: &mut Arrays<T>, n: usize, n_deals: u32) -> Result<()> {
         let n = n.min(BATCHES) as u32 * arrays.n_slots;
-        // SAFETY: the shape is the kernel's own; both arrays hold all batches' slots.
-        unsafe {
-            stream.launch(&self.links.cfr_walk_links, links::shape(n), (&arrays.buckets, &mut arrays.links, n, n_deals))
-        }
+        stream.run(&self.links.cfr_walk_links, (&arrays.buckets, &mut arrays.links, n, n_deals))
     }
 
     /// Walks a stage's pieces for the batch at hand: `seats` learn; `ends` says that this is the last pass of the batch. The uploaded batches must not be used up.
@@ -132,15 +128,15 @@ impl<T: WalkKernels> Kernels<T> {
             root: if ends { arrays.n_pieces - 1 } else { u32::MAX },
             n_batches: BATCHES as u32,
         } };
-        let shape = |n_players| shape(stage.n, stage.depth, n_players, size_of::<T>() as u32);
-        // SAFETY: the shape is the kernel's own, for a stage after all earlier ones of its batch; what the operations name is within this game's arrays.
+        let (set, n) = (&self.set, (stage.n,));
+        // SAFETY: the stage comes after all earlier ones of its batch, with all of its pieces; what the operations name is within this game's arrays.
         unsafe {
             match arrays.n_players {
-                ..=2 => stream.launch(&self.set.cfr_walk_2, shape(2), (task,)),
-                3 => stream.launch(&self.set.cfr_walk_3, shape(3), (task,)),
-                4..=5 => stream.launch(&self.set.cfr_walk_5, shape(5), (task,)),
-                6..=8 => stream.launch(&self.set.cfr_walk_8, shape(8), (task,)),
-                9..=10 => stream.launch(&self.set.cfr_walk_10, shape(10), (task,)),
+                ..=2 => stream.run_unchecked_with(&set.cfr_walk_2, n, (task,)),
+                3 => stream.run_unchecked_with(&set.cfr_walk_3, n, (task,)),
+                4..=5 => stream.run_unchecked_with(&set.cfr_walk_5, n, (task,)),
+                6..=8 => stream.run_unchecked_with(&set.cfr_walk_8, n, (task,)),
+                9..=10 => stream.run_unchecked_with(&set.cfr_walk_10, n, (task,)),
                 n => Err(crate::Error::option("numPlayers", n, "at most 10 where deals are sampled")),
             }
         }

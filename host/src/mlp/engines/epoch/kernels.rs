@@ -221,8 +221,8 @@ impl Kernels {
             mean: u32::from(course.mean),
             n_models,
         } };
-        // SAFETY: the shape is the kernel's own; labels are below the number of classes, as a `Dataset` holds them.
-        unsafe { stream.launch(&self.train, epoch::shape(n_models, n_inputs, n_hidden), (task,)) }
+        // SAFETY: the arrays are of `n_models`; labels are below the number of classes, as a `Dataset` holds them.
+        unsafe { stream.run_unchecked_with(&self.train, (n_models,), (task,)) }
     }
 
     /// Classifies a set by all models.
@@ -293,9 +293,8 @@ impl Kernels {
     }
 
     fn launch_classify(&self, stream: &Stream, task: ClassifyTaskArgs<'_>) -> Result<()> {
-        let shape = epoch::shape(task.n_models * task.clusters_per_model, task.n_inputs, task.n_hidden);
-        // SAFETY: the shape is the kernel's own; labels are below the number of classes, as a `Dataset` holds them.
-        unsafe { stream.launch(&self.classify, shape, (task,)) }
+        // SAFETY: the arrays are of `n_models`; labels are below the number of classes, as a `Dataset` holds them.
+        unsafe { stream.run_unchecked_with(&self.classify, (task.n_models,), (task,)) }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
 
 use warpplay_gpu::mlp::layers::product::LayerProductArgs;
-use warpplay_gpu::mlp::layers::update::{self, LayerOffsets, Rate, Rule, UpdateArgs};
+use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
-use warpplay_gpu::mlp::layers::{self, control, loss, order};
+use warpplay_gpu::mlp::layers::{self, control, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 
@@ -227,9 +227,9 @@ pub(super) struct Kernels {
 
 /// Launches the kernel of a product's form.
 macro_rules! launch {
-    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr; $($name:ident: $kernel:ident),*) => {
+    ($kernels:ident, $stream:ident, $form:expr, $layer:expr; $($name:ident: $kernel:ident),*) => {
         match $form {
-            $(Form::$name => $stream.launch(&$kernels.set.$kernel, $shape, ($layer,)),)*
+            $(Form::$name => $stream.run_unchecked(&$kernels.set.$kernel, ($layer,)),)*
             #[allow(unreachable_patterns, reason = "products without images have one form less")]
             form => Err(Error::shape("form of a product without images", "any but Split", format!("{form:?}"))),
         }
@@ -247,15 +247,15 @@ impl Kernels {
     pub fn shuffle(&self, stream: &Stream, order: &mut Order, seed: u32, epoch: u32) -> Result<()> {
         let Order { order, scattered, arrivals, counts, n } = order;
         let n = *n;
-        let (bits, shape) = (shuffle::bucket_bits(n), order::shape(n));
+        let bits = shuffle::bucket_bits(n);
         stream.zero(counts)?;
         stream.run(&self.set.mlp_layers_order_count, (&mut *counts, &mut *arrivals, seed, epoch, bits, n))?;
         stream.run(&self.set.mlp_layers_order_scan, (&mut *counts, shuffle::n_buckets(n)))?;
-        // SAFETY: the buffers were made for n samples and the buckets of `bits`; one stream keeps the order of the launches; `&mut` excludes overlap.
+        // SAFETY: one stream keeps the order of the launches, which have the same seed, epoch and bits.
         unsafe {
             let scatter = (&*counts, &*arrivals, &mut *scattered, seed, epoch, bits, n);
-            stream.launch(&self.set.mlp_layers_order_scatter, shape, scatter)?;
-            stream.launch(&self.set.mlp_layers_order_rank, shape, (&*counts, &*scattered, order, seed, epoch, bits, n))
+            stream.run_unchecked(&self.set.mlp_layers_order_scatter, scatter)?;
+            stream.run_unchecked(&self.set.mlp_layers_order_rank, (&*counts, &*scattered, order, seed, epoch, bits, n))
         }
     }
 
@@ -300,17 +300,16 @@ impl Kernels {
             let (mut layer, outputs) = Self::layer(network, number, samples, rows());
             layer.size = [layer.rows.batch, plan.n_outputs, 1];
             layer.result = outputs;
-            let shape = plan.forward.shape(layer.size);
-            // SAFETY: the shape is that of the size, which is the outputs'; the order holds samples of the set.
+            // SAFETY: the size is the outputs'; the order holds samples of the set.
             unsafe {
                 if number == 0 {
-                    launch! { self, stream, plan.forward, shape, layer;
+                    launch! { self, stream, plan.forward, layer;
                         Large: mlp_layers_forward_images_large, Small: mlp_layers_forward_images_small,
                         Split: mlp_layers_forward_images_split, Tf32: mlp_layers_forward_images_tf32,
                         Bf16: mlp_layers_forward_images_bf16, Fp16: mlp_layers_forward_images_fp16
                     }?;
                 } else {
-                    launch! { self, stream, plan.forward, shape, layer;
+                    launch! { self, stream, plan.forward, layer;
                         Large: mlp_layers_forward_large, Small: mlp_layers_forward_small,
                         Tf32: mlp_layers_forward_tf32, Bf16: mlp_layers_forward_bf16, Fp16: mlp_layers_forward_fp16
                     }?;
@@ -340,9 +339,8 @@ impl Kernels {
         self.forward(stream, network, samples, || rows(order, train.control.view(), n, batch))?;
         let last = network.plan.layers.len() - 1;
         let n_classes = network.plan.layers[last].n_outputs;
-        let shape = loss::shape(batch);
         let mean = u32::from(train.mean);
-        // SAFETY: the arrays were made for `batch` samples of these classes, which the labels were checked for; a partial loss for each block.
+        // SAFETY: the labels were checked for these classes, and are there for every sample that the order names.
         unsafe {
             let (gradient, partial) = (&mut train.gradients[last], &mut train.partial_losses);
             let logits = &network.outputs[last];
@@ -350,7 +348,7 @@ impl Kernels {
             let scale = if train.scaled { step } else { In::none() };
             let rows = rows(order, step, n, batch);
             let arguments = (logits, gradient, &samples.labels, partial, scale, rows, n_classes, mean);
-            stream.launch(&self.set.mlp_layers_loss_gradient, shape, arguments)?;
+            stream.run_unchecked(&self.set.mlp_layers_loss_gradient, arguments)?;
         }
         for number in (0..=last).rev() {
             let plan = network.plan.layers[number];
@@ -361,10 +359,9 @@ impl Kernels {
                 layer.output_gradient = own[0].view();
                 layer.size = [batch, plan.n_inputs, 1];
                 layer.result = result.view_mut();
-                let shape = plan.backward.shape(layer.size);
-                // SAFETY: the shape is that of the size, which is the inputs'.
+                // SAFETY: the size is the inputs'.
                 unsafe {
-                    launch! { self, stream, plan.backward, shape, layer;
+                    launch! { self, stream, plan.backward, layer;
                         Large: mlp_layers_backward_large, Small: mlp_layers_backward_small,
                         Tf32: mlp_layers_backward_tf32, Bf16: mlp_layers_backward_bf16, Fp16: mlp_layers_backward_fp16
                     }?
@@ -379,17 +376,16 @@ impl Kernels {
             if train.scaled {
                 layer.overflow = from_overflow;
             }
-            let shape = plan.gradient.shape(layer.size);
-            // SAFETY: the shape is that of the size, which is the parameters' in the plan's parts; the order holds samples of the set.
+            // SAFETY: the size is the parameters' in the plan's parts; the order holds samples of the set.
             unsafe {
                 if number == 0 {
-                    launch! { self, stream, plan.gradient, shape, layer;
+                    launch! { self, stream, plan.gradient, layer;
                         Large: mlp_layers_gradient_images_large, Small: mlp_layers_gradient_images_small,
                         Split: mlp_layers_gradient_images_split, Tf32: mlp_layers_gradient_images_tf32,
                         Bf16: mlp_layers_gradient_images_bf16, Fp16: mlp_layers_gradient_images_fp16
                     }?;
                 } else {
-                    launch! { self, stream, plan.gradient, shape, layer;
+                    launch! { self, stream, plan.gradient, layer;
                         Large: mlp_layers_gradient_large, Small: mlp_layers_gradient_small,
                         Tf32: mlp_layers_gradient_tf32, Bf16: mlp_layers_gradient_bf16, Fp16: mlp_layers_gradient_fp16
                     }?;
@@ -414,9 +410,8 @@ impl Kernels {
             n_part_values: network.plan.n_part_values,
             n_layers,
         } };
-        let shape = update::shape(network.plan.largest, n_layers);
-        // SAFETY: the shape is that of the plan's layers, whose offsets lie inside its values and parts; the engine steps no further than the epoch.
-        unsafe { stream.launch(&self.set.mlp_layers_update, shape, (update,)) }
+        // SAFETY: the layers are the plan's, whose offsets lie inside its values and parts; the engine steps no further than the epoch.
+        unsafe { stream.run_unchecked_with(&self.set.mlp_layers_update, (network.plan.largest, n_layers), (update,)) }
     }
 
     /// Logits of `n` samples from `from` on; at most the network's capacity.
@@ -445,21 +440,16 @@ impl Kernels {
         let rows = Self::rows_of(network, samples, from, n)?;
         let last = network.plan.layers.len() - 1;
         let n_classes = network.plan.layers[last].n_outputs;
-        findings.classes.expect_len("classes", samples.capacity as usize)?;
         self.forward(stream, network, samples, &rows)?;
-        // SAFETY: `rows_of` has checked the samples; a slot for each sample; labels were checked when the set was loaded.
+        // SAFETY: labels were checked when the set was loaded; the rows have no order and no step.
         unsafe {
             let Findings { classes, losses } = findings;
             let arguments = (&network.outputs[last], &samples.labels, classes, losses, rows(), n_classes);
-            stream.launch(&self.set.mlp_layers_classify, loss::shape(n), arguments)?;
+            stream.run_unchecked(&self.set.mlp_layers_classify, arguments)?;
         }
         for (number, active) in network.active.iter_mut().enumerate() {
             let n_units = network.plan.layers[number].n_outputs;
-            // SAFETY: the outputs hold n lines, and there is a word for each unit.
-            unsafe {
-                let arguments = (&network.outputs[number], active, n, n_units);
-                stream.launch(&self.set.mlp_layers_active, loss::active_shape(n, n_units), arguments)?;
-            }
+            stream.run(&self.set.mlp_layers_active, (&network.outputs[number], active, n, n_units))?;
         }
         Ok(())
     }

@@ -1,8 +1,6 @@
 //! Where a network's arrays lie on the device, and which kernels work on them: pure arithmetic.
 
-use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::mlp::layers::product::{LARGE, SMALL, Tiles};
-use warpplay_gpu::mlp::layers::split;
 use warpplay_gpu::mlp::layers::tensor::TENSOR;
 use warpplay_gpu::mlp::layers::view::line_length;
 
@@ -43,14 +41,6 @@ impl Form {
             Self::Large => LARGE,
             Self::Small => SMALL,
             Self::Split | Self::Tf32 | Self::Bf16 | Self::Fp16 => TENSOR,
-        }
-    }
-
-    /// Launch shape for a result of `n_rows` x `n_cols`, in `n_parts` parts of the depth.
-    pub fn shape(self, [n_rows, n_cols, n_parts]: [u32; 3]) -> LaunchShape {
-        match self {
-            Self::Split => split::shape(n_rows, n_cols, n_parts),
-            _ => self.tiles().shape(n_rows, n_cols, n_parts),
         }
     }
 

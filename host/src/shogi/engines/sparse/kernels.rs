@@ -238,10 +238,10 @@ impl Kernels {
             n_changes,
             n_weights: self.features.len(),
         } };
-        let shape = pass::shape(self.n_blocks.min(n_parents));
+        let n_blocks = self.n_blocks.min(n_parents);
         // SAFETY: the columns lie in `words` as `Layout` says, of a shard that `Shard::expect_columns` has looked at: indices ascend, slots and numbers are below their ends, a
         // parent has at most 2¹⁶ children; `order` is a permutation (`columns::order`), or names parents of the part once each (`Packed::ordered`).
-        of_features!(self, function => unsafe { stream.launch(function, shape, (arguments,)) })
+        of_features!(self, function => unsafe { stream.run_unchecked_with(function, (n_blocks,), (arguments,)) })
     }
 
     /// One step of an optimiser with the summed gradient.
@@ -308,10 +308,9 @@ impl Kernels {
         }
         let rows = stream.upload(rows)?;
         let launched = values.iter().try_for_each(|&values| {
-            values.expect_len("values of rows", n_values as usize)?;
             let arguments = (&mut parameters.gradient, &rows, values, n_values, n, u32::from(adds));
-            // SAFETY: as above; a row is named once.
-            unsafe { stream.launch(&self.set.shogi_sparse_put_rows, exchange::rows_shape(n_values), arguments) }
+            // SAFETY: a row is named once.
+            unsafe { stream.run_unchecked(&self.set.shogi_sparse_put_rows, arguments) }
         });
         // Also after a failure: what was launched before it reads values that the caller may free.
         stream.synchronize()?;

@@ -76,11 +76,11 @@ fn measured_f32(stream: &Stream, device: &Device, set: &PtxSet, plan: Plan, opti
     let state: Vec<f32> = state(&plan).into_iter().map(|value| value as f32).collect();
     let mut arrays = Arrays::<f32>::new(stream, &[plan], &[0], options)?;
     arrays.set_state(stream, 0, &state)?;
-    let shape = arrays.shape;
+    let launch = arrays.launch;
     let task = arrays.task(0, 0);
     let function = Module::load(device, set)?.function(test_small_measure_f32)?;
     // SAFETY: as in `measure`.
-    unsafe { stream.launch(&function, shape, (task,)) }?;
+    unsafe { stream.run_unchecked_with(&function, launch, (task,)) }?;
     stream.read(&arrays.results)
 }
 
