@@ -139,18 +139,28 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
             buffer = 1 - buffer;
         }
         if !task.active.is_null() && warp < 4 {
-            unroll!(U in [0, 1] {
-                unroll!(C in [0, 1] {
-                    let unit = sizes.rank * HIDDEN + U as u32 * 8 + 2 * t + C as u32;
-                    if active[U][C] > 0.0 && unit < n_hidden {
-                        atomic::max_u32(task.active.add(model * n_hidden as usize + unit as usize), 1);
-                    }
-                });
-            });
+            mark_active(&task, &sizes, model, t, &active);
         }
         // No block leaves while another may still write to its shared memory.
         sync_cluster();
     }
+}
+
+/// Marks the units that were active in a lane's samples, by a lane of one of the first four warps, which has column pair `t`.
+///
+/// # Safety
+/// `task` is a launch's with an array of active units, and `model` one of its models.
+#[inline(always)]
+unsafe fn mark_active(task: &ClassifyTask, sizes: &Sizes, model: usize, t: u32, active: &[[f32; 2]; 2]) {
+    unroll!(U in [0, 1] {
+        unroll!(C in [0, 1] {
+            let unit = sizes.rank * HIDDEN + U as u32 * 8 + 2 * t + C as u32;
+            if active[U][C] > 0.0 && unit < sizes.n_hidden {
+                // SAFETY: the array has a word for each of `n_hidden` units of each model; only atomics write there.
+                unsafe { atomic::max_u32(task.active.add(model * sizes.n_hidden as usize + unit as usize), 1) };
+            }
+        });
+    });
 }
 
 /// Writes what is asked for about this block's samples of a batch; four lanes a sample.
