@@ -368,8 +368,7 @@ unsafe fn product<
         }
         // The first tiles must be whole.
         sync::sync_threads();
-        let mut depth = from;
-        let mut half = 0;
+        let (mut depth, mut half) = (from, 0);
         while depth < to {
             let next = depth + DEPTH;
             let mut quads_a = [[0.0; 4]; QUADS_A];
@@ -389,13 +388,29 @@ unsafe fn product<
             sync::sync_threads();
             depth = next;
         }
-        for r in 0..R {
-            for i in 0..4 {
-                for c in 0..C {
-                    let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
-                    let col = first_col + c as u32 * (COLS / C as u32) + my_col;
-                    out.put(row, col, sums[r][c][i]);
-                }
+        put_sums::<O, ROWS, COLS, R, C>(out, (first_row, first_col), (my_row, my_col), &sums);
+    }
+}
+
+/// Gives a thread's sums to the output: `first` are the block's first row and column, `mine` the thread's within the tile.
+///
+/// # Safety
+/// The output describes valid memory; the thread's quads are no other's.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, const C: usize>(
+    out: O,
+    first: (u32, u32),
+    mine: (u32, u32),
+    sums: &[[[[f32; 4]; 4]; C]; R],
+) {
+    for r in 0..R {
+        for i in 0..4 {
+            for c in 0..C {
+                let row = first.0 + r as u32 * (ROWS / R as u32) + mine.0 + i as u32;
+                let col = first.1 + c as u32 * (COLS / C as u32) + mine.1;
+                // SAFETY: the output is valid, and r, i and c name each of the thread's quads once.
+                unsafe { out.put(row, col, sums[r][c][i]) };
             }
         }
     }
