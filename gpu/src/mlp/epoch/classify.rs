@@ -5,7 +5,7 @@ use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x
 use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
-use super::forward::{Sizes, Tiles, finish_logits, partial_logits, warp_indices};
+use super::forward::{Hidden, Sizes, Tiles, finish_logits, partial_logits, warp_indices};
 use super::network::load_network;
 use super::scale::RANGE_WORDS;
 use super::{BATCH, HIDDEN, cluster_blocks, n_values, unroll};
@@ -97,8 +97,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         };
 
         tiles.clear(n_inputs);
-        let warp = warp_index();
-        let (g, t) = (lane() / 4, lane() % 4);
+        let (warp, g, t) = (warp_index(), lane() / 4, lane() % 4);
         if thread_idx_x() == 0 {
             tiles.mail(0).open();
             tiles.mail(1).open();
@@ -108,9 +107,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         prefetch(first, 0);
 
         let mut active = [[0f32; 2]; 2];
-        let mut batch = first;
-        let mut round = 0;
-        let mut buffer = 0;
+        let (mut batch, mut round, mut buffer) = (first, 0, 0);
         while batch < n_batches {
             let tiles = tiles.renewed();
             memory::async_wait_all();
@@ -122,16 +119,9 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
             }
             let hidden = partial_logits(&tiles, buffer, buffer, tiles.mail(buffer), &sizes, false);
             if warp < 4 {
-                unroll!(U in [0, 1] {
-                    unroll!(C in [0, 1, 2, 3] {
-                        let row = batch * BATCH + warp * 16 + g + 8 * (C as u32 / 2);
-                        let value = if row < n_samples { hidden.h[U][C] } else { 0.0 };
-                        active[U][C % 2] = if value > 0.0 { 1.0 } else { active[U][C % 2] };
-                    });
-                });
+                note_active(&hidden, batch * BATCH + warp * 16 + g, n_samples, &mut active);
             }
-            // The other buffer and the other mailbox take the next partial logits: a block that is ahead sends them while this one's round goes on, but
-            // those after them only when all blocks have ended this round.
+            // The next partial logits go to the other buffer and the other mailbox, those after them come only when all blocks have ended this round.
             tiles.mail(buffer).wait(round / 2);
             answer(&task, &tiles, &sizes, model, batch, buffer, range);
             batch += task.clusters_per_model;
@@ -144,6 +134,18 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         // No block leaves while another may still write to its shared memory.
         sync_cluster();
     }
+}
+
+/// Sets a unit to 1 where one of the lane's two samples, `first` and `first + 8`, makes it positive; samples from `n_samples` on do not count.
+#[inline(always)]
+fn note_active(hidden: &Hidden, first: u32, n_samples: u32, active: &mut [[f32; 2]; 2]) {
+    unroll!(U in [0, 1] {
+        unroll!(C in [0, 1, 2, 3] {
+            let sample = first + 8 * (C as u32 / 2);
+            let value = if sample < n_samples { hidden.h[U][C] } else { 0.0 };
+            active[U][C % 2] = if value > 0.0 { 1.0 } else { active[U][C % 2] };
+        });
+    });
 }
 
 /// Marks the units that were active in a lane's samples, by a lane of one of the first four warps, which has column pair `t`.

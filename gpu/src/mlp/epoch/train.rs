@@ -233,7 +233,6 @@ impl Run<'_> {
         network: &mut Values,
     ) {
         let Self { task, row, logit_mail, gradient_mail, .. } = *self;
-        let Values { w1: weights, w2, b2 } = network;
         let rows = self.rows_of(step);
         memory::async_wait_all();
         // This batch is there, and everybody is done with the one before.
@@ -274,23 +273,7 @@ impl Run<'_> {
                 tiles.samples(step % 2).set(row, sample_after);
             }
             gradient_mail.wait(round);
-            // The tile `h` is complete.
-            sync_threads();
-            if warp < 4 {
-                hidden_gradient(tiles, &hidden);
-            } else if class_tile < 2 {
-                second_layer_step(tiles, class_tile, rate, w2, b2);
-            }
-            // The tile dz1 is complete, and W2 is no longer read.
-            sync_threads();
-            // The same condition in plain sight would put a barrier into each arm.
-            if math::opaque(class_tile) < 2 {
-                store_w2(tiles, class_tile, *w2);
-                if tiles.me.g() == 0 {
-                    tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
-                }
-            }
-            first_layer_step(tiles, step % 2, sizes, rate, weights);
+            backward(tiles, sizes, step % 2, rate, (warp, class_tile), &hidden, network);
         }
     }
 
@@ -321,6 +304,40 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// A step's way back: changes the network by the gradients of the logits, which are in their tile.
+///
+/// # Safety
+/// All threads of the block call it, each with its warp and class tile; `buffer` is the batch's.
+#[inline(always)]
+unsafe fn backward(
+    tiles: &Tiles,
+    sizes: &Sizes,
+    buffer: u32,
+    rate: f32,
+    (warp, class_tile): (u32, u32),
+    hidden: &Hidden,
+    network: &mut Values,
+) {
+    let Values { w1: weights, w2, b2 } = network;
+    // The tile `h` is complete.
+    sync_threads();
+    if warp < 4 {
+        hidden_gradient(tiles, hidden);
+    } else if class_tile < 2 {
+        second_layer_step(tiles, class_tile, rate, w2, b2);
+    }
+    // The tile dz1 is complete, and W2 is no longer read.
+    sync_threads();
+    // The same condition in plain sight would put a barrier into each arm.
+    if math::opaque(class_tile) < 2 {
+        store_w2(tiles, class_tile, *w2);
+        if tiles.me.g() == 0 {
+            tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
+        }
+    }
+    first_layer_step(tiles, buffer, sizes, rate, weights);
 }
 
 /// Threads that finish logits: four for each sample and each block to send to.
