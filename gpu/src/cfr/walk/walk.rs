@@ -356,6 +356,83 @@ unsafe fn hand_on<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], numb
     }
 }
 
+/// Who beats whom among the lane's hands, a word for each seat; 0 for seats that there are not.
+///
+/// # Safety
+/// `walk` is a launch's, `batch` one of its batches and `lane` below [`LANES`].
+#[inline(always)]
+#[track_caller]
+unsafe fn beats_of_seats<T: Real, const N: usize>(walk: &Walk<T>, batch: usize, lane: usize) -> [u32; N] {
+    let mut words = [0u32; N];
+    for seat in 0..N {
+        if (seat as u32) < walk.n_players {
+            let offset = (batch * walk.n_players as usize + seat) * LANES + lane;
+            // SAFETY: the seat is below `n_players`, and a launch's `beats` have a word for each batch, seat and lane.
+            words[seat] = unsafe { memory::load(walk.beats, offset) };
+        }
+    }
+    words
+}
+
+/// Adds each seat's share of a pot, to nothing where it is the first pot of its end.
+#[inline(always)]
+fn share_pot<T: Real, const N: usize>(op: &Op, words: &[u32; N], values: &mut [T; N]) {
+    let mut seat = 0;
+    while seat < N {
+        if op.first {
+            values[seat] = T::ZERO;
+        }
+        if op.index >> seat & 1 != 0 {
+            let winners = beats::winners(words[seat], op.index);
+            let pot = T::from_f64(op.pot as f64);
+            if winners == 1 {
+                values[seat] += pot;
+            } else if winners > 1 {
+                values[seat] += pot / T::from_u32(winners);
+            }
+        }
+        seat += 1;
+    }
+}
+
+/// Reads the values that an earlier stage left for a piece.
+///
+/// # Safety
+/// `walk` is a launch's, `lane` below [`LANES`]; the operation is a leaf, whose piece an earlier launch has walked.
+#[inline(always)]
+#[track_caller]
+unsafe fn take_values<T: Real, const N: usize>(walk: &Walk<T>, op: &Op, lane: usize, values: &mut [T; N]) {
+    let mut seat = 0;
+    while seat < N {
+        if (seat as u32) < walk.n_players {
+            let offset = (op.index as usize * walk.n_players as usize + seat) * LANES + lane;
+            // SAFETY: the seat is below `n_players`, a leaf's index is a piece, and a launch's `values` have one for each piece, seat and lane.
+            values[seat] = unsafe { memory::load(walk.values, offset) };
+        }
+        seat += 1;
+    }
+}
+
+/// Goes into a sequence in which a seat acts by strategy `matched`; the one at hand is left in shared memory, unless this is the piece's first.
+#[inline(always)]
+#[track_caller]
+fn enter<T: Real, const N: usize>(
+    op: &Op,
+    matched: [T; ACTIONS],
+    level: &mut Level<T, N>,
+    reaches: &mut [T; N],
+    frames: Shared<T>,
+    depth: &mut u32,
+) {
+    if op.action != NO_ACTION {
+        level.push(frames, *depth);
+        *depth += 1;
+        let reach = level.own * pick(&level.strategy, op.action);
+        put(reaches, op.before, reach);
+    }
+    *level = Level { own: pick(reaches, op.seat), strategy: matched, actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] };
+}
+
 /// Walks a piece of a stage.
 ///
 /// # Safety
@@ -366,7 +443,6 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
     let number = walk.first + thread::block_idx_x();
     let frames = shared::dynamic::<T>(0, frames(walk.depth) * frame(N as u32) * thread::WARP);
     let mut reaches = [T::ONE; N];
-    let mut words = [0u32; N];
     let mut level =
         Level { own: T::ONE, strategy: [T::ZERO; ACTIONS], actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] };
     let mut values = [T::ZERO; N];
@@ -376,11 +452,7 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
         let batch = memory::load(walk.next, 0) as usize;
         let change = memory::load(walk.changes, batch);
         let of_slots = batch * walk.n_slots as usize * LANES + lane;
-        for seat in 0..N {
-            if (seat as u32) < walk.n_players {
-                words[seat] = memory::load(walk.beats, (batch * walk.n_players as usize + seat) * LANES + lane);
-            }
-        }
+        let words = beats_of_seats::<T, N>(&walk, batch, lane);
         // All slots have the same lanes without deals. Their buckets are those of other lanes, whose rows they must not read while these write them.
         let is_dealt = link::is_dealt(memory::load(walk.links, of_slots));
         let mut at = memory::load(walk.pieces, number as usize) as usize;
@@ -394,34 +466,12 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
             at += 1;
             packed = memory::load_vec4(walk.ops.add(at));
             if op.kind == kind::END {
-                let mut seat = 0;
-                while seat < N {
-                    if op.first {
-                        values[seat] = T::ZERO;
-                    }
-                    if op.index >> seat & 1 != 0 {
-                        let winners = beats::winners(words[seat], op.index);
-                        let pot = T::from_f64(op.pot as f64);
-                        if winners == 1 {
-                            values[seat] += pot;
-                        } else if winners > 1 {
-                            values[seat] += pot / T::from_u32(winners);
-                        }
-                    }
-                    seat += 1;
-                }
+                share_pot(&op, &words, &mut values);
                 if op.last {
                     level.add(op.action, op.seat, T::from_f64(op.cost as f64), values);
                 }
             } else if op.kind == kind::LEAF {
-                let mut seat = 0;
-                while seat < N {
-                    if (seat as u32) < walk.n_players {
-                        let offset = (op.index as usize * walk.n_players as usize + seat) * LANES + lane;
-                        values[seat] = memory::load(walk.values, offset);
-                    }
-                    seat += 1;
-                }
+                take_values(&walk, &op, lane, &mut values);
                 level.add(op.action, op.seat, T::from_f64(op.cost as f64), values);
             } else {
                 let slot = of_slots + op.slot as usize * LANES;
@@ -444,18 +494,7 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                         let reach = pick(&reaches, op.seat) * pick(&matched, op.action);
                         put(&mut reaches, op.seat, reach);
                     } else {
-                        if op.action != NO_ACTION {
-                            level.push(frames, depth);
-                            depth += 1;
-                            let reach = level.own * pick(&level.strategy, op.action);
-                            put(&mut reaches, op.before, reach);
-                        }
-                        level = Level {
-                            own: pick(&reaches, op.seat),
-                            strategy: matched,
-                            actions: [T::ZERO; ACTIONS],
-                            sums: [T::ZERO; N],
-                        };
+                        enter(&op, matched, &mut level, &mut reaches, frames, &mut depth);
                     }
                 }
             }
