@@ -182,6 +182,12 @@ struct Level<T, const N: usize> {
 }
 
 impl<T: Real, const N: usize> Level<T, N> {
+    /// A sequence none of whose actions has been walked.
+    #[inline(always)]
+    fn new(own: T, strategy: [T; ACTIONS]) -> Self {
+        Self { own, strategy, actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] }
+    }
+
     /// Offset of the lane's value `field` at a depth: neighbouring lanes are neighbouring words.
     #[inline(always)]
     fn offset(depth: u32, field: u32) -> u32 {
@@ -395,22 +401,11 @@ fn share_pot<T: Real, const N: usize>(op: &Op, words: &[u32; N], values: &mut [T
     }
 }
 
-/// Reads the values that an earlier stage left for a piece.
-///
-/// # Safety
-/// `walk` is a launch's, `lane` below [`LANES`]; the operation is a leaf, whose piece an earlier launch has walked.
+/// Follows the action of a sequence before the piece, played by strategy `matched`.
 #[inline(always)]
-#[track_caller]
-unsafe fn take_values<T: Real, const N: usize>(walk: &Walk<T>, op: &Op, lane: usize, values: &mut [T; N]) {
-    let mut seat = 0;
-    while seat < N {
-        if (seat as u32) < walk.n_players {
-            let offset = (op.index as usize * walk.n_players as usize + seat) * LANES + lane;
-            // SAFETY: the seat is below `n_players`, a leaf's index is a piece, and a launch's `values` have one for each piece, seat and lane.
-            values[seat] = unsafe { memory::load(walk.values, offset) };
-        }
-        seat += 1;
-    }
+fn follow<T: Real, const N: usize>(op: &Op, matched: &[T; ACTIONS], reaches: &mut [T; N]) {
+    let reach = pick(reaches, op.seat) * pick(matched, op.action);
+    put(reaches, op.seat, reach);
 }
 
 /// Goes into a sequence in which a seat acts by strategy `matched`; the one at hand is left in shared memory, unless this is the piece's first.
@@ -430,7 +425,26 @@ fn enter<T: Real, const N: usize>(
         let reach = level.own * pick(&level.strategy, op.action);
         put(reaches, op.before, reach);
     }
-    *level = Level { own: pick(reaches, op.seat), strategy: matched, actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] };
+    *level = Level::new(pick(reaches, op.seat), matched);
+}
+
+/// Comes back from a sequence with its values to the one before it, unless this was the piece's first.
+#[inline(always)]
+#[track_caller]
+fn leave<T: Real, const N: usize>(
+    op: &Op,
+    values: [T; N],
+    level: &mut Level<T, N>,
+    reaches: &mut [T; N],
+    frames: Shared<T>,
+    depth: &mut u32,
+) {
+    if op.action != NO_ACTION {
+        *depth -= 1;
+        level.pop(frames, *depth);
+        put(reaches, op.before, level.own);
+        level.add(op.action, op.before, T::from_f64(op.cost as f64), values);
+    }
 }
 
 /// Walks a piece of a stage.
@@ -439,15 +453,13 @@ fn enter<T: Real, const N: usize>(
 /// Launched with [`shape`] for a stage after all earlier stages of the batch; all that `walk` points to is of the game.
 #[inline(always)]
 pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
-    let lane = thread::lane() as usize;
-    let number = walk.first + thread::block_idx_x();
+    let (lane, number) = (thread::lane() as usize, walk.first + thread::block_idx_x());
     let frames = shared::dynamic::<T>(0, frames(walk.depth) * frame(N as u32) * thread::WARP);
     let mut reaches = [T::ONE; N];
-    let mut level =
-        Level { own: T::ONE, strategy: [T::ZERO; ACTIONS], actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] };
-    let mut values = [T::ZERO; N];
-    let mut depth = 0;
-    // SAFETY: the contract. Operations name rows, slots, seats and pieces that exist; a lane's column of the batch is its own.
+    let mut level = Level::new(T::ONE, [T::ZERO; ACTIONS]);
+    let (mut values, mut depth) = ([T::ZERO; N], 0);
+    // SAFETY: the walk is a launch's, so its arrays have the lengths that `Walk` says, and there is a piece for each block. Operations name rows, slots, seats and pieces that exist, and
+    // end with STOP before the last; pieces of earlier stages have been walked, and a lane's column of the batch is its own.
     unsafe {
         let batch = memory::load(walk.next, 0) as usize;
         let change = memory::load(walk.changes, batch);
@@ -471,7 +483,12 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                     level.add(op.action, op.seat, T::from_f64(op.cost as f64), values);
                 }
             } else if op.kind == kind::LEAF {
-                take_values(&walk, &op, lane, &mut values);
+                for seat in 0..N {
+                    if (seat as u32) < walk.n_players {
+                        let offset = (op.index as usize * walk.n_players as usize + seat) * LANES + lane;
+                        values[seat] = memory::load(walk.values, offset);
+                    }
+                }
                 level.add(op.action, op.seat, T::from_f64(op.cost as f64), values);
             } else {
                 let slot = of_slots + op.slot as usize * LANES;
@@ -482,17 +499,11 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                         learn(&walk, &change, &op, &level, others, bucket, memory::load(walk.links, slot));
                     }
                     values = level.sums;
-                    if op.action != NO_ACTION {
-                        depth -= 1;
-                        level.pop(frames, depth);
-                        put(&mut reaches, op.before, level.own);
-                        level.add(op.action, op.before, T::from_f64(op.cost as f64), values);
-                    }
+                    leave(&op, values, &mut level, &mut reaches, frames, &mut depth);
                 } else {
                     let matched = strategy(walk.regrets, op.index as usize + bucket as usize, op.allowed, is_dealt);
                     if op.kind == kind::PATH {
-                        let reach = pick(&reaches, op.seat) * pick(&matched, op.action);
-                        put(&mut reaches, op.seat, reach);
+                        follow(&op, &matched, &mut reaches);
                     } else {
                         enter(&op, matched, &mut level, &mut reaches, frames, &mut depth);
                     }
