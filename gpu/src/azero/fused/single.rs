@@ -239,15 +239,14 @@ unsafe fn single<F: Format>(task: SingleTask) {
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
     let (cluster, clusters) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
     let n_mine = (task.n - cluster).div_ceil(clusters);
-    // SAFETY: the launch's promise; ranks of a cluster are below BLOCKS, and the slots are made for convolutions.
-    let mut weights = unsafe { Weights::new::<F>(task, shared.ring, rank, n_mine) };
-    if me == 0 {
-        shared.open::<F>();
-    }
-    // SAFETY: the launch's promise: the task's arrays have the lengths it says. Positions are below `n`, convolutions below `n_convs`, a stage has the weights of a whole
-    // convolution. All of the cluster send as many bytes as are expected, and whoever reads an array or a slot has passed a barrier or received what comes before: M is not in use
-    // between two positions, and X is complete before the heads.
+    // SAFETY: the task is a launch's, so its arrays have the lengths it says. Ranks of a cluster are below BLOCKS, positions below `n`; slots are made for convolutions, and X and M lie
+    // together at the beginning of the block's shared memory. All of the cluster send as many bytes as are expected, and whoever reads an array or a slot has passed a barrier or received
+    // what comes before: M is not in use between two positions, and X is complete before the heads.
     unsafe {
+        let mut weights = Weights::new::<F>(task, shared.ring, rank, n_mine);
+        if me == 0 {
+            shared.open::<F>();
+        }
         clear(Shared::from_address(shared.x.base(), 2 * activation_bytes::<F>(1) / 16));
         load_head_weights(task.head_weights, task.value_filters + task.policy_filters, shared.head_weights);
         sync_cluster();
@@ -663,7 +662,7 @@ unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_in
     if warp_index != rank {
         let mut channel = 0;
         while channel < CHANNELS {
-            // SAFETY: chunks of the array, ranks of the cluster; the caller's promise.
+            // SAFETY: the vector is one of the array's chunks and the rank one of the cluster's; every block has ended the mailbox's round before, as the caller says.
             unsafe {
                 let at = index(channel, 0, lane);
                 mailbox.send_vec4(to, warp_index, at, to.get_unchecked(at));

@@ -362,7 +362,7 @@ const _: () = assert!(INPUT_GROUP.is_multiple_of(LARGE.inputs) && INPUT_GROUP.is
 /// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
 #[kernel(max_threads = 256, min_blocks = 2)]
 pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
-    // SAFETY: the contract; the arrays hold two tiles.
+    // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; the arrays hold two tiles each.
     unsafe {
         convolve::<128, 128, 2, 256, 2, 2>(&layer, shared_array![f32; LARGE_WEIGHTS], shared_array![f32; LARGE_WEIGHTS])
     };
@@ -382,7 +382,7 @@ pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
 /// As [`azero_layers_conv_large`], with the shape of [`SMALL`].
 #[kernel(max_threads = 64)]
 pub unsafe fn azero_layers_conv_small(layer: ConvLayer) {
-    // SAFETY: the contract; the arrays hold two tiles.
+    // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; the arrays hold two tiles each.
     unsafe {
         convolve::<32, 32, 2, 64, 1, 1>(&layer, shared_array![f32; SMALL_WEIGHTS], shared_array![f32; SMALL_WEIGHTS])
     };

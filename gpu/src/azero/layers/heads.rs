@@ -151,7 +151,7 @@ impl<F: Format> Layout for Packed<F> {
     unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
         let row = position as usize * heads.cells as usize + cell as usize;
         let at = row * heads.stride as usize + (channel / F::PER_WORD) as usize;
-        // SAFETY: the caller's promise; words are filled up to whole groups, and those of eight channels are in one.
+        // SAFETY: position, cell and channel are among the features, as the caller says, whose words are filled up to whole groups, and those of eight channels are in one.
         let (low, high) = unsafe {
             let [a, b, c, d] = memory::load_vec4(heads.features.add(at).cast::<Vec4>()).0;
             if F::PER_WORD == 1 {
@@ -184,7 +184,7 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
     let share = heads.width.div_ceil(PARTS).next_multiple_of(AT_ONCE);
     let from = part * share;
     let to = if from + share < heads.width { from + share } else { heads.width };
-    // SAFETY: the caller's promise. Cells are those of positions there are, channels below the width; weights are filled up to whole reads; the plane's value is this thread's.
+    // SAFETY: `heads` describes valid memory, as the caller says. Cells are those of positions there are, channels below the width; weights are filled up to whole reads; the plane's value is this thread's.
     unsafe {
         for filter in thread::strided(0, filters, 4) {
             let mut sums = [0.0f32; 4];
@@ -341,7 +341,7 @@ unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts
     let me = thread::thread_idx_x();
     let first = thread::block_idx_x() * P as u32;
     let mut shares = [0.0f32; P];
-    // SAFETY: the caller's promise, and each output is one thread's; a warp ends a position, whose logits this block wrote before the barrier.
+    // SAFETY: `heads` describes valid memory and both arrays have the values, as the caller says; units and actions are below their numbers, and each output is one thread's; a warp ends a position, whose logits this block wrote before the barrier.
     unsafe {
         let n_inputs = heads.value_filters * heads.cells;
         linear::<P>(heads, first, 0, n_inputs, heads.value_weights_1, heads.value_hidden, staged, |unit, sums| {
@@ -501,7 +501,7 @@ planes_of!(Fp16, azero_layers_planes_fp16);
 /// Launched with [`outputs_shape`] of 1. `heads` describes valid memory, with planes.
 #[kernel(max_threads = THREADS)]
 pub unsafe fn azero_layers_heads_one(heads: Heads) {
-    // SAFETY: the contract; the arrays are as large as they must be.
+    // SAFETY: blocks have THREADS threads, and `heads` describes valid memory, as the kernel asks; the arrays hold CHUNK and THREADS values.
     unsafe { make_outputs::<1>(&heads, shared_array![f32; ONE_STAGED], shared_array![f32; ONE_PARTS]) };
 }
 
@@ -519,7 +519,7 @@ pub unsafe fn azero_layers_heads_one(heads: Heads) {
 /// Launched with [`outputs_shape`] of [`MANY`]. `heads` describes valid memory, with planes.
 #[kernel(max_threads = THREADS, min_blocks = 4)]
 pub unsafe fn azero_layers_heads_many(heads: Heads) {
-    // SAFETY: the contract; the arrays are as large as they must be.
+    // SAFETY: blocks have THREADS threads, and `heads` describes valid memory, as the kernel asks; the arrays hold CHUNK and THREADS values for each of eight positions.
     unsafe { make_outputs::<8>(&heads, shared_array![f32; MANY_STAGED], shared_array![f32; MANY_PARTS]) };
 }
 

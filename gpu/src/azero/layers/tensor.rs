@@ -321,7 +321,7 @@ unsafe fn read_group<F: Format, const DOWN: usize, const ACROSS: usize>(
 ) -> Operands {
     let (mut left, mut right) = ([[0u32; 4]; 4], [[0u32; 4]; 4]);
     sync::sync_warp(warp::ALL);
-    // SAFETY: the caller's promise; the warp is together since the barrier above.
+    // SAFETY: the addresses are those of rows of the tiles, which are whole, as the caller says, and the groups are pieces of their rows; the warp is together since the barrier above.
     unsafe {
         each!(D in [0 1 2 3] {
             if D < DOWN {
@@ -404,7 +404,7 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
     let base = tile.pieces.base();
     let chunks = layer.input_words.div_ceil(CHUNK);
     let steps = chunks * TAPS;
-    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles. The rows of zeros, and those of a step's tiles, are in the block's memory; outputs
+    // SAFETY: the layer is valid, as the caller says, with weights filled up to whole tiles. The rows of zeros, and those of a step's tiles, are in the block's memory; outputs
     // are each one lane's.
     unsafe {
         if thread::thread_idx_x() < 8 * PIECES {
@@ -569,7 +569,7 @@ unsafe fn pack<F: Format>(packing: &Packing) {
     if position >= u64::from(packing.n) {
         return;
     }
-    // SAFETY: the caller's promise: planes of a position there is; the word is this thread's.
+    // SAFETY: the position is below `n`, planes are looked at, and the cell is one of the board's; the word is this thread's.
     unsafe {
         let plane = |number: u32| {
             if number < packing.planes {

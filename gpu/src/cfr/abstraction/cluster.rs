@@ -51,7 +51,7 @@ pub unsafe fn cfr_abstraction_nearest(
 ) {
     let scratch = shared_array![u64; WARPS];
     let mut part = 0u64;
-    // SAFETY: the contract; a point is one thread's.
+    // SAFETY: the point is below `n` and the bins below `n_bins`, the lengths that the kernel asks for; a point is one thread's, a sum one block's.
     unsafe {
         if let Some(point) = thread::index_1d_below(n) {
             let mut distance = 0;
@@ -99,7 +99,7 @@ pub unsafe fn cfr_abstraction_assign(
 ) {
     let Some(point) = thread::index_1d_below(n) else { return };
     let n_bins = n_bins as usize;
-    // SAFETY: the contract; a point is one thread's, what several add to is added atomically.
+    // SAFETY: the point is below `n`, bins below `n_bins` and centres below `n_centres`, the lengths that the kernel asks for; a point is one thread's, what several add to is added atomically.
     unsafe {
         let value_at = |bin: usize| memory::load(points, bin * n as usize + point as usize);
         let (mut least, mut best) = (u32::MAX, 0);

@@ -325,18 +325,19 @@ fn others<T: Real, const N: usize>(reaches: &[T; N], of: u32) -> T {
 #[inline(always)]
 #[track_caller]
 unsafe fn count<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], batch: usize, is_dealt: bool) {
-    for seat in 0..N {
-        // A loop with a shuffle stays a loop, so the index is not known to the compiler.
-        let value = pick(values, seat as u32).to_f64();
-        let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
-        if thread::lane() == 0 && (seat as u32) < walk.n_players {
-            // SAFETY: a sum for each seat; no other warp is there.
-            unsafe { memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum) };
+    // SAFETY: the walk has a sum for each of `n_players` seats and the number of the batch, which all lanes have read; no other warp is there, since the piece is alone in its stage.
+    unsafe {
+        for seat in 0..N {
+            // A loop with a shuffle stays a loop, so the index is not known to the compiler.
+            let value = pick(values, seat as u32).to_f64();
+            let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
+            if thread::lane() == 0 && (seat as u32) < walk.n_players {
+                memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum);
+            }
         }
-    }
-    if thread::lane() == 0 {
-        // SAFETY: all lanes have read the number, and no other warp is there.
-        unsafe { memory::store(walk.next, 0, batch as u32 + 1) };
+        if thread::lane() == 0 {
+            memory::store(walk.next, 0, batch as u32 + 1);
+        }
     }
 }
 

@@ -84,7 +84,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let tiles = Tiles::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = cluster % task.clusters_per_model;
-    // SAFETY: the launch's promise: the clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
+    // SAFETY: the launch has `clusters_per_model` clusters for each model, so clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
     // readers are behind a barrier when it is filled. Batches have images below `n_samples`; units are below `n_hidden`, and only atomics write to `active`.
     unsafe {
         let (values, range) =
@@ -197,7 +197,7 @@ unsafe fn answer(
             best = other;
         }
     });
-    // SAFETY: the caller's promise: the arrays are as the task says, samples below `n_samples`; each slot is written by one lane, and only atomics write to `range`.
+    // SAFETY: the arrays are as the task says, where they are not null, samples below `n_samples`; each slot is written by one lane, and only atomics write to `range`.
     unsafe {
         if there {
             // With a logit that is not finite it is not either.

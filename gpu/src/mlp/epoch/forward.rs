@@ -213,7 +213,7 @@ impl Tiles {
         let (g, t) = (self.me.g(), self.me.t());
         let operands = self.part::<u32>(base, n_operands * (OPERAND_BYTES / 4));
         let at = number * (OPERAND_BYTES / 4) + g / 4 * (TILE_ROW_STEP / 4) + u * 32 + (2 * t + e) * 4 + g % 4;
-        // SAFETY: the caller vouches for the operand; the word is inside it.
+        // SAFETY: operand `number` lies in the block's shared memory, as the caller says; rows are below 16 and columns below 32, so both words are inside it.
         unsafe {
             operands.set_unchecked(at, words[0]);
             operands.set_unchecked(at + 64, words[1]);
@@ -376,7 +376,7 @@ impl Tiles {
             let row = R as u32 * (WARPS - 4) + first;
             if row < rows {
                 let to = row * (self.row_bytes / 16);
-                // SAFETY: the caller vouches for the image; `n_inputs` is a multiple of 16, so its address is aligned, and a row of the buffer holds all pieces.
+                // SAFETY: the image is one of those that `images` holds, as the caller says; `n_inputs` is a multiple of 16, so its address is aligned, and a row of the buffer holds all pieces.
                 unsafe {
                     let image = images.add(samples[R] as usize * n_inputs as usize).cast::<memory::Vec4>();
                     unroll!(HALF in [0, 1] {

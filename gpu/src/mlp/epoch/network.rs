@@ -35,7 +35,7 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
     let scales = tiles.scales();
     let largest_weights = tiles.scratch();
     let mut w1: Weights = [[[0.0; 8]; 2]; 3];
-    // SAFETY: the caller's promise: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the cluster's barrier.
+    // SAFETY: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the cluster's barrier.
     // Behind it other clusters with this network add what this one has added already.
     unsafe {
         for_each_weight(&mut w1, sizes, |weight, number| *weight = memory::load(values, number));

@@ -96,7 +96,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
     let tiles = Tiles::new(n_inputs);
     let n_steps = n_samples.div_ceil(batch);
-    // SAFETY: the launch's promise: a cluster is a model's, and the arrays have a part for each model; the scratch in shared memory is used by nothing else until the order is there. All
+    // SAFETY: the launch has a cluster for each model, so a cluster is a model's, and the arrays have a part for each model; the scratch in shared memory is used by nothing else until the order is there. All
     // threads of the cluster come here.
     unsafe {
         let (values, order, losses, range) = (

@@ -284,18 +284,19 @@ impl<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize> Share<M
         let mut i = 0;
         while i < QUADS {
             let at = thread::thread_idx_x() + i as u32 * THREADS;
-            if M::ALONG_DEPTH {
-                let (row, depth) = (at % SIZE, at / SIZE * 4);
-                let mut j = 0;
-                while j < 4 {
-                    // SAFETY: depth + j is below the tile's depth, row below its size.
-                    unsafe { tile.set_unchecked(from + (depth + j) * (SIZE + 4) + row, quads[i][j as usize]) };
-                    j += 1;
+            // SAFETY: row and depth, and the three behind one of them, are below the tile's size and depth; lines are whole quads, and the tile begins at one.
+            unsafe {
+                if M::ALONG_DEPTH {
+                    let (row, depth) = (at % SIZE, at / SIZE * 4);
+                    let mut j = 0;
+                    while j < 4 {
+                        tile.set_unchecked(from + (depth + j) * (SIZE + 4) + row, quads[i][j as usize]);
+                        j += 1;
+                    }
+                } else {
+                    let (row, depth) = (at % (SIZE / 4) * 4, at / (SIZE / 4));
+                    tile.set_quad_unchecked(from + depth * (SIZE + 4) + row, quads[i]);
                 }
-            } else {
-                let (row, depth) = (at % (SIZE / 4) * 4, at / (SIZE / 4));
-                // SAFETY: depth is below the tile's, row and the three behind it below its size; lines are whole quads, as tiles begin at one.
-                unsafe { tile.set_quad_unchecked(from + depth * (SIZE + 4) + row, quads[i]) };
             }
             i += 1;
         }
@@ -553,7 +554,7 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `batch` x `n_outputs`, one part. `layer` describes valid memory.
         #[kernel(max_threads = $threads)]
         pub unsafe fn $forward_images(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let offset = layer.rows.offset();
                 let n_rows = layer.rows.count(offset);
@@ -578,7 +579,7 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(max_threads = $threads)]
         pub unsafe fn $forward(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
@@ -602,7 +603,7 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `batch` x `n_inputs`, one part. `layer` describes valid memory.
         #[kernel(max_threads = $threads)]
         pub unsafe fn $backward(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
@@ -627,7 +628,7 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
         #[kernel(max_threads = $threads)]
         pub unsafe fn $gradient_images(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let offset = layer.rows.offset();
                 let n_rows = layer.rows.count(offset);
@@ -654,7 +655,7 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(max_threads = $threads)]
         pub unsafe fn $gradient(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 let (out, from, to) = layer.own_part(n_rows, 1.0);

@@ -228,7 +228,7 @@ pub(super) unsafe fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
-    // SAFETY: the array is 16-byte aligned shared memory; the rest is what is asked for.
+    // SAFETY: shared arrays are aligned to 16 bytes, and `at / 4` is one of the array's whole quads, as the caller says.
     unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).set_unchecked(at / 4, Vec4(words)) };
 }
 
@@ -251,7 +251,7 @@ unsafe fn multiply<F: Format>(
     while word < WORDS {
         let mut left = [[0u32; 4]; DOWN];
         let mut right = [[0u32; 2]; ACROSS];
-        // SAFETY: words of the tiles.
+        // SAFETY: rows and columns are below those of the warp's 32 by 32, and depths below WORDS: words of the tiles.
         unsafe {
             let mut i = 0;
             while i < DOWN {
@@ -396,7 +396,7 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `batch` x `n_outputs`, one part. `layer` describes valid memory.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $forward_images(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let offset = layer.rows.offset();
                 let n_rows = layer.rows.count(offset);
@@ -421,7 +421,7 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $forward(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 product::<$format, _, _, _, $quads>(
@@ -445,7 +445,7 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `batch` x `n_inputs`, one part. `layer` describes valid memory.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $backward(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 product::<$format, _, _, _, $quads>(
@@ -469,7 +469,7 @@ macro_rules! kernels {
         /// Launched with the tiles' shape for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $gradient_images(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let offset = layer.rows.offset();
                 let n_rows = layer.rows.count(offset);
@@ -495,7 +495,7 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(max_threads = THREADS)]
         pub unsafe fn $gradient(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 let (out, from, to) = layer.own_part(n_rows, 1.0);
