@@ -332,7 +332,7 @@ pub unsafe fn raw_playouts<G: Game>(
 ) {
     let index = thread::index_1d() as usize;
     let mut sums = RawSums::default();
-    // SAFETY: the caller gives a stream for each thread, and four totals.
+    // SAFETY: there is a stream for each thread of the grid and four totals, as the caller says; the root is one position.
     unsafe {
         let position = memory::load(root, 0);
         let mut stream = Stream::load(streams, index);
@@ -363,7 +363,7 @@ pub unsafe fn raw_restart<G: Game>(
 ) {
     let index = thread::index_1d() as usize;
     let mut sums = RawSums::default();
-    // SAFETY: the caller gives a stream for each thread, and four totals.
+    // SAFETY: there is a stream for each thread of the grid and four totals, as the caller says; the root is one position.
     unsafe {
         let start = memory::load(root, 0);
         let mut stream = Stream::load(streams, index);

@@ -134,16 +134,16 @@ pub unsafe fn seed_streams(streams: *mut Stream, n: u32, base: [u64; 2], polynom
     let Some(index) = thread::index_1d_below(n) else { return };
     let mut state = base;
     let mut bit = 0;
-    while bit < STREAM_BITS {
-        if index >> bit & 1 == 1 {
-            // SAFETY: bit < STREAM_BITS.
-            let polynomial = unsafe { memory::load(polynomials, bit as usize) };
-            state = apply_polynomial(polynomial, state);
+    // SAFETY: bits are below STREAM_BITS, the number of polynomials, and the index is below `n`, the number of streams; no other thread has this stream.
+    unsafe {
+        while bit < STREAM_BITS {
+            if index >> bit & 1 == 1 {
+                state = apply_polynomial(memory::load(polynomials, bit as usize), state);
+            }
+            bit += 1;
         }
-        bit += 1;
+        Stream::from_state(state).store(streams, index as usize);
     }
-    // SAFETY: index < n; no other thread has this stream.
-    unsafe { Stream::from_state(state).store(streams, index as usize) };
 }
 
 /// The generator's characteristic polynomial without its leading term x¹²⁸; bit i of the pair is the coefficient of xⁱ.

@@ -114,7 +114,7 @@ impl RowAddress {
     /// Reads the matrices of such a part.
     #[inline(always)]
     fn load(self, _: &WholeWarp, part: u32) -> [u32; 4] {
-        // SAFETY: as in `store`.
+        // SAFETY: the rows are the warp's, as whoever made the address vouches; the token says that its lanes are here together.
         unsafe { mma::load_matrix_x4_transposed(self.matrices() + part) }
     }
 

@@ -84,7 +84,7 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
     let logits = dynamic::<f32>(positions * (inputs + task.hidden) * 4, positions * task.actions);
     let first = thread::block_idx_x() * positions;
     let me = thread::thread_idx_x();
-    // SAFETY: the launch's promise: the task's arrays have the lengths it says; positions, actions and hidden units are below their numbers.
+    // SAFETY: the task is a launch's, so its arrays have the lengths it says; positions, actions and hidden units are below their numbers.
     unsafe {
         load_planes(&task, planes, first, positions, inputs);
         sync_threads();
@@ -162,7 +162,7 @@ unsafe fn product<const POSITIONS: usize>(
 ) {
     let mut input = 0;
     while input < inputs {
-        // SAFETY: the caller gives the matrix; the planes have that input of all positions.
+        // SAFETY: the matrix has `inputs` rows of `columns`, as the caller says, and the planes have that input of all positions.
         unsafe {
             let weight = load(weights, (input * columns + column) as usize);
             let mut position = 0;

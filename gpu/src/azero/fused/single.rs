@@ -212,6 +212,20 @@ impl SharedLayout {
     }
 }
 
+impl SharedLayout {
+    /// Opens the ring and the mailboxes, by one thread of the block.
+    #[inline(always)]
+    fn open<F: Format>(&self) {
+        self.ring.open(THREADS / 32);
+        self.x_box.open();
+        self.m_box.open();
+        self.message_box.open();
+        self.x_box.expect(array_bytes::<F>());
+        self.m_box.expect(array_bytes::<F>());
+        self.message_box.expect(BLOCKS * 16);
+    }
+}
+
 /// Works on the cluster's positions.
 ///
 /// # Safety
@@ -225,107 +239,144 @@ unsafe fn single<F: Format>(task: SingleTask) {
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
     let (cluster, clusters) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
     let n_mine = (task.n - cluster).div_ceil(clusters);
-    // SAFETY: the launch's promise; ranks of a cluster are below BLOCKS, and the slots are made for convolutions.
-    let mut weights = unsafe { Weights::new::<F>(task, shared.ring, rank, n_mine) };
-    // What the other blocks send.
-    let array_bytes = CELLS * 16 * (WIDTH / F::CHANNELS) * F::PARTS / BLOCKS * (BLOCKS - 1);
-    if me == 0 {
-        shared.ring.open(THREADS / 32);
-        shared.x_box.open();
-        shared.m_box.open();
-        shared.message_box.open();
-        shared.x_box.expect(array_bytes);
-        shared.m_box.expect(array_bytes);
-        shared.message_box.expect(BLOCKS * 16);
-    }
-    // SAFETY: the launch's promise: the task's arrays have the lengths it says. Positions are below `n`, convolutions below `n_convs`, a stage has the weights of a whole
-    // convolution. All of the cluster send as many bytes as are expected, and whoever reads an array or a slot has passed a barrier or received what comes before: M is not in use
-    // between two positions, and X is complete before the heads.
+    // SAFETY: the task is a launch's, so its arrays have the lengths it says. Ranks of a cluster are below BLOCKS, positions below `n`; slots are made for convolutions, and X and M lie
+    // together at the beginning of the block's shared memory. All of the cluster send as many bytes as are expected, and whoever reads an array or a slot has passed a barrier or received
+    // what comes before: M is not in use between two positions, and X is complete before the heads.
     unsafe {
-        let vectors = 2 * activation_bytes::<F>(1) / 16;
-        let mut at = me;
-        while at < vectors {
-            Shared::<Vec4>::from_address(shared.x.base(), vectors).set_unchecked(at, Vec4([0; 4]));
-            at += THREADS;
+        let mut weights = Weights::new::<F>(task, shared.ring, rank, n_mine);
+        if me == 0 {
+            shared.open::<F>();
         }
-        let filters = task.value_filters + task.policy_filters;
-        let mut at = me;
-        while at < FILTERS * WIDTH {
-            let weight = match at < filters * WIDTH {
-                true => load(task.head_weights, at as usize),
-                false => 0.0,
-            };
-            shared.head_weights.set(at, weight);
-            at += THREADS;
-        }
+        clear(Shared::from_address(shared.x.base(), 2 * activation_bytes::<F>(1) / 16));
+        load_head_weights(task.head_weights, task.value_filters + task.policy_filters, shared.head_weights);
         sync_cluster();
         if me == 0 {
             weights.fetch_first::<F>();
         }
-        let (mut x_round, mut m_round) = (0, 0);
+        let mut rounds = Rounds { x: 0, m: 0 };
         let mut turn = 0;
         while turn < n_mine {
             let position = cluster + turn * clusters;
             load_observation::<F>(task, shared.m, position);
-            // The value of this thread's square and channel after the last block.
-            let mut kept = 0.0;
-            let mut conv = 0;
-            while conv < task.n_convs {
-                let (from, to, to_box) = match conv % 2 {
-                    0 => (shared.m, shared.x, shared.x_box),
-                    _ => (shared.x, shared.m, shared.m_box),
-                };
-                // Asked for before the waits, so that nobody waits for it.
-                let row = (conv * WIDTH + rank / HALVES * CHANNELS + me % CHANNELS) as usize;
-                let (factor, bias) = (load_factor::<F>(task.factors, row), load(task.biases, row));
-                shared.ring.wait(weights.stage);
-                let stage = shared.ring.address_of(weights.stage);
-                let ready = torso_weights::<F>(stage, warp_index, conv > 0);
-                if conv > 0 && n_slots::<F>() == 1 {
-                    // The slot is free for the next convolution's weights while this one is worked on: there is no other.
-                    sync_threads();
-                    weights.next::<F>();
-                }
-                if conv == 0 {
-                    sync_threads();
-                } else if conv % 2 == 1 {
-                    shared.x_box.wait(x_round);
-                    x_round += 1;
-                    if me == 0 {
-                        shared.x_box.expect(array_bytes);
-                    }
-                } else {
-                    shared.m_box.wait(m_round);
-                    m_round += 1;
-                    if me == 0 {
-                        shared.m_box.expect(array_bytes);
-                    }
-                }
-                let sums = match conv {
-                    0 => input_sums::<F>(from, rank, stage, warp_index),
-                    _ => torso_sums::<F>(from, rank, &ready, warp_index),
-                };
-                write_sums(shared.sums, sums, warp_index);
-                sync_threads();
-                let value =
-                    relu(fma(read_sum(shared.sums), factor, bias) + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
-                if conv % 2 == 0 {
-                    kept = value;
-                }
-                send::<F>(to, to_box, rank, warp_index, value);
-                if conv == 0 || n_slots::<F>() > 1 {
-                    weights.next::<F>();
-                }
-                conv += 1;
-            }
-            shared.x_box.wait(x_round);
-            x_round += 1;
-            if me == 0 {
-                shared.x_box.expect(array_bytes);
-            }
+            convolutions::<F>(task, shared, &mut weights, &mut rounds, rank, warp_index);
+            receive::<F>(shared.x_box, &mut rounds.x);
             heads::heads::<F>(task, shared, rank, warp_index, position, turn);
             turn += 1;
         }
+    }
+}
+
+/// Rounds that the mailboxes have had.
+struct Rounds {
+    x: u32,
+    m: u32,
+}
+
+/// All convolutions of a position.
+///
+/// # Safety
+/// All threads of the cluster call it for each position in turn, whose observation is in M. `task` is the launch's, and `weights` are those of its first convolution.
+#[inline(always)]
+unsafe fn convolutions<F: Format>(
+    task: SingleTask,
+    shared: SharedLayout,
+    weights: &mut Weights,
+    rounds: &mut Rounds,
+    rank: u32,
+    warp_index: u32,
+) {
+    // The value of this thread's square and channel after the last block.
+    let mut kept = 0.0;
+    let mut conv = 0;
+    while conv < task.n_convs {
+        let (from, to, to_box) = match conv % 2 {
+            0 => (shared.m, shared.x, shared.x_box),
+            _ => (shared.x, shared.m, shared.m_box),
+        };
+        // SAFETY: a launch has a factor and a bias for each channel of each convolution. The stage has the weights of the whole convolution when the ring has been waited for, and `from`
+        // is complete when all has been received. Whoever sends into an array has received from everybody who read it.
+        unsafe {
+            // Asked for before the waits, so that nobody waits for it.
+            let row = (conv * WIDTH + rank / HALVES * CHANNELS + thread::thread_idx_x() % CHANNELS) as usize;
+            let (factor, bias) = (load_factor::<F>(task.factors, row), load(task.biases, row));
+            shared.ring.wait(weights.stage);
+            let stage = shared.ring.address_of(weights.stage);
+            let ready = torso_weights::<F>(stage, warp_index, conv > 0);
+            if conv > 0 && n_slots::<F>() == 1 {
+                // The slot is free for the next convolution's weights while this one is worked on: there is no other.
+                sync_threads();
+                weights.next::<F>();
+            }
+            if conv == 0 {
+                sync_threads();
+            } else if conv % 2 == 1 {
+                receive::<F>(shared.x_box, &mut rounds.x);
+            } else {
+                receive::<F>(shared.m_box, &mut rounds.m);
+            }
+            let sums = match conv {
+                0 => input_sums::<F>(from, rank, stage, warp_index),
+                _ => torso_sums::<F>(from, rank, &ready, warp_index),
+            };
+            write_sums(shared.sums, sums, warp_index);
+            sync_threads();
+            let value =
+                relu(fma(read_sum(shared.sums), factor, bias) + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
+            if conv % 2 == 0 {
+                kept = value;
+            }
+            send::<F>(to, to_box, rank, warp_index, value);
+            if conv == 0 || n_slots::<F>() > 1 {
+                weights.next::<F>();
+            }
+        }
+        conv += 1;
+    }
+}
+
+/// Bytes of an array of activations that the other blocks send.
+const fn array_bytes<F: Format>() -> u32 {
+    CELLS * 16 * (WIDTH / F::CHANNELS) * F::PARTS / BLOCKS * (BLOCKS - 1)
+}
+
+/// Waits for an array of activations, whose mailbox has had `round` rounds, and announces the next.
+#[inline(always)]
+#[track_caller]
+fn receive<F: Format>(mailbox: Mailbox, round: &mut u32) {
+    mailbox.wait(*round);
+    *round += 1;
+    if thread::thread_idx_x() == 0 {
+        mailbox.expect(array_bytes::<F>());
+    }
+}
+
+/// Zeroes an array by all threads of the block.
+#[inline(always)]
+#[track_caller]
+fn clear(array: Shared<Vec4>) {
+    let mut at = thread::thread_idx_x();
+    while at < array.len() {
+        array.set(at, Vec4([0; 4]));
+        at += THREADS;
+    }
+}
+
+/// Weights of the heads' convolutions into shared memory, 0 for filters that there are not.
+///
+/// # Safety
+/// `task` is a launch's.
+#[inline(always)]
+#[track_caller]
+unsafe fn load_head_weights(from: *const f32, filters: u32, to: Shared<f32>) {
+    let mut at = thread::thread_idx_x();
+    while at < FILTERS * WIDTH {
+        let weight = match at < filters * WIDTH {
+            // SAFETY: a launch has a weight for each filter and channel, and `at` is one of them.
+            true => unsafe { load(from, at as usize) },
+            false => 0.0,
+        };
+        to.set(at, weight);
+        at += THREADS;
     }
 }
 
@@ -611,7 +662,7 @@ unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_in
     if warp_index != rank {
         let mut channel = 0;
         while channel < CHANNELS {
-            // SAFETY: chunks of the array, ranks of the cluster; the caller's promise.
+            // SAFETY: the vector is one of the array's chunks and the rank one of the cluster's; every block has ended the mailbox's round before, as the caller says.
             unsafe {
                 let at = index(channel, 0, lane);
                 mailbox.send_vec4(to, warp_index, at, to.get_unchecked(at));

@@ -180,7 +180,7 @@ unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
     if thread::thread_idx_x() == 0 {
         shared.ring.open(WORKERS / 128);
     }
-    // SAFETY: the launch's promise, for each role. Whole warpgroups take the workers' branch, and the other one where it uses the token (384 threads); both counts of registers together are those of the launch, see the assertion above.
+    // SAFETY: the task is a launch's of the shape that this format and number of boards ask for. Whole warpgroups take the workers' branch, and the other one where it uses the token (384 threads); both counts of registers together are those of the launch, see the assertion above.
     unsafe {
         clear_and_load_heads::<F>(task, shared, BOARDS);
         wgmma::publish();
@@ -270,7 +270,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
     let lane = thread::lane();
     // The warp's channels: rows 16 warp … of the product.
     let channel = warp_index * 16;
-    // SAFETY: the launch's promise. All threads of both warpgroups come here; what they multiply was written, published and followed by a barrier. Convolutions are below
+    // SAFETY: the task is a launch's, whose arrays have the lengths it says. All threads of both warpgroups come here; what they multiply was written, published and followed by a barrier. Convolutions are below
     // `n_convs`. Each warp has rows and channels of its own in an array that nobody reads between two barriers, and each thread vectors of its own in the scratch, which has as
     // many a block. M is not in use between two tiles, and X is complete before the heads.
     unsafe {
@@ -340,7 +340,7 @@ unsafe fn operands<F: Format, const BOARDS: u32>(
         tap_row: BOARDS * PADDED_WIDTH * 16,
         tap_steps: tap_steps::<F>(channels),
     };
-    // SAFETY: the caller's promise; the taps of the boards' squares are squares of the padded boards.
+    // SAFETY: the array is one of the block's, and its operands are written, published and behind a barrier, as the caller says; the taps of the boards' squares are squares of the padded boards.
     unsafe {
         let b = Tiles::new(from, chunk, PADDED_WIDTH * 16);
         Operands::new(ring, first, stages, group * 2048, b, strides)
@@ -356,7 +356,7 @@ unsafe fn row_address<F: Format, const BOARDS: u32>(to: u32, channel: u32, lane:
     let chunk = chunk_bytes(BOARDS);
     let part = WIDTH / F::CHANNELS * chunk;
     let base = to + channel / F::CHANNELS * chunk + (BOARDS * PADDED_WIDTH + 1) * 16;
-    // SAFETY: the caller's promise; 8 · boards storage rows follow, in pairs.
+    // SAFETY: the array is one of the block's, as the caller says; 8 · boards storage rows follow, in pairs.
     unsafe { RowAddress::new(base, PADDED_WIDTH * 16, chunk, part, lane) }
 }
 
@@ -434,7 +434,7 @@ unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
                 affine[1].of(d[PAIR * 8 + 6]),
                 affine[1].of(d[PAIR * 8 + 7]),
             ];
-            // SAFETY: the caller's promise: in place, `kept` has room for the thread's values of all pairs.
+            // SAFETY: `to` names rows and channels of the warp, as whoever made it vouches; in place, `kept` has room for the thread's values of all pairs.
             unsafe {
                 if residual {
                     let x = if in_place::<F>(BOARDS) { load_kept(kept, PAIR) } else { F::load(whole, at) };
@@ -478,7 +478,7 @@ unsafe fn keep(kept: *mut Vec4, pair: usize, v: [f32; 8]) {
 /// Reads what [`keep`] wrote.
 #[inline(always)]
 unsafe fn load_kept(kept: *const Vec4, pair: usize) -> [f32; 8] {
-    // SAFETY: as in `keep`.
+    // SAFETY: the caller gives room for 32 vectors, a worker apart, which this thread has kept.
     let [a, b] = unsafe {
         [load_vec4(kept.add(2 * pair * WORKERS as usize)).0, load_vec4(kept.add((2 * pair + 1) * WORKERS as usize)).0]
     };
@@ -519,7 +519,7 @@ unsafe fn trace<F: Format, const BOARDS: u32>(task: TowerTask, array: u32, conv:
         let (cell, chunk, board) = (item % CELLS, item / CELLS % chunks, item / CELLS / chunks);
         let position = tile * BOARDS + board;
         if position < task.n {
-            // SAFETY: the array is complete; the trace has that element (the launch's promise).
+            // SAFETY: the array is complete; a launch's trace has an element for each convolution, position, channel and square.
             unsafe {
                 let values = read_chunk::<F>(array, BOARDS, chunk, storage_of(BOARDS, board, cell));
                 let mut at = 0;

@@ -128,7 +128,7 @@ unsafe fn put_row(layer: &ConvLayer, sums: &[f32; 8], bias: f32, plane: usize, r
             sums[4 * HALF + 2] + bias,
             sums[4 * HALF + 3] + bias,
         ];
-        // SAFETY: the caller's promise; rows are two aligned quads.
+        // SAFETY: position, output and row are those of the layer, whose residual and output have a row of eight there, two aligned quads; the row is this thread's.
         unsafe {
             if !layer.residual.is_null() {
                 let residual = memory::load_vec4(layer.residual.add(at).cast::<Vec4>()).0;
@@ -191,7 +191,7 @@ unsafe fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS
     let first_position = thread::block_idx_x() * POSITIONS;
     let first_output = thread::block_idx_y() * OUTPUTS;
     let tile = INPUTS * TAPS * OUTPUTS;
-    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles; the plane is this thread's alone.
+    // SAFETY: the layer is valid, as the caller says, with weights filled up to whole tiles; the plane is this thread's alone.
     unsafe {
         let copy = |half: u32, input: u32| {
             let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);
@@ -269,7 +269,7 @@ const _: () = assert!(LINE.is_multiple_of(PAIR.outputs));
     require = layer.rows == 8 && layer.columns == 8
 )]
 pub unsafe fn azero_layers_conv_board_pair(layer: ConvLayer) {
-    // SAFETY: the contract; the arrays hold two tiles.
+    // SAFETY: blocks have the threads of these tiles, the layer describes valid memory and its board is 8×8, as the kernel asks; the arrays hold two tiles each.
     unsafe { convolve_board::<128, 2, 256>(&layer, shared_array![f32; PAIR_WEIGHTS], shared_array![f32; PAIR_CELLS]) };
 }
 
@@ -292,7 +292,7 @@ pub unsafe fn azero_layers_conv_board_pair(layer: ConvLayer) {
     require = layer.rows == 8 && layer.columns == 8
 )]
 pub unsafe fn azero_layers_conv_board_single(layer: ConvLayer) {
-    // SAFETY: the contract; the arrays hold two tiles.
+    // SAFETY: blocks have the threads of these tiles, the layer describes valid memory and its board is 8×8, as the kernel asks; the arrays hold two tiles each.
     unsafe {
         convolve_board::<128, 1, 128>(&layer, shared_array![f32; PAIR_WEIGHTS], shared_array![f32; SINGLE_CELLS])
     };
@@ -317,7 +317,7 @@ pub unsafe fn azero_layers_conv_board_single(layer: ConvLayer) {
     require = layer.rows == 8 && layer.columns == 8
 )]
 pub unsafe fn azero_layers_conv_board_narrow(layer: ConvLayer) {
-    // SAFETY: the contract; the arrays hold two tiles.
+    // SAFETY: blocks have the threads of these tiles, the layer describes valid memory and its board is 8×8, as the kernel asks; the arrays hold two tiles each.
     unsafe {
         convolve_board::<32, 4, 128>(&layer, shared_array![f32; NARROW_WEIGHTS], shared_array![f32; NARROW_CELLS])
     };
@@ -345,7 +345,7 @@ pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
     let (position, first_output) = (thread::block_idx_x() / 2, thread::block_idx_y() * WARP_OUTPUTS);
     let own_row = thread::block_idx_x() % 2 * 4 + thread::warp_index();
     const TILE: u32 = ROW_INPUTS * TAPS * WARP_OUTPUTS;
-    // SAFETY: the contract: the layer is valid, with weights filled up to whole tiles; the row is this thread's alone.
+    // SAFETY: the layer describes valid memory, as the kernel asks, with weights filled up to whole tiles; the row is this thread's alone.
     unsafe {
         let copy = |half: u32, input: u32| {
             let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);

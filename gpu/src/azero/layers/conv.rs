@@ -203,21 +203,18 @@ unsafe fn convolve<
     let (gathered_cell, gathered_input) = (me % CELLS, me / CELLS);
     let neighbours = Neighbours::new(layer, first_cell + gathered_cell);
     let own_weights = layer.weights.wrapping_add(first_output as usize);
-    let (tile_weights, tile_cells) = (INPUTS * TAPS * OUTPUTS, INPUTS * TAPS * CELLS);
-    // SAFETY: the caller's promise: the layer is valid, with weights filled up to whole tiles. Each tile of the arrays has a place for what a thread gathers; outputs are each one
-    // thread's.
+    let tile_weights = INPUTS * TAPS * OUTPUTS;
+    let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
+    // SAFETY: the layer is valid, with weights filled up to whole tiles, so the lines of every `INPUTS` inputs before `n_inputs` are there. The arrays hold two tiles each, `half` is
+    // 0 or 1, and a thread's cell, input and outputs are its own among those of the tile: a block has `CELLS * INPUTS` threads.
     unsafe {
         let copy = |half: u32, input: u32| {
             let from = own_weights.add(input as usize * TAPS as usize * layer.line as usize);
             copy_lines::<THREADS>(weights, half * tile_weights, from, layer.line, OUTPUTS, tile_weights / 4);
         };
-        let put = |half: u32, values: [f32; 9]| {
-            for tap in 0..TAPS {
-                let at = half * tile_cells + (gathered_input * TAPS + tap) * CELLS + gathered_cell;
-                cells.set_unchecked(at, values[tap as usize]);
-            }
+        let put = |half: u32, values| {
+            put_neighbours::<CELLS>(cells, (half * INPUTS + gathered_input) * TAPS * CELLS + gathered_cell, values);
         };
-        let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
         copy(0, 0);
         put(0, neighbours.gather(layer, gathered_input));
         memory::async_wait_all();
@@ -233,27 +230,7 @@ unsafe fn convolve<
                 copy(1 - half, next);
                 values = neighbours.gather(layer, next + gathered_input);
             }
-            for depth in 0..INPUTS * TAPS {
-                let mut left = [[0.0; 4]; R];
-                let mut right = [[0.0; 4]; C];
-                for r in 0..R {
-                    let at = half * tile_weights + depth * OUTPUTS + r as u32 * (OUTPUTS / R as u32) + my_output;
-                    left[r] = weights.get_quad_unchecked(at);
-                }
-                for c in 0..C {
-                    let at = half * tile_cells + depth * CELLS + c as u32 * (CELLS / C as u32) + my_cell;
-                    right[c] = cells.get_quad_unchecked(at);
-                }
-                for r in 0..R {
-                    for c in 0..C {
-                        for i in 0..4 {
-                            for j in 0..4 {
-                                sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
-                            }
-                        }
-                    }
-                }
-            }
+            multiply::<OUTPUTS, CELLS, INPUTS, R, C>((weights, my_output), (cells, my_cell), half, &mut sums);
             half = 1 - half;
             if more {
                 put(half, values);
@@ -263,19 +240,89 @@ unsafe fn convolve<
             sync::sync_threads();
             input = next;
         }
-        let board = layer.rows * layer.columns;
-        each!(COLUMN in [0 1 2 3 4 5 6 7] {
-            if COLUMN < 4 * C {
-                let (c, j) = (COLUMN / 4, COLUMN % 4);
-                let cell = first_cell + c as u32 * (CELLS / C as u32) + my_cell + j as u32;
-                let (position, cell_of) = (cell / board, cell % board);
-                each!(ROW in [0 1 2 3 4 5 6 7] {
-                    if ROW < 4 * R {
-                        let (r, i) = (ROW / 4, ROW % 4);
-                        let output = first_output + r as u32 * (OUTPUTS / R as u32) + my_output + i as u32;
-                        if position < layer.n && output < layer.n_outputs {
-                            let plane = position as usize * layer.n_outputs as usize + output as usize;
-                            let at = plane * board as usize + cell_of as usize;
+        write_outputs::<OUTPUTS, CELLS, R, C>(layer, first_cell + my_cell, first_output + my_output, &sums);
+    }
+}
+
+/// Puts a cell's nine neighbours into a tile of cells, from word `first` of the array on: a line of the tile for each tap.
+///
+/// # Safety
+/// `first + 8 * CELLS` is below the length of the array, and these words are no other thread's.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_neighbours<const CELLS: u32>(cells: Shared<f32>, first: u32, values: [f32; 9]) {
+    for tap in 0..TAPS {
+        // SAFETY: the tap is below nine, so the word is at most `first + 8 * CELLS`.
+        unsafe { cells.set_unchecked(first + tap * CELLS, values[tap as usize]) };
+    }
+}
+
+/// Adds the products of the tiles in half `half` of both arrays to the sums of the thread whose first output and cell in the tiles are `my_output` and `my_cell`.
+///
+/// # Safety
+/// The arrays hold two tiles each, of which this one is whole, and `half` is 0 or 1; output and cell are multiples of 4 below `OUTPUTS / R` and `CELLS / C`.
+#[inline(always)]
+#[track_caller]
+unsafe fn multiply<const OUTPUTS: u32, const CELLS: u32, const INPUTS: u32, const R: usize, const C: usize>(
+    (weights, my_output): (Shared<f32>, u32),
+    (cells, my_cell): (Shared<f32>, u32),
+    half: u32,
+    sums: &mut [[[[f32; 4]; 4]; C]; R],
+) {
+    let (tile_weights, tile_cells) = (INPUTS * TAPS * OUTPUTS, INPUTS * TAPS * CELLS);
+    for depth in 0..INPUTS * TAPS {
+        let mut left = [[0.0; 4]; R];
+        let mut right = [[0.0; 4]; C];
+        // SAFETY: a line of a tile has OUTPUTS or CELLS values, of which a thread's quads begin below a share R or C of them; lines are whole quads.
+        unsafe {
+            for r in 0..R {
+                let at = half * tile_weights + depth * OUTPUTS + r as u32 * (OUTPUTS / R as u32) + my_output;
+                left[r] = weights.get_quad_unchecked(at);
+            }
+            for c in 0..C {
+                let at = half * tile_cells + depth * CELLS + c as u32 * (CELLS / C as u32) + my_cell;
+                right[c] = cells.get_quad_unchecked(at);
+            }
+        }
+        for r in 0..R {
+            for c in 0..C {
+                for i in 0..4 {
+                    for j in 0..4 {
+                        sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes a thread's outputs with bias, residual and rectifier, where they exist; the first are `first_output` of cell `first_cell`.
+///
+/// # Safety
+/// The layer describes valid memory, and no other thread makes these outputs.
+#[inline(always)]
+#[track_caller]
+unsafe fn write_outputs<const OUTPUTS: u32, const CELLS: u32, const R: usize, const C: usize>(
+    layer: &ConvLayer,
+    first_cell: u32,
+    first_output: u32,
+    sums: &[[[[f32; 4]; 4]; C]; R],
+) {
+    let board = layer.rows * layer.columns;
+    each!(COLUMN in [0 1 2 3 4 5 6 7] {
+        if COLUMN < 4 * C {
+            let (c, j) = (COLUMN / 4, COLUMN % 4);
+            let cell = first_cell + c as u32 * (CELLS / C as u32) + j as u32;
+            let (position, cell_of) = (cell / board, cell % board);
+            each!(ROW in [0 1 2 3 4 5 6 7] {
+                if ROW < 4 * R {
+                    let (r, i) = (ROW / 4, ROW % 4);
+                    let output = first_output + r as u32 * (OUTPUTS / R as u32) + i as u32;
+                    if position < layer.n && output < layer.n_outputs {
+                        let plane = position as usize * layer.n_outputs as usize + output as usize;
+                        let at = plane * board as usize + cell_of as usize;
+                        // SAFETY: position, output and cell are below the layer's numbers of them, so `at` lies inside residual and output; the output is this thread's.
+                        unsafe {
                             let mut value = sums[r][c][i][j] + memory::load(layer.bias, output as usize);
                             if !layer.residual.is_null() {
                                 value += memory::load(layer.residual, at);
@@ -283,10 +330,10 @@ unsafe fn convolve<
                             memory::store(layer.output, at, rectify(value));
                         }
                     }
-                });
-            }
-        });
-    }
+                }
+            });
+        }
+    });
 }
 
 /// 0 for what is not above it; a NaN stays one, so that it is seen.
@@ -315,7 +362,7 @@ const _: () = assert!(INPUT_GROUP.is_multiple_of(LARGE.inputs) && INPUT_GROUP.is
 /// `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
 #[kernel(shape = LARGE.shape(layer.n, layer.rows * layer.columns, layer.n_outputs), max_threads = 256, min_blocks = 2)]
 pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
-    // SAFETY: the contract; the arrays hold two tiles.
+    // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; the arrays hold two tiles each.
     unsafe {
         convolve::<128, 128, 2, 256, 2, 2>(&layer, shared_array![f32; LARGE_WEIGHTS], shared_array![f32; LARGE_WEIGHTS])
     };
@@ -335,7 +382,7 @@ pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
 /// As [`azero_layers_conv_large`].
 #[kernel(shape = SMALL.shape(layer.n, layer.rows * layer.columns, layer.n_outputs), max_threads = 64)]
 pub unsafe fn azero_layers_conv_small(layer: ConvLayer) {
-    // SAFETY: the contract; the arrays hold two tiles.
+    // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; the arrays hold two tiles each.
     unsafe {
         convolve::<32, 32, 2, 64, 1, 1>(&layer, shared_array![f32; SMALL_WEIGHTS], shared_array![f32; SMALL_WEIGHTS])
     };

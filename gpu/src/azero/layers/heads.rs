@@ -151,7 +151,7 @@ impl<F: Format> Layout for Packed<F> {
     unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
         let row = position as usize * heads.cells as usize + cell as usize;
         let at = row * heads.stride as usize + (channel / F::PER_WORD) as usize;
-        // SAFETY: the caller's promise; words are filled up to whole groups, and those of eight channels are in one.
+        // SAFETY: position, cell and channel are among the features, as the caller says, whose words are filled up to whole groups, and those of eight channels are in one.
         let (low, high) = unsafe {
             let [a, b, c, d] = memory::load_vec4(heads.features.add(at).cast::<Vec4>()).0;
             if F::PER_WORD == 1 {
@@ -184,7 +184,7 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
     let share = heads.width.div_ceil(PARTS).next_multiple_of(AT_ONCE);
     let from = part * share;
     let to = if from + share < heads.width { from + share } else { heads.width };
-    // SAFETY: the caller's promise. Cells are those of positions there are, channels below the width; weights are filled up to whole reads; the plane's value is this thread's.
+    // SAFETY: `heads` describes valid memory, as the caller says. Cells are those of positions there are, channels below the width; weights are filled up to whole reads; the plane's value is this thread's.
     unsafe {
         for filter in thread::strided(0, filters, 4) {
             let mut sums = [0.0f32; 4];
@@ -237,9 +237,8 @@ unsafe fn linear<const P: usize>(
     mut take: impl FnMut(u32, [f32; P]),
 ) {
     let me = thread::thread_idx_x();
-    let filters = heads.value_filters + heads.policy_filters;
-    let line = filters as usize * heads.cells as usize;
-    // SAFETY: the caller's promise: planes of positions there are, made by the kernel before; the layer's weights; what is staged before the barrier.
+    // SAFETY: the positions' planes and the layer's weights are there, as the caller says; inputs are below `n_inputs`, of which `CHUNK` at most are staged at a time, and outputs below
+    // `n_outputs`.
     unsafe {
         for base in thread::strided(0, n_outputs, THREADS) {
             let output = base + me;
@@ -249,52 +248,85 @@ unsafe fn linear<const P: usize>(
                 let here = if n_inputs - input < CHUNK { n_inputs - input } else { CHUNK };
                 // Those before must have been read by all.
                 sync::sync_threads();
-                for p in 0..P as u32 {
-                    let position = first + p;
-                    for number in thread::strided(me, here, THREADS) {
-                        let mut value = 0.0;
-                        if position < heads.n {
-                            let index = position as usize * line + (from * heads.cells + input + number) as usize;
-                            value = memory::load(heads.planes.cast_const(), index);
-                        }
-                        staged.set(number * P as u32 + p, value);
-                    }
-                }
+                stage::<P>(heads, first, from * heads.cells + input, here, staged);
                 // All must be there.
                 sync::sync_threads();
                 if output < n_outputs {
-                    // Weights are read ahead of the products: their way is long.
-                    let weight = |number: u32| {
-                        let at = (input + number) as usize * n_outputs as usize + output as usize;
-                        memory::load(weights, at)
-                    };
-                    let mut add = |number: u32, weight: f32| {
-                        for p in 0..P {
-                            let value = staged.get_unchecked(number * P as u32 + p as u32);
-                            sums[p] = fma(weight, value, sums[p]);
-                        }
-                    };
-                    let mut number = 0;
-                    while number + 8 <= here {
-                        let mut ahead = [0.0f32; 8];
-                        each!(I in [0 1 2 3 4 5 6 7] {
-                            ahead[I] = weight(number + I as u32);
-                        });
-                        each!(I in [0 1 2 3 4 5 6 7] {
-                            add(number + I as u32, ahead[I]);
-                        });
-                        number += 8;
-                    }
-                    while number < here {
-                        add(number, weight(number));
-                        number += 1;
-                    }
+                    add_staged(weights, n_outputs, (input, output), here, staged, &mut sums);
                 }
                 input += here;
             }
             if output < n_outputs {
                 take(output, sums);
             }
+        }
+    }
+}
+
+/// Puts `here` values of the planes of `P` positions, from value `input` of each on, into shared memory; 0 for positions that there are not.
+///
+/// # Safety
+/// Every thread of the block calls it; the planes of each position have the values, and `staged` has room for `here * P`.
+#[inline(always)]
+#[track_caller]
+unsafe fn stage<const P: usize>(heads: &Heads, first: u32, input: u32, here: u32, staged: Shared<f32>) {
+    let filters = heads.value_filters + heads.policy_filters;
+    let line = filters as usize * heads.cells as usize;
+    for p in 0..P as u32 {
+        let position = first + p;
+        for number in thread::strided(thread::thread_idx_x(), here, THREADS) {
+            let mut value = 0.0;
+            if position < heads.n {
+                let index = position as usize * line + (input + number) as usize;
+                // SAFETY: the position is below `n`, and its planes have value `input + number`, as the caller says.
+                value = unsafe { memory::load(heads.planes.cast_const(), index) };
+            }
+            staged.set(number * P as u32 + p, value);
+        }
+    }
+}
+
+/// Adds to an output's sums the products of the `here` staged values with its weights, those of the inputs from `at.0` on.
+///
+/// # Safety
+/// `weights` has a row of `n_outputs` for each of these inputs, `at.1` is one of the outputs; `here * P` values are staged.
+#[inline(always)]
+#[track_caller]
+unsafe fn add_staged<const P: usize>(
+    weights: *const f32,
+    n_outputs: u32,
+    (input, output): (u32, u32),
+    here: u32,
+    staged: Shared<f32>,
+    sums: &mut [f32; P],
+) {
+    // SAFETY: numbers are below `here`, so the weights and the staged values are there, as the caller says.
+    unsafe {
+        // Weights are read ahead of the products: their way is long.
+        let weight = |number: u32| {
+            let at = (input + number) as usize * n_outputs as usize + output as usize;
+            memory::load(weights, at)
+        };
+        let mut add = |number: u32, weight: f32| {
+            for p in 0..P {
+                let value = staged.get_unchecked(number * P as u32 + p as u32);
+                sums[p] = fma(weight, value, sums[p]);
+            }
+        };
+        let mut number = 0;
+        while number + 8 <= here {
+            let mut ahead = [0.0f32; 8];
+            each!(I in [0 1 2 3 4 5 6 7] {
+                ahead[I] = weight(number + I as u32);
+            });
+            each!(I in [0 1 2 3 4 5 6 7] {
+                add(number + I as u32, ahead[I]);
+            });
+            number += 8;
+        }
+        while number < here {
+            add(number, weight(number));
+            number += 1;
         }
     }
 }
@@ -309,7 +341,7 @@ unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts
     let me = thread::thread_idx_x();
     let first = thread::block_idx_x() * P as u32;
     let mut shares = [0.0f32; P];
-    // SAFETY: the caller's promise, and each output is one thread's; a warp ends a position, whose logits this block wrote before the barrier.
+    // SAFETY: `heads` describes valid memory and both arrays have the values, as the caller says; units and actions are below their numbers, and each output is one thread's; a warp ends a position, whose logits this block wrote before the barrier.
     unsafe {
         let n_inputs = heads.value_filters * heads.cells;
         linear::<P>(heads, first, 0, n_inputs, heads.value_weights_1, heads.value_hidden, staged, |unit, sums| {
@@ -469,7 +501,7 @@ planes_of!(Fp16, azero_layers_planes_fp16);
 /// `heads` describes valid memory, with planes.
 #[kernel(shape = outputs_shape(heads.n, 1), max_threads = THREADS)]
 pub unsafe fn azero_layers_heads_one(heads: Heads) {
-    // SAFETY: the contract; the arrays are as large as they must be.
+    // SAFETY: blocks have THREADS threads, and `heads` describes valid memory, as the kernel asks; the arrays hold CHUNK and THREADS values.
     unsafe { make_outputs::<1>(&heads, shared_array![f32; ONE_STAGED], shared_array![f32; ONE_PARTS]) };
 }
 
@@ -487,7 +519,7 @@ pub unsafe fn azero_layers_heads_one(heads: Heads) {
 /// `heads` describes valid memory, with planes.
 #[kernel(shape = outputs_shape(heads.n, MANY), max_threads = THREADS, min_blocks = 4)]
 pub unsafe fn azero_layers_heads_many(heads: Heads) {
-    // SAFETY: the contract; the arrays are as large as they must be.
+    // SAFETY: blocks have THREADS threads, and `heads` describes valid memory, as the kernel asks; the arrays hold CHUNK and THREADS values for each of eight positions.
     unsafe { make_outputs::<8>(&heads, shared_array![f32; MANY_STAGED], shared_array![f32; MANY_PARTS]) };
 }
 

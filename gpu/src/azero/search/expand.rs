@@ -55,7 +55,7 @@ pub unsafe fn value_of(evaluations: &Evaluations, tree: u32, number: u32, leaf: 
         return (0.0, 0);
     }
     let row = tree as usize * evaluations.row_stride as usize + number as usize;
-    // SAFETY: the caller vouches for the row.
+    // SAFETY: the row of this leaf exists where values are used, as the caller says.
     let value = unsafe { memory::load(evaluations.values, row) };
     if !value.is_finite() {
         return (0.0, if value.is_nan() { fault::NAN_VALUE } else { fault::INFINITE_VALUE });
@@ -80,7 +80,7 @@ pub unsafe fn expand<G: Searched>(
     position_index: u32,
 ) -> u32 {
     let lane = thread::lane();
-    // SAFETY: the caller vouches for leaf, row, children and the position's index.
+    // SAFETY: the leaf is one of the tree's, whose children and position fit, as the caller says, so nodes are below the capacity; this warp has them alone.
     unsafe {
         let position: G = memory::load(trees.leaf_positions, trees.leaf_at(tree, number));
         let legal = position.legal();

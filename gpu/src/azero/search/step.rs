@@ -65,7 +65,7 @@ pub struct Scratch {
 #[inline(always)]
 pub unsafe fn observe<G: Searched>(trees: &Trees<G>, out: &Observations, tree: u32, number: u32) {
     let lane = thread::lane();
-    // SAFETY: the caller vouches for leaf and row.
+    // SAFETY: this warp has the leaf alone, and the leaf's row exists where observations are written, as the caller says.
     unsafe {
         let leaf = trees.leaf(tree, number);
         if leaf.kind() == kind::OVER {

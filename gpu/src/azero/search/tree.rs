@@ -275,7 +275,7 @@ impl<G: Searched> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn node(&self, tree: u32, node: u32) -> Node {
-        // SAFETY: the caller vouches for the node; a node is two aligned vectors of 16 bytes.
+        // SAFETY: the tree exists and the node is below its capacity, as the caller says; a node is two aligned vectors of 16 bytes.
         unsafe {
             let at = self.nodes.add(self.node_at(tree, node)).cast::<Vec4>();
             bytemuck::cast([memory::load_vec4(at).0, memory::load_vec4(at.add(1)).0])
@@ -289,7 +289,7 @@ impl<G: Searched> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set_node(&self, tree: u32, node: u32, value: Node) {
-        // SAFETY: the caller vouches for the node; a node is two aligned vectors of 16 bytes.
+        // SAFETY: the tree exists and the node is below its capacity, as the caller says; a node is two aligned vectors of 16 bytes.
         unsafe {
             let at = self.nodes.add(self.node_at(tree, node)).cast::<Vec4>();
             let [first, second]: [[u32; 4]; 2] = bytemuck::cast(value);
@@ -305,7 +305,7 @@ impl<G: Searched> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set_visits(&self, tree: u32, node: u32, value: &Node) {
-        // SAFETY: the caller vouches for the node.
+        // SAFETY: the tree exists and the node is below its capacity, as the caller says; its first half is one aligned vector of 16 bytes.
         unsafe {
             let at = self.nodes.add(self.node_at(tree, node)).cast::<Vec4>();
             let half = [value.visits, value.total.to_bits(), value.prior.to_bits(), value.pending];
@@ -320,7 +320,7 @@ impl<G: Searched> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn head(&self, tree: u32) -> Head {
-        // SAFETY: the caller vouches for the tree.
+        // SAFETY: there is a head for each tree, of which this is one, as the caller says.
         unsafe { memory::load(self.heads, tree as usize) }
     }
 
@@ -331,7 +331,7 @@ impl<G: Searched> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set_head(&self, tree: u32, head: Head) {
-        // SAFETY: the caller vouches for the tree.
+        // SAFETY: there is a head for each tree, of which this is one, as the caller says.
         unsafe { memory::store(self.heads, tree as usize, head) }
     }
 
@@ -342,7 +342,7 @@ impl<G: Searched> Trees<G> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn leaf(&self, tree: u32, leaf: u32) -> Leaf {
-        // SAFETY: the caller vouches for the leaf.
+        // SAFETY: there are `max_leaves` leaves for each tree, of which this is one, as the caller says.
         unsafe { memory::load(self.leaves, self.leaf_at(tree, leaf)) }
     }
 }

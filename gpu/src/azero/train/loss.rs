@@ -80,7 +80,7 @@ pub unsafe fn azero_train_loss(loss: Loss) {
         return;
     }
     let (n_words, line, lane) = (words(actions), line_length(actions), thread::lane());
-    // SAFETY: the contract: the position exists, and so does what is looked up of it; its outputs are this warp's.
+    // SAFETY: the position is below the batch's number, and actions and visits are those that `loss` describes for it; its outputs are this warp's.
     unsafe {
         let sample = batch.sample(row);
         let logits = loss.logits.add(row as usize * line as usize);

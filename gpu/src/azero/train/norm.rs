@@ -202,7 +202,7 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
     let count = norm.part_rows() as f32;
     let mut values = [[0.0; 4]; OWN];
     let mut sum = [0.0; 4];
-    // SAFETY: the contract. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
+    // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
     unsafe {
         for i in 0..OWN {
             let pixel = first + i as u32 * LANES;
@@ -341,7 +341,7 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let ThreadRange { first, end, channel, active } = norm.thread_range();
-    // SAFETY: the contract. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
+    // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
     unsafe {
         let (mut sum, mut product) = ([0.0; 4], [0.0; 4]);
         let mean = load_quad(norm.moments, channel as usize);

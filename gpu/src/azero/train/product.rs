@@ -284,14 +284,16 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
         for i in 0..QUADS {
             let line = me / Self::ACROSS + i as u32 * (THREADS / Self::ACROSS);
             let quad = me % Self::ACROSS * 4;
-            if O::ALONG_DEPTH {
-                for j in 0..4 {
-                    // SAFETY: quad + j is below the tile's depth, line below its size.
-                    unsafe { tile.set_unchecked(from + (quad + j) * (SIZE + 4) + line, quads[i][j as usize]) };
+            // SAFETY: along the depth, `quad + j` is below the tile's depth and `line` below its size; else the line is one of the tile's depths and the quad below its size, where lines are
+            // whole quads, and tiles begin at one.
+            unsafe {
+                if O::ALONG_DEPTH {
+                    for j in 0..4 {
+                        tile.set_unchecked(from + (quad + j) * (SIZE + 4) + line, quads[i][j as usize]);
+                    }
+                } else {
+                    tile.set_quad_unchecked(from + line * (SIZE + 4) + quad, quads[i]);
                 }
-            } else {
-                // SAFETY: the line is one of the tile's depths, and the quad is below its size; lines are whole quads, and tiles begin at one.
-                unsafe { tile.set_quad_unchecked(from + line * (SIZE + 4) + quad, quads[i]) };
             }
         }
     }
@@ -371,7 +373,7 @@ unsafe fn product<
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
     let mut share_a = Share::<A, ROWS, DEPTH, THREADS, QUADS_A>::new(a, first_row, from);
     let mut share_b = Share::<B, COLS, DEPTH, THREADS, QUADS_B>::new(b, first_col, from);
-    // SAFETY: the caller's promise: operands and output describe valid memory, and each quad of the tile is given by one thread.
+    // SAFETY: operands and output describe valid memory, as the caller says. The arrays hold two tiles each, `half` is 0 or 1, and each quad of the tile is given by one thread.
     unsafe {
         if from < to {
             let (quads_a, quads_b) = (share_a.fetch(), share_b.fetch());
@@ -380,8 +382,7 @@ unsafe fn product<
         }
         // The first tiles must be whole.
         sync::sync_threads();
-        let mut depth = from;
-        let mut half = 0;
+        let (mut depth, mut half) = (from, 0);
         while depth < to {
             let next = depth + DEPTH;
             let mut quads_a = [[0.0; 4]; QUADS_A];
@@ -401,13 +402,29 @@ unsafe fn product<
             sync::sync_threads();
             depth = next;
         }
-        for r in 0..R {
-            for i in 0..4 {
-                for c in 0..C {
-                    let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
-                    let col = first_col + c as u32 * (COLS / C as u32) + my_col;
-                    out.put(row, col, sums[r][c][i]);
-                }
+        put_sums::<O, ROWS, COLS, R, C>(out, (first_row, first_col), (my_row, my_col), &sums);
+    }
+}
+
+/// Gives a thread's sums to the output: `first` are the block's first row and column, `mine` the thread's within the tile.
+///
+/// # Safety
+/// The output describes valid memory; the thread's quads are no other's.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, const C: usize>(
+    out: O,
+    first: (u32, u32),
+    mine: (u32, u32),
+    sums: &[[[[f32; 4]; 4]; C]; R],
+) {
+    for r in 0..R {
+        for i in 0..4 {
+            for c in 0..C {
+                let row = first.0 + r as u32 * (ROWS / R as u32) + mine.0 + i as u32;
+                let col = first.1 + c as u32 * (COLS / C as u32) + mine.1;
+                // SAFETY: the output is valid, and r, i and c name each of the thread's quads once.
+                unsafe { out.put(row, col, sums[r][c][i]) };
             }
         }
     }
@@ -460,7 +477,7 @@ macro_rules! kernels {
         )]
         pub unsafe fn $forward(layer: Product) {
             let depth = layer.side * layer.side * layer.n_inputs;
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; operands are 0 beyond their depth, and the arrays hold two tiles each.
             unsafe {
                 product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
                     Window::inputs(&layer), Weights::new(&layer), layer.activated(), 0, depth,
@@ -484,7 +501,7 @@ macro_rules! kernels {
         #[kernel(shape = $tiles.shape(layer.pixels(), layer.n_inputs, 1), max_threads = $threads, min_blocks = $blocks)]
         pub unsafe fn $backward(layer: Product) {
             let depth = layer.side * layer.side * layer.n_outputs;
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; operands are 0 beyond their depth, and the arrays hold two tiles each.
             unsafe {
                 product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
                     Window::output_gradient(&layer), Turned::new(&layer), layer.added(), 0, depth,
@@ -514,7 +531,7 @@ macro_rules! kernels {
         )]
         pub unsafe fn $gradient(layer: Product) {
             let (out, from, to) = layer.own_part();
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; operands are 0 beyond their depth, and the arrays hold two tiles each.
             unsafe {
                 product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
                     Shifted::new(&layer, to), Gradient::new(&layer, to), out, from, to,

@@ -58,7 +58,7 @@ pub fn cfr_abstraction_nearest(
     let (distances, sums) = (distances.pointer(), sums.pointer());
     let scratch = shared_array![u64; WARPS];
     let mut part = 0u64;
-    // SAFETY: the arrays have the declared lengths; a point is one thread's, and so is a block's sum.
+    // SAFETY: the point is below `n` and the bins below `n_bins`, the lengths that the kernel asks for; a point is one thread's, a sum one block's.
     unsafe {
         if let Some(point) = thread::index_1d_below(n) {
             let mut distance = 0;
@@ -106,7 +106,7 @@ pub fn cfr_abstraction_assign(
     let (nearest, sums, changed) = (nearest.pointer(), sums.pointer(), changed.pointer());
     let Some(point) = thread::index_1d_below(n) else { return };
     let n_bins = n_bins as usize;
-    // SAFETY: the arrays have the declared lengths, and the best centre is one of them; a point is one thread's, what several add to is added atomically.
+    // SAFETY: the point is below `n`, bins below `n_bins` and centres below `n_centres`, the lengths that the kernel asks for; a point is one thread's, what several add to is added atomically.
     unsafe {
         let value_at = |bin: usize| memory::load(points, bin * n as usize + point as usize);
         let (mut least, mut best) = (u32::MAX, 0);

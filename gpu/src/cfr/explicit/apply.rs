@@ -83,7 +83,7 @@ unsafe fn take(sums: *mut u64, at: usize, parts: f64) -> f64 {
 /// Launched with `profile::shape` after the traversals; the arrays are those of the tree.
 #[inline(always)]
 pub unsafe fn apply<T: Real>(task: Apply<T>) {
-    // SAFETY: the contract; the rows of a set are one thread's, utilities those of the first.
+    // SAFETY: the set is one of the tree's, whose arrays these are, as the kernel asks; the rows of a set are one thread's, utilities those of the first.
     unsafe {
         let tree = view::Tree::of(&task.tree);
         let seats = task.first_seat..task.first_seat + task.n_learners;

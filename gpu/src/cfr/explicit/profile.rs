@@ -18,7 +18,7 @@ pub const fn shape(n_sets: u32) -> LaunchShape {
 /// Launched with `shape` for the tree's sets; the arrays are those of the tree.
 #[inline(always)]
 pub unsafe fn profile<T: Real>(tree: TreeView, averages: *const T, profile: *mut f64) {
-    // SAFETY: the contract; the rows of a set are one thread's.
+    // SAFETY: the set is one of the tree's, whose arrays these are, as the kernel asks; the rows of a set are one thread's.
     unsafe {
         let Some(set) = thread::index_1d_below(tree.n_sets) else { return };
         let (first, end) = Tree::of(&tree).rows_of_set(set);

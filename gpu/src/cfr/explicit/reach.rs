@@ -51,7 +51,7 @@ pub struct Reach<T> {
 /// Launched with `shape` for the seats from `first_seat` on; the arrays are those of the tree.
 #[inline(always)]
 pub unsafe fn reach<T: Real>(task: Reach<T>) {
-    // SAFETY: the contract; each value of the arrays is one thread's.
+    // SAFETY: node, seat and rows are the tree's, whose arrays these are, as the kernel asks; each value of the arrays is one thread's.
     unsafe {
         let tree = view::Tree::of(&task.tree);
         let seat = tree.seat(task.first_seat + thread::block_idx_y());

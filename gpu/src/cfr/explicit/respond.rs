@@ -59,7 +59,7 @@ pub unsafe fn respond<T: Real + Word>(task: Respond<T>) {
     let group = Group::of_thread(task.lanes);
     let leads = math::opaque(group.rank) == 0;
     let seat_index = task.first_seat + thread::block_idx_y();
-    // SAFETY: the contract; the nodes and rows of a set are its group's.
+    // SAFETY: the set is one of the tree's, whose arrays these are, and the level below is complete, as the kernel asks; the nodes and rows of a set are its group's.
     unsafe {
         let levels = task.set_levels.add((seat_index * (task.n_levels + 1) + task.level) as usize);
         let set = memory::load(levels, 0) + group.index;

@@ -105,7 +105,7 @@ impl<T: Real> Sample<T> {
     #[track_caller]
     pub unsafe fn begin(self, number: u32) -> Traversal<T> {
         let (seat, n_seats) = (self.first_seat + thread::block_idx_y(), self.tree.n_seats);
-        // SAFETY: the contract: the clock has two values, and the seat is one of the game; so are the next, by the remainder, and the last.
+        // SAFETY: the arrays are those of the tree, as the kernel asks: the clock has two values, and the seat is one of the game; so are the next, by the remainder, and the last.
         unsafe {
             let tree = Tree::new(self.tree);
             Traversal {

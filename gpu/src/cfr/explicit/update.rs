@@ -120,7 +120,7 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
     let group = Group::of_thread(task.lanes);
     let leads = math::opaque(group.rank) == 0;
     let seat_index = task.first_seat + thread::block_idx_y();
-    // SAFETY: the contract; the rows of a set are its group's, written by one thread of it.
+    // SAFETY: the set is one of the tree's, whose arrays these are, and all values of the pass are there, as the kernel asks; the rows of a set are its group's, written by one thread of it.
     unsafe {
         let tree = view::Tree::of(&task.tree);
         let seat = tree.seat(seat_index);

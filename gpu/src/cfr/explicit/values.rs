@@ -46,7 +46,7 @@ pub struct Values<T> {
 /// Launched with `shape` after the level below; the arrays are those of the tree.
 #[inline(always)]
 pub unsafe fn values<T: Real>(task: Values<T>) {
-    // SAFETY: the contract; each node is one thread's, and its children lie on the level below.
+    // SAFETY: the node is one of the tree's, whose arrays these are, as the kernel asks; each node is one thread's, and its children lie on the level below.
     unsafe {
         let tree = view::Tree::of(&task.tree);
         let Some(index) = thread::index_1d_below(task.n) else { return };

@@ -376,7 +376,7 @@ impl Tree {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn member(&self, index: u32) -> Node {
-        // SAFETY: the contract; members are nodes.
+        // SAFETY: the number is one of the set's members, as the caller says, and members are nodes.
         Node(unsafe { memory::load(self.0.members, index as usize) })
     }
 
@@ -387,7 +387,7 @@ impl Tree {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn seat(&self, seat: u32) -> Seat {
-        // SAFETY: the contract: a range for each seat.
+        // SAFETY: there is a range for each seat of the game, of which `seat` is one, as the caller says.
         Seat(unsafe { memory::load(self.0.seats, seat as usize) })
     }
 

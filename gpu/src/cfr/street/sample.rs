@@ -74,7 +74,7 @@ pub const fn drawn(seed: u64, iteration: u64, draw: u32, of: u32, n: u32) -> u32
 #[kernel(shape = shape(draws.batch), max_threads = BLOCK)]
 pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
     let Some(draw) = thread::index_1d_below(draws.batch) else { return };
-    // SAFETY: the contract; ranges of children lie among the boards.
+    // SAFETY: the draw is below the batch and `draws` is the host's, as the kernel asks; ranges of children lie among the boards.
     unsafe {
         let word = |at: usize| memory::load(task.control, at) as u64;
         let iteration = word(control::ITERATION) + (word(control::ITERATION + 1) << 32) + word(control::STEP);
@@ -120,7 +120,7 @@ pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
 #[kernel(shape = shape(draws.n_boards + draws.n_hands[0] + draws.n_hands[1]), max_threads = BLOCK)]
 pub unsafe fn cfr_street_weigh(task: Task, draws: Draws) {
     let Some(at) = thread::index_1d_below(draws.n_boards + draws.n_hands[0] + draws.n_hands[1]) else { return };
-    // SAFETY: the contract; one thread a board or hand.
+    // SAFETY: the board or hand is one of `draws`, which is the host's, as the kernel asks; each is one thread's.
     unsafe {
         let count = memory::load(draws.counts, at as usize) as f32;
         if at < draws.n_boards {

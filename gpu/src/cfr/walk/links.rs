@@ -83,7 +83,7 @@ pub fn cfr_walk_links(
         next = if next == thread::WARP { next } else { further };
     }
     if is_slot {
-        // SAFETY: as above; the value is this thread's.
+        // SAFETY: the slot is below `n`, and has 32 links, of which this one is the thread's.
         unsafe { memory::store(links, at, link) };
     }
 }

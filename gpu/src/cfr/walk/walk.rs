@@ -182,6 +182,12 @@ struct Level<T, const N: usize> {
 }
 
 impl<T: Real, const N: usize> Level<T, N> {
+    /// A sequence none of whose actions has been walked.
+    #[inline(always)]
+    fn new(own: T, strategy: [T; ACTIONS]) -> Self {
+        Self { own, strategy, actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] }
+    }
+
     /// Offset of the lane's value `field` at a depth: neighbouring lanes are neighbouring words.
     #[inline(always)]
     fn offset(depth: u32, field: u32) -> u32 {
@@ -319,18 +325,19 @@ fn others<T: Real, const N: usize>(reaches: &[T; N], of: u32) -> T {
 #[inline(always)]
 #[track_caller]
 unsafe fn count<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], batch: usize, is_dealt: bool) {
-    for seat in 0..N {
-        // A loop with a shuffle stays a loop, so the index is not known to the compiler.
-        let value = pick(values, seat as u32).to_f64();
-        let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
-        if thread::lane() == 0 && (seat as u32) < walk.n_players {
-            // SAFETY: a sum for each seat; no other warp is there.
-            unsafe { memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum) };
+    // SAFETY: the walk has a sum for each of `n_players` seats and the number of the batch, which all lanes have read; no other warp is there, since the piece is alone in its stage.
+    unsafe {
+        for seat in 0..N {
+            // A loop with a shuffle stays a loop, so the index is not known to the compiler.
+            let value = pick(values, seat as u32).to_f64();
+            let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
+            if thread::lane() == 0 && (seat as u32) < walk.n_players {
+                memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum);
+            }
         }
-    }
-    if thread::lane() == 0 {
-        // SAFETY: all lanes have read the number, and no other warp is there.
-        unsafe { memory::store(walk.next, 0, batch as u32 + 1) };
+        if thread::lane() == 0 {
+            memory::store(walk.next, 0, batch as u32 + 1);
+        }
     }
 }
 
@@ -356,31 +363,109 @@ unsafe fn hand_on<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], numb
     }
 }
 
+/// Who beats whom among the lane's hands, a word for each seat; 0 for seats that there are not.
+///
+/// # Safety
+/// `walk` is a launch's, `batch` one of its batches and `lane` below [`LANES`].
+#[inline(always)]
+#[track_caller]
+unsafe fn beats_of_seats<T: Real, const N: usize>(walk: &Walk<T>, batch: usize, lane: usize) -> [u32; N] {
+    let mut words = [0u32; N];
+    for seat in 0..N {
+        if (seat as u32) < walk.n_players {
+            let offset = (batch * walk.n_players as usize + seat) * LANES + lane;
+            // SAFETY: the seat is below `n_players`, and a launch's `beats` have a word for each batch, seat and lane.
+            words[seat] = unsafe { memory::load(walk.beats, offset) };
+        }
+    }
+    words
+}
+
+/// Adds each seat's share of a pot, to nothing where it is the first pot of its end.
+#[inline(always)]
+fn share_pot<T: Real, const N: usize>(op: &Op, words: &[u32; N], values: &mut [T; N]) {
+    let mut seat = 0;
+    while seat < N {
+        if op.first {
+            values[seat] = T::ZERO;
+        }
+        if op.index >> seat & 1 != 0 {
+            let winners = beats::winners(words[seat], op.index);
+            let pot = T::from_f64(op.pot as f64);
+            if winners == 1 {
+                values[seat] += pot;
+            } else if winners > 1 {
+                values[seat] += pot / T::from_u32(winners);
+            }
+        }
+        seat += 1;
+    }
+}
+
+/// Follows the action of a sequence before the piece, played by strategy `matched`.
+#[inline(always)]
+fn follow<T: Real, const N: usize>(op: &Op, matched: &[T; ACTIONS], reaches: &mut [T; N]) {
+    let reach = pick(reaches, op.seat) * pick(matched, op.action);
+    put(reaches, op.seat, reach);
+}
+
+/// Goes into a sequence in which a seat acts by strategy `matched`; the one at hand is left in shared memory, unless this is the piece's first.
+#[inline(always)]
+#[track_caller]
+fn enter<T: Real, const N: usize>(
+    op: &Op,
+    matched: [T; ACTIONS],
+    level: &mut Level<T, N>,
+    reaches: &mut [T; N],
+    frames: Shared<T>,
+    depth: &mut u32,
+) {
+    if op.action != NO_ACTION {
+        level.push(frames, *depth);
+        *depth += 1;
+        let reach = level.own * pick(&level.strategy, op.action);
+        put(reaches, op.before, reach);
+    }
+    *level = Level::new(pick(reaches, op.seat), matched);
+}
+
+/// Comes back from a sequence with its values to the one before it, unless this was the piece's first.
+#[inline(always)]
+#[track_caller]
+fn leave<T: Real, const N: usize>(
+    op: &Op,
+    values: [T; N],
+    level: &mut Level<T, N>,
+    reaches: &mut [T; N],
+    frames: Shared<T>,
+    depth: &mut u32,
+) {
+    if op.action != NO_ACTION {
+        *depth -= 1;
+        level.pop(frames, *depth);
+        put(reaches, op.before, level.own);
+        level.add(op.action, op.before, T::from_f64(op.cost as f64), values);
+    }
+}
+
 /// Walks a piece of a stage.
 ///
 /// # Safety
 /// Launched with [`shape`] for a stage after all earlier stages of the batch; all that `walk` points to is of the game.
 #[inline(always)]
 pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
-    let lane = thread::lane() as usize;
-    let number = walk.first + thread::block_idx_x();
+    let (lane, number) = (thread::lane() as usize, walk.first + thread::block_idx_x());
     let frames = shared::dynamic::<T>(0, frames(walk.depth) * frame(N as u32) * thread::WARP);
     let mut reaches = [T::ONE; N];
-    let mut words = [0u32; N];
-    let mut level =
-        Level { own: T::ONE, strategy: [T::ZERO; ACTIONS], actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] };
-    let mut values = [T::ZERO; N];
-    let mut depth = 0;
-    // SAFETY: the contract. Operations name rows, slots, seats and pieces that exist; a lane's column of the batch is its own.
+    let mut level = Level::new(T::ONE, [T::ZERO; ACTIONS]);
+    let (mut values, mut depth) = ([T::ZERO; N], 0);
+    // SAFETY: the walk is a launch's, so its arrays have the lengths that `Walk` says, and there is a piece for each block. Operations name rows, slots, seats and pieces that exist, and
+    // end with STOP before the last; pieces of earlier stages have been walked, and a lane's column of the batch is its own.
     unsafe {
         let batch = memory::load(walk.next, 0) as usize;
         let change = memory::load(walk.changes, batch);
         let of_slots = batch * walk.n_slots as usize * LANES + lane;
-        for seat in 0..N {
-            if (seat as u32) < walk.n_players {
-                words[seat] = memory::load(walk.beats, (batch * walk.n_players as usize + seat) * LANES + lane);
-            }
-        }
+        let words = beats_of_seats::<T, N>(&walk, batch, lane);
         // All slots have the same lanes without deals. Their buckets are those of other lanes, whose rows they must not read while these write them.
         let is_dealt = link::is_dealt(memory::load(walk.links, of_slots));
         let mut at = memory::load(walk.pieces, number as usize) as usize;
@@ -394,33 +479,16 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
             at += 1;
             packed = memory::load_vec4(walk.ops.add(at));
             if op.kind == kind::END {
-                let mut seat = 0;
-                while seat < N {
-                    if op.first {
-                        values[seat] = T::ZERO;
-                    }
-                    if op.index >> seat & 1 != 0 {
-                        let winners = beats::winners(words[seat], op.index);
-                        let pot = T::from_f64(op.pot as f64);
-                        if winners == 1 {
-                            values[seat] += pot;
-                        } else if winners > 1 {
-                            values[seat] += pot / T::from_u32(winners);
-                        }
-                    }
-                    seat += 1;
-                }
+                share_pot(&op, &words, &mut values);
                 if op.last {
                     level.add(op.action, op.seat, T::from_f64(op.cost as f64), values);
                 }
             } else if op.kind == kind::LEAF {
-                let mut seat = 0;
-                while seat < N {
+                for seat in 0..N {
                     if (seat as u32) < walk.n_players {
                         let offset = (op.index as usize * walk.n_players as usize + seat) * LANES + lane;
                         values[seat] = memory::load(walk.values, offset);
                     }
-                    seat += 1;
                 }
                 level.add(op.action, op.seat, T::from_f64(op.cost as f64), values);
             } else {
@@ -432,30 +500,13 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                         learn(&walk, &change, &op, &level, others, bucket, memory::load(walk.links, slot));
                     }
                     values = level.sums;
-                    if op.action != NO_ACTION {
-                        depth -= 1;
-                        level.pop(frames, depth);
-                        put(&mut reaches, op.before, level.own);
-                        level.add(op.action, op.before, T::from_f64(op.cost as f64), values);
-                    }
+                    leave(&op, values, &mut level, &mut reaches, frames, &mut depth);
                 } else {
                     let matched = strategy(walk.regrets, op.index as usize + bucket as usize, op.allowed, is_dealt);
                     if op.kind == kind::PATH {
-                        let reach = pick(&reaches, op.seat) * pick(&matched, op.action);
-                        put(&mut reaches, op.seat, reach);
+                        follow(&op, &matched, &mut reaches);
                     } else {
-                        if op.action != NO_ACTION {
-                            level.push(frames, depth);
-                            depth += 1;
-                            let reach = level.own * pick(&level.strategy, op.action);
-                            put(&mut reaches, op.before, reach);
-                        }
-                        level = Level {
-                            own: pick(&reaches, op.seat),
-                            strategy: matched,
-                            actions: [T::ZERO; ACTIONS],
-                            sums: [T::ZERO; N],
-                        };
+                        enter(&op, matched, &mut level, &mut reaches, frames, &mut depth);
                     }
                 }
             }

@@ -5,7 +5,7 @@ use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x
 use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
-use super::forward::{Sizes, Tiles, finish_logits, partial_logits, warp_indices};
+use super::forward::{Hidden, Sizes, Tiles, finish_logits, partial_logits, warp_indices};
 use super::network::load_network;
 use super::scale::RANGE_WORDS;
 use super::{BATCH, HIDDEN, cluster_blocks, n_values, unroll};
@@ -88,7 +88,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let tiles = Tiles::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = cluster % task.clusters_per_model;
-    // SAFETY: the launch's promise: the clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
+    // SAFETY: the launch has `clusters_per_model` clusters for each model, so clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
     // readers are behind a barrier when it is filled. Batches have images below `n_samples`; units are below `n_hidden`, and only atomics write to `active`.
     unsafe {
         let (values, range) =
@@ -101,8 +101,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         };
 
         tiles.clear(n_inputs);
-        let warp = warp_index();
-        let (g, t) = (lane() / 4, lane() % 4);
+        let (warp, g, t) = (warp_index(), lane() / 4, lane() % 4);
         if thread_idx_x() == 0 {
             tiles.mail(0).open();
             tiles.mail(1).open();
@@ -112,9 +111,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         prefetch(first, 0);
 
         let mut active = [[0f32; 2]; 2];
-        let mut batch = first;
-        let mut round = 0;
-        let mut buffer = 0;
+        let (mut batch, mut round, mut buffer) = (first, 0, 0);
         while batch < n_batches {
             let tiles = tiles.renewed();
             memory::async_wait_all();
@@ -126,16 +123,9 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
             }
             let hidden = partial_logits(&tiles, buffer, buffer, tiles.mail(buffer), &sizes, false);
             if warp < 4 {
-                unroll!(U in [0, 1] {
-                    unroll!(C in [0, 1, 2, 3] {
-                        let row = batch * BATCH + warp * 16 + g + 8 * (C as u32 / 2);
-                        let value = if row < n_samples { hidden.h[U][C] } else { 0.0 };
-                        active[U][C % 2] = if value > 0.0 { 1.0 } else { active[U][C % 2] };
-                    });
-                });
+                note_active(&hidden, batch * BATCH + warp * 16 + g, n_samples, &mut active);
             }
-            // The other buffer and the other mailbox take the next partial logits: a block that is ahead sends them while this one's round goes on, but
-            // those after them only when all blocks have ended this round.
+            // The next partial logits go to the other buffer and the other mailbox, those after them come only when all blocks have ended this round.
             tiles.mail(buffer).wait(round / 2);
             answer(&task, &tiles, &sizes, model, batch, buffer, range);
             batch += task.clusters_per_model;
@@ -143,18 +133,40 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
             buffer = 1 - buffer;
         }
         if !task.active.is_null() && warp < 4 {
-            unroll!(U in [0, 1] {
-                unroll!(C in [0, 1] {
-                    let unit = sizes.rank * HIDDEN + U as u32 * 8 + 2 * t + C as u32;
-                    if active[U][C] > 0.0 && unit < n_hidden {
-                        atomic::max_u32(task.active.add(model * n_hidden as usize + unit as usize), 1);
-                    }
-                });
-            });
+            mark_active(&task, &sizes, model, t, &active);
         }
         // No block leaves while another may still write to its shared memory.
         sync_cluster();
     }
+}
+
+/// Sets a unit to 1 where one of the lane's two samples, `first` and `first + 8`, makes it positive; samples from `n_samples` on do not count.
+#[inline(always)]
+fn note_active(hidden: &Hidden, first: u32, n_samples: u32, active: &mut [[f32; 2]; 2]) {
+    unroll!(U in [0, 1] {
+        unroll!(C in [0, 1, 2, 3] {
+            let sample = first + 8 * (C as u32 / 2);
+            let value = if sample < n_samples { hidden.h[U][C] } else { 0.0 };
+            active[U][C % 2] = if value > 0.0 { 1.0 } else { active[U][C % 2] };
+        });
+    });
+}
+
+/// Marks the units that were active in a lane's samples, by a lane of one of the first four warps, which has column pair `t`.
+///
+/// # Safety
+/// `task` is a launch's with an array of active units, and `model` one of its models.
+#[inline(always)]
+unsafe fn mark_active(task: &ClassifyTask, sizes: &Sizes, model: usize, t: u32, active: &[[f32; 2]; 2]) {
+    unroll!(U in [0, 1] {
+        unroll!(C in [0, 1] {
+            let unit = sizes.rank * HIDDEN + U as u32 * 8 + 2 * t + C as u32;
+            if active[U][C] > 0.0 && unit < sizes.n_hidden {
+                // SAFETY: the array has a word for each of `n_hidden` units of each model; only atomics write there.
+                unsafe { atomic::max_u32(task.active.add(model * sizes.n_hidden as usize + unit as usize), 1) };
+            }
+        });
+    });
 }
 
 /// Writes what is asked for about this block's samples of a batch; four lanes a sample.
@@ -189,7 +201,7 @@ unsafe fn answer(
             best = other;
         }
     });
-    // SAFETY: the caller's promise: the arrays are as the task says, samples below `n_samples`; each slot is written by one lane, and only atomics write to `range`.
+    // SAFETY: the arrays are as the task says, where they are not null, samples below `n_samples`; each slot is written by one lane, and only atomics write to `range`.
     unsafe {
         if there {
             // With a logit that is not finite it is not either.

@@ -213,7 +213,7 @@ impl Tiles {
         let (g, t) = (self.me.g(), self.me.t());
         let operands = self.part::<u32>(base, n_operands * (OPERAND_BYTES / 4));
         let at = number * (OPERAND_BYTES / 4) + g / 4 * (TILE_ROW_STEP / 4) + u * 32 + (2 * t + e) * 4 + g % 4;
-        // SAFETY: the caller vouches for the operand; the word is inside it.
+        // SAFETY: operand `number` lies in the block's shared memory, as the caller says; rows are below 16 and columns below 32, so both words are inside it.
         unsafe {
             operands.set_unchecked(at, words[0]);
             operands.set_unchecked(at + 64, words[1]);
@@ -376,7 +376,7 @@ impl Tiles {
             let row = R as u32 * (WARPS - 4) + first;
             if row < rows {
                 let to = row * (self.row_bytes / 16);
-                // SAFETY: the caller vouches for the image; `n_inputs` is a multiple of 16, so its address is aligned, and a row of the buffer holds all pieces.
+                // SAFETY: the image is one of those that `images` holds, as the caller says; `n_inputs` is a multiple of 16, so its address is aligned, and a row of the buffer holds all pieces.
                 unsafe {
                     let image = images.add(samples[R] as usize * n_inputs as usize).cast::<memory::Vec4>();
                     unroll!(HALF in [0, 1] {
@@ -483,6 +483,20 @@ pub(super) struct Hidden {
     pub h: [[f32; 4]; 2],
 }
 
+impl Hidden {
+    /// The values as words of two in half precision, large and small: rows g and g + 8 of the first unit tile, then of the second.
+    #[inline(always)]
+    fn words(self) -> [[u32; 2]; 4] {
+        let h = self.h;
+        [
+            split_f16_apart(h[0][0], h[0][1]),
+            split_f16_apart(h[0][2], h[0][3]),
+            split_f16_apart(h[1][0], h[1][1]),
+            split_f16_apart(h[1][2], h[1][3]),
+        ]
+    }
+}
+
 /// Partial logits of the batch in `buffer`, scaled, sent to the blocks that own the samples, where `mail` counts them. The first four warps get their row
 /// tile's hidden values, which also go to the tile `h` if `keep`.
 ///
@@ -497,86 +511,113 @@ pub(super) fn partial_logits(
     keep: bool,
 ) -> Hidden {
     let warp = tiles.me.warp();
-    let (g, t) = (tiles.me.g(), tiles.me.t());
-    let mut z1 = sums_of_warpgroup(tiles, buffer, sizes);
-    let sums = tiles.sums();
-    let thread = tiles.me.thread() % 128;
-    // SAFETY: there are two times 128 slots for each other warpgroup; rows of the tile are below BATCH, of eight words. The whole warp multiplies, each lane's row lying in the
-    // tile, written before a barrier. The sample's block has the rank, the index is below blocks * samples * CLASSES / 2; the kernels say why the block has ended the mailbox's
-    // round before.
-    unsafe {
-        if warp >= 4 {
-            unroll!(U in [0, 1] {
-                sums.set_unchecked((sizes.warp.0 * 2 - 2 + U as u32) * 128 + thread, Four(z1[U]));
-            });
-        }
-        // The other warpgroups' sums must be there before the first adds them.
-        sync_threads();
-        let mut hidden = Hidden::default();
-        if warp < 4 {
-            unroll!(OTHER in [0, 1] {
-                unroll!(U in [0, 1] {
-                    let Four(more) = sums.get_unchecked((2 * OTHER as u32 + U as u32) * 128 + thread);
-                    unroll!(C in [0, 1, 2, 3] {
-                        z1[U][C] += more[C];
-                    });
-                });
-            });
-            unroll!(U in [0, 1] {
-                unroll!(C in [0, 1, 2, 3] {
-                    let value = z1[U][C] * (1.0 / (255.0 * W1_BY_HIDDEN * PIXEL));
-                    // Not `max`: a NaN must go through.
-                    hidden.h[U][C] = if value <= 0.0 { 0.0 } else { value };
-                });
-            });
-            let h = &hidden.h;
-            let words = [
-                split_f16_apart(h[0][0], h[0][1]),
-                split_f16_apart(h[0][2], h[0][3]),
-                split_f16_apart(h[1][0], h[1][1]),
-                split_f16_apart(h[1][2], h[1][3]),
-            ];
-            let row = warp * 16 + g;
-            if keep {
-                unroll!(PART in [0, 1] {
-                    let tile = tiles.h(PART);
-                    tile.set_unchecked(tile_word(row, t), words[0][PART]);
-                    tile.set_unchecked(tile_word(row + 8, t), words[1][PART]);
-                    tile.set_unchecked(tile_word(row, 4 + t), words[2][PART]);
-                    tile.set_unchecked(tile_word(row + 8, 4 + t), words[3][PART]);
-                });
-            }
-            let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
-            // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
-            let from = tile_word((tiles.me.lane() / 8 % 2) * 8 + tiles.me.lane() % 8, (tiles.me.lane() / 16) * 4);
-            let mut logits = [[0f32; 4]; 2];
-            let whole = whole_warp();
-            let large = load_matrix_x4_transposed(tiles.w2(0).address_of_unchecked(from));
-            let small = load_matrix_x4_transposed(tiles.w2(1).address_of_unchecked(from));
-            unroll!(N in [0, 1] {
-                let main = f16(&whole, [0.0; 4], a(0), [large[2 * N], large[2 * N + 1]]);
-                let rest = f16(&whole, [0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
-                let rest = f16(&whole, rest, a(0), [small[2 * N], small[2 * N + 1]]);
-                unroll!(C in [0, 1, 2, 3] {
-                    logits[N][C] = fma(SECOND, rest[C], main[C]);
-                });
-            });
-            let per_block = sizes.samples_per_block();
-            let pairs = tiles.logit_pairs(logit_buffer);
-            unroll!(N in [0, 1] {
-                let class = N as u32 * 8 + 2 * t;
-                if class < sizes.n_classes {
-                    unroll!(HALF in [0, 1] {
-                        let sample = row + 8 * HALF as u32;
-                        let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
-                        let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
-                        mail.send(pairs, sample >> sizes.log_samples(), at, pair);
-                    });
-                }
-            });
-        }
-        hidden
+    let z1 = sums_of_warpgroup(tiles, buffer, sizes);
+    if warp >= 4 {
+        leave_sums(tiles, sizes, z1);
     }
+    // The other warpgroups' sums must be there before the first adds them.
+    sync_threads();
+    let mut hidden = Hidden::default();
+    if warp < 4 {
+        hidden = first_layer(tiles, z1);
+        let words = hidden.words();
+        if keep {
+            put_hidden(tiles, words);
+        }
+        let logits = second_layer(tiles, words);
+        send_logits(tiles, logit_buffer, mail, sizes, logits);
+    }
+    hidden
+}
+
+/// Leaves the sums of a warpgroup that is not the first for the first.
+#[inline(always)]
+fn leave_sums(tiles: &Tiles, sizes: &Sizes, z1: [[f32; 4]; 2]) {
+    unroll!(U in [0, 1] {
+        let at = (sizes.warp.0 * 2 - 2 + U as u32) * 128 + tiles.me.thread() % 128;
+        // SAFETY: there are two times 128 slots for each warpgroup but the first.
+        unsafe { tiles.sums().set_unchecked(at, Four(z1[U])) };
+    });
+}
+
+/// The hidden values of the first warpgroup: its sums and those that the others have left, unscaled and rectified.
+#[inline(always)]
+fn first_layer(tiles: &Tiles, mut z1: [[f32; 4]; 2]) -> Hidden {
+    unroll!(OTHER in [0, 1] {
+        unroll!(U in [0, 1] {
+            let Four(more) = tiles.sums().get((2 * OTHER as u32 + U as u32) * 128 + tiles.me.thread() % 128);
+            unroll!(C in [0, 1, 2, 3] {
+                z1[U][C] += more[C];
+            });
+        });
+    });
+    let mut hidden = Hidden::default();
+    unroll!(U in [0, 1] {
+        unroll!(C in [0, 1, 2, 3] {
+            let value = z1[U][C] * (1.0 / (255.0 * W1_BY_HIDDEN * PIXEL));
+            // Not `max`: a NaN must go through.
+            hidden.h[U][C] = if value <= 0.0 { 0.0 } else { value };
+        });
+    });
+    hidden
+}
+
+/// Puts the words of the hidden values of one of the first four warps into the tile `h`.
+#[inline(always)]
+fn put_hidden(tiles: &Tiles, words: [[u32; 2]; 4]) {
+    let (row, t) = (tiles.me.warp() * 16 + tiles.me.g(), tiles.me.t());
+    unroll!(PART in [0, 1] {
+        let tile = tiles.h(PART);
+        tile.set(tile_word(row, t), words[0][PART]);
+        tile.set(tile_word(row + 8, t), words[1][PART]);
+        tile.set(tile_word(row, 4 + t), words[2][PART]);
+        tile.set(tile_word(row + 8, 4 + t), words[3][PART]);
+    });
+}
+
+/// A warp's partial logits from the words of its hidden values, scaled: `[class tile]`, rows g (first two) and g + 8, classes 2t, 2t + 1. The whole warp calls it.
+#[inline(always)]
+fn second_layer(tiles: &Tiles, words: [[u32; 2]; 4]) -> [[f32; 4]; 2] {
+    let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
+    // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
+    let from = tile_word((tiles.me.lane() / 8 % 2) * 8 + tiles.me.lane() % 8, (tiles.me.lane() / 16) * 4);
+    let mut logits = [[0f32; 4]; 2];
+    let whole = whole_warp();
+    // SAFETY: the whole warp runs this; every lane's row is one of the tile's 16, whose first or second four words it names.
+    let (large, small) = unsafe {
+        let large = load_matrix_x4_transposed(tiles.w2(0).address_of_unchecked(from));
+        (large, load_matrix_x4_transposed(tiles.w2(1).address_of_unchecked(from)))
+    };
+    unroll!(N in [0, 1] {
+        let main = f16(&whole, [0.0; 4], a(0), [large[2 * N], large[2 * N + 1]]);
+        let rest = f16(&whole, [0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
+        let rest = f16(&whole, rest, a(0), [small[2 * N], small[2 * N + 1]]);
+        unroll!(C in [0, 1, 2, 3] {
+            logits[N][C] = fma(SECOND, rest[C], main[C]);
+        });
+    });
+    logits
+}
+
+/// Sends the partial logits of one of the first four warps to the blocks that own the samples.
+#[inline(always)]
+fn send_logits(tiles: &Tiles, logit_buffer: u32, mail: Mailbox, sizes: &Sizes, logits: [[f32; 4]; 2]) {
+    let (row, t) = (tiles.me.warp() * 16 + tiles.me.g(), tiles.me.t());
+    let per_block = sizes.samples_per_block();
+    let pairs = tiles.logit_pairs(logit_buffer);
+    unroll!(N in [0, 1] {
+        let class = N as u32 * 8 + 2 * t;
+        if class < sizes.n_classes {
+            unroll!(HALF in [0, 1] {
+                let sample = row + 8 * HALF as u32;
+                let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
+                let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
+                // SAFETY: the sample is below BATCH, so its block is one of the cluster's, and the index is below blocks * samples * CLASSES / 2. The kernels say why the block has
+                // ended the mailbox's round before.
+                unsafe { mail.send(pairs, sample >> sizes.log_samples(), at, pair) };
+            });
+        }
+    });
 }
 
 /// Number of the word of a 16-column tile at `row`, word `word` of it.

@@ -35,27 +35,11 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
     let scales = tiles.scales();
     let largest_weights = tiles.scratch();
     let mut w1: Weights = [[[0.0; 8]; 2]; 3];
-    // SAFETY: the caller's promise: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the cluster's barrier.
+    // SAFETY: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the cluster's barrier.
     // Behind it other clusters with this network add what this one has added already.
     unsafe {
         for_each_weight(&mut w1, sizes, |weight, number| *weight = memory::load(values, number));
-        // Bits of floats without their sign are in the order of the floats, what is no number last.
-        unroll!(U in [0, 1] {
-            unroll!(E in [0, 1] {
-                let mut most = 0;
-                unroll!(I in [0, 1, 2] {
-                    unroll!(TILE in [0, 1] {
-                        unroll!(R in [0, 1] {
-                            most = w1[I][TILE][4 * U + 2 * R + E].abs().to_bits().max(most);
-                        });
-                    });
-                });
-                let most = over_rows(most);
-                if g == 0 {
-                    atomic::shared_max_u32(largest_weights, U as u32 * 8 + 2 * t + E as u32, most);
-                }
-            });
-        });
+        find_largest(&w1, largest_weights, g, t);
         // Every warp's share is in before anybody scales by it.
         sync_threads();
         scale_weights(&mut w1, largest_weights, t);
@@ -104,6 +88,27 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
         }
         Values { w1, w2, b2 }
     }
+}
+
+/// Finds the largest weight of each unit, as bits without sign: those of floats are in the order of the floats, what is no number last.
+#[inline(always)]
+fn find_largest(w1: &Weights, largest_weights: Shared<u32>, g: u32, t: u32) {
+    unroll!(U in [0, 1] {
+        unroll!(E in [0, 1] {
+            let mut most = 0;
+            unroll!(I in [0, 1, 2] {
+                unroll!(TILE in [0, 1] {
+                    unroll!(R in [0, 1] {
+                        most = w1[I][TILE][4 * U + 2 * R + E].abs().to_bits().max(most);
+                    });
+                });
+            });
+            let most = over_rows(most);
+            if g == 0 {
+                atomic::shared_max_u32(largest_weights, U as u32 * 8 + 2 * t + E as u32, most);
+            }
+        });
+    });
 }
 
 /// Scales the lane's share of `W1` by what its units' largest weights ask for.

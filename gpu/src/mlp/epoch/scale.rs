@@ -125,14 +125,14 @@ impl Scales {
     /// Those of classes 4 `quad` to 4 `quad` + 3.
     #[inline(always)]
     pub fn four(self, table: Table, quad: u32) -> Four {
-        // SAFETY: as above, four at a time; the tables are aligned to 16 bytes.
+        // SAFETY: a table has a value for each of 16 numbers, of which four lie here from a multiple of four on; the tables are aligned to 16 bytes.
         unsafe { Shared::<Four>::from_address(self.0.base(), TABLE_BYTES / 16).get_unchecked(table as u32 * 4 + quad) }
     }
 
     /// Those of `number` (even) and `number + 1`.
     #[inline(always)]
     pub fn pair(self, table: Table, number: u32) -> [f32; 2] {
-        // SAFETY: as above, two at a time.
+        // SAFETY: a table has a value for each of 16 numbers, of which two lie here from an even one on.
         let pair = unsafe {
             Shared::<u64>::from_address(self.0.base(), TABLE_BYTES / 8)
                 .get_unchecked((table as u32 * CLASSES + number) / 2)

@@ -100,9 +100,8 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
     let tiles = Tiles::new(n_inputs);
     let n_steps = n_samples.div_ceil(batch);
-    // SAFETY: the launch's promise: the clusters are the models', whose part each has of every array. Steps are below `n_steps`, rows and samples below `n_samples`: an order's
-    // elements are samples, and so is 0. Shared memory is cleared before the network is loaded; a buffer's last readers are behind a barrier when it is filled. Losses of a step
-    // are written by the rows' threads before the cluster's barrier and added up by one thread behind it; only atomics write to `range`.
+    // SAFETY: the launch has a cluster for each model, so a cluster is a model's, and the arrays have a part for each model; the scratch in shared memory is used by nothing else until the order is there. All
+    // threads of the cluster come here.
     unsafe {
         let (values, order, losses, range) = (
             task.values.add(model * n_values(n_inputs, n_hidden, n_classes)),
@@ -116,55 +115,140 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
             counters: task.counters.add(model * order::n_counters(n_samples)),
         };
         order::make(memory::load(task.seeds, model), task.epoch, n_samples, arrays, blocks, tiles.scratch());
-        let rows_of = |step: u32| (n_samples - step * batch).min(batch);
-        // Threads below BATCH look after a row each: the sample of step `step`, or the first one where there is none.
         let row = thread_idx_x();
-        let looks_after_row = row < BATCH;
-        let sample_of = |step: u32| {
-            let there = looks_after_row && step < n_steps && row < rows_of(step);
-            if there { memory::load(order, (step * batch + row) as usize) } else { 0 }
-        };
-        let label_of = |sample: u32| {
-            if looks_after_row { memory::load(task.labels, sample as usize) } else { 0 }
-        };
-        let prefetch = |tiles: &Tiles, step: u32| {
-            if step < n_steps {
-                let samples = tiles.samples(step % 2);
-                tiles.copy_batch(step % 2, task.images, n_inputs, rows_of(step), |row| samples.get_unchecked(row));
-            }
-        };
-
-        // A block sends the next partial logits when all gradients of this step are there, so when all blocks have ended their round of logits; and the next
-        // gradients when all those partial logits are there, so when all blocks have ended their round of gradients.
         let (logit_mail, gradient_mail) = (tiles.mail(0), tiles.mail(1));
+        let run = Run { task: &task, model, values, order, losses, range, n_steps, row, logit_mail, gradient_mail };
         tiles.clear(n_inputs);
         let warp = warp_index();
-        if looks_after_row {
-            let (first, second) = (sample_of(task.from_step), sample_of(task.from_step + 1));
-            tiles.samples(task.from_step % 2).set(row, first);
-            tiles.samples((task.from_step + 1) % 2).set(row, second);
-            tiles.labels(task.from_step % 2).set(row, label_of(first) as u32);
-        }
-        if thread_idx_x() == 0 {
-            logit_mail.open();
-            gradient_mail.open();
-        }
-        // Its cluster barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
-        let mut network = load_network(&tiles, &sizes, values, range);
-        let Values { w1: weights, w2, b2 } = &mut network;
+        let mut network = run.begin(&tiles, &sizes);
         let class_tile = warp.wrapping_sub(W2_WARP);
-        prefetch(&tiles, task.from_step);
-
+        run.prefetch(&tiles, task.from_step);
         for step in task.from_step..n_steps {
-            let tiles = tiles.renewed();
-            let rows = rows_of(step);
-            memory::async_wait_all();
-            // This batch is there, and everybody is done with the one before.
-            sync_threads();
+            run.step(&tiles.renewed(), &sizes, step, (warp, class_tile), &mut network);
+        }
+        run.end(&tiles, &sizes, &mut network);
+    }
+}
+
+/// A cluster's part of the task: its model's part of each array.
+struct Run<'a> {
+    task: &'a EpochTask,
+    model: usize,
+    values: *mut f32,
+    order: *mut u32,
+    losses: *mut f32,
+    range: *mut u32,
+    n_steps: u32,
+    /// Threads below [`BATCH`] look after a row each.
+    row: u32,
+    // A block sends the next partial logits when all gradients of this step are there, so when all blocks have ended their round of logits; and the next
+    // gradients when all those partial logits are there, so when all blocks have ended their round of gradients.
+    logit_mail: Mailbox,
+    gradient_mail: Mailbox,
+}
+
+impl Run<'_> {
+    /// Samples of a step's batch.
+    #[inline]
+    fn rows_of(&self, step: u32) -> u32 {
+        (self.task.n_samples - step * self.task.batch).min(self.task.batch)
+    }
+
+    /// Whether this thread looks after a row.
+    #[inline(always)]
+    fn looks_after_row(&self) -> bool {
+        self.row < BATCH
+    }
+
+    /// The sample of this thread's row in step `step`, or the first one where there is none.
+    ///
+    /// # Safety
+    /// The order is there.
+    #[inline]
+    unsafe fn sample_of(&self, step: u32) -> u32 {
+        let there = self.looks_after_row() && step < self.n_steps && self.row < self.rows_of(step);
+        // SAFETY: the row is one of the step's batch, so the index is below `n_samples`.
+        if there { unsafe { memory::load(self.order, (step * self.task.batch + self.row) as usize) } } else { 0 }
+    }
+
+    /// The label of a sample, for threads that look after a row.
+    ///
+    /// # Safety
+    /// `sample` is below `n_samples`.
+    #[inline]
+    unsafe fn label_of(&self, sample: u32) -> u8 {
+        // SAFETY: the task has a label for each sample.
+        if self.looks_after_row() { unsafe { memory::load(self.task.labels, sample as usize) } } else { 0 }
+    }
+
+    /// Asks for the pixels of step `step`, if there is one.
+    ///
+    /// # Safety
+    /// The step's samples are in their list in shared memory; all have read what the buffer held before.
+    #[inline]
+    unsafe fn prefetch(&self, tiles: &Tiles, step: u32) {
+        if step < self.n_steps {
+            let samples = tiles.samples(step % 2);
+            let Self { task, .. } = *self;
+            // SAFETY: the list has BATCH rows, of which it is asked for no others; its samples are those of the set, whose images the task has.
+            unsafe {
+                tiles.copy_batch(step % 2, task.images, task.n_inputs, self.rows_of(step), |row| {
+                    samples.get_unchecked(row)
+                });
+            }
+        }
+    }
+
+    /// Lists the samples of the first two steps, opens the mailboxes and loads the network.
+    ///
+    /// # Safety
+    /// All threads of the cluster call it; shared memory is cleared, and the order is there.
+    #[inline(always)]
+    unsafe fn begin(&self, tiles: &Tiles, sizes: &Sizes) -> Values {
+        let (from_step, row) = (self.task.from_step, self.row);
+        // SAFETY: the order's elements are samples, and so is 0. `values` and `range` are the model's, as whoever made `self` says.
+        unsafe {
+            if self.looks_after_row() {
+                let (first, second) = (self.sample_of(from_step), self.sample_of(from_step + 1));
+                tiles.samples(from_step % 2).set(row, first);
+                tiles.samples((from_step + 1) % 2).set(row, second);
+                tiles.labels(from_step % 2).set(row, self.label_of(first) as u32);
+            }
+            if thread_idx_x() == 0 {
+                self.logit_mail.open();
+                self.gradient_mail.open();
+            }
+            // Its cluster barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
+            load_network(tiles, sizes, self.values, self.range)
+        }
+    }
+
+    /// One step: the batch forward and backward, and the network's change.
+    ///
+    /// # Safety
+    /// All threads of the cluster call it for each step in turn, after [`begin`](Self::begin).
+    #[inline(always)]
+    unsafe fn step(
+        &self,
+        tiles: &Tiles,
+        sizes: &Sizes,
+        step: u32,
+        (warp, class_tile): (u32, u32),
+        network: &mut Values,
+    ) {
+        let Self { task, row, logit_mail, gradient_mail, .. } = *self;
+        let rows = self.rows_of(step);
+        memory::async_wait_all();
+        // This batch is there, and everybody is done with the one before.
+        sync_threads();
+        // SAFETY: lists in shared memory hold samples; the step is below `n_steps`, and its rows have losses behind those of the steps before it. A buffer's last readers are behind a
+        // barrier when it is filled.
+        unsafe {
             // What the steps after this need is asked for now and put away later.
-            let next_label = label_of(if looks_after_row { tiles.samples((step + 1) % 2).get(row) } else { 0 });
-            let sample_after = sample_of(step + 2);
-            let learning_rate = memory::load(task.learning_rates, model * n_steps as usize + step as usize);
+            let next_label =
+                self.label_of(if self.looks_after_row() { tiles.samples((step + 1) % 2).get(row) } else { 0 });
+            let sample_after = self.sample_of(step + 2);
+            let learning_rate = memory::load(task.learning_rates, self.model * self.n_steps as usize + step as usize);
             let divisor = if task.mean == 1 { rows as f32 } else { 1.0 };
             let rate = learning_rate / divisor;
 
@@ -173,53 +257,91 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
                 gradient_mail.expect(GRADIENT_BYTES);
             }
             let round = step - task.from_step;
-            let hidden = partial_logits(&tiles, step % 2, step % 2, logit_mail, &sizes, true);
+            let hidden = partial_logits(tiles, step % 2, step % 2, logit_mail, sizes, true);
             // The next batch is asked for while the first warpgroup works and all wait. Its slot is that of the batch before this one.
-            prefetch(&tiles, step + 1);
+            self.prefetch(tiles, step + 1);
             logit_mail.wait(round);
             if tiles.me.thread() < SLOTS {
-                loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize));
+                loss_gradient(
+                    tiles,
+                    gradient_mail,
+                    sizes,
+                    rows,
+                    step % 2,
+                    self.losses.add((step * task.batch) as usize),
+                );
             }
-            if looks_after_row {
+            if self.looks_after_row() {
                 tiles.labels((step + 1) % 2).set(row, next_label as u32);
                 // The list of this step was read a step ago.
                 tiles.samples(step % 2).set(row, sample_after);
             }
             gradient_mail.wait(round);
-            // The tile `h` is complete.
-            sync_threads();
-            if warp < 4 {
-                hidden_gradient(&tiles, &hidden);
-            } else if class_tile < 2 {
-                second_layer_step(&tiles, class_tile, rate, w2, b2);
-            }
-            // The tile dz1 is complete, and W2 is no longer read.
-            sync_threads();
-            // The same condition in plain sight would put a barrier into each arm.
-            if math::opaque(class_tile) < 2 {
-                store_w2(&tiles, class_tile, *w2);
-                if tiles.me.g() == 0 {
-                    tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
-                }
-            }
-            first_layer_step(&tiles, step % 2, &sizes, rate, weights);
-        }
-
-        let mut finite = store_network(&tiles, &sizes, &mut network, values);
-        // All losses are written.
-        sync_cluster();
-        for step in strided(task.from_step + sizes.rank * THREADS + thread_idx_x(), n_steps, blocks * THREADS) {
-            let mut sum = 0f32;
-            for row in 0..rows_of(step) {
-                sum += memory::load(losses, (step * batch + row) as usize);
-            }
-            finite &= sum.is_finite();
-            memory::store(task.step_losses, model * n_steps as usize + step as usize, sum);
-        }
-        if !finite {
-            atomic::max_u32(range, 1);
+            backward(tiles, sizes, step % 2, rate, (warp, class_tile), &hidden, network);
         }
     }
+
+    /// Writes the network back, adds up the losses of each step, and says where a number was not finite.
+    ///
+    /// # Safety
+    /// All threads of the cluster call it after the last step.
+    #[inline(always)]
+    unsafe fn end(&self, tiles: &Tiles, sizes: &Sizes, network: &mut Values) {
+        let Self { task, n_steps, .. } = *self;
+        // SAFETY: the values are the model's. Behind the cluster's barrier all losses are written, `batch` a step but for the last; a step's sum is written by one thread, and only atomics
+        // write to `range`.
+        unsafe {
+            let mut finite = store_network(tiles, sizes, network, self.values);
+            // All losses are written.
+            sync_cluster();
+            let first = task.from_step + sizes.rank * THREADS + thread_idx_x();
+            for step in strided(first, n_steps, sizes.blocks * THREADS) {
+                let mut sum = 0f32;
+                for row in 0..self.rows_of(step) {
+                    sum += memory::load(self.losses, (step * task.batch + row) as usize);
+                }
+                finite &= sum.is_finite();
+                memory::store(task.step_losses, self.model * n_steps as usize + step as usize, sum);
+            }
+            if !finite {
+                atomic::max_u32(self.range, 1);
+            }
+        }
+    }
+}
+
+/// A step's way back: changes the network by the gradients of the logits, which are in their tile.
+///
+/// # Safety
+/// All threads of the block call it, each with its warp and class tile; `buffer` is the batch's.
+#[inline(always)]
+unsafe fn backward(
+    tiles: &Tiles,
+    sizes: &Sizes,
+    buffer: u32,
+    rate: f32,
+    (warp, class_tile): (u32, u32),
+    hidden: &Hidden,
+    network: &mut Values,
+) {
+    let Values { w1: weights, w2, b2 } = network;
+    // The tile `h` is complete.
+    sync_threads();
+    if warp < 4 {
+        hidden_gradient(tiles, hidden);
+    } else if class_tile < 2 {
+        second_layer_step(tiles, class_tile, rate, w2, b2);
+    }
+    // The tile dz1 is complete, and W2 is no longer read.
+    sync_threads();
+    // The same condition in plain sight would put a barrier into each arm.
+    if math::opaque(class_tile) < 2 {
+        store_w2(tiles, class_tile, *w2);
+        if tiles.me.g() == 0 {
+            tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
+        }
+    }
+    first_layer_step(tiles, buffer, sizes, rate, weights);
 }
 
 /// Threads that finish logits: four for each sample and each block to send to.

@@ -123,7 +123,7 @@ pub unsafe fn mlp_layers_loss_gradient(
     mean: u32,
 ) {
     let scratch = shared_array![f32; WARPS];
-    // SAFETY: the contract; an active row is one of the step's, whose label exists.
+    // SAFETY: arrays are as long as the kernel asks; an active row is one of the step's, whose label exists, and its elements are below `line_length(n_classes)`.
     unsafe {
         let offset = rows.offset();
         let n_rows = rows.count(offset);
@@ -175,7 +175,7 @@ pub unsafe fn mlp_layers_classify(
     rows: Rows,
     n_classes: u32,
 ) {
-    // SAFETY: the contract; an active row is a sample of the set.
+    // SAFETY: arrays are as long as the kernel asks; an active row is a sample of the set, and its elements are below `line_length(n_classes)`.
     unsafe {
         let offset = rows.offset();
         let row = thread::block_idx_x() * ROWS + thread::warp_index();
@@ -233,7 +233,7 @@ pub fn mlp_layers_active(
     let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };
     let mut found = false;
     let mut row = from;
-    // SAFETY: the arrays have the declared lengths, and row and unit are inside the outputs; every thread that finds a unit active writes the same.
+    // SAFETY: rows are below `n_rows` and the unit below `n_units`, so both are inside the outputs, whose length the kernel asks for; every thread that finds a unit active writes the same.
     unsafe {
         while row < to {
             found |= memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) > 0.0;

@@ -224,80 +224,98 @@ impl Output for Part {
     }
 }
 
-/// The lines of this thread's quads of a tile; `own` is its line where lines run along the depth.
-///
-/// # Safety
-/// As [`Matrix::line`].
-#[inline(always)]
-#[track_caller]
-unsafe fn lines<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
-    matrix: &M,
+/// What a thread brings of an operand: `QUADS` quads of each tile of `SIZE` rows or columns, whose depths are the quads of `THREADS` threads.
+struct Share<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize> {
+    matrix: M,
+    /// First row or column of the tiles, a multiple of 4.
+    first: u32,
+    /// The thread's line where lines run along the depth.
     own: Line,
-    depth: u32,
-) -> [Line; QUADS] {
-    let mut lines = [own; QUADS];
-    if !M::ALONG_DEPTH {
+}
+
+impl<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize> Share<M, SIZE, THREADS, QUADS> {
+    /// The share of the tiles from row or column `first` on.
+    ///
+    /// # Safety
+    /// The matrix describes valid memory; `first` is a multiple of 4.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn new(matrix: M, first: u32) -> Self {
+        // SAFETY: the matrix describes valid memory, as the caller says; it answers for any line, inside or not.
+        let own = if M::ALONG_DEPTH { unsafe { matrix.line(first + thread::thread_idx_x() % SIZE) } } else { NO_LINE };
+        Self { matrix, first, own }
+    }
+
+    /// The lines of the thread's quads of the tile at a depth.
+    #[inline(always)]
+    #[track_caller]
+    fn lines(&self, depth: u32) -> [Line; QUADS] {
+        let mut lines = [self.own; QUADS];
+        if !M::ALONG_DEPTH {
+            let mut i = 0;
+            while i < QUADS {
+                let at = thread::thread_idx_x() + i as u32 * THREADS;
+                // SAFETY: the matrix describes valid memory, as `new` asks; it answers for any line, inside or not.
+                lines[i] = unsafe { self.matrix.line(depth + at / (SIZE / 4)) };
+                i += 1;
+            }
+        }
+        lines
+    }
+
+    /// Reads the thread's quads of the tile at a depth.
+    ///
+    /// # Safety
+    /// The lines are this share's [`lines`](Self::lines) of the depth, which is a multiple of 4.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn fetch(&self, lines: &[Line; QUADS], depth: u32) -> [[f32; 4]; QUADS] {
+        let mut quads = [[0.0; 4]; QUADS];
         let mut i = 0;
         while i < QUADS {
             let at = thread::thread_idx_x() + i as u32 * THREADS;
-            // SAFETY: the matrix describes valid memory; it answers for any line, inside or not.
-            lines[i] = unsafe { matrix.line(depth + at / (SIZE / 4)) };
+            let inner = if M::ALONG_DEPTH { depth + at / SIZE * 4 } else { self.first + at % (SIZE / 4) * 4 };
+            // SAFETY: the lines came from this matrix, which describes valid memory; `inner` is a multiple of 4, as depth and `first` are.
+            quads[i] = unsafe { self.matrix.quad(lines[i], inner) };
+            i += 1;
+        }
+        quads
+    }
+
+    /// Puts the thread's quads into the tile that begins at word `from`, whose lines are one depth each.
+    ///
+    /// # Safety
+    /// The array has a tile from there on, at a multiple of 4 words.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn put(&self, tile: Shared<f32>, from: u32, quads: [[f32; 4]; QUADS]) {
+        let mut i = 0;
+        while i < QUADS {
+            let at = thread::thread_idx_x() + i as u32 * THREADS;
+            // SAFETY: row and depth, and the three behind one of them, are below the tile's size and depth; lines are whole quads, and the tile begins at one.
+            unsafe {
+                if M::ALONG_DEPTH {
+                    let (row, depth) = (at % SIZE, at / SIZE * 4);
+                    let mut j = 0;
+                    while j < 4 {
+                        tile.set_unchecked(from + (depth + j) * (SIZE + 4) + row, quads[i][j as usize]);
+                        j += 1;
+                    }
+                } else {
+                    let (row, depth) = (at % (SIZE / 4) * 4, at / (SIZE / 4));
+                    tile.set_quad_unchecked(from + depth * (SIZE + 4) + row, quads[i]);
+                }
+            }
             i += 1;
         }
     }
-    lines
 }
 
-/// Reads this thread's quads of a tile: `SIZE` rows or columns from `first` on, depths from `depth` on.
-///
-/// # Safety
-/// As [`Matrix::quad`].
+/// First row and column of the thread within a tile of `COLS` columns, of which it has `C` quads of each of its rows.
 #[inline(always)]
-#[track_caller]
-unsafe fn fetch<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
-    matrix: &M,
-    lines: &[Line; QUADS],
-    first: u32,
-    depth: u32,
-) -> [[f32; 4]; QUADS] {
-    let mut quads = [[0.0; 4]; QUADS];
-    let mut i = 0;
-    while i < QUADS {
-        let at = thread::thread_idx_x() + i as u32 * THREADS;
-        let inner = if M::ALONG_DEPTH { depth + at / SIZE * 4 } else { first + at % (SIZE / 4) * 4 };
-        // SAFETY: the lines came from this matrix, which describes valid memory; `inner` is a multiple of 4, as depths, first rows and columns are.
-        quads[i] = unsafe { matrix.quad(lines[i], inner) };
-        i += 1;
-    }
-    quads
-}
-
-/// Puts a thread's quads into the tile, whose lines are one depth each.
-#[inline(always)]
-#[track_caller]
-fn put_tile<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
-    tile: Shared<f32>,
-    from: u32,
-    quads: [[f32; 4]; QUADS],
-) {
-    let mut i = 0;
-    while i < QUADS {
-        let at = thread::thread_idx_x() + i as u32 * THREADS;
-        if M::ALONG_DEPTH {
-            let (row, depth) = (at % SIZE, at / SIZE * 4);
-            let mut j = 0;
-            while j < 4 {
-                // SAFETY: depth + j is below the tile's depth, row below its size.
-                unsafe { tile.set_unchecked(from + (depth + j) * (SIZE + 4) + row, quads[i][j as usize]) };
-                j += 1;
-            }
-        } else {
-            let (row, depth) = (at % (SIZE / 4) * 4, at / (SIZE / 4));
-            // SAFETY: depth is below the tile's, row and the three behind it below its size; lines are whole quads, and tiles begin at one.
-            unsafe { tile.set_quad_unchecked(from + depth * (SIZE + 4) + row, quads[i]) };
-        }
-        i += 1;
-    }
+fn own_quad<const COLS: u32, const C: usize>() -> (u32, u32) {
+    let (me, across) = (thread::thread_idx_x(), COLS / (4 * C as u32));
+    (me / across * 4, me % across * 4)
 }
 
 /// Gives a thread's sums to the output; the block's tile begins at `first_row` and `first_col`.
@@ -330,6 +348,17 @@ unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, 
     }
 }
 
+/// A thread's quads of a line of a tile, which begins at word `line` of the array: `N`, of which the first is `first` words behind that, and the others a share `N` of the line further each.
+///
+/// # Safety
+/// The array has the line's `SIZE` values; words are multiples of 4, `first` below `SIZE / N`.
+#[inline(always)]
+#[track_caller]
+unsafe fn quads_of_line<const SIZE: u32, const N: usize>(tile: Shared<f32>, line: u32, first: u32) -> [[f32; 4]; N] {
+    // SAFETY: `first + i * (SIZE / N)` is a multiple of 4 below `SIZE`, so the quad is one of the line's.
+    core::array::from_fn(|i| unsafe { tile.get_quad_unchecked(line + i as u32 * (SIZE / N as u32) + first) })
+}
+
 /// Adds the products of a thread's values of one depth to its sums.
 #[inline(always)]
 fn add_products<const R: usize, const C: usize>(
@@ -353,6 +382,30 @@ fn add_products<const R: usize, const C: usize>(
             c += 1;
         }
         r += 1;
+    }
+}
+
+/// Adds the products of two tiles, each from a word of its array on, to the sums of the thread whose first row and column are `my_row` and `my_col`.
+///
+/// # Safety
+/// The arrays have a whole tile from those words on, `DEPTH` lines of `ROWS + 4` and of `COLS + 4`. Words, row and column are multiples of 4, row and column below `ROWS / R` and `COLS / C`.
+#[inline(always)]
+#[track_caller]
+unsafe fn multiply<const ROWS: u32, const COLS: u32, const DEPTH: u32, const R: usize, const C: usize>(
+    (tile_a, from_a): (Shared<f32>, u32),
+    (tile_b, from_b): (Shared<f32>, u32),
+    (my_row, my_col): (u32, u32),
+    sums: &mut [[[[f32; 4]; 4]; C]; R],
+) {
+    let mut k = 0;
+    while k < DEPTH {
+        // SAFETY: line k of each tile has ROWS or COLS values, and begins at a multiple of 4, as the caller's words do; so do the thread's row and column.
+        let (left, right) = unsafe {
+            let left = quads_of_line::<ROWS, R>(tile_a, from_a + k * (ROWS + 4), my_row);
+            (left, quads_of_line::<COLS, C>(tile_b, from_b + k * (COLS + 4), my_col))
+        };
+        add_products(sums, &left, &right);
+        k += 1;
     }
 }
 
@@ -386,64 +439,36 @@ unsafe fn product<
     tile_b: Shared<f32>,
 ) {
     let (first_row, first_col) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * COLS);
-    let me = thread::thread_idx_x();
-    let across = COLS / (4 * C as u32);
-    let (my_row, my_col) = (me / across * 4, me % across * 4);
+    let (my_row, my_col) = own_quad::<COLS, C>();
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
-    // SAFETY: the caller's promise: operands and output describe valid memory, and each quad of the tile is given by one thread. The next tile's lines are read a turn before its
-    // quads, which wait for them.
+    // SAFETY: operands and output describe valid memory, as the caller says; the quads of each tile are fetched by lines of its own depth, which are read a turn before, as the quads
+    // wait for them. The arrays hold two tiles each, `half` is 0 or 1, and the thread's sums are no other's.
     unsafe {
-        let own_a = if A::ALONG_DEPTH { a.line(first_row + me % ROWS) } else { NO_LINE };
-        let own_b = if B::ALONG_DEPTH { b.line(first_col + me % COLS) } else { NO_LINE };
-        let (mut lines_a, mut lines_b) =
-            (lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from), lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, from));
+        let share_a = Share::<A, ROWS, THREADS, QUADS_A>::new(a, first_row);
+        let share_b = Share::<B, COLS, THREADS, QUADS_B>::new(b, first_col);
+        let (mut lines_a, mut lines_b) = (share_a.lines(from), share_b.lines(from));
         if from < to {
-            let quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, &lines_a, first_row, from);
-            let quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, &lines_b, first_col, from);
-            lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from + DEPTH);
-            lines_b = lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, from + DEPTH);
-            put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, 0, quads_a);
-            put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, 0, quads_b);
+            let (quads_a, quads_b) = (share_a.fetch(&lines_a, from), share_b.fetch(&lines_b, from));
+            (lines_a, lines_b) = (share_a.lines(from + DEPTH), share_b.lines(from + DEPTH));
+            share_a.put(tile_a, 0, quads_a);
+            share_b.put(tile_b, 0, quads_b);
         }
         // The first tiles must be whole.
         sync::sync_threads();
-        let mut depth = from;
-        let mut half = 0;
+        let (mut depth, mut half) = (from, 0);
         while depth < to {
             let next = depth + DEPTH;
-            let mut quads_a = [[0.0; 4]; QUADS_A];
-            let mut quads_b = [[0.0; 4]; QUADS_B];
+            let (mut quads_a, mut quads_b) = ([[0.0; 4]; QUADS_A], [[0.0; 4]; QUADS_B]);
             if next < to {
-                quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, &lines_a, first_row, next);
-                quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, &lines_b, first_col, next);
-                lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, next + DEPTH);
-                lines_b = lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, next + DEPTH);
+                (quads_a, quads_b) = (share_a.fetch(&lines_a, next), share_b.fetch(&lines_b, next));
+                (lines_a, lines_b) = (share_a.lines(next + DEPTH), share_b.lines(next + DEPTH));
             }
-            let from_a = half * DEPTH * (ROWS + 4);
-            let from_b = half * DEPTH * (COLS + 4);
-            let mut k = 0;
-            while k < DEPTH {
-                let mut left = [[0.0; 4]; R];
-                let mut right = [[0.0; 4]; C];
-                let mut r = 0;
-                while r < R {
-                    let at = from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row;
-                    left[r] = tile_a.get_quad_unchecked(at);
-                    r += 1;
-                }
-                let mut c = 0;
-                while c < C {
-                    let at = from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col;
-                    right[c] = tile_b.get_quad_unchecked(at);
-                    c += 1;
-                }
-                add_products(&mut sums, &left, &right);
-                k += 1;
-            }
+            let (from_a, from_b) = (half * DEPTH * (ROWS + 4), half * DEPTH * (COLS + 4));
+            multiply::<ROWS, COLS, DEPTH, R, C>((tile_a, from_a), (tile_b, from_b), (my_row, my_col), &mut sums);
             half = 1 - half;
             if next < to {
-                put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, half * DEPTH * (ROWS + 4), quads_a);
-                put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, half * DEPTH * (COLS + 4), quads_b);
+                share_a.put(tile_a, half * DEPTH * (ROWS + 4), quads_a);
+                share_b.put(tile_b, half * DEPTH * (COLS + 4), quads_b);
             }
             // The next tiles must be whole, and the present ones read by all.
             sync::sync_threads();
@@ -537,7 +562,7 @@ macro_rules! kernels {
         /// `layer` describes valid memory.
         #[kernel(shape = $tiles.shape(layer.rows.batch, layer.n_outputs, 1), max_threads = $threads)]
         pub unsafe fn $forward_images(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let offset = layer.rows.offset();
                 let n_rows = layer.rows.count(offset);
@@ -562,7 +587,7 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(shape = $tiles.shape(layer.rows.batch, layer.n_outputs, 1), max_threads = $threads)]
         pub unsafe fn $forward(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
@@ -586,7 +611,7 @@ macro_rules! kernels {
         /// `layer` describes valid memory.
         #[kernel(shape = $tiles.shape(layer.rows.batch, layer.n_inputs, 1), max_threads = $threads)]
         pub unsafe fn $backward(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
@@ -611,7 +636,7 @@ macro_rules! kernels {
         /// `layer` describes valid memory.
         #[kernel(shape = $tiles.shape(layer.n_inputs + 1, layer.n_outputs, layer.n_parts()), max_threads = $threads)]
         pub unsafe fn $gradient_images(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let offset = layer.rows.offset();
                 let n_rows = layer.rows.count(offset);
@@ -638,7 +663,7 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(shape = $tiles.shape(layer.n_inputs + 1, layer.n_outputs, layer.n_parts()), max_threads = $threads)]
         pub unsafe fn $gradient(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have the threads of these tiles, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 let (out, from, to) = layer.own_part(n_rows, 1.0);

@@ -12,10 +12,10 @@
 
 use super::product::{LayerProduct, Output};
 use super::tensor::{
-    ACROSS, Bf16, DOWN, Format, PIXEL, STRIDE, TENSOR, THREADS, TILE, WARP_COLS, WARP_ROWS, WARPS_ACROSS, WORDS, each,
-    fetch, lines, own_quad, put_tile, set_words, store,
+    ACROSS, Bf16, DOWN, Format, PIXEL, STRIDE, Share, TENSOR, THREADS, TILE, WARP_COLS, WARP_ROWS, WARPS_ACROSS, WORDS,
+    each, own_quad, put_tile, set_words, store,
 };
-use super::view::{Line, Matrix, NO_LINE};
+use super::view::Matrix;
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{kernel, mma, sync, thread};
 use crate::launch::LaunchShape;
@@ -143,22 +143,20 @@ unsafe fn product<A: Matrix, B: Matrix, O: Output>(a: A, b: B, out: O, from: u32
     let (first_row, first_col) = (thread::block_idx_y() * TENSOR.rows, thread::block_idx_x() * TENSOR.cols);
     let deep = TENSOR.depth;
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
-    // SAFETY: the caller's promise: operands and output describe valid memory; tiles are whole behind a barrier.
+    // SAFETY: operands and output describe valid memory, as the caller says; the quads of each tile are fetched by lines of its own depth. The arrays hold two tiles of each part, and
+    // tiles are whole behind a barrier that every thread of the block passes.
     unsafe {
-        let own_a: Line =
-            if A::ALONG_DEPTH { a.line(first_row + thread::thread_idx_x() % TENSOR.rows) } else { NO_LINE };
-        let (mut lines_a, mut lines_b) =
-            (lines::<Bf16, A, QUADS>(&a, own_a, from), lines::<Bf16, B, QUADS>(&b, NO_LINE, from));
+        let share_a = Share::<Bf16, A, QUADS>::new(a, first_row);
+        let share_b = Share::<Bf16, B, QUADS>::new(b, first_col);
+        let (mut lines_a, mut lines_b) = (share_a.lines(from), share_b.lines(from));
         let (mut quads_a, mut quads_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
         // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
         macro_rules! fetch {
             ($depth:expr) => {
                 let depth: u32 = $depth;
                 if depth < to {
-                    quads_a = fetch::<Bf16, A, QUADS>(&a, &lines_a, first_row, depth);
-                    quads_b = fetch::<Bf16, B, QUADS>(&b, &lines_b, first_col, depth);
-                    lines_a = lines::<Bf16, A, QUADS>(&a, own_a, depth + deep);
-                    lines_b = lines::<Bf16, B, QUADS>(&b, NO_LINE, depth + deep);
+                    (quads_a, quads_b) = (share_a.fetch(&lines_a, depth), share_b.fetch(&lines_b, depth));
+                    (lines_a, lines_b) = (share_a.lines(depth + deep), share_b.lines(depth + deep));
                 }
             };
         }

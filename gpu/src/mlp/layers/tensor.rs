@@ -10,6 +10,8 @@
 //! The 8 spreads a warp's operands (4 depths of 8 rows) over all 32 banks. Pixels are taken as whole numbers, exact in every format, and 1/255 is applied to
 //! the sums. Kernels, arguments and layout are those of [`product`](super::product); needs `sm_80`.
 
+use core::marker::PhantomData;
+
 use super::product::{LayerProduct, Output, Tiles};
 use super::view::{Line, Matrix, NO_LINE};
 use crate::cuda::memory::Vec4;
@@ -110,50 +112,63 @@ pub(super) fn own_quad<F: Format, M: Matrix>(i: u32) -> (u32, u32) {
     }
 }
 
-/// The lines of this thread's quads of a tile; `own` is its line where lines run along the depth.
-///
-/// # Safety
-/// As [`Matrix::line`].
-#[inline(always)]
-#[track_caller]
-pub(super) unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(
-    matrix: &M,
+/// What a thread brings of an operand: `QUADS` quads of each tile.
+pub(super) struct Share<F: Format, M: Matrix, const QUADS: usize> {
+    matrix: M,
+    /// First row or column of the tiles, a multiple of 4.
+    first: u32,
+    /// The thread's line where lines run along the depth.
     own: Line,
-    depth: u32,
-) -> [Line; QUADS] {
-    let mut lines = [own; QUADS];
-    if !M::ALONG_DEPTH {
-        let mut i = 0;
-        while i < QUADS {
-            // SAFETY: the matrix describes valid memory; it answers for any line, inside or not.
-            lines[i] = unsafe { matrix.line(depth + own_quad::<F, M>(i as u32).1) };
-            i += 1;
-        }
-    }
-    lines
+    format: PhantomData<F>,
 }
 
-/// Reads this thread's quads of a tile.
-///
-/// # Safety
-/// As [`Matrix::quad`].
-#[inline(always)]
-#[track_caller]
-pub(super) unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
-    matrix: &M,
-    lines: &[Line; QUADS],
-    first: u32,
-    depth: u32,
-) -> [[f32; 4]; QUADS] {
-    let mut quads = [[0.0; 4]; QUADS];
-    let mut i = 0;
-    while i < QUADS {
-        let (row, at) = own_quad::<F, M>(i as u32);
-        // SAFETY: the lines came from this matrix, which describes valid memory; depths and rows of a quad begin at a multiple of 4.
-        quads[i] = unsafe { matrix.quad(lines[i], if M::ALONG_DEPTH { depth + at } else { first + row }) };
-        i += 1;
+impl<F: Format, M: Matrix, const QUADS: usize> Share<F, M, QUADS> {
+    /// The share of the tiles from row or column `first` on.
+    ///
+    /// # Safety
+    /// The matrix describes valid memory; `first` is a multiple of 4.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) unsafe fn new(matrix: M, first: u32) -> Self {
+        // SAFETY: the matrix describes valid memory, as the caller says; it answers for any line, inside or not.
+        let own = if M::ALONG_DEPTH { unsafe { matrix.line(first + thread::thread_idx_x() % ROWS) } } else { NO_LINE };
+        Self { matrix, first, own, format: PhantomData }
     }
-    quads
+
+    /// The lines of the thread's quads of the tile at a depth.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn lines(&self, depth: u32) -> [Line; QUADS] {
+        let mut lines = [self.own; QUADS];
+        if !M::ALONG_DEPTH {
+            let mut i = 0;
+            while i < QUADS {
+                // SAFETY: the matrix describes valid memory, as `new` asks; it answers for any line, inside or not.
+                lines[i] = unsafe { self.matrix.line(depth + own_quad::<F, M>(i as u32).1) };
+                i += 1;
+            }
+        }
+        lines
+    }
+
+    /// Reads the thread's quads of the tile at a depth.
+    ///
+    /// # Safety
+    /// The lines are this share's [`lines`](Self::lines) of the depth, which is a multiple of 4.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) unsafe fn fetch(&self, lines: &[Line; QUADS], depth: u32) -> [[f32; 4]; QUADS] {
+        let mut quads = [[0.0; 4]; QUADS];
+        let mut i = 0;
+        while i < QUADS {
+            let (row, at) = own_quad::<F, M>(i as u32);
+            let inner = if M::ALONG_DEPTH { depth + at } else { self.first + row };
+            // SAFETY: the lines came from this matrix, which describes valid memory; depths and rows of a quad begin at a multiple of 4.
+            quads[i] = unsafe { self.matrix.quad(lines[i], inner) };
+            i += 1;
+        }
+        quads
+    }
 }
 
 /// Rounds a thread's quads and puts them into the tile that begins at word `from`.
@@ -213,7 +228,7 @@ pub(super) unsafe fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
-    // SAFETY: the array is 16-byte aligned shared memory; the rest is what is asked for.
+    // SAFETY: shared arrays are aligned to 16 bytes, and `at / 4` is one of the array's whole quads, as the caller says.
     unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).set_unchecked(at / 4, Vec4(words)) };
 }
 
@@ -236,7 +251,7 @@ unsafe fn multiply<F: Format>(
     while word < WORDS {
         let mut left = [[0u32; 4]; DOWN];
         let mut right = [[0u32; 2]; ACROSS];
-        // SAFETY: words of the tiles.
+        // SAFETY: rows and columns are below those of the warp's 32 by 32, and depths below WORDS: words of the tiles.
         unsafe {
             let mut i = 0;
             while i < DOWN {
@@ -312,26 +327,23 @@ unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize
     tile_b: Shared<u32>,
 ) {
     let (first_row, first_col) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * COLS);
-    let me = thread::thread_idx_x();
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
-    // SAFETY: the caller's promise: operands and output describe valid memory; tiles are whole behind a barrier that every thread of the block passes.
+    // SAFETY: operands and output describe valid memory, as the caller says; the quads of each tile are fetched by lines of its own depth. The arrays hold two tiles each, and tiles are
+    // whole behind a barrier that every thread of the block passes.
     unsafe {
-        let own_a = if A::ALONG_DEPTH { a.line(first_row + me % ROWS) } else { NO_LINE };
-        let own_b = if B::ALONG_DEPTH { b.line(first_col + me % COLS) } else { NO_LINE };
-        let deep = WORDS * F::PER_WORD;
+        let (share_a, share_b) = (Share::<F, A, QUADS>::new(a, first_row), Share::<F, B, QUADS>::new(b, first_col));
+        let (mut depth, deep) = (from, WORDS * F::PER_WORD);
         // Three tiles are on their way: one in shared memory, two in registers, of which the second is still being read; and the lines of a fourth are.
         let (mut even_a, mut even_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
         let (mut odd_a, mut odd_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
-        let (mut lines_a, mut lines_b) = (lines::<F, A, QUADS>(&a, own_a, from), lines::<F, B, QUADS>(&b, own_b, from));
+        let (mut lines_a, mut lines_b) = (share_a.lines(from), share_b.lines(from));
         // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
         macro_rules! fetch {
             ($quads_a:ident, $quads_b:ident, $depth:expr) => {
                 let depth: u32 = $depth;
                 if depth < to {
-                    $quads_a = fetch::<F, A, QUADS>(&a, &lines_a, first_row, depth);
-                    $quads_b = fetch::<F, B, QUADS>(&b, &lines_b, first_col, depth);
-                    lines_a = lines::<F, A, QUADS>(&a, own_a, depth + deep);
-                    lines_b = lines::<F, B, QUADS>(&b, own_b, depth + deep);
+                    ($quads_a, $quads_b) = (share_a.fetch(&lines_a, depth), share_b.fetch(&lines_b, depth));
+                    (lines_a, lines_b) = (share_a.lines(depth + deep), share_b.lines(depth + deep));
                 }
             };
         }
@@ -341,7 +353,6 @@ unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize
         fetch!(odd_a, odd_b, from + deep);
         // The first tiles must be whole.
         sync::sync_threads();
-        let mut depth = from;
         // One turn: the tile in half `$half` of the shared memory is multiplied, the tile two further on read, the next one put into the other half.
         macro_rules! turn {
             ($half:literal, $next_a:ident, $next_b:ident, $after_a:ident, $after_b:ident) => {
@@ -385,7 +396,7 @@ macro_rules! kernels {
         /// `layer` describes valid memory.
         #[kernel(shape = TENSOR.shape(layer.rows.batch, layer.n_outputs, 1), max_threads = THREADS)]
         pub unsafe fn $forward_images(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let offset = layer.rows.offset();
                 let n_rows = layer.rows.count(offset);
@@ -410,7 +421,7 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(shape = TENSOR.shape(layer.rows.batch, layer.n_outputs, 1), max_threads = THREADS)]
         pub unsafe fn $forward(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 product::<$format, _, _, _, $quads>(
@@ -434,7 +445,7 @@ macro_rules! kernels {
         /// `layer` describes valid memory.
         #[kernel(shape = TENSOR.shape(layer.rows.batch, layer.n_inputs, 1), max_threads = THREADS)]
         pub unsafe fn $backward(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 product::<$format, _, _, _, $quads>(
@@ -458,7 +469,7 @@ macro_rules! kernels {
         /// `layer` describes valid memory.
         #[kernel(shape = TENSOR.shape(layer.n_inputs + 1, layer.n_outputs, layer.n_parts()), max_threads = THREADS)]
         pub unsafe fn $gradient_images(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let offset = layer.rows.offset();
                 let n_rows = layer.rows.count(offset);
@@ -484,7 +495,7 @@ macro_rules! kernels {
         /// As the first layer's.
         #[kernel(shape = TENSOR.shape(layer.n_inputs + 1, layer.n_outputs, layer.n_parts()), max_threads = THREADS)]
         pub unsafe fn $gradient(layer: LayerProduct) {
-            // SAFETY: the contract; the arrays hold two tiles.
+            // SAFETY: blocks have THREADS threads, `layer` describes valid memory, as the kernel asks, and the arrays hold two tiles each; QUADS is the format's.
             unsafe {
                 let n_rows = layer.rows.count(layer.rows.offset());
                 let (out, from, to) = layer.own_part(n_rows, 1.0);

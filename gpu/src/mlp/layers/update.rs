@@ -173,7 +173,7 @@ fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
 unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
     let mut sum = [0.0; 4];
     let mut part = 0usize;
-    // SAFETY: the caller's promise: `n_parts` parts of `n` values.
+    // SAFETY: there are `n_parts` parts of `n` values, as the caller says, and the quad is one of them.
     unsafe {
         while part + 4 <= n_parts as usize {
             let quads = [
@@ -212,7 +212,7 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
 pub unsafe fn mlp_layers_update(update: Update) {
     let scratch = shared_array![f32; WARPS];
     let control = update.control;
-    // SAFETY: the contract. Each quad is one thread's. Every block has read the control words before it is counted, so the last one may change them.
+    // SAFETY: everything `update` points to is valid, as the kernel asks, and quads are below the layers' number. Each is one thread's. Every block has read the control words before it is counted, so the last one may change them.
     unsafe {
         let step = memory::load(control, control::STEP);
         let scaled = update.scaled != 0;
@@ -273,7 +273,7 @@ pub unsafe fn mlp_layers_update(update: Update) {
 #[inline(always)]
 #[track_caller]
 unsafe fn next_step(control: *mut u32, step: u32, scaled: bool, overflow: bool) {
-    // SAFETY: the caller vouches for the words.
+    // SAFETY: the control words are valid and nobody else uses them, as the caller says.
     unsafe {
         memory::store(control, control::TICKET, 0);
         memory::store(control, control::STEP, step + 1);

@@ -161,9 +161,8 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool> Matrix for Values<ALONG_DEPTH, U
         let mut quad = [0.0; 4];
         if line != NO_LINE {
             if inner < self.ld {
-                // The quad lies inside the line, which exists; lines are whole quads.
                 let at = line as usize * self.ld as usize + inner as usize;
-                // SAFETY: as above.
+                // SAFETY: the line came from this matrix, so it is one of its lines, which are whole quads, and `inner` is a multiple of 4 below their length.
                 let words = unsafe { memory::load_vec4(self.base.add(at).cast::<Vec4>()) };
                 quad = words.0.map(f32::from_bits);
             }

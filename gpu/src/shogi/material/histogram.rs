@@ -55,7 +55,7 @@ pub unsafe fn shogi_material_histogram(
     let values = shared_array![f64; KINDS as usize];
     let kind = thread::warp_index();
     let lanes = thread::grid_dim_x() as u64 * thread::WARP as u64;
-    // SAFETY: the contract; `pass` is the same for all threads and ends with a barrier.
+    // SAFETY: both arrays have `n` words and the grid is cooperative, as the kernel asks; `pass` is the same for all threads and ends with a barrier.
     unsafe {
         descent::descend(&run, values, |evaluation| {
             let mut weights = [0.0; KINDS as usize];
@@ -113,7 +113,7 @@ pub fn shogi_material_gradient(
     let kind = thread::block_idx_x() + 1;
     let (mut low, mut high) = (0i64, 0i64);
     let mut row = thread::thread_idx_x();
-    // SAFETY: the arrays have the declared lengths, and a row is below `n`; each pair of sums is written by one thread.
+    // SAFETY: rows are below `n` and the arrays as long as the kernel asks; each pair of sums is written by one thread.
     unsafe {
         while row < n {
             let packed = memory::load(differences, row as usize);

@@ -115,7 +115,7 @@ pub unsafe fn shogi_sparse_put_rows(
     adds: u32,
 ) {
     let Some(index) = thread::index_1d_below(n_values) else { return };
-    // SAFETY: the contract; a number of the gradient is this thread's alone, since a row is named once.
+    // SAFETY: the arrays have the lengths that the kernel asks for, and rows are those of the gradient; a number of the gradient is this thread's alone, since a row is named once.
     unsafe {
         let at = memory::load(rows, (index / ROW) as usize) as usize * ROW as usize + (index % ROW) as usize;
         if at < n as usize {

@@ -678,7 +678,7 @@ unsafe fn run<S: Set>(pass: Pass) {
         }
     }
     for turn in thread::strided(thread::block_idx_x(), pass.n_parents, thread::grid_dim_x()) {
-        // SAFETY: the contract of the kernels: `order` names a parent at most once, columns are as `Pass` says.
+        // SAFETY: the pass is a launch's, so turns are below `n_parents`: `order` names a parent at most once, columns are as `Pass` says.
         unsafe {
             let parent = memory::load(pass.order, turn as usize);
             let first = memory::load(pass.first_child, parent as usize);

@@ -117,6 +117,75 @@ unsafe fn stage<const LAYOUT: u32, const PER_CHANNEL: u32, const BY_VALUES: bool
     }
 }
 
+/// An operand of `n_channels` channels of `PER_CHANNEL` values, staged where there is an array for it; the caller waits for the block.
+///
+/// # Safety
+/// As [`stage`].
+#[inline(always)]
+#[track_caller]
+unsafe fn operand<const LAYOUT: u32, const PER_CHANNEL: u32, const BY_VALUES: bool>(
+    from: *const f32,
+    array: Option<Shared<f32>>,
+    n_channels: u32,
+) -> Values {
+    match array {
+        Some(to) => {
+            // SAFETY: `from` holds the channels, and the array has room for them, as the caller says.
+            unsafe { stage::<LAYOUT, PER_CHANNEL, BY_VALUES>(from, to, n_channels) };
+            Values::Shared(to)
+        }
+        None => Values::Global(from),
+    }
+}
+
+/// Adds the thread's channel to the sums of the squares in its columns: each from `start` on, the sum over the taps.
+///
+/// # Safety
+/// The operands have the channel of the thread's lane; the sums are 64 values, in shared memory or from `out` on.
+#[inline(always)]
+#[track_caller]
+unsafe fn add_channel<const TAPS: u32, const BOARD: u32, const FILTER: u32>(
+    boards: Values,
+    weights: Values,
+    start: f32,
+    sums: Option<Shared<f32>>,
+    out: *mut f32,
+) {
+    let (lane, layers) = (thread::thread_idx_x(), thread::block_dim_y());
+    // SAFETY: taps are below TAPS, and the squares that a tap meets below 64, as rows and columns are below 8: values of the lane's channel, and sums of the board.
+    unsafe {
+        let mut taps = [0.0; 9];
+        let mut tap = 0;
+        while tap < TAPS {
+            taps[tap as usize] = weights.get(offset::<FILTER, TAPS>(lane, tap));
+            tap += 1;
+        }
+        let mut column = thread::thread_idx_y();
+        while column < SIDE {
+            let mut row = 0;
+            while row < SIDE {
+                let mut sum = start;
+                let mut tap = 0;
+                while tap < TAPS {
+                    let met = if TAPS == 1 { Some(row * SIDE + column) } else { neighbour(row, column, tap) };
+                    if let Some(square) = met {
+                        let value = boards.get(offset::<BOARD, CELLS>(lane, square));
+                        sum = math::fma(value, taps[tap as usize], sum);
+                    }
+                    tap += 1;
+                }
+                let square = row * SIDE + column;
+                match sums {
+                    Some(sums) => atomic::shared_add_f32(sums, square, sum),
+                    None => atomic::add_f32(out.add(square as usize), sum),
+                };
+                row += 1;
+            }
+            column += layers;
+        }
+    }
+}
+
 /// The convolution of `TAPS` taps, 9 (3×3) or 1.
 ///
 /// # Safety
@@ -130,8 +199,8 @@ pub(super) unsafe fn convolve<const TAPS: u32, const BOARD: u32, const FILTER: u
 ) {
     let Operands { x, weight, bias, out, n_inputs, with_bias } = operands;
     let (position, output) = (thread::block_idx_x(), thread::block_idx_y());
-    let (lane, layer, layers) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_dim_y());
-    let thread = layer * CHANNELS + lane;
+    let lane = thread::thread_idx_x();
+    let thread = thread::thread_idx_y() * CHANNELS + lane;
     // SAFETY: position and output are those of the launch, channel < n_inputs where it is used; offsets are below the arrays' lengths.
     unsafe {
         let x = x.add(position as usize * n_inputs as usize * CELLS as usize);
@@ -146,20 +215,8 @@ pub(super) unsafe fn convolve<const TAPS: u32, const BOARD: u32, const FILTER: u
         while first < n_inputs {
             let here = if n_inputs - first < CHANNELS { n_inputs - first } else { CHANNELS };
             let (x, weight) = (x.add((first * CELLS) as usize), weight.add((first * TAPS) as usize));
-            let boards = match arrays.boards {
-                Some(boards) => {
-                    stage::<BOARD, CELLS, BY_VALUES>(x, boards, here);
-                    Values::Shared(boards)
-                }
-                None => Values::Global(x),
-            };
-            let weights = match arrays.weights {
-                Some(weights) => {
-                    stage::<FILTER, TAPS, BY_VALUES>(weight, weights, here);
-                    Values::Shared(weights)
-                }
-                None => Values::Global(weight),
-            };
+            let boards = operand::<BOARD, CELLS, BY_VALUES>(x, arrays.boards, here);
+            let weights = operand::<FILTER, TAPS, BY_VALUES>(weight, arrays.weights, here);
             // Others stage what this thread reads; the sums are cleared by others too.
             sync_threads();
             // Asked anew: a condition that is known before a barrier and after it lets the compiler write the barrier twice, once for each answer.
@@ -170,35 +227,7 @@ pub(super) unsafe fn convolve<const TAPS: u32, const BOARD: u32, const FILTER: u
                 } else {
                     0.0
                 };
-                let mut taps = [0.0; 9];
-                let mut tap = 0;
-                while tap < TAPS {
-                    taps[tap as usize] = weights.get(offset::<FILTER, TAPS>(lane, tap));
-                    tap += 1;
-                }
-                let mut column = layer;
-                while column < SIDE {
-                    let mut row = 0;
-                    while row < SIDE {
-                        let mut sum = start;
-                        let mut tap = 0;
-                        while tap < TAPS {
-                            let met = if TAPS == 1 { Some(row * SIDE + column) } else { neighbour(row, column, tap) };
-                            if let Some(square) = met {
-                                let value = boards.get(offset::<BOARD, CELLS>(lane, square));
-                                sum = math::fma(value, taps[tap as usize], sum);
-                            }
-                            tap += 1;
-                        }
-                        let square = row * SIDE + column;
-                        match arrays.sums {
-                            Some(sums) => atomic::shared_add_f32(sums, square, sum),
-                            None => atomic::add_f32(out.add(square as usize), sum),
-                        };
-                        row += 1;
-                    }
-                    column += layers;
-                }
+                add_channel::<TAPS, BOARD, FILTER>(boards, weights, start, arrays.sums, out);
             }
             // All have read: the arrays may be written again, and the sums are complete.
             sync_threads();

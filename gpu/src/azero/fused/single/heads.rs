@@ -243,7 +243,7 @@ unsafe fn row_product(weights: *const f32, row: u32, inputs: u32, planes: Shared
     let mut sum = 0.0;
     let mut input = thread::lane();
     while input < inputs {
-        // SAFETY: the caller gives the matrix.
+        // SAFETY: the matrix has the row, `inputs` values long, as the caller says.
         sum = fma(unsafe { load(weights, (row * inputs + input) as usize) }, planes.get(from + input), sum);
         input += 32;
     }
