@@ -237,8 +237,9 @@ unsafe fn linear<const P: usize>(
     mut take: impl FnMut(u32, [f32; P]),
 ) {
     let me = thread::thread_idx_x();
-    // SAFETY: the positions' planes and the layer's weights are there, as the caller says; inputs are below `n_inputs`, of which `CHUNK` at most are staged at a time, and outputs below
-    // `n_outputs`.
+    let filters = heads.value_filters + heads.policy_filters;
+    let line = filters as usize * heads.cells as usize;
+    // SAFETY: the caller's promise: planes of positions there are, made by the kernel before; the layer's weights; what is staged before the barrier.
     unsafe {
         for base in thread::strided(0, n_outputs, THREADS) {
             let output = base + me;
@@ -248,85 +249,52 @@ unsafe fn linear<const P: usize>(
                 let here = if n_inputs - input < CHUNK { n_inputs - input } else { CHUNK };
                 // Those before must have been read by all.
                 sync::sync_threads();
-                stage::<P>(heads, first, from * heads.cells + input, here, staged);
+                for p in 0..P as u32 {
+                    let position = first + p;
+                    for number in thread::strided(me, here, THREADS) {
+                        let mut value = 0.0;
+                        if position < heads.n {
+                            let index = position as usize * line + (from * heads.cells + input + number) as usize;
+                            value = memory::load(heads.planes.cast_const(), index);
+                        }
+                        staged.set(number * P as u32 + p, value);
+                    }
+                }
                 // All must be there.
                 sync::sync_threads();
                 if output < n_outputs {
-                    add_staged(weights, n_outputs, (input, output), here, staged, &mut sums);
+                    // Weights are read ahead of the products: their way is long.
+                    let weight = |number: u32| {
+                        let at = (input + number) as usize * n_outputs as usize + output as usize;
+                        memory::load(weights, at)
+                    };
+                    let mut add = |number: u32, weight: f32| {
+                        for p in 0..P {
+                            let value = staged.get_unchecked(number * P as u32 + p as u32);
+                            sums[p] = fma(weight, value, sums[p]);
+                        }
+                    };
+                    let mut number = 0;
+                    while number + 8 <= here {
+                        let mut ahead = [0.0f32; 8];
+                        each!(I in [0 1 2 3 4 5 6 7] {
+                            ahead[I] = weight(number + I as u32);
+                        });
+                        each!(I in [0 1 2 3 4 5 6 7] {
+                            add(number + I as u32, ahead[I]);
+                        });
+                        number += 8;
+                    }
+                    while number < here {
+                        add(number, weight(number));
+                        number += 1;
+                    }
                 }
                 input += here;
             }
             if output < n_outputs {
                 take(output, sums);
             }
-        }
-    }
-}
-
-/// Puts `here` values of the planes of `P` positions, from value `input` of each on, into shared memory; 0 for positions that there are not.
-///
-/// # Safety
-/// Every thread of the block calls it; the planes of each position have the values, and `staged` has room for `here * P`.
-#[inline(always)]
-#[track_caller]
-unsafe fn stage<const P: usize>(heads: &Heads, first: u32, input: u32, here: u32, staged: Shared<f32>) {
-    let filters = heads.value_filters + heads.policy_filters;
-    let line = filters as usize * heads.cells as usize;
-    for p in 0..P as u32 {
-        let position = first + p;
-        for number in thread::strided(thread::thread_idx_x(), here, THREADS) {
-            let mut value = 0.0;
-            if position < heads.n {
-                let index = position as usize * line + (input + number) as usize;
-                // SAFETY: the position is below `n`, and its planes have value `input + number`, as the caller says.
-                value = unsafe { memory::load(heads.planes.cast_const(), index) };
-            }
-            staged.set(number * P as u32 + p, value);
-        }
-    }
-}
-
-/// Adds to an output's sums the products of the `here` staged values with its weights, those of the inputs from `at.0` on.
-///
-/// # Safety
-/// `weights` has a row of `n_outputs` for each of these inputs, `at.1` is one of the outputs; `here * P` values are staged.
-#[inline(always)]
-#[track_caller]
-unsafe fn add_staged<const P: usize>(
-    weights: *const f32,
-    n_outputs: u32,
-    (input, output): (u32, u32),
-    here: u32,
-    staged: Shared<f32>,
-    sums: &mut [f32; P],
-) {
-    // SAFETY: numbers are below `here`, so the weights and the staged values are there, as the caller says.
-    unsafe {
-        // Weights are read ahead of the products: their way is long.
-        let weight = |number: u32| {
-            let at = (input + number) as usize * n_outputs as usize + output as usize;
-            memory::load(weights, at)
-        };
-        let mut add = |number: u32, weight: f32| {
-            for p in 0..P {
-                let value = staged.get_unchecked(number * P as u32 + p as u32);
-                sums[p] = fma(weight, value, sums[p]);
-            }
-        };
-        let mut number = 0;
-        while number + 8 <= here {
-            let mut ahead = [0.0f32; 8];
-            each!(I in [0 1 2 3 4 5 6 7] {
-                ahead[I] = weight(number + I as u32);
-            });
-            each!(I in [0 1 2 3 4 5 6 7] {
-                add(number + I as u32, ahead[I]);
-            });
-            number += 8;
-        }
-        while number < here {
-            add(number, weight(number));
-            number += 1;
         }
     }
 }
