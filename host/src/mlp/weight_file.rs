@@ -62,7 +62,7 @@ impl Network {
     /// Writes a safetensors file of type F32: to a new file first, which then takes the name.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`] if it cannot be written; an existing file is unchanged.
     pub fn save(&self, path: impl AsRef<Path>, layout: WeightLayout) -> Result<()> {
         let path = path.as_ref();
         let mut tensors = Vec::with_capacity(2 * self.layers().len());

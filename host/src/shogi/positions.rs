@@ -80,7 +80,7 @@ impl Positions {
         self.bytes.len() / STRIDE
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -20,7 +20,7 @@ pub struct SparseBuilder {
 }
 
 impl SparseBuilder {
-    /// All options at once.
+    /// Sets all options at once.
     #[must_use]
     pub fn options(mut self, options: SparseOptions) -> Self {
         self.options = options;

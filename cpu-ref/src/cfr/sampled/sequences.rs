@@ -53,7 +53,7 @@ impl Endings {
         self.folded.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.folded.is_empty()
     }

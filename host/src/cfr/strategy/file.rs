@@ -39,7 +39,7 @@ impl Strategy {
     /// Writes it with all its digits, 4 bytes a probability: to a new file beside `path` first, which is synced and then takes the name.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`] if it cannot be written; an existing file is unchanged.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let tensor = |seat: usize, values: &[f32]| {
             Tensor::single(format!("strategy.{seat}"), vec![values.len()], values.iter().copied())

@@ -41,7 +41,7 @@ impl TrainerBuilder {
         }
     }
 
-    /// All options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self.given = NAMES.to_vec();

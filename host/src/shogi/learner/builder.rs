@@ -92,7 +92,7 @@ impl<'a> LearnerBuilder<'a> {
         self
     }
 
-    /// All options at once.
+    /// Sets all options at once.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;

@@ -60,7 +60,7 @@ impl Weights {
     /// Writes them: to a new file beside `path` first, which is synced and then takes the name.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`] if it cannot be written; an existing file is unchanged.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let tensor = Tensor::single(WEIGHTS.into(), vec![self.values.len()], self.values.iter().copied());

@@ -28,7 +28,7 @@ impl<'a> MaterialBuilder<'a> {
         Self { shards: shards.0, options: Options::default() }
     }
 
-    /// All options at once.
+    /// Sets all options at once.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
