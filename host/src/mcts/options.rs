@@ -41,10 +41,10 @@ impl Variant {
 }
 
 named! {
-    /// What runs a search, and how its kernels are launched. All find the same.
+    /// What runs a search, and how its kernels are launched. All engines give the same results.
     ///
-    /// While `tracing` listens at level debug, every search on a device with kernels is run by [`Engine::Stages`], which then waits for each kernel to
-    /// note its time, so it is much slower.
+    /// While `tracing` is enabled at level debug, [`Engine::Stages`] runs every search on a device with kernels and waits for each kernel to measure its time, which is much
+    /// slower.
     #[derive(Default)]
     Engine, "engine":
     /// The fastest: [`Engine::Cpu`] on the CPU back end, else [`Engine::Graph`] for prodigal variants and [`Engine::Stages`] for thrifty ones.
