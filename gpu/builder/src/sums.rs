@@ -37,19 +37,19 @@ use crate::{Error, Result};
 /// Name of the zero in constant memory.
 const ZERO: &str = "warpplay_zero";
 
-/// A sum in a PTX text that some versions of `ptxas` make again of the wrong value.
+/// A sum in a PTX text that some versions of `ptxas` recompute from the wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaleSum {
     /// Line of the sum, from 1.
     pub line: usize,
     /// Register of the sum.
     pub sum: String,
-    /// Register that it was made from, directly or by further sums and copies.
+    /// Register from which it was computed, directly or by further sums and copies.
     pub base: String,
 }
 
-/// The sums of a register and a constant, and copies of such sums, that end in an address behind a point of the program where the register is either as it was or assigned again,
-/// by the way that led there: `ptxas` 12.0 to 13.2 may read the new value for them.
+/// The sums of a register and a constant, and copies of such sums, that are used as an address after a point where, depending on the path taken, the register is either
+/// unchanged or reassigned: `ptxas` 12.0 to 13.2 may use the new value for them.
 ///
 /// # Errors
 /// [`Error::Ptx`] if a function's body has no end.

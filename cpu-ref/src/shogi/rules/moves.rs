@@ -76,7 +76,7 @@ fn goes(kind: usize, direction: (i32, i32)) -> (bool, bool) {
     }
 }
 
-/// All directions, each with its form from the side's view.
+/// All directions from the side's view, each with the same direction on the board.
 fn directions(side: usize) -> impl Iterator<Item = ((i32, i32), (i32, i32))> {
     let turn = if side == 0 { 1 } else { -1 };
     STRAIGHT
