@@ -4,7 +4,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 use syn::{BinOp, Expr, Ident};
 
-/// A length as `usize`, whatever the types of the numbers in it. Sums and products saturate, so that a length that no memory has is never taken for a small one.
+/// A length as `usize`, for any types of its numbers. Sums and products saturate, so that an impossibly large length is never mistaken for a small one.
 pub(crate) fn saturating(expression: &Expr) -> TokenStream {
     match expression {
         Expr::Group(group) => saturating(&group.expr),
@@ -22,7 +22,7 @@ pub(crate) fn saturating(expression: &Expr) -> TokenStream {
     }
 }
 
-/// A statement that does `refuse` with a `Refusal` unless the condition holds: the condition's text, and what those of `names` are that stand in it.
+/// A statement that calls `refuse` with a `Refusal` unless the condition holds: the condition's text, and the values of those `names` that occur in it.
 pub(crate) fn require(
     condition: &Expr,
     names: &[&Ident],
@@ -41,7 +41,7 @@ pub(crate) fn require(
     quote!(if !(#condition) { #refusal })
 }
 
-/// Whether a name stands among tokens.
+/// Whether a name occurs among tokens.
 pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => ident == *name,
