@@ -3,7 +3,7 @@
 //! # Source
 //! Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
 
-/// 2^64 divided by the golden ratio, odd: what the state grows by.
+/// Increment of the state: 2^64 divided by the golden ratio, made odd.
 pub const INCREMENT: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finaliser: from the state to the number.

@@ -45,14 +45,14 @@ use bytemuck::Pod;
 
 use crate::cuda::view::{Atomic, Disjoint, Slice, View};
 
-/// What a launch learns of its arguments.
+/// Collects what a launch needs to know about its arguments.
 ///
 /// # Safety
 /// What comes of an argument goes to the kernel of one launch and nowhere else, while the argument is borrowed or its memory kept; and not if anything was refused.
 pub unsafe trait Binding {
-    /// An argument lies in this memory. `owner` is what the host library keeps it by.
+    /// Notes that an argument lies in this memory; the host library keeps the memory alive through `owner`.
     fn memory(&mut self, owner: &dyn Any);
-    /// An argument cannot be taken. The launch ends with the first refusal.
+    /// Refuses an argument. The launch fails with the first refusal.
     fn refuse(&mut self, refusal: Refusal);
 }
 
@@ -73,14 +73,14 @@ pub enum Refusal {
     TooShort {
         /// The parameter, or the structure's field.
         name: &'static str,
-        /// Values that the kernel uses.
+        /// Number of values that the kernel uses.
         expected: usize,
-        /// Values that there are.
+        /// Number of values found.
         found: usize,
     },
     /// A condition of the declaration does not hold.
     Unmet {
-        /// The condition as it is written.
+        /// The condition as written in the source.
         condition: &'static str,
         /// The values in it.
         found: String,
@@ -97,7 +97,7 @@ pub fn expect_len(name: &'static str, view: &impl View, expected: usize) -> Resu
     if found < expected { Err(Refusal::TooShort { name, expected, found }) } else { Ok(()) }
 }
 
-/// A value that can be given for a kernel's parameter of type `P`.
+/// A value that can be passed for a kernel's parameter of type `P`.
 ///
 /// # Safety
 /// The parameter is made of the argument alone, whose memory the binding has been told, and nothing else keeps it.
@@ -107,7 +107,7 @@ pub fn expect_len(name: &'static str, view: &impl View, expected: usize) -> Resu
     note = "`*const T` and `Slice<T>` take `&Buffer<T>`, `*mut T`, `Disjoint<T>` and `Atomic<T>` take `&mut Buffer<T>`, a structure `S` with `#[derive(DeviceArgs)]` takes `SArgs`, everything else takes a value of its own type"
 )]
 pub unsafe trait IntoParam<P> {
-    /// The parameter as it crosses to the device. What is wrong with it is told to `binding`.
+    /// Converts the value to the parameter passed to the device. Errors are reported to `binding`.
     #[doc(hidden)]
     fn into_param(self, binding: &mut dyn Binding) -> P;
 }
@@ -174,7 +174,7 @@ impl<'a, T> InOut<'a, T> {
         Self { values: std::ptr::null_mut(), len: 0, owner: None }
     }
 
-    /// The same values once more, for another field of the same launch.
+    /// The same values, for another field of the same launch.
     ///
     /// # Safety
     /// The kernel allows the two fields to be one array.
@@ -205,14 +205,14 @@ macro_rules! arguments {
                 self.owner.is_none()
             }
 
-            /// The first `n` values, or all where there are fewer, and the rest: two parts that a kernel may use in any order.
+            /// The first `n` values, or all if there are fewer, and the rest: two parts that a kernel may use in any order.
             pub fn split_at(self, n: usize) -> (Self, Self) {
                 let n = n.min(self.len);
                 let rest = Self { values: self.values.wrapping_add(n), len: self.len - n, owner: self.owner };
                 (Self { len: n, ..self }, rest)
             }
 
-            /// The same bytes as values of another type, one or several for each of these.
+            /// The same bytes as values of another type, one or several for each value.
             pub fn cast<U: Pod>(self) -> $name<'a, U>
             where
                 T: Pod,
@@ -240,7 +240,7 @@ macro_rules! arguments {
             }
         }
 
-        // SAFETY: the binding is told the memory.
+        // SAFETY: the binding is informed about the memory.
         unsafe impl<T> IntoParam<*$pointer T> for $name<'_, T> {
             fn into_param(self, binding: &mut dyn Binding) -> *$pointer T {
                 if let Some(owner) = self.owner {
@@ -254,7 +254,7 @@ macro_rules! arguments {
         $(unsafe impl<T: 'static> IntoParam<$view<T>> for $name<'_, T> {
             fn into_param(self, binding: &mut dyn Binding) -> $view<T> {
                 let len = self.len;
-                // SAFETY: the values are there and used by nobody else, as whoever made `self` has promised, and the launch has them borrowed or keeps them.
+                // SAFETY: the values exist and have no other user, as whoever made `self` has promised, and the launch borrows or keeps them.
                 unsafe { $view::new(self.into_param(binding), len) }
             }
         })+
@@ -264,19 +264,19 @@ macro_rules! arguments {
 arguments!(In, const, Slice);
 arguments!(InOut, mut, Disjoint, Atomic);
 
-/// Values of an array that is borrowed exclusively for its other parts, and of which these are only read.
+/// Read-only values of an array that is borrowed exclusively for its other parts.
 impl<'a, T> From<InOut<'a, T>> for In<'a, T> {
     fn from(InOut { values, len, owner }: InOut<'a, T>) -> Self {
         Self { values, len, owner }
     }
 }
 
-/// A structure of pointers and numbers that has passed its checks; only `SArgs` of `#[derive(DeviceArgs)]` becomes one.
+/// A structure of pointers and numbers that has passed its checks; only `SArgs` of `#[derive(DeviceArgs)]` converts into one.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked<P>(P);
 
 impl<P> Checked<P> {
-    /// Takes a structure.
+    /// Wraps a structure.
     ///
     /// # Safety
     /// Every pointer is to as many values as its field declares, borrowed as the field's type says, and every condition of the declaration holds; or `Binding::refuse` was called.

@@ -54,12 +54,12 @@ impl ParamDesc {
     }
 }
 
-/// What a kernel promises about its blocks, so that the assembler may give each thread more registers.
+/// What a kernel promises about its blocks, so that the assembler can give each thread more registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchBounds {
-    /// Most threads of a block (`.maxntid`); 0 where nothing is promised.
+    /// Maximum number of threads of a block (`.maxntid`); 0 for no promise.
     pub max_threads: u32,
-    /// Blocks that a multiprocessor should hold at once (`.minnctapersm`); 0 where nothing is asked.
+    /// Number of blocks that a multiprocessor should hold at once (`.minnctapersm`); 0 for no request.
     pub min_blocks: u32,
 }
 
@@ -91,13 +91,13 @@ pub trait Kernel: Copy + Send + Sync + 'static {
 pub trait ShapedKernel: Kernel {
     /// The parameters, with views in the place of pointers whose length is declared, as a tuple.
     type Views;
-    /// What the shape depends on besides, as a tuple: a size of blocks, say.
+    /// Further arguments of the launch shape, as a tuple, such as a block size.
     type Launch;
 
     /// The shape of a launch and its parameters.
     ///
     /// # Errors
-    /// A view is shorter than the kernel's declaration says, or its condition does not hold.
+    /// A view is shorter than declared, or a declared condition does not hold.
     fn prepare(views: Self::Views, launch: Self::Launch) -> Result<(LaunchShape, Self::Params), Refusal>;
 }
 
@@ -133,7 +133,7 @@ pub const fn info<K: Kernel>() -> KernelInfo {
 pub trait Load {
     /// A kernel that can be launched.
     type Function<K: Kernel>;
-    /// Why a kernel is not there.
+    /// The error for a missing kernel.
     type Error;
 
     /// The kernel of this type.
@@ -143,16 +143,17 @@ pub trait Load {
     fn function<K: Kernel>(&self, kernel: K) -> Result<Self::Function<K>, Self::Error>;
 }
 
-/// What is done with every kernel of a [`kernel_set!`](crate::kernel_set), whichever its type.
+/// An operation on every kernel of a [`kernel_set!`](crate::kernel_set), for kernels of any type.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Visit<L: Load> {
     /// One of the kernels.
     fn kernel<K: Kernel>(&mut self, function: &L::Function<K>);
 }
 
-/// The kernels of one module: the structure `Kernels<L>`, with a field for each kernel, of the kernel's name; `Kernels::load`, which looks them up; and the function `kernels` with
-/// their descriptions. Once a module; each kernel is written as `file::kernel`. This is the one place that lists them; [`Load`](crate::kernel::Load) says what they are looked up in.
-/// Behind `; ..file`, the descriptions have those of a file with a [`kernel_family!`](crate::kernel_family) too.
+/// The kernels of one module: the structure `Kernels<L>`, with a field for each kernel, of the kernel's name; `Kernels::load`, which looks them up; and the function
+/// `kernels` with their descriptions. Use it once per module; each kernel is written as `file::kernel`. It is the only list of the module's kernels;
+/// [`Load`](crate::kernel::Load) is the source in which they are looked up. With `; ..file` at the end, the descriptions also include those of a file with a
+/// [`kernel_family!`](crate::kernel_family).
 ///
 /// ```
 /// mod copy {
@@ -186,15 +187,15 @@ macro_rules! kernel_set {
 
         #[cfg(not(target_arch = "nvptx64"))]
         impl<L: $crate::kernel::Load> Kernels<L> {
-            /// Looks all of them up.
+            /// Looks up all kernels.
             ///
             /// # Errors
-            /// One of them is not there.
+            /// One of them is missing.
             pub fn load(from: &L) -> ::core::result::Result<Self, L::Error> {
                 Ok(Self { $($kernel: from.function($module::$kernel)?,)+ })
             }
 
-            /// Shows all of them to a visitor, in the order of the list.
+            /// Passes all kernels to a visitor, in the order of the list.
             pub fn visit(&self, visitor: &mut impl $crate::kernel::Visit<L>) {
                 $(visitor.kernel(&self.$kernel);)+
             }
@@ -212,8 +213,8 @@ macro_rules! kernel_set {
 /// Kernels that exist for several types, such as games or precisions: a trait with the type of each kernel, and the structure of all of them for one type.
 ///
 /// A family is one list, a macro of its file that hands the kernels to `kernel_family!` once, with `Self` as the type, and to [`kernel_instance!`](crate::kernel_instance) for each type.
-/// A kernel of the list is written as an `unsafe fn` whose body calls the generic function; the macro writes the `unsafe` around the body, since what the kernel asks of its launch
-/// is what that function asks. Its launch shape and lengths are declared as those of any kernel.
+/// A kernel of the list is written as an `unsafe fn` whose body calls the generic function; the macro writes the `unsafe` around the body, since the kernel's contract is that
+/// of the function. Its launch shape and lengths are declared as those of any kernel.
 ///
 /// ```
 /// mod copy {
@@ -288,10 +289,10 @@ macro_rules! kernel_family {
 
         #[cfg(not(target_arch = "nvptx64"))]
         impl<L: $crate::kernel::Load, T: $family> $kernels<L, T> {
-            /// Looks all of them up.
+            /// Looks up all kernels.
             ///
             /// # Errors
-            /// One of them is not there.
+            /// One of them is missing.
             pub fn load(from: &L) -> ::core::result::Result<Self, L::Error> {
                 Ok(Self { $($kernel: from.function(<T::$kernel>::default())?,)+ })
             }
@@ -307,7 +308,7 @@ macro_rules! kernel_family {
     };
 }
 
-/// The kernels of a [`kernel_family!`](crate::kernel_family) for one type, in a module of their own, and the family's trait for that type.
+/// The kernels of a [`kernel_family!`](crate::kernel_family) for one type, in their own module, and the family's trait for that type.
 #[macro_export]
 macro_rules! kernel_instance {
     (

@@ -13,7 +13,7 @@
 
 /// Grid, block and shared memory of one launch.
 ///
-/// The only thing besides the arguments that a launch needs; each kernel's module computes its own.
+/// A launch needs only the shape and the arguments; each kernel's module computes its own shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaunchShape {
     /// Blocks in x, y, z.
@@ -46,7 +46,7 @@ impl LaunchShape {
         Self::new(if blocks == 0 { 1 } else { blocks }, threads)
     }
 
-    /// The same with `bytes` of dynamic shared memory a block.
+    /// The same with `bytes` of dynamic shared memory per block.
     pub const fn with_shared(mut self, bytes: u32) -> Self {
         self.shared_bytes = bytes;
         self
@@ -64,12 +64,12 @@ impl LaunchShape {
         self
     }
 
-    /// Blocks in all; the largest number there is for a shape beyond it, which no device takes.
+    /// Total number of blocks; saturates for a shape that no device accepts.
     pub const fn n_blocks(&self) -> u64 {
         (self.grid[0] as u64 * self.grid[1] as u64).saturating_mul(self.grid[2] as u64)
     }
 
-    /// Threads of one block; the largest number there is for a shape beyond it, which no device takes.
+    /// Number of threads of one block; saturates for a shape that no device accepts.
     pub const fn n_threads(&self) -> u32 {
         self.block[0].saturating_mul(self.block[1]).saturating_mul(self.block[2])
     }

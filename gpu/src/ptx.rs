@@ -35,7 +35,7 @@ pub struct PtxImage {
     text: Text,
 }
 
-/// How an image holds its text.
+/// Storage of an image's text.
 #[derive(Clone, Copy, Debug)]
 enum Text {
     Plain(&'static str),
@@ -44,7 +44,7 @@ enum Text {
 }
 
 impl PtxImage {
-    /// An image whose text is as it is.
+    /// An image with uncompressed text.
     pub const fn plain(arch: &'static str, text: &'static str) -> Self {
         Self { arch, text: Text::Plain(text) }
     }
@@ -57,7 +57,7 @@ impl PtxImage {
     /// The PTX text.
     ///
     /// # Errors
-    /// The compressed bytes are not a text of the length that was given.
+    /// The compressed bytes are not a text of the given length.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn text(&self) -> io::Result<Cow<'static, str>> {
         match self.text {
@@ -80,7 +80,7 @@ impl PtxImage {
 pub struct PtxSet {
     /// Name of the module, as `mcts_connect4`.
     pub name: &'static str,
-    /// One image an architecture; empty where no device compiler was found.
+    /// One image per architecture; empty if no device compiler was found.
     pub images: &'static [PtxImage],
     /// Why there are no images, and the remedy.
     pub missing: Option<&'static str>,
@@ -110,7 +110,7 @@ pub mod embedded {
     /// Training of a whole epoch in one launch.
     #[cfg(feature = "mlp-epoch")]
     pub const MLP_EPOCH: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_epoch.rs"));
-    /// The AlphaZero network, a kernel a layer.
+    /// The AlphaZero network, one kernel per layer.
     #[cfg(feature = "azero-layers")]
     pub const AZERO_LAYERS: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_layers.rs"));
     /// The AlphaZero network with all convolutions in one launch.
@@ -125,7 +125,7 @@ pub mod embedded {
     /// Whole games of counterfactual regret minimisation in one block each.
     #[cfg(feature = "cfr-small")]
     pub const CFR_SMALL: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_small.rs"));
-    /// Two-player poker, a block for each betting round on a board.
+    /// Two-player poker, one block for each betting round on a board.
     #[cfg(feature = "cfr-street")]
     pub const CFR_STREET: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_street.rs"));
     /// Games whose every history is a node, and their sampled traversals.

@@ -15,7 +15,7 @@
 /// The increment: 2⁶⁴ / golden ratio.
 pub const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The finaliser: one to one, and all bits of the result depend on all bits.
+/// The finaliser: a bijection in which every bit of the result depends on all bits of the input.
 #[inline(always)]
 pub const fn mix(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -16,7 +16,7 @@ use crate::convert::{copied, device, error, expect_shape, options, to_python};
 use crate::dlpack::{Array, Tensor};
 use crate::work::{self, Shared};
 
-/// The network of a file, or that of a seed.
+/// The network of a file, or of a seed.
 fn network(weights: Option<PathBuf>, seed: u64) -> warpplay::Result<Network> {
     match weights {
         Some(path) => Network::load(path),
@@ -31,7 +31,7 @@ pub struct Evaluator {
     shape: NetworkShape,
 }
 
-/// The library's evaluator, with a stream for positions that are on the device already.
+/// The library's evaluator, with a stream for positions that are already on the device.
 struct Ready {
     evaluator: Library,
     stream: Option<Stream>,
@@ -39,7 +39,7 @@ struct Ready {
 
 #[pymethods]
 impl Evaluator {
-    /// Loads the network from `weights`, a safetensors file or OpenSpiel's `checkpoint-N.pt`; without, it is the network of `seed`, which knows nothing of the game.
+    /// Loads the network from `weights`, a safetensors file or OpenSpiel's `checkpoint-N.pt`; without `weights`, uses the network of `seed`, which is untrained.
     #[new]
     #[pyo3(signature = (weights=None, *, seed=27, device="auto", **given))]
     fn new(
@@ -59,12 +59,12 @@ impl Evaluator {
     /// Values and policies of positions.
     ///
     /// * `observations`: `[n, planes, rows, columns]` float32, finite.
-    /// * `legal`: `[n, actions]` uint8, 1 for a legal action and 0 for another; every position has a legal one.
-    /// * returns `values`: `[n]` in [-1, 1], for the player that the network speaks for; `policies`: `[n, actions]`, rows sum to 1, 0 for what is not legal.
+    /// * `legal`: `[n, actions]` uint8, 1 for a legal action and 0 for any other; every position has a legal action.
+    /// * returns `values`: `[n]` in [-1, 1], for the player whose value the network gives; `policies`: `[n, actions]`, rows sum to 1, 0 for illegal actions.
     ///
-    /// Arrays of numpy give arrays of numpy, in float64. Two objects with `__dlpack__` on the evaluator's device (tensors of PyTorch, CuPy, JAX) are read where they lie, which
-    /// must be contiguous and, but on the device `cpu`, at a multiple of 256 bytes, and give two `warpplay.Array` of float32 on the same device. They must not be written
-    /// meanwhile. Their values are checked on `cpu` only: elsewhere a position without a legal action, or with numbers that are not finite, has results without meaning.
+    /// Arrays of numpy give arrays of numpy, in float64. Two objects with `__dlpack__` on the evaluator's device (tensors of PyTorch, CuPy, JAX) give two `warpplay.Array`
+    /// of float32 on the same device. They are read in place, so they must be contiguous and, except on the device `cpu`, aligned to 256 bytes, and must not be written
+    /// during the call. Their values are checked on `cpu` only: elsewhere a position without a legal action, or with numbers that are not finite, gives meaningless results.
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
@@ -125,7 +125,7 @@ impl Evaluator {
         Ok((PyArray1::from_vec(py, found.values).into_any(), policies.into_any()))
     }
 
-    /// Positions that are in the device's memory, or the host's where that is the device.
+    /// Positions in the device's memory, or in the host's memory if that is the device.
     fn evaluate_shared(
         &self,
         py: Python<'_>,
@@ -143,14 +143,14 @@ impl Evaluator {
         let n = self.positions(observations.shape(), legal.shape(), evaluator.max_batch())?;
         let shape = [n, self.shape.actions as usize];
         let Some(stream) = stream else {
-            // SAFETY: the CPU's memory is the host's; the caller does not write meanwhile.
+            // SAFETY: the CPU's memory is the host's; the caller does not write during the call.
             let (observations, legal) = unsafe { (observations.values("observations")?, legal.values("legal")?) };
             let found = py.detach(|| evaluator.evaluate(observations, legal)).map_err(error)?;
             let narrowed = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<_>>();
             let (values, policies) = (narrowed(found.values), narrowed(found.policies));
             return Ok((Array::of_values(&values, &shape[..1]), Array::of_values(&policies, &shape)));
         };
-        // SAFETY: the caller does not write meanwhile, and all work that uses them ends below.
+        // SAFETY: the caller does not write during the call, and all work that uses them ends below.
         let inputs = unsafe {
             Inputs {
                 observations: observations.buffer("observations", &device)?,
@@ -167,7 +167,7 @@ impl Evaluator {
     }
 }
 
-/// Evaluates positions on a device, and waits for it, also where something fails: then nothing that was queued uses the inputs any more.
+/// Evaluates positions on a device and waits for it, also after an error, so that no queued work uses the inputs any more.
 fn evaluated(
     evaluator: &mut Library,
     stream: &mut Stream,
@@ -195,7 +195,7 @@ pub struct SelfPlay {
     playing: Shared<Playing>,
 }
 
-/// What plays, and the games that are over.
+/// The player, and the finished games.
 struct Playing {
     play: LibrarySelfPlay,
     games: Vec<GameRecord>,
@@ -203,7 +203,7 @@ struct Playing {
 
 #[pymethods]
 impl SelfPlay {
-    /// With the network of `weights`, as in `Evaluator`; `seed` is that of the games, else that of the option `search`.
+    /// Uses the network of `weights`, as in `Evaluator`; `seed` is the seed of the games, by default that of the option `search`.
     #[new]
     #[pyo3(signature = (weights=None, *, network_seed=27, seed=None, device="auto", **given))]
     fn new(
@@ -238,13 +238,13 @@ impl SelfPlay {
         to_python(py, &report)
     }
 
-    /// The games so far: a dictionary each, with `actions` `[plies]`, `players`, `boards` and `root_values` of each ply, and `returns` `[2]`.
+    /// The games so far: a dictionary for each, with `actions` `[plies]`, `players`, `boards` and `root_values` of each ply, and `returns` `[2]`.
     #[getter]
     fn games<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.playing.lend()?.games)
     }
 
-    /// Writes the games so far to a file, one in each line, for `Trainer` and `warpplay azero train --records`.
+    /// Writes the games so far to a file, one per line, for `Trainer` and `warpplay azero train --records`.
     fn save_games(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let playing = self.playing.lend()?;
         let games = &playing.games;
@@ -260,7 +260,7 @@ pub struct Trainer {
 
 #[pymethods]
 impl Trainer {
-    /// Reads files of games, as `SelfPlay.save_games` writes them, and first `weights`, as in `Evaluator`.
+    /// Reads files of games, as `SelfPlay.save_games` writes them; `weights` are the initial weights, as in `Evaluator`.
     #[new]
     #[pyo3(signature = (games, weights=None, *, network_seed=27, device="auto", **given))]
     fn new(
@@ -288,7 +288,7 @@ impl Trainer {
         to_python(py, &report)
     }
 
-    /// Writes the network as it is now to a safetensors file.
+    /// Writes the present network to a safetensors file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let mut guard = self.trainer.lend()?;
         let trainer = &mut *guard;

@@ -11,8 +11,8 @@ use warpplay::cfr::{GameDef, Options, Solver as Library, Strategy as LibraryStra
 use crate::convert::{device, error, options, to_python};
 use crate::work::{self, Shared};
 
-/// A game that is solved on a device: `kuhn`, `leduc`, or a definition of the Annual Computer Poker Competition, as text. After the iterations `measure_at` value and exploitability are measured,
-/// else at the end. Options are those of the library's `cfr::Options`, such as `algorithm`, `iterations`, `engine`, `precision`.
+/// A game that is solved on a device: `kuhn`, `leduc`, or a definition of the Annual Computer Poker Competition, as text. Value and exploitability are measured after the
+/// iterations `measure_at`, by default at the end. Options are those of the library's `cfr::Options`, such as `algorithm`, `iterations`, `engine`, `precision`.
 #[pyclass(module = "warpplay.cfr")]
 pub struct Solver {
     solver: Shared<Library>,
@@ -20,7 +20,8 @@ pub struct Solver {
 
 #[pymethods]
 impl Solver {
-    /// Of `"kuhn"`, `"leduc"`, or a definition of the Annual Computer Poker Competition, as text; `measure_at` lists the iterations after which value and exploitability are measured.
+    /// Solves `"kuhn"`, `"leduc"`, or a definition of the Annual Computer Poker Competition, as text; `measure_at` lists the iterations after which value and exploitability
+    /// are measured.
     #[new]
     #[pyo3(signature = (game, *, device="auto", measure_at=None, **given))]
     fn new(
@@ -45,7 +46,7 @@ impl Solver {
         Ok(Self { solver: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
     }
 
-    /// Runs to the last iteration, or until `progress` returns `False`; returns the report, whose `trajectory` has what was measured: `iteration`, `value` `[players]`,
+    /// Runs to the last iteration, or until `progress` returns `False`; returns the report, whose `trajectory` has the measurements: `iteration`, `value` `[players]`,
     /// `nash_conv`, `exploitability`.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
@@ -54,7 +55,7 @@ impl Solver {
         to_python(py, &report)
     }
 
-    /// Measures the average strategy: a dictionary with `value` `[players]`, that of each seat, `nash_conv` and `exploitability`.
+    /// Measures the average strategy: a dictionary with `value` `[players]` of each seat, `nash_conv` and `exploitability`.
     fn exploitability<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &work::run(py, &self.solver, None, |solver, _| solver.exploitability())?)
     }
@@ -65,7 +66,7 @@ impl Solver {
     }
 }
 
-/// What to do where, with which probability.
+/// A strategy: the probabilities of actions in every information set.
 #[pyclass(module = "warpplay.cfr")]
 pub struct Strategy {
     strategy: LibraryStrategy,
@@ -84,7 +85,7 @@ impl Strategy {
         py.detach(|| self.strategy.save(path)).map_err(error)
     }
 
-    /// Actions and probabilities, which sum to 1, of a hand (`"4c"`, `"QsJh"`) after a history (`"crc/r"`: fold, call, raise, a stroke between rounds) on a board (`"3d"`).
+    /// Actions and probabilities, which sum to 1, of a hand (`"4c"`, `"QsJh"`) after a history (`"crc/r"`: fold, call, raise, a slash between rounds) on a board (`"3d"`).
     #[pyo3(signature = (history="", *, board="", hand))]
     fn query<'py>(&self, py: Python<'py>, history: &str, board: &str, hand: &str) -> PyResult<Bound<'py, PyDict>> {
         let answer = self.strategy.query(history, board, hand).map_err(error)?;
@@ -95,7 +96,7 @@ impl Strategy {
         Ok(found)
     }
 
-    /// What is done with every hand of the seat whose turn it is, after a history on a board as in `query`.
+    /// Actions and probabilities for every hand of the acting seat, after a history on a board as in `query`.
     ///
     /// * returns `hands`: the hands, `[n_hands]` strings; `actions`: `[n_actions]` strings; `probabilities`: `[n_hands, n_actions]` float64, whose rows sum to 1.
     #[pyo3(signature = (history="", *, board=""))]

@@ -18,7 +18,7 @@ pyo3::create_exception!(
     "What the library could not do; the text says what, and what is allowed."
 );
 
-/// The library's errors: a value that is not allowed is a `ValueError`, all others are a `WarpplayError`.
+/// Converts the library's errors: a value that is not allowed is a `ValueError`, all others are a `WarpplayError`.
 pub fn error(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
@@ -30,12 +30,12 @@ pub fn error(error: Error) -> PyErr {
 /// The process that loaded the module.
 static PROCESS: OnceLock<u32> = OnceLock::new();
 
-/// Notes the process, when the module is loaded.
+/// Records the process when the module is loaded.
 pub fn note_process() {
     PROCESS.get_or_init(std::process::id);
 }
 
-/// A child of a fork has neither the threads nor the driver's context of its parent, and would wait for them for ever.
+/// Refuses a forked child, which has neither the threads nor the driver's context of its parent, and would wait for them for ever.
 ///
 /// # Errors
 /// `WarpplayError` in a process that was forked after the module was loaded.
@@ -48,20 +48,20 @@ pub fn expect_same_process() -> PyResult<()> {
     }
 }
 
-/// The values of an array in the order of its indices, however it lies in memory.
+/// The values of an array in the order of its indices, regardless of its layout in memory.
 ///
 /// # Errors
-/// `MemoryError` where there is no room for them.
+/// `MemoryError` if there is no memory for them.
 pub fn copied<T: Copy, D: Dimension>(array: ArrayView<'_, T, D>) -> PyResult<Vec<T>> {
     let mut values = reserved(array.len())?;
     values.extend(array.iter().copied());
     Ok(values)
 }
 
-/// Room for `n` values.
+/// Allocates memory for `n` values.
 ///
 /// # Errors
-/// `MemoryError` where there is none.
+/// `MemoryError` if there is none.
 pub fn reserved<T>(n: usize) -> PyResult<Vec<T>> {
     let mut values = Vec::new();
     values
@@ -76,21 +76,21 @@ pub fn device(name: &str) -> PyResult<Device> {
     Device::parse(name).map_err(error)
 }
 
-/// The devices of this machine, best first: a dictionary each, with what is known of it.
+/// The devices of this machine, best first: a dictionary for each, with its properties.
 #[pyfunction]
 pub fn devices(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     to_python(py, &py.detach(Device::list))
 }
 
-/// What serializes, as dictionaries, lists, numbers and strings.
+/// Converts a serializable value to dictionaries, lists, numbers and strings.
 pub fn to_python<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     Ok(pythonize::pythonize(py, value)?)
 }
 
-/// A value of Python as JSON; numbers of numpy too.
+/// Converts a value of Python to JSON, including numbers of numpy.
 ///
 /// # Errors
-/// `ValueError` for a number that is not finite, `TypeError` for what is no number, text, list or dictionary; `name` is the option's.
+/// `ValueError` for a number that is not finite, `TypeError` for anything but a number, text, list or dictionary; `name` is the option's.
 fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_none() {
         return Ok(Value::Null);
@@ -131,10 +131,10 @@ fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
 }
 
-/// Lays `given` over `value`, field by field where both are of one kind.
+/// Merges `given` into `value`, field by field if both have the same kind.
 ///
 /// # Errors
-/// `TypeError` for a name that is no option, with those that are.
+/// `TypeError` for a name that is not an option, with the valid names.
 fn lay_over(value: &mut Value, given: Value, name: &str) -> PyResult<()> {
     match (value, given) {
         // An optimiser of another name has other fields.
@@ -158,7 +158,7 @@ fn lay_over(value: &mut Value, given: Value, name: &str) -> PyResult<()> {
 /// Options of the library: `given` by name over the defaults.
 ///
 /// # Errors
-/// `TypeError` for a name that is no option, with those that are; `ValueError` for a value that an option cannot have.
+/// `TypeError` for a name that is not an option, with the valid names; `ValueError` for a value that an option cannot have.
 pub fn options<O: Serialize + DeserializeOwned>(defaults: &O, given: Option<&Bound<'_, PyDict>>) -> PyResult<O> {
     let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
     let mut value = serde_json::to_value(defaults).map_err(wrong)?;

@@ -14,7 +14,7 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The module; `warpplay/*.py` give its classes their places.
+/// The module; `warpplay/*.py` export its classes.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     convert::note_process();

@@ -56,8 +56,8 @@ impl Search {
 
     /// Searches the position after `moves`, and returns the report.
     ///
-    /// `moves` are those of the command line: columns from 1 for Connect 4 (`"4453"`), squares for gomoku (`"h8i9"`), two squares a jump for checkers (`"a3b4"`). In the report
-    /// `actions` has a dictionary for each legal action (`name`, `n` visits, `wins`, `q`), `best` that of the best one.
+    /// `moves` are those of the command line: columns from 1 for Connect 4 (`"4453"`), squares for gomoku (`"h8i9"`), two squares per jump for checkers (`"a3b4"`). In the
+    /// report, `actions` has a dictionary for each legal action (`name`, `n` visits, `wins`, `q`), and `best` is that of the best one.
     #[pyo3(signature = (moves="", *, progress=None))]
     fn run<'py>(&self, py: Python<'py>, moves: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let moves = moves.to_string();

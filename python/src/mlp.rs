@@ -19,8 +19,8 @@ use crate::work::{self, Shared};
 
 /// The layers of a perceptron: weights `[in, out]` and a bias `[out]` each, float32 and finite; ReLU between them.
 ///
-/// * `layers`: a pair of weights and bias a layer: arrays of numpy, or other objects with `__dlpack__` in the host's memory, such as tensors of PyTorch. They are copied, however
-///   they lie in memory, so that `linear.weight.detach().T` is weights.
+/// * * `layers`: a pair of weights and bias for each layer: arrays of numpy, or other objects with `__dlpack__` in the host's memory, such as tensors of PyTorch. They are
+///   copied in any memory layout, so `linear.weight.detach().T` can be passed as weights.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {
     network: LibraryNetwork,
@@ -28,7 +28,7 @@ pub struct Network {
 
 #[pymethods]
 impl Network {
-    /// Takes weights `[in, out]` and biases, a pair a layer.
+    /// Takes a pair of weights `[in, out]` and bias for each layer.
     #[new]
     fn new(layers: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>) -> PyResult<Self> {
         let layers = layers.iter().enumerate().map(|(at, (weights, bias))| {
@@ -47,7 +47,7 @@ impl Network {
         Ok(Self { network: LibraryNetwork::load(path).map_err(error)? })
     }
 
-    /// Writes a safetensors file: `W1`, `b1`, …; with `pytorch` PyTorch's names and layout.
+    /// Writes a safetensors file: `W1`, `b1`, …, or PyTorch's names and layout with `pytorch`.
     #[pyo3(signature = (path, *, pytorch=false))]
     fn save(&self, path: PathBuf, pytorch: bool) -> PyResult<()> {
         let layout = if pytorch { WeightLayout::PyTorch } else { WeightLayout::default() };
@@ -91,9 +91,9 @@ fn dataset(
 /// A training on a device.
 ///
 /// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` uint8, classes from 0 on.
-/// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, together or not at all: classified after every epoch.
-/// * Each is an array of numpy, or another object with `__dlpack__` in the host's memory or, contiguous, in that of the device: tensors of PyTorch, CuPy, JAX. A training has a copy
-///   of its own.
+/// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, both or neither: a set that is classified after every epoch.
+/// * Each is an array of numpy, or another object with `__dlpack__` in the host's memory or, contiguous, in that of the device: tensors of PyTorch, CuPy, JAX. The training
+///   copies it.
 /// * options: those of the library's `mlp::Options`, such as `hidden`, `epochs`, `batch`, `learning_rate`, `optimizer`, `seed`.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Trainer {
@@ -128,8 +128,7 @@ impl Trainer {
         Ok(Self { trainer: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
     }
 
-    /// Trains to the last epoch, or until `progress` returns `False`; returns the report, whose `epochs` have `loss`, and `test_loss` and `test_accuracy` where there is a test
-    /// set.
+    /// Trains to the last epoch, or until `progress` returns `False`; returns the report, whose `epochs` have `loss`, and `test_loss` and `test_accuracy` if there is a test set.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let report =
@@ -137,7 +136,7 @@ impl Trainer {
         to_python(py, &report)
     }
 
-    /// The network as it is now.
+    /// The present network.
     fn network(&self, py: Python<'_>) -> PyResult<Network> {
         let mut guard = self.trainer.lend()?;
         let trainer = &mut *guard;
@@ -147,15 +146,15 @@ impl Trainer {
 
 /// A network on a device, ready to classify images of bytes `[n, rows, columns]` of as many pixels as it has inputs.
 ///
-/// Images are an array of numpy, and results are such too. Or they are another object with `__dlpack__` on the classifier's device, a tensor of PyTorch, CuPy or JAX, and results
-/// are a `warpplay.Array` there. Such images are read where they lie, must be contiguous and, but on the device `cpu`, at a multiple of 256 bytes, and must not be written
-/// meanwhile.
+/// For images in an array of numpy, results are arrays of numpy. For another object with `__dlpack__` on the classifier's device (a tensor of PyTorch, CuPy or JAX), results
+/// are a `warpplay.Array` there. Such images are read in place, so they must be contiguous and, except on the device `cpu`, aligned to 256 bytes, and must not be written
+/// during the call.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Classifier {
     classifier: Shared<Ready>,
 }
 
-/// The library's classifier, with a stream for images that are on the device already.
+/// The library's classifier, with a stream for images that are already on the device.
 struct Ready {
     classifier: LibraryClassifier,
     stream: Option<Stream>,
@@ -172,7 +171,7 @@ impl Classifier {
         Ok(Self { classifier: Shared::new(Ready { classifier, stream: None }) })
     }
 
-    /// The numbers of the last layer, `[n, classes]` float32, of images `[n, rows, columns]` uint8: softmax makes probabilities of them. Of images on a GPU they stay there.
+    /// The outputs of the last layer, `[n, classes]` float32, for images `[n, rows, columns]` uint8; softmax converts them to probabilities. For images on a GPU they stay there.
     fn logits<'py>(&self, py: Python<'py>, images: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let Logits { values, n, n_classes } = self.logits_of(py, images)?;
         match values {
@@ -181,8 +180,8 @@ impl Classifier {
         }
     }
 
-    /// Probabilities `[n, classes]` float32 of images `[n, rows, columns]` uint8; rows sum to 1. They are those of the logits, on the host: of images on a GPU, logits and
-    /// probabilities are copied.
+    /// Probabilities `[n, classes]` float32 of images `[n, rows, columns]` uint8; rows sum to 1. They are computed from the logits on the host: for images on a GPU, logits
+    /// and probabilities are copied.
     fn predict_proba<'py>(&self, py: Python<'py>, images: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let Logits { values, n, n_classes } = self.logits_of(py, images)?;
         values.give(py, &[n, n_classes], |logits| {
@@ -190,7 +189,7 @@ impl Classifier {
         })
     }
 
-    /// The likeliest class of each image `[n, rows, columns]` uint8, the lowest of equals: `[n]` uint32 for numpy, int32 for others.
+    /// The most probable class of each image `[n, rows, columns]` uint8, the lowest among equals: `[n]` uint32 for numpy, int32 for others.
     fn predict<'py>(&self, py: Python<'py>, images: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let Logits { values, n, n_classes } = self.logits_of(py, images)?;
         let classes = |logits: &[f32]| -> Vec<u32> {
@@ -218,7 +217,7 @@ enum LogitValues {
 }
 
 impl LogitValues {
-    /// What `of` makes of the logits, in the form and place of the images.
+    /// The result of `of` for the logits, in the form and place of the images.
     fn give<'py, T: Shareable>(
         self,
         py: Python<'py>,
@@ -257,11 +256,11 @@ impl Classifier {
         let images = Tensor::of("images", images, &device, stream.as_ref())?;
         let n = expect_images(classifier, expect_dimensions("images", images.shape())?)?;
         let Some(stream) = stream else {
-            // SAFETY: the CPU's memory is the host's; the caller does not write meanwhile.
+            // SAFETY: the CPU's memory is the host's; the caller does not write during the call.
             let images = unsafe { images.values("images") }?;
             return Ok(Logits { values: LogitValues::Host(in_pieces(py, classifier, images)?), n, n_classes });
         };
-        // SAFETY: the caller does not write meanwhile, and all work that uses them ends in `logits_on_device`.
+        // SAFETY: the caller does not write during the call, and all work that uses them ends in `logits_on_device`.
         let images: Buffer<u8> = unsafe { images.buffer("images", &device) }?;
         let from = &images;
         let found = py.detach(move || match n {
@@ -285,7 +284,7 @@ fn expect_images(classifier: &LibraryClassifier, [n, rows, cols]: [usize; 3]) ->
     Err(PyValueError::new_err(text))
 }
 
-/// Logits of images of the host; signals are looked at between pieces.
+/// Logits of images of the host; signals are checked between pieces.
 fn in_pieces(py: Python<'_>, classifier: &mut LibraryClassifier, images: &[u8]) -> PyResult<Vec<f32>> {
     const PIECE: usize = 1024;
     let mut found = Vec::new();

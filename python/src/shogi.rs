@@ -18,14 +18,14 @@ use crate::dlpack::{Copied, copy_of};
 use crate::work::{self, Shared};
 
 /// A learning on a device, from records of games: a file or folder of them (CSA, KIF, KI2 or USI moves, plain or `.gz`), from the half-moves `plies` of each. A share
-/// `held_out` of the games may be kept to measure. Options are those of the library's `shogi::learner::Options`, such as `features`, `iterations`, `optimizer`,
+/// `held_out` of the games may be reserved for measuring. Options are those of the library's `shogi::learner::Options`, such as `features`, `iterations`, `optimizer`,
 /// `learning_rate`.
 #[pyclass(module = "warpplay.shogi")]
 pub struct Learner {
     learning: Shared<Learning>,
 }
 
-/// What is learnt from, how, and what was found.
+/// The data, the options and the weights found.
 struct Learning {
     train: Dataset,
     held_out: Option<Dataset>,
@@ -36,7 +36,7 @@ struct Learning {
 
 #[pymethods]
 impl Learner {
-    /// Of `games`, the path of a file or folder of records (CSA, KIF, KI2 or USI moves, plain or `.gz`); half-moves `plies` of each; a share of the games may be held out.
+    /// Reads `games`, the path of a file or folder of records (CSA, KIF, KI2 or USI moves, plain or `.gz`); half-moves `plies` of each; a share of the games may be held out.
     #[new]
     #[pyo3(signature = (games, *, plies=(40, 80), held_out=None, device="auto", **given))]
     fn new(
@@ -64,7 +64,7 @@ impl Learner {
         Ok(Self { learning: Shared::new(Learning { train, held_out, options, device, weights: None }) })
     }
 
-    /// Learns to the last iteration, or until `progress` returns `False`; returns the report. Each call begins anew.
+    /// Learns to the last iteration, or until `progress` returns `False`; returns the report. Each call starts over.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let report = work::run(py, &self.learning, progress, |learning, watch| {
@@ -90,7 +90,7 @@ impl Learner {
         py.detach(|| weights.save(path)).map_err(error)
     }
 
-    /// What evaluates positions with the weights that the last `run` found.
+    /// An evaluation with the weights that the last `run` found.
     fn evaluator(&self) -> PyResult<Evaluator> {
         Ok(Evaluator { evaluator: LibraryEvaluator::from(self.learnt()?) })
     }
@@ -109,7 +109,8 @@ impl Learner {
 /// An evaluation of positions.
 ///
 /// * `features`: `material`, `kp` or `kpp`.
-/// * `weights`: `[n_weights]` float32, as many as the features have (13 of `material`): an array of numpy, or another object with `__dlpack__` in the host's memory. They are copied.
+/// * `weights`: `[n_weights]` float32, as many as the features have (13 for `material`): an array of numpy, or another object with `__dlpack__` in the host's memory. They
+///   are copied.
 #[pyclass(module = "warpplay.shogi")]
 pub struct Evaluator {
     evaluator: LibraryEvaluator,
@@ -117,7 +118,7 @@ pub struct Evaluator {
 
 #[pymethods]
 impl Evaluator {
-    /// Of features and their weights.
+    /// Makes an evaluation from features and their weights.
     #[new]
     fn new(features: &str, weights: &Bound<'_, PyAny>) -> PyResult<Self> {
         let features = features.parse::<FeatureSet>().map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -133,7 +134,7 @@ impl Evaluator {
         Ok(Self { evaluator: LibraryEvaluator::from(weights) })
     }
 
-    /// What a position is worth to Black in pawns: USI's `startpos moves …`, or `sfen …`.
+    /// The value of a position for Black in pawns; the position is USI's `startpos moves …`, or `sfen …`.
     #[pyo3(signature = (position="startpos"))]
     fn evaluate(&self, position: &str) -> PyResult<f64> {
         let board = Board::from_usi(position).map_err(error)?;

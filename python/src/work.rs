@@ -17,10 +17,10 @@ use warpplay::Progress;
 
 use crate::convert::{WarpplayError, error, expect_same_process};
 
-/// Time between two looks at the interpreter, which take its lock.
+/// Time between two checks of the interpreter, each of which takes its lock.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long a run that was interrupted may take to its next chance to stop, before the caller is let go without it.
+/// Maximum time that an interrupted run may take to stop, before the call returns without it.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A tool of the library, for one call at a time.
@@ -31,7 +31,7 @@ impl<T> Shared<T> {
         Self(Arc::new(Mutex::new(value)))
     }
 
-    /// The tool, for this call.
+    /// Takes the tool for this call.
     ///
     /// # Errors
     /// `WarpplayError` while another call has it, or in a child of a fork.
@@ -41,7 +41,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// The tool, unless a call has it.
+/// The tool, unless a call uses it.
 fn take<T>(tool: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match tool.try_lock() {
         Ok(tool) => Some(tool),
@@ -57,7 +57,7 @@ fn in_use() -> PyErr {
     )
 }
 
-/// What a run says now and then.
+/// A message of a run.
 #[derive(Clone, Copy)]
 struct Said {
     steps: u64,
@@ -68,7 +68,7 @@ struct Said {
 
 /// The run's side of the conversation.
 pub struct Watch {
-    /// Where what it says goes, and whether to go on comes from.
+    /// The channel for its messages, and for the answers whether to continue.
     say: SyncSender<Said>,
     answers: Receiver<bool>,
     said: Instant,
@@ -76,7 +76,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Whether to go on. The caller is asked now and then, and whenever something was measured.
+    /// Whether to continue. The caller is asked from time to time, and after every measurement.
     pub fn go_on<R>(&mut self, progress: &Progress<R>) -> ControlFlow<()> {
         if !self.is_ended && (progress.latest.is_some() || self.said.elapsed() >= LOOK_EVERY) {
             self.said = Instant::now();
@@ -112,13 +112,13 @@ pub fn run<T: Send + 'static, R: Send + 'static>(
     found.ok_or_else(in_use)
 }
 
-/// Does `work` in a thread of its own and answers with what it found.
+/// Runs `work` in its own thread and returns its result.
 ///
-/// `progress` is called with a dictionary, and the work is told to end where that returns what is false but not `None`. After a signal the work is told so too; where it has
-/// not ended within a second, the caller is let go, and it ends by itself at its next chance.
+/// `progress` is called with a dictionary; if it returns a false value other than `None`, the work is stopped. A signal stops it, too; if it has not ended within a second,
+/// the call returns, and the work ends at its next check.
 ///
 /// # Errors
-/// What a signal or `progress` raised; what the library could not do; `WarpplayError` in a child of a fork.
+/// Exceptions of a signal or of `progress`; errors of the library; `WarpplayError` in a child of a fork.
 pub fn wait<R: Send + 'static>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
@@ -161,7 +161,7 @@ pub fn wait<R: Send + 'static>(
     }
 }
 
-/// Calls `progress`; whether to go on.
+/// Calls `progress`; returns whether to continue.
 fn ask(py: Python<'_>, progress: Option<&Py<PyAny>>, said: Said) -> PyResult<bool> {
     let Some(progress) = progress else { return Ok(true) };
     let told = PyDict::new(py);

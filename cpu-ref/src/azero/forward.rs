@@ -4,7 +4,7 @@ use super::pieces::{self, Affine, Norm};
 use super::{Network, Program, tensor_index};
 use crate::mlp::Real;
 
-/// What `n` positions leave behind in one block of the torso, each array `[n, width, cells]`.
+/// Activations of `n` positions in one block of the torso, each array `[n, width, cells]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockPass<T> {
     /// After the first convolution, before its norm.
@@ -17,7 +17,7 @@ pub struct BlockPass<T> {
     pub out: Vec<T>,
 }
 
-/// What `n` positions leave behind.
+/// All activations of `n` positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pass<T> {
     /// After the input's convolution, before its norm, `[n, width, cells]`.
@@ -44,13 +44,13 @@ pub struct Pass<T> {
     pub policy_logits: Vec<T>,
     /// Softmax of the legal actions' logits, others 0, `[n, actions]`.
     pub policy: Vec<T>,
-    /// Room for the patches of a convolution.
+    /// Scratch memory for the patches of a convolution.
     patches: Vec<T>,
 }
 
 impl<T: Real> Pass<T> {
-    /// Every array that the reference vectors have, under its name there: `input_conv`, `input`, `torso_0_conv_1`, `torso_0_mid`, `torso_0`, …,
-    /// `value_head_plane`, `value_hidden`, `value_pre_tanh`, `value`, `policy_head_planes`, `policy_logits`, `policy`.
+    /// Every array of the reference vectors, under its name there: `input_conv`, `input`, `torso_0_conv_1`, `torso_0_mid`, `torso_0`, …, `value_head_plane`, `value_hidden`,
+    /// `value_pre_tanh`, `value`, `policy_head_planes`, `policy_logits`, `policy`.
     pub fn named(&self) -> Vec<(String, &[T])> {
         let mut list: Vec<(String, &[T])> =
             vec![("input_conv".into(), &self.input_conv), ("input".into(), &self.input)];
@@ -73,8 +73,7 @@ impl<T: Real> Pass<T> {
 }
 
 impl<T: Real> Network<T> {
-    /// Values and policies of `n` positions: `observations` are `[n, planes, cells]`, `masks` `[n, actions]`, not 0 for a legal action. Fills `pass`, whose
-    /// memory is used again.
+    /// Values and policies of `n` positions: `observations` are `[n, planes, cells]`, `masks` `[n, actions]`, not 0 for a legal action. Fills `pass`, whose memory is reused.
     ///
     /// # Panics
     /// If the lengths are not those of the same number of positions, or a position has no legal action.
@@ -139,7 +138,7 @@ impl<T: Real> Network<T> {
         products::<T, P>(self.affine(index), x, self.shape().cells(), out);
     }
 
-    /// Norm, then `rest` added where there is one, then the rectifier.
+    /// Norm, then `rest` added if given, then the rectifier.
     fn norm_relu<P: Program>(&self, x: &[T], index: usize, rest: Option<&[T]>, out: &mut Vec<T>) {
         let (cells, norm): (usize, Norm<'_, T>) = (self.shape().cells(), self.norm(index));
         out.resize(x.len(), T::zero());
@@ -164,7 +163,7 @@ impl<T: Real> Network<T> {
     }
 }
 
-/// Outputs of a product that are one part: a position alone still is as many parts as there are cores.
+/// Number of outputs per part of a product, so that even a single position has as many parts as there are cores.
 const OUTPUTS_AT_ONCE: usize = 32;
 
 /// For each position, the weights times its patches `[k, cells]`, and the bias added.

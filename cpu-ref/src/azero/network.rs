@@ -53,8 +53,8 @@ pub struct Tensor<T> {
     pub values: Vec<T>,
 }
 
-/// Indices into [`Network::tensors`](super::Network::tensors). A convolution or linear layer has two tensors, weight and bias; a norm has four: weight, bias,
-/// running mean, running variance. What is given here is the index of the first.
+/// Indices into [`Network::tensors`](super::Network::tensors). A convolution or linear layer has two tensors, weight and bias; a norm has four: weight, bias, running mean,
+/// running variance. The constants and functions return the index of the first.
 pub mod tensor_index {
     /// The input's convolution.
     pub const INPUT_CONV: usize = 0;
@@ -84,7 +84,7 @@ pub mod tensor_index {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network<T> {
     shape: Shape,
-    /// In the order that [`tensor_index`] says. Numbers of values must stay.
+    /// The tensors in the order of [`tensor_index`]. Their numbers of values must not change.
     pub tensors: Vec<Tensor<T>>,
 }
 
@@ -125,10 +125,10 @@ impl<T: Real> Network<T> {
         Self { shape, tensors }
     }
 
-    /// A network with the values that `values` gives for a tensor's name and dimensions.
+    /// A network with the values that `values` returns for each tensor's name and dimensions.
     ///
     /// # Panics
-    /// If there are not as many as the dimensions say.
+    /// If the number of values does not match the dimensions.
     pub fn from_tensors(shape: Shape, mut values: impl FnMut(&str, &[usize]) -> Vec<T>) -> Self {
         let mut network = Self::zeros(shape);
         for tensor in &mut network.tensors {
@@ -139,10 +139,10 @@ impl<T: Real> Network<T> {
         network
     }
 
-    /// The network that a seed gives. The reference network is that of 27 and the default shape.
+    /// The network of a seed. The reference network is that of seed 27 with the default shape.
     ///
-    /// Element `i` of tensor `t` is made of `u` in [0, 1), the upper 24 bits of SplitMix64's finaliser at `seed + (t·2^32 + i + 1)·0x9E3779B97F4A7C15`, and
-    /// of `s = 2u - 1`; computed in double precision and rounded to single precision, whatever `T` is.
+    /// Element `i` of tensor `t` is made of `u` in [0, 1), the upper 24 bits of SplitMix64's finaliser at `seed + (t·2^32 + i + 1)·0x9E3779B97F4A7C15`, and of `s = 2u - 1`;
+    /// computed in double precision and rounded to single precision for every `T`.
     pub fn seeded(shape: Shape, seed: u64) -> Self {
         let mut network = Self::zeros(shape);
         for (t, tensor) in network.tensors.iter_mut().enumerate() {
@@ -183,7 +183,7 @@ impl<T: Real> Network<T> {
     }
 }
 
-/// How an element follows from its random number.
+/// How an element is computed from its random number.
 enum Draw {
     /// `s` times the factor.
     Signed(f64),

@@ -7,12 +7,12 @@
 use crate::mcts::Game;
 use crate::mcts::games::checkers::{Checkers, Square};
 
-/// Numbers of an observation, `[5, 8, 8]`.
+/// Number of values of an observation, `[5, 8, 8]`.
 pub const N_OBSERVATION: usize = 5 * 64;
-/// Actions.
+/// Number of actions.
 pub const N_ACTIONS: usize = 512;
 
-/// Which planes there are.
+/// The layout of the planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Men and kings of player 0, men and kings of player 1, empty squares: for both observers.
@@ -23,7 +23,7 @@ pub enum Layout {
     Legacy,
 }
 
-/// The plane, of 5, in which `observer` finds what stands on a square.
+/// The plane, of 5, that represents the content of a square for `observer`.
 fn plane(square: Square, observer: usize, layout: Layout) -> usize {
     let (player, king) = match square {
         Square::Empty => return 4,

@@ -4,10 +4,10 @@ use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
 
 use crate::mlp::Real;
 
-/// What a norm adds to a variance before its square root.
+/// The term that a norm adds to a variance before taking the square root.
 pub const EPSILON: f64 = 1e-3;
 
-/// Sides of a product below which plain loops do it: there nalgebra leaves its fast product for one that takes unit strides for granted.
+/// Sides of a product below which plain loops are used: for these, nalgebra replaces its fast product by one that assumes unit strides.
 const LEAST_SIDE: usize = 8;
 
 /// Parameters of a convolution, `weight` `[n_outputs, n_inputs, side, side]`, or of a linear layer, `[n_outputs, n_inputs]`.
@@ -32,8 +32,8 @@ pub struct Norm<'a, T> {
     pub variance: &'a [T],
 }
 
-/// A 3×3 convolution as its definition says it, with zeros around the board; `x` is `[n_inputs, rows, columns]`, `out` `[n_outputs, rows, columns]`. Slow: the
-/// explanation of [`patches`] followed by [`matmul`], and the test of them.
+/// A 3×3 convolution by its definition, with zeros around the board; `x` is `[n_inputs, rows, columns]`, `out` `[n_outputs, rows, columns]`. It is slow, and serves to
+/// explain and test [`patches`] followed by [`matmul`].
 pub fn convolution<T: Real>(x: &[T], conv: Affine<'_, T>, (rows, columns): (usize, usize), out: &mut [T]) {
     let cells = rows * columns;
     let n_inputs = x.len() / cells;
@@ -57,8 +57,8 @@ pub fn convolution<T: Real>(x: &[T], conv: Affine<'_, T>, (rows, columns): (usiz
     }
 }
 
-/// What each square of `x` `[n_inputs, rows, columns]` and its neighbours hold, 0 beyond the border: `out` is `[n_inputs · 9, rows · columns]`, and the weights
-/// `[n_outputs, n_inputs · 9]` times it are the convolution.
+/// Copies the values of each square of `x` `[n_inputs, rows, columns]` and of its neighbours, 0 beyond the border: `out` is `[n_inputs · 9, rows · columns]`, and the
+/// weights `[n_outputs, n_inputs · 9]` times it are the convolution.
 pub fn patches<T: Real>(x: &[T], (rows, columns): (usize, usize), out: &mut [T]) {
     let cells = rows * columns;
     for (number, out) in out.chunks_exact_mut(cells).enumerate() {
@@ -117,7 +117,7 @@ pub fn normalize<T: Real>(x: &[T], norm: Norm<'_, T>, cells: usize, out: &mut [T
     }
 }
 
-/// Rectifier in place: `max(x, 0)`. What is not a number stays so.
+/// Rectifier in place: `max(x, 0)`. NaN stays NaN.
 pub fn relu<T: Real>(x: &mut [T]) {
     for x in x {
         if *x <= T::zero() {
@@ -140,7 +140,7 @@ pub fn linear<T: Real>(x: &[T], layer: Affine<'_, T>, out: &mut [T]) {
     }
 }
 
-/// Softmax of the logits whose mask is not 0; the others' share is 0.
+/// Softmax of the logits whose mask is not 0; the probability of the others is 0.
 ///
 /// # Panics
 /// If there is none.

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-/// How the parts of an array are worked on: [`Sequential`] or [`Parallel`]. Parts are cut by shapes alone, so both give the same bits.
+/// How the parts of an array are processed: [`Sequential`] or [`Parallel`]. The division into parts depends on shapes only, so both give the same bits.
 pub trait Program {
     /// Calls `work(number, part)` for each `length` values of `values`; the last part may be shorter.
     fn parts<T: Send>(values: &mut [T], length: usize, work: impl Fn(usize, &mut [T]) + Sync + Send);
@@ -12,7 +12,7 @@ pub trait Program {
 #[derive(Clone, Copy, Debug)]
 pub enum Sequential {}
 
-/// Parts spread by rayon, over the pool that the caller installed, else over all cores.
+/// Parts distributed by rayon over the caller's thread pool, if there is one, else over all cores.
 #[derive(Clone, Copy, Debug)]
 pub enum Parallel {}
 

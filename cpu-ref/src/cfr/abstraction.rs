@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-/// What all of a histogram's mass counts in a cumulative one.
+/// The total mass in a cumulative histogram.
 pub const UNIT: u32 = 1 << 16;
 
-/// Cards, hands and run-outs that strengths are computed over.
+/// Cards, hands and run-outs over which strengths are computed.
 pub struct Deal<'a> {
     /// All cards, as bits.
     pub deck: u64,
@@ -19,8 +19,8 @@ pub struct Deal<'a> {
     pub n_bins: u32,
 }
 
-/// For each board and hand the sum of its values over the run-outs `[board, hand]`, and the run-outs by value `[board, hand, bin]`. A value is twice the
-/// opponents' hands that are beaten and once those that tie; `rank` gives a larger number for a stronger hand.
+/// For each board and hand the sum of its values over the run-outs `[board, hand]`, and the run-outs by value `[board, hand, bin]`. A value is twice the number of beaten
+/// opponents' hands plus the number of tied ones; `rank` gives a larger number for a stronger hand.
 pub fn strengths(deal: &Deal<'_>, boards: &[u64], rank: impl Fn(u64) -> u32 + Sync) -> (Vec<u64>, Vec<u32>) {
     let n_bins = deal.n_bins as usize;
     let of_board = |&board: &u64| {
@@ -55,7 +55,7 @@ pub fn strengths(deal: &Deal<'_>, boards: &[u64], rank: impl Fn(u64) -> u32 + Sy
 pub struct Points<'a> {
     /// Values, a row for each bin.
     pub values: &'a [u32],
-    /// How often each point is there.
+    /// Multiplicity of each point.
     pub weights: &'a [u32],
 }
 
@@ -65,7 +65,7 @@ impl Points<'_> {
         rows.zip(centre).map(|(row, &at)| row[point].abs_diff(at)).sum()
     }
 
-    /// Lowers each point's distance to the distance to one more centre.
+    /// Lowers each point's distance to the minimum of itself and the distance to a new centre.
     pub fn lower(&self, centre: &[u32], distances: &mut [u32]) {
         distances
             .par_iter_mut()
@@ -73,7 +73,7 @@ impl Points<'_> {
             .for_each(|(point, least)| *least = (*least).min(self.distance(point, centre)));
     }
 
-    /// The nearest of `centres` (`[centre, bin]`) for each point, the first of equal ones.
+    /// The nearest of `centres` (`[centre, bin]`) for each point, the first among equals.
     pub fn nearest(&self, centres: &[u32], n_bins: usize) -> Vec<u32> {
         let of = |point| {
             let all = centres.chunks_exact(n_bins).map(|centre| self.distance(point, centre));

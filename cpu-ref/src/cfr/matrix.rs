@@ -23,8 +23,8 @@ impl MatrixGame {
         Self { winnings: (0..3).map(|row| (0..3).map(|column| cell(row, column)).collect()).collect() }
     }
 
-    /// Cooperate or defect, in this order: 4 less the years in prison, which are 1 each for two who keep silent, 3 each for two who talk, 4 for the one who is
-    /// told on and none for the other.
+    /// Cooperate or defect, in this order. Winnings are 4 minus the years in prison: 1 each if both stay silent, 3 each if both confess; if one confesses, none for that
+    /// player and 4 for the other.
     pub fn prisoners_dilemma() -> Self {
         Self { winnings: vec![vec![[3.0, 3.0], [0.0, 4.0]], vec![[4.0, 0.0], [1.0, 1.0]]] }
     }
@@ -34,12 +34,12 @@ impl MatrixGame {
         if seat == 0 { self.winnings.len() } else { self.winnings[0].len() }
     }
 
-    /// What `seat` wins with `own` when the other does `other`.
+    /// The winnings of `seat` with action `own` against action `other`.
     pub fn wins(&self, seat: usize, own: usize, other: usize) -> f64 {
         if seat == 0 { self.winnings[own][other][0] } else { self.winnings[other][own][1] }
     }
 
-    /// What each action of `seat` wins against a strategy of the other.
+    /// The expected winnings of each action of `seat` against a strategy of the other.
     pub fn against(&self, seat: usize, other: &[f64]) -> Vec<f64> {
         let value = |own| other.iter().enumerate().map(|(action, p)| p * self.wins(seat, own, action)).sum();
         (0..self.n_actions(seat)).map(value).collect()
@@ -56,7 +56,7 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Nothing learnt yet.
+    /// A learner that has learnt nothing yet.
     pub fn new(n_actions: usize) -> Self {
         Self { regrets: vec![0.0; n_actions], sums: vec![0.0; n_actions] }
     }
@@ -98,7 +98,7 @@ pub fn self_play(game: &MatrixGame, learners: &mut [Learner; 2], rounds: u64) {
     }
 }
 
-/// The same with actions drawn at random, as the textbook does it.
+/// As [`self_play`], with actions drawn at random, as in the textbook.
 pub fn sampled_self_play(game: &MatrixGame, learners: &mut [Learner; 2], rounds: u64, seed: u64) {
     let mut random = Random(seed);
     for _ in 0..rounds {
@@ -112,7 +112,7 @@ pub fn sampled_self_play(game: &MatrixGame, learners: &mut [Learner; 2], rounds:
     }
 }
 
-/// As a tree: the second player moves without knowing what the first did. Keys are seats.
+/// The game as a tree: the second player moves without knowing the first player's action. Keys are seats.
 impl Game for MatrixGame {
     type State = Vec<usize>;
     type Key = usize;

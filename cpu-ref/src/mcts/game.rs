@@ -13,8 +13,8 @@ pub enum GameResult {
 
 /// A position of a game for players 0 and 1, with the game's rules.
 ///
-/// Player 0 moves first in a new game; who moves next is always asked with [`Game::to_move`], so a game need not alternate. Actions
-/// are numbers below [`Game::max_actions`].
+/// Player 0 moves first in a new game; callers always use [`Game::to_move`] to find the next player, so a game need not alternate. Actions are numbers below
+/// [`Game::max_actions`].
 pub trait Game: Clone + Send + Sync {
     /// Upper limit of action numbers (exclusive), the same for all positions of the game. The paper calls it B.
     fn max_actions(&self) -> usize;
@@ -22,16 +22,16 @@ pub trait Game: Clone + Send + Sync {
     /// The player who moves next: 0 or 1.
     fn to_move(&self) -> usize;
 
-    /// Whether `action` may be played here. The answer for a finished position has no meaning.
+    /// Whether `action` may be played here. The result for a finished position is meaningless.
     fn is_legal(&self, action: usize) -> bool;
 
     /// Plays `action`, which must be legal.
     fn apply(&mut self, action: usize);
 
-    /// The result of this position, given that the position before `action` was not finished. It may look at the last move only.
+    /// The result of this position, given that the position before `action` was not finished. It may examine only the last move.
     fn result_after(&self, action: usize) -> Option<GameResult>;
 
-    /// The result of this position, whatever came before; `None` while the game goes on.
+    /// The result of this position, regardless of its history; `None` while the game continues.
     fn result(&self) -> Option<GameResult>;
 
     /// Replaces the content of `out` by the legal actions, ascending.
@@ -40,7 +40,7 @@ pub trait Game: Clone + Send + Sync {
         out.extend((0..self.max_actions()).filter(|&action| self.is_legal(action)));
     }
 
-    /// The result that playing `action` here would have, without playing it. A game may answer faster than by a copy.
+    /// The result that playing `action` here would have, without playing it. A game may override it with something faster than a copy.
     fn result_of(&self, action: usize) -> Option<GameResult> {
         let mut next = self.clone();
         next.apply(action);
@@ -49,9 +49,8 @@ pub trait Game: Clone + Send + Sync {
 
     /// A random game from here to its end: its result and the number of moves made.
     ///
-    /// Each move draws `k = below(count)` from the ascending list of legal actions and plays the `k`-th; the number is drawn even if
-    /// there is one action only. The position must not be finished. A position that is not finished but has no legal action counts
-    /// as a draw. An own version must draw the same numbers and return the same result.
+    /// Each move draws `k = below(count)` from the ascending list of legal actions and plays the `k`-th; the number is drawn even if there is only one action. The position
+    /// must not be finished. A position that is not finished but has no legal action counts as a draw. An override must draw the same numbers and return the same result.
     fn playout(&self, rng: &mut Stream) -> (GameResult, u32) {
         let mut position = self.clone();
         let mut legal = Vec::new();

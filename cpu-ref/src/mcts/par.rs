@@ -20,18 +20,18 @@ use super::seq::{Target, action_of, backup, expand, known_result, lanes_of, play
 use super::times::{Clock, StageTimes};
 use super::tree::{Tally, Tree};
 
-/// Jobs wanted for each thread: enough for rayon to even out playouts of different length.
+/// Number of jobs per thread: enough for rayon to balance playouts of different lengths.
 const JOBS_PER_THREAD: usize = 16;
 
-/// Lanes in a job at least; fewer would cost more in handing out than in playing.
+/// Minimum number of lanes of a job; with fewer, scheduling would cost more than playing.
 const MIN_LANES: usize = 8;
 
-/// Playouts with some lanes of one node.
+/// Playouts from one node with a range of lanes.
 struct Job<'a, G> {
     position: &'a G,
     action: Option<usize>,
     lanes: &'a mut [Stream],
-    /// Which tally the results belong to.
+    /// Index of the tally to which the results belong.
     tally: usize,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn step<G: Game>(
     plies
 }
 
-/// Takes the first `n` elements off `rest`.
+/// Splits the first `n` elements off `rest`.
 fn split_off<'a>(rest: &mut &'a mut [Stream], n: usize) -> &'a mut [Stream] {
     let (first, others) = mem::take(rest).split_at_mut(n);
     *rest = others;

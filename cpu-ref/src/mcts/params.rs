@@ -14,8 +14,7 @@ pub enum Variant {
 
 /// Options of a [`Search`](super::Search).
 ///
-/// The limits that the paper sets are checked where users give them, in the host library; here every value works that the
-/// memory has room for, and is taken as it stands.
+/// The host library checks the paper's limits on users' values; here every value that fits into memory is accepted unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// OCP or ACP.
@@ -24,11 +23,11 @@ pub struct Params {
     pub n_trees: usize,
     /// Playouts for each child played, m.
     pub n_playouts: usize,
-    /// Capacity of one tree in nodes. An expansion that does not fit whole is not made at all.
+    /// Capacity of one tree in nodes. An expansion is made only if all children fit.
     pub max_tree_nodes: usize,
     /// The exploration constant C of the upper confidence bound.
     pub ucb_c: f32,
-    /// What a draw is worth, 0 to 1, where a win is worth 1.
+    /// Value of a draw, 0 to 1, where a win has value 1.
     pub draw_value: f32,
     /// Seed of all random streams.
     pub seed: u64,
@@ -37,7 +36,7 @@ pub struct Params {
 }
 
 impl Default for Params {
-    /// `acp`, 8 trees, 128 playouts, 1,000,000 nodes a tree, C = 2, draws worth 0.5, seed 0, depth up to 2048.
+    /// `acp`, 8 trees, 128 playouts, 1,000,000 nodes per tree, C = 2, draws worth 0.5, seed 0, depth up to 2048.
     fn default() -> Self {
         Self {
             variant: Variant::Acp,

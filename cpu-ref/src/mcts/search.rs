@@ -11,9 +11,9 @@ use super::{par, seq};
 
 /// A search of one position with many trees and many playouts.
 ///
-/// [`Search::step`] and [`Search::step_parallel`] may be mixed: they do the same.
+/// [`Search::step`] and [`Search::step_parallel`] give the same results and may be mixed.
 ///
-/// Memory: 40 bytes a node, and 16 bytes for each playout stream, of which there are T·m (OCP) or T·B·m (ACP).
+/// Memory: 40 bytes per node, and 16 bytes for each playout stream, of which there are T·m (OCP) or T·B·m (ACP).
 #[derive(Clone, Debug)]
 pub struct Search<G> {
     params: Params,
@@ -30,7 +30,7 @@ pub struct Search<G> {
 }
 
 impl<G: Game> Search<G> {
-    /// A search of `root` that has made no step yet. All random streams begin anew from the seed.
+    /// Starts a search of `root`. All random streams begin anew from the seed.
     ///
     /// A finished `root` is allowed: each step then counts its result.
     ///
@@ -79,7 +79,7 @@ impl<G: Game> Search<G> {
         self.plies
     }
 
-    /// Where the time went.
+    /// Time spent in each stage.
     pub fn stage_times(&self) -> StageTimes {
         self.times
     }

@@ -64,7 +64,7 @@ pub(super) fn step<G: Game>(
     plies
 }
 
-/// Stage 1. Walks from the root to a node without children, leaves the way in `tree.path` and returns the position there.
+/// Stage 1. Walks from the root to a node without children, stores the path in `tree.path` and returns the position there.
 pub(super) fn select<G: Game>(tree: &mut Tree, root: &G, params: &Params) -> G {
     let mut position = root.clone();
     let mut node = ROOT;
@@ -78,7 +78,7 @@ pub(super) fn select<G: Game>(tree: &mut Tree, root: &G, params: &Params) -> G {
     position
 }
 
-/// Stage 2. Expands the selected node, whose position is `position`, if that can be done, and says what is to be played out.
+/// Stage 2. Expands the selected node, whose position is `position`, if possible, and returns the nodes to be played out.
 pub(super) fn expand<G: Game>(tree: &mut Tree, position: &G, params: &Params, expansion: &mut Stream) -> Target {
     let selected = tree.path.last().copied().unwrap_or(ROOT);
     let node = &tree.nodes[selected as usize];
@@ -145,7 +145,7 @@ pub(super) fn slots<G: Game>(root: &G, params: &Params) -> usize {
     }
 }
 
-/// Which of its tree's playout streams belong to `node`: slot `action` for a child in ACP, slot 0 otherwise.
+/// The playout streams of the tree that belong to `node`: slot `action` for a child in ACP, slot 0 otherwise.
 pub(super) fn lanes_of(tree: &Tree, target: Target, node: NodeId, params: &Params) -> Range<usize> {
     let slot = match (params.variant, target) {
         (Variant::Acp, Target::Children { .. }) => tree.nodes[node as usize].action as usize,

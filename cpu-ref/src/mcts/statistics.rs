@@ -32,11 +32,11 @@ pub struct ActionStatistics {
     pub action: usize,
     /// Playouts through it.
     pub n: u64,
-    /// How many of them the player to move at the root won.
+    /// Number of playouts that the player to move at the root won.
     pub wins: u64,
-    /// How many of them were draws.
+    /// Number of drawn playouts.
     pub draws: u64,
-    /// The action wins at once.
+    /// Whether the action wins at once.
     pub win_flag: bool,
 }
 
@@ -65,9 +65,9 @@ pub struct TreeStatistics {
     pub mean_size: f64,
     /// Number of nodes of the largest tree.
     pub max_size: u64,
-    /// Trees that are full: at least one leaf could not be expanded for want of nodes.
+    /// Trees that are full: at least one leaf could not be expanded for lack of nodes.
     pub full: usize,
-    /// Expansions that were refused for want of nodes, over all trees.
+    /// Expansions that were refused for lack of nodes, over all trees.
     pub refused: u64,
 }
 

@@ -13,11 +13,11 @@ pub(super) const ROOT: NodeId = 0;
 pub struct Node {
     /// Playouts counted in this node.
     pub n: u64,
-    /// How many of them were won by the player who moved into this node.
+    /// Number of playouts won by the player who moved into this node.
     pub wins: u64,
-    /// How many of them were draws.
+    /// Number of drawn playouts.
     pub draws: u64,
-    /// Index of the first child in the tree; the others follow it. Without meaning while `n_children` is 0.
+    /// Index of the first child in the tree; the others follow it. Meaningless while `n_children` is 0.
     pub first_child: u32,
     /// Number of children: 0, or the number of legal actions.
     pub n_children: u32,
@@ -77,7 +77,7 @@ impl Node {
     }
 }
 
-/// Results of some playouts.
+/// Sums of the results of playouts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub n: u64,
@@ -141,7 +141,7 @@ fn ucb_with_ln(ln_n_parent: f32, n: u64, q: f32, ucb_c: f32) -> f32 {
     q + ucb_c * (ln_n_parent / (n as f32)).sqrt()
 }
 
-/// The child of `node` with the largest upper confidence bound; of equals the one with the lowest action. `node` has children.
+/// The child of `node` with the largest upper confidence bound; among equals the one with the lowest action. `node` has children.
 #[inline]
 pub(super) fn best_child(nodes: &[Node], node: NodeId, ucb_c: f32, draw_value: f32) -> NodeId {
     let parent = &nodes[node as usize];
@@ -157,7 +157,7 @@ pub(super) fn best_child(nodes: &[Node], node: NodeId, ucb_c: f32, draw_value: f
     best
 }
 
-/// One tree and what is remembered of it.
+/// One tree with its statistics.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub nodes: Vec<Node>,
@@ -169,7 +169,7 @@ pub(super) struct Tree {
     pub max_depth: u32,
     /// Expansions that did not fit into the capacity.
     pub refused: u64,
-    /// Room for the list of legal actions.
+    /// Scratch memory for the list of legal actions.
     legal: Vec<usize>,
 }
 
@@ -179,8 +179,8 @@ impl Tree {
         Self { nodes, path: Vec::new(), total_depth: 0, max_depth: 0, refused: 0, legal: Vec::new() }
     }
 
-    /// Gives `node` one child for each action that is legal in `position`, its position, in ascending order; or none at all, if there
-    /// is no such action or they would not all fit into `capacity` nodes. Tells whether there are children now.
+    /// Gives `node` one child for each action that is legal in `position`, its position, in ascending order; or none at all, if there is no such action or they would not
+    /// all fit into `capacity` nodes. Returns whether there are children now.
     pub fn add_children<G: Game>(&mut self, node: NodeId, position: &G, capacity: usize) -> bool {
         position.legal_actions(&mut self.legal);
         let size = self.nodes.len();

@@ -12,16 +12,16 @@ use super::rng::{Stream, Streams};
 use super::statistics::Statistics;
 use super::tree::{Node, NodeId, ROOT, Tally, Tree, best_child};
 
-/// Nodes that a search keeps unless told otherwise: 2 GB. Leaves are played out without children after that.
+/// Default maximum number of nodes: 2 GB. Beyond it, leaves are played out without expansion.
 pub const DEFAULT_MAX_NODES: usize = 50_000_000;
 
 /// Depth from which nodes are not expanded.
 const MAX_DEPTH: u16 = 2048;
 
-/// Steps between two looks at the clock.
+/// Number of steps between two checks of the clock.
 pub const STEPS_PER_LOOK: u64 = 32;
 
-/// A search of one position with one tree and one playout a step.
+/// A search of one position with one tree and one playout per step.
 ///
 /// ```
 /// use warpplay_cpu_ref::mcts::{games::connect4::Connect4, vanilla::Vanilla};
@@ -45,9 +45,9 @@ pub struct Vanilla<G> {
 }
 
 impl<G: Game> Vanilla<G> {
-    /// A search of `root` that has made no step yet.
+    /// Starts a search of `root`.
     ///
-    /// * `ucb_c`: exploration constant C; `draw_value`: worth of a draw, 0 to 1.
+    /// * `ucb_c`: exploration constant C; `draw_value`: value of a draw, 0 to 1.
     pub fn new(root: G, ucb_c: f32, draw_value: f32, seed: u64) -> Self {
         let streams = Streams::new(seed);
         Self {
@@ -63,7 +63,7 @@ impl<G: Game> Vanilla<G> {
         }
     }
 
-    /// The same with another limit of nodes (40 bytes each) than [`DEFAULT_MAX_NODES`].
+    /// Sets a maximum number of nodes (40 bytes each) other than [`DEFAULT_MAX_NODES`].
     pub fn with_max_nodes(self, max_nodes: usize) -> Self {
         Self { max_nodes, ..self }
     }
@@ -103,9 +103,8 @@ impl<G: Game> Vanilla<G> {
         self.steps += 1;
     }
 
-    /// Steps until `limit_steps` of them were made, `limit` has passed or `stop` says true, whichever comes first; returns how many
-    /// were made. Clock and `stop` are looked at before the first step and then every 32 steps. Without any limit it runs until
-    /// `stop` says true.
+    /// Makes steps until `limit_steps` are done, `limit` has passed or `stop` returns true, whichever comes first; returns the number of steps. Clock and `stop` are checked
+    /// before the first step and then every 32 steps. Without a limit it runs until `stop` returns true.
     pub fn run(&mut self, limit_steps: Option<u64>, limit: Option<Duration>, stop: &dyn Fn() -> bool) -> u64 {
         let start = Instant::now();
         let mut made = 0;

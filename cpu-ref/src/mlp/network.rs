@@ -9,7 +9,7 @@ pub struct Network<T> {
     layers: Vec<Layer<T>>,
 }
 
-/// What one batch leaves behind. `n` samples; layer `l` has `n_l` outputs, the last one the classes.
+/// Activations and gradients of one batch of `n` samples; layer `l` has `n_l` outputs, the last layer one per class.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pass<T> {
     /// Scaled pixels, `[n, n_inputs]`.
@@ -22,7 +22,7 @@ pub struct Pass<T> {
     pub p: Vec<T>,
     /// Cross-entropy of each sample, `[n]`.
     pub losses: Vec<T>,
-    /// For each layer, gradient of the loss by `z`, `[n, n_l]`.
+    /// For each layer, gradient of the loss with respect to `z`, `[n, n_l]`.
     pub dz: Vec<Vec<T>>,
     /// For each layer, gradients of weights and bias.
     pub gradients: Vec<Layer<T>>,
@@ -39,7 +39,7 @@ impl<T: Real> Network<T> {
     /// A network of these layers.
     ///
     /// # Panics
-    /// If there is none, a tensor has another length than its layer says, or a layer's inputs are not the outputs before.
+    /// If there is none, if a tensor's length differs from its layer's size, or if a layer's inputs differ from the outputs of the previous layer.
     pub fn new(layers: Vec<Layer<T>>) -> Self {
         assert!(!layers.is_empty(), "a network has at least one layer");
         for layer in &layers {
@@ -57,7 +57,7 @@ impl<T: Real> Network<T> {
         &self.layers
     }
 
-    /// The layers' values; their shapes must stay.
+    /// The layers' values; their shapes must not change.
     pub fn layers_mut(&mut self) -> &mut [Layer<T>] {
         &mut self.layers
     }
@@ -72,7 +72,7 @@ impl<T: Real> Network<T> {
         self.layers[self.layers.len() - 1].n_outputs
     }
 
-    /// From pixels `[n, n_inputs]` to logits: fills `x`, `z` and `h` of the pass.
+    /// Forward pass from pixels `[n, n_inputs]` to logits: fills `x`, `z` and `h` of the pass.
     ///
     /// # Panics
     /// If the pixels are not those of whole images.
@@ -83,7 +83,7 @@ impl<T: Real> Network<T> {
         self.forward_from_x::<P>(pass);
     }
 
-    /// The same from the pass's `x` `[n, n_inputs]`, for inputs that are no pixels.
+    /// The same from the pass's `x` `[n, n_inputs]`, for inputs that are not pixels.
     ///
     /// # Panics
     /// If the inputs are not those of whole samples.
@@ -105,7 +105,7 @@ impl<T: Real> Network<T> {
         }
     }
 
-    /// The loss of each sample of a pass that went forward: fills `losses`, `[n]`.
+    /// The loss of each sample after a forward pass: fills `losses`, `[n]`.
     ///
     /// # Panics
     /// If there are not as many labels as samples, or one is not below the number of classes.
@@ -116,7 +116,7 @@ impl<T: Real> Network<T> {
         pieces::losses(logits, labels, &mut pass.losses, self.n_classes());
     }
 
-    /// From the logits of a pass back to all gradients: fills `p`, `losses`, `dz` and `gradients`.
+    /// Backward pass from the logits to all gradients: fills `p`, `losses`, `dz` and `gradients`.
     ///
     /// # Panics
     /// As [`Network::losses`].
@@ -149,7 +149,7 @@ impl<T: Real> Network<T> {
         }
     }
 
-    /// The likeliest class of each image of a pass that went forward, the lowest of equals.
+    /// The most probable class of each image after a forward pass, the lowest among equals.
     pub fn classes(&self, pass: &Pass<T>) -> Vec<u32> {
         pieces::classes(&pass.z[self.layers.len() - 1], self.n_classes())
     }

@@ -10,12 +10,12 @@ pub enum Optimizer {
     Sgd,
     /// `v = momentum v + g; w -= lr v`.
     Momentum {
-        /// Share of the velocity that stays.
+        /// Decay of the velocity.
         momentum: f64,
     },
     /// `v = momentum v + g; w -= lr (g + momentum v)`.
     Nesterov {
-        /// Share of the velocity that stays.
+        /// Decay of the velocity.
         momentum: f64,
     },
     /// `m = β1 m + (1 - β1) g; s = β2 s + (1 - β2) g²; w -= lr (m / (1 - β1^t)) / (√(s / (1 - β2^t)) + ε)` (Kingma and Ba 2015).
@@ -27,7 +27,7 @@ pub enum Optimizer {
         /// ε, outside the root.
         epsilon: f64,
     },
-    /// Adam, before which `w -= lr weight_decay w`; the gradient has no decay (Loshchilov and Hutter 2019).
+    /// Adam, preceded by `w -= lr weight_decay w`; the gradient has no decay (Loshchilov and Hutter 2019).
     AdamW {
         /// β1.
         beta1: f64,
@@ -46,7 +46,7 @@ pub enum Optimizer {
 }
 
 impl Optimizer {
-    /// Arrays of the weights' shape that it remembers: 0 to 2.
+    /// Number of arrays of the weights' shape in its state: 0 to 2.
     pub const fn n_moments(&self) -> usize {
         match self {
             Self::Sgd => 0,
@@ -92,7 +92,7 @@ pub struct Update<T> {
     learning_rate: T,
     /// Added to the gradient as `decay * w`.
     decay: T,
-    /// What decoupled decay leaves of a weight.
+    /// Factor of a weight by decoupled decay.
     kept: T,
 }
 
@@ -106,8 +106,7 @@ enum Form<T> {
 }
 
 impl<T: Real> Update<T> {
-    /// Moves `weights` along `gradients`. `moments` are as many slices as [`Optimizer::n_moments`] says, each as long as `weights`:
-    /// velocity, or mean and then mean square, or mean square.
+    /// Updates `weights` by `gradients`. `moments` are [`Optimizer::n_moments`] slices, each as long as `weights`: velocity, or mean and then mean square, or mean square.
     ///
     /// # Panics
     /// If lengths differ or moments are missing.

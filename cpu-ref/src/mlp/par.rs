@@ -10,27 +10,26 @@ use rayon::prelude::*;
 use super::pieces::{self, Product};
 use super::{Layer, Program, Real, Update};
 
-/// Multiplications that a block of a product may have: some 50 µs of work, against some 2 µs for handing it to a thread.
+/// Maximum number of multiplications of a block of a product: about 50 µs of work, against about 2 µs for scheduling it on a thread.
 const BLOCK_MULTIPLICATIONS: usize = 1 << 21;
 
-/// Rows and columns at which blocks begin are multiples of this: the largest tile of nalgebra's product.
+/// Blocks begin at rows and columns that are multiples of this: the largest tile of nalgebra's product.
 const BLOCK_STEP: usize = 16;
 
 /// Values of a panel or of a part of an update.
 const PANEL_VALUES: usize = 1 << 14;
 
-/// Rows whose column sums are added up apart.
+/// Number of rows whose column sums are added up separately.
 const PANEL_ROWS: usize = 256;
 
-/// Blocks under rayon, in the pool that the caller installed, else on all cores. In a pool of one thread it is a sequential program
-/// with the same results.
+/// Blocks distributed by rayon over the caller's thread pool, if there is one, else over all cores. In a pool of one thread it is a sequential program with the same results.
 #[derive(Clone, Copy, Debug)]
 pub enum Parallel {}
 
 type View<'a, T> = DMatrixView<'a, T, Dyn, Dyn>;
 type ViewMut<'a, T> = DMatrixViewMut<'a, T, Dyn, Dyn>;
 
-/// Sides below which a block is done by plain loops: there nalgebra leaves its fast product for one that takes unit strides for granted.
+/// Sides below which a block is computed by plain loops: for these, nalgebra replaces its fast product by one that assumes unit strides.
 const LEAST_SIDE: usize = 8;
 
 /// `out = a b` by plain loops.

@@ -35,7 +35,7 @@ impl Product {
         Self { transpose_b: true, ..self }
     }
 
-    /// That three slices have the lengths that the shape says.
+    /// Checks that three slices have the lengths of the shape.
     pub(super) fn check<T>(&self, a: &[T], b: &[T], out: &[T]) {
         let expected = (self.m * self.k, self.k * self.n, self.m * self.n);
         assert_eq!((a.len(), b.len(), out.len()), expected, "lengths of a product {self:?}");
@@ -57,7 +57,7 @@ pub fn scale_pixels<T: Real>(pixels: &[u8], out: &mut [T]) {
 /// Matrix product: `out = op(a) op(b)`.
 ///
 /// # Panics
-/// If a slice has another length than the shape says.
+/// If the length of a slice does not match the shape.
 pub fn matmul<T: Real>(a: &[T], b: &[T], out: &mut [T], shape: Product) {
     shape.check(a, b, out);
     let Product { m, n, k, transpose_a, transpose_b } = shape;
@@ -88,7 +88,7 @@ pub fn add_bias<T: Real>(values: &mut [T], bias: &[T]) {
     }
 }
 
-/// Rectifier: `h = max(z, 0)`. What is not a number stays so.
+/// Rectifier: `h = max(z, 0)`. NaN stays NaN.
 pub fn relu<T: Real>(z: &[T], h: &mut [T]) {
     for (h, &z) in h.iter_mut().zip(z) {
         *h = if z <= T::zero() { T::zero() } else { z };
@@ -104,7 +104,7 @@ pub fn relu_backward<T: Real>(z: &[T], gradient: &mut [T]) {
     }
 }
 
-/// The largest of a row.
+/// The largest value of a row.
 fn largest<T: Real>(row: &[T]) -> T {
     row.iter().copied().fold(row[0], |most, value| if value > most { value } else { most })
 }
@@ -134,25 +134,25 @@ pub fn losses<T: Real>(z: &[T], labels: &[u8], losses: &mut [T], n_classes: usiz
     }
 }
 
-/// What becomes of the gradients of a batch's samples.
+/// How the gradients of a batch's samples are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
-    /// Their mean: divided by the samples of this batch, also of a short last one.
+    /// Their mean: divided by the number of samples of the batch, also for a short last one.
     #[default]
     Mean,
-    /// Their sum. This is what the paper's CPU program does: it lacks the division, so its step is `batch` times as long.
+    /// Their sum, as in the paper's CPU program, which lacks the division, so that its step is `batch` times as long.
     Sum,
 }
 
 impl Reduction {
-    /// What gradients of a batch of `n` samples are divided by.
+    /// The divisor of the gradients of a batch of `n` samples.
     fn divisor<T: Real>(self, n: usize) -> T {
         T::rounded(if self == Self::Mean { n as f64 } else { 1.0 })
     }
 }
 
-/// Gradient of the loss by the logits from the probabilities: `dz = (p - onehot(label)) / B`, or without the division for a sum.
-/// `p` and `dz` are `[rows, n_classes]`, `B` is the number of rows.
+/// Gradient of the loss with respect to the logits, from the probabilities: `dz = (p - onehot(label)) / B`, or without the
+/// division for a sum. `p` and `dz` are `[rows, n_classes]`, `B` is the number of rows.
 pub fn cross_entropy_gradient<T: Real>(p: &[T], labels: &[u8], dz: &mut [T], n_classes: usize, reduction: Reduction) {
     let divisor = reduction.divisor::<T>(labels.len());
     for ((p, &label), dz) in p.chunks_exact(n_classes).zip(labels).zip(dz.chunks_exact_mut(n_classes)) {
@@ -186,7 +186,7 @@ pub fn column_sums<T: Real>(values: &[T], out: &mut [T]) {
     }
 }
 
-/// Gradient descent, `w -= lr g`, after which the gradients are 0 again.
+/// Gradient descent, `w -= lr g`, after which the gradients are reset to 0.
 pub fn sgd_update<T: Real>(weights: &mut [T], gradients: &mut [T], learning_rate: T) {
     for (weight, gradient) in weights.iter_mut().zip(gradients) {
         *weight -= learning_rate * *gradient;
@@ -194,13 +194,13 @@ pub fn sgd_update<T: Real>(weights: &mut [T], gradients: &mut [T], learning_rate
     }
 }
 
-/// The likeliest class of each row of `z` `[rows, n_classes]`: the lowest of equals.
+/// The most probable class of each row of `z` `[rows, n_classes]`, the lowest among equals.
 pub fn classes<T: Real>(z: &[T], n_classes: usize) -> Vec<u32> {
     let likeliest = |row: &[T]| (1..n_classes).fold(0, |most, class| if row[class] > row[most] { class } else { most });
     z.chunks_exact(n_classes).map(|row| likeliest(row) as u32).collect()
 }
 
-/// Samples whose likeliest class is their label.
+/// Number of samples whose most probable class is their label.
 pub fn n_correct<T: Real>(z: &[T], labels: &[u8], n_classes: usize) -> usize {
     classes(z, n_classes).iter().zip(labels).filter(|&(&class, &label)| class == u32::from(label)).count()
 }

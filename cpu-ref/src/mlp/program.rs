@@ -3,12 +3,12 @@
 use super::pieces::Product;
 use super::{Layer, Real, Update};
 
-/// How the formulas are run: [`Sequential`](super::Sequential) or [`Parallel`](super::Parallel).
+/// How the formulas are computed: [`Sequential`](super::Sequential) or [`Parallel`](super::Parallel).
 pub trait Program {
     /// Matrix product `out = op(a) op(b)`, as [`pieces::matmul`](super::pieces::matmul).
     ///
     /// # Panics
-    /// If a slice has another length than the shape says.
+    /// If the length of a slice does not match the shape.
     fn matmul<T: Real>(a: &[T], b: &[T], out: &mut [T], shape: Product);
 
     /// Sum of each column, as [`pieces::column_sums`](super::pieces::column_sums).

@@ -53,7 +53,7 @@ pub fn epoch_order(seed: u32, epoch: u32, n: usize) -> Vec<usize> {
     ranked.into_iter().map(|(_, sample)| sample).collect()
 }
 
-/// How the first weights are drawn; biases start at 0.
+/// How initial weights are drawn; biases start at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Init {
     /// Uniform within ±√(6 / fan_in) (He et al. 2015).
@@ -82,7 +82,7 @@ impl Init {
 impl<T: Real> Network<T> {
     /// A network of layers of these widths, inputs first, with drawn weights and biases 0.
     ///
-    /// Weights are drawn in single precision, whatever `T` is: runs in `f32` and `f64` start from the same ones.
+    /// Weights are drawn in single precision for every `T`, so that runs in `f32` and `f64` start from the same weights.
     ///
     /// # Panics
     /// If there are fewer than two widths.

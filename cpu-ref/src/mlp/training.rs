@@ -2,10 +2,10 @@
 
 use super::{Layer, Network, Optimizer, Pass, Program, Real, Reduction};
 
-/// What stays the same during a training.
+/// Settings of a training.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// How weights follow gradients.
+    /// The optimiser.
     pub optimizer: Optimizer,
     /// Added to the gradient as `weight_decay * w`, of weights and biases alike; decoupled with [`Optimizer::AdamW`].
     pub weight_decay: f64,
@@ -18,7 +18,7 @@ pub struct Settings {
 pub struct Training<T> {
     /// The network.
     pub network: Network<T>,
-    /// What the optimiser remembers: [`Optimizer::n_moments`] lists of layers of the network's shape.
+    /// State of the optimiser: [`Optimizer::n_moments`] lists of layers of the network's shape.
     pub moments: Vec<Vec<Layer<T>>>,
     /// Updates done.
     pub updates: u64,
@@ -29,20 +29,19 @@ pub struct Training<T> {
 }
 
 impl<T: Real> Training<T> {
-    /// The beginning of a training: no update done, moments 0.
+    /// Starts a training: no updates done, moments 0.
     pub fn new(network: Network<T>, settings: Settings) -> Self {
         let zeros: Vec<Layer<T>> = network.layers().iter().map(Layer::zeros_like).collect();
         let moments = vec![zeros; settings.optimizer.n_moments()];
         Self { network, moments, updates: 0, settings, pass: Pass::default(), pixels: Vec::new(), labels: Vec::new() }
     }
 
-    /// What the last step left behind.
+    /// The pass of the last step.
     pub fn pass(&self) -> &Pass<T> {
         &self.pass
     }
 
-    /// One step on the samples `batch` of a set of `images` `[n, n_inputs]` and `labels` `[n]`: the sum of the batch's losses before
-    /// the update.
+    /// Makes one step on the samples `batch` of a set of `images` `[n, n_inputs]` and `labels` `[n]`; returns the sum of the batch's losses before the update.
     ///
     /// All gradients come from the weights before the step.
     ///
@@ -62,7 +61,7 @@ impl<T: Real> Training<T> {
         self.pass.loss_sum()
     }
 
-    /// The same on a batch of inputs that are no pixels: `x` `[n, n_inputs]`, `labels` `[n]`.
+    /// As [`step`](Self::step), on a batch of inputs that are not pixels: `x` `[n, n_inputs]`, `labels` `[n]`.
     ///
     /// # Panics
     /// If lengths do not fit, or a label is not below the number of classes.
@@ -86,7 +85,7 @@ impl<T: Real> Training<T> {
         }
     }
 
-    /// An epoch at one learning rate: a step on each `batch` samples of `order`, the last of which may be fewer. The sum of the losses.
+    /// Makes an epoch at one learning rate: a step on each `batch` samples of `order`, of which the last batch may be shorter. Returns the sum of the losses.
     ///
     /// # Panics
     /// As [`Training::step`]; if `batch` is 0.

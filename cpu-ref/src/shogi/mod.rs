@@ -36,10 +36,10 @@ pub mod sparse;
 /// Kinds of pieces with a value: P L N S G B R +P +L +N +S +B +R.
 pub const KINDS: usize = 13;
 
-/// One, as a sum's unit.
+/// The number 1 in the unit of sums.
 pub const ONE: f64 = 68_719_476_736.0;
 
-/// `value` as a number of 2⁻³⁶, rounded; of two as near the even one.
+/// `value` as a multiple of 2⁻³⁶, rounded to nearest, ties to even.
 pub fn fixed(value: f64) -> i64 {
     (value * ONE).round_ties_even() as i64
 }

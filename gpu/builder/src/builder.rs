@@ -20,7 +20,7 @@ pub struct CudaBuilder {
     target_dir: Option<PathBuf>,
 }
 
-/// What a build made.
+/// The results of a build.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// Name of the module, the stem of its files.
@@ -33,7 +33,7 @@ pub struct Built {
     pub warnings: String,
     /// Version of the compiler.
     pub compiler: String,
-    /// Its flags, for each image those of its architecture.
+    /// Flags of the compiler for each image.
     pub flags: Vec<Vec<String>>,
 }
 
@@ -44,7 +44,7 @@ pub struct BuiltImage {
     pub arch: String,
     /// The PTX file, `<target folder>/<arch>/<module>.ptx`; its time stamp changes only with its text.
     pub path: PathBuf,
-    /// Whether the device crate was compiled in this build; if not, an earlier build's result was still good.
+    /// Whether the device crate was compiled in this build; if not, an earlier build's result was up to date.
     pub compiled: bool,
 }
 
@@ -90,9 +90,9 @@ impl CudaBuilder {
         self.arch_with_features(name, std::iter::empty::<String>())
     }
 
-    /// Adds an architecture with target features of LLVM's, as `+ptx80` for the PTX version 8.0 where an
-    /// instruction is newer than the version that the architecture implies (6.3 for `sm_75`, 7.0 for `sm_80`,
-    /// 7.8 for `sm_90`, 8.0 for `sm_90a`). A newer version asks for a newer driver.
+    /// Adds an architecture with target features of LLVM's, as `+ptx80` for the PTX version 8.0 where an instruction is newer
+    /// than the version that the architecture implies (6.3 for `sm_75`, 7.0 for `sm_80`, 7.8 for `sm_90`, 8.0 for `sm_90a`).
+    /// A newer version needs a newer driver.
     #[must_use]
     pub fn arch_with_features<S: Into<String>>(
         mut self,
@@ -106,23 +106,23 @@ impl CudaBuilder {
         self
     }
 
-    /// Adds flags of rustc's for the device crate, its dependencies and `core`, after the builder's own. Each set of
-    /// flags has a `core` of its own, so they cost a longer first build.
+    /// Adds flags of rustc's for the device crate, its dependencies and `core`, after the builder's own. Each set of flags
+    /// has its own `core`, which makes the first build longer.
     #[must_use]
     pub fn rustflags<S: Into<String>>(mut self, flags: impl IntoIterator<Item = S>) -> Self {
         self.rustflags.extend(flags.into_iter().map(Into::into));
         self
     }
 
-    /// The folder to build in. Default: `ptx` in the target folder of the outer build, outside a build script in
-    /// that of the device crate's workspace. Several builds may share one, at the same time too.
+    /// The folder to build in. Default: `ptx` in the target folder of the outer build, outside a build script in that of the
+    /// device crate's workspace. Several builds may share one, even at the same time.
     #[must_use]
     pub fn target_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.target_dir = Some(path.into());
         self
     }
 
-    /// Compiles what has changed and gives the PTX files of all architectures.
+    /// Compiles what has changed and returns the PTX files of all architectures.
     ///
     /// In the build script of a crate that is itself being compiled for the device, there are no images: a crate
     /// may build itself.

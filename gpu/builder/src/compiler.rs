@@ -6,9 +6,9 @@ use std::process::Command;
 
 use crate::{COMPILER_VARIABLE, Error, Result};
 
-/// Where a distribution's package puts its compiler.
+/// Path of the compiler of a distribution's package.
 const SYSTEM_RUSTC: &str = "/usr/bin/rustc";
-/// What `core` is compiled from, inside the sysroot.
+/// The source of `core` within the sysroot.
 const CORE_SOURCE: &str = "lib/rustlib/src/rust/library/core";
 
 /// A rustc that has the source of its own library.
@@ -18,13 +18,13 @@ pub struct DeviceCompiler {
     pub rustc: PathBuf,
     /// Its sysroot.
     pub sysroot: PathBuf,
-    /// What it says of its version, as `rustc 1.95.0 (59807616e 2026-04-14)`.
+    /// Its version text, such as `rustc 1.95.0 (59807616e 2026-04-14)`.
     pub version: String,
 }
 
 impl DeviceCompiler {
-    /// Whether it can compile for an architecture. It would take one that it does not know, and write PTX that no
-    /// device loads. Yes where it does not tell.
+    /// Whether it can compile for an architecture. rustc accepts unknown architectures and writes PTX that no device loads.
+    /// True if the compiler does not list its architectures.
     pub(crate) fn knows(&self, arch: &str) -> bool {
         let output =
             Command::new(&self.rustc).args(["--print", "target-cpus", "--target", crate::arch::TARGET]).output();
@@ -35,7 +35,7 @@ impl DeviceCompiler {
     }
 }
 
-/// Whether a list of processors, one in each line with a note after it, has this one. Yes for an empty list.
+/// Whether a list of processors, one per line followed by a note, contains this one. True for an empty list.
 fn lists(processors: &str, arch: &str) -> bool {
     let names = || processors.lines().filter_map(|line| line.split_whitespace().next());
     names().any(|name| name == arch) || !names().any(|name| name.starts_with("sm_"))

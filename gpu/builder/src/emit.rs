@@ -15,12 +15,11 @@ impl CudaBuilder {
     /// [`build`](CudaBuilder::build), for a build script: writes `OUT_DIR/<module>.rs` and tells cargo when to run
     /// the script again.
     ///
-    /// Where the package brings its PTX along for these sources, that is taken, and the result is `None`.
+    /// If the package includes PTX for these sources, that is used, and the result is `None`.
     ///
-    /// The file is an expression of type `warpplay_gpu::ptx::PtxSet`, for
-    /// `include!(concat!(env!("OUT_DIR"), "/<module>.rs"))`; the PTX lies beside it, as text and compressed as it is embedded. Where there is no device
-    /// compiler the set is empty and says why, and cargo shows a warning: the result is `None`. The same, without
-    /// a warning, in a crate that is itself being compiled for the device.
+    /// The file is an expression of type `warpplay_gpu::ptx::PtxSet`, for `include!(concat!(env!("OUT_DIR"), "/<module>.rs"))`; the PTX lies beside it, as text and
+    /// compressed as it is embedded. Without a device compiler the set is empty and states the reason, cargo shows a warning, and the result is `None`. The same happens,
+    /// without a warning, in a crate that is itself being compiled for the device.
     ///
     /// # Errors
     /// As for `build`, [`Error::NotABuildScript`], and [`Error::NoCompiler`] only with `WARPPLAY_REQUIRE_PTX=1`.
@@ -90,7 +89,7 @@ fn watch(paths: &[impl AsRef<Path>]) {
     }
 }
 
-/// Writes an image into `OUT_DIR`: what the program carries, and the plain text beside it for readers and for `cargo xtask ptx`. Returns the text's file name.
+/// Writes an image into `OUT_DIR`: the compressed text that the program embeds, and the plain text for readers and for `cargo xtask ptx`. Returns the text's file name.
 fn embed(out_dir: &Path, module: &str, arch: &str, text: &str, compressed: &[u8]) -> Result<String> {
     let name = format!("{module}.{arch}.ptx");
     files::write_if_changed(&out_dir.join(&name), text)?;

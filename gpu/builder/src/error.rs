@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// Why there is no PTX.
 ///
-/// `Debug` prints the same text as `Display`: a build script that returns the error from `main` shows it so.
+/// `Debug` prints the same text as `Display`: a build script that returns the error from `main` prints it in this form.
 #[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,7 +18,7 @@ pub enum Error {
         variable = crate::COMPILER_VARIABLE
     )]
     NoCompiler {
-        /// Where it was looked for, and what was missing there.
+        /// The paths that were searched, and what was missing there.
         searched: String,
     },
     /// A program could not be started.
@@ -26,7 +26,7 @@ pub enum Error {
     Run {
         /// The program.
         program: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The device crate does not compile.
@@ -40,7 +40,7 @@ pub enum Error {
         compiler: String,
         /// What cargo and rustc wrote.
         stderr: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The nested build succeeded without leaving PTX.
@@ -63,7 +63,7 @@ pub enum Error {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The folder holds no package.
@@ -82,7 +82,7 @@ pub enum Error {
         /// What is allowed.
         allowed: &'static str,
     },
-    /// Ready PTX is damaged, or there is none to be packed.
+    /// Included PTX is damaged, or there is none to be packed.
     #[error("{}: {reason}: get the package again, or set {variable}=1 to compile the kernels", path.display(), variable = crate::BUILD_VARIABLE)]
     Ready {
         /// The file.
@@ -90,7 +90,7 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// The call belongs into a build script.
+    /// The call is only valid in a build script.
     #[error("environment variable {variable} is not set: call `build_and_emit` from a build script, or use `build`")]
     NotABuildScript {
         /// The variable that cargo sets for build scripts.
@@ -107,7 +107,7 @@ pub enum Error {
     Ptx {
         /// Line, from 1.
         line: usize,
-        /// What is wrong there.
+        /// Description of the error.
         reason: String,
     },
     /// `ptxas` was not found.
@@ -117,7 +117,7 @@ pub enum Error {
         variable = crate::PTXAS_VARIABLE
     )]
     NoPtxas {
-        /// Where it was looked for.
+        /// The paths that were searched.
         searched: String,
     },
     /// `ptxas` refused a PTX file.

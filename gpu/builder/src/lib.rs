@@ -74,14 +74,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub const COMPILER_VARIABLE: &str = "WARPPLAY_DEVICE_RUSTC";
 /// Environment variable that, set to `1`, makes a missing device compiler an error.
 pub const REQUIRE_VARIABLE: &str = "WARPPLAY_REQUIRE_PTX";
-/// Environment variable that, set to `1`, compiles kernels even where their package brings the PTX along.
+/// Environment variable that, set to `1`, compiles kernels even if their package includes the PTX.
 pub const BUILD_VARIABLE: &str = "WARPPLAY_BUILD_PTX";
 /// Environment variable that names `ptxas`.
 pub const PTXAS_VARIABLE: &str = "WARPPLAY_PTXAS";
-/// Architecture that is built when none is asked for: every GPU from 2018 on loads its PTX.
+/// Default architecture: every GPU from 2018 on loads its PTX.
 pub const BASELINE_ARCH: &str = "sm_75";
 
-/// Whether `WARPPLAY_REQUIRE_PTX=1` asks for device code: then a missing compiler is an error.
+/// Whether `WARPPLAY_REQUIRE_PTX=1` is set, which makes a missing compiler an error.
 pub fn ptx_required() -> bool {
     std::env::var_os(REQUIRE_VARIABLE).is_some_and(|value| value == "1")
 }

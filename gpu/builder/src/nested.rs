@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::arch::{Arch, TARGET};
 use crate::{DeviceCompiler, Error, Result, files};
 
-/// What is compiled.
+/// A compilation job.
 pub(crate) struct Job<'a> {
     /// Folder of the device crate.
     pub(crate) krate: &'a Path,
@@ -27,13 +27,13 @@ pub(crate) struct Job<'a> {
     pub(crate) root: &'a Path,
 }
 
-/// What came of it.
+/// The result of a compilation.
 pub(crate) struct Assembly {
     /// PTX as the compiler wrote it.
     pub(crate) assembly: PathBuf,
     /// Whether the device crate was compiled now.
     pub(crate) compiled: bool,
-    /// Manifests and source folders of the device crate and of its dependencies that are local.
+    /// Manifests and source folders of the device crate and of its local dependencies.
     pub(crate) sources: Vec<PathBuf>,
     /// Warnings.
     pub(crate) stderr: String,
@@ -102,7 +102,7 @@ impl Job<'_> {
         flags
     }
 
-    /// Where the assembly goes: one file for each set of options, since cargo knows nothing of it.
+    /// Path of the assembly: one file for each set of options, since cargo does not track it.
     fn assembly(&self) -> PathBuf {
         let mut features = self.features.to_vec();
         features.sort();
@@ -194,9 +194,8 @@ impl Job<'_> {
 
 /// Whether the nested cargo inherits an environment variable.
 ///
-/// A build script has a hundred variables about its own build; compiler flags, wrappers, target folders and
-/// profiles of the outer build must not reach device code. Of cargo's variables those stay that say where it keeps
-/// and fetches things.
+/// A build script has a hundred variables about its own build; compiler flags, wrappers, target folders and profiles of the
+/// outer build must not reach device code. Of cargo's variables, only those for its storage and network access are kept.
 fn is_inherited(name: &OsStr) -> bool {
     const CARGO: [&str; 8] = [
         "CARGO_HOME",
@@ -235,7 +234,7 @@ fn is_inherited(name: &OsStr) -> bool {
     !BUILD_SCRIPT.contains(&name) && !["CLIPPY_", "DEP_", "__CARGO_"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// What cargo said of a successful build.
+/// Cargo's report of a successful build.
 struct Report {
     /// Whether the device crate was up to date.
     fresh: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{Error, Result};
 
-/// Start of the comment in which `#[kernel]` hands launch bounds over.
+/// Start of the comment in which `#[kernel]` passes launch bounds.
 const BOUNDS_MARK: &str = "// warpplay:bounds ";
 
 /// One kernel of a PTX text.
@@ -33,7 +33,7 @@ pub fn parse_entries(ptx: &str) -> Result<Vec<PtxEntry>> {
     Ok(heads(ptx)?.into_iter().map(|head| head.entry).collect())
 }
 
-/// An entry, and where its head ends: launch bounds stand there.
+/// An entry, and the end of its head, where launch bounds are placed.
 struct Head {
     entry: PtxEntry,
     end: usize,
@@ -134,7 +134,7 @@ struct Bounds {
 
 /// The text with the launch bounds of its comments as directives of the entries they name.
 ///
-/// A comment whose entry is not there is left alone: it bounds nothing.
+/// A comment whose entry does not exist is left unchanged.
 pub(crate) fn with_launch_bounds(ptx: &str) -> Result<String> {
     let mut bounds = BTreeMap::new();
     for (number, line) in ptx.lines().enumerate() {

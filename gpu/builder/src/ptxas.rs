@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::{Error, PTXAS_VARIABLE, Result, files};
 
-/// What one kernel takes, as `ptxas -v` reports it.
+/// The resources of one kernel, as `ptxas -v` reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelResources {
     /// Entry name.
@@ -20,7 +20,7 @@ pub struct KernelResources {
     pub spill_loads: u32,
     /// Stack frame of a thread in local memory, in bytes; spills are part of it.
     pub local_bytes: u32,
-    /// Why the products of its warp groups (`wgmma`) wait for each other, in the assembler's words; empty where they run side by side.
+    /// Why the products of its warp groups (`wgmma`) wait for each other, in the assembler's words; empty if they run concurrently.
     pub serialised: String,
 }
 
@@ -80,7 +80,7 @@ fn below(folder: &Path, depth: u32) -> Option<PathBuf> {
     folders.iter().find_map(|folder| below(folder, depth))
 }
 
-/// Target folders that may be this workspace's, likeliest first, each once.
+/// Possible target folders of this workspace, the most likely first, each once.
 fn target_dirs() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     folders.extend(files::outer_target_dir());
@@ -103,8 +103,8 @@ fn target_dirs() -> Vec<PathBuf> {
     unique
 }
 
-/// Assembles a PTX file for `arch` (as `sm_75`) and reports what its kernels take, in the order of the file;
-/// the machine code itself is thrown away.
+/// Assembles a PTX file for `arch` (as `sm_75`) and reports the resources of its kernels, in the order of the file; the
+/// machine code itself is discarded.
 ///
 /// # Errors
 /// [`Error::NoPtxas`], [`Error::Run`] if it does not start, [`Error::Ptxas`] with its words if it refuses the file.

@@ -16,14 +16,14 @@ use crate::{BUILD_VARIABLE, Built, CudaBuilder, Error, Result, files};
 
 /// The folder in a package.
 const FOLDER: &str = "ptx";
-/// The file that says what lies there.
+/// Name of the file that lists its content.
 const MANIFEST: &str = "manifest.json";
 /// Version of that file.
 const FORMAT: u32 = 1;
-/// How the name of a build's note for [`pack`] ends.
+/// Suffix of the name of a build's note for [`pack`].
 const NOTE: &str = ".note.json";
 
-/// An image that lies ready.
+/// An included image.
 pub(crate) struct Image {
     pub(crate) arch: String,
     pub(crate) text: String,
@@ -31,7 +31,7 @@ pub(crate) struct Image {
     pub(crate) compressed: Vec<u8>,
 }
 
-/// The images of a module that lie ready for this build, and the files that say so; `None` where the kernels are to be compiled.
+/// The included images of a module for this build, and the files that describe them; `None` if the kernels must be compiled.
 ///
 /// # Errors
 /// [`Error::Ready`] for a manifest or an image that is damaged.
@@ -75,7 +75,7 @@ pub(crate) fn find(
     Ok(Some((images, vec![folder])))
 }
 
-/// Notes for [`pack`] what a build made, beside its images.
+/// Writes a note for [`pack`] about a build, beside its images.
 pub(crate) fn note(builder: &CudaBuilder, built: &Built, archs: &[Arch], out_dir: &Path) -> Result<()> {
     let mut images = Map::new();
     for image in &built.images {
@@ -85,10 +85,10 @@ pub(crate) fn note(builder: &CudaBuilder, built: &Built, archs: &[Arch], out_dir
     files::write_if_changed(&out_dir.join(format!("{}{NOTE}", built.module)), note.to_string())
 }
 
-/// Puts the PTX that a build of a crate has left in `out_dir` into the folder `ptx` of the crate's sources in `krate`, with its manifest, and gives the names of the modules.
+/// Copies the PTX that a build of a crate has left in `out_dir` to the folder `ptx` of the crate's sources in `krate`, with a manifest, and returns the names of the modules.
 ///
 /// # Errors
-/// [`Error::File`] for what cannot be read or written; [`Error::Ready`] if no build has left anything, or something else than it noted.
+/// [`Error::File`] for what cannot be read or written; [`Error::Ready`] if no build has left PTX, or if its files differ from its note.
 pub fn pack(krate: &Path, out_dir: &Path) -> Result<Vec<String>> {
     let folder = krate.join(FOLDER);
     files::create_folder(&folder)?;
@@ -120,7 +120,7 @@ fn image_name(module: &str, arch: &Arch) -> String {
     format!("{module}.{}.ptx.z", arch.name)
 }
 
-/// What a build asks for, beside the sources.
+/// The inputs of a build besides the sources.
 fn request(builder: &CudaBuilder, archs: &[Arch]) -> Value {
     let mut features = builder.features.clone();
     features.sort();
@@ -137,7 +137,7 @@ fn mark(bytes: &[u8]) -> Value {
     Value::String(format!("{}-{:08x}", bytes.len(), crc.sum()))
 }
 
-/// The marks of all source files by their paths. The manifest is another one in a package, where cargo rewrites it: its version and the features that are asked for stand for it.
+/// The marks of all source files by their paths. Cargo rewrites the manifest in a package, so its version and the requested features represent it.
 fn sources(krate: &Path) -> Result<Value> {
     let mut marks = Map::new();
     let mut folders = vec![(krate.join("src"), "src".to_owned())];
@@ -155,7 +155,7 @@ fn sources(krate: &Path) -> Result<Value> {
     Ok(Value::Object(marks))
 }
 
-/// What a folder holds: paths and names.
+/// The entries of a folder: paths and names.
 fn entries(folder: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(files::failed("read", folder))? {

@@ -37,19 +37,19 @@ use crate::{Error, Result};
 /// Name of the zero in constant memory.
 const ZERO: &str = "warpplay_zero";
 
-/// A sum in a PTX text that some versions of `ptxas` make again of the wrong value.
+/// A sum in a PTX text that some versions of `ptxas` recompute from the wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaleSum {
     /// Line of the sum, from 1.
     pub line: usize,
     /// Register of the sum.
     pub sum: String,
-    /// Register that it was made from, directly or by further sums and copies.
+    /// Register from which it was computed, directly or by further sums and copies.
     pub base: String,
 }
 
-/// The sums of a register and a constant, and copies of such sums, that end in an address behind a point of the program where the register is either as it was or assigned again,
-/// by the way that led there: `ptxas` 12.0 to 13.2 may read the new value for them.
+/// The sums of a register and a constant, and copies of such sums, that are used as an address after a point where, depending on the path taken, the register is either
+/// unchanged or reassigned: `ptxas` 12.0 to 13.2 may use the new value for them.
 ///
 /// # Errors
 /// [`Error::Ptx`] if a function's body has no end.
@@ -120,7 +120,7 @@ fn found(ptx: &str, code: &str) -> Result<Vec<Found>> {
     Ok(all)
 }
 
-/// The text with blanks for comments and for what stands between quotation marks: every other character keeps its offset.
+/// The text with comments and quoted strings replaced by blanks; every other character keeps its offset.
 fn blank_comments(ptx: &str) -> String {
     let mut code = String::with_capacity(ptx.len());
     let mut rest = ptx;
@@ -180,7 +180,7 @@ fn bodies(code: &str) -> Result<Vec<std::ops::Range<usize>>> {
     Ok(bodies)
 }
 
-/// Where control goes behind a statement.
+/// Where control goes after a statement.
 #[derive(Debug)]
 enum Flow<'a> {
     Next,
@@ -194,9 +194,9 @@ enum Flow<'a> {
 /// One instruction.
 #[derive(Debug)]
 struct Statement<'a> {
-    /// Offset behind its semicolon.
+    /// Offset after its semicolon.
     end: usize,
-    /// Whether it has a guard: then it may do nothing.
+    /// Whether it has a guard, so that it may have no effect.
     guarded: bool,
     opcode: &'a str,
     operands: Vec<&'a str>,
@@ -208,11 +208,11 @@ struct Statement<'a> {
 /// What a register holds, compared with an earlier point of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Base {
-    /// No way from there is known.
+    /// No path from there is known.
     Unknown,
     Same,
     Moved,
-    /// `Same` or `Moved`, by the way; or so it was, before it was written once more.
+    /// `Same` or `Moved`, depending on the path, or it was so before another write.
     Either,
 }
 
@@ -226,10 +226,10 @@ impl Base {
     }
 }
 
-/// A function's instructions and what is asked of them.
+/// A function's instructions, with the analyses on them.
 struct Function<'a> {
     statements: Vec<Statement<'a>>,
-    /// The statement behind a label.
+    /// The statement after a label.
     labels: HashMap<&'a str, usize>,
     /// Labels of a table of branches.
     tables: HashMap<&'a str, Vec<&'a str>>,
@@ -237,7 +237,7 @@ struct Function<'a> {
     writers: HashMap<&'a str, Vec<usize>>,
     /// Registers that addresses are computed from.
     in_addresses: HashSet<&'a str>,
-    /// Statements that may come directly before and behind each.
+    /// Statements that may directly precede and follow each.
     before: Vec<Vec<usize>>,
     behind: Vec<Vec<usize>>,
 }
@@ -341,7 +341,7 @@ impl<'a> Function<'a> {
         self.writers.contains_key(base).then_some((base, is_sum))
     }
 
-    /// Stale sums, and copies of sums: the statement and a register that it is stale of.
+    /// Stale sums, and copies of sums: the statement and the register whose stale value it uses.
     fn stale(&self) -> Vec<(usize, &'a str)> {
         let mut stale = Vec::new();
         for at in 0..self.statements.len() {
@@ -436,7 +436,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// The ways from statement to statement; behind the last one there is none.
+    /// Finds the edges from statement to statement; the last one has none.
     fn find_ways(&mut self) {
         let n = self.statements.len();
         self.before = vec![Vec::new(); n];
@@ -511,7 +511,7 @@ fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
 }
 
-/// The operands of an instruction: what commas part, outside of brackets.
+/// The operands of an instruction, separated by commas outside brackets.
 fn operands(text: &str) -> Vec<&str> {
     let mut depth = 0i32;
     let parts = text.split(|c: char| {

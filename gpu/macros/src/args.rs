@@ -12,7 +12,7 @@ use syn::{
 
 use crate::len;
 
-/// What a field is on the host.
+/// The kind of a field on the host.
 enum Kind<'a> {
     /// A pointer, or an array of pointers.
     Pointer { pointer: &'a TypePtr, count: Option<&'a Expr>, len: Expr, nullable: bool },
@@ -94,7 +94,7 @@ fn kind(field: &Field) -> Result<Kind<'_>> {
     }
 }
 
-/// The host's structure, and how it becomes the device's.
+/// The host's structure, and its conversion to the device's.
 fn items(
     input: &DeriveInput,
     fields: &Punctuated<Field, Token![,]>,
@@ -157,7 +157,7 @@ fn items(
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: made of the fields, each of which tells the binding its memory.
+        // SAFETY: made from the fields, each of which informs the binding about its memory.
         unsafe impl #host_impl ::warpplay_gpu::args::IntoParam<#ident #ty> for #args #host_ty #bounds {
             #[allow(unused_variables, unused_parens, clippy::unnecessary_cast)]
             fn into_param(self, binding: &mut dyn ::warpplay_gpu::args::Binding) -> #ident #ty {
@@ -173,10 +173,10 @@ fn items(
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: made of the fields, each of which tells the binding its memory.
+        // SAFETY: made from the fields, each of which informs the binding about its memory.
         unsafe impl #host_impl ::warpplay_gpu::args::IntoParam<::warpplay_gpu::args::Checked<#ident #ty>> for #args #host_ty #bounds {
             fn into_param(self, binding: &mut dyn ::warpplay_gpu::args::Binding) -> ::warpplay_gpu::args::Checked<#ident #ty> {
-                // SAFETY: lengths and conditions are checked, and what fails is refused.
+                // SAFETY: lengths and conditions are checked, and violations are refused.
                 unsafe { ::warpplay_gpu::args::Checked::new(self.into_param(binding)) }
             }
         }
@@ -203,7 +203,7 @@ fn pointer(name: &Ident, kind: &Kind<'_>) -> (TokenStream, TokenStream) {
     (crossing, check)
 }
 
-/// The host's view of what a pointer is to.
+/// The host's view for a pointer.
 fn view(pointer: &TypePtr) -> TokenStream {
     let ty = &pointer.elem;
     match pointer.mutability {

@@ -18,7 +18,7 @@ const MAX_THREADS: u32 = 1024;
 /// Most blocks that any architecture holds on one multiprocessor.
 const MAX_BLOCKS: u32 = 32;
 
-/// What stands between the attribute's parentheses.
+/// The options in the attribute's parentheses.
 #[derive(Default)]
 struct Options {
     suffix: Option<LitStr>,
@@ -30,9 +30,9 @@ struct Options {
     require: Option<Expr>,
 }
 
-/// The launch shape: an expression, or a closure where it depends on more than the parameters.
+/// The launch shape: an expression, or a closure if it depends on more than the parameters.
 struct Shape {
-    /// What it depends on besides, each with its type.
+    /// Its further arguments, each with its type.
     arguments: Vec<(Pat, Type)>,
     body: Expr,
 }
@@ -137,7 +137,7 @@ fn ungrouped(mut expression: &Expr) -> &Expr {
 struct Param<'a> {
     name: &'a Ident,
     ty: &'a Type,
-    /// Values that it must have, where it is a view or a pointer.
+    /// Number of values that it must have, for a view or a pointer.
     len: Option<Expr>,
     /// Whether it is a structure with `DeviceArgs` that is only taken checked.
     args: bool,
@@ -180,11 +180,11 @@ fn pointer(mut ty: &Type) -> Option<&TypePtr> {
     }
 }
 
-/// Makes the views of the pointers that came: for the body on device and host.
+/// Makes the views from the passed pointers, for the body on device and host.
 fn views(params: &[Param<'_>]) -> TokenStream {
     let views = params.iter().filter(|param| param.is_view()).map(|Param { name, ty, len, .. }| {
         quote! {
-            // SAFETY: the launch has checked the length, and its arguments were borrowed as the view uses them.
+            // SAFETY: the launch has checked the length, and has borrowed its arguments as the view uses them.
             let #name = unsafe { <#ty as ::warpplay_gpu::cuda::view::View>::new(#name, #len) };
         }
     });
@@ -572,7 +572,7 @@ impl Parse for KernelType {
     }
 }
 
-/// A type as people write it: `*const f32`, `Trees<Connect4>`, `[u32; 4]`.
+/// A type in its usual spelling: `*const f32`, `Trees<Connect4>`, `[u32; 4]`.
 fn type_text(ty: &Type) -> String {
     let mut text = String::new();
     push_tokens(&mut text, ty.to_token_stream());

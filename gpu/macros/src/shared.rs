@@ -25,7 +25,7 @@ impl Parse for Array {
     }
 }
 
-/// A name that no other array of the PTX module has: the crate's name and a running number in it.
+/// A name that is unique in the PTX module: the crate's name and a running number.
 pub(crate) fn unique_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     // Cargo tells rustc, and so us, which crate is compiled.
@@ -43,9 +43,9 @@ fn name(crate_name: &str, number: u32) -> String {
 
 /// The expression for `T; N` whose array is called `name`.
 ///
-/// The array is declared at module level: declared inside a function's `asm!`, it would come out once for each
-/// inlined copy, and ptxas refuses the second. Since `global_asm!` is no statement, a module inside the function
-/// holds it; the host has that module too, so that what it cannot name is an error there as well.
+/// The array is declared at module level: declared inside a function's `asm!`, it would be emitted once for each inlined
+/// copy, and ptxas refuses the second. Since `global_asm!` is no statement, a module inside the function holds it; the host
+/// has that module too, so that what it cannot name is an error there as well.
 pub(crate) fn expand(input: TokenStream, name: &str) -> Result<TokenStream> {
     let Array { element, len } = syn::parse2(input)?;
     let module = format_ident!("{name}");

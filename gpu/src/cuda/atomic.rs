@@ -55,29 +55,29 @@ macro_rules! global {
 }
 
 global! {
-    /// Adds (wrapping) and returns what was there.
+    /// Adds (wrapping) and returns the old value.
     add_u32, u32, AtomicU32, fetch_add;
-    /// Adds (wrapping) and returns what was there.
+    /// Adds (wrapping) and returns the old value.
     add_i32, i32, AtomicI32, fetch_add;
-    /// Adds (wrapping) and returns what was there.
+    /// Adds (wrapping) and returns the old value.
     add_u64, u64, AtomicU64, fetch_add;
-    /// Stores the larger and returns what was there.
+    /// Stores the larger and returns the old value.
     max_u32, u32, AtomicU32, fetch_max;
-    /// Stores the smaller and returns what was there.
+    /// Stores the smaller and returns the old value.
     min_u32, u32, AtomicU32, fetch_min;
-    /// Stores the larger and returns what was there.
+    /// Stores the larger and returns the old value.
     max_i32, i32, AtomicI32, fetch_max;
-    /// Stores the smaller and returns what was there.
+    /// Stores the smaller and returns the old value.
     min_i32, i32, AtomicI32, fetch_min;
-    /// Stores the larger and returns what was there.
+    /// Stores the larger and returns the old value.
     max_u64, u64, AtomicU64, fetch_max;
-    /// Stores the smaller and returns what was there.
+    /// Stores the smaller and returns the old value.
     min_u64, u64, AtomicU64, fetch_min;
-    /// Stores the value and returns what was there.
+    /// Stores the value and returns the old value.
     exchange_u32, u32, AtomicU32, swap;
 }
 
-/// Stores `new` if `expected` is there; returns what was there.
+/// Stores `new` if the value is `expected`; returns the old value.
 ///
 /// # Safety
 /// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
@@ -92,7 +92,7 @@ pub unsafe fn compare_exchange_u32(at: *mut u32, expected: u32, new: u32) -> u32
     }
 }
 
-/// Stores `new` if `expected` is there; returns what was there.
+/// Stores `new` if the value is `expected`; returns the old value.
 ///
 /// # Safety
 /// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
@@ -107,7 +107,7 @@ pub unsafe fn compare_exchange_u64(at: *mut u64, expected: u64, new: u64) -> u64
     }
 }
 
-/// Adds to a float and returns what was there. The order of several additions is not fixed, so neither are the sum's last bits.
+/// Adds to a float and returns the old value. The order of several additions is not fixed, so neither are the sum's last bits.
 ///
 /// # Safety
 /// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
@@ -168,17 +168,17 @@ macro_rules! shared {
 }
 
 shared! {
-    /// Adds (wrapping) to a value in shared memory and returns what was there.
+    /// Adds (wrapping) to a value in shared memory and returns the old value.
     shared_add_u32, u32, reg32, "atom.shared.add.u32", u32::wrapping_add;
-    /// Adds (wrapping) to a value in shared memory and returns what was there.
+    /// Adds (wrapping) to a value in shared memory and returns the old value.
     shared_add_u64, u64, reg64, "atom.shared.add.u64", u64::wrapping_add;
-    /// Stores the larger in shared memory and returns what was there.
+    /// Stores the larger in shared memory and returns the old value.
     shared_max_u32, u32, reg32, "atom.shared.max.u32", u32::max;
-    /// Stores the smaller in shared memory and returns what was there.
+    /// Stores the smaller in shared memory and returns the old value.
     shared_min_u32, u32, reg32, "atom.shared.min.u32", u32::min;
 }
 
-/// Stores `new` in shared memory if `expected` is there; returns what was there.
+/// Stores `new` in shared memory if the value is `expected`; returns the old value.
 #[inline(always)]
 #[track_caller]
 pub fn shared_compare_exchange_u64(array: super::shared::Shared<u64>, index: u32, expected: u64, new: u64) -> u64 {
@@ -207,9 +207,9 @@ pub fn shared_compare_exchange_u64(array: super::shared::Shared<u64>, index: u32
     }
 }
 
-/// Adds to a float in shared memory and returns what was there. The order of several additions is not fixed, so neither are the sum's last bits.
+/// Adds to a float in shared memory and returns the old value. The order of several additions is not fixed, so neither are the sum's last bits.
 ///
-/// There is no such instruction: the assembler makes a loop of compare-and-exchange, so lanes that meet at one address take turns.
+/// There is no such instruction: the assembler generates a compare-and-exchange loop, so lanes that access the same address take turns.
 #[inline(always)]
 #[track_caller]
 pub fn shared_add_f32(array: super::shared::Shared<f32>, index: u32, value: f32) -> f32 {

@@ -46,7 +46,7 @@ use super::warp::{self, Word};
 /// Most warps of a block.
 pub const MAX_WARPS: u32 = 32;
 
-/// Combines the values of all threads; every thread gets the result. `identity` leaves a value as it is.
+/// Combines the values of all threads; every thread gets the result. `identity` is the neutral element of `combine`.
 #[inline(always)]
 #[track_caller]
 pub fn reduce<T: Word>(value: T, identity: T, scratch: Shared<T>, combine: impl Fn(T, T) -> T + Copy) -> T {

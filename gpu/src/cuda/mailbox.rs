@@ -15,17 +15,17 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// The mailbox in a shared word of its own, at the same address in every block.
+    /// Makes a mailbox in its own shared word, at the same address in every block.
     #[inline(always)]
     pub fn new(object: Shared<u64>) -> Self {
         Self { object }
     }
 
-    /// Makes the object ready; one thread of the block calls it, and a cluster barrier follows before anything is sent.
+    /// Initialises the object; one thread of the block calls it, and a cluster barrier must follow before anything is sent.
     #[inline(always)]
     pub fn open(self) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
-        // SAFETY: the object is a word of shared memory (bounds checked) that is used for nothing else.
+        // SAFETY: the object is a word of shared memory (bounds checked) that has no other use.
         unsafe {
             core::arch::asm!("mbarrier.init.shared::cta.b64 [{0}], 1; fence.mbarrier_init.release.cluster;", in(reg32) self.object.address_of(0), options(nostack, preserves_flags))
         };
@@ -35,7 +35,7 @@ impl Mailbox {
         self.object.set(0, 0);
     }
 
-    /// Announces a round of `bytes` bytes; one thread of the block calls it, once a round, before it waits.
+    /// Announces a round of `bytes` bytes; one thread of the block calls it once per round, before it waits.
     #[inline(always)]
     pub fn expect(self, bytes: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -65,7 +65,7 @@ impl Mailbox {
             )
         };
         #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps this function's contract.
         unsafe {
             array.set_in_cluster_unchecked(rank, index, value)
         };
@@ -90,7 +90,7 @@ impl Mailbox {
             )
         };
         #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps this function's contract.
         unsafe {
             array.set_in_cluster_unchecked(rank, index, value)
         };

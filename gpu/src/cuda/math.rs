@@ -48,13 +48,13 @@ pub fn sqrt(x: f32) -> f32 {
     x.sqrt()
 }
 
-/// The value itself, of which the compiler knows nothing: what is computed from it is not moved out of a loop, where it would take registers all the time.
+/// Returns the value, hidden from the compiler: computations from it are not moved out of a loop, where they would occupy registers permanently.
 #[inline(always)]
 pub fn opaque(value: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
         let same: u32;
-        // SAFETY: pure arithmetic; not marked so, or the compiler would move it too.
+        // SAFETY: pure arithmetic; not marked `pure`, since the compiler would then move it, too.
         unsafe {
             core::arch::asm!("mov.b32 {0}, {1};", out(reg32) same, in(reg32) value, options(nomem, nostack, preserves_flags))
         };
@@ -64,7 +64,7 @@ pub fn opaque(value: u32) -> u32 {
     value
 }
 
-/// `a * b + c` rounded once: the fused multiply-add, which the compiler never makes of `a * b + c` by itself.
+/// `a * b + c` rounded once: the fused multiply-add, which the compiler never generates from `a * b + c` by itself.
 #[inline(always)]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     #[cfg(target_arch = "nvptx64")]
@@ -80,7 +80,7 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     a.mul_add(b, c)
 }
 
-/// The rectifier: `x` where it is positive or not a number, else 0.
+/// The rectifier: `x` if it is positive or NaN, else 0.
 #[inline(always)]
 pub fn relu(x: f32) -> f32 {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]

@@ -76,7 +76,7 @@ pub unsafe fn store<T: Copy>(base: *mut T, index: usize, value: T) {
     }
 }
 
-/// Copies one value by all threads of a block that extends along x, a word a thread where the value is made of words, else a byte a thread.
+/// Copies one value by all threads of a block that extends along x: one word per thread if the value consists of words, otherwise one byte per thread.
 ///
 /// # Safety
 /// Called by every thread of the block. Both values are valid global memory and do not overlap, and nobody else writes them meanwhile.
@@ -202,8 +202,8 @@ pub unsafe fn store_quad(base: *mut f32, index: usize, quad: [f32; 4]) {
     unsafe { store_vec4(base.add(index).cast::<Vec4>(), Vec4(quad.map(f32::to_bits))) }
 }
 
-/// Starts to copy 16 bytes from global to shared memory (`cp.async`); they are there after [`async_wait_all`] and a barrier.
-/// Before `sm_80` the copy is done at once.
+/// Starts to copy 16 bytes from global to shared memory (`cp.async`); they have arrived after [`async_wait_all`] and a
+/// barrier. Before `sm_80` the copy is done at once.
 ///
 /// # Safety
 /// As [`load_vec4`].
@@ -225,7 +225,7 @@ pub unsafe fn copy_async(to: Shared<Vec4>, index: u32, from: *const Vec4) {
     }
 }
 
-/// As [`copy_async`], without looking at the bounds in shared memory (`simt` still does).
+/// As [`copy_async`], without checking the bounds in shared memory (`simt` still checks them).
 ///
 /// # Safety
 /// As [`copy_async`]; and `index` is below the length.
@@ -256,7 +256,7 @@ pub fn async_commit() {
     };
 }
 
-/// Waits until at most `PENDING` of this thread's newest groups are still on their way.
+/// Waits until at most `PENDING` of this thread's newest groups are still in flight.
 #[inline(always)]
 pub fn async_wait<const PENDING: u32>() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]

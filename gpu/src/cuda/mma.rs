@@ -57,15 +57,15 @@ macro_rules! product {
     ($($(#[$doc:meta])* $name:ident, $instruction:literal, $wide:expr;)*) => {$(
         $(#[$doc])*
         ///
-        /// All 32 lanes of the warp call it together, in the same straight line of code as the [`whole_warp`](super::sync::whole_warp) before it: the compiler does
-        /// not know that the instruction is convergent. It works on registers only, so a breach gives numbers that mean nothing, or stalls.
+        /// All 32 lanes of the warp call it together, in the same straight line of code as the [`whole_warp`](super::sync::whole_warp) before it: the compiler does not know
+        /// that the instruction is convergent. It works on registers only, so a violation gives meaningless numbers, or stalls.
         #[inline(always)]
         #[track_caller]
         pub fn $name(_: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
             {
                 let [mut c0, mut c1, mut c2, mut c3] = c;
-                // SAFETY: works on registers only; that all lanes are here is the documented duty, and a breach gives other numbers or stalls.
+                // SAFETY: works on registers only; the documentation requires all lanes to be here, and a violation gives wrong numbers or stalls.
                 unsafe {
                     core::arch::asm!(
                         concat!($instruction, " {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};"),
@@ -97,12 +97,12 @@ product! {
     /// `c + a b` in bfloat16, 16×16 by 16×8.
     bf16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
         |word| [bf16::from_bits(word as u16).to_f64(), bf16::from_bits((word >> 16) as u16).to_f64()];
-    /// `c + a b` in TF32, 16×8 by 8×8. The lowest 13 bits of each operand are not looked at; [`round_tf32`] rounds first.
+    /// `c + a b` in TF32, 16×8 by 8×8. The lowest 13 bits of each operand are ignored; [`round_tf32`] rounds first.
     tf32, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
         |word| [f32::from_bits(word & !0x1FFF) as f64, f64::NAN];
 }
 
-/// The product as `simt` does it. A word holds the values `widen` says; a second NaN means there is only one.
+/// The product as `simt` computes it. `widen` returns the values of a word; if the second is NaN, the word holds only one.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
 fn product_on_host(c: [f32; 4], a: [u32; 4], b: [u32; 2], widen: fn(u32) -> [f64; 2]) -> [f32; 4] {
@@ -127,7 +127,7 @@ fn product_on_host(c: [f32; 4], a: [u32; 4], b: [u32; 2], widen: fn(u32) -> [f64
     [at(c[0], g, 2 * t), at(c[1], g, 2 * t + 1), at(c[2], g + 8, 2 * t), at(c[3], g + 8, 2 * t + 1)]
 }
 
-/// Rounds towards zero, as tensor cores do with their sums; what is too large becomes infinite.
+/// Rounds towards zero, as tensor cores round their sums; values that are too large become infinite.
 #[cfg(not(target_arch = "nvptx64"))]
 pub(super) fn cut_off(sum: f64) -> f32 {
     let nearest = sum as f32;
@@ -279,8 +279,7 @@ pub fn unpack_f16(word: u32) -> [f32; 2] {
     }
 }
 
-/// Two floats, each as a sum of two half-precision numbers: the words of the large and of the small parts. What is lost is below 2⁻²² of the value, or
-/// below 2⁻²⁵ where that is more.
+/// Two floats, each as a sum of two half-precision numbers: the words of the large and of the small parts. The error is below 2⁻²² of the value, or below 2⁻²⁵ if that is more.
 #[inline(always)]
 pub fn split_f16(low: f32, high: f32) -> [u32; 2] {
     let large = pack_f16(low, high);
@@ -288,8 +287,8 @@ pub fn split_f16(low: f32, high: f32) -> [u32; 2] {
     [large, pack_f16(low - large_low, high - large_high)]
 }
 
-/// The same with the small parts times 2¹¹, so that they are as large as the large ones and not lost sooner: what is lost is at most 2⁻²³ of the value, or 2⁻³⁶ where
-/// that is more.
+/// As [`split_f16`], with the small parts multiplied by 2¹¹, so that they have the size of the large ones and do not underflow earlier: the error is at most 2⁻²³ of the
+/// value, or 2⁻³⁶ if that is more.
 #[inline(always)]
 pub fn split_f16_apart(low: f32, high: f32) -> [u32; 2] {
     let large = pack_f16(low, high);
@@ -341,8 +340,8 @@ pub fn bytes_to_f16(word: u32) -> [u32; 2] {
     [minus_1024(low), minus_1024(high)]
 }
 
-/// Four bytes as half-precision numbers 0 to 255 times 2⁻²⁴ (subnormal, exact): bytes 0 and 1, bytes 2 and 3. Half the instructions of [`bytes_to_f16`], for
-/// products whose factor is put right afterwards.
+/// Four bytes as half-precision numbers 0 to 255 times 2⁻²⁴ (subnormal, exact): bytes 0 and 1, bytes 2 and 3. Half the instructions of [`bytes_to_f16`], for products whose
+/// factor is corrected afterwards.
 #[inline(always)]
 pub fn bytes_to_tiny_f16(word: u32) -> [u32; 2] {
     [permute(word, 0, 0x4140), permute(word, 0, 0x4342)]

@@ -66,7 +66,7 @@ pub mod wgmma;
 pub use warpplay_gpu_macros::kernel_type;
 pub use warpplay_gpu_macros::{DeviceArgs, kernel, shared_array};
 
-/// Ends the kernel with a fault that the host sees as a failed launch. After it the context is lost.
+/// Ends the kernel with a fault that the host sees as a failed launch. The context is then unusable.
 #[inline(always)]
 pub fn trap() -> ! {
     #[cfg(target_arch = "nvptx64")]

@@ -14,14 +14,14 @@
 use super::memory::Vec4;
 use super::shared::Shared;
 
-/// The block's barrier under `simt`, at one source location whoever calls; nothing on the device.
+/// The block's barrier under `simt`, with the same source location for all callers; does nothing on the device.
 #[inline(always)]
 pub fn sync_simt() {
     #[cfg(not(target_arch = "nvptx64"))]
     crate::simt::hooks::sync_threads();
 }
 
-/// The ring.
+/// A ring of slots in shared memory.
 #[derive(Clone, Copy)]
 pub struct Ring {
     slots: Shared<Vec4>,
@@ -32,21 +32,21 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring of `n_slots` slots of `stage_vectors` vectors each; `objects` are two words a slot.
+    /// Makes a ring of `n_slots` slots of `stage_vectors` vectors each; `objects` holds two words per slot.
     #[inline(always)]
     pub fn new(slots: Shared<Vec4>, objects: Shared<u64>, n_slots: u32, stage_vectors: u32) -> Self {
-        // SAFETY: part of `objects`, whose length the caller answers for with every use of an object below.
+        // SAFETY: part of `objects`, whose length the caller vouches for with every use of an object below.
         let part = |first| unsafe { Shared::from_address(objects.base() + 8 * first, n_slots) };
         Self { slots, full: part(0), empty: part(n_slots), n_slots, stage_vectors }
     }
 
-    /// Makes the objects ready, `groups` groups of threads releasing every stage. One thread of the block calls it, before a barrier.
+    /// Initialises the objects; `groups` groups of threads release every stage. One thread of the block calls it, before a barrier.
     #[inline(always)]
     pub fn open(self, groups: u32) {
         let mut slot = 0;
         while slot < self.n_slots {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
-            // SAFETY: words of shared memory (bounds checked) that are used for nothing else.
+            // SAFETY: words of shared memory (bounds checked) that have no other use.
             unsafe {
                 core::arch::asm!("mbarrier.init.shared::cta.b64 [{0}], 1; mbarrier.init.shared::cta.b64 [{1}], {2}; fence.mbarrier_init.release.cluster;",
                     in(reg32) self.full.address_of(slot), in(reg32) self.empty.address_of(slot), in(reg32) groups, options(nostack, preserves_flags))
@@ -112,7 +112,7 @@ impl Ring {
         }
     }
 
-    /// Waits until stage `stage` is there.
+    /// Waits until stage `stage` has arrived.
     #[inline(always)]
     pub fn wait(self, stage: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -128,7 +128,7 @@ impl Ring {
         }
     }
 
-    /// Says that this thread's group is done with stage `stage`; one thread of the group calls it.
+    /// Signals that this thread's group has finished with stage `stage`; one thread of the group calls it.
     #[inline(always)]
     pub fn release(self, stage: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -143,7 +143,7 @@ impl Ring {
         let _ = stage;
     }
 
-    /// What the warp of the thread that fills does instead of [`wait`](Ring::wait), after [`fill`](Ring::fill).
+    /// Called by the warp of the filling thread in place of [`wait`](Ring::wait), after [`fill`](Ring::fill).
     #[inline(always)]
     pub fn pass(self) {
         sync_simt();
@@ -155,7 +155,7 @@ impl Ring {
 unsafe fn wait_parity(object: u32, parity: u32) {
     let mut done = 0u32;
     while done == 0 {
-        // SAFETY: the caller gives a barrier object.
+        // SAFETY: the caller passes a barrier object.
         unsafe {
             core::arch::asm!("{{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [{1}], {2}; selp.u32 {0}, 1, 0, p; }}",
                 out(reg32) done, in(reg32) object, in(reg32) parity, options(nostack, preserves_flags))

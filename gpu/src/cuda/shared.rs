@@ -45,8 +45,8 @@ use super::vec4::Vec4;
 
 /// An array in the shared memory of the current block.
 ///
-/// Copies name the same memory. Accesses are bounds-checked; one out of bounds ends the kernel.
-/// A value written by one thread may be read by another after a barrier between them.
+/// Copies refer to the same memory. Accesses are bounds-checked; an access out of bounds ends the kernel. After a barrier,
+/// another thread may read a value that one thread has written.
 pub struct Shared<T> {
     address: u32,
     len: u32,
@@ -65,7 +65,7 @@ impl<T> Copy for Shared<T> {}
 #[cfg(target_arch = "nvptx64")]
 core::arch::global_asm!(".extern .shared .align 16 .b8 warpplay_dynamic_shared[];");
 
-/// The launch's dynamic shared memory from `offset_bytes` on, as `len` values. The offset must suit the alignment of `T`.
+/// The launch's dynamic shared memory from `offset_bytes` on, as `len` values. The offset must be aligned for `T`.
 #[inline(always)]
 #[track_caller]
 pub fn dynamic<T: Copy>(offset_bytes: u32, len: u32) -> Shared<T> {
@@ -98,7 +98,7 @@ impl<T: Copy> Shared<T> {
         Self { address, len, element: PhantomData }
     }
 
-    /// The block's static array `name`; what [`shared_array!`](super::shared_array) means on the host.
+    /// The block's static array `name`, the expansion of [`shared_array!`](super::shared_array) on the host.
     #[cfg(not(target_arch = "nvptx64"))]
     #[track_caller]
     pub fn declare(name: &'static str, len: u32) -> Self {
@@ -106,7 +106,7 @@ impl<T: Copy> Shared<T> {
         Self { address, len, element: PhantomData }
     }
 
-    /// Address of the first value in the shared window, whether there is one or not.
+    /// Address of the first value in the shared window, also for an empty array.
     #[inline(always)]
     pub fn base(self) -> u32 {
         self.address
@@ -129,7 +129,7 @@ impl<T: Copy> Shared<T> {
         self.address + index * size_of::<T>() as u32
     }
 
-    /// Address of a value in the shared window, for `asm!`, without looking at the bounds.
+    /// Address of a value in the shared window, for `asm!`, without checking the bounds.
     ///
     /// # Safety
     /// `index` is below the length.
@@ -147,14 +147,14 @@ impl<T: Copy> Shared<T> {
         unsafe { Self::load(address) }
     }
 
-    /// Reads one value without looking at the bounds (`simt` still does).
+    /// Reads one value without checking the bounds (`simt` still checks them).
     ///
     /// # Safety
     /// `index` is below the length.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn get_unchecked(self, index: u32) -> T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps this function's contract.
         unsafe { Self::load(self.address + index * size_of::<T>() as u32) }
     }
 
@@ -167,19 +167,18 @@ impl<T: Copy> Shared<T> {
         unsafe { Self::store(address, value) }
     }
 
-    /// Writes one value without looking at the bounds (`simt` still does).
+    /// Writes one value without checking the bounds (`simt` still checks them).
     ///
     /// # Safety
     /// `index` is below the length.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set_unchecked(self, index: u32, value: T) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps this function's contract.
         unsafe { Self::store(self.address + index * size_of::<T>() as u32, value) }
     }
 
-    /// Writes one value in the same array of the block with `rank` in the cluster; it is there after the cluster's barrier. Types of 4, 8 or 16
-    /// bytes.
+    /// Writes one value in the same array of the block with `rank` in the cluster; it has arrived after the cluster's barrier. Types of 4, 8 or 16 bytes.
     ///
     /// # Safety
     /// `index` is below the length, and the cluster has that rank. (`simt` looks at both.)
@@ -209,7 +208,7 @@ impl<T: Copy> Shared<T> {
     #[track_caller]
     unsafe fn load(address: u32) -> T {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller gives an address in bounds; the value's bytes were written as a `T` (shared memory holds no other type here).
+        // SAFETY: the caller passes an address in bounds; the value's bytes were written as a `T` (shared memory holds no other type here).
         unsafe {
             device::load(address)
         }
@@ -229,7 +228,7 @@ impl<T: Copy> Shared<T> {
     #[track_caller]
     unsafe fn store(address: u32, value: T) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller gives an address in bounds.
+        // SAFETY: the caller passes an address in bounds.
         unsafe {
             device::store(address, value)
         };
@@ -243,7 +242,7 @@ impl<T: Copy> Shared<T> {
 }
 
 impl Shared<f32> {
-    /// Reads the four values from `index` on at once, without looking at the bounds (`simt` still does).
+    /// Reads the four values from `index` on at once, without checking the bounds (`simt` still checks them).
     ///
     /// # Safety
     /// `index` is a multiple of 4, `index + 4` at most the length; the array is aligned to 16 bytes.
@@ -255,7 +254,7 @@ impl Shared<f32> {
         words.0.map(f32::from_bits)
     }
 
-    /// Writes the four values from `index` on at once, without looking at the bounds (`simt` still does).
+    /// Writes the four values from `index` on at once, without checking the bounds (`simt` still checks them).
     ///
     /// # Safety
     /// As [`get_quad_unchecked`](Shared::get_quad_unchecked).

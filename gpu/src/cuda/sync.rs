@@ -70,7 +70,7 @@ mod nvvm {
 #[track_caller]
 pub fn sync_threads() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: a barrier touches no memory; that all threads arrive is this function's documented duty, and a breach stalls or faults.
+    // SAFETY: a barrier touches no memory; the documentation requires all threads to arrive, and a violation stalls or faults.
     unsafe {
         core::arch::nvptx::_syncthreads()
     };
@@ -80,8 +80,8 @@ pub fn sync_threads() {
 
 /// Waits until `threads` threads of the block, a multiple of 32, are at barrier `barrier` (1 to 15), and orders their memory accesses.
 ///
-/// Whole warps call it, always the same ones between two barriers of the block. Under `simt` every thread of the block must take part:
-/// those that do not wait on the device call [`sync_simt`](super::ring::sync_simt) instead.
+/// Whole warps must call it, always the same ones between two barriers of the block. Under `simt` every thread of the block must take part: those that do not wait on the
+/// device call [`sync_simt`](super::ring::sync_simt) instead.
 #[inline(always)]
 pub fn sync_some(barrier: u32, threads: u32) {
     #[cfg(target_arch = "nvptx64")]
@@ -109,9 +109,9 @@ pub fn sync_warp(mask: u32) {
     hooks::sync_warp(mask);
 }
 
-/// A token: all 32 lanes of the warp came to one place together. Products of tensor cores ask for it.
+/// A token which shows that all 32 lanes of the warp reached one place together. Products of tensor cores require it.
 ///
-/// It says nothing of code that only some of the lanes run: those who use it there get results that mean nothing, or wait for ever.
+/// It proves nothing about code that only some of the lanes run: using it there gives meaningless results, or waits for ever.
 #[derive(Debug)]
 pub struct WholeWarp(core::marker::PhantomData<*mut ()>);
 
@@ -126,7 +126,7 @@ impl WholeWarp {
     }
 }
 
-/// Waits until all 32 lanes of the warp are here ([`sync_warp`]), for what they do together next.
+/// Waits until all 32 lanes of the warp are here ([`sync_warp`]), for their next collective operation.
 #[inline(always)]
 #[track_caller]
 pub fn whole_warp() -> WholeWarp {
@@ -134,8 +134,8 @@ pub fn whole_warp() -> WholeWarp {
     WholeWarp(core::marker::PhantomData)
 }
 
-/// A mark that all lanes of the warp pass equally often, such as the start of a loop's turn. Nothing at all on the device and for what a kernel does; where
-/// [bank conflicts are counted](crate::simt::banks), accesses before and after it are different requests.
+/// A mark that all lanes of the warp pass equally often, such as the start of a loop iteration. It has no effect on the device or on a kernel's results; if [bank conflicts
+/// are counted](crate::simt::banks), accesses before and after it are different requests.
 #[inline(always)]
 pub fn warp_step() {
     #[cfg(not(target_arch = "nvptx64"))]

@@ -59,7 +59,7 @@ pub const WARP: u32 = 32;
 pub struct OwnIndex(u32, PhantomData<*mut ()>);
 
 impl OwnIndex {
-    /// As a number.
+    /// The index as a number.
     #[inline(always)]
     pub fn get(&self) -> u32 {
         self.0
@@ -146,7 +146,7 @@ pub fn index_1d_below(n: u32) -> Option<u32> {
     (index < n as u64).then_some(index as u32)
 }
 
-/// The same for a safe kernel, which writes by it: threads off the first line of a launch, along y or z, have none, so that no two have the same.
+/// The same for a safe kernel, which uses it to write: threads with a y or z index above 0 get none, so that no two threads have the same index.
 #[inline(always)]
 pub fn own_index_below(n: u32) -> Option<OwnIndex> {
     let is_on_first_line = (block_idx_y() | block_idx_z() | thread_idx_y() | thread_idx_z()) == 0;
@@ -165,12 +165,14 @@ pub fn warp_index() -> u32 {
     thread_idx_x() / WARP
 }
 
-/// The numbers from `first` below `end`, `step` apart: the part of one thread among several, or tiles that all threads go over together.
+/// The numbers from `first` below `end`, `step` apart: one thread's part of a range, or tiles that all threads process together.
 ///
-/// It is one addition and one comparison a turn. `Range::step_by` is not: it counts its steps beforehand, by a division. `step` is not 0, and `end + step` fits the type.
+/// Each iteration costs one addition and one comparison, unlike `Range::step_by`, which first counts its steps by a division. `step` must not be 0, and `end + step` must
+/// fit the type.
 ///
-/// A loop over it, or over a range, has the instructions of a `while` that counts, but the compiler may unroll it otherwise, and then registers and speed differ, either way. So a
-/// loop of a kernel is a `for`, unless the kernel was measured to be slower by it or `cargo xtask ptx` shows more spilled registers: these loops are `while`.
+/// A loop over it, or over a range, compiles to the instructions of a counting `while` loop, but the compiler may unroll it differently, so that registers and speed differ
+/// in either direction. Loops of kernels are therefore `for` loops, except where measurements showed a slower kernel or `cargo xtask ptx` shows more spilled registers;
+/// those are `while` loops.
 ///
 /// ```
 /// use warpplay_gpu::cuda::thread::strided;

@@ -1,6 +1,6 @@
 //! The device's clock.
 
-/// Nanoseconds of the device's global timer. It ticks coarsely (about a microsecond on current hardware).
+/// Nanoseconds of the device's global timer. Its resolution is coarse (about a microsecond on current hardware).
 #[inline(always)]
 pub fn globaltimer() -> u64 {
     #[cfg(target_arch = "nvptx64")]

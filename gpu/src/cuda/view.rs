@@ -43,7 +43,7 @@ use super::{atomic, memory, trap};
 /// A view of device memory as the parameter of a safe kernel: a pointer for the launch, and a length that the host has checked.
 #[allow(clippy::len_without_is_empty, reason = "nobody asks for it")]
 pub trait View: Sized {
-    /// What crosses to the device.
+    /// The type that is passed to the device.
     type Pointer: Copy + 'static;
 
     /// The view of `len` values.
@@ -85,7 +85,7 @@ impl<T: Copy> Slice<T> {
     }
 }
 
-/// Values of which each thread has the one at its own index, to read and to write.
+/// Values of which each thread may read and write the one at its own index.
 pub struct Disjoint<T> {
     values: *mut T,
     len: usize,
@@ -96,19 +96,19 @@ impl<T: Copy> Disjoint<T> {
     #[inline(always)]
     #[track_caller]
     pub fn get(&self, own: &OwnIndex) -> T {
-        // SAFETY: within the bounds, as `checked` says, and no other thread has this index.
+        // SAFETY: within the bounds, as `checked` ensures, and no other thread has this index.
         unsafe { memory::load(self.values, self.checked(own.get() as usize)) }
     }
 
-    /// Replaces it.
+    /// Replaces the thread's value.
     #[inline(always)]
     #[track_caller]
     pub fn set(&mut self, own: &OwnIndex, value: T) {
-        // SAFETY: within the bounds, as `checked` says, and no other thread has this index.
+        // SAFETY: within the bounds, as `checked` ensures, and no other thread has this index.
         unsafe { memory::store(self.values, self.checked(own.get() as usize), value) };
     }
 
-    /// The thread's value, and `other` where there are fewer: of an array that a launch may leave empty.
+    /// The thread's value, or `other` if the index is beyond the end: for arrays that a launch may leave empty.
     #[inline(always)]
     #[track_caller]
     pub fn get_or(&self, own: &OwnIndex, other: T) -> T {
@@ -117,7 +117,7 @@ impl<T: Copy> Disjoint<T> {
         if index < self.len { unsafe { memory::load(self.values, index) } } else { other }
     }
 
-    /// Replaces it where it is there.
+    /// Replaces the thread's value unless the index is beyond the end.
     #[inline(always)]
     #[track_caller]
     pub fn set_if_there(&mut self, own: &OwnIndex, value: T) {
@@ -135,7 +135,7 @@ impl<T: Copy> Disjoint<T> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn get_at(&self, index: usize) -> T {
-        // SAFETY: within the bounds, as `checked` says; the rest is the caller's promise.
+        // SAFETY: within the bounds, as `checked` ensures; the caller promises the rest.
         unsafe { memory::load(self.values, self.checked(index)) }
     }
 
@@ -146,11 +146,11 @@ impl<T: Copy> Disjoint<T> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set_at(&mut self, index: usize, value: T) {
-        // SAFETY: within the bounds, as `checked` says; the rest is the caller's promise.
+        // SAFETY: within the bounds, as `checked` ensures; the caller promises the rest.
         unsafe { memory::store(self.values, self.checked(index), value) };
     }
 
-    /// The index, if it is below the length; else the kernel ends.
+    /// Returns the index if it is below the length; otherwise ends the kernel.
     #[inline(always)]
     #[track_caller]
     fn checked(&self, index: usize) -> usize {
@@ -161,22 +161,22 @@ impl<T: Copy> Disjoint<T> {
     }
 }
 
-/// Values that all threads of a launch change, each time as one indivisible step.
+/// Values that all threads of a launch change atomically.
 pub struct Atomic<T> {
     values: *mut T,
     len: usize,
 }
 
 impl Atomic<u32> {
-    /// Adds (wrapping) and returns what was there.
+    /// Adds (wrapping) and returns the old value.
     #[inline(always)]
     #[track_caller]
     pub fn add(&self, index: usize, value: u32) -> u32 {
-        // SAFETY: within the bounds, as `at` says; whoever made the view vouches that it is accessed atomically alone.
+        // SAFETY: within the bounds, as `at` ensures; whoever made the view vouches that all accesses are atomic.
         unsafe { atomic::add_u32(self.at(index), value) }
     }
 
-    /// Stores the larger and returns what was there.
+    /// Stores the larger and returns the old value.
     #[inline(always)]
     #[track_caller]
     pub fn max(&self, index: usize, value: u32) -> u32 {
@@ -186,7 +186,7 @@ impl Atomic<u32> {
 }
 
 impl Atomic<f32> {
-    /// Adds and returns what was there. The order in which threads add is any, and so are the last bits of the sum.
+    /// Adds and returns the old value. The order of the additions is not fixed, and neither are the last bits of the sum.
     #[inline(always)]
     #[track_caller]
     pub fn add(&self, index: usize, value: f32) -> f32 {
@@ -196,7 +196,7 @@ impl Atomic<f32> {
 }
 
 impl<T> Atomic<T> {
-    /// The address of a value that is there; else the kernel ends.
+    /// Returns the address of a value within the bounds; otherwise ends the kernel.
     #[inline(always)]
     #[track_caller]
     fn at(&self, index: usize) -> *mut T {

@@ -136,7 +136,7 @@ pub fn shuffle<T: Word>(mask: u32, value: T, source: u32) -> T {
     from_lane(mask, value, |_| source % WARP)
 }
 
-/// The value of the lane whose number differs in the bits of `lane_mask`.
+/// The value of the lane whose index differs in the bits of `lane_mask`.
 #[inline(always)]
 #[track_caller]
 pub fn shuffle_xor<T: Word>(mask: u32, value: T, lane_mask: u32) -> T {
@@ -147,7 +147,7 @@ pub fn shuffle_xor<T: Word>(mask: u32, value: T, lane_mask: u32) -> T {
     from_lane(mask, value, |lane| lane ^ lane_mask)
 }
 
-/// The value of the lane `delta` further on; a lane without such a neighbour keeps its own.
+/// The value of the lane with the index higher by `delta`; a lane without such a neighbour keeps its own.
 #[inline(always)]
 #[track_caller]
 pub fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
@@ -158,7 +158,7 @@ pub fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
     from_lane(mask, value, |lane| lane + delta)
 }
 
-/// The value of the lane `delta` before; a lane without such a neighbour keeps its own.
+/// The value of the lane with the index lower by `delta`; a lane without such a neighbour keeps its own.
 #[inline(always)]
 #[track_caller]
 pub fn shuffle_up<T: Word>(mask: u32, value: T, delta: u32) -> T {
@@ -169,7 +169,7 @@ pub fn shuffle_up<T: Word>(mask: u32, value: T, delta: u32) -> T {
     from_lane(mask, value, |lane| lane.wrapping_sub(delta))
 }
 
-/// One bit a lane: where `predicate` holds.
+/// One bit per lane, set where `predicate` holds.
 #[inline(always)]
 #[track_caller]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
@@ -197,7 +197,7 @@ pub fn all(mask: u32, predicate: bool) -> bool {
     ballot(mask, !predicate) == 0
 }
 
-/// One bit a lane: which lanes hold the same value as this one.
+/// One bit per lane, set for the lanes that hold the same value as this one.
 #[inline(always)]
 #[track_caller]
 pub fn match_any(mask: u32, value: u32) -> u32 {
@@ -215,7 +215,7 @@ pub fn match_any(mask: u32, value: u32) -> u32 {
 
 /// Combines the values of a whole warp (all 32 lanes call it) by `combine`, which must be associative and commutative; every lane gets the result.
 ///
-/// The order is fixed: halves by distance 16, 8, 4, 2, 1. So a float sum has the same bits every time.
+/// The order is fixed: distances 16, 8, 4, 2, 1, so that a float sum has the same bits every time.
 #[inline(always)]
 #[track_caller]
 pub fn reduce<T: Word>(value: T, combine: impl Fn(T, T) -> T) -> T {
@@ -271,7 +271,7 @@ pub fn reduce_min_u32(value: u32) -> u32 {
     reduce_min(value)
 }
 
-/// A word that orders as the float does: negative floats have all bits turned, others the sign alone. No NaN.
+/// A word that orders like the float: all bits of negative floats are inverted, of others only the sign. NaN is not allowed.
 #[inline(always)]
 const fn ordered(value: f32) -> u32 {
     let bits = value.to_bits();

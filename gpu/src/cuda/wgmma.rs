@@ -18,17 +18,17 @@ use warpplay_gpu_macros::registers;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::simt::hooks;
 
-/// Where the tiles of an operand B of 16 rows lie in shared memory, as the hardware takes it (without swizzling): address, bytes from the tile of rows 0 to 7 to that
-/// of rows 8 to 15, and bytes from a tile to that of the next 8 columns, each in units of 16.
+/// Position of the tiles of an operand B of 16 rows in shared memory, in the hardware's format (without swizzling): address, bytes from the tile of rows 0 to 7 to that of
+/// rows 8 to 15, and bytes from a tile to that of the next 8 columns, each in units of 16.
 #[derive(Clone, Copy, Debug)]
 pub struct Tiles(u64);
 
-/// A token: all 128 threads of a warpgroup came to one place together. Its products ask for it.
+/// A token which shows that all 128 threads of a warpgroup reached one place together. Its products require it.
 #[derive(Debug)]
 pub struct WholeGroup(core::marker::PhantomData<*mut ()>);
 
 impl WholeGroup {
-    /// The token, for a part of a kernel.
+    /// Makes the token for a part of a kernel.
     ///
     /// # Safety
     /// All threads of the warpgroup (128 threads, the first a multiple of 128) run what it is lent to together: every condition there is the same for all of them. Every product that is
@@ -38,7 +38,7 @@ impl WholeGroup {
         Self(core::marker::PhantomData)
     }
 
-    /// The same of a warp of the group.
+    /// The token of a warp of the group.
     #[inline(always)]
     pub const fn warp(&self) -> super::sync::WholeWarp {
         // SAFETY: the warp's lanes are threads of the group, which are here together.
@@ -61,7 +61,7 @@ impl Tiles {
         (bytes >> 4) as u64 & 0x3FFF
     }
 
-    /// The same `bytes` further on, a multiple of 16; the address stays below 2^18.
+    /// The tiles `bytes` further on; `bytes` is a multiple of 16, and the address stays below 2^18.
     #[inline(always)]
     pub const fn offset(self, bytes: u32) -> Self {
         Self(self.0 + (bytes >> 4) as u64)
@@ -145,7 +145,7 @@ pub fn f16_n32(_: &WholeGroup, d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16]
 
 /// Closes a group of products, and waits until at most `PENDING` of the newest groups still run: the registers of the others' operands may be written again.
 ///
-/// `words` are what the next operands are made of; they come back unchanged, so that nothing is made of them before the wait.
+/// `words` are the source of the next operands; they are returned unchanged, so that nothing is computed from them before the wait.
 #[inline(always)]
 pub fn keep_pending<const PENDING: u32>(_: &WholeGroup, words: [u64; 2]) -> [u64; 2] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
@@ -162,7 +162,7 @@ pub fn keep_pending<const PENDING: u32>(_: &WholeGroup, words: [u64; 2]) -> [u64
     words
 }
 
-/// Waits for all products of this warpgroup; `d` are the results of some of them, which may be read from now on. Results that are not given here must not be read.
+/// Waits for all products of this warpgroup; `d` are the results of some of them, which may be read from now on. Results that are not passed here must not be read.
 #[inline(always)]
 pub fn finish<const N: usize>(_: &WholeGroup, d: [[f32; 16]; N]) -> [[f32; 16]; N] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
@@ -251,7 +251,7 @@ macro_rules! products_from_shared {
     )*};
 }
 
-/// What 16 bytes of a tile hold, as `simt` multiplies it.
+/// The numbers in 16 bytes of a tile, for the products of `simt`.
 #[cfg(not(target_arch = "nvptx64"))]
 mod widen {
     use half::{bf16 as half_bf16, f16 as half_f16};
@@ -272,7 +272,7 @@ mod widen {
     }
 }
 
-/// `d += a b` as `simt` does it: A 64 rows, B `d.len() / 4 * 8` columns, both two tiles of `N` numbers deep.
+/// `d += a b` as `simt` computes it: A 64 rows, B `d.len() / 4 * 8` columns, both two tiles of `N` numbers deep.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
 fn product_on_host<const N: usize>(d: &mut [f32], a: Tiles, b: Tiles, widen: fn([u8; 16]) -> [f64; N]) {
@@ -331,7 +331,7 @@ pub fn wait<const PENDING: u32>(_: &WholeGroup) {
     };
 }
 
-/// Takes `COUNT` registers a thread for this warpgroup, a multiple of 8 from 24 to 256, once [`fewer_registers`] of the others leaves enough.
+/// Takes `COUNT` registers per thread for this warpgroup, a multiple of 8 from 24 to 256, once calls of [`fewer_registers`] by other warpgroups have left enough.
 ///
 /// # Safety
 /// The registers of a thread are fixed at the launch (`max_threads`), and the warpgroup synchronises between two changes. Afterwards the threads of the block together have no more
@@ -346,7 +346,7 @@ pub unsafe fn more_registers<const COUNT: u32>(_: &WholeGroup) {
     };
 }
 
-/// Gives registers of this warpgroup back: `COUNT` a thread remain, a multiple of 8 from 24 to 256.
+/// Releases registers of this warpgroup: `COUNT` per thread remain, a multiple of 8 from 24 to 256.
 ///
 /// # Safety
 /// As [`more_registers`].
@@ -360,7 +360,7 @@ pub unsafe fn fewer_registers<const COUNT: u32>(_: &WholeGroup) {
     };
 }
 
-/// What the instruction takes.
+/// Whether the instruction accepts this number of registers.
 const fn is_register_count(count: u32) -> bool {
     count.is_multiple_of(8) && count >= 24 && count <= 256
 }

@@ -30,31 +30,31 @@ const BANKS: u32 = 32;
 /// Bytes of a word.
 const WORD: u32 = 4;
 
-/// What one source location of a kernel asked of shared memory.
+/// Accesses to shared memory from one source location of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankCount {
     /// Entry name of the kernel.
     pub kernel: &'static str,
-    /// Where the access stands.
+    /// Source location of the access.
     pub location: SourceLocation,
-    /// What it does.
+    /// Kind of access.
     pub access: Access,
-    /// Instructions of warps.
+    /// Number of warp instructions.
     pub requests: u64,
-    /// Turns that they need without any conflict: 1 a request, 2 for 8-byte and 4 for 16-byte accesses of whole warps.
+    /// Number of wavefronts without any conflict: 1 per request, 2 for 8-byte and 4 for 16-byte accesses of whole warps.
     pub least: u64,
-    /// Turns that they take.
+    /// Number of wavefronts that they take.
     pub wavefronts: u64,
 }
 
 impl BankCount {
-    /// Turns beyond the least.
+    /// Number of wavefronts beyond the minimum.
     pub fn conflicts(&self) -> u64 {
         self.wavefronts - self.least
     }
 }
 
-/// The counts of some launches, by kernel and source location.
+/// Counts over launches, by kernel and source location.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BankReport {
     /// In the order of kernels' names, files, lines and columns.
@@ -62,22 +62,22 @@ pub struct BankReport {
 }
 
 impl BankReport {
-    /// Turns beyond the least, of all locations.
+    /// Number of wavefronts beyond the minimum, over all locations.
     pub fn conflicts(&self) -> u64 {
         self.counts.iter().map(BankCount::conflicts).sum()
     }
 
-    /// Turns beyond the least, of the locations that do this.
+    /// Number of wavefronts beyond the minimum, over locations with this kind of access.
     pub fn conflicts_of(&self, access: Access) -> u64 {
         self.counts.iter().filter(|count| count.access == access).map(BankCount::conflicts).sum()
     }
 
-    /// Instructions of warps, of all locations.
+    /// Number of warp instructions, over all locations.
     pub fn requests(&self) -> u64 {
         self.counts.iter().map(|count| count.requests).sum()
     }
 
-    /// Turns, of all locations.
+    /// Number of wavefronts, over all locations.
     pub fn wavefronts(&self) -> u64 {
         self.counts.iter().map(|count| count.wavefronts).sum()
     }
@@ -88,11 +88,11 @@ thread_local! {
     static COUNTERS: RefCell<Vec<Arc<Counters>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `launches` and counts what the kernels that it launches from this thread ask of shared memory. Launches are slower meanwhile.
+/// Runs `launches` and counts the shared-memory accesses of the kernels that it launches from this thread. Counting makes launches slower.
 ///
-/// A count inside a count gets its own launches, and the outer one does not.
+/// A nested count receives its own launches; the outer one does not receive them.
 pub fn count<R>(launches: impl FnOnce() -> R) -> (R, BankReport) {
-    /// Takes the counters off also when `launches` unwinds.
+    /// Removes the counters, also when `launches` unwinds.
     struct Counting;
     impl Drop for Counting {
         fn drop(&mut self) {
@@ -115,7 +115,7 @@ pub(super) fn counters() -> Option<Arc<Counters>> {
 /// Kernel's name, source location, access.
 type Key = (&'static str, SourceLocation, Access);
 
-/// Requests, least turns, turns.
+/// Requests, minimum wavefronts, wavefronts.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     requests: u64,
@@ -166,7 +166,7 @@ struct Request {
     location: usize,
     access: u8,
     turn: u32,
-    /// Which word of an access of more than 16 bytes.
+    /// Index of the word in an access of more than 16 bytes.
     part: u32,
 }
 
@@ -189,7 +189,7 @@ pub(super) struct Banks {
 }
 
 impl Banks {
-    /// Thread `thread` of the group, lane `lane` of its warp `warp`, has accessed its block's memory.
+    /// Notes that thread `thread` of the group, lane `lane` of its warp `warp`, has accessed its block's memory.
     pub(super) fn access(
         &mut self,
         thread: u32,
@@ -216,7 +216,7 @@ impl Banks {
         }
     }
 
-    /// A thread goes on after what all lanes of its warp pass: a barrier or a mark.
+    /// Notes that a thread has passed a barrier or a mark, which all lanes of its warp pass.
     pub(super) fn pass(&mut self, thread: u32) {
         *self.phases.entry(thread).or_default() += 1;
     }
@@ -234,7 +234,7 @@ impl Banks {
     }
 }
 
-/// Turns that a request needs without conflicts, and those that it takes.
+/// Numbers of wavefronts of a request: the minimum without conflicts, and the actual one.
 fn turns(access: Access, lanes: &[Lane]) -> (u64, u64) {
     let widest = lanes.iter().map(|lane| lane.bytes).max().unwrap_or(WORD);
     let lanes_at_once = match widest {
@@ -265,7 +265,7 @@ fn turns(access: Access, lanes: &[Lane]) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    /// Turns of 32 lanes whose lane `l` touches `bytes` bytes at `address(l)`.
+    /// Wavefronts of 32 lanes of which lane `l` accesses `bytes` bytes at `address(l)`.
     fn of(access: Access, bytes: u32, address: impl Fn(u32) -> u32) -> (u64, u64) {
         turns(access, &(0..32).map(|lane| Lane { lane, address: address(lane), bytes }).collect::<Vec<_>>())
     }

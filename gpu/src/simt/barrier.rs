@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use super::report::{SourceLocation, Wait};
 
-/// What a thread of the group does.
+/// State of a thread of the group.
 #[derive(Clone, Copy)]
 enum State {
-    /// Not begun, running, or about to run on.
+    /// Not begun, running, or about to continue.
     Free,
     Finished,
     Waiting {
@@ -23,7 +23,7 @@ enum State {
 
 struct Thread {
     state: State,
-    /// The fibre it waits on.
+    /// The fibre on which it waits.
     fibre: u32,
     /// Slot with the values of the collective that released it.
     values: u32,
@@ -53,22 +53,22 @@ struct Values {
 
 /// Result of arriving somewhere.
 pub(super) enum Arrival {
-    /// The thread has to wait, or to let the others of its scope go on in their order.
+    /// The thread has to wait, or to let the other threads of its scope continue in their order.
     Wait,
-    /// It is alone in its scope and goes on.
+    /// It is alone in its scope and continues.
     Pass,
     /// `waiting` waits for `missing`, which does something else.
     Diverged(Diverged),
 }
 
-/// A thread that waits, and one that is not there.
+/// A waiting thread, and a missing one.
 pub(super) struct Diverged {
     pub(super) waiting: u32,
     pub(super) at: Wait,
     pub(super) location: SourceLocation,
     pub(super) mask: u32,
     pub(super) missing: u32,
-    /// Where the missing thread waits instead; none if it has returned.
+    /// Where the missing thread waits instead; `None` if it has returned.
     pub(super) instead: Option<(Wait, SourceLocation)>,
 }
 
@@ -76,11 +76,11 @@ pub(super) struct Diverged {
 pub(super) enum Next {
     /// Begin the next thread on a free fibre.
     Begin,
-    /// Go on with a thread on this fibre.
+    /// Continue a thread on this fibre.
     Resume(u32),
     /// All threads have finished.
     Done,
-    /// All threads that are left wait for others.
+    /// All remaining threads wait for others.
     Stuck,
 }
 
@@ -149,13 +149,13 @@ impl Queue {
         self.free_values.extend(0..self.values.len() as u32);
     }
 
-    /// Whether the fibre of a thread that has just finished may begin another one. Threads that can go on come first, so
-    /// that few stacks are in use at a time.
+    /// Whether the fibre of a thread that has just finished may begin another one. Threads that can continue have priority,
+    /// so that few stacks are in use at a time.
     pub(super) fn may_begin(&self) -> bool {
         self.ready.is_empty() && (self.begun as usize) < self.threads.len()
     }
 
-    /// Begins the next thread and gives its number.
+    /// Begins the next thread and returns its number.
     pub(super) fn begin_next(&mut self) -> u32 {
         self.begun += 1;
         self.begun - 1
@@ -183,7 +183,7 @@ impl Queue {
         self.threads[thread as usize].fibre = fibre;
     }
 
-    /// A fibre on which a begun, unfinished thread waits, for stopping; each is given once.
+    /// A fibre on which a begun, unfinished thread waits, for stopping; each is returned once.
     pub(super) fn abandon(&mut self) -> Option<u32> {
         while self.begun > 0 {
             self.begun -= 1;
@@ -205,7 +205,7 @@ impl Queue {
         (index as usize, index * size..(index + 1) * size)
     }
 
-    /// `thread` arrives at a barrier (not a warp collective). `released` is told the blocks when it was the last one.
+    /// `thread` arrives at a barrier (not a warp collective). `released` receives the blocks if it was the last one.
     pub(super) fn arrive(
         &mut self,
         wait: Wait,
@@ -259,7 +259,7 @@ impl Queue {
         (block * self.sizes.block + warp * 32, block * self.sizes.warps() + warp, u32::MAX >> (32 - n_lanes))
     }
 
-    /// `thread` arrives at a warp collective and deposits `value`. `released` is told warp and mask when it was the last
+    /// `thread` arrives at a warp collective and deposits `value`. `released` receives warp and mask if it was the last lane
     /// of the mask. Lanes that do not exist are ignored.
     pub(super) fn arrive_warp(
         &mut self,
@@ -343,7 +343,7 @@ impl Queue {
         values.lanes
     }
 
-    /// Why nobody can go on: called when [`Queue::next`] says [`Next::Stuck`].
+    /// The reason why no thread can continue; called when [`Queue::next`] returns [`Next::Stuck`].
     pub(super) fn diagnose(&self) -> Option<Diverged> {
         // A lane that returned while its warp waits is the plainest cause; then barriers; then whatever is left.
         let waiting = || {

@@ -23,33 +23,33 @@ use crate::launch::LaunchShape;
 thread_local! {
     /// The group that this OS thread runs; null outside a launch.
     static CURRENT: Cell<*const Runner> = const { Cell::new(ptr::null()) };
-    /// What this OS thread reuses from group to group and launch to launch.
+    /// Memory that this OS thread reuses from group to group and launch to launch.
     static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
 }
 
-/// One launch, as its blocks see it.
+/// The data of a launch that its blocks share.
 pub(super) struct Plan {
     pub(super) kernel: &'static str,
     pub(super) shape: LaunchShape,
     pub(super) sizes: Sizes,
     pub(super) check_races: bool,
-    /// Where races on global memory are looked for.
+    /// Shadow memory for races on global memory, if these are detected.
     pub(super) global: Option<Global>,
-    /// Where bank conflicts are counted.
+    /// Counters of bank conflicts, if these are counted.
     pub(super) banks: Option<Arc<Counters>>,
     pub(super) buffers: Snapshot,
     /// Runs the kernel's body for the current simulated thread.
     pub(super) body: Box<dyn Fn() + Send + Sync>,
 }
 
-/// Fibres and books of one OS thread.
+/// Fibres and bookkeeping of one OS thread.
 #[derive(Default)]
 pub(super) struct Workspace {
     pool: Pool,
     runner: Runner,
 }
 
-/// Which simulated thread runs.
+/// The simulated thread that runs.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Cursor {
     /// Number in the group, block after block.
@@ -62,7 +62,7 @@ pub(super) struct Cursor {
     pub(super) block_idx: [u32; 3],
 }
 
-/// The state of a running group. Everything is behind cells, since all its threads see it in turn.
+/// The state of a running group. All fields are cells, since all its threads access them in turn.
 pub(super) struct Runner {
     plan: Cell<*const Plan>,
     first_block: Cell<u64>,
@@ -80,12 +80,12 @@ pub(super) struct Runner {
     fault: RefCell<Option<Fault>>,
     queue: RefCell<Queue>,
     shared: RefCell<Shared>,
-    /// There while bank conflicts are counted.
+    /// Requests of the group, while bank conflicts are counted.
     banks: RefCell<Option<Banks>>,
     last_buffer: Cell<usize>,
 }
 
-/// What unwinds a simulated thread after a fault.
+/// Panic payload that unwinds a simulated thread after a fault.
 struct Stop;
 
 impl Default for Runner {
@@ -114,7 +114,7 @@ pub(super) fn is_inside() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// The group whose thread calls.
+/// The group of the calling thread.
 ///
 /// # Panics
 /// Outside a launch.
@@ -129,7 +129,7 @@ pub(super) fn current<'a>() -> &'a Runner {
 }
 
 impl Workspace {
-    /// This OS thread's workspace, or a new one where it has none to give.
+    /// Takes this OS thread's workspace, or makes a new one if there is none.
     pub(super) fn take() -> Box<Self> {
         WORKSPACE.take().unwrap_or_default()
     }
@@ -153,7 +153,7 @@ impl Workspace {
     }
 }
 
-/// Sets `CURRENT` back, also when the scheduler unwinds.
+/// Restores `CURRENT`, also when the scheduler unwinds.
 struct Entered;
 
 impl Drop for Entered {
@@ -238,7 +238,7 @@ impl Runner {
         }
     }
 
-    /// Runs threads on the calling fibre until one has to wait or there is a better thing to do.
+    /// Runs threads on the calling fibre until one has to wait or another fibre has priority.
     pub(super) fn work(&self, switch: &Switch) {
         while !self.stopping.get() {
             {
@@ -299,7 +299,7 @@ impl Runner {
         (self.block_idx(thread / n_threads), self.thread_idx(thread % n_threads))
     }
 
-    /// A body has unwound: by `Stop`, or by a panic of its own.
+    /// Handles a body that has unwound, by `Stop` or by its own panic.
     #[cold]
     fn caught(&self, payload: Box<dyn Any + Send>) {
         if payload.is::<Stop>() {
@@ -355,7 +355,7 @@ impl Runner {
         std::thread::panicking() && !self.was_panicking.get()
     }
 
-    /// Ends the calling thread, and with it the launch.
+    /// Ends the calling thread and thereby the launch.
     fn stop(&self) {
         if !self.unwinds() {
             panic::resume_unwind(Box::new(Stop));
@@ -411,7 +411,7 @@ impl Runner {
         self.pass(thread);
     }
 
-    /// Waits for the lanes of `mask` and gives what each has deposited.
+    /// Waits for the lanes of `mask` and returns the value that each has deposited.
     pub(super) fn collective(&self, mask: u32, value: u64, location: SourceLocation) -> [u64; 32] {
         if self.unwinds() {
             return [0; 32];
@@ -426,12 +426,12 @@ impl Runner {
         self.queue.borrow_mut().take_values(thread)
     }
 
-    /// The calling thread comes by a mark that all lanes of its warp pass equally often.
+    /// Notes that the calling thread passes a mark, which all lanes of its warp pass equally often.
     pub(super) fn warp_step(&self) {
         self.pass(self.cursor.get().thread);
     }
 
-    /// Tells the count of bank conflicts that a thread has passed a barrier.
+    /// Informs the count of bank conflicts that a thread has passed a barrier.
     fn pass(&self, thread: u32) {
         if self.plan().banks.is_some()
             && let Some(banks) = &mut *self.banks.borrow_mut()
@@ -461,7 +461,7 @@ impl Runner {
         });
     }
 
-    /// Looks for a thread that touched the same global memory without order.
+    /// Detects a thread that accessed the same global memory without order.
     fn check_global_race(
         &self,
         global: &Global,
@@ -511,7 +511,7 @@ impl Runner {
         None
     }
 
-    /// Accesses shared memory of block `owner` of the group. `act` gets the bytes; it is not called if the access is
+    /// Accesses shared memory of block `owner` of the group. `act` receives the bytes; it is not called if the access is
     /// refused.
     pub(super) fn shared(
         &self,
@@ -557,7 +557,7 @@ impl Runner {
         });
     }
 
-    /// Tells the count of bank conflicts of an access.
+    /// Informs the count of bank conflicts about an access.
     #[cold]
     fn count_banks(&self, cursor: Cursor, address: u32, len: u32, access: Access, location: SourceLocation) {
         if let Some(banks) = &mut *self.banks.borrow_mut() {
@@ -584,7 +584,7 @@ impl Runner {
     }
 }
 
-/// Makes panics of simulated threads silent: they become reports. All other panics go to the hook that was there.
+/// Silences panics of simulated threads, which become reports. All other panics go to the previous hook.
 pub(super) fn install_panic_hook() {
     static ONCE: Once = Once::new();
     // The standard library refuses to change the hook while the thread panics; a later launch does it.

@@ -24,12 +24,12 @@ pub(super) struct Toucher {
     pub(super) thread: u32,
 }
 
-/// Who touched memory, and how, in one word.
+/// The thread that accessed memory, and the kind of access, in one word.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Who(u32);
 
 impl Who {
-    /// Nobody: the mark of a word that has a cell for each byte.
+    /// The mark of a word that has a cell for each byte; it denotes no thread.
     pub(super) const SPLIT: Self = Self(u32::MAX);
 
     pub(super) fn new(thread: Toucher, access: Access) -> Self {
@@ -57,9 +57,9 @@ impl Who {
 
 /// One remembered access.
 pub(super) trait Touch: Copy + Default {
-    /// Whose.
+    /// The thread of the access.
     fn who(self) -> Who;
-    /// Whether both are of one warp.
+    /// Whether both belong to one warp.
     fn same_warp(self, other: Self) -> bool {
         let (one, other) = (self.who().thread(), other.who().thread());
         one.block == other.block && one.thread / 32 == other.thread / 32
@@ -70,28 +70,28 @@ pub(super) trait Touch: Copy + Default {
     fn split_index(self) -> Option<u32>;
 }
 
-/// The thread that touches, with what is needed to order it after others.
+/// The accessing thread, with the data needed to order it after others.
 pub(super) trait Present {
     type Touch: Touch;
-    /// What will be remembered of it.
+    /// The access as it will be remembered.
     fn touch(&self) -> Self::Touch;
-    /// Whether nothing orders `touch` before the present one.
+    /// Whether `touch` is unordered with the present access.
     fn races(&self, touch: Self::Touch) -> bool;
-    /// What is to be said before races are looked for; `Some` where they are not looked for at all.
+    /// Result of the checks before race detection; `Some` if race detection is skipped.
     fn before(&self, _cell: &mut Cell<Self::Touch>, _access: Access) -> Option<Result<(), Problem<Self::Touch>>> {
         None
     }
 }
 
-/// What is wrong with an access.
+/// An error of an access.
 pub(super) enum Problem<T> {
-    /// Nobody wrote what is read.
+    /// The value read was never written.
     Unwritten,
-    /// Nothing orders it after this one.
+    /// It is unordered with this access.
     Race(T),
 }
 
-/// What is remembered of a word or byte.
+/// The remembered accesses of a word or byte.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Cell<T> {
     pub(super) write: T,
@@ -102,7 +102,7 @@ pub(super) struct Cell<T> {
     read_too: T,
 }
 
-/// Remembers the present touch in one of two slots.
+/// Remembers the present access in one of two slots.
 fn remember<P: Present>(present: &P, first: &mut P::Touch, second: &mut P::Touch) {
     let touch = present.touch();
     if !present.races(*first) {
@@ -142,7 +142,7 @@ impl<T: Touch> Cell<T> {
 /// The cells of an array of words.
 pub(super) struct Words<T> {
     cells: Vec<Cell<T>>,
-    /// Cells of the words that are touched by the byte, and which words these are.
+    /// Cells of the words that are accessed by bytes, with the indices of these words.
     split: Vec<(u32, [Cell<T>; 4])>,
 }
 
@@ -153,14 +153,14 @@ impl<T> Default for Words<T> {
 }
 
 impl<T: Touch> Words<T> {
-    /// Makes room for `n` words.
+    /// Grows to `n` words.
     pub(super) fn grow(&mut self, n: usize) {
         if self.cells.len() < n {
             self.cells.resize(n, Cell::default());
         }
     }
 
-    /// Checks and remembers an access to `len` bytes from `offset`. What is wrong comes with the offset of the byte.
+    /// Checks and remembers an access to `len` bytes from `offset`. A problem is returned with the offset of its byte.
     pub(super) fn touch<P: Present<Touch = T>>(
         &mut self,
         offset: u32,
@@ -194,7 +194,7 @@ impl<T: Touch> Words<T> {
         Ok(())
     }
 
-    /// Gives every word one cell again.
+    /// Merges the cells of every word into one again.
     pub(super) fn join(&mut self) {
         for (word, _) in self.split.drain(..) {
             self.cells[word as usize] = Cell::default();

@@ -14,13 +14,13 @@ use super::block::Runner;
 /// kilobytes; unoptimised host code needs several times the space.
 pub(super) const STACK_BYTES: usize = 128 * 1024;
 
-/// Fibres that an OS thread keeps between launches: two full blocks.
+/// Number of fibres that an OS thread keeps between launches: two full blocks.
 const KEPT: usize = 2048;
 
-/// Through which a fibre gives control back.
+/// The object through which a fibre returns control.
 pub(super) type Switch = Yielder<*const Runner, Pause>;
 
-/// Why a fibre gave control back.
+/// Why a fibre returned control.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pause {
     /// The current thread waits at a barrier or collective.
@@ -39,7 +39,7 @@ impl Fibre {
         let coroutine = Coroutine::with_stack(stack, |switch: &Switch, first: *const Runner| {
             let mut runner = first;
             loop {
-                // SAFETY: `Pool::resume` hands over a reference that lives until the fibre is idle again.
+                // SAFETY: `Pool::resume` passes a reference that lives until the fibre is idle again.
                 unsafe { &*runner }.work(switch);
                 runner = switch.suspend(Pause::Idle);
             }
@@ -65,7 +65,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// An idle fibre; makes one when there is none.
+    /// Returns an idle fibre, or makes one if there is none.
     pub(super) fn take(&mut self) -> io::Result<u32> {
         if let Some(fibre) = self.idle.pop() {
             return Ok(fibre);
@@ -87,7 +87,7 @@ impl Pool {
         pause
     }
 
-    /// Gives back what a large cooperative launch took. All fibres are idle.
+    /// Releases the memory of a large cooperative launch. All fibres are idle.
     pub(super) fn trim(&mut self) {
         if self.fibres.len() > KEPT {
             self.fibres.truncate(KEPT);

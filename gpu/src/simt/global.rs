@@ -12,9 +12,9 @@ use super::cell::{Present, Problem, Touch as _, Toucher, Who, Words};
 use super::report::{Access, SourceLocation};
 use super::shared::Order;
 
-/// Bytes of a page, which has its cells together: small, since most launches touch little.
+/// Bytes of a page, whose cells are stored together: small, since most launches access little memory.
 const PAGE: usize = 256;
-/// Locks among which the pages are spread.
+/// Number of locks among which the pages are distributed.
 const SHARDS: usize = 64;
 
 /// One remembered access.
@@ -47,7 +47,7 @@ impl super::cell::Touch for Touch {
     }
 }
 
-/// The thread that touches.
+/// The accessing thread.
 struct Now<'a> {
     touch: Touch,
     order: Order<'a>,
@@ -83,7 +83,7 @@ pub(super) struct Race {
     pub(super) other_location: SourceLocation,
 }
 
-/// Spreads page numbers, which nobody chooses to do harm.
+/// Hashes page numbers; it need not resist attacks.
 #[derive(Default)]
 struct PageHasher(u64);
 

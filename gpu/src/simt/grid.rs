@@ -11,18 +11,18 @@ use super::block::{Plan, Workspace};
 use super::report::{Fault, FaultKind};
 use super::watch;
 
-/// Launches with fewer threads than this run on the calling thread alone: to wake another one takes longer.
+/// Launches with fewer threads than this run on the calling thread alone: waking another one takes longer.
 const ALONE: u64 = 64;
 
-/// Helpers that were asked for and have not ended, of all launches.
+/// Number of helpers of all launches that were requested and have not ended.
 static HELPERS: AtomicUsize = AtomicUsize::new(0);
 
-/// A launch that runs.
+/// A running launch.
 struct Launch {
     plan: Plan,
-    /// The next group that nobody has taken.
+    /// The next group that no thread has taken.
     next: AtomicU64,
-    /// Groups from here on need not run: this one or one before it had a fault, or the caller wants none.
+    /// Groups from this one on need not run: it or an earlier one had a fault, or the caller has stopped the launch.
     end: AtomicU64,
     progress: Mutex<Progress>,
     changed: Condvar,
@@ -36,7 +36,7 @@ struct Progress {
     fault: Option<(u64, Fault)>,
     /// Whether a thread has panicked; an error of `simt` itself.
     broken: bool,
-    /// Whether the caller wanted no more.
+    /// Whether the caller has stopped the launch.
     stopped: bool,
 }
 

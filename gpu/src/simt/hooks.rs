@@ -90,7 +90,7 @@ pub fn sync_warp(mask: u32) {
     current().collective(mask, 0, Location::caller());
 }
 
-/// Tells the count of bank conflicts that all lanes of the warp come by here equally often; nobody waits.
+/// Informs the count of bank conflicts that all lanes of the warp pass here equally often; it does not wait.
 pub fn warp_step() {
     current().warp_step();
 }
@@ -120,15 +120,15 @@ pub fn cluster_shape() -> (u32, u32) {
     (runner.cursor.get().block % cluster, cluster)
 }
 
-/// Each lane of `mask` deposits a value and gets those of all of them, by lane; 0 for lanes outside the mask.
+/// Each lane of `mask` deposits a value and receives the values of all lanes, by lane; 0 for lanes outside the mask.
 ///
-/// What shuffles, votes, matches and reductions are made of.
+/// Shuffles, votes, matches and reductions are built on it.
 #[track_caller]
 pub fn collective(mask: u32, value: u64) -> [u64; 32] {
     current().collective(mask, value, Location::caller())
 }
 
-/// Checks that `bytes` bytes at `address` lie in one registered buffer, and where it is asked for, that no other thread touches them without order.
+/// Checks that `bytes` bytes at `address` lie in one registered buffer and, if enabled, that no other thread accesses them without order.
 #[inline]
 #[track_caller]
 pub fn check_global(address: usize, bytes: usize, access: Access) {
@@ -169,9 +169,9 @@ pub fn shared_write(address: u32, bytes: &[u8]) {
     });
 }
 
-/// Updates shared memory of the block atomically. Updates do not race with one another, but with plain accesses.
+/// Updates shared memory of the block atomically. Updates race with plain accesses, but not with one another.
 ///
-/// `f` gets the bytes and must not call hooks; it is not called if the access is refused.
+/// `f` receives the bytes and must not call hooks; it is not called if the access is refused.
 #[track_caller]
 pub fn shared_update(address: u32, bytes: u32, f: &mut dyn FnMut(&mut [u8])) {
     let runner = current();
@@ -204,7 +204,7 @@ pub fn cluster_shared_write(rank: u32, address: u32, bytes: &[u8]) {
     }
 }
 
-/// Nanoseconds since some moment before the first call; never goes back.
+/// Nanoseconds since some moment before the first call; never decreases.
 pub fn globaltimer() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64

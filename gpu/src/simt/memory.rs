@@ -35,7 +35,7 @@ use super::report::Nearest;
 /// The live buffers, sorted by address.
 static BUFFERS: Mutex<Snapshot> = Mutex::new(Snapshot { buffers: None });
 
-/// The live buffers at one moment, as a launch sees them. Buffers registered later do not exist for that launch.
+/// The live buffers at the beginning of a launch. Buffers registered later do not exist for that launch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Snapshot {
     buffers: Option<Arc<Vec<Buffer>>>,
@@ -45,7 +45,7 @@ pub(super) struct Snapshot {
 struct Buffer {
     address: usize,
     end: usize,
-    /// The highest end of this buffer and those before it: where it is too low, no earlier buffer holds an access.
+    /// The highest end of this buffer and those before it: if it is too low, no earlier buffer holds an access.
     reach: usize,
 }
 
@@ -59,7 +59,7 @@ pub struct Registration {
 
 /// Registers `bytes` bytes at `address` as memory that kernels may read and write.
 ///
-/// Buffers may overlap. Launches that already run do not see the new buffer.
+/// Buffers may overlap. Running launches do not see the new buffer.
 pub fn register(address: usize, bytes: usize) -> Registration {
     let end = address.saturating_add(bytes);
     edit(|buffers| {
@@ -100,7 +100,7 @@ fn lock() -> MutexGuard<'static, Snapshot> {
     BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Changes the list and brings `reach` up to date from the index that `change` returns.
+/// Changes the list and updates `reach` from the index that `change` returns.
 fn edit(change: impl FnOnce(&mut Vec<Buffer>) -> usize) {
     let mut guard = lock();
     let buffers = Arc::make_mut(guard.buffers.get_or_insert_default());
@@ -115,7 +115,7 @@ fn edit(change: impl FnOnce(&mut Vec<Buffer>) -> usize) {
     }
 }
 
-/// The buffers that are live now.
+/// The present live buffers.
 pub(super) fn snapshot() -> Snapshot {
     lock().clone()
 }

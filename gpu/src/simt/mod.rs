@@ -92,20 +92,19 @@ use std::sync::OnceLock;
 use crate::kernel::Kernel;
 use crate::launch::LaunchShape;
 
-/// Most threads that live at once: those of a cooperative grid or a cluster. Each needs a stack, and the operating system
-/// bounds the number of mappings.
+/// Maximum number of threads that exist at once: those of a cooperative grid or a cluster. Each needs a stack, and the
+/// operating system limits the number of mappings.
 pub const MAX_RESIDENT_THREADS: u32 = 16_384;
 
 /// How a launch is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether races on shared memory are looked for; true by default. Without, shared memory is faster.
+    /// Whether to detect races on shared memory; default true. Shared memory is faster without it.
     pub check_races: bool,
-    /// Whether races on global memory are looked for too; true by default if the environment has `WARPPLAY_SIMT_RACES=global`, since it takes time and 24 times the memory that is
-    /// touched.
+    /// Whether to detect races on global memory, too; default true only if the environment has `WARPPLAY_SIMT_RACES=global`, since it takes time and 24 times the accessed memory.
     pub check_global_races: bool,
-    /// Most OS threads that run blocks, the calling one included; none for as many as rayon has. With 1, blocks run one
-    /// after the other in the order of their index.
+    /// Maximum number of OS threads that run blocks, including the calling one; `None` for as many as rayon has. With 1,
+    /// blocks run one after the other in the order of their index.
     pub threads: Option<usize>,
 }
 
@@ -115,7 +114,7 @@ impl Default for Options {
     }
 }
 
-/// Whether the environment asks for races on global memory.
+/// Whether the environment enables the detection of races on global memory.
 fn global_races() -> bool {
     static ASKED: OnceLock<bool> = OnceLock::new();
     *ASKED.get_or_init(|| std::env::var_os("WARPPLAY_SIMT_RACES").is_some_and(|races| races == "global"))

@@ -8,15 +8,15 @@ pub type SourceLocation = &'static Location<'static>;
 
 /// Why a launch stopped: which kernel, which thread, and what it did.
 ///
-/// Where several threads break rules, the one of the block with the lowest index is reported, so that a
-/// deterministic kernel gives the same report every time.
+/// If several threads break rules, the report is about the one in the block with the lowest index, so that a deterministic
+/// kernel gives the same report every time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Entry name of the kernel.
     pub kernel: &'static str,
-    /// Index of the block in the grid; zeros where the launch itself was refused ([`FaultKind::Shape`]) or stopped ([`FaultKind::Stopped`]).
+    /// Index of the block in the grid; zeros if the launch itself was refused ([`FaultKind::Shape`]) or stopped ([`FaultKind::Stopped`]).
     pub block: [u32; 3],
-    /// Index of the thread in its block; zeros where the launch itself was refused or stopped.
+    /// Index of the thread in its block; zeros if the launch itself was refused or stopped.
     pub thread: [u32; 3],
     /// What happened.
     pub kind: FaultKind,
@@ -31,7 +31,7 @@ pub enum FaultKind {
         barrier: Wait,
         /// Where it waits.
         location: SourceLocation,
-        /// Block of a thread that is not there.
+        /// Block of a missing thread.
         other_block: [u32; 3],
         /// Index of that thread in its block.
         other_thread: [u32; 3],
@@ -44,16 +44,16 @@ pub enum FaultKind {
         mask: u32,
         /// Where it waits.
         location: SourceLocation,
-        /// The lane that is not there.
+        /// The missing lane.
         lane: u32,
         /// Index of that lane's thread in the block.
         other_thread: [u32; 3],
         /// What that lane does instead.
         other: Elsewhere,
     },
-    /// An access that no registered buffer, or no declared shared array, holds as a whole.
+    /// An access that does not lie completely within one registered buffer or declared shared array.
     OutOfBounds {
-        /// The memory that was meant.
+        /// The memory space of the access.
         space: Space,
         /// First byte of the access: a host address, or an address in shared memory.
         address: usize,
@@ -61,9 +61,9 @@ pub enum FaultKind {
         bytes: usize,
         /// Whether it is a write.
         write: bool,
-        /// Where the access stands in the source.
+        /// Source location of the access.
         location: SourceLocation,
-        /// The nearest buffer or array, where there is one.
+        /// The nearest buffer or array, if there is one.
         nearest: Option<Nearest>,
     },
     /// A read of shared memory that no thread of the block wrote.
@@ -74,10 +74,10 @@ pub enum FaultKind {
         offset: u32,
         /// Address of that byte in shared memory.
         address: u32,
-        /// Where the read stands in the source.
+        /// Source location of the read.
         location: SourceLocation,
     },
-    /// Two threads touch the same shared memory with no barrier between, and not both only read.
+    /// Two threads access the same shared memory without a barrier between, and at least one writes.
     SharedRace {
         /// Name of the shared array.
         array: &'static str,
@@ -88,7 +88,7 @@ pub enum FaultKind {
         /// The two accesses.
         pair: UnorderedPair,
     },
-    /// Two threads touch the same global memory without order, and not both only read.
+    /// Two threads access the same global memory without order, and at least one writes.
     GlobalRace {
         /// The byte, counted from the start of its buffer.
         offset: usize,
@@ -104,16 +104,16 @@ pub enum FaultKind {
         /// The panic's text and its source location.
         message: String,
     },
-    /// The launch asks for something that does not exist on a device, or that it did not declare.
+    /// The launch uses something that does not exist on a device, or that it did not declare.
     Shape {
         /// What is wrong, and what is allowed.
         message: String,
     },
-    /// The caller wanted no more of it: [`watch::asking`](super::watch::asking).
+    /// The caller stopped the launch: [`watch::asking`](super::watch::asking).
     Stopped,
 }
 
-/// Two accesses of one byte that nothing orders, not both of them reads.
+/// Two unordered accesses of one byte, at least one of them a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnorderedPair {
     /// What the thread of the report does.
@@ -142,7 +142,7 @@ pub enum Space {
 /// The buffer or shared array next to an access that is out of bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nearest {
-    /// Name of the shared array; none for a buffer.
+    /// Name of the shared array; `None` for a buffer.
     pub name: Option<&'static str>,
     /// Its first address.
     pub address: usize,
@@ -150,7 +150,7 @@ pub struct Nearest {
     pub bytes: usize,
 }
 
-/// How shared memory was touched.
+/// Kind of access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// A plain read.
@@ -161,7 +161,7 @@ pub enum Access {
     Update,
 }
 
-/// At what a thread waits.
+/// The operation at which a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// The barrier of the block, `sync_threads`.
@@ -174,19 +174,19 @@ pub enum Wait {
     Warp,
 }
 
-/// What a thread does that others wait for.
+/// What a thread does while others wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elsewhere {
     /// It has returned from the kernel.
     Returned,
     /// It waits somewhere else.
     Waits {
-        /// At what.
+        /// The operation.
         at: Wait,
-        /// Where.
+        /// The source location.
         location: SourceLocation,
     },
-    /// It called the collective with a mask that does not name itself.
+    /// It called the collective with a mask that does not include itself.
     NotInMask,
 }
 
@@ -240,7 +240,7 @@ impl fmt::Display for Index {
 }
 
 impl Nearest {
-    /// Writes how an access of `bytes` at `address` lies to this buffer.
+    /// Describes the position of an access of `bytes` bytes at `address` relative to this buffer.
     fn describe(&self, address: usize, bytes: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = self.address.saturating_add(self.bytes);
         let last = address.saturating_add(bytes);

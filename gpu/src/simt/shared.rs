@@ -17,7 +17,7 @@ use super::report::{Access, FaultKind, Nearest, SourceLocation, Space};
 
 /// Address of the first shared byte. Not 0, so that a null address is out of bounds.
 pub(super) const BASE: u32 = 1024;
-/// Static shared memory that a block may declare, in bytes; the assembler refuses more.
+/// Maximum static shared memory of a block in bytes; the assembler refuses more.
 const STATIC_LIMIT: u32 = 48 * 1024;
 /// Shared memory of a block in bytes, static and dynamic together (compute capability 9.0).
 pub(super) const LIMIT: u32 = 227 * 1024;
@@ -82,7 +82,7 @@ pub(super) struct Shared {
     dynamic_bytes: u32,
     arenas: Vec<Arena>,
     epochs: Vec<Epochs>,
-    /// Vector clocks: warp of the group, lane, lane it has seen.
+    /// Vector clocks by warp of the group, lane, and lane that it has synchronised with.
     clocks: Vec<[[u32; 32]; 32]>,
     n_warps: u32,
     locations: Locations,
@@ -124,7 +124,7 @@ impl Locations {
     }
 }
 
-/// What the threads of a group know of one another: barriers and collectives.
+/// The order between threads of a group by barriers and collectives.
 pub(super) struct Order<'a> {
     block: u32,
     warp: u32,
@@ -133,7 +133,7 @@ pub(super) struct Order<'a> {
 }
 
 impl Order<'_> {
-    /// Whether nothing orders a touch of another thread of the group, in that epoch of its block and at that clock of its lane, before the present one.
+    /// Whether an access of another thread of the group, in that epoch of its block and at that clock of its lane, is unordered with the present one.
     pub(super) fn races(&self, other: Toucher, epoch: u32, clock: u32) -> bool {
         let epochs = self.epochs[other.block as usize];
         if other.block != self.block {
@@ -146,7 +146,7 @@ impl Order<'_> {
     }
 }
 
-/// The thread that touches, with what is needed to order it after others.
+/// The accessing thread, with the data needed to order it after others.
 struct Present<'a> {
     touch: Touch,
     order: Order<'a>,
@@ -244,7 +244,7 @@ impl Shared {
         self.arenas.truncate(n_blocks);
     }
 
-    /// All threads of these blocks have met; `wide` where the blocks are a whole cluster or grid.
+    /// Notes that all threads of these blocks have met at a barrier; `wide` if the blocks are a whole cluster or grid.
     pub(super) fn barrier(&mut self, blocks: std::ops::Range<u32>, wide: bool) {
         for epochs in &mut self.epochs[blocks.start as usize..blocks.end as usize] {
             epochs.now += 1;
@@ -255,7 +255,7 @@ impl Shared {
         }
     }
 
-    /// The lanes of `mask` of one warp of the group have met.
+    /// Notes that the lanes of `mask` of one warp of the group have met.
     pub(super) fn join_lanes(&mut self, warp: u32, mask: u32) {
         if !self.check_races {
             return;
@@ -278,13 +278,13 @@ impl Shared {
         }
     }
 
-    /// What a thread knows of the others of its group, the epoch of its block and its own clock.
+    /// A thread's order relative to the others of its group, the epoch of its block, and its own clock.
     pub(super) fn order(&self, me: Toucher) -> (Order<'_>, u32, u32) {
         let (order, clock) = order(&self.epochs, &self.clocks, self.n_warps, me, self.check_races);
         (order, self.epochs[me.block as usize].now, clock)
     }
 
-    /// Gives an array the next free addresses.
+    /// Assigns an array the next free addresses.
     fn allocate(&mut self, name: &'static str, bytes: u32) -> u32 {
         let address = self.next_address.next_multiple_of(16);
         self.arrays.push(Array { name, address, bytes });
@@ -355,8 +355,8 @@ impl Shared {
         Some(Nearest { name: Some(nearest.name), address: nearest.address as usize, bytes: nearest.bytes as usize })
     }
 
-    /// Checks an access of `me` to `len` bytes at `address` in the memory of block `owner` of the group, and gives those
-    /// bytes. A race comes with the other thread, for the report.
+    /// Checks an access of `me` to `len` bytes at `address` in the memory of block `owner` of the group, and returns those
+    /// bytes. A race is returned with the other thread, for the report.
     #[inline]
     pub(super) fn access(
         &mut self,
@@ -407,7 +407,7 @@ impl Shared {
     }
 }
 
-/// What the present thread knows of the others of its group, and its own clock; 0 where races are not looked for.
+/// The present thread's order relative to the others of its group, and its own clock; 0 without race detection.
 fn order<'a>(
     epochs: &'a [Epochs],
     clocks: &'a [[[u32; 32]; 32]],

@@ -25,13 +25,13 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
-/// Time between two questions, which cost a lock or a line on the terminal.
+/// Time between two calls of `go_on`, each of which may cost a lock or a line on the terminal.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
-/// Whether to go on, as the caller of [`asking`] says.
+/// The callback of the caller of [`asking`], which decides whether to continue.
 type Question = *mut (dyn FnMut() -> bool + 'static);
 
-/// The question of an OS thread, and what came of it so far.
+/// The callback of an OS thread, and its results so far.
 struct Asked {
     question: Question,
     last: Instant,
@@ -40,12 +40,12 @@ struct Asked {
 }
 
 thread_local! {
-    /// What launches of this OS thread ask; none while it is being answered.
+    /// The callback for launches of this OS thread; `None` while it is being called.
     static ASKED: Cell<Option<Asked>> = const { Cell::new(None) };
 }
 
-/// Runs `launches`. The kernels that it launches from this thread ask `go_on` between their blocks, some fifty times a second; once it has answered `false` it is not asked again, the launch and all that follow it end with
-/// [`FaultKind::Stopped`](super::FaultKind::Stopped), and buffers hold what was written before.
+/// Runs `launches`. The kernels that it launches from this thread call `go_on` between their blocks, about fifty times a second; once it has returned `false` it is not
+/// called again, and the launch and all that follow it end with [`FaultKind::Stopped`](super::FaultKind::Stopped), and buffers hold what was written before.
 ///
 /// ```
 /// use warpplay_gpu::simt::watch;
@@ -53,7 +53,7 @@ thread_local! {
 /// assert_eq!(launched, "what the launches come to");
 /// ```
 pub fn asking<R>(go_on: &mut dyn FnMut() -> bool, launches: impl FnOnce() -> R) -> R {
-    /// Puts the question of an outer call back, also when `launches` unwinds.
+    /// Restores the callback of an outer call, also when `launches` unwinds.
     struct Outer(Option<Asked>);
     impl Drop for Outer {
         fn drop(&mut self) {
@@ -72,13 +72,13 @@ pub fn asking<R>(go_on: &mut dyn FnMut() -> bool, launches: impl FnOnce() -> R) 
     result
 }
 
-/// Whether launches of this thread are to go on.
+/// Whether launches of this thread continue.
 pub(super) fn is_wanted() -> bool {
     // Taken, so that what the answer itself launches does not ask.
     let Some(mut asked) = ASKED.take() else { return true };
     if !asked.is_stopped && asked.last.elapsed() >= ASK_EVERY {
         let question = asked.question;
-        // SAFETY: `asking` is in progress, since only it puts a question here and takes it away at its end; there is no other use of the closure meanwhile.
+        // SAFETY: `asking` is in progress, since only it sets the callback and removes it at its end; there is no other use of the closure meanwhile.
         let answer = catch_unwind(AssertUnwindSafe(|| unsafe { (*question)() }));
         // A panic goes on where the launches end: here it would be one of the simulator.
         (asked.is_stopped, asked.panic) = match answer {

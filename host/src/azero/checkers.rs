@@ -60,11 +60,11 @@ use crate::mcts::{Game, Notation, Outcome, Player};
 use crate::runtime::input_file;
 use crate::{Error, Result};
 
-/// Numbers of an observation, `[5, 8, 8]`.
+/// Number of values of an observation, `[5, 8, 8]`.
 pub const N_OBSERVATION: usize = 5 * 64;
-/// Actions.
+/// Number of actions.
 pub const N_ACTIONS: usize = 512;
-/// Most depth of [`perft`]: beyond it the counts would take days.
+/// Maximum depth of [`perft`]; greater depths would take days.
 pub const MAX_PERFT_DEPTH: u32 = 14;
 /// The player of a finished state, in records.
 pub const TERMINAL_PLAYER: i64 = -4;
@@ -79,7 +79,7 @@ impl From<ObservationLayout> for Layout {
     }
 }
 
-/// What `observer` sees of a position, `[5, 8, 8]`: 0 and 1, row 0 (the top) first.
+/// The observation of a position by `observer`, `[5, 8, 8]`: values 0 and 1, row 0 (the top) first.
 pub fn observation(position: &Checkers, observer: Player, layout: ObservationLayout) -> [f32; N_OBSERVATION] {
     let mut values = [0.0; N_OBSERVATION];
     for (plane, values) in (0u32..).zip(values.chunks_exact_mut(64)) {
@@ -100,7 +100,7 @@ pub fn legal_mask(position: &Checkers) -> [u8; N_ACTIONS] {
     mask
 }
 
-/// What each player gets of a finished game: 1, -1, or 0; 0 while it goes on.
+/// The return of each player in a finished game: 1, -1, or 0; 0 while it continues.
 pub fn returns(outcome: Outcome) -> [i64; 2] {
     match outcome {
         Outcome::Win(Player::First) => [1, -1],
@@ -112,11 +112,11 @@ pub fn returns(outcome: Outcome) -> [i64; 2] {
 /// Number of lines of play of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MoveCount {
-    /// The length.
+    /// Length of the lines.
     pub depth: u32,
-    /// Lines of so many actions, a jump being one.
+    /// Number of lines of this many actions, where each jump is one action.
     pub actions: u64,
-    /// Lines of so many turns: jumps of one piece in a row are one, as published for English draughts.
+    /// Number of lines of this many turns, where successive jumps of one piece are one turn, as published for English draughts.
     pub turns: u64,
 }
 
@@ -128,8 +128,7 @@ pub fn perft(position: &Checkers, depth: u32) -> Result<Vec<MoveCount>> {
     perft_watched(position, depth, || ControlFlow::Continue(()))
 }
 
-/// The same for a caller that may stop it: `watch` is called again and again by all threads. Once it answers `Break`, the lengths that are counted completely are
-/// returned.
+/// As [`perft`], for a caller that may stop it: all threads call `watch` repeatedly. Once it returns `Break`, only completely counted lengths are returned.
 ///
 /// # Errors
 /// As [`perft`].
@@ -159,10 +158,10 @@ pub fn perft_watched(
     Ok(counts)
 }
 
-/// Near the leaves a task, or a question whether to go on, would cost more than its work.
+/// Depth at which the count becomes sequential: nearer to the leaves, a task or a call of `go_on` would cost more than its work.
 const SMALL_DEPTH: u32 = 3;
 
-/// Lines of `depth` actions or, with `TURNS`, turns; no meaning once `go_on` says no.
+/// Counts the lines of `depth` actions or, with `TURNS`, turns; the result is meaningless once `go_on` has returned false.
 fn lines<const TURNS: bool>(position: &Checkers, depth: u32, go_on: &(dyn Fn() -> bool + Sync)) -> u64 {
     if depth > SMALL_DEPTH && !go_on() {
         return 0;
@@ -187,12 +186,12 @@ fn lines<const TURNS: bool>(position: &Checkers, depth: u32, go_on: &(dyn Fn() -
     }
 }
 
-/// What [`replay`] has checked.
+/// Counts of what [`replay`] has checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayedGames {
     /// Games.
     pub games: u64,
-    /// States, the last of each game among them.
+    /// States, including the last of each game.
     pub states: u64,
     /// Games that the 40-action rule ended.
     pub draws: u64,
@@ -217,13 +216,12 @@ struct RecordedGame {
     returns: Vec<f64>,
 }
 
-/// Plays every game of a JSON lines file again and compares every state: player to move, board, legal actions, and at the end the returns.
+/// Replays every game of a JSON lines file and compares every state: player to move, board, legal actions, and at the end the returns.
 ///
-/// A line holds `actions` (n of them), `players`, `boards` and `legal` (n + 1: before each action and at the end) and `returns`; other fields are not looked
-/// at.
+/// A line holds `actions` (n of them), `players`, `boards` and `legal` (n + 1: before each action and at the end) and `returns`; other fields are ignored.
 ///
 /// # Errors
-/// [`Error::File`] with the line for the first thing that differs, naming the ply and what was expected; for a file that cannot be read or has no games.
+/// [`Error::File`] with the line of the first difference, naming the ply and the expected value; also for a file that cannot be read or has no games.
 pub fn replay(path: &Path) -> Result<ReplayedGames> {
     input_file::expect_file(path)?;
     let file = File::open(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))?;
@@ -250,7 +248,7 @@ pub fn replay(path: &Path) -> Result<ReplayedGames> {
     Ok(found)
 }
 
-/// One game; the error is the first difference.
+/// Replays one game; the error is the first difference.
 fn replay_one(game: &RecordedGame) -> Result<Outcome, String> {
     let n_states = game.actions.len() + 1;
     for (name, n) in [("players", game.players.len()), ("boards", game.boards.len()), ("legal", game.legal.len())] {

@@ -5,20 +5,20 @@ use super::folded::FoldedNetwork;
 use super::{Engine, Network, resident};
 use crate::{Backend, Device, Error, Memory, Precision, Result, Stream};
 
-/// What an evaluation is to be, once its options are known to be allowed by themselves.
+/// The setup of an evaluation whose options have been checked individually.
 pub(super) struct Setup<'a> {
     pub network: &'a Network,
     pub precision: Precision,
     pub engine: Engine,
-    /// Most positions of a call.
+    /// Maximum number of positions of a call.
     pub capacity: usize,
 }
 
 impl Setup<'_> {
-    /// Whether a device can evaluate so at all.
+    /// Checks that the device offers the precision and the engine.
     ///
     /// # Errors
-    /// [`Error::Option`] for a precision or an engine that its back end does not have.
+    /// [`Error::Option`] for a precision or an engine that the back end does not have.
     pub fn check(&self, device: &Device) -> Result<()> {
         let (precision, engine) = (self.precision, self.engine);
         if device.backend() == Backend::Cpu {
@@ -42,7 +42,7 @@ impl Setup<'_> {
         Ok(())
     }
 
-    /// The engine that [`Engine::Auto`] stands for on this device; another stands for itself.
+    /// Resolves [`Engine::Auto`] for this device; returns any other engine unchanged.
     pub fn chosen(&self, device: &Device) -> Engine {
         match self.engine {
             Engine::Auto if device.backend() == Backend::Cpu => Engine::Cpu,
@@ -56,10 +56,10 @@ impl Setup<'_> {
         }
     }
 
-    /// What the evaluation needs where `chosen` runs.
+    /// Memory that the evaluation needs with the engine `chosen`.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Errors of the driver.
     pub fn memory(&self, device: &Device, chosen: Engine) -> Result<Memory> {
         let (shape, precision, capacity) = (self.network.shape(), self.precision, self.capacity);
         let engine = match (chosen, precision) {
@@ -74,7 +74,7 @@ impl Setup<'_> {
     /// Opens an engine with kernels.
     ///
     /// # Errors
-    /// [`Error::Option`] or [`Error::Unsupported`] where it does not evaluate this shape in this precision; [`Error::OutOfMemory`]; what the driver says.
+    /// [`Error::Option`] or [`Error::Unsupported`] if it cannot evaluate this shape in this precision; [`Error::OutOfMemory`]; errors of the driver.
     pub fn open(&self, device: &Device, stream: &Stream, chosen: Engine) -> Result<Box<dyn Evaluate>> {
         let folded = FoldedNetwork::new(self.network);
         if chosen == Engine::Fused {

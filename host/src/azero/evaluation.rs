@@ -29,11 +29,11 @@ impl Evaluation {
         self.policies.append(&mut other.policies);
     }
 
-    /// Writes the tensors `value` `[n]`, `policy_logits` `[n, actions]` and `policy` `[n, actions]`: F64 for [`Precision::F64`], else F32, which loses nothing. The
-    /// file is written whole or not at all.
+    /// Writes the tensors `value` `[n]`, `policy_logits` `[n, actions]` and `policy` `[n, actions]`: F64 for [`Precision::F64`], else F32, which is exact. The file is
+    /// written completely or not at all.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`](crate::Error::File) if it cannot be written; an existing file is unchanged.
     pub fn save(&self, path: impl AsRef<Path>, precision: Precision) -> Result<()> {
         let path = path.as_ref();
         let n = self.values.len();
@@ -60,7 +60,7 @@ pub struct Inputs {
     pub masks: Buffer<u8>,
 }
 
-/// The network's values and policies for them, in device memory.
+/// The network's values and policies for the positions, in device memory.
 #[derive(Debug)]
 pub struct Outputs {
     /// `[capacity]`: expected result, -1 to 1.
@@ -77,10 +77,10 @@ impl Inputs {
         capacity as u64 * (4 * shape.n_observation() as u64 + u64::from(shape.actions))
     }
 
-    /// Room for `capacity` positions.
+    /// Allocates memory for `capacity` positions.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error) and what the driver says.
+    /// [`Error::OutOfMemory`](crate::Error)and errors of the driver.
     pub fn new(stream: &Stream, shape: NetworkShape, capacity: usize) -> Result<Self> {
         Ok(Self {
             observations: stream.alloc(capacity * shape.n_observation())?,
@@ -101,7 +101,7 @@ impl Outputs {
         capacity as u64 * (4 + 8 * u64::from(shape.actions))
     }
 
-    /// Room for `capacity` positions.
+    /// Allocates memory for `capacity` positions.
     ///
     /// # Errors
     /// As [`Inputs::new`].

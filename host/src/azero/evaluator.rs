@@ -10,7 +10,7 @@ use super::{Engine, EvaluatorOptions, Network, NetworkShape, ObservationLayout, 
 use crate::runtime::setters::setters;
 use crate::{Device, Error, L2Span, Memory, Precision, Result, Stream};
 
-/// Choices for an [`Evaluator`].
+/// Options of an [`Evaluator`]; made by [`Evaluator::builder`].
 #[derive(Clone, Debug)]
 pub struct EvaluatorBuilder<'a> {
     network: &'a Network,
@@ -18,7 +18,7 @@ pub struct EvaluatorBuilder<'a> {
 }
 
 impl<'a> EvaluatorBuilder<'a> {
-    /// All options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: EvaluatorOptions) -> Self {
         self.options = options;
         self
@@ -29,9 +29,9 @@ impl<'a> EvaluatorBuilder<'a> {
         precision: Precision,
         /// The implementation to run. Default [`Engine::Auto`].
         engine: Engine,
-        /// Most positions of a call, 1 to [`MAX_BATCH`](super::MAX_BATCH): memory for them is taken at once. Default 128.
+        /// Maximum number of positions of a call, 1 to [`MAX_BATCH`](super::MAX_BATCH); `build` allocates memory for them. Default 128.
         max_batch: usize,
-        /// Threads of the CPU back end, 1 to 1024; 1 is the sequential program; results do not depend on it. Default (`None`) all cores.
+        /// Threads of the CPU back end, 1 to 1024; 1 selects the sequential program; results do not depend on the number. Default (`None`) all cores.
         threads: impl Into<Option<usize>> = threads.into(),
     }
 
@@ -43,26 +43,26 @@ impl<'a> EvaluatorBuilder<'a> {
         Ok(setup)
     }
 
-    /// What would evaluate on a device, never [`Engine::Auto`].
+    /// The engine that would evaluate on a device, never [`Engine::Auto`].
     pub(crate) fn engine_on(&self, device: &Device) -> Result<Engine> {
         Ok(self.setup(device)?.chosen(device))
     }
 
-    /// What an evaluator needs on a device: the network's parameters, activations, positions and results of a batch; on the host the copies of positions
-    /// and results in pinned memory.
+    /// Memory that an evaluator needs: on the device the network's parameters and the activations, positions and results of a batch; on the host copies of positions and
+    /// results in pinned memory.
     ///
     /// # Errors
-    /// [`Error::Option`] for a value that is not allowed; what the driver says.
+    /// [`Error::Option`] for a value that is not allowed; errors of the driver.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let setup = self.setup(device)?;
         setup.memory(device, setup.chosen(device))
     }
 
-    /// Puts the network on a device, with memory for [`EvaluatorBuilder::max_batch`] positions. What the network holds later does not matter.
+    /// Copies the network to a device, with memory for [`EvaluatorBuilder::max_batch`] positions. Later changes of the network have no effect on the evaluator.
     ///
     /// # Errors
-    /// [`Error::Option`] for a value that is not allowed, or a precision or engine that the device does not offer for this network;
-    /// [`Error::OutOfMemory`] if the device has too little for so large a batch; what the driver says.
+    /// [`Error::Option`] for a value that is not allowed, or a precision or engine that the device does not offer for this network; [`Error::OutOfMemory`] if the device has
+    /// too little for so large a batch; errors of the driver.
     pub fn build(self, device: &Device) -> Result<Evaluator> {
         let setup = self.setup(device)?;
         let EvaluatorOptions { precision, max_batch, threads, .. } = self.options;
@@ -127,7 +127,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator of a network with the default choices, to be changed.
+    /// Makes a builder of an evaluator with the default options.
     pub fn builder(network: &Network) -> EvaluatorBuilder<'_> {
         EvaluatorBuilder { network, options: EvaluatorOptions::default() }
     }
@@ -142,12 +142,12 @@ impl Evaluator {
         self.shape
     }
 
-    /// What the network's observations show.
+    /// The layout of the network's observations.
     pub fn observation(&self) -> ObservationLayout {
         self.observation
     }
 
-    /// Whose value the network gives.
+    /// The player whose value the network gives.
     pub fn value_of(&self) -> ValueOf {
         self.value_of
     }
@@ -157,23 +157,24 @@ impl Evaluator {
         self.precision
     }
 
-    /// Which implementation runs: never [`Engine::Auto`].
+    /// The engine that runs, never [`Engine::Auto`].
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// What it took, as [`EvaluatorBuilder::memory_needed`].
+    /// Memory that the evaluator took, as [`EvaluatorBuilder::memory_needed`].
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// Most positions of a call.
+    /// Maximum number of positions of a call.
     pub fn max_batch(&self) -> usize {
         self.max_batch
     }
 
-    /// Batches of which some positions were evaluated twice: [`Engine::Fused`] in f32 holds activations up to about a thousand times the largest that it saw when the network was
-    /// loaded, and a position with a larger one is evaluated again by [`Engine::Layers`]. Counted are those of [`Evaluator::evaluate`] and calls of [`Evaluator::enqueue_again`].
+    /// The number of batches in which some positions were evaluated twice: [`Engine::Fused`] in f32 represents activations up to about a thousand times the largest one
+    /// measured when the network was loaded; [`Engine::Layers`] evaluates a position with a larger one again. The number covers batches of [`Evaluator::evaluate`] and calls
+    /// of [`Evaluator::enqueue_again`].
     pub fn repeated_batches(&self) -> u64 {
         self.repeated_batches
     }
@@ -181,18 +182,18 @@ impl Evaluator {
     /// Evaluates `n` positions in host memory.
     ///
     /// * `observations`: `[n, planes, rows, columns]`, finite.
-    /// * `masks`: `[n, actions]`, 1 for a legal action and 0 for another; every position has a legal one.
+    /// * * `masks`: `[n, actions]`, 1 for a legal action and 0 for any other; every position has a legal action.
     ///
     /// # Errors
-    /// [`Error::Shape`] naming tensor and position for a wrong length or value, for no position, and for more than [`Evaluator::max_batch`];
-    /// [`Error::NotFinite`] naming the position if its value or a logit is beyond the range of numbers; errors of the device.
+    /// [`Error::Shape`] naming tensor and position for a wrong length or value, for no positions, and for more than [`Evaluator::max_batch`]; [`Error::NotFinite`] naming
+    /// the position if its value or a logit is NaN or infinite; errors of the device.
     pub fn evaluate(&mut self, observations: &[f32], masks: &[u8]) -> Result<Evaluation> {
         let mut found = Evaluation::default();
         self.evaluate_into(observations, masks, &mut found)?;
         Ok(found)
     }
 
-    /// The same into `found`, whose memory is used again. After an error it holds nothing of meaning.
+    /// As [`Evaluator::evaluate`], with the results in `found`, whose memory is reused. After an error its content is meaningless.
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
@@ -201,7 +202,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The same; where nothing runs on a GPU it asks `go_on` between the parts of a large batch, or of a launch. Whether all of it was evaluated.
+    /// As [`Evaluator::evaluate_into`]; without a GPU it calls `go_on` between the parts of a large batch or of a launch. Returns whether all positions were evaluated.
     pub(in crate::azero) fn evaluate_while(
         &mut self,
         observations: &[f32],
@@ -230,38 +231,37 @@ impl Evaluator {
         Ok(true)
     }
 
-    /// Enqueues the evaluation of the first `n` positions of `inputs`, which are in the device's memory already and stay there; so do the results. The
-    /// stream may be any of the device; the evaluator has one set of activations, so before another stream is used, or
-    /// [`Evaluator::evaluate`] is called, this one has to be synchronised. It allocates nothing, does not wait, and checks no values: a position without a legal
-    /// action, or with numbers that are not finite, gives results without meaning.
+    /// Enqueues the evaluation of the first `n` positions of `inputs`; positions and results stay in the device's memory. Any stream of the device can be used. The
+    /// evaluator has one set of activations, so the stream must be synchronised before another stream is used or [`Evaluator::evaluate`] is called. The call allocates
+    /// nothing, does not wait, and checks no values: a position without a legal action, or with values that are not finite, gives meaningless results.
     ///
-    /// Since it does not wait it repeats nothing: a position with an activation too large for [`Engine::Fused`] in f32 (see [`Evaluator::repeated_batches`]) gets NaN for its
-    /// value and for all logits. [`Evaluator::enqueue_again`] is what to do then.
+    /// Since it does not wait, it cannot repeat an evaluation: a position with an activation too large for [`Engine::Fused`] in f32 (see [`Evaluator::repeated_batches`])
+    /// gets NaN for its value and all logits. In that case call [`Evaluator::enqueue_again`].
     ///
     /// # Errors
-    /// [`Error::Unsupported`] on the CPU back end, which has no memory of its own; [`Error::Option`] for `n` 0 or beyond [`Evaluator::max_batch`];
-    /// [`Error::Shape`] if the buffers have no room for `n`; [`Error::Device`] for a buffer or stream of another device; what the driver says.
+    /// [`Error::Unsupported`] on the CPU back end, which has no memory of its own; [`Error::Option`] for `n` 0 or beyond [`Evaluator::max_batch`]; [`Error::Shape`] if the
+    /// buffers have no room for `n`; [`Error::Device`] for a buffer or stream of another device; errors of the driver.
     pub fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
         self.expect_resident(stream, inputs, n, outputs)?.enqueue(stream, inputs, n, outputs)
     }
 
-    /// As [`Evaluator::enqueue`], after which a value was NaN: in plain single precision where [`Evaluator::may_overflow`], else the same once more. The first call
-    /// opens that engine, for which memory was counted: it allocates and waits, and cannot be recorded.
+    /// Repeats [`Evaluator::enqueue`] after a value was NaN: in plain single precision if [`Evaluator::may_overflow`], else with the same engine. The first call opens the
+    /// engine for single precision, whose memory is included in `memory_needed`: that call allocates and waits, and cannot be recorded.
     ///
     /// # Errors
-    /// As [`Evaluator::enqueue`]; [`Error::OutOfMemory`] if memory that was free when the evaluator was built is so no longer.
+    /// As [`Evaluator::enqueue`]; [`Error::OutOfMemory`] if memory that was free when the evaluator was built is no longer free.
     pub fn enqueue_again(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
         self.expect_resident(stream, inputs, n, outputs)?.enqueue_again(stream, inputs, n, outputs)?;
         self.repeated_batches += 1;
         Ok(())
     }
 
-    /// Whether [`Evaluator::enqueue`] may give NaN where plain single precision gives numbers.
+    /// Whether [`Evaluator::enqueue`] may give NaN where plain single precision gives finite values.
     pub fn may_overflow(&self) -> bool {
         matches!(&self.program, Program::Kernels(resident) if resident.engine.may_overflow())
     }
 
-    /// The engine, if it evaluates `n` positions in device memory.
+    /// Returns the engine, or an error if it cannot evaluate `n` positions in device memory.
     fn expect_resident(
         &mut self,
         stream: &Stream,
@@ -285,8 +285,8 @@ impl Evaluator {
         Ok(&mut *resident.engine)
     }
 
-    /// Where the network's weights lie in device memory, for [`Stream::keep_in_l2`]: call that before the stream's first evaluation, since recorded launches keep
-    /// what held when they were recorded. None on the CPU, and for an engine that does not say.
+    /// The range of device memory that holds the network's weights, for [`Stream::keep_in_l2`]: call that function before the stream's first evaluation, since it does not
+    /// affect launches recorded earlier. `None` on the CPU and for engines that do not provide the range.
     pub fn weights(&self) -> Option<L2Span> {
         match &self.program {
             Program::Plain(_) => None,
@@ -329,7 +329,7 @@ impl Evaluator {
         }
     }
 
-    /// That all results are numbers.
+    /// Checks that all results are finite.
     fn check_found(&self, found: &Evaluation) -> Result<()> {
         let actions = self.shape.actions as usize;
         let arrays = [("value", &found.values, 1), ("policy logit", &found.policy_logits, actions)];

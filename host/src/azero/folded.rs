@@ -18,7 +18,7 @@ pub(in crate::azero) struct FoldedConv {
     pub bias: Vec<f32>,
 }
 
-/// A network as inference uses it; folded in double precision, rounded once.
+/// A network with folded norms, as inference uses it; computed in double precision and rounded once.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::azero) struct FoldedNetwork {
     pub shape: NetworkShape,
@@ -82,7 +82,7 @@ mod tests {
     use crate::azero::{Evaluation, Evaluator};
     use crate::{Device, Precision};
 
-    /// A network with a folded one's convolutions, and norms that do nothing.
+    /// A network with the folded convolutions and identity norms.
     fn unfolded(network: &Network) -> Network {
         let folded = FoldedNetwork::new(network);
         let conv = |conv: &FoldedConv| Conv { weight: conv.weight.clone(), bias: conv.bias.clone() };

@@ -4,8 +4,8 @@ use warpplay_gpu::simt;
 
 use crate::{Backend, Device, Error, Result};
 
-/// Launches kernels on a device. Where they run thread by thread on the CPU a launch may take minutes: then `go_on` is asked in its middle too. None if it said no there; buffers then hold what
-/// was written before.
+/// Launches kernels on a device. Under `simt` a launch may take minutes, so `go_on` is also called within it. Returns `None` if it returned false there; buffers then hold
+/// what was written before.
 ///
 /// # Errors
 /// Those of `launches`.

@@ -8,26 +8,26 @@ use crate::Result;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::named::named;
 
-/// What batch norm adds to a variance before its square root.
+/// The term that batch norm adds to a variance before taking the square root.
 pub const NORM_EPSILON: f64 = 1e-3;
 
 named! {
-    /// What an observation of checkers shows; `warpplay_gpu::azero::observation` has the planes.
+    /// The layout of an observation of checkers; `warpplay_gpu::azero::observation` defines the planes.
     ObservationLayout, "observation":
     /// White men, white kings, black men, black kings, empty squares: the same for both players.
     Default = "default",
     /// The observer's men and kings, the other's men and kings, empty squares.
     Egocentric = "egocentric",
-    /// The observer's men and kings, the other's kings and men, empty squares: as OpenSpiel had it before 1.6.10.
+    /// The observer's men and kings, the other's kings and men, empty squares: as in OpenSpiel before 1.6.10.
     Legacy = "legacy",
 }
 
 named! {
-    /// Whose expected result the value head gives.
+    /// The player whose expected result the value head gives.
     ValueOf, "value of":
-    /// The first player's, whoever is to move: OpenSpiel's.
+    /// The first player, regardless of who is to move, as in OpenSpiel.
     First = "first",
-    /// That of the player to move.
+    /// The player to move.
     Mover = "mover",
 }
 
@@ -118,7 +118,7 @@ impl Network {
         Self::from_tensors(shape, |_, dims| Ok(vec![0.0; dims.iter().product()]))
     }
 
-    /// A network of the values that `values` gives for each tensor's name and dimensions: as many as the dimensions say.
+    /// Builds a network from `values`, which is called with each tensor's name and dimensions and returns that many values.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for a size that is not allowed; the first error of `values`.
@@ -148,7 +148,7 @@ impl Network {
         Ok(network)
     }
 
-    /// The network of a seed: for 27 and the default shape, the reference network. The program that shows it is `warpplay_cpu_ref::azero`'s twin.
+    /// The network of a seed; seed 27 with the default shape gives the reference network.
     ///
     /// Element `i` of tensor `t` comes from the SplitMix64 finaliser of `seed + (t·2³² + i + 1)·0x9E3779B97F4A7C15`: its upper 24 bits are `u` in [0, 1), and
     /// `s = 2u - 1`. Weights are `s·√(6 / fan_in)` (the value's last layer `s·√(1.5 / fan_in)`), their biases `s / 8`; a norm has weight `0.5 + u` (a
@@ -189,12 +189,12 @@ impl Network {
         self.shape
     }
 
-    /// What its observations show.
+    /// The layout of its observations.
     pub fn observation(&self) -> ObservationLayout {
         self.observation
     }
 
-    /// Whose value it gives.
+    /// The player whose value it gives.
     pub fn value_of(&self) -> ValueOf {
         self.value_of
     }
@@ -232,7 +232,7 @@ impl Network {
         }
     }
 
-    /// A checksum of shape, meaning and all parameters: tells whether a journal belongs to this network.
+    /// A checksum of shape, meaning and all parameters, which shows whether a journal belongs to this network.
     pub(in crate::azero) fn checksum(&self) -> u64 {
         let mut sum = Fnv::default();
         sum.add(format!("{:?} {} {}", self.shape, self.observation, self.value_of).as_bytes());
@@ -240,7 +240,7 @@ impl Network {
         sum.value()
     }
 
-    /// As [`Network::visit`], with values that may be changed; their number must stay.
+    /// As [`Network::visit`], with mutable values; their number must not change.
     pub(in crate::azero) fn visit_mut(&mut self, mut see: impl FnMut(&str, &[usize], &mut Vec<f32>)) {
         for (name, dims, field) in tensors(self.shape) {
             see(&name, &dims, field.of_mut(self));
@@ -248,7 +248,7 @@ impl Network {
     }
 }
 
-/// What the names of Adam's tensors begin with in a checkpoint, which is a weight file too; 1 or 2 and a point follow.
+/// Prefix of the names of Adam's tensors in a checkpoint, which is also a weight file; 1 or 2 and a point follow.
 pub(in crate::azero) const MOMENTS: &str = "moment";
 
 /// A part of a convolution or linear layer, or of a norm.
@@ -260,12 +260,12 @@ enum Part {
     Variance,
 }
 
-/// Where a tensor is in a [`Network`].
+/// The place of a tensor in a [`Network`].
 #[derive(Clone, Copy)]
 enum Field {
     InputConv(Part),
     InputNorm(Part),
-    /// Block, which of the two, part.
+    /// Block, convolution of the block, part.
     TorsoConv(usize, usize, Part),
     TorsoNorm(usize, usize, Part),
     ValueConv(Part),
@@ -322,7 +322,7 @@ impl Field {
     field_of!(of_mut, &mut Network, &mut Vec<f32>, &mut);
 }
 
-/// Values of all tensors of a network, the norms' running statistics among them.
+/// The number of values in all tensors of a network, including the norms' running statistics.
 pub(in crate::azero) fn n_values(shape: NetworkShape) -> u64 {
     tensors(shape).iter().map(|(_, dims, _)| dims.iter().product::<usize>() as u64).sum()
 }

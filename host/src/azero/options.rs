@@ -8,29 +8,29 @@ use crate::runtime::threads;
 use crate::{Error, Precision, Result};
 
 named! {
-    /// Which implementation evaluates.
+    /// The implementation that evaluates.
     Engine, "engine":
-    /// The fastest that device, shape and precision allow: [`Engine::Fused`] where it fits, else [`Engine::Layers`]; on the CPU [`Engine::Cpu`].
+    /// The fastest engine that device, shape and precision allow: [`Engine::Fused`] if possible, else [`Engine::Layers`]; on the CPU [`Engine::Cpu`].
     Auto = "auto",
     /// All convolutions in one launch, activations in shared memory.
     Fused = "fused",
-    /// A kernel a layer; any shape.
+    /// One kernel per layer; any shape.
     Layers = "layers",
     /// No kernels: the plain implementation, on the CPU back end only.
     Cpu = "cpu" | "plain",
 }
 
-/// Choices for an [`Evaluator`](super::Evaluator), with their defaults.
+/// Options of an [`Evaluator`](super::Evaluator), with their defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EvaluatorOptions {
     /// The implementation to run. Default [`Engine::Auto`].
     pub engine: Engine,
-    /// Arithmetic of the convolutions: f32, tf32, bf16 and f16 where kernels run, f32 and f64 on the CPU. Default f32.
+    /// Arithmetic of the convolutions: f32, tf32, bf16 and f16 with kernels, f32 and f64 on the CPU. Default f32.
     pub precision: Precision,
-    /// Most positions of a call, 1 to [`MAX_BATCH`]: memory for them is taken at once. Default 128.
+    /// Maximum number of positions of a call, 1 to [`MAX_BATCH`]; memory for them is allocated at the beginning. Default 128.
     pub max_batch: usize,
-    /// Threads of the CPU back end, 1 to 1024; 1 is the sequential program; results do not depend on it. Default all cores.
+    /// Threads of the CPU back end, 1 to 1024; 1 selects the sequential program; results do not depend on the number. Default all cores.
     pub threads: Option<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Default for EvaluatorOptions {
 }
 
 impl EvaluatorOptions {
-    /// Checks every option by itself; what a device offers, `build` says.
+    /// Checks every option individually; `build` checks what the device offers.
     ///
     /// # Errors
     /// [`Error::Option`] for the first that is not allowed.

@@ -20,7 +20,7 @@ pub(super) type NodeId = usize;
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
-    /// `None`, a truth value, or a number that is no integer: nothing that tensors need.
+    /// `None`, a Boolean, or a number that is not an integer; tensors need none of these.
     Other,
     Int(i64),
     Text(String),
@@ -30,11 +30,11 @@ pub(super) enum Node {
     Dict(Vec<(NodeId, NodeId)>),
     /// Module and name of a class or function.
     Global(String),
-    /// An object of some class, and the state it was given.
+    /// An object of any class, with the state that it was given.
     Object(Option<NodeId>),
-    /// What a function would give for arguments.
+    /// The call of a function with arguments.
     Call(String, Vec<NodeId>),
-    /// What the archive keeps under a name.
+    /// An item that the archive stores under a name.
     Persistent(NodeId),
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Node {
 #[derive(Debug)]
 pub(super) struct Pickle {
     nodes: Vec<Node>,
-    /// The value that it gives.
+    /// The node of the resulting value.
     pub root: NodeId,
 }
 
@@ -54,7 +54,7 @@ impl Pickle {
     /// Reads a pickle.
     ///
     /// # Errors
-    /// What is wrong, and at which byte.
+    /// A description of the error and its byte.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let mut reader =
             Reader { bytes, at: 0, nodes: Vec::new(), stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() };
@@ -81,7 +81,7 @@ struct Reader<'a> {
 
 /// Read of operations, in the order of `pickletools`.
 impl Reader<'_> {
-    /// One operation; the root at the last.
+    /// Executes one operation; the last one returns the root.
     fn step(&mut self) -> Result<Option<NodeId>, String> {
         let operation = self.take(1)?[0];
         match operation {
@@ -292,7 +292,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Puts keys and values into the dictionary on the stack.
+    /// Inserts keys and values into the dictionary on the stack.
     fn set(&mut self, items: &[NodeId]) -> Result<(), String> {
         let dict = self.last()?;
         let (pairs, rest) = items.as_chunks::<2>();
@@ -332,7 +332,7 @@ fn utf8(bytes: &[u8]) -> Result<String, String> {
     String::from_utf8(bytes.to_vec()).map_err(|_| "a text that is not UTF-8".into())
 }
 
-/// An integer in two's complement of any number of bytes, up to 8.
+/// Parses an integer in two's complement of 0 to 8 bytes.
 fn long(bytes: &[u8]) -> Result<i64, String> {
     if bytes.len() > 8 {
         return Err(format!("an integer of {} bytes, up to 8 are supported", bytes.len()));

@@ -12,7 +12,7 @@ use crate::runtime::input_file;
 use crate::runtime::tensors;
 use crate::{Error, Result};
 
-/// Some positions as [`Evaluator::evaluate`](super::Evaluator::evaluate) takes them.
+/// Positions in the form that [`Evaluator::evaluate`](super::Evaluator::evaluate) takes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Positions {
     n: usize,
@@ -21,7 +21,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Positions of checkers, each as the player to move sees it.
+    /// Observations of checkers positions, each from the view of the player to move.
     pub fn of_checkers(positions: &[Checkers], layout: ObservationLayout) -> Self {
         let seen = positions.iter().flat_map(|position| observation(position, position.to_move(), layout));
         let masks = positions.iter().flat_map(legal_mask);
@@ -32,8 +32,8 @@ impl Positions {
     /// file; other tensors are ignored.
     ///
     /// # Errors
-    /// [`Error::File`] naming the tensor, and the position where it is one, if a tensor is missing, of another type or shape, holds no position, a value that is
-    /// not finite, or a mask other than 0 and 1 or without a legal action; if the file is damaged otherwise.
+    /// [`Error::File`] naming the tensor, and the position if it concerns one: if a tensor is missing, has another type or shape, or holds no positions; for a value that is
+    /// not finite, a mask value other than 0 and 1, or a mask without a legal action; for a file damaged otherwise.
     pub fn load(path: impl AsRef<Path>, shape: NetworkShape) -> Result<Self> {
         let path = path.as_ref();
         let bytes = input_file::read(path)?;
@@ -85,7 +85,7 @@ impl Positions {
         self.n
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }

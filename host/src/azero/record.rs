@@ -11,7 +11,7 @@ use crate::mcts::{Game, Notation};
 use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
-/// A game that was played by searches: what each of them found, and how the game ended. Lists have an entry for each move, of the state before it.
+/// A game played by searches: the results of each search, and how the game ended. Lists have one entry per move, for the state before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameRecord {
     /// Number of the game within its seed.
@@ -20,7 +20,7 @@ pub struct GameRecord {
     pub seed: u64,
     /// The actions played.
     pub actions: Vec<u32>,
-    /// Who was to move, 0 or 1.
+    /// The player to move, 0 or 1.
     pub players: Vec<u8>,
     /// The 64 characters of the board.
     pub boards: Vec<String>,
@@ -28,11 +28,11 @@ pub struct GameRecord {
     pub visits: Vec<Vec<[u32; 2]>>,
     /// The search's value for the player to move, -1 to 1.
     pub root_values: Vec<f32>,
-    /// What each player got: 1, -1, or 0.
+    /// The return of each player: 1, -1, or 0.
     pub returns: [i64; 2],
     /// Actions played.
     pub plies: u32,
-    /// Name of what evaluated.
+    /// Name of the estimator.
     pub network: String,
 }
 
@@ -53,10 +53,10 @@ impl GameRecord {
         }
     }
 
-    /// The positions before each action, and the last one: the game played again, with everything that can be checked by the rules.
+    /// Replays the game and checks everything that follows from the rules; returns the positions before each action, and the last one.
     ///
     /// # Errors
-    /// The first thing that is wrong, in words, with its ply.
+    /// A description of the first error, with its ply.
     pub fn replay(&self) -> std::result::Result<Vec<Checkers>, String> {
         let n = self.actions.len();
         for (name, len) in [
@@ -134,7 +134,7 @@ fn lines(records: &[GameRecord]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes games to a file: all or, if that fails, nothing.
+/// Writes games to a file; if that fails, nothing is written.
 ///
 /// # Errors
 /// [`Error::File`] with the system's reason.
@@ -142,7 +142,7 @@ pub fn write_records(path: &Path, records: &[GameRecord]) -> Result<()> {
     atomic_file::write(path, &lines(records)?)
 }
 
-/// Adds games to a file, or makes it. What was there is not changed.
+/// Appends games to a file, or creates it. Existing content is not changed.
 ///
 /// # Errors
 /// [`Error::File`] with the system's reason, and for a file whose last line is not complete.
@@ -166,10 +166,10 @@ pub fn append_records(path: &Path, records: &[GameRecord]) -> Result<()> {
     })
 }
 
-/// Reads games, and plays every one again.
+/// Reads games and replays each of them.
 ///
 /// # Errors
-/// [`Error::File`] naming line and ply of the first thing that is wrong; for a file that cannot be read or has no games.
+/// [`Error::File`] naming line and ply of the first error; also for a file that cannot be read or has no games.
 pub fn read_records(path: &Path) -> Result<Vec<GameRecord>> {
     let bytes = input_file::read(path)?;
     let mut records = Vec::new();

@@ -5,7 +5,7 @@ use super::engines::Evaluate;
 use super::evaluation::{BlockOutput, Evaluation, Inputs, Outputs};
 use crate::{Memory, Pinned, Result, Stream};
 
-/// An engine and all that a call from host memory needs; nothing is allocated per call.
+/// An engine with all memory that a call from host memory needs; nothing is allocated per call.
 pub(super) struct Resident {
     pub engine: Box<dyn Evaluate>,
     stream: Stream,
@@ -20,7 +20,7 @@ pub(super) struct Resident {
     n_actions: usize,
 }
 
-/// What an engine needs that takes `engine`, with the inputs and outputs of `capacity` positions and their copies in pinned memory.
+/// Memory of an engine that itself takes `engine`, plus the inputs and outputs of `capacity` positions and their copies in pinned memory.
 pub(super) fn memory(engine: Memory, shape: NetworkShape, capacity: usize) -> Memory {
     let (positions, results) = (Inputs::bytes(shape, capacity), Outputs::bytes(shape, capacity));
     engine.on_device("positions", positions).on_device("results", results).on_host("copies", positions + results)
@@ -47,7 +47,7 @@ impl Resident {
         Ok(resident)
     }
 
-    /// Brings `n` positions to the device.
+    /// Copies `n` positions to the device.
     fn send(&mut self, observations: &[f32], n: usize) -> Result<()> {
         self.observations.as_mut_slice()?[..observations.len()].copy_from_slice(observations);
         let (stream, inputs) = (&self.stream, &mut self.inputs);
@@ -55,7 +55,8 @@ impl Resident {
         stream.write_pinned(&mut inputs.masks, 0, &self.masks, n * self.n_actions)
     }
 
-    /// Evaluates `n` positions; `found` has room for them. Whether it did some of them twice, because a number was too large for the engine: the others' results do not depend on it.
+    /// Evaluates `n` positions; `found` has room for them. Returns whether some were evaluated twice, because a number was too large for the engine; the results of other
+    /// positions do not depend on that.
     pub fn evaluate(&mut self, observations: &[f32], masks: &[u8], n: usize, found: &mut Evaluation) -> Result<bool> {
         self.masks.as_mut_slice()?[..masks.len()].copy_from_slice(masks);
         self.send(observations, n)?;
@@ -77,7 +78,7 @@ impl Resident {
         Ok(!lost.is_empty())
     }
 
-    /// Evaluates some of the positions again, and puts their results in place of those that there are.
+    /// Evaluates some of the positions again, and replaces their results.
     fn evaluate_again(
         &mut self,
         observations: &[f32],
@@ -104,7 +105,7 @@ impl Resident {
         Ok(())
     }
 
-    /// Brings the results of `n` positions to the host.
+    /// Copies the results of `n` positions to the host.
     fn receive(&mut self, n: usize) -> Result<()> {
         let Self { stream, outputs, n_actions, .. } = self;
         stream.read_pinned(&outputs.values, 0, &mut self.values, n)?;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// Most rows, and most columns, of a board.
+/// Maximum number of rows, and of columns, of a board.
 pub const MAX_BOARD_SIDE: u32 = 32;
 /// Most planes of an observation.
 pub const MAX_PLANES: u32 = 256;
@@ -67,17 +67,17 @@ impl NetworkShape {
         self.rows as usize * self.columns as usize
     }
 
-    /// Numbers of an observation: `[planes, rows, columns]`.
+    /// Number of values of an observation: `[planes, rows, columns]`.
     pub const fn n_observation(&self) -> usize {
         self.planes as usize * self.cells()
     }
 
-    /// Numbers of a block's output: `[width, rows, columns]`.
+    /// Number of values of a block's output: `[width, rows, columns]`.
     pub const fn n_block(&self) -> usize {
         self.width as usize * self.cells()
     }
 
-    /// Multiplications, each with an addition, that one position takes when every convolution is counted directly.
+    /// The number of multiply-adds for one position, with every convolution computed directly.
     pub const fn multiplications(&self) -> u64 {
         let (cells, width) = (self.cells() as u64, self.width as u64);
         let torso = 2 * self.depth as u64 * 9 * width * width * cells;

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// A tensor as a file has it.
+/// A tensor as stored in a file.
 pub(super) struct Found {
     pub dims: Vec<usize>,
     pub values: Vec<f32>,
 }
 
-/// Ending of what libtorch saves beside a norm's tensors, and inference does not need.
+/// Suffix of a tensor that libtorch saves with each norm and that inference does not need.
 pub(super) const BATCH_COUNT: &str = ".num_batches_tracked";
 
-/// Values in single precision, all finite.
+/// Converts values to single precision and checks that all are finite.
 ///
 /// # Errors
 /// [`Error::File`] naming tensor and element.

@@ -15,13 +15,13 @@ use super::stored::{BATCH_COUNT, Found, narrowed};
 use crate::runtime::tensors;
 use crate::{Error, Result};
 
-/// Most modules inside each other.
+/// Maximum nesting depth of modules.
 const MAX_NESTING: usize = 16;
 
-/// Most values of a pickle that are looked at; an object that is named twice counts twice.
+/// Maximum number of values of a pickle that are visited; an object that is named twice counts twice.
 const MAX_VISITS: usize = 1 << 20;
 
-/// Whether a file's bytes begin as an archive does.
+/// Whether a file's bytes begin like an archive.
 pub(super) fn is_one(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04")
 }
@@ -29,7 +29,7 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
 /// The tensors of an archive by name.
 ///
 /// # Errors
-/// [`Error::File`] if it is damaged, or holds something else than tensors by name; naming the tensor where there is one.
+/// [`Error::File`] if the archive is damaged or holds something other than named tensors; the error names the tensor if it concerns one.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<BTreeMap<String, Found>> {
     let wrong = |reason: String| Error::file(path, None, reason);
     let mut archive = Archive::open(bytes).map_err(wrong)?;
@@ -61,7 +61,7 @@ struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     folder: String,
     n_bytes: u64,
-    /// Storages that were read.
+    /// Storages read so far.
     storages: HashMap<String, Vec<u8>>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// The way through a pickle's modules and dictionaries.
+/// A traversal of a pickle's modules and dictionaries.
 struct Walk<'a> {
     pickle: &'a Pickle,
     visits: usize,
@@ -119,7 +119,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Visits a node whose name is `names`; what is neither module, dictionary nor tensor is passed over.
+    /// Visits a node whose name is `names`; skips nodes that are neither module, dictionary nor tensor.
     fn visit(&mut self, id: NodeId, names: &mut Vec<&'a str>) -> Result<(), String> {
         self.visits += 1;
         if self.visits > MAX_VISITS {
@@ -169,21 +169,21 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A tensor: where in which storage.
+/// A tensor: its storage and its position there.
 struct View {
     storage: String,
     dtype: safetensors::Dtype,
-    /// Values of the storage.
+    /// Number of values of the storage.
     n_stored: usize,
     offset: usize,
     dims: Vec<usize>,
     strides: Vec<usize>,
-    /// Values of the tensor.
+    /// Number of values of the tensor.
     len: usize,
 }
 
 impl View {
-    /// From the arguments storage, offset, sizes, strides, ….
+    /// Makes a view from the arguments storage, offset, sizes, strides, ….
     fn of(pickle: &Pickle, arguments: &[NodeId]) -> Result<Self, String> {
         let &[storage, offset, dims, strides, ..] = arguments else {
             return Err("no storage, sizes and strides".into());

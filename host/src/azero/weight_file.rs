@@ -16,16 +16,16 @@ use crate::{Error, Result};
 
 impl Network {
     /// Reads a network under libtorch's names, `layers.0.input_conv.weight` and so on: a safetensors file, or an archive of libtorch's `torch::save`, which is what
-    /// OpenSpiel writes as `checkpoint-N.pt`, or of Python's `torch.save(state_dict)`. Every size is taken from the tensors. Values of type F64, F16 and
-    /// BF16 are turned to F32; `num_batches_tracked` is ignored.
+    /// OpenSpiel writes as `checkpoint-N.pt`, or of Python's `torch.save(state_dict)`. All sizes come from the tensors. Values of type F64, F16 and BF16 are converted to
+    /// F32; `num_batches_tracked` is ignored.
     ///
-    /// Metadata of a safetensors file says what the tensors do not: `observation` and `value_of` (default: [`ObservationLayout::Default`] and
-    /// [`ValueOf::First`], as OpenSpiel has them today; [`Network::with_meaning`] sets others), `rows` and `columns` (default: a square board) and `bn_eps`,
-    /// which must be 0.001. An archive has none of it.
+    /// Metadata of a safetensors file provides what the tensors do not: `observation` and `value_of` (default: [`ObservationLayout::Default`] and [`ValueOf::First`], as in
+    /// present versions of OpenSpiel; [`Network::with_meaning`] sets others), `rows` and `columns` (default: a square board) and `bn_eps`, which must be 0.001. An archive
+    /// has no such metadata.
     ///
     /// # Errors
-    /// [`Error::File`] naming the tensor if one is missing, truncated, of another shape than the others ask for, unknown, there twice, or holds a value
-    /// that is not finite or a negative variance; naming the metadata if it says something else than is allowed; if the file is damaged otherwise.
+    /// [`Error::File`] naming the tensor if one is missing, truncated, unknown, present twice, has a shape that does not fit the others, or holds a value that is not finite
+    /// or a negative variance; naming the metadata entry if its value is not allowed; if the file is damaged otherwise.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_bytes(path, &input_file::read(path)?)
@@ -53,10 +53,10 @@ impl Network {
         network_of(path, found, header.metadata().as_ref().unwrap_or(&HashMap::new()))
     }
 
-    /// The network that a program's user names: `seed:27` is [`Network::seeded`] of the default shape, anything else the path of a file.
+    /// Returns the network that a command-line argument names: `seed:27` is [`Network::seeded`] with the default shape, anything else is the path of a file.
     ///
     /// # Errors
-    /// [`Error::Option`] if what follows `seed:` is not an integer below 2⁶⁴; as [`Network::load`].
+    /// [`Error::Option`] if the text after `seed:` is not an integer below 2⁶⁴; as [`Network::load`].
     pub fn from_weights(weights: &str) -> Result<Self> {
         match weights.strip_prefix("seed:") {
             Some(seed) => {
@@ -68,11 +68,11 @@ impl Network {
         }
     }
 
-    /// Writes a safetensors file of type F32, with the metadata that [`Network::load`] reads: to a new file first, which then takes the name. The same network
-    /// gives the same bytes.
+    /// Writes a safetensors file of type F32, with the metadata that [`Network::load`] reads: it writes a new file first, which it then renames. The same network gives the
+    /// same bytes.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`] if it cannot be written; an existing file is unchanged.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let mut tensors = Vec::new();
@@ -82,7 +82,7 @@ impl Network {
         atomic_file::write(path, &tensors::to_bytes_described(path, &tensors, self.metadata())?)
     }
 
-    /// What a file of this network says of it beside the tensors.
+    /// The metadata of this network's file.
     pub(in crate::azero) fn metadata(&self) -> BTreeMap<String, String> {
         let lines = [
             ("format", "pt".to_string()),
@@ -96,7 +96,7 @@ impl Network {
     }
 }
 
-/// The error that names the first tensor that a file should have and ends before, where that is what is wrong with it.
+/// If the file is truncated, the error that names the first missing tensor.
 fn truncated(path: &Path, bytes: &[u8]) -> Option<Error> {
     let (length, rest) = bytes.split_first_chunk()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
@@ -144,7 +144,7 @@ fn network_of(path: &Path, mut found: BTreeMap<String, Found>, metadata: &HashMa
     }
 }
 
-/// A named choice of the metadata.
+/// Parses an entry of the metadata.
 fn choice<T: std::str::FromStr<Err = Error>>(
     path: &Path,
     metadata: &HashMap<String, String>,
@@ -155,7 +155,7 @@ fn choice<T: std::str::FromStr<Err = Error>>(
     metadata.get(key).map(parse).transpose()
 }
 
-/// The shape that a file's tensors have, if they fit together; each is compared with the whole shape later.
+/// The shape of a file's tensors, if they fit together; each tensor is compared with the whole shape later.
 fn shape_of(found: &BTreeMap<String, Found>, metadata: &HashMap<String, String>) -> Result<NetworkShape, String> {
     let depth = depth_of(found)?;
     let dims = |name: &str, form: &str, n: usize| -> Result<Vec<u32>, String> {
@@ -200,7 +200,7 @@ fn shape_of(found: &BTreeMap<String, Found>, metadata: &HashMap<String, String>)
     })
 }
 
-/// Number of blocks that follow each other.
+/// Number of consecutive blocks.
 fn depth_of(found: &BTreeMap<String, Found>) -> Result<u32, String> {
     let has = |block: u32| {
         let prefix = format!("layers.{}.res_{block}_", block + 1);

@@ -12,10 +12,10 @@ use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
 use crate::cfr::problem::Problem;
 use crate::{Backend, Device, Error, Memory, Precision, Result};
 
-/// Most nodes of an explicit tree that is chosen where the recurrence over sets of cards is another way.
+/// Maximum number of nodes of an explicit tree that is preferred to the recurrence over sets of cards.
 const MOST_HISTORIES: u128 = 4_000_000;
 
-/// What will solve a problem, and the memory that it needs.
+/// The engine that will solve a problem, and the memory that it needs.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(in crate::cfr) layout: Layout,
@@ -43,17 +43,17 @@ impl Plan {
         self.engine
     }
 
-    /// Pairs of information set and action over all seats; hands that the board blocks are among them.
+    /// Number of pairs of information set and action over all seats, including hands that the board blocks.
     pub fn infoset_actions(&self) -> u64 {
         self.infoset_actions
     }
 
-    /// Memory that the solve takes, whether there is as much or not.
+    /// Memory that the solve takes, regardless of how much is free.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// Bytes of regrets and averages, and of last regrets where the algorithm predicts.
+    /// Bytes of regrets and averages, and of last regrets if the algorithm predicts.
     pub(in crate::cfr) fn tables(&self) -> u64 {
         self.tables
     }
@@ -67,7 +67,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// The rule of [`cfr`](super): lays the problem out, and asks the engine whether it can. Free memory has no part in it.
+/// Applies the rule of [`cfr`](super): lays the problem out, and checks that the engine supports it. The choice does not depend on free memory.
 pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options) -> Result<Plan> {
     let on_cpu = matches!(options.engine, Engine::Auto | Engine::Explicit | Engine::Mccfr | Engine::Walk | Engine::Cpu);
     match device.backend() {
@@ -88,7 +88,7 @@ pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options
     plan_layout(device, &layout, options)
 }
 
-/// Which layout suits a problem.
+/// The layout for a problem.
 fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<LayoutKind> {
     let wrong = |allowed: &str| Err(Error::option("engine", options.engine, allowed));
     let walks_tree = matches!(options.sampling, Sampling::External | Sampling::Outcome);
@@ -144,18 +144,18 @@ pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism
     }
 }
 
-/// Whether the recurrence over sets of cards is for this game.
+/// Whether the recurrence over sets of cards supports this game.
 fn is_subset(rules: &GameDef) -> bool {
     rules.n_hole_cards == 1 && rules.deck.n_suits == 1 && rules.n_rounds == 1 && rules.n_board_cards == [0]
 }
 
-/// The layout in which all deals of a game with tables by hands are walked.
+/// The layout for walking all deals of a game with tables by hands.
 pub(in crate::cfr) fn exact_kind(rules: &GameDef, device: &Device) -> Result<LayoutKind> {
     let by_subsets = device.backend() != Backend::Cpu && is_subset(rules) && n_histories(rules)? > MOST_HISTORIES;
     Ok(if by_subsets { LayoutKind::Buckets } else { LayoutKind::Tree })
 }
 
-/// Whether some engine walks all deals of a game with tables by hands, within a minute.
+/// Whether an engine can walk all deals of a game with tables by hands within a minute.
 pub(in crate::cfr) fn walks_all_deals(rules: &GameDef, device: &Device) -> Result<bool> {
     Ok(exact_kind(rules, device)? == LayoutKind::Buckets || n_histories(rules)? <= MOST_MEASURED)
 }
@@ -181,7 +181,7 @@ pub(in crate::cfr) fn plan_layout(device: &Device, layout: &Layout, options: &Op
     Ok(Plan::new(layout.clone(), engine, options, memory))
 }
 
-/// The engine for a game in vector form, and the memory that it needs: here `small` or `street` is chosen.
+/// Chooses `small` or `street` for a game in vector form, and computes the memory that the engine needs.
 fn vector_engine(device: &Device, game: &VectorGame, options: &Options) -> Result<(Engine, Memory)> {
     if device.backend() == Backend::Cpu {
         return Ok((Engine::Cpu, cpu::fits(game, options)?));
@@ -204,7 +204,7 @@ fn build_engine(device: &Device, engine: Engine, game: &Arc<VectorGame>, options
     }
 }
 
-/// The engine for a game in vector form, by the same rule; and which it is.
+/// Builds the engine for a game in vector form, chosen by the same rule; returns it with its name.
 pub(in crate::cfr) fn build_vector(
     device: &Device,
     game: &Arc<VectorGame>,
@@ -215,10 +215,10 @@ pub(in crate::cfr) fn build_vector(
     Ok((engine, build_engine(device, engine, game, options)?))
 }
 
-/// Takes the memory, if there is as much.
+/// Allocates the memory and builds the engine.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] with the bytes of [`Plan::memory_needed`]; as the device says.
+/// [`Error::OutOfMemory`] with the bytes of [`Plan::memory_needed`]; errors of the device.
 pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Solve>> {
     device.expect_memory(plan.memory_needed())?;
     match (&plan.layout, plan.engine) {

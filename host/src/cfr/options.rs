@@ -23,7 +23,7 @@ named! {
 named! {
     /// Who learns in an iteration.
     Updates, "updates":
-    /// Each seat in turn, from the strategies as renewed.
+    /// Each seat in turn, from the strategies updated so far.
     Alternating = "alternating",
     /// All seats from the same strategies, in one pass.
     Simultaneous = "simultaneous",
@@ -32,7 +32,7 @@ named! {
 named! {
     /// How much iteration t counts in the average strategy.
     Averaging, "averaging":
-    /// What the algorithm is published with: `uniform` for cfr and cfr_br, `linear` for cfr_plus and lcfr, `quadratic` for dcfr and pcfr_plus.
+    /// The weights with which the algorithm was published: `uniform` for cfr and cfr_br, `linear` for cfr_plus and lcfr, `quadratic` for dcfr and pcfr_plus.
     Auto = "auto",
     /// 1.
     Uniform = "uniform",
@@ -43,17 +43,17 @@ named! {
 }
 
 named! {
-    /// What of chance and of the others is sampled in an iteration.
+    /// Which events of chance and which actions of others are sampled in an iteration.
     Sampling, "sampling":
     /// Nothing: every deal in every iteration.
     None = "none",
     /// One deal of all cards.
     Chance = "chance",
-    /// The board; all private hands.
+    /// The board; all private hands are walked.
     PublicChance = "public_chance",
-    /// The board and the opponent's hand; all own hands.
+    /// The board and the opponent's hand; all own hands are walked.
     OpponentPublic = "opponent_public",
-    /// The board and the own hand; all of the opponent's.
+    /// The board and the own hand; all of the opponent's hands are walked.
     SelfPublic = "self_public",
     /// Chance and the others' actions (Lanctot et al., 2009).
     External = "external",
@@ -62,21 +62,21 @@ named! {
 }
 
 named! {
-    /// Which engine solves, by the folder that holds it.
+    /// The engine that solves, named after its folder.
     Engine, "engine":
-    /// By the rule of [`cfr`](super).
+    /// Chosen by the rule of [`cfr`](super).
     Auto = "auto",
     /// Public tree × hands, the whole solve in one block's shared memory; two players.
     Small = "small" | "block",
-    /// Public tree × hands, a block a betting round on a board; two players.
+    /// Public tree × hands, one block per betting round on a board; two players.
     Street = "street",
     /// Betting tree × cards, all deals by a recurrence over subsets; one hole card, one suit, no board.
     Subset = "subset",
-    /// Every history a node; any number of players. Where something is sampled, the same as `mccfr`.
+    /// Every history is a node; any number of players. With sampling, the same as `mccfr`.
     Explicit = "explicit",
-    /// Every history a node, sampled traversals; any number of players.
+    /// Every history is a node, with sampled traversals; any number of players.
     Mccfr = "mccfr",
-    /// Betting tree, sampled deals, a warp a subtree.
+    /// Betting tree, sampled deals, one warp per subtree.
     Walk = "walk",
     /// Public tree × hands on all cores of the CPU; two players.
     Cpu = "cpu",
@@ -84,7 +84,7 @@ named! {
 
 /// Options of a solve.
 ///
-/// [`Options::default`] is what the library and the program start from.
+/// Library and program start from [`Options::default`].
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
@@ -98,22 +98,21 @@ pub struct Options {
     pub sampling: Sampling,
     /// Deals, boards or traversals sampled in an iteration.
     pub batch: u32,
-    /// Exponents α, β, γ of discounted CFR (γ only where averaging is `auto`: weight t^γ).
+    /// Exponents α, β, γ of discounted CFR (γ only if averaging is `auto`: weight t^γ).
     pub discounts: [f64; 3],
     /// Exploration ε of outcome sampling.
     pub exploration: f64,
-    /// Seed of what is sampled.
+    /// Seed of sampling.
     pub seed: u64,
-    /// Arithmetic and storage of regrets and averages: `f32`, `f64`, or `i16`, which is single precision stored with a scale for each vector of hands (engine
-    /// `street`).
+    /// Arithmetic and storage of regrets and averages: `f32`, `f64`, or `i16`, single precision stored with a scale for each vector of hands (engine `street`).
     #[serde(alias = "numbers")]
     pub precision: Precision,
-    /// Which engine.
+    /// The engine.
     #[serde(alias = "form")]
     pub engine: Engine,
-    /// Whether boards that differ by names of suits only are solved once.
+    /// Whether boards that differ only by renaming suits are solved once.
     pub isomorphism: bool,
-    /// Iterations in all, those before a resume included.
+    /// Total number of iterations, including those before a resume.
     pub iterations: u64,
     /// Threads of the CPU back end, 1 to 1024; `None` for all cores.
     pub threads: Option<usize>,
@@ -139,12 +138,12 @@ impl Default for Options {
     }
 }
 
-/// What iteration t does with regrets and averages; every engine takes it from here.
+/// Factors and weights that iteration t applies to regrets and averages, shared by all engines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::cfr) struct Step {
-    /// Factor of cumulative regrets that are ≥ 0 after the iteration's were added.
+    /// Factor of cumulative regrets that are ≥ 0 after adding the iteration's regrets.
     pub positive: f64,
-    /// Factor of negative ones; 0 is CFR+.
+    /// Factor of negative cumulative regrets; 0 is CFR+.
     pub negative: f64,
     /// Weight of the iteration's strategy in the average.
     pub weight: f64,
@@ -153,10 +152,10 @@ pub(in crate::cfr) struct Step {
 }
 
 impl Options {
-    /// That the options can be used at all, and together. What a game or a device does not allow is found when the solver is built.
+    /// Checks that the options are valid individually and together. Restrictions of a game or a device are checked when the solver is built.
     ///
     /// # Errors
-    /// [`Error::Option`] with the first that is not allowed.
+    /// [`Error::Option`] with the first option that is not allowed.
     pub fn check(&self) -> Result<()> {
         // Exhaustive, so that a new option is thought of here.
         let Self {

@@ -8,14 +8,14 @@ use crate::cfr::game::extensive::Tree;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::spot::Spot;
 
-/// What is to be solved. Made from the thing itself: `Solver::builder(game)`.
+/// The problem to be solved. A game, spot or tree converts into one: `Solver::builder(game)`.
 #[derive(Clone, Debug)]
 pub enum Problem {
     /// A whole game of poker.
     Poker(Arc<GameDef>),
-    /// Hold'em from a flop, turn or river on.
+    /// Hold'em from the flop, turn or river on.
     Spot(Arc<Spot>),
-    /// Any game, written out.
+    /// Any game, as an explicit tree.
     Tree(Arc<Tree>),
 }
 
@@ -61,7 +61,7 @@ impl From<Arc<Tree>> for Problem {
     }
 }
 
-/// A problem as it stands in a file.
+/// A problem as stored in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it")]
@@ -70,7 +70,7 @@ pub(in crate::cfr) enum Stored {
     Poker(GameDef),
     /// The spot.
     Spot(Spot),
-    /// The name of a tree, whose rules a file cannot hold.
+    /// The name of a tree; a file cannot hold its rules.
     Tree(String),
 }
 
@@ -84,7 +84,7 @@ impl Problem {
         }
     }
 
-    /// In one or two words, for reports: `limit 2p`, `spot`, `tree`.
+    /// A description in one or two words, for reports: `limit 2p`, `spot`, `tree`.
     pub fn describe(&self) -> String {
         match self {
             Self::Poker(game) => {
@@ -95,7 +95,7 @@ impl Problem {
         }
     }
 
-    /// As it stands in a file.
+    /// The form stored in a file.
     pub(in crate::cfr) fn stored(&self) -> Stored {
         match self {
             Self::Poker(game) => Stored::Poker(GameDef::clone(game)),
@@ -106,7 +106,7 @@ impl Problem {
 }
 
 impl Stored {
-    /// The problem again; `None` for one that a file cannot hold.
+    /// Restores the problem; `None` if a file cannot hold it.
     pub fn problem(&self) -> Option<Problem> {
         match self {
             Self::Poker(game) => Some(Problem::from(game)),

@@ -8,7 +8,7 @@ use crate::Memory;
 use crate::cfr::layout::Measured;
 use crate::cfr::options::{Engine, Options};
 
-/// How good the average profile is after some iterations. Chips, arrays by seat.
+/// Measures of the average profile after some iterations, in chips; arrays are by seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
@@ -16,9 +16,9 @@ pub struct Point {
     pub iteration: u64,
     /// Σ over seats of (best response − value): 0 in an equilibrium.
     pub nash_conv: f64,
-    /// `nash_conv` / seats: what a seat gains on average by its best response.
+    /// `nash_conv` / seats: the mean gain of a seat by its best response.
     pub exploitability: f64,
-    /// Expected winnings when all play the average strategy.
+    /// Expected winnings if all seats play the average strategy.
     pub value: Vec<f64>,
     /// Expected winnings of a seat that plays its best against the others' average strategies.
     pub best_response: Vec<f64>,
@@ -26,7 +26,7 @@ pub struct Point {
     pub average_utility: Vec<f64>,
     /// Seconds of the iterations so far.
     pub seconds: f64,
-    /// Seconds that finding this exploitability took; not in `seconds`.
+    /// Seconds of computing this exploitability, not included in `seconds`.
     pub exploitability_seconds: f64,
 }
 
@@ -47,16 +47,16 @@ impl Point {
     }
 }
 
-/// What a solver did.
+/// The report of a solver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// What was solved.
+    /// The game that was solved.
     pub game: String,
-    /// The engine, by the rule of [`cfr`](super) or as asked for.
+    /// The engine, chosen by the rule of [`cfr`](super) or by the caller.
     pub engine: Engine,
     /// The options.
     pub options: Options,
-    /// Seed of what is sampled.
+    /// Seed of sampling.
     #[serde(default)]
     pub seed: u64,
     /// The device: `cuda:0`, `cpu`, `simt`.
@@ -69,24 +69,24 @@ pub struct Report {
     pub seconds: f64,
     /// Seconds of all measurements of exploitability.
     pub exploitability_seconds: f64,
-    /// Pairs of information set and action, over all seats; hands that the board blocks included.
+    /// Number of pairs of information set and action over all seats, including hands that the board blocks.
     pub infoset_actions: u64,
-    /// Bytes of regrets and averages, and of last regrets where the algorithm predicts.
+    /// Bytes of regrets and averages, and of last regrets if the algorithm predicts.
     pub table_bytes: u64,
-    /// Bytes of `memory` in all, on the device and on the host.
+    /// Total bytes of `memory`, on the device and on the host.
     pub bytes: u64,
-    /// Memory that the engine asked for, by use.
+    /// Memory that the engine requested, by purpose.
     #[serde(default)]
     pub memory: Memory,
-    /// Exploitability at the times it was asked for.
+    /// The measurements of exploitability.
     pub trajectory: Vec<Point>,
-    /// Why the exploitability was asked for and not found, where the engine cannot find it for this game.
+    /// Why the exploitability was not measured, if the engine cannot compute it for this game.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<String>,
 }
 
 impl fmt::Display for Report {
-    /// A line a point of the trajectory, then what was done in what time.
+    /// Prints a line for each point of the trajectory, then the work done and its time.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for point in &self.trajectory {
             writeln!(f, "iteration {}: NashConv {:.6}, value {:+.6?}", point.iteration, point.nash_conv, point.value)?;

@@ -16,7 +16,7 @@ use crate::cfr::strategy::{Checkpoint, State, Strategy};
 use crate::runtime::keep::Keep;
 use crate::{Device, Error, Memory, Progress, Result};
 
-/// A solve that can be run on, looked at, stored and gone on with.
+/// A solve that can be run in steps, inspected, saved and resumed.
 ///
 /// ```no_run
 /// use std::ops::ControlFlow;
@@ -31,8 +31,8 @@ use crate::{Device, Error, Memory, Progress, Result};
 /// # Ok::<(), warpplay::Error>(())
 /// ```
 ///
-/// One engine on one device gives the same bits every time, however the iterations are divided among calls, and a solve that is stored as a
-/// [`Checkpoint`] and resumed by the same engine goes on with the same bits.
+/// An engine on a device gives the same bits every time, however the iterations are divided among calls; a solve saved as a [`Checkpoint`] and resumed by the same engine
+/// gives the same bits, too.
 pub struct Solver {
     device: Device,
     problem: Problem,
@@ -44,7 +44,7 @@ pub struct Solver {
     exploitability_seconds: f64,
     trajectory: Vec<Point>,
     unmeasured: Option<String>,
-    /// Iterations and measured points of the checkpoint that was written last.
+    /// Numbers of iterations and of measured points in the last checkpoint written.
     kept: Option<(u64, usize)>,
     measure_at: Option<Vec<u64>>,
     keep: Keep,
@@ -62,20 +62,20 @@ impl std::fmt::Debug for Solver {
 }
 
 impl Solver {
-    /// A solver of a game: a [`GameDef`](super::GameDef) or another [`Problem`].
+    /// Makes a builder of a solver of a game, a [`GameDef`](super::GameDef) or another [`Problem`].
     pub fn builder(problem: impl Into<Problem>) -> SolverBuilder {
         SolverBuilder::new(problem.into())
     }
 
-    /// Iterates until [`iterations`](SolverBuilder::iterations) are done in all, and finds the exploitability where
-    /// [`measure_at`](SolverBuilder::measure_at) says, else at the end. Calls `watch` about ten times a second, and with every point that is measured after an iteration; where it answers `Break`
-    /// the solver stops early, and can be run on.
+    /// Iterates until a total of [`iterations`](SolverBuilder::iterations) is done, and measures the exploitability after the iterations of
+    /// [`measure_at`](SolverBuilder::measure_at), by default at the end. Calls `watch` about ten times a second, and with every measured point; if it returns `Break`, the
+    /// solver stops early and can be run again.
     ///
-    /// The checkpoint is written before the last measurement, and again with its result. Where the engine cannot find the exploitability of the game at all, the
-    /// report says so ([`Report::unmeasured`]) and the run goes on without.
+    /// The checkpoint is written before the last measurement, and again with its result. If the engine cannot compute the exploitability of the game, the report says so
+    /// ([`Report::unmeasured`]) and the run continues without it.
     ///
     /// # Errors
-    /// As the device says: the solver is of no more use then; [`Error::File`](crate::Error::File) if a checkpoint cannot be written.
+    /// Errors of the device, after which the solver is unusable; [`Error::File`](crate::Error::File) if a checkpoint cannot be written.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<Point>) -> ControlFlow<()>) -> Result<Report> {
         let (began, limit) = (Instant::now(), self.options.iterations);
         self.keep.begin();
@@ -117,8 +117,8 @@ impl Solver {
         Ok(self.report())
     }
 
-    /// The exploitability now, as a run finds it at its end: kept in the trajectory and in the checkpoint; `None`, and the reason in the report, where the engine
-    /// cannot find it for this game.
+    /// Measures the exploitability now, as a run does at its end, and adds it to the trajectory and the checkpoint. `None`, with the reason in the report, if the engine
+    /// cannot compute it for this game.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -128,7 +128,7 @@ impl Solver {
         Ok(point)
     }
 
-    /// The exploitability now; `None` where it is not to be had. What was done is in the checkpoint before an error is told.
+    /// Measures the exploitability now; `None` if the engine cannot compute it. The checkpoint is written before an error is returned.
     fn try_measure(&mut self) -> Result<Option<Point>> {
         if self.unmeasured.is_some() {
             return Ok(None);
@@ -147,7 +147,7 @@ impl Solver {
         }
     }
 
-    /// Writes the state, where there is a file for it that does not hold it already.
+    /// Writes the state if a file was given that does not hold it already.
     fn keep_state(&mut self) -> Result<()> {
         let now = Some((self.iteration, self.trajectory.len()));
         if !self.keep.is_wanted() || self.kept == now {
@@ -159,7 +159,7 @@ impl Solver {
         Ok(())
     }
 
-    /// Whether the exploitability is to be found after the iterations so far.
+    /// Whether to measure the exploitability after the present iteration.
     fn is_measured(&self) -> bool {
         match &self.measure_at {
             Some(at) => at.contains(&self.iteration),
@@ -172,7 +172,7 @@ impl Solver {
         Progress { steps: self.iteration, n_steps, elapsed: began.elapsed(), time_limit: None, latest }
     }
 
-    /// Sets the iterations after which [`run`](Self::run) ends, in all.
+    /// Sets the total number of iterations after which [`run`](Self::run) ends.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for a number that is not allowed.
@@ -183,15 +183,15 @@ impl Solver {
         Ok(())
     }
 
-    /// Memory that was asked for.
+    /// Memory that was requested.
     pub fn memory_needed(&self) -> &Memory {
         self.plan.memory_needed()
     }
 
-    /// Exploitability, values and best responses of the average profile now, on the device; kept in the report's trajectory. A run finds it by itself.
+    /// Measures exploitability, values and best responses of the present average profile on the device, and adds them to the report's trajectory. A run does so by itself.
     ///
     /// # Errors
-    /// As the device says.
+    /// Errors of the device.
     pub fn exploitability(&mut self) -> Result<Point> {
         if let Some(last) = self.trajectory.last().filter(|point| point.iteration == self.iteration) {
             return Ok(last.clone());
@@ -209,23 +209,23 @@ impl Solver {
     /// The average strategy now.
     ///
     /// # Errors
-    /// As the device says.
+    /// Errors of the device.
     pub fn strategy(&mut self) -> Result<Strategy> {
         let tables = self.engine.tables()?;
         Strategy::from_tables(&self.problem, &self.plan, &self.options, &tables)
     }
 
-    /// Everything that the solve remembers, to be written to a file and gone on with.
+    /// The complete state of the solve, to be saved in a file and resumed.
     ///
     /// # Errors
-    /// As the device says.
+    /// Errors of the device.
     pub fn checkpoint(&mut self) -> Result<Checkpoint> {
         let tables = self.engine.tables()?;
         let seconds = (self.seconds, self.exploitability_seconds);
         Ok(State::new(&self.problem, &self.plan, &self.options, tables, seconds, self.trajectory.clone()))
     }
 
-    /// What was done so far.
+    /// The report so far.
     pub fn report(&self) -> Report {
         Report {
             game: self.problem.describe(),
@@ -246,10 +246,10 @@ impl Solver {
         }
     }
 
-    /// Mean over the iterations of the winnings under the strategies used in them, in chips, by seat; 0 before the first. Of sampled deals, per iteration.
+    /// Mean over the iterations of the winnings under the strategies used in them, in chips, by seat; 0 before the first. With sampled deals, it is per iteration.
     ///
     /// # Errors
-    /// As the device says.
+    /// Errors of the device.
     pub fn average_utility(&mut self) -> Result<Vec<f64>> {
         let n = self.iteration.max(1) as f64;
         Ok(self.engine.utilities()?.into_iter().map(|sum| sum / n).collect())
@@ -260,7 +260,7 @@ impl Solver {
         self.iteration
     }
 
-    /// What solves.
+    /// The plan of the solve.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -270,7 +270,7 @@ impl Solver {
         &self.options
     }
 
-    /// What is solved.
+    /// The problem being solved.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }

@@ -10,7 +10,7 @@ const DEFAULT: u32 = 512;
 /// Most threads of a block.
 const MAX: u32 = 1024;
 
-/// Threads in whole warps for `n` items; so many items that the number overflows are refused with the size itself.
+/// Threads for `n` items, rounded up to whole warps. If that overflows, the result is too large and is refused with the block size.
 fn whole_warps(n: u32) -> u32 {
     n.checked_next_multiple_of(WARP).unwrap_or(u32::MAX)
 }

@@ -14,7 +14,7 @@ use crate::runtime::setters::setters;
 use crate::{Device, Memory, Result};
 
 impl<G: KernelSet> Search<G> {
-    /// Options, all with their defaults.
+    /// Makes a builder with the default options.
     pub fn builder() -> SearchBuilder<G> {
         SearchBuilder {
             options: Options::default(),
@@ -57,9 +57,9 @@ impl<G: KernelSet> SearchBuilder<G> {
         n_trees: u32,
         /// Playouts m of a child in one step, a power of two from 1 to 512; default 128.
         n_playouts: u32,
-        /// Ends the search after so many steps; default none.
+        /// Ends the search after this many steps; default no limit.
         steps: u64 = Some(steps),
-        /// Ends the search after so many seconds; default 5. With a step limit too, whichever comes first.
+        /// Ends the search after this many seconds; default 5. With a step limit too, the first limit reached ends it.
         seconds: f64 = Some(seconds),
         /// Exploration constant C of the upper confidence bound, finite and not negative; default 2.
         ucb_c: f32,
@@ -87,19 +87,19 @@ impl<G: KernelSet> SearchBuilder<G> {
         self
     }
 
-    /// Steps of the profiling run that measures the stages after a search on a device; default 32 on a GPU and 1 under `simt`; 0 leaves it out.
+    /// Steps of the profiling run that measures the stages after a search on a device; default 32 on a GPU and 1 under `simt`; 0 skips the run.
     pub fn profile_steps(mut self, steps: u32) -> Self {
         self.profile_steps = Some(steps);
         self
     }
 
-    /// Names of the actions in reports, such as `Connect4::action_name`; default the index counted from 0, which is not what a player types.
+    /// Names of the actions in reports, such as `Connect4::action_name`; default the index from 0, which is not the notation that a player types.
     pub fn action_names(mut self, name: fn(u32) -> String) -> Self {
         self.action_name = Some(name);
         self
     }
 
-    /// Nodes that each tree can hold, as far as memory and limits allow: what the device memory leaves, at most 2²⁴, and no more than the steps can use.
+    /// The number of nodes that each tree can hold: as many as fit into the device memory, at most 2²⁴, and no more than the steps can use.
     ///
     /// # Errors
     /// [`Error::Option`] as [`build`](Self::build).
@@ -107,7 +107,7 @@ impl<G: KernelSet> SearchBuilder<G> {
         layout::capacity::<G>(&self.options)
     }
 
-    /// Memory that the search takes on this device. The trees of the CPU back end grow as they are filled: for it, this is what they can grow to on the host.
+    /// Memory that the search takes on this device. On the CPU back end trees grow as they fill; there it is the most that they can take on the host.
     ///
     /// # Errors
     /// [`Error::Option`] as [`build`](Self::build).
@@ -116,7 +116,7 @@ impl<G: KernelSet> SearchBuilder<G> {
         layout::memory_needed::<G>(&self.options, device.backend())
     }
 
-    /// Checks the options and takes the memory.
+    /// Checks the options and allocates the memory.
     ///
     /// # Errors
     /// [`Error::Option`] names the first option that is not allowed; [`Error::OutOfMemory`] if the device has too little;

@@ -11,7 +11,7 @@ use crate::Progress;
 pub(super) struct Clock<'a> {
     /// When the search was called.
     begun: Instant,
-    /// When its first step could begin.
+    /// When the search was ready for its first step.
     start: Instant,
     options: &'a Options,
     watch: &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
@@ -19,13 +19,13 @@ pub(super) struct Clock<'a> {
 }
 
 impl<'a> Clock<'a> {
-    /// Begins now.
+    /// Starts a clock for a search that is called now.
     pub fn new(options: &'a Options, watch: &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send)) -> Self {
         let now = Instant::now();
         Self { begun: now, start: now, options, watch, stopped_by: StoppedBy::Steps }
     }
 
-    /// The limit of time counts from now: everything is prepared.
+    /// Starts the time limit, once everything is prepared.
     pub fn start(&mut self) {
         self.start = Instant::now();
     }
@@ -35,7 +35,7 @@ impl<'a> Clock<'a> {
         self.begun.elapsed().as_secs_f64() * 1e3
     }
 
-    /// Milliseconds since the first step could begin.
+    /// Milliseconds since [`start`](Self::start).
     pub fn loop_ms(&self) -> f64 {
         self.start.elapsed().as_secs_f64() * 1e3
     }
@@ -45,12 +45,12 @@ impl<'a> Clock<'a> {
         self.options.seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX))
     }
 
-    /// Time until the limit; without one, more than anybody waits.
+    /// Time until the limit; if there is none, a very long time.
     pub fn left(&self) -> Duration {
         self.time_limit().map_or(Duration::MAX, |limit| limit.saturating_sub(self.start.elapsed()))
     }
 
-    /// Whether another step is made after so many; calls the caller's `watch`.
+    /// Whether the search makes another step after `steps` steps; calls the caller's `watch`.
     pub fn goes_on(&mut self, steps: u64) -> bool {
         let time_limit = self.time_limit();
         let elapsed = self.start.elapsed();

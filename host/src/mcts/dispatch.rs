@@ -11,7 +11,7 @@ use super::options::{Engine, Options};
 use super::report::StageTimes;
 use crate::{Backend, Device, Error, Memory, Result};
 
-/// The engine that is meant: [`Engine::Auto`] becomes the fastest; one that cannot run these options on this back end is refused.
+/// Resolves [`Engine::Auto`] to the fastest engine, and refuses an engine that cannot run these options on this back end.
 pub(super) fn choose(options: &Options, backend: Backend) -> Result<Engine> {
     let allowed = match (backend, options.variant.is_thrifty()) {
         (Backend::Cpu, _) => &[Engine::Cpu][..],
@@ -29,13 +29,13 @@ pub(super) fn choose(options: &Options, backend: Backend) -> Result<Engine> {
     }
 }
 
-/// What runs the searches.
+/// The engine that runs the searches.
 pub(super) enum Runner<G: KernelSet> {
     Kernels(Box<DeviceSearch<G>>),
     Cpu(CpuSearch),
 }
 
-/// Takes the memory and loads the kernels.
+/// Allocates the memory and loads the kernels.
 pub(super) fn open<G: KernelSet>(
     device: &Device,
     options: &Options,
@@ -53,7 +53,7 @@ pub(super) fn open<G: KernelSet>(
 }
 
 impl<G: KernelSet> Runner<G> {
-    /// Gives the next searches another seed; the device search gets it with each position.
+    /// Sets the seed of the next searches; the device search receives it with each position.
     pub fn set_seed(&mut self, seed: u64) {
         if let Self::Cpu(search) = self {
             search.set_seed(seed);

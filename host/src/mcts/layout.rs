@@ -6,7 +6,7 @@ use warpplay_gpu::mcts::Game;
 use super::options::{MAX_TREE_SIZE, Options, check_game};
 use crate::{Backend, Error, Memory, Result};
 
-/// Steps beyond the limit that the trees keep room for.
+/// Number of steps beyond the limit for which the trees have room.
 const PROFILE_ROOM: u64 = 64;
 
 /// Nodes that each tree can hold.
@@ -34,7 +34,7 @@ pub(super) fn capacity<G: Game>(options: &Options) -> Result<u32> {
     Ok(by_memory.min(by_steps).min(MAX_TREE_SIZE).max(least) as u32)
 }
 
-/// What a search takes on a back end; on the CPU, what its trees can grow to on the host.
+/// Memory that a search takes on a back end; on the CPU, the most that its trees can take on the host.
 pub(super) fn memory_needed<G: Game>(options: &Options, backend: Backend) -> Result<Memory> {
     use warpplay_gpu::mcts::tree::TreeHead;
     let capacity = u64::from(capacity::<G>(options)?);

@@ -58,7 +58,7 @@
 //! # Paper
 //! Klęsk, "MCTS-NC: A thorough GPU parallelization of Monte Carlo Tree Search", SoftwareX.
 
-/// Every field that differs between what was recorded and what is now: its name and both values, as the files have them.
+/// Lists every field that differs between the recorded value and the present one: its name and both values, as written in the files.
 macro_rules! differences {
     ($old:expr, $now:expr, $($field:ident),*) => {{
         let mut found = Vec::new();

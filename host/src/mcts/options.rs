@@ -16,7 +16,7 @@ pub const MAX_PLAYOUTS: u32 = 512;
 pub const MAX_TREE_SIZE: u64 = 1 << 24;
 
 named! {
-    /// Which children are played out, and how blocks are given to them.
+    /// Which children are played out, and how blocks are assigned to them.
     Variant, "variant":
     /// One child, drawn at random; exactly as many blocks as children.
     OcpThrifty = "ocp_thrifty",
@@ -34,17 +34,17 @@ impl Variant {
         matches!(self, Self::AcpThrifty | Self::AcpProdigal)
     }
 
-    /// Whether the host sizes the launches by the children really expanded.
+    /// Whether the host sizes launches by the number of children actually expanded.
     pub const fn is_thrifty(self) -> bool {
         matches!(self, Self::OcpThrifty | Self::AcpThrifty)
     }
 }
 
 named! {
-    /// What runs a search, and how its kernels are launched. All find the same.
+    /// What runs a search, and how its kernels are launched. All engines give the same results.
     ///
-    /// While `tracing` listens at level debug, every search on a device with kernels is run by [`Engine::Stages`], which then waits for each kernel to
-    /// note its time, so it is much slower.
+    /// While `tracing` is enabled at level debug, [`Engine::Stages`] runs every search on a device with kernels and waits for each kernel to measure its time, which is much
+    /// slower.
     #[derive(Default)]
     Engine, "engine":
     /// The fastest: [`Engine::Cpu`] on the CPU back end, else [`Engine::Graph`] for prodigal variants and [`Engine::Stages`] for thrifty ones.
@@ -56,7 +56,7 @@ named! {
     StageGraph = "stage_graph",
     /// A kernel for each stage, launched one by one.
     Stages = "stages",
-    /// The plain search of `warpplay-cpu-ref`; on the CPU back end only.
+    /// The plain search of `warpplay-cpu-ref`, for the CPU back end only.
     Cpu = "cpu",
 }
 
@@ -81,7 +81,7 @@ pub struct Options {
     pub device_memory_gb: f64,
     /// Seed of all random streams; default 0.
     pub seed: u64,
-    /// What runs the search. Reports of version 0.1 do not hold it.
+    /// The engine that runs the search. Reports of version 0.1 lack it.
     #[serde(default)]
     pub engine: Engine,
     /// Threads of the CPU back end, 1 to 1024; `None`: all cores. 1 is the sequential form; other back ends ignore it.
@@ -90,7 +90,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// The paper's: 5 seconds, 8 trees, 128 playouts, all children prodigally, 2 GiB, C = 2, seed 0; a draw is worth half.
+    /// The paper's options: 5 seconds, 8 trees, 128 playouts, all children, prodigal, 2 GiB, C = 2, seed 0; a draw is worth half.
     fn default() -> Self {
         Self {
             variant: Variant::AcpProdigal,

@@ -12,7 +12,7 @@ const ROW: usize = 26;
 const TOP: usize = 64;
 /// Pixels around everything.
 const MARGIN: usize = 16;
-/// Length of the bar of a move that got all playouts.
+/// Length of the bar of a move with all playouts, in pixels.
 const BAR: f64 = 260.0;
 // Colours that can be told from a light background and from a dark one.
 /// Text and bars.
@@ -24,12 +24,12 @@ const SECOND: &str = "#e8710a";
 /// The bar of the best move.
 const BEST: &str = "#2da44e";
 
-/// An SVG picture of a position, as [`Notation::draw`](crate::mcts::Notation::draw) writes it, and of what a search of it found.
+/// Draws an SVG picture of a position, given as [`Notation::draw`](crate::mcts::Notation::draw) writes it, and of the results of a search.
 ///
-/// * `top`: moves that are shown, those with the most playouts first; 0 shows all.
+/// * * `top`: number of moves shown, those with the most playouts first; 0 shows all.
 ///
-/// X and O are discs, blue and orange; other characters stand as they are. A bar is as long as the move's share of all playouts; that of the best move is green. The background is transparent. The picture holds no
-/// time and no device, so the same seed and steps draw the same picture everywhere.
+/// X and O are drawn as blue and orange discs, other characters as text. The length of a bar is the move's share of all playouts; the bar of the best move is green. The
+/// background is transparent. The picture shows neither time nor device, so the same seed and steps give the same picture everywhere.
 ///
 /// # Examples
 /// ```
@@ -85,7 +85,7 @@ pub fn picture(board: &str, report: &Report, top: usize) -> String {
     svg + "</svg>\n"
 }
 
-/// One line of the board's text: a disc or a dot for what stands alone, the rest as it is.
+/// Draws one line of the board's text: single characters as discs or dots, the rest as text.
 fn draw_row(svg: &mut String, y: usize, line: &str) {
     let characters: Vec<char> = line.chars().collect();
     let is_space = |at: Option<usize>| at.and_then(|at| characters.get(at)).is_none_or(|&c| c == ' ');
@@ -113,7 +113,7 @@ fn text(svg: &mut String, x: usize, y: usize, attributes: &str, words: &str) {
     element(svg, format_args!("<text x=\"{x}\" y=\"{y}\" xml:space=\"preserve\" {attributes}>{words}</text>"));
 }
 
-/// Adds a line.
+/// Adds an element on a line of its own.
 fn element(svg: &mut String, element: std::fmt::Arguments<'_>) {
     // A text can always be written to.
     let _ = writeln!(svg, "{element}");

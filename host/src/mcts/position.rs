@@ -4,7 +4,7 @@ use warpplay_gpu::mcts::{Game, Notation};
 
 use crate::{Error, Result};
 
-/// The position after a string of moves from the start.
+/// Returns the position after a string of moves from the start.
 ///
 /// # Errors
 /// [`Error::Moves`] names the first word that is no move, the first illegal move, or the move after the game was over.
@@ -14,7 +14,7 @@ pub fn position_after<G: Notation>(moves: &str) -> Result<G> {
     Ok(position)
 }
 
-/// Plays a string of moves and returns the actions; the position is as before if one of them cannot be played.
+/// Plays a string of moves and returns the actions. If one of them cannot be played, the position is unchanged.
 ///
 /// # Errors
 /// As [`position_after`].

@@ -12,7 +12,7 @@ use super::options::{Engine, check_game};
 use super::position::check_playable;
 use crate::{Backend, Device, Error, Event, Result};
 
-/// Raw playouts of one position: every thread of the grid plays games of its own, one after another.
+/// Raw playouts of one position: every thread of the grid plays its own games, one after another.
 pub struct RawPlayouts<G: KernelSet> {
     device: Device,
     kernels: Kernels<G>,
@@ -25,11 +25,11 @@ pub struct RawShape {
     pub blocks: u32,
     /// Threads of a block, a multiple of 32.
     pub threads: u32,
-    /// Games of each thread.
+    /// Games that each thread plays.
     pub n_games: u32,
-    /// Whether a lane begins its next game without waiting for its warp; plies then come from the game's single steps.
+    /// Whether a lane begins its next game without waiting for its warp; it then plays by the game's single steps.
     pub restart: bool,
-    /// Whether a run that is not measured comes first.
+    /// Whether an unmeasured run precedes the measured one.
     pub warm_up: bool,
 }
 
@@ -45,20 +45,20 @@ pub struct RawReport {
     /// Name of the device.
     #[serde(default)]
     pub device_name: String,
-    /// Whose kernel played: that of [`Engine::Stages`], alone.
+    /// The engine whose playout kernel ran: always [`Engine::Stages`].
     #[serde(default)]
     pub engine: Engine,
     /// Seed of all random streams.
     #[serde(default)]
     pub seed: u64,
-    /// How they were launched.
+    /// How the playouts were launched.
     #[serde(default)]
     pub options: RawShape,
     /// Games played.
     pub games: u64,
-    /// Won by the first and by the second player.
+    /// Games won by the first and by the second player.
     pub wins: [u64; 2],
-    /// Drawn.
+    /// Games drawn.
     pub draws: u64,
     /// Actions played in all games: calls of the forward model.
     pub plies: u64,
@@ -86,7 +86,7 @@ impl<G: KernelSet> RawPlayouts<G> {
     /// Loads the game's kernels.
     ///
     /// # Errors
-    /// [`Error::Option`] for a game over a limit; [`Error::Unsupported`] on the CPU back end; otherwise as loading the kernels of a search.
+    /// [`Error::Option`] for a game that exceeds a limit; [`Error::Unsupported`] on the CPU back end; otherwise as loading the kernels of a search.
     pub fn new(device: &Device) -> Result<Self> {
         if device.backend() == Backend::Cpu {
             return Err(Error::Unsupported {
@@ -100,10 +100,10 @@ impl<G: KernelSet> RawPlayouts<G> {
         Ok(Self { device: device.clone(), kernels })
     }
 
-    /// Plays `shape.n_games` games from `position` on each thread; once more before, to warm up, where `shape.warm_up` is set.
+    /// Plays `shape.n_games` games from `position` on each thread; if `shape.warm_up` is set, after a run to warm up.
     ///
     /// # Errors
-    /// [`Error::Option`] if `threads` is no multiple of 32 from 32 to 1024 or there is nothing to play; [`Error::Finished`] for a finished position.
+    /// [`Error::Option`] if `threads` is not a multiple of 32 from 32 to 1024, or if there is nothing to play; [`Error::Finished`] for a finished position.
     pub fn run(&self, position: &G, shape: RawShape, seed: u64) -> Result<RawReport> {
         let RawShape { blocks, threads, n_games, restart, warm_up } = shape;
         check_playable(position)?;

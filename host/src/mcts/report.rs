@@ -8,7 +8,7 @@ use warpplay_gpu::mcts::select::{mean_value, upper_bound};
 
 use super::options::{Engine, Options};
 
-/// Version of the report's fields. Version 1 does not tell full trees.
+/// Version of the report's fields. Version 1 does not count full trees.
 pub const SCHEMA: u32 = 2;
 
 /// Why a search ended.
@@ -19,7 +19,7 @@ pub enum StoppedBy {
     Steps,
     /// The limit of time was reached.
     Seconds,
-    /// The caller asked for it; the report holds what was found so far.
+    /// The caller stopped it; the report holds the results so far.
     Request,
 }
 
@@ -30,8 +30,7 @@ pub struct Report {
     pub schema: u32,
     /// Name of the game.
     pub game: String,
-    /// The moves that led to the position. A search cannot know them: empty unless the program sets them, which it must before the report can be
-    /// replayed from a file.
+    /// The moves that led to the position. A search does not know them: the field is empty unless the program sets it, which is necessary for replaying the report from a file.
     pub moves: String,
     /// The options.
     pub options: Options,
@@ -39,17 +38,17 @@ pub struct Report {
     pub device: String,
     /// Name of the device.
     pub device_name: String,
-    /// What ran it. Reports of version 0.1 do not hold it.
+    /// The engine that ran the search. Reports of version 0.1 lack it.
     #[serde(default)]
     pub engine: Engine,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Time of the whole search, without the profiling run. Reports of version 0.1 hold it as `performance.ms.total` only.
+    /// Time of the whole search, without the profiling run. Reports of version 0.1 have only `performance.ms.total`.
     #[serde(default)]
     pub seconds: f64,
     /// Why the search ended.
     pub stopped_by: StoppedBy,
-    /// The action to play: a proven win, else most playouts, then most wins, then the lowest.
+    /// The action to play: a proven win, else the action with the most playouts, then the most wins, then the lowest number.
     pub best: ActionReport,
     /// All legal actions, ascending.
     pub actions: Vec<ActionReport>,
@@ -58,7 +57,7 @@ pub struct Report {
 }
 
 impl fmt::Display for Report {
-    /// What the paper's program prints after a search (its Fig. 6), as a table: a line an action, the best one, and the performance.
+    /// Prints what the paper's program prints after a search (its Fig. 6), as a table: a line for each action, the best action, and the performance.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { game, device, device_name, engine, seed, best, .. } = self;
         writeln!(f, "search      {game} on {device} ({device_name}), engine {engine}, seed {seed}")?;
@@ -100,7 +99,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What all trees together know of one action.
+/// Statistics of one action over all trees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActionReport {
     /// The action.
@@ -111,9 +110,9 @@ pub struct ActionReport {
     pub n_root: u64,
     /// Playouts through the action.
     pub n: u64,
-    /// Of these, won by the player to move.
+    /// Playouts through the action won by the player to move.
     pub wins: u64,
-    /// Of these, drawn.
+    /// Playouts through the action that were drawn.
     pub draws: u64,
     /// Estimated value, `(wins + draw_value · draws) / n`; `None` where no playout went through the action.
     pub q: Option<f32>,
@@ -124,7 +123,7 @@ pub struct ActionReport {
 }
 
 impl ActionReport {
-    /// Every field that differs in a repetition: its name and both values.
+    /// Lists every field that differs in a repetition: its name and both values.
     pub fn differences(&self, now: &Self) -> Vec<String> {
         differences!(self, now, index, name, n_root, n, wins, draws, q, ucb, win_flag)
     }
@@ -161,21 +160,21 @@ impl ActionReport {
 pub struct Performance {
     /// Steps done.
     pub steps: u64,
-    /// Steps a second of the whole search.
+    /// Steps per second of the whole search.
     pub steps_per_second: f64,
     /// Playouts of all trees.
     pub playouts: u64,
-    /// Playouts a second of the whole search.
+    /// Playouts per second of the whole search.
     pub playouts_per_second: f64,
     /// Times in milliseconds.
     pub ms: StageMs,
-    /// Where the mean times of the stages come from.
+    /// How the mean times of the stages were measured.
     pub stage_times_from: String,
     /// How large the trees grew.
     pub trees: TreesReport,
 }
 
-/// Times of a search in milliseconds of wall clock; the stages' means are device time a step. `None` where a stage was not measured.
+/// Wall-clock times of a search in milliseconds; the means of the stages are device time per step. `None` if a stage was not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageMs {
     /// From the call to the result, without the profiling run.
@@ -225,11 +224,11 @@ pub struct TreesReport {
     pub mean_size: f64,
     /// Largest number of nodes.
     pub max_size: u64,
-    /// Trees that are full: at least one leaf could not be expanded for want of nodes, and was played out itself. More
-    /// [`device_memory_gb`](Options::device_memory_gb) gives them more nodes, up to 2²⁴ each. Reports of version 0.1 do not hold it.
+    /// Number of full trees: at least one leaf could not be expanded for lack of nodes, and was played out itself. A larger [`device_memory_gb`](Options::device_memory_gb)
+    /// gives trees more nodes, up to 2²⁴ each. Reports of version 0.1 lack it.
     #[serde(default)]
     pub full: u32,
-    /// Expansions that were refused for that reason, over all trees. Reports of version 0.1 do not hold it.
+    /// Expansions refused for that reason, over all trees. Reports of version 0.1 lack it.
     #[serde(default)]
     pub refused: u64,
 }

@@ -14,7 +14,7 @@ use crate::{Device, Error, Memory, Progress, Result};
 
 /// A Monte Carlo tree search for positions of `G`.
 ///
-/// Takes its device memory when it is built and uses it for every search.
+/// It allocates its device memory when it is built and reuses it for every search.
 pub struct Search<G: KernelSet> {
     options: Options,
     device: Device,
@@ -48,22 +48,22 @@ impl<G: KernelSet> Search<G> {
         self.engine
     }
 
-    /// Memory that it has taken. The trees of the CPU back end grow as they are filled: for it, this is what they can grow to on the host.
+    /// Memory that the search has taken. On the CPU back end trees grow as they fill; there it is the most that they can take on the host.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// Gives the next searches another seed.
+    /// Sets the seed of the next searches.
     pub fn set_seed(&mut self, seed: u64) {
         self.options.seed = seed;
         self.runner.set_seed(seed);
     }
 
-    /// Gives the next searches other limits. The trees keep the size that they were built with: where that followed from a limit of steps, more steps may
-    /// fill them, which [`TreesReport::full`](super::TreesReport::full) tells.
+    /// Sets the limits of the next searches. The trees keep the size with which they were built: if that followed from a step limit, more steps may fill them, which
+    /// [`TreesReport::full`](super::TreesReport::full) shows.
     ///
     /// # Errors
-    /// [`Error::Option`] for a limit that is not allowed; the old limits then stand.
+    /// [`Error::Option`] for a limit that is not allowed; the old limits then remain.
     pub fn set_limits(&mut self, steps: Option<u64>, seconds: Option<f64>) -> Result<()> {
         let options = Options { steps, seconds, ..self.options.clone() };
         options.check()?;
@@ -71,13 +71,13 @@ impl<G: KernelSet> Search<G> {
         Ok(())
     }
 
-    /// The device it runs on.
+    /// The device that runs it.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Searches a position until a limit is reached, calling `watch` with the progress after every batch of steps; when it answers `Break`, the report holds
-    /// what was found so far. At least one step is made. [`Progress::go_on`] never stops it.
+    /// Searches a position until a limit is reached, calling `watch` with the progress after every batch of steps; when it returns `Break`, the report holds the results so
+    /// far. The search makes at least one step. [`Progress::go_on`] never stops it.
     ///
     /// # Errors
     /// [`Error::Finished`] for a position without a move; [`Error::Driver`], [`Error::Simt`] if a kernel fails.

@@ -23,7 +23,7 @@ use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
 
-/// Everything needed to go on with a training as if it had never stopped.
+/// Everything needed to continue a training as if it had never stopped.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -50,17 +50,17 @@ use crate::{Error, Result};
 /// ```
 pub type Checkpoint = crate::Checkpoint<TrainerState>;
 
-/// What a [`Checkpoint`] holds; its methods are those of the checkpoint.
+/// The content of a [`Checkpoint`], which dereferences to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainerState {
     pub(super) options: Options,
     pub(super) sizes: Vec<u32>,
-    /// Samples trained on in an epoch, and a checksum of the training set.
+    /// Number of training samples of an epoch, and a checksum of the training set.
     pub(super) n_train: u64,
     pub(super) data_checksum: u64,
     /// Epochs done.
     pub(super) epochs: Vec<EpochReport>,
-    /// Steps done of the next epoch, and the sum of their losses, and the seconds they took.
+    /// Steps done in the next epoch, the sum of their losses, and their seconds.
     pub(super) step: u32,
     pub(super) loss_sum: f64,
     pub(super) seconds: f64,
@@ -72,7 +72,7 @@ pub struct TrainerState {
     pub(super) state: TrainState,
 }
 
-/// The JSON of a checkpoint. Floats that may be infinite or not a number are [`Bits`].
+/// The JSON of a checkpoint. Floats that may be infinite or NaN are [`Bits`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Meta<'a> {
@@ -149,7 +149,7 @@ impl From<EpochEntry> for EpochReport {
 }
 
 impl TrainerState {
-    /// The network as it was, rounded to single precision where it was trained in double precision.
+    /// The network at the time of the checkpoint, rounded to single precision if it was trained in double precision.
     ///
     /// # Errors
     /// [`Error::Shape`] if its tensors do not fit each other; never for a checkpoint that was loaded.
@@ -172,18 +172,18 @@ impl TrainerState {
         self.updates
     }
 
-    /// Steps done of the epoch that was not finished.
+    /// Steps done in the unfinished epoch.
     pub fn step(&self) -> u32 {
         self.step
     }
 
-    /// Weights and moments, with what their tensors' names begin with.
+    /// Weights and moments, with the prefixes of their tensors' names.
     fn value_sets(&self) -> impl Iterator<Item = (&[LayerValues], String)> {
         let moments = self.state.moments.iter().zip(1..).map(|(set, number)| (set.as_slice(), moment_prefix(number)));
         std::iter::once((self.state.layers.as_slice(), String::new())).chain(moments)
     }
 
-    /// The options of a training that goes on from here: those in `given` are the caller's, all others the checkpoint's.
+    /// The options of a training that continues from this checkpoint: those in `given` are the caller's, all others the checkpoint's.
     pub(super) fn merged(&self, asked: &Options, given: &[&'static str]) -> Options {
         let mut merged = self.options.clone();
         macro_rules! take {
@@ -220,10 +220,10 @@ impl TrainerState {
         merged
     }
 
-    /// That a training with these options may go on from here.
+    /// Checks that a training with these options may continue from this checkpoint.
     ///
     /// # Errors
-    /// [`Error::Shape`] for other widths; [`Error::Option`] for the first option that differs and must not.
+    /// [`Error::Shape`] for other widths; [`Error::Option`] for the first option that differs and must not differ.
     pub(super) fn check_options(&self, options: &Options, sizes: &[u32]) -> Result<()> {
         if sizes != self.sizes {
             let expected = format!("{:?} as in the checkpoint", self.sizes);
@@ -268,7 +268,7 @@ impl TrainerState {
         same("held_out", held_out, &old.held_out)
     }
 
-    /// That a training with this data may go on from here.
+    /// Checks that a training with this data may continue from this checkpoint.
     ///
     /// # Errors
     /// [`Error::Shape`] for another training set.
@@ -384,7 +384,7 @@ fn moment_prefix(number: u32) -> String {
     format!("moment{number}.")
 }
 
-/// An option that must not change.
+/// Checks an option that must not change.
 fn same<T: PartialEq + Serialize>(name: &'static str, new: &T, old: &T) -> Result<()> {
     if new == old {
         return Ok(());
@@ -394,7 +394,7 @@ fn same<T: PartialEq + Serialize>(name: &'static str, new: &T, old: &T) -> Resul
     Err(Error::option(name, text(new), format!("{} as in the checkpoint", text(old))))
 }
 
-/// What is wrong with a checkpoint's numbers, if anything.
+/// Checks a checkpoint's numbers and describes the first error.
 fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
     let options = &*meta.options;
     options.check().map_err(|error| error.to_string())?;

@@ -11,17 +11,17 @@ use super::{Dataset, Network, Options};
 use crate::runtime::setters::setters;
 use crate::{Buffer, Device, Error, Memory, Result};
 
-/// A class for an image.
+/// The prediction for an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// The likeliest class; the lowest of equals.
+    /// The most probable class; the lowest among equals.
     pub class: u32,
     /// Softmax of the logits, `[n_classes]`.
     pub probabilities: Vec<f32>,
 }
 
 impl Prediction {
-    /// What the logits of an image say, `[n_classes]`, at least one.
+    /// The prediction from the logits of an image, `[n_classes]`, at least one.
     pub fn of_logits(logits: &[f32]) -> Self {
         let mut class = 0;
         for (at, logit) in logits.iter().enumerate() {
@@ -64,7 +64,8 @@ pub struct ClassifierBuilder {
 }
 
 impl ClassifierBuilder {
-    /// All options at once. `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are looked at; `hidden` is taken from the network; what only concerns training must be allowed.
+    /// All options at once. Only `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden` is taken from the network; options of training have no
+    /// effect but must be valid.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
@@ -74,7 +75,7 @@ impl ClassifierBuilder {
         precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
 
-    /// Memory that the classifier will need, labelled sets not counted.
+    /// Memory that the classifier will need, without labelled sets.
     ///
     /// # Errors
     /// [`Error::Option`] for an option that is not allowed, or not on this device.
@@ -82,10 +83,10 @@ impl ClassifierBuilder {
         dispatch::memory_needed(device, &self.setup()?, &[])
     }
 
-    /// Puts the network on a device.
+    /// Copies the network to a device.
     ///
     /// # Errors
-    /// [`Error::Option`] for a precision or an engine that the device does not offer; [`Error::OutOfMemory`]; [`Error::Driver`] and the like if the device fails.
+    /// [`Error::Option`] for a precision or an engine that the device does not offer; [`Error::OutOfMemory`]; errors of the device.
     pub fn build(self, device: &Device) -> Result<Classifier> {
         let setup = self.setup()?;
         let memory = dispatch::memory_needed(device, &setup, &[])?;
@@ -110,12 +111,12 @@ impl Classifier {
         ClassifierBuilder { network: network.clone(), options: Options::default() }
     }
 
-    /// Which engine classifies; never [`Engine::Auto`].
+    /// The engine that classifies; never [`Engine::Auto`].
     pub fn engine(&self) -> Engine {
         self.engine.engine()
     }
 
-    /// Memory that was asked for to classify, labelled sets not counted.
+    /// Memory that was requested for classification, without labelled sets.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
@@ -125,17 +126,17 @@ impl Classifier {
         self.sizes[0]
     }
 
-    /// Classes that there are.
+    /// Number of classes.
     pub fn n_classes(&self) -> u32 {
         self.sizes[self.sizes.len() - 1]
     }
 
-    /// Where it classifies.
+    /// The device that classifies.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Classes of `n` images, `[n, n_inputs]` bytes.
+    /// Predicts the classes of `n` images, `[n, n_inputs]` bytes.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `images` is a whole number of images, at least one; errors of the device.
@@ -171,14 +172,14 @@ impl Classifier {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Device`] for a buffer of another device, so for every one where the classifier is on the CPU; as [`predict`](Self::predict).
+    /// [`Error::Device`] for a buffer of another device, hence for every buffer if the classifier is on the CPU; as [`predict`](Self::predict).
     pub fn logits_on_device(&mut self, images: &Buffer<u8>) -> Result<Buffer<f32>> {
         self.device.expect_same("images", images.device())?;
         self.expect_images(images.len())?;
         self.engine.logits_on_device(images)
     }
 
-    /// Checks that so many bytes are whole images, at least one.
+    /// Checks that `n_bytes` bytes are whole images, at least one.
     fn expect_images(&self, n_bytes: usize) -> Result<()> {
         if n_bytes > 0 && n_bytes.is_multiple_of(self.n_inputs() as usize) {
             return Ok(());

@@ -20,7 +20,7 @@ pub enum Split {
 }
 
 impl Split {
-    /// How its files' names begin.
+    /// Prefix of its files' names.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Train => "train",
@@ -28,13 +28,13 @@ impl Split {
         }
     }
 
-    /// The names in use of its file of `kind`, without `.gz`.
+    /// The accepted names of its file of `kind`, without `.gz`.
     fn names(self, kind: &str) -> [String; 2] {
         let prefix = self.prefix();
         [format!("{prefix}-{kind}-ubyte"), format!("{prefix}-{}-ubyte", kind.replace('-', "."))]
     }
 
-    /// The file of `kind` in a folder, under any of the names in use.
+    /// Finds the file of `kind` in a folder, under any of the accepted names.
     fn find(self, folder: &Path, kind: &str) -> Result<PathBuf> {
         let names = self.names(kind);
         let paths = names.iter().flat_map(|name| [folder.join(name), folder.join(format!("{name}.gz"))]);
@@ -74,8 +74,7 @@ impl Dataset {
     /// A set of `labels.len()` images `[n, rows, cols]` of bytes, 0 background to 255 ink, whose labels are below `n_classes`.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths do not fit, nothing is there or an image has 2^32 pixels or more; [`Error::Option`] for a label that is too
-    /// large.
+    /// [`Error::Shape`] if the lengths do not agree, there are no images, or an image has 2^32 pixels or more; [`Error::Option`] for a label that is too large.
     pub fn new(
         images: Vec<u8>,
         labels: Vec<u8>,
@@ -131,7 +130,7 @@ impl Dataset {
         &self.images
     }
 
-    /// One image, if there is one of that number.
+    /// One image; `None` if the index is too large.
     pub fn image(&self, sample: usize) -> Option<&[u8]> {
         self.images.chunks_exact(self.n_inputs() as usize).nth(sample)
     }
@@ -141,12 +140,12 @@ impl Dataset {
         &self.labels
     }
 
-    /// Where it comes from.
+    /// Where the data comes from.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// A checksum of sizes, images and labels (FNV-1a, 64 bits): tells whether a checkpoint belongs to this set.
+    /// A checksum of sizes, images and labels (FNV-1a, 64 bits), which shows whether a checkpoint belongs to this set.
     pub fn checksum(&self) -> u64 {
         let mut sum = Fnv::default();
         for number in [self.len() as u64, self.rows.into(), self.cols.into(), self.n_classes.into()] {
@@ -157,10 +156,10 @@ impl Dataset {
         sum.value()
     }
 
-    /// `n` drawn digits of 28 x 28 pixels, the same for the same seed on every machine; of two lengths, the shorter is the longer's beginning. Each
-    /// class comes once in every ten samples.
+    /// Draws `n` synthetic digits of 28 x 28 pixels, the same for the same seed on every machine; a shorter set is the beginning of a longer one. Each class occurs once in
+    /// every ten samples.
     ///
-    /// A stand-in where no data is at hand, easier than handwriting; another seed makes a test set.
+    /// They replace real data if none is available and are easier than handwriting; another seed gives a test set.
     ///
     /// # Errors
     /// [`Error::Option`] if `n` is 0 or more than 10 million.
@@ -181,8 +180,7 @@ impl Dataset {
         Self::new(images, labels, digits::SIDE, digits::SIDE, digits::N_CLASSES, source)
     }
 
-    /// Reads a file of images and one of labels, both IDX, plain or compressed with gzip. Without `n_classes` there are as many classes as the largest
-    /// label needs, at least 2.
+    /// Reads a file of images and one of labels, both IDX, plain or compressed with gzip. Without `n_classes`, the number of classes is the largest label plus 1, at least 2.
     ///
     /// # Errors
     /// [`Error::File`] for a wrong magic number, a truncated or too long file, zero samples, rows or columns, different numbers of images and labels, or
@@ -212,7 +210,7 @@ impl Dataset {
     /// (`train-images.idx3-ubyte`), plain or with `.gz`.
     ///
     /// # Errors
-    /// As [`Dataset::load`]; [`Error::File`] where a file is missing.
+    /// As [`Dataset::load`]; [`Error::File`] if a file is missing.
     pub fn load_split(folder: impl AsRef<Path>, split: Split, n_classes: Option<u32>) -> Result<Self> {
         let folder = folder.as_ref();
         let [images, labels] = KINDS.map(|kind| split.find(folder, kind));
@@ -228,7 +226,7 @@ impl Dataset {
             .any(|split| KINDS.iter().any(|kind| split.names(kind).iter().any(|one| one == name)))
     }
 
-    /// Reads the training set and the test set of a folder. The training labels say how many classes there are.
+    /// Reads the training set and the test set of a folder. The training labels determine the number of classes.
     ///
     /// # Errors
     /// As [`Dataset::load_split`]; [`Error::File`] also if the test images have another size or a test label is beyond the classes.
@@ -246,10 +244,10 @@ impl Dataset {
         Ok((train, test))
     }
 
-    /// Writes the two plain files of a split into a folder, which must be there.
+    /// Writes the two plain files of a split into an existing folder.
     ///
     /// # Errors
-    /// [`Error::File`] if one cannot be written; the file of that name that was there is then unchanged.
+    /// [`Error::File`] if one cannot be written; an existing file of that name is then unchanged.
     pub fn save(&self, folder: impl AsRef<Path>, split: Split) -> Result<()> {
         let path = |kind: &str| folder.as_ref().join(format!("{}-{kind}-ubyte", split.prefix()));
         let (images, labels) = (path("images-idx3"), path("labels-idx1"));
@@ -260,7 +258,7 @@ impl Dataset {
         atomic_file::write(&labels, &idx::to_bytes(&[idx::LABELS_MAGIC, n], &self.labels))
     }
 
-    /// The set without its last `n` samples, and these.
+    /// Divides the set into all but its last `n` samples, and these.
     ///
     /// # Errors
     /// [`Error::Option`] if one of the two would be empty.

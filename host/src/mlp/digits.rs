@@ -8,13 +8,13 @@ use warpplay_gpu::mlp::random;
 
 /// Rows and columns of a drawn digit.
 pub(super) const SIDE: u32 = 28;
-/// Digits.
+/// Number of digits.
 pub(super) const N_CLASSES: u32 = 10;
-/// The random stream of drawn digits, apart from those of weights (from 1) and of orders (from 64).
+/// The random stream of drawn digits, distinct from those of weights (from 1) and of orders (from 64).
 const STREAM: u32 = 0x8000_0000;
 /// Elements of the stream that belong to one sample.
 const ELEMENTS: u64 = 1024;
-/// The first elements of a sample are for its shape, these and those after it for its pixels.
+/// Index of the first element of a sample for its pixels; earlier elements are for its shape.
 const FIRST_PIXEL: u64 = 128;
 /// The element that orders the labels of ten neighbours.
 const LABEL: u64 = 127;
@@ -54,7 +54,7 @@ const STROKES: [&[Stroke]; N_CLASSES as usize] = [
     &[&[(60, 30), (50, 50), (30, 56), (9, 48), (1, 28), (10, 7), (30, 0), (50, 7), (60, 30), (57, 65), (45, 100)]],
 ];
 
-/// Images and labels of the samples 0 to `n - 1`. Each ten neighbours are the ten digits in a random order.
+/// Images and labels of the samples 0 to `n - 1`. Every group of ten consecutive samples holds the ten digits in random order.
 pub(super) fn draw(seed: u32, n: usize) -> (Vec<u8>, Vec<u8>) {
     let key = random::key(seed, STREAM);
     let labels: Vec<u8> = (0..n).map(|sample| label(key, sample as u64)).collect();
@@ -65,7 +65,7 @@ pub(super) fn draw(seed: u32, n: usize) -> (Vec<u8>, Vec<u8>) {
     (images, labels)
 }
 
-/// The rank of a sample among its ten neighbours.
+/// The label of a sample: its rank within its group of ten.
 fn label(key: u64, sample: u64) -> u8 {
     let of = |sample: u64| (random::element(key, sample * ELEMENTS + 1 + LABEL), sample);
     let ten = sample / 10 * 10;
@@ -126,7 +126,7 @@ fn image(chance: Chance, digit: u8) -> Vec<u8> {
     coverage.into_iter().enumerate().map(pixel).collect()
 }
 
-/// Raises the pixels near the line from `a` to `b` to how much of them a pen of radius `pen` covers.
+/// Raises pixels near the line from `a` to `b` to the fraction that a pen of radius `pen` covers.
 fn draw_line(coverage: &mut [f64], a: (f64, f64), b: (f64, f64), pen: f64) {
     let last = f64::from(SIDE) - 1.0;
     let radius = pen + 1.0;

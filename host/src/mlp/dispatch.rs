@@ -5,13 +5,12 @@ use super::engines::{Setup, Train, cpu, layers};
 use super::options::{Engine, Options, Precision, Residence};
 use crate::{Backend, Device, Error, Memory, Result};
 
-/// The engine that the options name, or the fastest.
+/// Returns the engine that the options name, or the fastest for [`Engine::Auto`].
 ///
-/// The cpu back end has [`Engine::Cpu`] only. The rule of [`Engine::Auto`] on a device that runs kernels: [`Engine::Epoch`] where [`epoch::fits`] says that it can, else
-/// [`Engine::Layers`].
+/// The CPU back end has [`Engine::Cpu`] only. On a device that runs kernels, [`Engine::Auto`] is [`Engine::Epoch`] if [`epoch::fits`] accepts it, else [`Engine::Layers`].
 ///
 /// # Errors
-/// [`Error::Option`] or [`Error::Shape`] for what the engine or the device does not offer.
+/// [`Error::Option`] or [`Error::Shape`] for anything that the engine or the device does not support.
 pub(super) fn choose(device: &Device, setup: &Setup) -> Result<Engine> {
     let Options { engine, precision, stream, .. } = setup.options;
     if device.backend() == Backend::Cpu {
@@ -55,7 +54,7 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     }
 }
 
-/// Memory that the engine takes with these sets loaded besides the training set, by their samples.
+/// Memory that the engine takes with sets of these numbers of samples loaded in addition to the training set.
 ///
 /// # Errors
 /// As [`choose`].
@@ -67,7 +66,7 @@ pub(super) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> R
     }
 }
 
-/// Memory that many models take together, if they are trained side by side; else that of one of them, the next of which follows it.
+/// Memory of many models that are trained at the same time; if they are trained one after the other, that of one model.
 ///
 /// # Errors
 /// As [`choose`].

@@ -4,7 +4,7 @@ use super::Dataset;
 use super::report::{Evaluation, SCHEMA};
 use crate::{Device, Error, Result};
 
-/// What a network says of a labelled set. Engines make it; so can kernels of one's own, for the same [`Evaluation`].
+/// The results of a network on a labelled set. Engines make it; user-defined kernels can make it, too, to obtain the same [`Evaluation`].
 ///
 /// ```
 /// use warpplay::Device;
@@ -19,7 +19,7 @@ use crate::{Device, Error, Result};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Classified {
-    /// The likeliest class of each sample; the lowest of equals.
+    /// The most probable class of each sample; the lowest among equals.
     pub classes: Vec<u32>,
     /// Sum of the losses.
     pub loss_sum: f64,
@@ -28,7 +28,7 @@ pub struct Classified {
 }
 
 impl Classified {
-    /// The report on the set, by a network with `n_classes`, which its labels are below ([`Dataset::expect_fits`]). It names no engine and no precision.
+    /// The report on the set for a network with `n_classes` classes; all labels are below `n_classes` ([`Dataset::expect_fits`]). It names no engine and no precision.
     pub fn evaluation(&self, set: &Dataset, n_classes: u32, device: &Device, seconds: f64) -> Evaluation {
         let n_classes = n_classes as usize;
         let mut confusion = vec![vec![0; n_classes]; n_classes];
@@ -63,7 +63,7 @@ impl Classified {
 }
 
 impl Dataset {
-    /// That images and labels suit a network of these widths, the inputs first, the classes last.
+    /// Checks that images and labels fit a network of these widths, the inputs first, the classes last.
     ///
     /// # Errors
     /// [`Error::Shape`] if the images have another size than the inputs, or a label is beyond the classes.

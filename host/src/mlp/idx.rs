@@ -19,12 +19,12 @@ use crate::{Error, Result};
 pub(super) const IMAGES_MAGIC: u32 = 2051;
 /// First number of a file of labels.
 pub(super) const LABELS_MAGIC: u32 = 2049;
-/// Most bytes that a set may have unpacked.
+/// Maximum size of an uncompressed set in bytes.
 const MAX_BYTES: u64 = 1 << 36;
-/// No deflate stream grows to more than this many times its size.
+/// Maximum ratio of uncompressed to compressed size of a deflate stream.
 const MAX_INFLATION: u64 = 1032;
 
-/// What a file of images holds.
+/// The content of a file of images.
 pub(super) struct Images {
     pub rows: u32,
     pub cols: u32,
@@ -47,7 +47,7 @@ impl Images {
 /// Reads a file of images.
 ///
 /// # Errors
-/// [`Error::File`] that names the field or what is too much or too little.
+/// [`Error::File`] naming the invalid field, or the number of missing or surplus bytes.
 pub(super) fn read_images(path: &Path) -> Result<Images> {
     let mut source = Source::open(path)?;
     let [n, rows, cols] = source.header(IMAGES_MAGIC, "images", ["samples", "rows", "cols"])?;
@@ -80,12 +80,12 @@ pub(super) fn to_bytes(header: &[u32], body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A file that is read from its beginning, unpacked on the way.
+/// A file that is read from its beginning and decompressed on the way.
 struct Source<'a> {
     path: &'a Path,
     reader: Box<dyn Read>,
     packed: bool,
-    /// Bytes of the file as it lies on the disk.
+    /// Bytes of the file on the disk.
     stored: u64,
     header_bytes: u64,
 }
@@ -116,7 +116,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The magic number, then the fields named, none of which may be 0.
+    /// Reads the magic number, then the named fields, none of which may be 0.
     fn header<const N: usize>(&mut self, magic: u32, what: &str, fields: [&str; N]) -> Result<[u32; N]> {
         let found = self.number("magic")?;
         if found != magic {
@@ -143,7 +143,7 @@ impl<'a> Source<'a> {
         Ok(u32::from_be_bytes(bytes))
     }
 
-    /// What follows the header: exactly `expected` bytes. Never takes more memory than the file's own bytes justify.
+    /// Reads the body: exactly `expected` bytes. It never allocates more memory than the file's size justifies.
     fn body(mut self, expected: u128, promise: &str) -> Result<Vec<u8>> {
         let most = MAX_BYTES;
         let Some(expected) = u64::try_from(expected).ok().filter(|&expected| expected <= most) else {

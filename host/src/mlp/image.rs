@@ -13,11 +13,11 @@ const PNG_BYTES: usize = 1 << 26;
 
 /// Reads an image of `n_inputs` pixels, 0 background to 255 ink.
 ///
-/// * `path`: a PNG file of any kind, or an IDX file of images, plain or with gzip; told apart by their first bytes.
-/// * `index`: which image of an IDX file, from 0; 0 for a PNG file.
-/// * `invert`: for dark ink on light paper. MNIST is white on black.
+/// * `path`: a PNG file of any kind, or an IDX file of images, plain or with gzip; distinguished by their first bytes.
+/// * * `index`: index of the image in an IDX file, from 0; 0 for a PNG file.
+/// * * `invert`: inverts the image, for dark ink on light paper; MNIST is white on black.
 ///
-/// Colours become grey by their luma (Rec. 601), 16 bits become 8; what is transparent is paper.
+/// Colours are converted to grey by luma (Rec. 601) and 16 bits to 8; transparent areas count as paper.
 ///
 /// # Errors
 /// [`Error::File`] for a damaged file or an image of another size; [`Error::Option`] for an index beyond the file's images.

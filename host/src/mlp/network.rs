@@ -19,7 +19,7 @@ pub struct Layer {
     pub bias: Vec<f32>,
 }
 
-/// How a weight file names and turns its tensors.
+/// Names and orientation of tensors in a weight file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightLayout {
     /// `W1`, `b1`, `W2`, …: weights `[in, out]`.
@@ -47,7 +47,8 @@ impl Network {
     /// A network of these layers.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there is none, a tensor has another length than its layer says or a value that is not finite, or a layer's inputs are not the outputs before.
+    /// [`Error::Shape`] if there is none, if a tensor's length differs from its layer's size or a value is not finite, or if a layer's inputs differ from the outputs of the
+    /// previous layer.
     pub fn new(layers: Vec<Layer>) -> Result<Self> {
         if layers.is_empty() {
             return Err(Error::shape("layers", "at least 1", 0));
@@ -84,10 +85,10 @@ impl Network {
         inputs.into_iter().chain(self.layers.iter().map(|layer| layer.n_outputs)).collect()
     }
 
-    /// First weights for layers of these widths, the inputs first, the classes last; biases are 0.
+    /// Draws initial weights for layers of these widths, the inputs first, the classes last; biases are 0.
     ///
     /// # Errors
-    /// [`Error::Shape`] for fewer than two widths or one that is not in 1 to [`MAX_WIDTH`].
+    /// [`Error::Shape`] for fewer than two widths, or a width outside 1 to [`MAX_WIDTH`].
     pub fn initial(sizes: &[u32], init: Init, seed: u32) -> Result<Self> {
         initial(sizes, init, seed)
     }
@@ -111,7 +112,7 @@ impl Network {
     }
 }
 
-/// First weights of a training.
+/// Initial weights of a training.
 pub(super) fn initial(sizes: &[u32], init: Init, seed: u32) -> Result<Network> {
     let allowed = 1..=MAX_WIDTH;
     if sizes.len() < 2 || sizes.iter().any(|size| !allowed.contains(size)) {
@@ -142,7 +143,7 @@ fn uniform(key: u64, n: u64, bound: f64) -> Vec<f32> {
     (1..=n).map(|i| unit(i) * bound).collect()
 }
 
-/// `n` normal numbers of this deviation (Box and Muller 1958, one number of each pair), made in double precision.
+/// `n` normal numbers with this standard deviation (Box and Muller 1958, one number of each pair), computed in double precision.
 fn normal(key: u64, n: u64, deviation: f64) -> Vec<f32> {
     let unit = 1.0 / (1_u64 << 53) as f64;
     let draw = |i: u64| {

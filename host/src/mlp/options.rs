@@ -9,7 +9,7 @@ use crate::{Error, Result};
 pub use crate::Precision;
 
 named! {
-    /// How the first weights are drawn; biases start at 0. `fan_in` and `fan_out` are a layer's inputs and outputs.
+    /// How initial weights are drawn; biases start at 0. `fan_in` and `fan_out` are a layer's inputs and outputs.
     Init, "init":
     /// Uniform with variance 2 / fan_in (He et al. 2015).
     HeUniform = "he_uniform",
@@ -22,29 +22,29 @@ named! {
 }
 
 named! {
-    /// What becomes of the gradients of a batch's samples.
+    /// How the gradients of a batch's samples are combined.
     Reduction, "reduction":
     /// Their mean; a short last batch divides by its own size.
     Mean = "mean",
-    /// Their sum, as in the CPU program of the paper: the rate grows with the batch (`docs/papers/mnist_mlp.md`).
+    /// Their sum, as in the CPU program of the paper: the effective rate grows with the batch size (`docs/papers/mnist_mlp.md`).
     Sum = "sum",
 }
 
 named! {
-    /// Which implementation trains and classifies.
+    /// The implementation that trains and classifies.
     Engine, "engine":
-    /// The fastest that the shape and the options allow: [`Engine::Epoch`] where it fits, else [`Engine::Layers`]; on the CPU back end [`Engine::Cpu`].
+    /// The fastest engine that the shape and the options allow: [`Engine::Epoch`] if possible, else [`Engine::Layers`]; on the CPU back end [`Engine::Cpu`].
     Auto = "auto",
-    /// One launch an epoch: a cluster of blocks keeps the weights on the chip.
+    /// One launch per epoch: a cluster of blocks keeps the weights on the chip.
     Epoch = "epoch",
-    /// A few kernels a layer, replayed as a CUDA graph; any shape.
+    /// A few kernels per layer, replayed as a CUDA graph; any shape.
     Layers = "layers",
     /// No kernels: the plain implementation, on the CPU back end only.
     Cpu = "cpu" | "plain",
 }
 
 named! {
-    /// Where the training set lies.
+    /// Memory that holds the training set.
     Residence, "stream":
     /// Uploaded once.
     Device = "device",
@@ -52,7 +52,7 @@ named! {
     Host = "host",
 }
 
-/// How weights follow gradients `g`; PyTorch's definitions.
+/// How weights are updated from gradients `g`, as defined by PyTorch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Optimizer {
@@ -60,12 +60,12 @@ pub enum Optimizer {
     Sgd,
     /// `v = momentum v + g; w -= lr v`.
     Momentum {
-        /// Share of the velocity that stays, [0, 1).
+        /// Decay of the velocity, [0, 1).
         momentum: f32,
     },
     /// `v = momentum v + g; w -= lr (g + momentum v)`.
     Nesterov {
-        /// Share of the velocity that stays, [0, 1).
+        /// Decay of the velocity, [0, 1).
         momentum: f32,
     },
     /// Kingma and Ba 2015, with bias correction; epsilon is added outside the root.
@@ -77,7 +77,7 @@ pub enum Optimizer {
         /// Added to the root, > 0.
         epsilon: f32,
     },
-    /// Adam with decoupled weight decay (Loshchilov and Hutter 2019): `w -= lr weight_decay w` first. Files have it as `adam_w`; [`name`](Self::name) is read too.
+    /// Adam with decoupled weight decay (Loshchilov and Hutter 2019): `w -= lr weight_decay w` first. Files name it `adam_w`; the form of [`name`](Self::name) is read too.
     #[serde(alias = "adamw")]
     AdamW {
         /// Decay of the mean, [0, 1).
@@ -101,8 +101,8 @@ impl Optimizer {
     /// The names that [`Optimizer::from_name`] reads.
     pub const NAMES: [&'static str; 6] = ["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"];
 
-    /// The optimiser with the constants that are PyTorch's defaults: momentum 0.9, betas 0.9 and 0.999, alpha 0.99, epsilon 1e-8. Learning rate (0.01 here,
-    /// 0.001 for PyTorch's Adam) and weight decay (0 here, 0.01 for its AdamW) are in [`Options`].
+    /// The optimiser with PyTorch's default constants: momentum 0.9, betas 0.9 and 0.999, alpha 0.99, epsilon 1e-8. Learning rate (0.01 here, 0.001 for PyTorch's Adam) and
+    /// weight decay (0 here, 0.01 for its AdamW) are in [`Options`].
     ///
     /// # Errors
     /// [`Error::Option`] for another name.
@@ -131,7 +131,7 @@ impl Optimizer {
         }
     }
 
-    /// Arrays of the weights' shape that it remembers: 0 to 2.
+    /// Number of arrays of the weights' shape in its state: 0 to 2.
     pub const fn n_moments(&self) -> usize {
         match self {
             Self::Sgd => 0,
@@ -158,7 +158,7 @@ impl Optimizer {
     }
 }
 
-/// The learning rate's course after the warm-up, as a factor of the base rate.
+/// Schedule of the learning rate after the warm-up, as a factor of the base rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Schedule {
@@ -167,9 +167,9 @@ pub enum Schedule {
     Constant,
     /// Multiplied by `factor` after every `every` epochs.
     Step {
-        /// Epochs between two falls, at least 1.
+        /// Epochs between two reductions, at least 1.
         every: u32,
-        /// What is left each time, (0, 1].
+        /// Factor of each reduction, (0, 1].
         factor: f32,
     },
     /// From 1 down to `minimum` along half a cosine over all updates of the training after the warm-up.
@@ -182,13 +182,13 @@ pub enum Schedule {
 /// When to stop before the last epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EarlyStopping {
-    /// Epochs without improvement of the validation loss that are borne, at least 1.
+    /// Number of epochs without improvement of the validation loss that are tolerated, at least 1.
     pub patience: u32,
-    /// What counts as improvement of the loss, at least 0.
+    /// Minimum decrease of the loss that counts as an improvement, at least 0.
     pub min_delta: f64,
 }
 
-/// Everything about a training but its data and its device.
+/// All options of a training, except its data and its device.
 ///
 /// ```
 /// use warpplay::mlp::{Optimizer, Options, Schedule};
@@ -208,44 +208,44 @@ pub struct EarlyStopping {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// Units of each hidden layer, 1 to [`MAX_WIDTH`] in at most [`MAX_HIDDEN_LAYERS`]; empty for a linear classifier. Default `[256]`.
+    /// Units of each hidden layer, 1 to [`MAX_WIDTH`], in at most [`MAX_HIDDEN_LAYERS`] layers; empty for a linear classifier. Default `[256]`.
     pub hidden: Vec<u32>,
     /// Samples of a batch, 1 to the training samples; the last of an epoch may be shorter. Default 64.
     pub batch: u32,
-    /// Epochs in all, those of a resumed checkpoint counted, at least 1. Default 10.
+    /// Total number of epochs, including those of a resumed checkpoint, at least 1. Default 10.
     pub epochs: u32,
     /// Base learning rate, at least 0. Default 0.01.
     pub learning_rate: f64,
-    /// How weights follow gradients. Default [`Optimizer::Sgd`].
+    /// How weights are updated from gradients. Default [`Optimizer::Sgd`].
     pub optimizer: Optimizer,
-    /// Added to the gradient as `weight_decay * w`; decoupled with AdamW. Weights and biases alike, as in PyTorch. Default 0.
+    /// Added to the gradient as `weight_decay * w`; decoupled with AdamW. It applies to weights and biases, as in PyTorch. Default 0.
     pub weight_decay: f32,
-    /// The rate's course after the warm-up. Default [`Schedule::Constant`].
+    /// Schedule of the rate after the warm-up. Default [`Schedule::Constant`].
     pub schedule: Schedule,
     /// Updates over which the rate rises linearly to the base rate. Default 0.
     pub warmup: u64,
     /// Mean or sum over a batch. Default [`Reduction::Mean`].
     pub reduction: Reduction,
-    /// First weights. Default [`Init::HeUniform`].
+    /// Distribution of the initial weights. Default [`Init::HeUniform`].
     pub init: Init,
     /// Seed of weights and of every epoch's order; 32 bits. Default 1.
     pub seed: u32,
-    /// Arithmetic of the products. Weights, optimiser and everything else stay f32 (f64 with `F64`); with `F16` gradients are scaled by a loss
-    /// scale that adapts itself. [`Precision::I16`] is not offered. Default [`Precision::F32`].
+    /// Arithmetic of the products. Weights, optimiser and everything else stay f32 (f64 with `F64`); with `F16` gradients are scaled by an adaptive loss scale.
+    /// [`Precision::I16`] is not supported. Default [`Precision::F32`].
     pub precision: Precision,
-    /// The implementation that trains. Default [`Engine::Auto`]; the table of engines in [`mlp`](super) says what each can do.
+    /// The implementation that trains. Default [`Engine::Auto`]; the table of engines in [`mlp`](super) lists what each supports.
     #[serde(alias = "execution", deserialize_with = "engine")]
     pub engine: Engine,
-    /// Where the training set lies. Default [`Residence::Device`].
+    /// Memory that holds the training set. Default [`Residence::Device`].
     pub stream: Residence,
     /// Samples held out from the end of the training set for validation: never trained on, classified after every epoch. Default 0.
     #[serde(alias = "validation")]
     pub held_out: u32,
-    /// When to stop early; needs samples that are held out. Default `None`.
+    /// When to stop early; needs held-out samples. Default `None`.
     pub early_stopping: Option<EarlyStopping>,
-    /// Samples evaluated at once, at least 1; concerns memory and speed. Default 256.
+    /// Samples evaluated at once, at least 1; affects memory and speed only. Default 256.
     pub evaluate_batch: u32,
-    /// Threads of the CPU back end, 1 to 1024: 1 is the sequential program, `None` all cores. The result does not depend on it. Default `None`.
+    /// Threads of the CPU back end, 1 to 1024: 1 selects the sequential program, `None` all cores. The result does not depend on the number. Default `None`.
     #[serde(default)]
     pub threads: Option<usize>,
 }
@@ -276,7 +276,7 @@ impl Default for Options {
     }
 }
 
-/// The engine's name in a file. One that an older version had is refused by the name of that version.
+/// Reads an engine's name in a file. The error for an engine of an older version names that version.
 fn engine<'de, D: serde::Deserializer<'de>>(text: D) -> std::result::Result<Engine, D::Error> {
     let name = std::borrow::Cow::<'de, str>::deserialize(text)?;
     if name == "paper" {
@@ -295,10 +295,10 @@ pub const MAX_WIDTH: u32 = 16_384;
 pub const MAX_CLASSES: u32 = 256;
 
 impl Options {
-    /// Checks every option that does not depend on data or device.
+    /// Checks everything that does not depend on data or device.
     ///
     /// # Errors
-    /// [`Error::Option`] for the first that is not allowed.
+    /// [`Error::Option`] for the first option that is not allowed.
     pub fn check(&self) -> Result<()> {
         let at_least_1 = |name, value: u64| if value == 0 { Err(Error::option(name, 0, "at least 1")) } else { Ok(()) };
         if self.hidden.len() > MAX_HIDDEN_LAYERS {

@@ -16,25 +16,25 @@ pub struct EpochReport {
     pub epoch: u32,
     /// Mean loss of the epoch's samples, each before its batch's update.
     pub loss: f64,
-    /// Share of the test set that is classified rightly after the epoch; `None` without a test set.
+    /// Share of the test set classified correctly after the epoch; `None` without a test set.
     pub test_accuracy: Option<f64>,
     /// Mean loss of the test set after the epoch.
     pub test_loss: Option<f64>,
-    /// Share of the validation samples that is classified rightly after the epoch.
+    /// Share of the validation samples classified correctly after the epoch.
     pub validation_accuracy: Option<f64>,
     /// Mean loss of the validation samples after the epoch.
     pub validation_loss: Option<f64>,
     /// Learning rate of the epoch's last update, schedule and warm-up applied.
     pub learning_rate: f64,
-    /// Seconds of training by the wall clock, shuffling included, evaluation not.
+    /// Wall-clock seconds of training, including shuffling but not evaluation.
     pub seconds: f64,
     /// Seconds of evaluation.
     pub evaluation_seconds: f64,
-    /// Samples trained on a second.
+    /// Training samples per second.
     pub samples_per_second: f64,
-    /// Share of the training's time in which batches were copied; `None` where the set lies on the device.
+    /// Share of the training time in which batches were copied; `None` if the set is on the device.
     pub transfer_share: Option<f64>,
-    /// Whether [`Engine::Epoch`] found that a number had left the range of its scales, so that [`Engine::Layers`] did the epoch again from the weights before it.
+    /// Whether a number exceeded the range of [`Engine::Epoch`]'s scales, so that [`Engine::Layers`] repeated the epoch from the weights before it.
     #[serde(default)]
     pub repeated: bool,
 }
@@ -47,23 +47,23 @@ pub enum StoppedBy {
     Epochs,
     /// The validation loss no longer improved.
     EarlyStopping,
-    /// The caller asked for it.
+    /// The caller stopped it.
     Request,
 }
 
-/// A whole training.
+/// Report of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Version of these fields, [`SCHEMA`].
     pub schema: u32,
     /// Version of the library.
     pub version: String,
-    /// The epochs, those before a resumed checkpoint included.
+    /// The epochs, including those before a resumed checkpoint.
     pub epochs: Vec<EpochReport>,
-    /// Epochs that were done again in plain single precision: see [`EpochReport::repeated`].
+    /// Number of epochs repeated in plain single precision: see [`EpochReport::repeated`].
     #[serde(default)]
     pub repeated_epochs: u64,
-    /// Hidden units that are 0 on every sample of the training set, in all hidden layers: they have no gradient and learn no more.
+    /// Number of hidden units, over all layers, that are 0 on every sample of the training set: they have no gradient and no longer learn.
     pub dead_units: u64,
     /// The same for each hidden layer.
     pub dead_units_by_layer: Vec<u64>,
@@ -71,33 +71,33 @@ pub struct Report {
     pub device: String,
     /// Name of the device.
     pub device_name: String,
-    /// Which engine trained.
+    /// The engine that trained.
     #[serde(alias = "execution")]
     pub engine: Engine,
     /// Seed of weights and orders.
     #[serde(default)]
     pub seed: u32,
-    /// Seconds of training, evaluation not counted.
+    /// Seconds of training, without evaluation.
     #[serde(default)]
     pub seconds: f64,
     /// Where the data comes from.
     pub data: String,
     /// Widths of all layers, the inputs first.
     pub sizes: Vec<u32>,
-    /// Training samples, those for validation not counted.
+    /// Number of training samples, without those for validation.
     pub n_train: u64,
-    /// Why it ended.
+    /// Why the run ended.
     pub stopped_by: StoppedBy,
     /// The options.
     pub options: Options,
 }
 
-/// A network on a labelled set.
+/// Evaluation of a network on a labelled set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// Version of these fields, [`SCHEMA`].
     pub schema: u32,
-    /// Samples classified rightly.
+    /// Number of samples classified correctly.
     pub correct: u64,
     /// Samples.
     pub total: u64,
@@ -114,13 +114,14 @@ pub struct Evaluation {
     /// Name of the device; empty in reports of version 0.1.
     #[serde(default)]
     pub device_name: String,
-    /// Which engine classified: [`Engine::Layers`] also where [`Engine::Epoch`] was asked and a number left the range of its scales; `None` in reports of version 0.1, and where none of these did.
+    /// The engine that classified; it is also [`Engine::Layers`] if [`Engine::Epoch`] was chosen and a number exceeded the range of its scales. `None` in reports of version
+    /// 0.1, and if no engine of the library classified.
     #[serde(default)]
     pub engine: Option<Engine>,
     /// Arithmetic of the products; `None` in reports of version 0.1.
     #[serde(default)]
     pub precision: Option<Precision>,
-    /// Seconds of classification, the set being on the device.
+    /// Seconds of classification, with the set on the device.
     pub seconds: f64,
 }
 
@@ -172,28 +173,28 @@ pub struct SweepEpoch {
     pub loss: f64,
 }
 
-/// What became of one model of a sweep.
+/// Results of one model of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepModel {
-    /// Its seed, of weights and orders.
+    /// Seed of its weights and orders.
     pub seed: u32,
     /// Its base learning rate.
     pub learning_rate: f64,
     /// Its epochs, up to the one before its loss ceased to be finite.
     pub epochs: Vec<SweepEpoch>,
-    /// Epochs that were done again in plain single precision: see [`EpochReport::repeated`].
+    /// Number of epochs repeated in plain single precision: see [`EpochReport::repeated`].
     #[serde(default)]
     pub repeated_epochs: u64,
     /// The epoch in which its loss ceased to be finite.
     pub diverged: Option<u32>,
-    /// Share of the test set that it classifies rightly at the end, 0 to 1; `None` without a test set and for a model that diverged.
+    /// Share of the test set that it classifies correctly at the end, 0 to 1; `None` without a test set and for a model that diverged.
     pub test_accuracy: Option<f64>,
     /// Mean loss of the test set at the end.
     pub test_loss: Option<f64>,
 }
 
 impl SweepModel {
-    /// A model of which nothing is known yet.
+    /// Makes the results of a model that has not been trained yet.
     pub(super) fn new(seed: u32, learning_rate: f64) -> Self {
         Self {
             seed,
@@ -207,30 +208,30 @@ impl SweepModel {
     }
 }
 
-/// A whole sweep.
+/// Report of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepReport {
     /// Version of these fields.
     pub schema: u32,
     /// Version of the library.
     pub version: String,
-    /// The models, as they were given.
+    /// The models, in the order given.
     pub models: Vec<SweepModel>,
     /// Back end: `cuda`, `simt` or `cpu`.
     pub device: String,
     /// Name of the device.
     pub device_name: String,
-    /// Which engine trained.
+    /// The engine that trained.
     #[serde(alias = "execution")]
     pub engine: Engine,
     /// Seed of the first model; each has its own in `models`.
     #[serde(default)]
     pub seed: u32,
-    /// Whether all models were trained in one launch an epoch; otherwise one after the other.
+    /// Whether all models were trained at the same time, in one launch per epoch; otherwise one after the other.
     pub side_by_side: bool,
-    /// Seconds of training, evaluation not counted.
+    /// Seconds of training, without evaluation.
     pub seconds: f64,
-    /// Models that were trained for all epochs, by the second.
+    /// Models trained for all epochs, per second.
     pub models_per_second: f64,
     /// Where the data comes from.
     pub data: String,

@@ -11,19 +11,19 @@ pub(super) struct LayerValues {
     pub bias: Vec<f64>,
 }
 
-/// All that a training remembers between two updates, but its position.
+/// The complete state of a training between two updates, except its position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TrainState {
     /// The layers, from the input on.
     pub layers: Vec<LayerValues>,
-    /// What the optimiser remembers: 0 to 2 arrays of the layers' shape (momentum or mean first, mean square second).
+    /// State of the optimiser: 0 to 2 arrays of the layers' shape (momentum or mean first, mean square second).
     pub moments: Vec<Vec<LayerValues>>,
     /// The loss scale of [`Precision::F16`](crate::Precision::F16), and updates since it last changed.
     pub loss_scale: Option<(f32, u32)>,
 }
 
 impl TrainState {
-    /// Whether all weights are numbers.
+    /// Whether all weights are finite.
     pub fn is_finite(&self) -> bool {
         self.layers.iter().all(|layer| layer.weights.iter().chain(&layer.bias).all(|value| value.is_finite()))
     }

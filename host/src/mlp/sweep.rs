@@ -16,8 +16,8 @@ use crate::{Device, Error, Memory, Progress, Result};
 
 /// Most models of a sweep.
 pub const MAX_MODELS: usize = 4096;
-/// Models side by side of a sweep that keeps a journal: those of a group are finished together. Several times as many as a device runs at the same time, so that little of it is idle at
-/// the end of each group.
+/// Number of models trained at the same time in a sweep with a journal; all models of a group finish together. It is several times the number that a device runs at once, so
+/// that little of the device is idle at the end of each group.
 const GROUP: usize = 64;
 
 /// Options of a [`Sweep`]; made by [`Sweep::builder`].
@@ -31,7 +31,7 @@ pub struct SweepBuilder {
 }
 
 impl SweepBuilder {
-    /// What all models have in common. Held-out samples and early stopping are not for sweeps.
+    /// Sets the options that all models share. Sweeps support neither held-out samples nor early stopping.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
@@ -43,7 +43,7 @@ impl SweepBuilder {
         threads: impl Into<Option<usize>> = threads.into(),
     }
 
-    /// Adds a model: its seed and its base learning rate.
+    /// Adds a model with its seed and its base learning rate.
     pub fn model(mut self, seed: u32, learning_rate: f64) -> Self {
         self.models.push((seed, learning_rate));
         self
@@ -56,21 +56,21 @@ impl SweepBuilder {
     }
 
     journal_setters! {
-        /// Keeps every model's report in this new file as soon as it is finished: a [journal](crate::journal). Models that are trained side by side are then trained in groups of 64, and those of
-        /// a group finished together; what comes of them is the same.
+        /// Saves every model's report in this new file as soon as the model is finished: a [journal](crate::journal). Models that are trained at the same time are then
+        /// trained in groups of 64, and those of a group finish together; the results are the same.
         checkpoint,
 
-        /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another sweep has kept: its models are not trained again, and new ones are kept there too. There may be more models
-        /// than in that sweep.
+        /// Continues the journal that [`checkpoint`](Self::checkpoint) of another sweep has written: its models are not trained again, and new ones are added to it. This
+        /// sweep may have more models.
         resume
     }
 
-    /// Models that are trained at once, if they are trained side by side.
+    /// Number of models per group, if they are trained at the same time.
     fn group(&self) -> usize {
         if self.journal.is_some() { self.models.len().min(GROUP) } else { self.models.len() }
     }
 
-    /// Memory that the sweep will need: of all models, if they are trained side by side.
+    /// Memory that the sweep will need; that of all models, if they are trained at the same time.
     ///
     /// # Errors
     /// [`Error::Option`] for an option that is not allowed, or not with this data or device.
@@ -80,14 +80,14 @@ impl SweepBuilder {
         dispatch::memory_of_many(device, &self.setup(), &sets, self.group() as u32)
     }
 
-    /// Checks the options and takes the device's memory.
+    /// Checks the options and allocates the device's memory.
     ///
-    /// On a device that runs kernels, models for which [`Engine::Epoch`] would be chosen are trained side by side, a cluster of blocks each, as many at the
-    /// same time as the device has room for; others, and all on the CPU, one after the other.
+    /// On a device that runs kernels, models for which [`Engine::Epoch`] would be chosen are trained at the same time, one cluster of blocks each, as many as fit on the
+    /// device; other models, and all models on the CPU, are trained one after the other.
     ///
     /// # Errors
-    /// As [`TrainerBuilder::build`](super::TrainerBuilder::build); [`Error::Option`] without a model, with too many, and with held-out samples; [`Error::File`]
-    /// for a journal that is there already, or is not of such a sweep.
+    /// As [`TrainerBuilder::build`](super::TrainerBuilder::build); [`Error::Option`] without a model, with too many, and with held-out samples; [`Error::File`] for a new
+    /// journal that already exists, or a journal of a different sweep.
     pub fn build(self, device: &Device) -> Result<Sweep> {
         self.check()?;
         let setup = self.setup();
@@ -119,7 +119,7 @@ impl SweepBuilder {
         Ok(sweep)
     }
 
-    /// The models of a journal by their keys, each held to the options.
+    /// The models of a journal by their keys, each checked against the options.
     fn taken(&self, journal: &Journal, records: BTreeMap<String, Piece<SweepModel>>) -> Result<Finished> {
         let keys: BTreeMap<String, (u32, f64)> = self.models.iter().map(|&model| (key(model), model)).collect();
         for (name, Piece { result, .. }) in &records {
@@ -138,7 +138,7 @@ impl SweepBuilder {
         Ok(records)
     }
 
-    /// Everything that a trainer checks, for every model, and what a sweep does not do.
+    /// Checks every model as a trainer does, and refuses options that a sweep does not support.
     fn check(&self) -> Result<()> {
         if !(1..=MAX_MODELS).contains(&self.models.len()) {
             return Err(Error::option("models", self.models.len(), format!("1 to {MAX_MODELS}")));
@@ -180,21 +180,21 @@ pub struct Sweep {
     test: Option<Arc<Dataset>>,
     device: Device,
     setup: Setup,
-    /// Models of these seeds, which are trained side by side.
+    /// Models of these seeds, which are trained at the same time.
     opened: Option<(Vec<u32>, SideBySide)>,
-    /// Most of them.
+    /// Maximum number of models of a group.
     group: usize,
     engine: Engine,
     memory: Memory,
     journal: Journal,
-    /// Models of the journal that is gone on with.
+    /// Models of the journal that the sweep continues.
     finished: Finished,
 }
 
 /// Finished models by their keys.
 type Finished = BTreeMap<String, Piece<SweepModel>>;
 
-/// The key of a model: two that are the same come to the same.
+/// The key of a model; models with equal keys give equal results.
 fn key((seed, learning_rate): (u32, f64)) -> String {
     format!("seed {seed}, learning rate {learning_rate}")
 }
@@ -206,18 +206,18 @@ impl Sweep {
         SweepBuilder { train, options, models: Vec::new(), test: None, journal: None }
     }
 
-    /// Which engine trains; never [`Engine::Auto`].
+    /// The engine that trains; never [`Engine::Auto`].
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// Memory that was asked for.
+    /// Memory that was requested.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// Trains all models from the beginning, those of a journal not again. `watch` is told how many epochs of how many are done, over all models; if it answers `Break` the report holds
-    /// what was done by then.
+    /// Trains all models from the beginning, except those of a journal. `watch` receives the number of epochs done over all models; if it returns `Break`, the report holds
+    /// the results so far.
     ///
     /// # Errors
     /// Errors of the device. A model whose loss is not finite is no error: its report says so.
@@ -270,7 +270,7 @@ impl Sweep {
         })
     }
 
-    /// The models that no journal holds, by their places.
+    /// The indices of the models that the journal does not hold.
     fn left(&self) -> Vec<usize> {
         (0..self.models.len()).filter(|&at| !self.finished.contains_key(&key(self.models[at]))).collect()
     }
@@ -279,7 +279,7 @@ impl Sweep {
         places.iter().map(|&at| self.models[at].0).collect()
     }
 
-    /// Takes the memory for models that are trained side by side.
+    /// Allocates the memory for models that are trained at the same time.
     fn open(&self, seeds: Vec<u32>) -> Result<(Vec<u32>, SideBySide)> {
         let mut side_by_side = SideBySide::new(&self.device, &self.setup, &seeds)?;
         if let Some(test) = &self.test {
@@ -288,7 +288,7 @@ impl Sweep {
         Ok((seeds, side_by_side))
     }
 
-    /// Puts models that were trained to their end into the journal.
+    /// Adds completely trained models to the journal.
     fn keep(&mut self, models: &[SweepModel], seconds: f64) -> Result<()> {
         if !self.journal.is_kept() {
             return Ok(());
@@ -304,7 +304,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Trains the models of these places, several only side by side; also the time of training. `told` gets the epochs that are done, over all of them.
+    /// Trains the models with these indices (several only at the same time) and returns the time of training. `told` receives the number of epochs done over all of them.
     fn train(
         &mut self,
         places: &[usize],

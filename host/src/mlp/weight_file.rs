@@ -13,13 +13,12 @@ use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 impl Network {
-    /// Reads a safetensors file. Tensors `W1`, `b1`, `W2`, … are `[in, out]` and `[out]`; else `*.weight` and `*.bias` are `[out, in]` and `[out]`, as
-    /// PyTorch saves them, the layers in the order of their names (numbers by value). Other tensors are ignored. Values of type F64, F16 and BF16 are
-    /// turned to F32.
+    /// Reads a safetensors file. Tensors `W1`, `b1`, `W2`, … are `[in, out]` and `[out]`; else `*.weight` and `*.bias` are `[out, in]` and `[out]`, as PyTorch saves them,
+    /// the layers in the order of their names (numbers by value). Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
     ///
     /// # Errors
-    /// [`Error::File`] naming the tensor if one is missing, has another shape than the layer before asks for, or a value that is not finite; if the file
-    /// has both forms or none, or is damaged.
+    /// [`Error::File`] naming the tensor if one is missing, has a shape that does not fit the previous layer, or holds a value that is not finite; also if the file has both
+    /// forms or none, or is damaged.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_bytes(path, &input_file::read(path)?)
@@ -59,10 +58,10 @@ impl Network {
         }
     }
 
-    /// Writes a safetensors file of type F32: to a new file first, which then takes the name.
+    /// Writes a safetensors file of type F32: first to a new file, which is then renamed.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`] if it cannot be written; an existing file is unchanged.
     pub fn save(&self, path: impl AsRef<Path>, layout: WeightLayout) -> Result<()> {
         let path = path.as_ref();
         let mut tensors = Vec::with_capacity(2 * self.layers().len());
@@ -126,7 +125,7 @@ fn dotted_names(found: &BTreeMap<String, TensorView<'_>>) -> Result<Vec<(String,
     Ok(weights.into_iter().map(|layer| (format!("{layer}.weight"), format!("{layer}.bias"))).collect())
 }
 
-/// Order of names in which runs of digits count by value.
+/// Compares names such that runs of digits count by value.
 fn natural_order(left: &str, right: &str) -> Ordering {
     /// The first run of digits, or of anything else, and what follows.
     fn first(text: &str) -> (bool, &str, &str) {
@@ -151,7 +150,7 @@ fn natural_order(left: &str, right: &str) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| left.cmp(right))
 }
 
-/// Reads one layer; `before` is the width of the layer before, and the name of its weights.
+/// Reads one layer; `before` is the width of the previous layer, and the name of its weights.
 fn read_layer(
     path: &Path,
     weight: &str,

@@ -11,19 +11,19 @@ use tempfile::NamedTempFile;
 
 use crate::{Error, Result};
 
-/// How the hidden files are named that are not whole yet; random letters stand between.
+/// Prefix of the names of hidden files that are not complete yet; random letters follow it.
 const PREFIX: &str = ".warpplay-";
 const SUFFIX: &str = ".part";
-/// The least age of a hidden file that a killed process is taken to have left. Nothing here writes one file for so long without a byte of progress.
+/// Minimum age at which a hidden file counts as left by a killed process. No writer of this library pauses that long within one file.
 const STALE: Duration = Duration::from_secs(3600);
-/// Symbolic links that are followed one after the other; systems stop at 40.
+/// Maximum number of symbolic links followed in a chain; operating systems stop at 40.
 const LINKS: usize = 40;
 
 /// A file that is written whole or not at all.
 ///
-/// What is written goes to a hidden file in the same folder, `.warpplay-` with random letters and `.part`; [`finish`](Self::finish) gives it its name. Whatever fails
-/// before, and whenever the process is killed, the file that was there stays as it was. A hidden file is removed when this is dropped; one that a killed process left is
-/// removed when a process writes to the same folder for the first time, an hour later or more.
+/// Data is written to a hidden file in the same folder, named `.warpplay-`, random letters and `.part`; [`finish`](Self::finish) renames it to its final name. If writing
+/// fails or the process is killed before that, an existing file stays unchanged. Dropping the `AtomicFile` removes the hidden file; one left by a killed process is removed
+/// when another process first writes to the same folder, an hour later or more.
 ///
 /// ```
 /// use std::io::Write;
@@ -40,19 +40,19 @@ const LINKS: usize = 40;
 /// ```
 #[derive(Debug)]
 pub struct AtomicFile {
-    /// As the caller gave it, for errors.
+    /// The path as the caller gave it, for error texts.
     given: PathBuf,
-    /// With symbolic links followed, so that a link stays a link.
+    /// The path with symbolic links resolved, so that a link is not replaced by a file.
     target: PathBuf,
     part: NamedTempFile,
 }
 
 impl AtomicFile {
-    /// Makes the hidden file. Finds what would keep it from its name later: before the work whose result it is to hold.
+    /// Creates the hidden file. Detects everything that would prevent the final rename before the caller starts the work whose result the file will hold.
     ///
     /// # Errors
-    /// [`Error::File`] with the path and the reason: its folder is missing or closed to us, it names a folder, a device or a pipe, it is write-protected, or the system takes
-    /// no such name.
+    /// [`Error::File`] with the path and the reason: the folder is missing or not writable, the path names a folder, a device or a pipe, the file is write-protected, or the
+    /// system does not accept the name.
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be written: {error}"));
         let refused = |reason: &str| Error::file(path, None, format!("cannot be written: {reason}"));
@@ -87,10 +87,10 @@ impl AtomicFile {
         Ok(Self { given: path.to_path_buf(), target, part })
     }
 
-    /// The one name of the file that [`create`](Self::create) writes for this path: symbolic links are followed, also to a file that is not there yet.
+    /// Returns the canonical name of the file that [`create`](Self::create) writes for this path: symbolic links are followed, also to a file that does not exist yet.
     ///
     /// # Errors
-    /// Of the system: no folder, links that lead to one another, a path that names no file.
+    /// Errors of the system: the folder does not exist, links form a cycle, or the path names no file.
     pub fn resolved(path: &Path) -> io::Result<PathBuf> {
         let target = followed(path)?;
         match fs::canonicalize(&target) {
@@ -102,12 +102,12 @@ impl AtomicFile {
         }
     }
 
-    /// The hidden file, which holds what was written so far.
+    /// The hidden file, which holds the data written so far.
     pub fn part(&self) -> &Path {
         self.part.path()
     }
 
-    /// Gives the file its name, once its content is on the disk. A file that is replaced hands on its permissions.
+    /// Renames the file to its final name, once its content is on the disk. If it replaces a file, it takes over that file's permissions.
     ///
     /// # Errors
     /// [`Error::File`] with the path, the hidden file's name and the system's reason, a full disk among them.
@@ -149,7 +149,7 @@ fn failure(path: &Path, hidden: &Path, error: &io::Error) -> Error {
     Error::file(path, None, format!("cannot be written (first to {hidden} beside it): {error}"))
 }
 
-/// Where symbolic links lead, also to a file that is not there yet.
+/// Resolves symbolic links, also to a file that does not exist yet.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_path_buf();
     for _ in 0..LINKS {
@@ -167,7 +167,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Removes what killed processes left in a folder; looks once into each.
+/// Removes the hidden files that killed processes left in a folder; each folder is searched once per process.
 fn remove_stale(folder: &Path) {
     static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if !SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_path_buf()) {
@@ -183,14 +183,14 @@ fn remove_stale(folder: &Path) {
     }
 }
 
-/// Whether nobody writes a hidden file any more: it is old, and no process holds its lock.
+/// Whether a hidden file is abandoned: it is old, and no process holds its lock.
 fn is_stale(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let age = file.metadata().and_then(|found| found.modified()).map(|time| time.elapsed().unwrap_or_default());
     age.is_ok_and(|age| age >= STALE) && file.try_lock().is_ok()
 }
 
-/// Makes the new name last. Systems that cannot sync a folder keep names by themselves.
+/// Makes the new name durable. Systems that cannot sync a folder store names durably by themselves.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());

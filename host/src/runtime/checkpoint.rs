@@ -9,45 +9,46 @@ use crate::Result;
 use crate::runtime::sealed::Kind;
 use crate::runtime::{atomic_file, input_file};
 
-/// What a family's checkpoint holds. It writes and reads itself as a sealed file; [`Checkpoint`] does the rest.
+/// The content of a family's checkpoint. It converts itself to and from the bytes of a sealed file; [`Checkpoint`] does the file access.
 pub trait State: Sized {
-    /// Its kind of file.
+    /// The kind of file.
     const KIND: Kind;
 
     /// The bytes of the file.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) where it could not be read back.
+    /// [`Error::File`](crate::Error::File) if the state could not be read back.
     fn to_bytes(&self, path: &Path) -> Result<Vec<u8>>;
 
-    /// The state that a file's bytes hold, every field checked.
+    /// Reads the state from a file's bytes and checks every field.
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File) names what is wrong.
     fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self>;
 }
 
-/// Everything needed to go on with a piece of work as if it had never stopped; `S` is the family's part, whose methods are reached through it.
+/// Everything needed to continue a run as if it had never stopped. `S` is the family's state; the checkpoint dereferences to it.
 ///
-/// Made by `checkpoint()` of what trains or solves, taken by `resume` of its builder. The file is safetensors with a line of metadata and a checksum over the whole.
+/// `checkpoint()` of a trainer or solver makes one, and `resume` of its builder takes it. The file is in safetensors format, with one line of metadata and a checksum of the
+/// whole file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint<S>(pub(crate) S);
 
 impl<S: State> Checkpoint<S> {
-    /// Writes it: to a new file beside `path` first, which is synced and then takes the name.
+    /// Writes the checkpoint to a new file beside `path`, syncs that file, and then renames it to `path`.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`](crate::Error::File) if it cannot be written; an existing file is unchanged.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         atomic_file::write(path, &self.0.to_bytes(path)?)
     }
 
-    /// Reads it and checks every field.
+    /// Reads a checkpoint and checks every field.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) if the file is no checkpoint of this family, is of a version that is not read, is damaged in any byte, or holds what no work can
-    /// come to.
+    /// [`Error::File`](crate::Error::File) if the file is no checkpoint of this family, is of a version that is not read, is damaged in any byte, or holds a state that no
+    /// run can reach.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         S::from_bytes(path, &mut input_file::read(path)?).map(Self)
@@ -62,7 +63,7 @@ impl<S> Deref for Checkpoint<S> {
     }
 }
 
-/// An `f64` of any kind, by its bits: JSON has no infinities, and no number that is none.
+/// Any `f64`, stored as its bits, since JSON has neither infinities nor NaN.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Bits(u64);
 

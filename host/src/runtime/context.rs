@@ -9,30 +9,30 @@ use crate::runtime::driver::{self, Handle, device_attribute};
 use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits, device_name};
 
-/// The primary context of one CUDA device, shared by everything that was made on it.
+/// The primary context of one CUDA device, shared by all objects made on it.
 pub(crate) struct Context {
     handle: Handle,
     /// The driver's number of the device.
     device: c_int,
     ordinal: usize,
-    /// What never changes, asked once.
+    /// Properties of the device, which never change; queried once.
     info: DeviceInfo,
     limits: Limits,
     dead: CauseOfDeath,
 }
 
-/// The failure after which the driver answers nothing else on a device: shared by all openings of it.
+/// The failure after which the driver refuses every call on a device; shared by all openings of the device.
 type CauseOfDeath = Arc<OnceLock<String>>;
 
-/// What the process remembers of a device.
+/// What the process remembers about a device.
 #[derive(Default)]
 struct Slot {
-    /// The context, while something uses it.
+    /// The context, while any object uses it.
     context: Weak<Context>,
     dead: CauseOfDeath,
 }
 
-/// The devices that were opened, by ordinal.
+/// The devices opened so far, by ordinal.
 fn slots() -> &'static Mutex<HashMap<usize, Slot>> {
     static SLOTS: OnceLock<Mutex<HashMap<usize, Slot>>> = OnceLock::new();
     SLOTS.get_or_init(Mutex::default)
@@ -83,7 +83,7 @@ impl Context {
         error
     }
 
-    /// The result of a driver's call.
+    /// Converts the code of a driver call into a result.
     pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<()> {
         if code == 0 { Ok(()) } else { Err(self.failure(call, None)) }
     }
@@ -127,7 +127,7 @@ fn check_alive(ordinal: usize, dead: &CauseOfDeath) -> Result<()> {
     }
 }
 
-/// Notes a failure that ends the context. Only the first is the cause; the ones after it are its echoes.
+/// Notes a failure that ends the context. Only the first failure is the cause; later ones are consequences of it.
 fn remember(dead: &CauseOfDeath, error: &Error) {
     if let Error::Driver { call, kernel, code, name } = error
         && kills_context(*code)
@@ -199,10 +199,10 @@ fn attribute(device: c_int, attribute: c_int) -> Result<u32> {
     if code == 0 { Ok(value.max(0) as u32) } else { Err(failure("cuDeviceGetAttribute", None)) }
 }
 
-/// What the driver says of a device without opening it.
+/// Properties that the driver reports for a device without opening it.
 fn describe(device: c_int, ordinal: usize) -> Result<DeviceInfo> {
     let mut name = [0u8; 256];
-    // SAFETY: the driver writes at most so many bytes, with a zero at the end.
+    // SAFETY: the driver writes at most that many bytes, including a terminating zero.
     let code = unsafe { driver::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device) };
     if code != 0 {
         return Err(failure("cuDeviceGetName", None));
@@ -233,7 +233,7 @@ fn describe(device: c_int, ordinal: usize) -> Result<DeviceInfo> {
     })
 }
 
-/// Shared memory that a block can have after asking for it.
+/// The most shared memory of a block after opting in, in bytes.
 fn max_shared(device: c_int) -> Result<u32> {
     let opt_in = attribute(device, device_attribute::MAX_SHARED_PER_BLOCK_OPT_IN)?;
     Ok(opt_in.max(attribute(device, device_attribute::MAX_SHARED_PER_BLOCK)?))
@@ -255,7 +255,7 @@ fn limits(device: c_int) -> Result<Limits> {
     })
 }
 
-/// All CUDA devices that can be described; none without a driver.
+/// All CUDA devices whose properties can be queried; empty without a driver.
 pub(crate) fn list() -> Vec<DeviceInfo> {
     let n = count().unwrap_or(0);
     (0..n).filter_map(|ordinal| find(ordinal).and_then(|device| describe(device, ordinal)).ok()).collect()

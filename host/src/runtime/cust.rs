@@ -20,7 +20,7 @@ use crate::runtime::error::{Error, Result};
 use crate::runtime::stream::Stream;
 
 impl Device {
-    /// The device of a context of `cust`: this crate, too, works in a device's primary context, so that both have the same memory, streams and modules.
+    /// Returns the device of a `cust` context. Both crates work in a device's primary context, so they share memory, streams and modules.
     ///
     /// # Errors
     /// As [`Device::cuda`]; [`Error::Driver`] if the driver refuses.
@@ -36,7 +36,7 @@ impl Device {
         Self::cuda(ordinal.ok_or_else(unknown)?)
     }
 
-    /// The device's primary context for `cust`, retained once more, and current on this thread.
+    /// Returns the device's primary context as one of `cust`. It is retained once more and made current on this thread.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for another back end than CUDA; [`Error::ContextDead`] after a kernel's failure; [`Error::Driver`] if the driver refuses.
@@ -57,7 +57,7 @@ fn no_cuda(device: &Device) -> Error {
     }
 }
 
-/// A stream of this crate as one of `cust`, which it is no longer than it is borrowed.
+/// A stream of this crate, borrowed as one of `cust`.
 pub struct CustStream<'a> {
     stream: ManuallyDrop<cust::stream::Stream>,
     owner: PhantomData<&'a Stream>,
@@ -72,7 +72,7 @@ impl Deref for CustStream<'_> {
 }
 
 impl Stream {
-    /// Takes a stream of `cust`, which lives in the primary context of the device; it is destroyed with what is returned.
+    /// Takes over a stream of `cust`, which must belong to the device's primary context. Dropping the returned stream destroys it.
     ///
     /// # Safety
     /// The stream was made in the primary context of `device`.
@@ -86,14 +86,14 @@ impl Stream {
         Ok(Self::of_handle(device, context, Handle(stream.as_inner().cast())))
     }
 
-    /// The stream for functions of `cust`. Its work and that of this stream's own calls are one queue.
+    /// Returns the stream for functions of `cust`. Work queued through `cust` and through this stream shares one queue.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for another back end than CUDA.
     pub fn as_cust(&self) -> Result<CustStream<'_>> {
         let Some(handle) = self.handle() else { return Err(no_cuda(self.device())) };
         const { assert!(size_of::<cust::stream::Stream>() == size_of::<Handle>()) };
-        // SAFETY: cust 0.3.2, which is pinned, has the driver's handle as the only field, and the sizes agree; it is never dropped as one of cust's.
+        // SAFETY: `Stream` of cust 0.3.2, the pinned version, has the driver's handle as its only field, and the sizes agree; the value is never dropped as a stream of cust.
         let stream = ManuallyDrop::new(unsafe { std::mem::transmute::<Handle, cust::stream::Stream>(handle) });
         debug_assert_eq!(Handle(stream.as_inner().cast()), handle);
         Ok(CustStream { stream, owner: PhantomData })
@@ -101,10 +101,10 @@ impl Stream {
 }
 
 impl<T: Pod + DeviceCopy> Buffer<T> {
-    /// Takes a buffer of `cust`; its memory is freed with what is returned.
+    /// Takes over a buffer of `cust`. Dropping the returned buffer frees the memory.
     ///
     /// # Safety
-    /// The buffer was allocated in the primary context of `device`, and all of it is written: values of any bytes are read from it.
+    /// The buffer was allocated in the primary context of `device`, and all of it has been initialised, since any of its bytes may be read.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for another back end than CUDA.
@@ -130,7 +130,7 @@ impl<T: Pod + DeviceCopy> Buffer<T> {
         })?;
         context.enter()?;
         let pointer = DevicePointer::from_raw(allocation.give());
-        // SAFETY: `len` values in memory from the driver's `cuMemAlloc`, which nobody else has.
+        // SAFETY: the memory holds `len` values, was allocated by the driver's `cuMemAlloc`, and has no other owner.
         Ok(unsafe { DeviceBuffer::from_raw_parts(pointer, len) })
     }
 }

@@ -32,7 +32,7 @@ pub struct Device {
 #[derive(Clone)]
 enum Kind {
     Cuda(Arc<Context>),
-    /// The number is 0; tests make others, to have two devices.
+    /// The number is 0; tests use other numbers to get several devices.
     Simt(usize),
     Cpu,
 }
@@ -47,7 +47,7 @@ impl Device {
 
     /// The first CUDA device that can be opened, else the CPU. Never fails.
     ///
-    /// Which one it is, [`backend`](Self::backend) says; why a GPU was passed over goes to the log (`tracing`, level
+    /// [`backend`](Self::backend) says which device was chosen; the reason for not using a GPU is logged (`tracing`, level
     /// debug).
     pub fn auto() -> Self {
         match context::count() {
@@ -84,13 +84,13 @@ impl Device {
         Self::new(Kind::Simt(0))
     }
 
-    /// A device that is equal to no other of another number.
+    /// A `simt` device with this number; devices with different numbers are not equal.
     #[cfg(test)]
     pub(crate) fn simt_numbered(ordinal: usize) -> Self {
         Self::new(Kind::Simt(ordinal))
     }
 
-    /// The device of this spelling: `auto`, `cuda` (the first), `cuda:1`, `cpu` or `simt`.
+    /// Parses the name of a device and opens it: `auto`, `cuda` (the first), `cuda:1`, `cpu` or `simt`.
     ///
     /// # Errors
     /// [`Error::Option`] for another spelling; as [`cuda`](Self::cuda).
@@ -110,7 +110,7 @@ impl Device {
         }
     }
 
-    /// Every device that is there: CUDA devices in order, then `simt` and `cpu`. Never fails, and opens none of them.
+    /// Lists every available device: CUDA devices in order, then `simt` and `cpu`. Never fails and opens none of them.
     pub fn list() -> Vec<DeviceInfo> {
         let mut list = context::list();
         list.push(host_machine::info(Backend::Simt));
@@ -118,7 +118,7 @@ impl Device {
         list
     }
 
-    /// Why [`list`](Self::list) has no CUDA device; `None` where it has.
+    /// The reason why [`list`](Self::list) has no CUDA device; `None` if it has one.
     pub fn why_no_cuda() -> Option<Error> {
         context::count().err()
     }
@@ -152,7 +152,7 @@ impl Device {
     /// The device's properties and limits.
     ///
     /// # Errors
-    /// None today: what the driver says is asked when the device is opened.
+    /// None at present: the properties are queried when the device is opened.
     pub fn info(&self) -> Result<DeviceInfo> {
         Ok(match &self.kind {
             Kind::Cuda(context) => context.info().clone(),
@@ -171,13 +171,13 @@ impl Device {
         }
     }
 
-    /// How many buffers were allocated through this opening of the device and its clones so far, the empty ones not
-    /// counted. For tests of engines that promise to reuse their memory.
+    /// The number of non-empty buffers allocated so far through this opening of the device and its clones. For tests of
+    /// engines that promise to reuse their memory.
     pub fn allocations(&self) -> u64 {
         self.allocations.load(Ordering::Relaxed)
     }
 
-    /// Runs `launches` and counts the bank conflicts of the kernels that it launches from this thread on [`Backend::Simt`]; it is slower meanwhile.
+    /// Runs `launches` and counts the bank conflicts of the kernels that it launches from this thread on [`Backend::Simt`]. Counting makes these launches slower.
     ///
     /// ```
     /// use warpplay::Device;
@@ -217,7 +217,7 @@ impl Device {
         }
     }
 
-    /// Checks that a thing made on `other` is used on the same device.
+    /// Checks that an object made on `other` is used on the same device.
     pub(crate) fn expect_same(&self, what: &str, other: &Device) -> Result<()> {
         if self == other {
             return Ok(());

@@ -39,7 +39,7 @@ pub(crate) const UNSUPPORTED_PTX_VERSION: c_int = 222;
 /// `CUDA_ERROR_NOT_FOUND`: also our answer where the driver is too old to have the entry point.
 pub(crate) const NOT_FOUND: c_int = 500;
 
-/// Names under which the driver is looked for, in order.
+/// File names of the driver's library, tried in order.
 pub(crate) const LIBRARY_NAMES: &[&str] = if cfg!(windows) {
     &["nvcuda.dll"]
 } else {
@@ -74,7 +74,7 @@ fn library() -> Result<&'static Library, &'static str> {
         .map_err(String::as_str)
 }
 
-/// What the loader says of a library, without the name it repeats.
+/// The loader's message about a library, without the name that it repeats.
 fn reason(name: &str, error: &libloading::Error) -> String {
     let source = std::error::Error::source(error).map(|source| source.to_string());
     let text = source.unwrap_or_else(|| error.to_string());
@@ -97,7 +97,7 @@ impl Entry {
         Self { name, address: OnceLock::new() }
     }
 
-    /// The address, or the code that the call is answered with.
+    /// The address, or the code that a call returns in its place.
     fn address(&self) -> Result<usize, c_int> {
         *self.address.get_or_init(|| {
             let library = library().map_err(|_| NO_DEVICE)?;
@@ -232,11 +232,11 @@ pub(crate) fn code_name(code: c_int) -> String {
     }
 }
 
-/// Initialises the driver once for the process; the code if that fails.
+/// Initialises the driver once for the process; returns the driver's code if that fails.
 pub(crate) fn initialise() -> Result<(), c_int> {
     static RESULT: OnceLock<Result<(), c_int>> = OnceLock::new();
     *RESULT.get_or_init(|| {
-        // SAFETY: 0 is the only value that there is for the flags.
+        // SAFETY: 0 is the only allowed value of the flags.
         match unsafe { cuInit(0) } {
             0 => Ok(()),
             code => Err(code),
@@ -255,8 +255,8 @@ pub(crate) fn version() -> Option<(u32, u32)> {
 
 /// The newest PTX version that a driver of this CUDA version compiles.
 ///
-/// Source: the table "PTX ISA version, CUDA release" of NVIDIA's PTX reference. A driver newer than the table gets
-/// the newest version of the table, so it is a lower bound there.
+/// Source: the table "PTX ISA version, CUDA release" of NVIDIA's PTX reference. For a driver newer than the table this is the
+/// newest version of the table, a lower bound.
 pub(crate) fn ptx_version(cuda: (u32, u32)) -> (u32, u32) {
     match cuda {
         (13, 0) => (9, 0),

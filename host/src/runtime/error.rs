@@ -6,20 +6,20 @@ use warpplay_gpu::simt::Fault;
 
 use crate::runtime::precision::Precision;
 
-/// What the library's functions return.
+/// The result type of the library's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that can go wrong, grouped by what the caller can do about it.
 ///
-/// The text says what failed, where, and what to do next. An error of another crate is reached through
-/// [`source`](std::error::Error::source).
+/// The text says what failed, where, and what to do next. [`source`](std::error::Error::source) returns the underlying error
+/// of another crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no such CUDA device, or no driver. Use [`Device::auto`](crate::Device::auto) to go on without one.
     #[error("no CUDA device: {reason}")]
     NoDevice {
-        /// What was tried, what came of it, and the remedy.
+        /// What was tried, what happened, and the remedy.
         reason: String,
     },
 
@@ -36,8 +36,8 @@ pub enum Error {
         name: String,
     },
 
-    /// A kernel failed earlier and took the device's context with it: every later call on the device ends here, and so
-    /// does opening it again, for as long as the program runs. Other GPUs and back ends go on working.
+    /// A kernel failed earlier and made the device's context unusable: every later call on the device returns this error, and
+    /// so does opening the device again while the program runs. Other GPUs and back ends keep working.
     #[error("the context of {device} is dead since {cause}: restart the program to use this GPU again")]
     ContextDead {
         /// The device, as `cuda:0`.
@@ -73,7 +73,7 @@ pub enum Error {
         capability: (u32, u32),
     },
 
-    /// A module holds no PTX: it was built where there is no device compiler.
+    /// A module holds no PTX: it was built without a device compiler.
     #[error("module {module} has no PTX: {reason}")]
     PtxMissing {
         /// Name of the module.
@@ -93,7 +93,7 @@ pub enum Error {
         code: i32,
         /// The driver's name of the code.
         name: String,
-        /// What its compiler said.
+        /// The compiler's log.
         log: String,
     },
 
@@ -108,12 +108,12 @@ pub enum Error {
         module: String,
     },
 
-    /// A length or a launch shape is not what it has to be.
+    /// A length or a launch shape differs from the expected one.
     #[error("{what}: expected {expected}, got {got}")]
     Shape {
         /// The buffer or the kernel.
         what: String,
-        /// What it has to be.
+        /// What was expected.
         expected: String,
         /// What it was.
         got: String,
@@ -144,7 +144,7 @@ pub enum Error {
         free: u64,
     },
 
-    /// A file cannot be read or written, or holds something else than it should.
+    /// A file cannot be read or written, or its content is not as expected.
     #[error("{}{}: {reason}", shown(path), at_line(*line))]
     File {
         /// The file.
@@ -155,7 +155,7 @@ pub enum Error {
         reason: String,
     },
 
-    /// A thing of one device was handed to another.
+    /// An object of one device was passed to another.
     #[error("{what} belongs to {belongs_to}, not to {device}: make it on the device that uses it")]
     Device {
         /// The buffer, module, event or graph.
@@ -202,7 +202,7 @@ pub enum Error {
         outcome: String,
     },
 
-    /// Calls came in an order that has no meaning.
+    /// Functions were called in an order that is not allowed.
     #[error("{what}: {reason}")]
     Order {
         /// The object.
@@ -211,7 +211,7 @@ pub enum Error {
         reason: String,
     },
 
-    /// A training's loss became infinite or not a number. The trainer is back at the state before the epoch, which can be saved.
+    /// The loss of a training became infinite or NaN. The trainer has returned to its state before the epoch, which can be saved.
     #[error(
         "loss is not finite in epoch {epoch}, step {step} of {steps}: use a smaller learning rate; the state before this epoch is kept"
     )]
@@ -224,7 +224,7 @@ pub enum Error {
         steps: u32,
     },
 
-    /// A network gave something that is no number, though what went in was finite: a narrow precision overflowed, or the weights are too large.
+    /// A network computed an infinity or NaN from finite inputs: a narrow precision overflowed, or the weights are too large.
     #[error(
         "{what} of position {position} is {value} in {precision}: use a wider precision, or weights that are trained"
     )]
@@ -239,7 +239,7 @@ pub enum Error {
         precision: Precision,
     },
 
-    /// Another process or thread of a group that works together failed, or has other data.
+    /// Another rank of the group failed, or has different data.
     #[error("rank {rank} of {size}: {reason}")]
     Rank {
         /// Which, from 0.
@@ -294,7 +294,7 @@ fn of_kernels(kernel: &Option<String>) -> String {
     }
 }
 
-/// A path as it is shown: an empty one is not nothing.
+/// A path as errors show it; an empty path is shown visibly.
 fn shown(path: &Path) -> String {
     if path.as_os_str().is_empty() { "''".to_string() } else { path.display().to_string() }
 }
@@ -306,7 +306,7 @@ fn at_line(line: Option<u64>) -> String {
     }
 }
 
-/// Whether a code means that the context can do nothing more.
+/// Whether a code means that the context is unusable.
 ///
 /// The codes that NVIDIA's reference describes with "leaves the process in an inconsistent state", and the ones for
 /// memory and link errors that cannot be corrected.
@@ -314,7 +314,7 @@ pub(crate) const fn kills_context(code: i32) -> bool {
     matches!(code, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719)
 }
 
-/// What to do about a driver's code, where there is something to say.
+/// Advice on a driver's code; empty if there is none.
 fn driver_hint(code: i32) -> &'static str {
     match code {
         2 => ": the device has too little memory free, ask for less or free other buffers",

@@ -10,7 +10,7 @@ use crate::runtime::device::Device;
 use crate::runtime::driver::{self, Handle};
 use crate::runtime::error::{Error, Result};
 
-/// A mark that [`Stream::record`](crate::Stream::record) sets in a stream; the device writes down when it gets there.
+/// A mark that [`Stream::record`](crate::Stream::record) sets in a stream; the device notes the time at which it reaches the mark.
 ///
 /// ```
 /// use warpplay::{Device, Event};
@@ -47,17 +47,17 @@ impl CudaEvent {
         Ok(Self { handle, context: Arc::clone(context) })
     }
 
-    /// Sets the mark at the end of what is queued in a stream of the same device.
+    /// Sets the mark after all work queued in a stream of the same device.
     pub(crate) fn record(&self, stream: Handle) -> Result<()> {
         self.context.enter()?;
-        // SAFETY: both are of this context, which is current.
+        // SAFETY: event and stream belong to this context, which is current.
         self.context.check("cuEventRecord", unsafe { driver::cuEventRecord(self.handle, stream) })
     }
 
     /// Waits until the device has reached the event.
     pub(crate) fn wait(&self) -> Result<()> {
         self.context.enter()?;
-        // SAFETY: the event is of this context, which is current.
+        // SAFETY: the event belongs to this context, which is current.
         self.context.check("cuEventSynchronize", unsafe { driver::cuEventSynchronize(self.handle) })
     }
 }
@@ -81,7 +81,7 @@ impl Event {
         Ok(Self { device: device.clone(), kind })
     }
 
-    /// Sets the mark at the end of what is queued; `stream` is there where the device is a GPU.
+    /// Sets the mark after all queued work; `stream` is `None` unless the device is a GPU.
     pub(crate) fn record(&self, stream: Option<Handle>) -> Result<()> {
         match (&self.kind, stream) {
             (Kind::Cuda(event, recorded), Some(stream)) => {
@@ -102,7 +102,7 @@ impl Event {
         &self.device
     }
 
-    /// Waits until the device has reached the event; at once where it was never recorded.
+    /// Waits until the device has reached the event; returns at once if it was never recorded.
     ///
     /// # Errors
     /// [`Error::Driver`] if a kernel before the event failed.
@@ -116,7 +116,7 @@ impl Event {
     /// Milliseconds of device time from `start` to `end`. Waits for `end`; resolution about half a microsecond.
     ///
     /// # Errors
-    /// [`Error::Order`] if one of them was never recorded; [`Error::Device`] if they are of two devices;
+    /// [`Error::Order`] if one of them was never recorded; [`Error::Device`] if they belong to different devices;
     /// [`Error::Driver`] if a kernel before `end` failed.
     pub fn elapsed_ms(start: &Event, end: &Event) -> Result<f32> {
         start.device.expect_same("end event", &end.device)?;
@@ -130,7 +130,7 @@ impl Event {
                 from.wait()?;
                 to.wait()?;
                 let mut milliseconds = 0.0;
-                // SAFETY: both events are of the context that `wait` has made current; the driver writes one number.
+                // SAFETY: both events belong to the context that `wait` has made current; the driver writes one number.
                 let code = unsafe { driver::cuEventElapsedTime(&mut milliseconds, from.handle, to.handle) };
                 to.context.check("cuEventElapsedTime", code)?;
                 Ok(milliseconds)

@@ -1,6 +1,6 @@
 //! The checksum FNV-1a.
 
-/// The checksum FNV-1a of Fowler, Noll and Vo, 64 bits. Finds every single damaged byte, since each step is one to one; it keeps nobody from forging one.
+/// The checksum FNV-1a of Fowler, Noll and Vo, 64 bits. It detects every change of a single byte, since each step is a bijection; it does not protect against forgery.
 ///
 /// ```
 /// let mut sum = warpplay::Fnv::default();
@@ -11,9 +11,9 @@
 #[derive(Clone, Debug)]
 pub struct Fnv(u64);
 
-/// What a sum begins with.
+/// Initial value of a sum.
 const BASIS: u64 = 0xCBF2_9CE4_8422_2325;
-/// What each step multiplies by.
+/// Factor of each step.
 const PRIME: u64 = 0x0000_0100_0000_01B3;
 
 impl Default for Fnv {
@@ -30,7 +30,7 @@ impl Fnv {
         sum.value()
     }
 
-    /// Goes on with these bytes.
+    /// Adds these bytes to the sum.
     pub fn add(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(PRIME);
@@ -43,7 +43,7 @@ impl Fnv {
     }
 }
 
-/// The same over words of 64 bits. A product's high bits reach no low ones, so after each step they are added to these, `FOLD` bits further down.
+/// The same checksum over 64-bit words. High bits of a product do not affect its low bits, so after each step they are added to the low bits, shifted down by `FOLD`.
 pub(crate) struct Words<const FOLD: u32>(u64);
 
 impl<const FOLD: u32> Words<FOLD> {
@@ -52,7 +52,7 @@ impl<const FOLD: u32> Words<FOLD> {
         Self(BASIS ^ number)
     }
 
-    /// Goes on with this word.
+    /// Adds this word to the sum.
     #[inline(always)]
     pub const fn add(&mut self, word: u64) {
         self.0 = (self.0 ^ word).wrapping_mul(PRIME);

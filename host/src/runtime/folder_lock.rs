@@ -6,21 +6,21 @@ use std::path::Path;
 use crate::runtime::same_file::is_same_file;
 use crate::{Error, Result};
 
-/// The file that is locked; it stays when the lock is given back.
+/// Name of the file that is locked; the file remains when the lock is released.
 pub(crate) const NAME: &str = ".warpplay-lock";
-/// Tries to lock a file that others remove. Each removal is a process that gave up, so that a second try nearly always is enough.
+/// Number of attempts to lock a file that other processes may remove. Each removal comes from a process that gave up, so a second attempt is nearly always enough.
 const ATTEMPTS: u32 = 100;
 
 /// Keeps other processes from writing to a folder while the file lives; `None` if one does.
 ///
 /// # Errors
-/// [`Error::File`] for a folder that takes no file, or a file system without locks.
+/// [`Error::File`] for a folder in which no file can be created, or a file system without locks.
 pub(crate) fn take(folder: &Path) -> Result<Option<File>> {
     take_opened(&folder.join(NAME), open)
 }
 
-/// Opens and locks a file, again where it was removed or replaced in between: a process that gives up its start removes it, and a third may have made and locked another,
-/// which this lock would not keep out.
+/// Opens and locks a file, and starts over if the file was removed or replaced in between: a process that abandons its start removes it, and a third process may have
+/// created and locked a new one, which this lock would not exclude.
 pub(crate) fn take_opened(path: &Path, mut open: impl FnMut(&Path) -> Result<File>) -> Result<Option<File>> {
     for _ in 0..ATTEMPTS {
         let file = open(path)?;
@@ -41,7 +41,7 @@ fn open(path: &Path) -> Result<File> {
     opened.map_err(|error| Error::file(path, None, format!("cannot be written: {error}")))
 }
 
-/// Whether an open file is the one at a path; where the system does not tell, whether there is one.
+/// Whether an open file is the one at a path; if the system cannot tell, whether a file exists there.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(opened), Ok(found)) => is_same_file(&opened, &found).unwrap_or(true),
@@ -49,7 +49,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// What is said where another process has the lock.
+/// The error if another process holds the lock.
 pub(crate) fn taken(folder: &Path) -> Error {
     Error::file(folder, None, "is being written by another process: wait until it ends, or use another folder")
 }

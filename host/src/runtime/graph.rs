@@ -12,9 +12,8 @@ use crate::runtime::module::Loaded;
 
 /// A sequence of launches recorded by [`Stream::capture`](crate::Stream::capture).
 ///
-/// [`Stream::launch_graph`](crate::Stream::launch_graph) replays it with the arguments of the recording, at the cost
-/// of one launch. It keeps the modules of its kernels, and the buffers that were given as arguments or within `SArgs`; of memory behind
-/// pointers in a structure that was given as it is, it does not know.
+/// [`Stream::launch_graph`](crate::Stream::launch_graph) replays it with the arguments of the recording, at the cost of one launch. It keeps alive the modules of its
+/// kernels and the buffers passed as arguments or within `SArgs`, but not memory behind raw pointers in a structure passed by value.
 pub struct Graph {
     pub(crate) device: Device,
     pub(crate) replay: Replay,
@@ -45,10 +44,10 @@ impl CudaGraph {
     /// Makes a captured graph executable, and destroys the captured one. The context is current.
     pub(crate) fn new(context: &Arc<Context>, captured: Handle) -> Result<Self> {
         let mut handle = Handle::NULL;
-        // SAFETY: `captured` came from the driver just now; `handle` is written before the call returns.
+        // SAFETY: the driver has just returned `captured`; `handle` is written before the call returns.
         let code = unsafe { driver::cuGraphInstantiateWithFlags(&mut handle, captured, 0) };
         let made = context.check("cuGraphInstantiate", code);
-        // SAFETY: nobody else has the captured graph.
+        // SAFETY: the captured graph has no other owner.
         unsafe { driver::cuGraphDestroy(captured) };
         made?;
         Ok(Self { handle, context: Arc::clone(context) })

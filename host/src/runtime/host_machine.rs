@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits};
 
-/// The processor's name, or `CPU` where the system does not tell.
+/// The processor's name, or `CPU` if the system does not provide it.
 pub(crate) fn name() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     field(&text, "model name").unwrap_or("CPU").to_string()
@@ -19,7 +19,8 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// Free and total memory within the limit of the process's address space (`ulimit -v`) and the memory limits of its control groups (cgroups); where the system does not tell, as much as can be addressed.
+/// Free and total memory within the limit of the process's address space (`ulimit -v`) and the memory limits of its control groups (cgroups); if the system does not provide
+/// them, the whole address space.
 pub(crate) fn memory() -> FreeMemory {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let bytes = |key| {
@@ -35,7 +36,7 @@ pub(crate) fn memory() -> FreeMemory {
     within_cgroups(machine, Path::new("/sys/fs/cgroup"), &cgroups)
 }
 
-/// A machine's memory within what a process may still address, from the texts of `/proc/self/limits` and `/proc/self/status`.
+/// A machine's memory, limited to what the process may still address, from the texts of `/proc/self/limits` and `/proc/self/status`.
 fn within_address_space(machine: FreeMemory, limits: &str, status: &str) -> FreeMemory {
     let limit = limits
         .lines()
@@ -58,7 +59,8 @@ const CGROUP_V1: GroupFiles =
     GroupFiles { limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes", page_cache: "total_inactive_file" };
 const CGROUP_V2: GroupFiles = GroupFiles { limit: "memory.max", used: "memory.current", page_cache: "inactive_file" };
 
-/// A machine's memory within the memory limits of the process's control groups (cgroups): a container's limit is one. `cgroups` is the text of `/proc/self/cgroup`, lines of `number:controllers:path`.
+/// A machine's memory, limited by the process's control groups (cgroups); the limit of a container is one of these. `cgroups` is the text of `/proc/self/cgroup`, lines of
+/// `number:controllers:path`.
 fn within_cgroups(machine: FreeMemory, mounted: &Path, cgroups: &str) -> FreeMemory {
     let mut least = machine;
     for line in cgroups.lines() {

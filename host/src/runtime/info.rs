@@ -13,9 +13,9 @@ use crate::runtime::error::{Error, Result};
 pub enum Backend {
     /// An NVIDIA GPU.
     Cuda,
-    /// The kernels' own source on the CPU, thread by thread: slow, and it reports broken rules. For tests.
+    /// The CPU, which executes the kernels' source thread by thread: slow, but reports broken rules. For tests.
     Simt,
-    /// The plain implementations on the CPU, with all its cores. No kernels run here.
+    /// The CPU with plain implementations on all cores. It runs no kernels.
     Cpu,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// What is known of a device without opening it. A number that has no meaning for the back end is 0.
+/// Properties of a device, known without opening it. A number that does not apply to the back end is 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// The back end.
@@ -44,7 +44,7 @@ pub struct DeviceInfo {
     pub driver_version: Option<(u32, u32)>,
     /// Multiprocessors of a GPU, hardware threads of a CPU.
     pub n_multiprocessors: u32,
-    /// Memory in all, in bytes.
+    /// Total memory in bytes.
     pub memory_bytes: u64,
     /// Second-level cache in bytes.
     pub l2_bytes: u64,
@@ -74,11 +74,11 @@ impl DeviceInfo {
 pub struct FreeMemory {
     /// Free now.
     pub free: u64,
-    /// In all.
+    /// Total.
     pub total: u64,
 }
 
-/// The device as [`Device::parse`] reads it: `cuda:0`, `cpu`, `simt`.
+/// Name of the device as [`Device::parse`] reads it: `cuda:0`, `cpu`, `simt`.
 pub(crate) fn device_name(backend: Backend, ordinal: usize) -> String {
     match backend {
         Backend::Cuda => format!("cuda:{ordinal}"),
@@ -87,7 +87,7 @@ pub(crate) fn device_name(backend: Backend, ordinal: usize) -> String {
     }
 }
 
-/// What a launch must keep to.
+/// Limits of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) max_grid: [u32; 3],
@@ -99,7 +99,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// The limits that the CPU keeps when it runs kernels thread by thread: those of a GPU of compute capability 9.0.
+    /// The limits that `simt` enforces: those of a GPU of compute capability 9.0.
     pub(crate) const SIMT: Self = Self {
         max_grid: [i32::MAX as u32, 65_535, 65_535],
         max_block: [1024, 1024, 64],

@@ -36,7 +36,7 @@ use serde_json::Value;
 use crate::runtime::folder_lock;
 use crate::{Error, Result};
 
-/// Makes sure, before it is opened, that something is a file: opening a pipe waits for a writer, and devices may never end.
+/// Checks before opening that a path names a regular file: opening a pipe waits for a writer, and reading a device may never end.
 ///
 /// # Errors
 /// [`Error::File`] with the path and the reason.
@@ -47,7 +47,7 @@ pub fn expect_file(path: &Path) -> Result<()> {
     Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"))
 }
 
-/// Opens a file and keeps other processes that lock it away while it is open, as who reads it and then replaces it must.
+/// Opens a file and holds its lock while it is open, which a program that reads the file and then replaces it needs.
 ///
 /// # Errors
 /// [`Error::File`] if it cannot be opened or locked, or another process has locked it.
@@ -57,7 +57,7 @@ pub fn locked(path: &Path) -> Result<File> {
     folder_lock::take_opened(path, open)?.ok_or_else(|| Error::file(path, None, "is used by another process"))
 }
 
-/// What is wrong with JSON, and in which column: the line is for [`Error::File`] to name.
+/// Describes what is wrong with JSON and in which column; [`Error::File`] names the line.
 pub fn json_reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
@@ -83,7 +83,7 @@ pub fn read_text(path: &Path) -> Result<String> {
     text_of(path, read(path)?)
 }
 
-/// The text of a file of at most `most` bytes; no more are read.
+/// Reads the text of a file of at most `most` bytes; reads no more than that.
 ///
 /// # Errors
 /// As [`read_text`], and for a larger file.
@@ -99,7 +99,7 @@ pub fn read_short_text(path: &Path, most: u64) -> Result<String> {
     text_of(path, bytes)
 }
 
-/// These bytes of a file as text.
+/// Converts a file's bytes to text.
 ///
 /// # Errors
 /// [`Error::File`] with the path and the line, where they are not UTF-8 text.
@@ -111,9 +111,9 @@ pub fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
     })
 }
 
-/// Whether a text is JSON, one value or several one after another, whose end is missing.
+/// Whether a text is JSON (one value, or several in sequence) that was cut off.
 ///
-/// It tells a file that was cut off from one of another kind, which the error of reading certain types cannot: that ends at the first field that is not as expected.
+/// This distinguishes a truncated file from a file of another kind. A typed deserialisation error cannot, since it stops at the first unexpected field.
 pub fn is_cut_off_json(text: &str) -> bool {
     // Values, not skipped ones: of those, serde_json calls an end behind `-`, `.` or `e` a wrong number.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();

@@ -10,10 +10,10 @@ use crate::runtime::device::Device;
 use crate::runtime::driver::{self, IPC_LAZY_PEER_ACCESS, IpcHandle};
 use crate::runtime::error::{Error, Result};
 
-/// Bytes of a buffer that is exported are a multiple of this: the driver puts other buffers together into blocks of this size, and a handle is one of the whole block.
+/// The size of an exported buffer is a multiple of this number of bytes: the driver packs smaller buffers into blocks of this size, and a handle refers to the whole block.
 pub(crate) const BLOCK_BYTES: usize = 2 << 20;
 
-/// What names the GPU alike in all processes of a machine: the machine since its start, and the driver's number of the GPU. Empty where memory has no handles.
+/// Identifies the GPU, with the same bytes in all processes of a machine: the machine's boot and the driver's number of the GPU. Empty if memory has no handles.
 pub(crate) fn hardware(device: &Device) -> Result<Vec<u8>> {
     let (Some(context), Ok(mut name)) = (device.context(), std::fs::read("/proc/sys/kernel/random/boot_id")) else {
         return Ok(vec![]);
@@ -30,10 +30,10 @@ pub(crate) fn hardware(device: &Device) -> Result<Vec<u8>> {
     Ok(name)
 }
 
-/// What [`import`] in other processes takes: the driver's handle of the allocation (64 bytes), and offset and length of the buffer in it (8 bytes each).
+/// Returns the bytes that [`import`] takes in other processes: the driver's handle of the allocation (64 bytes), then the buffer's offset and length within it (8 bytes each).
 ///
 /// # Errors
-/// [`Error::Shape`] for another size than multiples of [`BLOCK_BYTES`] or memory that is no GPU's; errors of the driver.
+/// [`Error::Shape`] for a size that is not a multiple of [`BLOCK_BYTES`], or memory that is not on a GPU; errors of the driver.
 pub(crate) fn export<T>(buffer: &Buffer<T>) -> Result<Vec<u8>> {
     let bytes = buffer.allocation().bytes();
     let whole = bytes > 0 && bytes.is_multiple_of(BLOCK_BYTES);
@@ -44,7 +44,7 @@ pub(crate) fn export<T>(buffer: &Buffer<T>) -> Result<Vec<u8>> {
     context.enter()?;
     let address = buffer.as_ptr() as u64;
     let (mut base, mut size, mut handle) = (0, 0, IpcHandle([0; 64]));
-    // SAFETY: the address is that of an allocation of this context, which the buffer keeps; the driver writes an address and a size.
+    // SAFETY: the address belongs to an allocation of this context, which the buffer keeps alive; the driver writes an address and a size.
     let code = unsafe { driver::cuMemGetAddressRange_v2(&mut base, &mut size, address) };
     context.check("cuMemGetAddressRange", code)?;
     // SAFETY: as above; the driver writes one handle.
@@ -60,7 +60,7 @@ pub(crate) fn export<T>(buffer: &Buffer<T>) -> Result<Vec<u8>> {
 /// this one is only read.
 ///
 /// # Errors
-/// [`Error::Shape`] for what is no handle, or one of less memory; errors of the driver, which knows the handles that it gave for this GPU.
+/// [`Error::Shape`] for bytes that are not a handle, or a handle of too little memory; errors of the driver, which recognises its own handles for this GPU.
 pub(crate) unsafe fn import<T: Pod>(device: &Device, exported: &[u8], len: usize) -> Result<Buffer<T>> {
     let parts = exported.split_first_chunk::<64>().and_then(|(handle, rest)| {
         let (offset, bytes) = rest.split_first_chunk::<8>()?;
@@ -75,7 +75,7 @@ pub(crate) unsafe fn import<T: Pod>(device: &Device, exported: &[u8], len: usize
     }
     context.enter()?;
     let mut base = 0;
-    // SAFETY: the driver writes one address, and refuses what is no handle of its own.
+    // SAFETY: the driver writes one address, and refuses a handle that is not its own.
     let code = unsafe { driver::cuIpcOpenMemHandle_v2(&mut base, IpcHandle(handle), IPC_LAZY_PEER_ACCESS) };
     context.check("cuIpcOpenMemHandle", code)?;
     let block = Imported::new(Arc::clone(context), base, base + offset, needed as usize);

@@ -55,25 +55,25 @@ use crate::{Device, Error, Result};
 
 /// Version of a journal's lines.
 const SCHEMA: u32 = 3;
-/// How a journal begins: a file with a part of this, or with a first line that begins so and was cut off, is a journal that a full disk ended.
+/// The first bytes of a journal. A file that holds only a part of these, or a truncated first line that begins with them, is a journal cut off by a full disk.
 const BEGINNING: &[u8] = br#"{"schema":3,"kind":"journal","#;
-/// What stands before the digits of a line's checksum.
+/// Text before the digits of a line's checksum.
 const SUM: &str = r#","sum":""#;
-/// What stands behind them.
+/// Text after the digits.
 const END: &str = r#""}"#;
 /// Digits of a checksum.
 const DIGITS: usize = 16;
 
-/// What a journal says first: which run it is of.
+/// The first line of a journal, which identifies the run.
 pub trait Heading: Clone + Serialize + DeserializeOwned {
-    /// What a journal with this heading is of, for errors: `a publication`.
+    /// What a journal with this heading records, for error texts, such as `a publication`.
     const OF: &'static str;
 
-    /// The first thing in which the run that a journal was `found` to be of differs from this one, with both values.
+    /// Describes the first field in which the run of the journal (`found`) differs from this run, with both values.
     fn difference(&self, found: &Self) -> Option<String>;
 }
 
-/// Command, options and device of a run.
+/// Command, options and devices of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The command, as `azero selfplay`.
@@ -86,16 +86,16 @@ pub struct Header {
     pub build: String,
     /// The devices, as `cuda:0`, with commas between.
     pub device: String,
-    /// Their names.
+    /// Names of the devices.
     pub device_name: String,
-    /// The options that decide what comes of a piece.
+    /// The options that affect the result of a piece.
     pub options: Value,
     /// When it began: seconds since 1970 in UTC.
     pub started: u64,
 }
 
 impl Header {
-    /// Of a run that begins now.
+    /// Makes the heading of a run that begins now.
     pub fn new(command: &str, options: Value, devices: &[Device]) -> Self {
         let joined = |name: fn(&Device) -> String| devices.iter().map(name).collect::<Vec<_>>().join(", ");
         Self {
@@ -128,7 +128,7 @@ pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// Checksum of version and kernels of a program, with `more` kernels than the library's: builds of one version may differ in their kernels.
+/// Checksum of version and kernels of a program, including the kernels of `more` in addition to the library's: builds of one version may differ in their kernels.
 pub fn build(more: &[PtxSet]) -> String {
     static OWN: OnceLock<u64> = OnceLock::new();
     let add = |sum: &mut DefaultHasher, set: &PtxSet| {
@@ -150,13 +150,13 @@ pub fn build(more: &[PtxSet]) -> String {
     format!("{:016x}", sum.finish())
 }
 
-/// Both values, if they differ.
+/// Describes both values, if they differ.
 pub fn named(name: &str, ours: &dyn ToString, found: &dyn ToString) -> Option<String> {
     let (ours, found) = (ours.to_string(), found.to_string());
     (ours != found).then(|| format!("{name} {found}, and this run has {ours}"))
 }
 
-/// The first option that differs, by name where both are objects, as `a.seed` where they hold others.
+/// Describes the first option that differs: by its name if both values are objects, or by its path, such as `a.seed`, in nested objects.
 pub fn options_difference(ours: &Value, found: &Value) -> Option<String> {
     fn within(name: &str, ours: Option<&Value>, found: Option<&Value>) -> Option<String> {
         if ours == found {
@@ -177,7 +177,7 @@ pub fn options_difference(ours: &Value, found: &Value) -> Option<String> {
     within("", Some(ours), Some(found))
 }
 
-/// Options as an object, without those that decide nothing of a piece.
+/// Options as an object, except those in `without`, which do not affect the result of a piece.
 pub fn options(options: &impl Serialize, without: &[&str]) -> Value {
     // Options are plain data, which always has a JSON form.
     let mut value = serde_json::to_value(options).unwrap_or_default();
@@ -187,33 +187,33 @@ pub fn options(options: &impl Serialize, without: &[&str]) -> Value {
     value
 }
 
-/// The number that a key is, in the one form in which it is written.
+/// Parses a key that is a number; `None` unless it is written in its only valid form.
 pub fn number(key: &str) -> Option<u64> {
     key.parse::<u64>().ok().filter(|number| number.to_string() == key)
 }
 
-/// A finished piece of work, and its time.
+/// A finished piece of work with its duration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Piece<V, S = f64> {
-    /// What came of it.
+    /// The result.
     pub result: V,
     /// Seconds.
     pub seconds: S,
 }
 
-/// Where a journal is.
+/// The file of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// In a new file.
+    /// A new file.
     New(PathBuf),
-    /// In a file that an earlier run has kept.
+    /// The file of an earlier run, to be continued.
     GoOn(PathBuf),
 }
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents<H, R> {
-    /// What run it is of.
+    /// The heading, which identifies the run.
     pub header: H,
     /// The pieces by their keys.
     pub records: BTreeMap<String, R>,
@@ -233,13 +233,13 @@ struct RecordLine<'a, R> {
     record: &'a R,
 }
 
-/// The other half of a line's fields is the record's.
+/// The key of a line; the other fields belong to the record.
 #[derive(Deserialize)]
 struct Keyed {
     key: String,
 }
 
-/// A journal that is written; by default one that is kept nowhere.
+/// A journal being written; the default one has no file.
 #[derive(Debug, Default)]
 pub struct Journal {
     file: Option<(PathBuf, File)>,
@@ -248,7 +248,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// What a builder was told: none, a new one, or one to go on with; and the pieces that it holds.
+    /// Opens the journal that a builder was given: none, a new one, or one to continue; returns it with the pieces that it holds.
     ///
     /// # Errors
     /// As [`create`](Self::create) and [`resume`](Self::resume).
@@ -266,15 +266,15 @@ impl Journal {
         }
     }
 
-    /// Whether it is kept anywhere.
+    /// Whether the journal has a file.
     pub fn is_kept(&self) -> bool {
         self.file.is_some()
     }
 
-    /// A new one in a new file, which is locked against other processes.
+    /// Creates a journal in a new file, which is locked against other processes.
     ///
     /// # Errors
-    /// [`Error::File`] if there is such a file already: it may hold hours of work; or if it cannot be written.
+    /// [`Error::File`] if the file already exists, since it may hold hours of work, or cannot be written.
     pub fn create<H: Heading>(path: &Path, header: &H) -> Result<Self> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
@@ -305,10 +305,11 @@ impl Journal {
         self.write(&sealed("", &text))
     }
 
-    /// Goes on with a file. A last line that a kill or a full disk cut off is removed; if it is the first too, the run begins.
+    /// Continues a journal. If a kill or a full disk truncated the last line, that line is removed; if it is the first line, the run begins anew.
     ///
     /// # Errors
-    /// [`Error::File`] if it is no journal, is used by another process, or is of a run with another command, version, build, device or set of options: both values are named.
+    /// [`Error::File`] if it is no journal, is used by another process, or belongs to a run with another command, version, build, device or set of options; the error names
+    /// both values.
     pub fn resume<H: Heading, R: DeserializeOwned + PartialEq>(
         path: &Path,
         header: &H,
@@ -351,10 +352,10 @@ impl Journal {
         Ok((Self { file: Some((path.to_path_buf(), file)), run }, contents))
     }
 
-    /// Keeps finished pieces by their keys. All of them are on the disk when it returns.
+    /// Appends finished pieces with their keys. All of them are on the disk when the call returns.
     ///
     /// # Errors
-    /// [`Error::File`] if the file cannot be written, or would hold something else than was given, as it does of a number that is not finite: then nothing is written.
+    /// [`Error::File`] if the file cannot be written, or if a piece would not be read back equal, such as one with a number that is not finite; then nothing is written.
     pub fn append<R: Serialize + DeserializeOwned + PartialEq>(&mut self, records: &[(String, R)]) -> Result<()> {
         if self.file.is_none() || records.is_empty() {
             return Ok(());
@@ -386,18 +387,18 @@ impl Journal {
         self.file.as_ref().map_or(Path::new(""), |(path, _)| path)
     }
 
-    /// The error of a piece that the file holds and that is not as it can be.
+    /// The error for a piece of the file that is not valid.
     pub fn wrong(&self, key: &str, reason: impl std::fmt::Display) -> Error {
         Error::file(self.path(), None, format!("{key}: {reason}"))
     }
 
-    /// The error of a piece that the file holds and that this run does not have.
+    /// The error for a piece of the file that is not part of this run.
     pub fn not_asked(&self, key: &str) -> Error {
         self.wrong(key, "is in the file, but does not belong to this run")
     }
 }
 
-/// Checksum of a line's JSON object in a run; the heading's own is of no run.
+/// Checksum of a line's JSON object together with its run's checksum, which is empty for the heading.
 fn sum(run: &str, object: &str) -> String {
     format!("{:016x}", Fnv::of(format!("{run}{object}").as_bytes()))
 }
@@ -445,7 +446,7 @@ fn parse_header<H: Heading>(path: &Path, text: &str) -> Result<(H, String)> {
     Ok((first.header, run.to_string()))
 }
 
-/// What the text of a journal holds; `path` is for errors.
+/// Parses the text of a journal; `path` is for errors.
 ///
 /// # Errors
 /// [`Error::File`] names line and reason.

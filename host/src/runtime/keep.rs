@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use crate::runtime::checkpoint::{Checkpoint, State};
 use crate::{Error, Result};
 
-/// Time between two checkpoints, where none is given.
+/// Default time between two checkpoints.
 const EVERY: Duration = Duration::from_secs(300);
 
-/// Where the state is written at the end of a run and while it lasts, and how often. A builder takes it, and what it builds keeps it.
+/// Where and how often the state is saved, during a run and at its end. A builder passes it to the trainer or solver that it builds.
 #[derive(Clone, Debug)]
 pub(crate) struct Keep {
-    /// The file; none is written without.
+    /// The file; with `None`, no checkpoint is written.
     pub path: Option<PathBuf>,
-    /// Time between two; 5 minutes unless said.
+    /// Time between two checkpoints; default 5 minutes.
     pub every: Option<Duration>,
-    /// When it was last written, or the run began.
+    /// Time of the last checkpoint, or of the beginning of the run.
     last: Instant,
 }
 
@@ -39,7 +39,7 @@ impl Keep {
         }
     }
 
-    /// The time counts from now.
+    /// Starts the timer.
     pub fn begin(&mut self) {
         self.last = Instant::now();
     }
@@ -54,7 +54,7 @@ impl Keep {
         self.is_wanted() && self.last.elapsed() >= self.every.unwrap_or(EVERY)
     }
 
-    /// Writes the state, where there is a file for it.
+    /// Writes the state if a file was given.
     ///
     /// # Errors
     /// As [`Checkpoint::save`].

@@ -26,13 +26,13 @@ use crate::runtime::error::{Error, Result};
 /// Most parameters of a kernel.
 pub(crate) const MAX_PARAMS: usize = 16;
 
-/// What a launch learns of its arguments while it takes them.
+/// What a launch collects from its arguments while it binds them.
 #[doc(hidden)]
 pub struct Binding<'a> {
     device: &'a Device,
     /// Memory that a graph must keep; `None` outside a capture.
     kept: Option<Vec<Arc<Allocation>>>,
-    /// What is wrong with an argument: the first that is found.
+    /// The first invalid argument found.
     wrong: Option<Wrong>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Binding<'a> {
         Self { device, kept: capturing.then(Vec::new), wrong: None }
     }
 
-    /// What a graph must keep, if nothing is wrong; `kernel` is named in the error.
+    /// Returns the memory that a graph must keep, or an error that names `kernel` if an argument is invalid.
     pub(crate) fn finish(self, kernel: &str) -> Result<Option<Vec<Arc<Allocation>>>> {
         match self.wrong {
             None => Ok(self.kept),
@@ -57,7 +57,7 @@ impl<'a> Binding<'a> {
     }
 }
 
-// SAFETY: only launches make one, and `finish` gives none of what was refused.
+// SAFETY: only launches make a `Binding`, and `finish` returns an error if an argument was refused.
 unsafe impl gpu::Binding for Binding<'_> {
     fn memory(&mut self, owner: &dyn Any) {
         let Some(allocation) = owner.downcast_ref::<Arc<Allocation>>() else {
@@ -78,7 +78,7 @@ unsafe impl gpu::Binding for Binding<'_> {
     }
 }
 
-/// What a kernel's declaration refuses, as an error.
+/// Converts the refusal of a kernel's declaration into an error.
 pub(crate) fn refused(kernel: &str, refusal: Refusal) -> Error {
     match refusal {
         Refusal::TooShort { name, expected, found } => {
@@ -89,14 +89,14 @@ pub(crate) fn refused(kernel: &str, refusal: Refusal) -> Error {
 }
 
 impl<T> Buffer<T> {
-    /// The values, for a field of `SArgs` that a kernel reads.
+    /// The values as a field of `SArgs` that a kernel reads.
     pub fn view(&self) -> In<'_, T> {
-        // SAFETY: the allocation has these values while it is borrowed or kept, and nobody writes them while `self` is borrowed; memory that is freed is used again in the order of the
-        // device's work.
+        // SAFETY: the allocation holds these values while it is borrowed or kept, and nobody writes them while `self` is borrowed; freed memory is reused in the order of
+        // the device's work.
         unsafe { In::new(self.as_ptr(), self.len(), self.allocation()) }
     }
 
-    /// The values, for a field of `SArgs` that a kernel writes.
+    /// The values as a field of `SArgs` that a kernel writes.
     pub fn view_mut(&mut self) -> InOut<'_, T> {
         let (values, len) = (self.as_mut_ptr(), self.len());
         // SAFETY: as for `view`, and `self` is borrowed exclusively.
@@ -104,8 +104,8 @@ impl<T> Buffer<T> {
     }
 }
 
-/// `SArgs` of the buffers of structures: fields of the kernel's structure that are called as those of a structure here, `reads` by [`Buffer::view`], `writes` by [`Buffer::view_mut`], and
-/// numbers that it `has`; then any other fields, as in a literal.
+/// Builds `SArgs` from host structures of buffers whose fields have the names of the kernel's fields: `reads` passes a buffer by [`Buffer::view`], `writes` by
+/// [`Buffer::view_mut`], `has` copies a number; any other fields follow, as in a struct literal.
 #[cfg(any(feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr"))]
 macro_rules! views {
     ($args:ident { $($fields:tt)* }) => { views!(@ $args [] $($fields)*) };

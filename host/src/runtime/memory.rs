@@ -9,7 +9,7 @@ use crate::runtime::error::{Error, Result, bytes};
 use crate::runtime::host_machine;
 use crate::runtime::info::Backend;
 
-/// Memory that a piece of work needs, by what it is for; `memory_needed` of builders and engines answers with it.
+/// Memory that a task needs, listed by purpose; returned by `memory_needed` of builders and engines.
 ///
 /// ```
 /// use warpplay::Memory;
@@ -26,7 +26,7 @@ pub struct Memory {
 /// One use of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryPart {
-    /// What it is for.
+    /// Purpose.
     pub what: String,
     /// Bytes on the device.
     pub device: u64,
@@ -49,17 +49,17 @@ impl Memory {
         self
     }
 
-    /// Its parts, in the order in which they were added.
+    /// The parts, in the order in which they were added.
     pub fn parts(&self) -> &[MemoryPart] {
         &self.parts
     }
 
-    /// Bytes on the device in all.
+    /// Total bytes on the device.
     pub fn device(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.device))
     }
 
-    /// Bytes on the host in all.
+    /// Total bytes on the host.
     pub fn host(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.host))
     }
@@ -86,10 +86,10 @@ impl fmt::Display for Memory {
 }
 
 impl Device {
-    /// That this much memory is free now, on the device and on the host.
+    /// Checks that this much memory is free now, on the device and on the host.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] names where it is short, with both numbers.
+    /// [`Error::OutOfMemory`] names the device or host that lacks memory, with both numbers.
     pub fn expect_memory(&self, needed: &Memory) -> Result<()> {
         expect_free(self, needed.device(), self.memory()?.free)?;
         // Without a GPU both are the machine's.
@@ -101,7 +101,7 @@ impl Device {
     }
 }
 
-/// That `needed` bytes are not more than `free`: the only check of it.
+/// Checks that `needed` bytes are at most `free`; all checks of memory use this function.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] with both numbers.
@@ -112,7 +112,7 @@ pub(crate) fn expect_free(device: impl ToString, needed: u64, free: u64) -> Resu
     Err(out_of_memory(device, needed, free))
 }
 
-/// The error of memory that is short: of a device, or of the host.
+/// The error for too little memory on a device or on the host.
 pub(crate) fn out_of_memory(device: impl ToString, needed: u64, free: u64) -> Error {
     Error::OutOfMemory { device: device.to_string(), needed, free }
 }

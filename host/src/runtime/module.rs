@@ -22,24 +22,24 @@ pub use function::{Function, FunctionInfo};
 
 /// A set of kernels loaded on a device.
 ///
-/// On a GPU the newest image that the device runs is handed to the driver, which compiles it (the first time; it keeps
-/// the result on disk). On [`Backend::Simt`] nothing is loaded: the kernels are functions of the program.
+/// On a GPU, the newest image that the device can run is passed to the driver, which compiles it (the first time; the driver
+/// caches the result on disk). On [`Backend::Simt`] nothing is loaded, since the kernels are functions of the program.
 #[derive(Clone)]
 pub struct Module {
     inner: Arc<Loaded>,
 }
 
-/// What the module's functions and the graphs made of them keep alive.
+/// The part of a module that its functions and graphs keep alive.
 pub(crate) struct Loaded {
     device: Device,
     set: PtxSet,
     cuda: Option<CudaModule>,
-    /// The images' texts, where a program without a GPU asks for their entries.
+    /// Texts of the images, unpacked when a program without a GPU looks up an entry.
     texts: OnceLock<Vec<Cow<'static, str>>>,
 }
 
 impl Loaded {
-    /// Whether an image has this entry; so it is taken where there are none.
+    /// Whether an image has this entry; true if there are no images.
     fn may_have(&self, name: &str) -> Result<bool> {
         let texts = match self.texts.get() {
             Some(texts) => texts,
@@ -72,7 +72,7 @@ impl Drop for CudaModule {
     fn drop(&mut self) {
         // The code of a dead context goes with the context.
         if self.context.enter().is_ok() {
-            // SAFETY: made by `cuModuleLoadDataEx`, unloaded once; its functions and graphs hold it, so they are gone.
+            // SAFETY: made by `cuModuleLoadDataEx`, unloaded once; functions and graphs hold a reference, so none is left.
             unsafe { driver::cuModuleUnload(self.handle) };
         }
     }
@@ -113,8 +113,8 @@ impl fmt::Debug for Module {
     }
 }
 
-/// The kernels that a launch's failure may be about: those being launched and, if the driver reports what happened
-/// before, those queued already.
+/// The kernels that may have caused a launch's failure: those being launched and, since the driver may report an earlier
+/// failure, those already queued.
 pub(crate) fn suspects(queued: &[&'static str], launched: &[&'static str]) -> String {
     let mut names = Vec::new();
     let earlier = if kills_context(driver::last_code()) { queued } else { &[] };
@@ -124,7 +124,7 @@ pub(crate) fn suspects(queued: &[&'static str], launched: &[&'static str]) -> St
     names.join(", ")
 }
 
-/// Adds a name that is not there yet.
+/// Adds a name unless it is already in the list.
 pub(crate) fn add_name(names: &mut Vec<&'static str>, name: &'static str) {
     if !names.contains(&name) {
         names.push(name);

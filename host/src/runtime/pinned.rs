@@ -16,8 +16,8 @@ use crate::runtime::memory::out_of_memory;
 
 /// `len` values in page-locked host memory, zero at first, made by [`Stream::pinned`](crate::Stream::pinned).
 ///
-/// Copies between it and a buffer do not wait. Looking at it does: [`as_slice`](Self::as_slice) and
-/// [`as_mut_slice`](Self::as_mut_slice) return when every copy that was queued with it has ended.
+/// Copies between it and a buffer are asynchronous. Access by the host waits: [`as_slice`](Self::as_slice) and
+/// [`as_mut_slice`](Self::as_mut_slice) return when every queued copy has ended.
 ///
 /// ```
 /// use warpplay::Device;
@@ -45,13 +45,13 @@ enum Storage {
 struct CudaPinned {
     address: *mut u8,
     context: Arc<Context>,
-    /// Reached when the last copy has ended.
+    /// Event after the last copy.
     event: CudaEvent,
     /// The stream of copies that may still run.
     pending: Mutex<Option<u64>>,
 }
 
-// SAFETY: the memory is owned, belongs to no thread, and is only handed out through `Pinned`'s borrows.
+// SAFETY: the memory is owned, is not tied to a thread, and is reached only through borrows of `Pinned`.
 unsafe impl Send for CudaPinned {}
 // SAFETY: as above.
 unsafe impl Sync for CudaPinned {}
@@ -67,7 +67,7 @@ impl CudaPinned {
         }
         context.check("cuMemHostAlloc", code)?;
         let address = address.cast::<u8>();
-        // SAFETY: the driver gave `bytes` bytes.
+        // SAFETY: the driver allocated `bytes` bytes.
         unsafe { address.write_bytes(0, bytes) };
         Ok(Self { address, context: Arc::clone(context), event, pending: Mutex::new(None) })
     }
@@ -111,18 +111,18 @@ impl<T: Pod> Pinned<T> {
         Ok(Self { device: device.clone(), len, storage, values: PhantomData })
     }
 
-    /// The values, once every copy queued with them has ended.
+    /// Returns the values, after waiting for every queued copy.
     ///
     /// # Errors
     /// [`Error::Driver`] or [`Error::ContextDead`] if a kernel before such a copy failed.
     pub fn as_slice(&self) -> Result<&[T]> {
         self.wait()?;
-        // SAFETY: `len` values of a type that takes any bytes, written at first; no copy is under way, and one that
-        // writes them needs `&mut self`.
+        // SAFETY: the memory holds `len` initialised values of a type for which any bytes are valid; no copy is under way,
+        // and a copy that writes them needs `&mut self`.
         Ok(unsafe { std::slice::from_raw_parts(self.address().cast(), self.len) })
     }
 
-    /// The values, to be changed, once every copy queued with them has ended.
+    /// Returns the values for writing, after waiting for every queued copy.
     ///
     /// # Errors
     /// As [`as_slice`](Self::as_slice).
@@ -165,8 +165,8 @@ impl<T> Pinned<T> {
         }
     }
 
-    /// Queues a copy on the stream numbered `number` and remembers that it runs; waits first for copies that run on
-    /// another stream, since one mark cannot stand for two streams.
+    /// Queues a copy on the stream numbered `number` and remembers it. First waits for copies on another stream, since one
+    /// event cannot mark two streams.
     pub(crate) fn queue_copy(&self, number: u64, stream: Handle, copy: impl FnOnce() -> Result<()>) -> Result<()> {
         let Storage::Cuda(pinned) = &self.storage else {
             return copy();

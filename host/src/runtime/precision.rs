@@ -3,7 +3,7 @@
 use crate::runtime::named::named;
 
 named! {
-    /// Arithmetic and storage of numbers. Which of them a family's engines offer stands at its `Options`; another is an [`Error::Option`](crate::Error::Option).
+    /// Arithmetic and storage of numbers. Each family's `Options` lists the precisions that its engines offer; any other is an [`Error::Option`](crate::Error::Option).
     Precision, "precision":
     /// Single precision.
     F32 = "f32" | "fp32",

@@ -3,26 +3,26 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// What an engine tells the caller's `watch`, from time to time.
+/// The progress that an engine reports to the caller's `watch`, from time to time.
 ///
-/// `watch` answers [`ControlFlow::Continue`](std::ops::ControlFlow::Continue) to go on, or [`Break`](std::ops::ControlFlow::Break) to stop; the engine
-/// then returns what it has. `R` is what the family measures now and then: an epoch, a point of a curve; `()` where it measures nothing.
+/// `watch` returns [`ControlFlow::Continue`](std::ops::ControlFlow::Continue) to continue, or [`Break`](std::ops::ControlFlow::Break) to stop; the engine then returns the
+/// results so far. `R` is a measurement of the family, such as an epoch or a point of a curve; `()` if it measures nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress<R = ()> {
-    /// Steps done in all, those before a resume included. What a step is, the engine says: a step of the search, an iteration, an epoch, a game.
+    /// Total number of steps done, including those before a resume. The engine defines a step: a step of the search, an iteration, an epoch, a game.
     pub steps: u64,
-    /// Steps after which the work ends, in all; `None` where only time limits it.
+    /// Total number of steps after which the work ends; `None` if only time limits it.
     pub n_steps: Option<u64>,
     /// Time since this run began.
     pub elapsed: Duration,
-    /// Time after which this run ends; `None` where only steps limit it.
+    /// Time after which this run ends; `None` if only steps limit it.
     pub time_limit: Option<Duration>,
-    /// What was measured just now, if anything was.
+    /// The latest measurement, if there is a new one.
     pub latest: Option<R>,
 }
 
 impl<R> Progress<R> {
-    /// The part that is done, 0 to 1: by the limit that is nearer.
+    /// The fraction of the work done, 0 to 1, by whichever limit is nearer.
     ///
     /// ```
     /// use std::time::Duration;
@@ -47,7 +47,7 @@ impl<R> Progress<R> {
     }
 }
 
-/// `done / all` held between 0 and 1; all of nothing is done.
+/// `done / all`, clamped to 0 to 1; 1 if `all` is 0.
 fn part(done: f64, all: f64) -> f64 {
     if all > 0.0 { (done / all).min(1.0) } else { 1.0 }
 }

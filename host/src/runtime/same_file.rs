@@ -2,8 +2,7 @@
 
 use std::fs::Metadata;
 
-/// Whether both are of one file, whatever names it had or has; `None` where the system does not tell. One of them must be of a file that is open, or its number may
-/// have been given to another.
+/// Whether both belong to the same file, regardless of its names; `None` if the system cannot tell. One of the two files must be open; otherwise its number may have been reused.
 pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> Option<bool> {
     #[cfg(unix)]
     {

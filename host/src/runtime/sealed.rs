@@ -15,7 +15,7 @@ use crate::runtime::tensors::{self, Tensor};
 use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
-/// What stands before the checksum's digits: JSON inside a JSON string.
+/// Text before the checksum's digits: JSON within a JSON string.
 const MARK: &[u8] = br#"\"checksum\":\""#;
 /// Hexadecimal digits of the checksum.
 const DIGITS: usize = 16;
@@ -23,15 +23,15 @@ const DIGITS: usize = 16;
 /// A kind of file.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Name of the metadata.
+    /// Key of the metadata.
     pub key: &'static str,
-    /// In errors.
+    /// Name in error texts.
     pub name: &'static str,
     /// Version of the format.
     pub version: u32,
 }
 
-/// The JSON: what every file has, then its own.
+/// The metadata in JSON: the fields of every file, then those of its kind.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Meta<T> {
@@ -41,14 +41,14 @@ struct Meta<T> {
     content: T,
 }
 
-/// What every version has.
+/// The field that every version of the format has.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
 }
 
 impl Kind {
-    /// The bytes of a file: the same at every call. `metadata` is what other readers look for.
+    /// Returns the bytes of a file; equal arguments give equal bytes. `metadata` holds entries for other readers.
     pub fn to_bytes(
         self,
         path: &Path,
@@ -71,7 +71,7 @@ impl Kind {
         Ok(bytes)
     }
 
-    /// Checks checksum and version of a file's bytes; its content and its tensors. The checksum's digits are overwritten.
+    /// Checks the checksum and version of a file's bytes and returns its content and tensors. The checksum's digits are overwritten.
     pub fn parse<'b, T: DeserializeOwned>(self, path: &Path, bytes: &'b mut [u8]) -> Result<(T, SafeTensors<'b>)> {
         let Self { key, name, version } = self;
         let wrong = |reason: String| Error::file(path, None, reason);
@@ -100,7 +100,7 @@ impl Kind {
         Ok((meta.content, file))
     }
 
-    /// Writes a file: to a new one beside it first, which is synced and then takes the name.
+    /// Writes a file: first to a new file beside it, which is synced and then renamed.
     pub fn write(self, path: &Path, content: &impl Serialize, tensors: &[Tensor]) -> Result<()> {
         atomic_file::write(path, &self.to_bytes(path, content, tensors, BTreeMap::new())?)
     }
@@ -125,14 +125,14 @@ fn seal(bytes: &mut [u8]) -> Option<([u8; DIGITS], u64)> {
     Some((digits, Fnv::of(bytes)))
 }
 
-/// Puts the digits of a sum where they belong.
+/// Writes the digits of a sum into the header.
 fn set_digits(bytes: &mut [u8], sum: u64) {
     if let Some(range) = digits_range(bytes) {
         bytes[range].copy_from_slice(format!("{sum:016x}").as_bytes());
     }
 }
 
-/// Gives changed bytes the checksum that belongs to them.
+/// Updates the checksum of changed bytes.
 #[cfg(test)]
 pub(crate) fn reseal(bytes: &mut [u8]) {
     if let Some((_, sum)) = seal(bytes) {
@@ -140,7 +140,7 @@ pub(crate) fn reseal(bytes: &mut [u8]) {
     }
 }
 
-/// Where the digits stand: in the header, which comes first.
+/// The position of the digits within the header, which comes first.
 fn digits_range(bytes: &[u8]) -> Option<Range<usize>> {
     let length = u64::from_le_bytes(*bytes.first_chunk()?);
     let end = usize::try_from(length).ok()?.checked_add(8)?;

@@ -1,7 +1,8 @@
 //! Setters of builders.
 
-/// Setters of a builder that has `options`, one an option: `name: Type` puts what it is given there, `name: Type = value` what is made of it. After `noted in field;`
-/// each adds its name to that field, as one that was asked for. Where they have no documentation of their own, it names the option.
+/// Setters of a builder that has `options`, one for each option: `name: Type` stores the argument, `name: Type = value` stores the expression `value`. With `noted in
+/// field;` first, each setter also adds its name to that field, the list of options that the caller set. A setter without documentation of its own gets one that names the
+/// option.
 #[allow(unused_macros, reason = "builders belong to families")]
 macro_rules! setters {
     (noted in $noted:ident; $($(#[$doc:meta])+ $name:ident: $type:ty $(= $value:expr)?),+ $(,)?) => {
@@ -60,7 +61,7 @@ macro_rules! journal_setters {
     };
 }
 
-/// `resume`, `checkpoint` and `checkpoint_every` of a builder that has `resume`, the `Checkpoint` of its family that it goes on with, and `keep`, which writes states.
+/// `resume`, `checkpoint` and `checkpoint_every` of a builder with the fields `resume`, the `Checkpoint` of its family to continue from, and `keep`, which writes states.
 #[allow(unused_macros, reason = "builders belong to families")]
 macro_rules! checkpoint_setters {
     ($(#[$resume:meta])+ resume, $(#[$checkpoint:meta])+ checkpoint, $(#[$every:meta])+ checkpoint_every) => {

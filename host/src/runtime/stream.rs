@@ -26,11 +26,11 @@ pub use l2::{L2Span, L2Window};
 
 /// A queue of work on one device: allocations, copies and launches happen in the order of the calls.
 ///
-/// Launches return at once; [`read`](Self::read) and [`synchronize`](Self::synchronize) wait, and report what failed
-/// in between, with the names of the kernels that were queued. On [`Backend::Simt`] everything is done when a call
-/// returns. Work of two streams has no order, unless one waits for the other through `synchronize`.
+/// Launches return at once; [`read`](Self::read) and [`synchronize`](Self::synchronize) wait and report failures since the
+/// last wait, with the names of the queued kernels. On [`Backend::Simt`] all work is done when a call returns. The work of
+/// two streams is unordered, unless one waits for the other through `synchronize`.
 ///
-/// A stream may move between threads; the device is made current in every call.
+/// A stream may move between threads; every call makes the device current.
 pub struct Stream {
     device: Device,
     cuda: Option<CudaStream>,
@@ -59,7 +59,7 @@ impl Drop for CudaStream {
     fn drop(&mut self) {
         // The streams of a dead context go with the context.
         if self.context.enter().is_ok() {
-            // SAFETY: made by `cuStreamCreate`, destroyed once; the driver lets what is queued end first.
+            // SAFETY: made by `cuStreamCreate`, destroyed once; the driver first completes the queued work.
             unsafe { driver::cuStreamDestroy_v2(self.handle) };
         }
     }
@@ -83,7 +83,7 @@ struct Recording {
 }
 
 impl Device {
-    /// A new stream of work.
+    /// Creates a stream.
     ///
     /// # Errors
     /// [`Error::Unsupported`] on [`Backend::Cpu`], where no kernels run; [`Error::Driver`] if the driver refuses.
@@ -100,20 +100,20 @@ impl Stream {
         Ok(Self::with(device, device.context().map(CudaStream::new).transpose()?))
     }
 
-    /// Takes a stream of the driver, which is destroyed with this one.
+    /// Takes over a stream of the driver, which is destroyed when the returned one is dropped.
     #[cfg(feature = "cust")]
     pub(crate) fn of_handle(device: &Device, context: &Arc<Context>, handle: Handle) -> Self {
         Self::with(device, Some(CudaStream { handle, context: Arc::clone(context) }))
     }
 
-    /// The driver's stream, where the device is a GPU.
+    /// The driver's stream, if the device is a GPU.
     #[cfg(feature = "cust")]
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.cuda.as_ref().map(|cuda| cuda.handle)
     }
 
-    /// The driver's stream (`CUstream`) as an address, for another library that is to order its work with this stream's; none where the device is no GPU. It lives as
-    /// long as this value.
+    /// The driver's stream (`CUstream`) as an address, for another library that orders its work with this stream; `None` unless the device is a GPU. The address is valid as
+    /// long as this value lives.
     pub fn as_raw(&self) -> Option<std::num::NonZeroUsize> {
         self.cuda.as_ref().and_then(|cuda| std::num::NonZeroUsize::new(cuda.handle.0.addr()))
     }
@@ -132,21 +132,21 @@ impl Stream {
     /// Waits until everything queued is done.
     ///
     /// # Errors
-    /// [`Error::Driver`] if a kernel failed, with the names of those queued since the last wait: one of them it was.
-    /// After a trap or a wrong address the context is dead, and the text says so. [`Error::Capture`] inside a capture.
+    /// [`Error::Driver`] if a kernel failed, with the names of the kernels queued since the last wait, one of which failed.
+    /// After a trap or an invalid address the context is dead, and the text says so. [`Error::Capture`] inside a capture.
     pub fn synchronize(&self) -> Result<()> {
         self.outside_capture("Stream::synchronize")?;
         let Some(cuda) = &self.cuda else {
             return Ok(());
         };
         cuda.context.enter()?;
-        // SAFETY: the stream is of this context, which is current.
+        // SAFETY: the stream belongs to this context, which is current.
         let result = self.check(cuda, "cuStreamSynchronize", unsafe { driver::cuStreamSynchronize(cuda.handle) });
         self.state.borrow_mut().queued.clear();
         result
     }
 
-    /// A new event, to be set with [`record`](Self::record).
+    /// Creates an event, which [`record`](Self::record) sets.
     ///
     /// # Errors
     /// [`Error::Driver`] or [`Error::ContextDead`] if the driver refuses.
@@ -154,7 +154,7 @@ impl Stream {
         Event::new(&self.device)
     }
 
-    /// Sets the event at the end of what is queued.
+    /// Sets the event after all queued work.
     ///
     /// # Errors
     /// [`Error::Device`] for an event of another device; [`Error::Capture`] inside a capture; [`Error::Driver`] or
@@ -181,7 +181,7 @@ impl Stream {
         if code == 0 { Ok(()) } else { Err(self.failure(cuda, call)) }
     }
 
-    /// The driver's last failure; if a kernel may be its cause, with the names of those queued.
+    /// The driver's last failure; if a kernel may be the cause, with the names of the queued kernels.
     fn failure(&self, cuda: &CudaStream, call: &'static str) -> Error {
         let queued = &self.state.borrow().queued;
         let kernels = (kills_context(driver::last_code()) && !queued.is_empty()).then(|| queued.join(", "));

@@ -37,7 +37,7 @@ impl Tensor {
     }
 }
 
-/// All bytes one after the other. Tables are gigabytes: room is made once, and a number is copied as a whole.
+/// Concatenates the bytes of all values. Tables may hold gigabytes, so memory is reserved once, and each number is copied as a whole.
 fn bytes_of<const N: usize>(shape: &[usize], values: impl Iterator<Item = [u8; N]>) -> Vec<u8> {
     let n = shape.iter().product::<usize>();
     let mut bytes = Vec::with_capacity(n * N);
@@ -45,7 +45,7 @@ fn bytes_of<const N: usize>(shape: &[usize], values: impl Iterator<Item = [u8; N
     bytes
 }
 
-/// The bytes of a file with these tensors and one line of metadata: with one line they are the same at every call.
+/// Returns the bytes of a file with these tensors and one line of metadata; with a single line, equal tensors give equal bytes.
 pub(crate) fn to_bytes(path: &Path, tensors: &[Tensor], key: &str, value: &str) -> Result<Vec<u8>> {
     let failed = |error| Error::file(path, None, format!("cannot be written: {error}"));
     let views = tensors.iter().map(|tensor| {
@@ -57,8 +57,8 @@ pub(crate) fn to_bytes(path: &Path, tensors: &[Tensor], key: &str, value: &str) 
     safetensors::serialize(views, Some(metadata)).map_err(failed)
 }
 
-/// The bytes of a file with these tensors and any number of lines of metadata: the same at every call. Tensors with wider elements come first, so that all are
-/// aligned; else they stand in their order.
+/// Returns the bytes of a file with these tensors and any number of lines of metadata; equal arguments give equal bytes. Tensors with wider elements come first, so that all
+/// are aligned; otherwise their order is kept.
 pub(crate) fn to_bytes_described(
     path: &Path,
     tensors: &[Tensor],
@@ -102,7 +102,7 @@ pub(crate) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>>
 /// A tensor of a file.
 ///
 /// # Errors
-/// [`Error::File`] names one that is missing.
+/// [`Error::File`] names a tensor that is missing.
 pub(crate) fn find<'a>(path: &Path, file: &SafeTensors<'a>, name: &str) -> Result<TensorView<'a>> {
     file.tensor(name).map_err(|_| Error::file(path, None, format!("tensor {name} is missing")))
 }
@@ -110,7 +110,7 @@ pub(crate) fn find<'a>(path: &Path, file: &SafeTensors<'a>, name: &str) -> Resul
 /// A tensor of this type and shape.
 ///
 /// # Errors
-/// [`Error::File`] names one that is missing, or is another.
+/// [`Error::File`] names a tensor that is missing, or has another type or shape.
 pub(crate) fn find_as<'a>(
     path: &Path,
     file: &SafeTensors<'a>,
@@ -137,7 +137,7 @@ pub(crate) fn doubles(tensor: &TensorView<'_>) -> Vec<f64> {
     tensor.data().as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()
 }
 
-/// That a tensor's values are numbers, and finite ones where that is asked; what is wrong, if anything.
+/// Checks that a tensor's values are not NaN and, if `finite` is set, that they are finite; returns a description of the first error.
 pub(crate) fn check_values(name: &str, values: impl Iterator<Item = f64>, finite: bool) -> Result<(), String> {
     let bad = |value: f64| if finite { !value.is_finite() } else { value.is_nan() };
     match values.enumerate().find(|&(_, value)| bad(value)) {

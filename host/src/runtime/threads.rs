@@ -4,13 +4,13 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{Error, Result};
 
-/// Most threads of a pool: thousands would look for work more than they work.
+/// Maximum number of threads of a pool: thousands of threads would spend more time searching for work than working.
 pub(crate) const MAX_THREADS: usize = 1024;
 
-/// Threads that a caller asks for; `None` leaves the choice.
+/// Checks the number of threads that a caller asks for; `None` leaves the choice to the library.
 ///
 /// # Errors
-/// [`Error::Option`] names `threads` unless they are 1 to [`MAX_THREADS`].
+/// [`Error::Option`] names `threads` unless it is 1 to [`MAX_THREADS`].
 pub(crate) fn check(threads: Option<usize>) -> Result<()> {
     match threads {
         Some(n) if !(1..=MAX_THREADS).contains(&n) => Err(Error::option("threads", n, format!("1 to {MAX_THREADS}"))),
@@ -18,18 +18,18 @@ pub(crate) fn check(threads: Option<usize>) -> Result<()> {
     }
 }
 
-/// The threads of a piece of work.
+/// The threads that run a task.
 pub(crate) enum Threads {
-    /// Those of the caller's pool, by default one of all cores.
+    /// The threads of the caller's pool, by default one of all cores.
     All,
-    /// The caller's alone, for a sequential program.
+    /// The caller's thread alone, for a sequential program.
     One,
-    /// A pool of their own.
+    /// A separate pool.
     Own(ThreadPool),
 }
 
 impl Threads {
-    /// For work that has a sequential program too, which 1 asks for.
+    /// For work that also has a sequential program, chosen by 1.
     ///
     /// # Errors
     /// As [`pooled`](Self::pooled).
@@ -40,7 +40,7 @@ impl Threads {
         }
     }
 
-    /// For work that is parallel in any case: 1 is a pool of one.
+    /// For work that is always parallel; 1 gives a pool of one thread.
     ///
     /// # Errors
     /// [`Error::Option`] names `threads` unless `n` is 1 to [`MAX_THREADS`] and the system starts so many.
@@ -48,12 +48,12 @@ impl Threads {
         Ok(n.map(pool).transpose()?.map_or(Self::All, Self::Own))
     }
 
-    /// Whether the sequential program is asked for.
+    /// Whether the sequential program was chosen.
     pub fn is_one(&self) -> bool {
         matches!(self, Self::One)
     }
 
-    /// Does the work: in a pool of its own, or as the caller would.
+    /// Does the work in the separate pool, if there is one, otherwise on the caller's thread.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match self {
             Self::All | Self::One => work(),
@@ -61,7 +61,7 @@ impl Threads {
         }
     }
 
-    /// Does it from a thread of a pool, where handing out work costs least; `One` does it on the caller's.
+    /// Does the work from a thread of the pool, where distributing work costs least; `One` does it on the caller's thread.
     pub fn run_inside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match self {
             Self::All => rayon::scope(|_| work()),

@@ -10,12 +10,12 @@ use crate::{Error, Result};
 
 /// The unit of the sums.
 const ONE: f64 = warpplay_gpu::shogi::fixed::ONE;
-/// What 64 bits hold of it, 2²⁷.
+/// The largest value that 64 bits hold in this unit, 2²⁷.
 const MOST: f64 = (1u64 << 63) as f64 / ONE;
-/// Most that `f` of two positions differs by: 18 pawns of one side and of the other. A feature that names squares or kings is there once for each side.
+/// The largest difference of a feature between two positions: 18 pawns of each side. Features of squares or kings occur once for each side.
 const MOST_FEATURES: u32 = 36;
 
-/// Most that Σ slope is, a rounding of half a unit for each sibling included.
+/// Upper bound of Σ slope, including a rounding of half a unit for each sibling.
 fn slopes(totals: &Totals, a: f64) -> f64 {
     let n = totals.children.saturating_sub(totals.parents) as f64;
     if n == 0.0 {
@@ -26,15 +26,16 @@ fn slopes(totals: &Totals, a: f64) -> f64 {
     n * (a * j * (1.0 - j) + 1.0 / ONE)
 }
 
-/// Whether every sum of the gradient fits, whatever the positions are.
+/// Whether every sum of the gradient fits for any positions.
 fn always_fits(totals: &Totals, a: f64) -> bool {
     slopes(totals, a) * f64::from(MOST_FEATURES) < MOST
 }
 
-/// Makes sure that every sum of the gradient over `parts`, which has these totals, fits. Where it might not, what counts is how much changes from a parent to its children.
+/// Checks that every sum of the gradient over `parts`, which has these totals, fits. If the general bound is exceeded, the bound uses the number of changes from a parent to
+/// its children.
 ///
 /// # Errors
-/// [`Error::Shape`] for so many children that one may not.
+/// [`Error::Shape`] for so many children that a sum may not fit.
 pub(super) fn check(totals: &Totals, a: f64, parts: &[Selection<'_>]) -> Result<()> {
     if always_fits(totals, a) {
         return Ok(());

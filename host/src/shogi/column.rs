@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use super::mapped::Mapping;
 use crate::Result;
 
-/// What a column can hold: plain numbers, which every pattern of bits is a value of.
+/// The type of a column's cells: plain numbers, for which every bit pattern is valid.
 pub trait Cell: sealed::Cell {}
 
 mod sealed {
     pub trait Cell: Copy + Send + Sync + 'static {
-        /// The bytes as cells; `None` where they are not aligned or no whole number of cells.
+        /// The bytes as cells; `None` if they are not aligned or not a whole number of cells.
         fn cells(bytes: &[u8]) -> Option<&[Self]>;
         /// The cells as bytes.
         fn bytes(cells: &[Self]) -> &[u8];
@@ -50,14 +50,14 @@ impl sealed::Cell for [u16; 40] {
     }
 }
 
-/// A read-only column of a [`Shard`](super::Shard): a slice that owns its memory or borrows it from a mapped file, which stays mapped for as long as a column
-/// of it lives. Cloning a mapped column copies nothing.
+/// A read-only column of a [`Shard`](super::Shard): a slice that owns its memory or borrows it from a mapped file, which stays mapped as long as a column of it lives.
+/// Cloning a mapped column copies nothing.
 ///
-/// A reference costs a few instructions more than one to a vector's slice: inner loops take the slice once, before they begin.
+/// Dereferencing costs a few instructions more than for a vector, so inner loops should take the slice once, before they begin.
 #[derive(Clone)]
 pub struct Column<T> {
     memory: Memory<T>,
-    /// What [`largest_step`](Self::largest_step) found; forgotten when the cells may change.
+    /// Cached result of [`largest_step`](Self::largest_step), cleared when the cells may change.
     largest_step: OnceLock<u32>,
 }
 
@@ -74,16 +74,16 @@ impl<T> Column<T> {
 }
 
 impl<T: Cell> Column<T> {
-    /// The bytes `range` of a mapped file; `None` where the file has no such bytes, or they are no cells.
+    /// The bytes `range` of a mapped file; `None` if the file has no such bytes, or they are not valid cells.
     pub(super) fn mapped(mapping: &Arc<Mapping>, range: Range<usize>) -> Option<Self> {
         mapping.get(range.clone()).and_then(T::cells)?;
         Some(Self::new(Memory::Mapped(Arc::clone(mapping), range)))
     }
 
-    /// Makes sure that the file that it lies in is still whole.
+    /// Checks that the mapped file is still complete.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) for one that was cut short since it was opened.
+    /// [`Error::File`](crate::Error::File) for a file that was truncated since it was opened.
     pub(super) fn expect_whole(&self) -> Result<()> {
         match &self.memory {
             Memory::Owned(_) => Ok(()),
@@ -91,7 +91,7 @@ impl<T: Cell> Column<T> {
         }
     }
 
-    /// The column's bytes, in the order of this machine.
+    /// The column's bytes, in this machine's byte order.
     pub(super) fn as_bytes(&self) -> &[u8] {
         T::bytes(self)
     }
@@ -117,7 +117,8 @@ impl<T: Cell> Column<T> {
 }
 
 impl Column<u32> {
-    /// The most that a cell is above the one before it: in a column of firsts, the most that belongs to one row. Looks at all cells once, and again when they have changed.
+    /// The largest difference between a cell and the previous one: in a column of first indices, the largest number of elements of a row. It is computed once, and again
+    /// after changes.
     pub(super) fn largest_step(&self) -> u32 {
         if let Some(&known) = self.largest_step.get() {
             return known;

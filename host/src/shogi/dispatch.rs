@@ -20,7 +20,7 @@ use crate::shogi::shard::Shard;
 use crate::shogi::update::Optimizer;
 use crate::{Backend, Device, Error, Memory, Result};
 
-/// What [`Engine::Auto`] stands for: no other engine is faster, on any device.
+/// Resolves [`Engine::Auto`] to the engine that is fastest on every device.
 pub(in crate::shogi) const fn chosen(engine: Engine) -> Engine {
     match engine {
         Engine::Auto => Engine::Histogram,
@@ -28,10 +28,10 @@ pub(in crate::shogi) const fn chosen(engine: Engine) -> Engine {
     }
 }
 
-/// The engine of a device for the fit of the twelve values, with the children of shards in it.
+/// Opens a device's engine for the fit of the twelve values, with the children of shards.
 ///
 /// # Errors
-/// Those of the engine. Its memory, and whether the device has it, is asked before ([`memory_of_fit`]).
+/// Errors of the engine. The caller has checked that the device has the engine and enough memory ([`memory_of_fit`]).
 pub(in crate::shogi) fn fit(device: &Device, shards: &[&Shard], options: &Options) -> Result<Box<dyn Fit>> {
     let (repeat, threads) = (options.repeat, options.threads);
     Ok(match (device.backend(), chosen(options.engine)) {
@@ -47,16 +47,16 @@ pub(in crate::shogi) fn fit(device: &Device, shards: &[&Shard], options: &Option
 /// Memory of [`fit`].
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an engine that the CPU has not.
+/// [`Error::Unsupported`] for an engine that the CPU back end does not have.
 pub(in crate::shogi) fn memory_of_fit(device: &Device, shards: &[&Shard], options: &Options) -> Result<Memory> {
     let once: u64 = shards.iter().map(|shard| shard.n_children() as u64).sum();
     memory_of_children(device, once.saturating_mul(options.repeat.into()), options)
 }
 
-/// Memory of [`fit`] for so many children, the repeated ones counted.
+/// Memory of [`fit`] for this many children, including repetitions.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an engine that the CPU has not.
+/// [`Error::Unsupported`] for an engine that the CPU back end does not have.
 pub(in crate::shogi) fn memory_of_children(device: &Device, children: u64, options: &Options) -> Result<Memory> {
     let engine = chosen(options.engine);
     let cpu = device.backend() == Backend::Cpu;
@@ -82,10 +82,10 @@ pub(in crate::shogi) fn memory_of_children(device: &Device, children: u64, optio
     })
 }
 
-/// What learns on a device.
+/// The engine that learns on a device.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for the engine of other devices.
+/// [`Error::Unsupported`] for an engine of other devices.
 pub(in crate::shogi) fn chosen_learner(device: &Device, engine: Learns) -> Result<Learns> {
     let (found, remedy) = match device.backend() {
         Backend::Cpu => (Learns::Cpu, "use auto or cpu, or a device that runs kernels"),
@@ -98,10 +98,10 @@ pub(in crate::shogi) fn chosen_learner(device: &Device, engine: Learns) -> Resul
     Err(Error::Unsupported { what, backend, remedy: remedy.to_string() })
 }
 
-/// The engine of a device for a set of features; all weights are 0. `memory` is what it will take, with its optimiser where that is known.
+/// Opens a device's engine for a set of features; all weights are 0. `memory` is the memory that it will take, including its optimiser if known.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] where that does not fit; those of loading the kernels.
+/// [`Error::OutOfMemory`] if that does not fit; errors of loading the kernels.
 pub(in crate::shogi) fn learn(
     device: &Device,
     features: FeatureSet,
@@ -116,13 +116,14 @@ pub(in crate::shogi) fn learn(
     })
 }
 
-/// Bytes that one of several ranks takes for rows of the gradient: at most all, and their numbers.
+/// Maximum number of bytes that one of several ranks takes for rows of the gradient: all rows and their numbers.
 pub(in crate::shogi) fn bytes_of_rows(features: FeatureSet) -> u64 {
     let n = features.len() as u64;
     8 * n.next_multiple_of((ipc::BLOCK_BYTES / 8) as u64) + 4 * n.div_ceil(ROW.into())
 }
 
-/// Memory of weights, their gradient, what an optimiser remembers, and what so many ranks exchange. Positions come on top as far as there is room: the others are copied in every pass.
+/// Memory of weights, their gradient, the optimiser's state, and the exchange between ranks. Positions take additional memory as far as there is room; the rest is copied in
+/// every pass.
 pub(in crate::shogi) fn memory_of_learn(features: FeatureSet, optimizer: Option<Optimizer>, n_ranks: usize) -> Memory {
     let n = features.len() as u64;
     let memory = Memory::default().on_device("weights and gradient", 12 * n);

@@ -3,16 +3,16 @@
 use super::objective::{Row, Values};
 use crate::{Error, Result};
 
-/// One, in the unit of sums.
+/// The number 1 in the unit of sums.
 pub(in crate::shogi) const ONE: f64 = warpplay_gpu::shogi::fixed::ONE;
-/// Half in that unit: what a child without a difference adds to every sum.
+/// One half in that unit: the term of a child without a difference in every sum.
 pub(in crate::shogi) const HALF: i128 = 1 << 35;
-/// Values that are learnt.
+/// Number of learnt values.
 pub(in crate::shogi) const LEARNT: usize = 12;
-/// Sums of an evaluation.
+/// Number of sums of an evaluation.
 pub(in crate::shogi) const SUMS: usize = LEARNT + 1;
 
-/// The objective at some values, and a step Δ further for each of them.
+/// The objective at given values, and with each of them raised by a step Δ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evaluation {
     /// Σ T in multiples of 2⁻³⁶: at the values, then with each of the twelve raised.
@@ -27,7 +27,7 @@ impl Evaluation {
         self.mean(self.sums[0])
     }
 
-    /// `J(v + Δ e) − J(v)` for each value: the difference of two whole numbers, divided once.
+    /// `J(v + Δ e) − J(v)` for each value: the difference of two integers, divided once.
     pub fn differences(&self) -> Values {
         std::array::from_fn(|value| self.mean(self.sums[value + 1] - self.sums[0]))
     }
@@ -43,13 +43,13 @@ impl Evaluation {
         sum as f64 / ONE / self.children as f64
     }
 
-    /// The row of an iteration: `values` are those that were evaluated, `h` the step that follows.
+    /// The row of an iteration; `values` were evaluated, and `h` is the next step.
     pub fn row(&self, iteration: u32, values: Values, h: f64) -> Row {
         Row { iteration, j: self.j(), values, h, differences: self.differences() }
     }
 }
 
-/// Refuses an objective over nothing.
+/// Checks that there are children.
 pub(in crate::shogi) fn check_children(children: u64) -> Result<()> {
     if children == 0 {
         return Err(Error::shape("children", "1 or more", 0));
@@ -57,7 +57,7 @@ pub(in crate::shogi) fn check_children(children: u64) -> Result<()> {
     Ok(())
 }
 
-/// Values with one of them raised by `delta`; `values` itself for `None`, and for one that there is not.
+/// Values with one of them raised by `delta`; unchanged for `None` and for an index that does not exist.
 pub fn raised(values: &Values, value: Option<usize>, delta: f64) -> Values {
     let mut raised = *values;
     if let Some(value) = value.and_then(|value| raised.get_mut(value)) {
@@ -66,7 +66,7 @@ pub fn raised(values: &Values, value: Option<usize>, delta: f64) -> Values {
     raised
 }
 
-/// Refuses values that do not exist.
+/// Checks that a range of values exists.
 ///
 /// # Errors
 /// [`Error::Option`] for a range that is not in 0 to 12.

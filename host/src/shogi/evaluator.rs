@@ -8,7 +8,7 @@ use super::features::FeatureSet;
 use super::update::MOST;
 use crate::{Error, Result};
 
-/// Weights of a set of features, to evaluate positions with: in pawns, positive where Black is better. Learnt [`Weights`](crate::shogi::learner::Weights) turn into one.
+/// Evaluates positions by the weights of a set of features, in pawns, positive if Black is better. Learnt [`Weights`](crate::shogi::learner::Weights) convert into an evaluator.
 ///
 /// ```
 /// use warpplay::shogi::{Evaluator, FeatureSet, board::Board};
@@ -41,7 +41,7 @@ impl Evaluator {
         Self { features, weights }
     }
 
-    /// What the weights belong to.
+    /// The set of features of the weights.
     pub fn features(&self) -> FeatureSet {
         self.features
     }
@@ -63,7 +63,7 @@ impl Evaluator {
     /// The evaluation of a list of pieces ([`warpplay_gpu::shogi::piece`]).
     ///
     /// # Errors
-    /// [`Error::Shape`] for a number that no piece or king has.
+    /// [`Error::Shape`] for a number that is not that of a piece or king.
     pub fn evaluate(&self, list: &[u16; 40]) -> Result<f64> {
         for (slot, &number) in list.iter().enumerate() {
             let below = if slot < PIECES as usize { NUMBERS } else { SQUARES };
@@ -74,7 +74,7 @@ impl Evaluator {
         Ok(self.evaluate_sound(list))
     }
 
-    /// The same for a list whose numbers are known to be those of pieces and kings.
+    /// As [`evaluate`](Self::evaluate), for a list whose numbers are known to be valid.
     pub(in crate::shogi) fn evaluate_sound(&self, list: &[u16; 40]) -> f64 {
         let mut sum = 0.0;
         let mut add = |index: u64, sign: f64| {
@@ -94,7 +94,7 @@ impl Evaluator {
     }
 }
 
-/// Refuses weights of another number than the set's, and such as would make sums inexact.
+/// Checks that the number of weights is the set's, and that sums of the weights are exact.
 pub(in crate::shogi) fn check_weights(features: FeatureSet, weights: &[f32]) -> Result<()> {
     if weights.len() != features.len() {
         return Err(Error::shape(format!("weights of {features}"), features.len(), weights.len()));
@@ -105,7 +105,7 @@ pub(in crate::shogi) fn check_weights(features: FeatureSet, weights: &[f32]) -> 
     }
 }
 
-/// Visits the parameters that a position counts, each with its sign as often as it counts.
+/// Visits the parameters of a position with their signs, each as often as it counts.
 fn each<S: Set>(list: &[u16; 40], visit: &mut impl FnMut(u64, f64)) {
     let kings = [u32::from(list[BLACK_KING as usize]), u32::from(list[WHITE_KING as usize])];
     let pieces = || list.iter().take(PIECES as usize).map(|&number| u32::from(number)).filter(|&number| number != 0);

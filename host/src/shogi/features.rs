@@ -13,7 +13,7 @@ named! {
         Material = "material",
         /// The 13 kinds on the board, then the 7 in hand.
         MaterialHand = "material_hand",
-        /// Each kind on each square, as its owner sees the board, and each count in hand.
+        /// Each kind on each square, from its owner's view, and each count in hand.
         PieceSquare = "piece_square",
         /// Each pair of a side's own king and a piece.
         KingPiece = "kp",
@@ -24,7 +24,7 @@ named! {
 }
 
 impl FeatureSet {
-    /// Number of parameters, the pawn's fixed one included.
+    /// Number of parameters, including the pawn's fixed one.
     #[allow(clippy::len_without_is_empty, reason = "no set is empty")]
     pub const fn len(self) -> usize {
         let len = match self {
@@ -38,8 +38,8 @@ impl FeatureSet {
         len as usize
     }
 
-    /// Parameters that are values of pieces: 13 kinds in the order P L N S G B R +P +L +N +S +B +R, for [`FeatureSet::MaterialHand`] then the 7 kinds in hand. The
-    /// table follows.
+    /// Number of parameters that are values of pieces: 13 kinds in the order P L N S G B R +P +L +N +S +B +R, for [`FeatureSet::MaterialHand`] followed by the 7 kinds in
+    /// hand. The table follows these.
     pub const fn n_values(self) -> usize {
         match self {
             Self::MaterialHand => HAND_VALUES as usize,

@@ -13,7 +13,7 @@ use crate::shogi::shard::Shard;
 /// Children that one thread counts at a time.
 const CHUNK: usize = 1 << 16;
 
-/// Distinct differences of material ([`warpplay_gpu::shogi::difference`]) with the number of children that have them, ascending.
+/// Distinct differences of material ([`warpplay_gpu::shogi::difference`]) in ascending order, each with its number of children.
 ///
 /// Everything the paper computes of its positions is a sum over these rows; two histograms of parts of a data set [merge](Self::merge) into that of the whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Histogram {
         Self::from_rows(parts.into_iter().flatten())
     }
 
-    /// From differences and their counts in any order; equal ones are added up (to 2⁶⁴ − 1 at most), and counts of 0 left out.
+    /// Makes a histogram from differences and counts in any order; equal differences are added up (to at most 2⁶⁴ − 1), and counts of 0 omitted.
     pub fn from_rows(rows: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut all: Vec<(u64, u64)> = rows.into_iter().filter(|row| row.1 > 0).collect();
         all.sort_unstable();
@@ -60,7 +60,7 @@ impl Histogram {
         &self.rows
     }
 
-    /// Children in all, 2⁶⁴ − 1 at most.
+    /// Total number of children, at most 2⁶⁴ − 1.
     pub fn children(&self) -> u64 {
         self.rows.iter().fold(0, |sum, row| sum.saturating_add(row.1))
     }
@@ -71,12 +71,12 @@ impl Histogram {
         zeros as f64 / self.children() as f64
     }
 
-    /// Adds another part of the data.
+    /// Adds the histogram of another part of the data.
     pub fn merge(&mut self, other: &Self) {
         *self = Self::from_rows(self.rows.iter().chain(&other.rows).copied());
     }
 
-    /// The same with every count multiplied, as if the data were there so many times.
+    /// The histogram with every count multiplied, as if the data occurred this many times.
     pub fn repeated(&self, times: u32) -> Self {
         Self::from_rows(self.rows.iter().map(|&(difference, count)| (difference, count.saturating_mul(times.into()))))
     }
@@ -84,13 +84,13 @@ impl Histogram {
     /// The objective and its differences, on one core.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large.
+    /// [`Error::Option`](crate::Error::Option) for values that are not finite or too large.
     pub fn evaluate(&self, objective: &Objective, values: &Values) -> Result<Evaluation> {
         check_values("values", values)?;
         Ok(self.evaluation(objective, values))
     }
 
-    /// The same for values that a fit came to, however large.
+    /// As [`evaluate`](Self::evaluate), for values of a fit, regardless of their size.
     fn evaluation(&self, objective: &Objective, values: &Values) -> Evaluation {
         let sum = |value: Option<usize>| {
             Sequential::histogram(&self.rows, &raised(values, value, objective.delta), objective.a)
@@ -105,7 +105,7 @@ impl Histogram {
     /// The analytic gradient `∂J/∂v`; NaN without children.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large.
+    /// [`Error::Option`](crate::Error::Option) for values that are not finite or too large.
     pub fn gradient(&self, objective: &Objective, values: &Values) -> Result<Values> {
         check_values("values", values)?;
         Ok(material::gradient(&self.rows, values, objective.a))
@@ -114,7 +114,7 @@ impl Histogram {
     /// The fit over these rows, on one core: `iterations + 1` rows, the last one evaluated after the last step.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for values or an objective that are no numbers or too large; [`Error::Shape`](crate::Error::Shape) without children.
+    /// [`Error::Option`](crate::Error::Option) for values or an objective that are not finite or too large; [`Error::Shape`](crate::Error::Shape) without children.
     pub fn fit(&self, objective: Objective, mut values: Values, iterations: u32) -> Result<Vec<Row>> {
         objective.check()?;
         check_values("values", &values)?;

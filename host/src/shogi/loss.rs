@@ -7,16 +7,16 @@ use crate::{Error, Result};
 pub struct Loss {
     /// Slope of the sigmoid.
     pub a: f64,
-    /// Siblings whose evaluation differs by more from the played child's do not count; infinite for all.
+    /// Siblings whose evaluation differs from the played child's by more than this do not count; infinite to count all.
     pub window: f64,
-    /// Most siblings of a parent that count, drawn by a hash of seed, game and half-move; 0 for all. Child 0 always counts.
+    /// Maximum number of siblings of a parent that count, drawn by a hash of seed, game and half-move; 0 for all. Child 0 always counts.
     pub siblings: u32,
     /// Seed of the draw.
     pub seed: u64,
 }
 
 impl Loss {
-    /// Refuses what has no meaning.
+    /// Checks that the numbers are meaningful.
     ///
     /// # Errors
     /// [`Error::Option`] names the number.
@@ -39,14 +39,14 @@ impl Default for Loss {
     }
 }
 
-/// Sums over children and parents, whole numbers all: the same in any order.
+/// Sums over children and parents. All are integers, so they do not depend on the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Σ T over the children that count, in multiples of 2⁻³⁶.
     pub loss: i128,
-    /// Children that count.
+    /// Number of children that count.
     pub children: u64,
-    /// Parents with at least one.
+    /// Number of parents with at least one such child.
     pub parents: u64,
     /// Expected number of parents whose played move ranks first, ties broken at random, in multiples of 2⁻³⁶.
     pub first: i128,

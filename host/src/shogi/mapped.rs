@@ -20,7 +20,7 @@ pub(super) struct Mapping {
 impl Mapping {
     /// Maps a whole file.
     ///
-    /// The file must not be changed or cut while it is mapped: data sets are replaced by new files under new names, never overwritten.
+    /// The file must not be changed or truncated while it is mapped: data sets are replaced by new files under new names, never overwritten.
     ///
     /// # Errors
     /// [`Error::File`] with the path and the system's reason.
@@ -28,14 +28,14 @@ impl Mapping {
         let failed = |error: std::io::Error| Error::file(path, None, format!("cannot be read: {error}"));
         input_file::expect_file(path)?;
         let file = File::open(path).map_err(failed)?;
-        // SAFETY: the map is read-only and private to this value. What remains is that another program cuts or overwrites the file while it is mapped; this
-        // library never does (files are written under a new name, synced, and renamed), the documentation of data sets forbids it to others, and `expect_whole` finds a
-        // file that was cut before the next pass reads it.
+        // SAFETY: the map is read-only and private to this value. The remaining risk is that another program truncates or overwrites the file while it is mapped. This
+        // library never does so (files are written under a new name, synced, and renamed), the documentation of data sets forbids it to other programs, and `expect_whole`
+        // detects a truncated file before the next pass reads it.
         let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
         Ok(Self { map, file, path: path.to_path_buf() })
     }
 
-    /// Makes sure that the file is still as long as it was: reading what was cut off would end the process.
+    /// Checks that the file has kept its length: reading beyond a truncated end would kill the process.
     ///
     /// # Errors
     /// [`Error::File`] with the path and both lengths.

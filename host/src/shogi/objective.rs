@@ -2,16 +2,16 @@
 
 use crate::{Error, Result};
 
-/// Values that are learnt by the paper: L N S G B R +P +L +N +S +B +R; the pawn's is 1.
+/// The values that the paper learns: L N S G B R +P +L +N +S +B +R; the pawn's is 1.
 pub type Values = [f64; 12];
 
-/// First values of all twelve, as in the paper.
+/// Initial values, as in the paper.
 pub const FIRST_VALUES: Values = [3.0; 12];
 
-/// Largest size of a value and of each number of the objective: what is computed from them stays far from infinity.
+/// Maximum absolute value of a piece value and of each number of the objective, so that everything computed from them stays far from infinity.
 pub const LARGEST: f64 = 1e6;
 
-/// Smallest step of the differences: above the distance of two numbers of double precision at [`LARGEST`], so that it changes every value up to there.
+/// Smallest step of the differences: larger than the spacing of double-precision numbers at [`LARGEST`], so that it changes every value up to that size.
 pub const SMALLEST_DELTA: f64 = 1e-9;
 
 /// The objective and the update of the paper, equations (1) to (6).
@@ -39,7 +39,7 @@ impl Default for Objective {
 }
 
 impl Objective {
-    /// Refuses what is not above 0 or is beyond [`LARGEST`], and a factor above 1.
+    /// Checks that all numbers are above 0 and at most [`LARGEST`], and that the factor is at most 1.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error) names the number.
@@ -58,9 +58,9 @@ impl Objective {
     }
 }
 
-/// Refuses values that are no numbers, or beyond [`LARGEST`].
+/// Checks that values are finite and at most [`LARGEST`] in size.
 ///
-/// * `name`: what the caller calls them
+/// * * `name`: the caller's name of the values
 ///
 /// # Errors
 /// [`Error::Option`](crate::Error) under this name, with the first such value.
@@ -74,7 +74,7 @@ pub fn check_values(name: &'static str, values: &Values) -> Result<()> {
 /// One row of a trajectory: the state before an iteration.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Row {
-    /// Updates done before it.
+    /// Number of updates before this state.
     pub iteration: u32,
     /// The objective.
     pub j: f64,
@@ -86,7 +86,7 @@ pub struct Row {
     pub differences: Values,
 }
 
-/// Which games and half-moves are learnt from: from `start` to before `end`, every `step`-th.
+/// A selection of games or half-moves: from `start` to before `end`, every `step`-th.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Window {
     /// First.

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::runtime::threads;
 
-/// How an engine works; what it computes does not depend on it.
+/// Options of an engine that do not affect its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseOptions {
-    /// Most bytes of positions that are kept on the device. Shards that do not fit are copied in every pass, the next piece while the last is computed. `None`: as
-    /// many as are free. Weights, gradient and the optimiser's memory come on top.
+    /// Maximum number of bytes of positions kept on the device. Shards that do not fit are copied in every pass, each piece while the previous one is computed. `None`: all
+    /// free memory. Weights, gradient and the optimiser's memory are not included.
     pub device_bytes: Option<u64>,
-    /// Threads on [`Device::cpu`](crate::Device::cpu): 1 for the plain program, `None` for all cores.
+    /// Threads on [`Device::cpu`](crate::Device::cpu): 1 selects the plain program, `None` all cores.
     pub threads: Option<usize>,
 }
 
 impl SparseOptions {
-    /// Refuses what is out of range.
+    /// Checks that the options are in range.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) names the option.

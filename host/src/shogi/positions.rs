@@ -15,7 +15,7 @@ const STRIDE: usize = BYTES as usize;
 /// Parents that one thread writes at a time.
 const PARENTS_AT_ONCE: usize = 64;
 
-/// All children of some parents, one position after the other ([`warpplay_gpu::shogi::layout`]).
+/// All children of a set of parents, one position after the other ([`warpplay_gpu::shogi::layout`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Positions {
     bytes: Vec<u8>,
@@ -27,7 +27,7 @@ impl Positions {
     /// The children of shards, one shard after the other.
     ///
     /// # Errors
-    /// [`Error::Shape`] for 2³¹ children or more; [`Error::OutOfMemory`] where they do not fit into the host's memory.
+    /// [`Error::Shape`] for 2³¹ children or more; [`Error::OutOfMemory`] if they do not fit into the host's memory.
     pub fn from_shards(shards: &[&Shard]) -> Result<Self> {
         for shard in shards {
             shard.expect_columns()?;
@@ -75,12 +75,12 @@ impl Positions {
         &self.bytes
     }
 
-    /// Positions.
+    /// Number of positions.
     pub fn len(&self) -> usize {
         self.bytes.len() / STRIDE
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -90,7 +90,7 @@ impl Positions {
         &self.first_child
     }
 
-    /// Who moves in each parent: 0 Black, 1 White.
+    /// The side to move in each parent: 0 Black, 1 White.
     pub fn sides(&self) -> &[u8] {
         &self.sides
     }
@@ -102,7 +102,7 @@ impl Positions {
         position
     }
 
-    /// For each child its parent's child 0, times 2, plus the side that moves.
+    /// For each child, the index of its parent's child 0 times 2, plus the side to move.
     pub fn played(&self) -> Vec<u32> {
         let mut played = Vec::with_capacity(self.len());
         for (children, &side) in self.first_child.windows(2).zip(&self.sides) {
@@ -114,7 +114,7 @@ impl Positions {
     }
 }
 
-/// Refuses more children than a launch can number.
+/// Checks that a launch can number the children.
 pub(in crate::shogi) fn check_number(children: usize) -> Result<()> {
     if children >= 1 << 31 {
         return Err(Error::shape("children that are held at once", "fewer than 2147483648", children));
@@ -122,7 +122,7 @@ pub(in crate::shogi) fn check_number(children: usize) -> Result<()> {
     Ok(())
 }
 
-/// Writes a list of pieces as bytes, which are 0 before.
+/// Writes a list of pieces as bytes, which the caller has set to 0.
 fn write(list: &[u16; 40], position: &mut [u8]) {
     let mut set = |at: u32, value: u8| {
         if let Some(byte) = position.get_mut(at as usize) {

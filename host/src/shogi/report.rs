@@ -10,9 +10,9 @@ named! {
     StoppedBy, "stopped_by":
         /// All iterations are done.
         Iterations = "iterations",
-        /// The objective on held-out games no longer fell.
+        /// The objective on held-out games no longer decreased.
         EarlyStopping = "early_stopping",
-        /// The caller asked for it.
+        /// The caller stopped it.
         Request = "request",
         /// No step along the gradient lowers the objective (L-BFGS).
         Converged = "converged",

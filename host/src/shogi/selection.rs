@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::shard::Shard;
 use crate::{Error, Result};
 
-/// Parents of a shard that a pass goes over, each with all of its children.
+/// The parents of a shard that a pass includes, each with all of its children.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection<'a> {
     /// The shard.
@@ -14,12 +14,12 @@ pub struct Selection<'a> {
     pub parents: Option<&'a [u32]>,
 }
 
-/// Whether a shard's columns are still to be checked ([`Shard::expect_columns`]) before anything follows their indices.
+/// Whether a shard's columns must be checked ([`Shard::expect_columns`]) before their indices are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::shogi) enum ColumnCheck {
-    /// They were checked, and have not changed since: shards that a learner has borrowed.
+    /// Already checked and not changed since, as for shards that a learner has borrowed.
     Done,
-    /// To be checked.
+    /// Must be checked.
     Needed,
 }
 
@@ -30,7 +30,7 @@ impl<'a> From<&'a Shard> for Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// Refuses a parent that there is not, or that is named twice, and a shard whose file was cut short.
+    /// Checks that every parent exists and is named once, and that the shard's file has not been truncated.
     ///
     /// # Errors
     /// [`Error::Shape`] with its number; [`Error::File`].
@@ -47,18 +47,18 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// The parents as a shard whose columns belong together: a copy where they are not all.
+    /// The parents as a shard with consistent columns; a copy unless all parents are selected.
     ///
     /// # Errors
-    /// [`Error::Shape`] as [`check`](Self::check), or for columns that do not.
+    /// [`Error::Shape`] as [`check`](Self::check), or for inconsistent columns.
     pub fn to_shard(&self) -> Result<Cow<'a, Shard>> {
         self.shard_of(ColumnCheck::Needed)
     }
 
-    /// As [`to_shard`](Self::to_shard); of a shard that was checked before, only a copy is looked at.
+    /// As [`to_shard`](Self::to_shard); for a shard that was checked before, only a copy is checked.
     ///
     /// # Errors
-    /// As there.
+    /// As [`to_shard`](Self::to_shard).
     pub(in crate::shogi) fn shard_of(&self, check: ColumnCheck) -> Result<Cow<'a, Shard>> {
         self.check()?;
         let shard = match self.parents {
@@ -72,10 +72,10 @@ impl<'a> Selection<'a> {
 }
 
 impl Shard {
-    /// A shard of some parents of this one. Only what is copied is looked at: whether the columns belong together is to be asked of the new shard.
+    /// Copies some parents to a new shard. Only the copied cells are examined, so the consistency of columns must be checked on the new shard.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a parent that some column has not.
+    /// [`Error::Shape`] for a parent that a column lacks.
     pub(in crate::shogi) fn select(&self, parents: impl IntoIterator<Item = usize>) -> Result<Self> {
         let mut made = Self { first_child: vec![0].into(), first_change: vec![0].into(), ..Self::default() };
         // A reference to a column costs more than one to a slice.

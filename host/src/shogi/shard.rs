@@ -11,9 +11,8 @@ use crate::runtime::fnv::Words;
 
 /// A piece of a data set: positions of games (*parents*) with all their legal moves (*children*), in columns.
 ///
-/// For each parent, child 0 is the position after the move that was played; the children after it are those of all legal moves, the played one among them
-/// once more. A child is told by what changes in the parent's list of pieces ([`warpplay_gpu::shogi::piece`]). Where leaves were searched, a child is the last position
-/// of its quiet line instead.
+/// For each parent, child 0 is the position after the move that was played; the following children are those of all legal moves, including the played one again. A child is
+/// stored as its changes to the parent's list of pieces ([`warpplay_gpu::shogi::piece`]). After a quiescence search, a child is the last position of its quiet line instead.
 ///
 /// ```text
 /// parent p     pieces[p], sides[p], plies[p], games[p], played[p]        its children are first_child[p] .. first_child[p + 1]
@@ -23,47 +22,47 @@ use crate::runtime::fnv::Words;
 ///   change     slot << 16 | new number, of the parent's list of 40 numbers
 /// ```
 ///
-/// Columns are public so that engines and tests can read them; shards are made by the data set's builder, in memory or on disk, and checked when they are read
-/// from files ([`Column`] tells both apart).
+/// Columns are public so that engines and tests can read them; shards are made by the data set's builder, in memory or on disk, and checked when they are read from files
+/// ([`Column`] represents both).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shard {
-    /// The lists of pieces, one a parent.
+    /// The lists of pieces, one per parent.
     pub pieces: Column<[u16; 40]>,
-    /// Who moves in the parent: 0 Black, 1 White.
+    /// The side to move in the parent: 0 Black, 1 White.
     pub sides: Column<u8>,
     /// Half-moves made before the parent.
     pub plies: Column<u16>,
-    /// Hash of the parent's game: the same for the same start and moves, whatever file they were read from.
+    /// Hash of the parent's game: equal for the same start and moves, regardless of the file.
     pub games: Column<u64>,
     /// First child of each parent, and after the last parent the number of children: `[n_parents + 1]`.
     pub first_child: Column<u32>,
-    /// Which child of the parent, from 1, is the played move's among the legal ones.
+    /// Index of the played move's child among those of the legal moves, from 1.
     pub played: Column<u16>,
-    /// Difference of material of each child to child 0 of its parent, seen from the side that moved ([`warpplay_gpu::shogi::difference`]).
+    /// Difference of material of each child to child 0 of its parent, from the view of the side that moved ([`warpplay_gpu::shogi::difference`]).
     pub differences: Column<u64>,
     /// First change of each child, and after the last child the number of changes: `[n_children + 1]`.
     pub first_change: Column<u32>,
-    /// What changes in the parent's list: `slot << 16 | new number`, slots ascending within a child, each at most once.
+    /// Changes to the parent's list: `slot << 16 | new number`, slots ascending within a child, each at most once.
     pub changes: Column<u32>,
 }
 
 impl Shard {
-    /// Parents.
+    /// Number of parents.
     pub fn n_parents(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Children, those of played moves counted twice.
+    /// Number of children, counting those of played moves twice.
     pub fn n_children(&self) -> usize {
         self.differences.len()
     }
 
-    /// Children of one parent, as a range of the columns of children; none of a parent that there is not.
+    /// Children of one parent, as a range of the columns of children; empty if there is no such parent.
     pub fn children(&self, parent: usize) -> Range<usize> {
         between(&self.first_child, parent)
     }
 
-    /// Changes of one child; none of a child that there is not.
+    /// Changes of one child; empty if there is no such child.
     pub fn changes_of(&self, child: usize) -> &[u32] {
         self.changes.get(between(&self.first_change, child)).unwrap_or(&[])
     }
@@ -82,10 +81,10 @@ impl Shard {
         bytes as u64
     }
 
-    /// Makes sure that the files that columns lie in are still whole: to be asked before each pass over them.
+    /// Checks that the files of mapped columns are still complete; called before each pass over them.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) for one that was cut short since it was opened.
+    /// [`Error::File`](crate::Error::File) for a file that was truncated since it was opened.
     pub(in crate::shogi) fn expect_whole(&self) -> Result<()> {
         self.pieces.expect_whole()?;
         self.sides.expect_whole()?;
@@ -98,7 +97,7 @@ impl Shard {
         self.changes.expect_whole()
     }
 
-    /// A sum over the parents with their children, the same in any order.
+    /// A checksum over the parents with their children, independent of their order.
     pub fn fingerprint(&self) -> u64 {
         let parents = (0..self.n_parents()).into_par_iter().with_min_len(256);
         parents.map(|parent| self.fingerprint_of(parent)).reduce(|| 0, u64::wrapping_add)
@@ -132,7 +131,7 @@ impl Shard {
     }
 }
 
-/// Shards that are lent to what learns from them: a slice or a vector of references, one shard, or a [`Dataset`](super::dataset::Dataset).
+/// Borrowed shards to learn from: a slice or a vector of references, one shard, or a [`Dataset`](super::dataset::Dataset).
 #[derive(Clone, Debug, Default)]
 pub struct Shards<'a>(pub(in crate::shogi) Vec<&'a Shard>);
 
@@ -172,7 +171,7 @@ impl<'a> From<Vec<&'a Shard>> for Shards<'a> {
     }
 }
 
-/// What belongs to the row of this number in a column of firsts.
+/// The range of elements of a row, by a column of first indices.
 fn between(firsts: &[u32], row: usize) -> Range<usize> {
     match firsts.get(row..).unwrap_or(&[]) {
         [first, end, ..] => *first as usize..*end as usize,

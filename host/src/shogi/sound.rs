@@ -8,7 +8,7 @@ use warpplay_gpu::shogi::piece::{NUMBERS, PIECES, SLOTS, SQUARES};
 use super::Shard;
 use crate::{Error, Result};
 
-/// Most children of a parent: their number within it must fit 16 bits.
+/// Maximum number of children of a parent: their index must fit into 16 bits.
 const MOST_CHILDREN: u32 = 1 << 16;
 
 /// First number that a slot of a list cannot hold.
@@ -18,15 +18,15 @@ const fn numbers_of(slot: u32) -> u32 {
 
 #[cfg(test)]
 std::thread_local! {
-    /// How often this thread has looked at a shard's columns.
+    /// How often this thread has checked a shard's columns.
     pub(in crate::shogi) static LOOKED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 impl Shard {
-    /// Refuses columns that do not belong together or name what there is not: after it nothing that follows the indices goes beyond a column.
+    /// Checks that columns are consistent and that their indices are valid, so that no access by these indices leaves a column.
     ///
     /// # Errors
-    /// [`Error::Shape`] with the column, the slot and what is allowed there; [`Error::File`] for a file that was cut short.
+    /// [`Error::Shape`] with the column, the slot and what is allowed there; [`Error::File`] for a truncated file.
     pub(in crate::shogi) fn expect_columns(&self) -> Result<()> {
         #[cfg(test)]
         LOOKED.set(LOOKED.get() + 1);
@@ -63,10 +63,10 @@ impl Shard {
         })
     }
 
-    /// Refuses what the data set's builder does not make as well: a parent without a move, a difference that is none.
+    /// Also refuses what the data set's builder never makes: a parent without a move, or an invalid difference.
     ///
     /// # Errors
-    /// [`Error::Shape`] says which shard it is, and what is wrong with it.
+    /// [`Error::Shape`] names the shard and describes the error.
     pub(in crate::shogi) fn expect_sound(&self, which: impl Display) -> Result<()> {
         let parents = (0..self.n_parents()).into_par_iter().with_min_len(1024);
         self.expect_columns()
@@ -121,7 +121,7 @@ fn expect_change(at: usize, change: u32) -> Result<()> {
     Ok(())
 }
 
-/// A column of firsts begins with 0, does not descend, and ends with the length of what it divides.
+/// Checks that a column of first indices begins with 0, does not descend, and ends with the number of elements that it divides.
 fn rises(name: &str, column: &[u32], n: usize) -> Result<()> {
     let what = || format!("column {name} of a shard");
     match (column.first(), column.last()) {

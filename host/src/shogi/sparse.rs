@@ -20,7 +20,7 @@ pub struct SparseBuilder {
 }
 
 impl SparseBuilder {
-    /// All options at once.
+    /// Sets all options at once.
     #[must_use]
     pub fn options(mut self, options: SparseOptions) -> Self {
         self.options = options;
@@ -28,13 +28,13 @@ impl SparseBuilder {
     }
 
     setters! {
-        /// Most bytes of positions that are kept on the device.
+        /// Maximum number of bytes of positions kept on the device.
         device_bytes: impl Into<Option<u64>> = device_bytes.into(),
         /// Threads on the CPU; `None` for all cores.
         threads: impl Into<Option<usize>> = threads.into(),
     }
 
-    /// Memory that [`build`](Self::build) takes; what an optimiser remembers comes on top when it is first used, and positions as far as there is room.
+    /// Memory that [`build`](Self::build) takes. An optimiser's state takes additional memory from its first use on, and positions as far as there is room.
     ///
     /// # Errors
     /// None: every device has all sets of features.
@@ -42,11 +42,11 @@ impl SparseBuilder {
         Ok(dispatch::memory_of_learn(self.features, None, 1))
     }
 
-    /// Takes the memory on a device: 12 bytes a weight, and the optimiser's when it is first used. All weights are 0.
+    /// Allocates the memory on a device: 12 bytes per weight, and the optimiser's at its first use. All weights are 0.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for threads that cannot be started; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where weights and gradient do not
-    /// fit; those of loading the kernels.
+    /// [`Error::Option`](crate::Error::Option) for threads that cannot be started; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if weights and gradient do not fit;
+    /// errors of loading the kernels.
     pub fn build(self, device: &Device) -> Result<Sparse> {
         let memory = self.memory_needed(device)?;
         let engine = dispatch::learn(device, self.features, &self.options, &memory)?;
@@ -54,10 +54,9 @@ impl SparseBuilder {
     }
 }
 
-/// Weights of a set of features on a device, and what is computed with them: the loss of positions, its gradient, steps of an optimiser.
+/// Weights of a set of features on a device, with the operations on them: the loss of positions, its gradient, steps of an optimiser.
 ///
-/// Everything that is summed is whole, so all back ends, numbers of threads and ways to divide positions into shards give the same bits. [`Learner`](super::learner)
-/// does all of this by itself.
+/// All sums are of integers, so all back ends, numbers of threads and divisions into shards give the same bits. [`Learner`](super::learner) uses the same operations.
 ///
 /// ```
 /// use warpplay::Device;
@@ -85,12 +84,12 @@ impl Sparse {
         SparseBuilder { features, options: SparseOptions::default() }
     }
 
-    /// Memory that was asked for; what an optimiser remembers came on top when it was first used, and positions as far as there was room.
+    /// Memory that was requested, without the optimiser's state and positions.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// What the weights belong to.
+    /// The set of features of the weights.
     pub fn features(&self) -> FeatureSet {
         self.engine.features()
     }
@@ -98,7 +97,7 @@ impl Sparse {
     /// The weights, `[features.len()]`.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn weights(&self) -> Result<Vec<f32>> {
         self.engine.weights()
     }
@@ -106,28 +105,28 @@ impl Sparse {
     /// Sets the weights, each rounded to a multiple of 2⁻³⁰.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for another number of weights; [`Error::Option`](crate::Error::Option) for one that is no number or not below 1,024.
+    /// [`Error::Shape`](crate::Error::Shape) for another number of weights; [`Error::Option`](crate::Error::Option) for a weight that is not finite or not below 1,024.
     pub fn set_weights(&mut self, weights: &[f32]) -> Result<()> {
         self.engine.set_weights(weights)
     }
 
-    /// One pass over shards with the present weights: their totals. With `gradient`, the gradient becomes the sum over these shards.
+    /// Makes one pass over shards with the present weights and returns their totals. With `gradient`, the gradient becomes the sum over these shards.
     ///
-    /// Shards may be kept on the device and are known again by their addresses: see [`forget`](Self::forget). Their columns are checked when they come there, on the CPU in every pass.
+    /// Shards may be kept on the device and are recognised by their addresses: see [`forget`](Self::forget). Their columns are checked when they are copied to the device,
+    /// on the CPU in every pass.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for a shard whose columns do not belong together; [`Error::Option`](crate::Error::Option) for a loss without meaning, or
-    /// a limit of memory that has no room for two parents; [`Error::Shape`](crate::Error::Shape) for so many children that a sum of the gradient may not fit into 64 bits;
-    /// those of the device.
+    /// [`Error::Shape`](crate::Error::Shape) for a shard with inconsistent columns; [`Error::Option`](crate::Error::Option) for an invalid loss, or a memory limit that has
+    /// no room for two parents; [`Error::Shape`](crate::Error::Shape) for so many children that a sum of the gradient may not fit into 64 bits; errors of the device.
     pub fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals> {
         let whole: Vec<Selection<'_>> = shards.iter().map(|&shard| shard.into()).collect();
         self.pass_some(&whole, loss, gradient)
     }
 
-    /// The same over some parents of each shard: a mini-batch. Shards that are known stay where they are, and of others these parents alone are copied.
+    /// As [`pass`](Self::pass), over some parents of each shard: a mini-batch. Shards on the device stay there; of other shards, only these parents are copied.
     ///
     /// # Errors
-    /// As [`pass`](Self::pass); [`Error::Shape`](crate::Error::Shape) for a parent that there is not, or that is named twice.
+    /// As [`pass`](Self::pass); [`Error::Shape`](crate::Error::Shape) for a parent that does not exist, or that is named twice.
     pub fn pass_some(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals> {
         let totals = self.engine.pass(parts, ColumnCheck::Needed, loss, gradient)?;
         if gradient {
@@ -136,10 +135,10 @@ impl Sparse {
         Ok(totals)
     }
 
-    /// Forgets what was kept of shards: to be called before the next pass where one has been changed or dropped since.
+    /// Forgets all kept shards. Call it before the next pass if a shard was changed or dropped since the last.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn forget(&mut self) -> Result<()> {
         self.engine.forget()
     }
@@ -147,7 +146,7 @@ impl Sparse {
     /// The gradient of the last pass that computed it, in multiples of 2⁻³⁶, not divided by the number of children.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn gradient(&self) -> Result<Vec<i64>> {
         self.engine.gradient()
     }
@@ -160,16 +159,15 @@ impl Sparse {
         self.engine.set_gradient(gradient)
     }
 
-    /// One step of an optimiser with the gradient divided by `children`. An optimiser that remembers another number of arrays than there are begins with zeros.
+    /// One step of an optimiser with the gradient divided by `children`. If the optimiser's number of arrays differs from the present one, its state begins with zeros.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for numbers without meaning, for L-BFGS, which works on the host, and where a weight grows to 1,024 or beyond, after
-    /// which the weights are not to be used.
+    /// [`Error::Option`](crate::Error::Option) for invalid numbers, for L-BFGS, which works on the host, and if a weight reaches 1,024, after which the weights must not be used.
     pub fn update(&mut self, update: &Update, children: u64) -> Result<()> {
         self.engine.update(update, children)
     }
 
-    /// Multiplies all weights but the pawn's, and rounds.
+    /// Multiplies all weights except the pawn's, and rounds.
     ///
     /// # Errors
     /// As [`update`](Self::update).
@@ -180,15 +178,15 @@ impl Sparse {
     /// The optimiser's memory: none, one or two arrays of `[features.len()]`.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn memory(&self) -> Result<Vec<Vec<f32>>> {
         self.engine.memory()
     }
 
-    /// Puts an optimiser's memory back.
+    /// Restores an optimiser's memory.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for more than two arrays, or of another length.
+    /// [`Error::Shape`](crate::Error::Shape) for more than two arrays, or arrays of another length.
     pub fn set_memory(&mut self, memory: &[Vec<f32>]) -> Result<()> {
         self.engine.set_memory(memory)
     }

@@ -24,7 +24,7 @@ named! {
 }
 
 impl Optimizer {
-    /// Arrays of the weights' shape that its memory has.
+    /// Number of arrays of the weights' shape in its memory.
     pub(in crate::shogi) const fn n_memory(self) -> u32 {
         match self {
             Self::Sign | Self::Gd | Self::Lbfgs => 0,
@@ -37,7 +37,7 @@ impl Optimizer {
 /// One step of an optimiser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Update {
-    /// Which.
+    /// The optimiser.
     pub optimizer: Optimizer,
     /// Step from 1, for Adam's bias correction.
     pub step: u32,
@@ -56,7 +56,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// Refuses what has no meaning.
+    /// Checks that the numbers are meaningful.
     ///
     /// # Errors
     /// [`Error::Option`] names the number.

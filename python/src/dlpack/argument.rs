@@ -18,7 +18,7 @@ pub struct Copied<T, const N: usize> {
     pub shape: [usize; N],
 }
 
-/// The types of values of which copies are taken.
+/// The types of values that can be copied.
 pub trait Input: Value + Element + 'static {
     /// The type's name, as numpy has it.
     const DTYPE: &'static str;
@@ -26,7 +26,7 @@ pub trait Input: Value + Element + 'static {
     /// Reads a buffer to the host.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn read(stream: &Stream, buffer: &Buffer<Self>) -> warpplay::Result<Vec<Self>>;
 }
 
@@ -44,10 +44,10 @@ macro_rules! inputs {
 
 inputs! { f32: "float32", u8: "uint8" }
 
-/// Copies an argument of `N` dimensions, whose name is `what`. Another library's lies in the host's memory, or in that of `device`, where there is one; there it must be contiguous.
+/// Copies an argument of `N` dimensions, whose name is `what`. An array of another library is in the host's memory, or in that of `device`, if given; there it must be contiguous.
 ///
 /// # Errors
-/// `TypeError` for what is no array, or of other values; `ValueError` for other dimensions, or another device; `MemoryError` where there is no room for it.
+/// `TypeError` for anything but an array, or for other values; `ValueError` for other dimensions, or another device; `MemoryError` if there is no memory for it.
 pub fn copy_of<T: Input, const N: usize>(
     what: &str,
     value: &Bound<'_, PyAny>,
@@ -86,14 +86,14 @@ fn shared<T: Input, const N: usize>(
         (DlDevice::HOST, _) => {
             let tensor = Tensor::of(what, value, &Device::cpu(), None)?;
             let shape = expect_dimensions(what, tensor.shape())?;
-            // SAFETY: the host's memory; the interpreter's lock is held, and the caller does not write from elsewhere meanwhile.
+            // SAFETY: this is the host's memory; the interpreter's lock is held, and the caller does not write from elsewhere during the call.
             Ok(Copied { values: unsafe { tensor.copied(what) }?, shape })
         }
         (_, Some(device)) => {
             let mut stream = device.stream().map_err(error)?;
             let tensor = Tensor::of(what, value, device, Some(&stream))?;
             let shape = expect_dimensions(what, tensor.shape())?;
-            // SAFETY: the caller does not write meanwhile, and the read below is all that uses it.
+            // SAFETY: the caller does not write during the call, and only the read below uses it.
             let buffer: Buffer<T> = unsafe { tensor.buffer(what, device) }?;
             let (lent, from) = (&mut stream, &buffer);
             let values = value.py().detach(move || T::read(lent, from)).map_err(error);

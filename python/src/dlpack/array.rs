@@ -13,11 +13,11 @@ use warpplay::{Buffer, Device};
 use super::standard::{DlDataType, DlDevice, DlTensor, Managed, Plain, Value, Versioned};
 use crate::convert::{error, expect_same_process};
 
-/// Sixteen values of four bytes, aligned as XLA and others want memory that they take without a copy.
+/// Sixteen values of four bytes, with the alignment that XLA and others require for memory taken without a copy.
 #[repr(C, align(64))]
 struct Line<T>([T; 16]);
 
-/// Values of the host, at a multiple of 64 bytes. Those of the last line beyond `len` are no values of the array.
+/// Values of the host, aligned to 64 bytes. Values of the last line beyond `len` do not belong to the array.
 pub struct HostValues<T> {
     lines: Box<[UnsafeCell<Line<T>>]>,
     len: usize,
@@ -40,15 +40,15 @@ impl<T: Value + Default> HostValues<T> {
     }
 
     fn read(&self) -> Vec<T> {
-        // SAFETY: below `len`, so within the lines; each is read as it is at the moment.
+        // SAFETY: the index is below `len`, so within the lines; each value is read as it is at the moment.
         (0..self.len).map(|at| unsafe { self.address().add(at).read() }).collect()
     }
 }
 
-// SAFETY: the values are reached by raw pointers alone; who is lent them may write, and that two do not use one at a time is for them to see to, as of every array that Python shares.
+// SAFETY: the values are reached by raw pointers only; consumers may write them, and must not use one value at the same time, as for every array that Python shares.
 unsafe impl<T: Send> Sync for HostValues<T> {}
 
-/// Where results lie.
+/// Memory that holds results.
 pub enum Values<T> {
     Device(Buffer<T>),
     Host(HostValues<T>),
@@ -63,7 +63,7 @@ impl<T: Value + Default> Values<T> {
     }
 }
 
-/// The values of an array, of one of the types that results have.
+/// The values of an array, in one of the types of results.
 pub enum Contents {
     Single(Values<f32>),
     Int(Values<i32>),
@@ -97,15 +97,15 @@ impl Contents {
 pub trait Shareable: Value + Default + Element {
     /// The values as contents.
     fn contents(values: Values<Self>) -> Contents;
-    /// A copy of what a device has.
+    /// A copy of a device's values.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn read(buffer: &Buffer<Self>) -> warpplay::Result<Vec<Self>>;
     /// A copy on a device.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn upload(device: &Device, values: &[Self]) -> warpplay::Result<Buffer<Self>>;
 }
 
@@ -132,10 +132,10 @@ macro_rules! results {
 
 results! { f32: Single, i32: Int }
 
-/// An array of float32 or int32 that the library made, where it lies: on a GPU, or in the host's memory. Who takes it may write it, and every other taker sees that.
+/// An array of float32 or int32 that the library made, on a GPU or in the host's memory. Consumers share the memory: every consumer may write it and sees the others' changes.
 ///
-/// `torch.from_dlpack(array)`, `cupy.from_dlpack(array)`, `jax.dlpack.from_dlpack(array)` and, on the host, `numpy.from_dlpack(array)` take it without a copy. It is finished: it
-/// may be used on any stream.
+/// `torch.from_dlpack(array)`, `cupy.from_dlpack(array)`, `jax.dlpack.from_dlpack(array)` and, on the host, `numpy.from_dlpack(array)` take it without a copy. Its
+/// computation is finished, so it may be used on any stream.
 #[pyclass(module = "warpplay", frozen)]
 pub struct Array {
     contents: Arc<Contents>,
@@ -144,22 +144,22 @@ pub struct Array {
 }
 
 impl Array {
-    /// Of a buffer whose work is finished.
+    /// Makes an array from a buffer whose work is finished.
     pub fn of_buffer<T: Shareable>(buffer: Buffer<T>, shape: &[usize]) -> Self {
         let device = buffer.device().clone();
         Self { contents: Arc::new(T::contents(Values::Device(buffer))), device, shape: shape.to_vec() }
     }
 
-    /// In the host's memory.
+    /// Makes an array in the host's memory.
     pub fn of_values<T: Shareable>(values: &[T], shape: &[usize]) -> Self {
         let contents = Arc::new(T::contents(Values::Host(HostValues::new(values))));
         Self { contents, device: Device::cpu(), shape: shape.to_vec() }
     }
 
-    /// A child of a fork has nothing of its parent's devices.
+    /// Refuses memory of a device in a forked child, which has no access to its parent's devices.
     ///
     /// # Errors
-    /// `WarpplayError` there, for memory of a device.
+    /// `WarpplayError` in such a child, for memory of a device.
     fn expect_reachable(&self) -> PyResult<()> {
         match &*self.contents {
             Contents::Single(Values::Host(_)) | Contents::Int(Values::Host(_)) => Ok(()),
@@ -195,12 +195,12 @@ impl Array {
             byte_offset: 0,
         };
         let lent = Box::into_raw(lent);
-        // SAFETY: just made, and not shared yet. `managed` is a part of it, so its address is good as long as the deleter, which takes `context`, was not called.
+        // SAFETY: just made, and not shared yet. `managed` is a part of it, so its address is valid until the deleter, which takes `context`, is called.
         let managed: *mut M = unsafe { (*lent).managed.insert(M::new(tensor, lent.cast(), end::<M>)) };
         // SAFETY: the name is static; the destructor takes capsules of that name.
         let capsule = unsafe { ffi::PyCapsule_New(managed.cast(), M::NAME.as_ptr(), Some(discard::<M>)) };
         if capsule.is_null() {
-            // SAFETY: made above, and nobody has it.
+            // SAFETY: made above and not shared.
             drop(unsafe { Box::from_raw(lent) });
             return Err(PyErr::fetch(py));
         }
@@ -209,7 +209,7 @@ impl Array {
     }
 }
 
-/// What a consumer keeps of an array.
+/// The data that a consumer keeps of an array.
 struct Lent<M> {
     managed: Option<M>,
     shape: Vec<i64>,
@@ -226,7 +226,7 @@ unsafe extern "C" fn end<M: Managed>(managed: *mut M) {
     drop(unsafe { Box::from_raw((*managed).context().cast::<Lent<M>>()) });
 }
 
-/// The destructor of a capsule: what nobody has taken is deleted.
+/// The destructor of a capsule, which deletes an array that no consumer has taken.
 ///
 /// # Safety
 /// Called by the interpreter with a capsule of [`Array::capsule`].
@@ -253,7 +253,7 @@ impl Array {
         self.contents.dtype()
     }
 
-    /// The device whose memory it lies in: `cpu` or `cuda:N`.
+    /// The device whose memory holds it: `cpu` or `cuda:N`.
     #[getter]
     fn device(&self) -> String {
         DlDevice::of(&self.device).name()
@@ -265,7 +265,7 @@ impl Array {
         (kind, id)
     }
 
-    /// The array for another library. It is finished, so `stream` does not matter; it is never copied, nor to another device.
+    /// The array for another library. Its computation is finished, so `stream` is ignored; it is never copied, not even to another device.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,
@@ -290,7 +290,7 @@ impl Array {
         }
     }
 
-    /// A copy for numpy of the array's shape and type, from wherever it lies.
+    /// A copy for numpy, with the array's shape and type, from any device.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.expect_reachable()?;
         match &*self.contents {

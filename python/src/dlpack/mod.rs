@@ -24,7 +24,7 @@ pub use argument::{Copied, copy_of, expect_dimensions};
 pub use array::{Array, Shareable};
 pub use tensor::Tensor;
 
-/// Which kind of array an argument is.
+/// The kind of an array argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An array of numpy.
@@ -34,10 +34,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Looks at an argument; `what` is its name in errors.
+    /// Determines the kind of an argument; `what` is its name in errors.
     ///
     /// # Errors
-    /// `TypeError` for what is neither.
+    /// `TypeError` for anything else.
     pub fn of(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if value.cast::<PyUntypedArray>().is_ok() {
             return Ok(Self::Numpy);

@@ -20,7 +20,7 @@ impl DlDevice {
     /// The host's memory.
     pub const HOST: Self = Self { kind: CPU, id: 0 };
 
-    /// Where a device's memory is; that of `simt` and `cpu` is the host's.
+    /// The location of a device's memory; that of `simt` and `cpu` is the host's.
     pub fn of(device: &Device) -> Self {
         match device.backend() {
             Backend::Cuda => Self { kind: CUDA, id: device.ordinal() as i32 },
@@ -55,12 +55,12 @@ pub struct DlTensor {
     pub n_dimensions: i32,
     pub data_type: DlDataType,
     pub shape: *mut i64,
-    /// In elements; null where they are those of rows.
+    /// In elements; null for row-major order.
     pub strides: *mut i64,
     pub byte_offset: u64,
 }
 
-/// What is called when a structure is used no more.
+/// The function that is called when a structure is no longer used.
 pub type Deleter<M> = unsafe extern "C" fn(*mut M);
 
 /// `DLManagedTensor`, in a capsule named `dltensor`.
@@ -81,25 +81,25 @@ pub struct Versioned {
     tensor: DlTensor,
 }
 
-/// One of the two forms, as capsules have it.
+/// One of the two forms of structures in capsules.
 ///
 /// # Safety
 /// `Self` is the structure that the standard puts into capsules of the name [`NAME`](Self::NAME).
 pub unsafe trait Managed: Sized {
-    /// The name of a capsule that nobody has taken yet.
+    /// The name of a capsule that has not been consumed.
     const NAME: &'static CStr;
     /// The name that the consumer gives the capsule.
     const USED: &'static CStr;
 
     /// A producer's structure.
     fn new(tensor: DlTensor, context: *mut c_void, deleter: Deleter<Self>) -> Self;
-    /// The standard's major version; of another one only the deleter may be called.
+    /// The standard's major version; for another version only the deleter may be called.
     fn major(&self) -> u32;
     /// The array.
     fn tensor(&self) -> &DlTensor;
-    /// What the producer keeps with it.
+    /// The producer's own data.
     fn context(&self) -> *mut c_void;
-    /// What the producer wants to be called, if anything.
+    /// The producer's deleter, if any.
     fn deleter(&self) -> Option<Deleter<Self>>;
 
     /// Calls the deleter, if there is one.
@@ -107,7 +107,7 @@ pub unsafe trait Managed: Sized {
     /// # Safety
     /// `managed` is what a producer made; it is used no more.
     unsafe fn delete(managed: *mut Self) {
-        // SAFETY: a producer's structure, which is there until its deleter is called.
+        // SAFETY: a producer's structure, which is valid until its deleter is called.
         let deleter = unsafe { (*managed).deleter() };
         if let Some(deleter) = deleter {
             // SAFETY: the producer's deleter takes the producer's structure, once, as the caller says.
@@ -168,17 +168,17 @@ unsafe impl Managed for Versioned {
     }
 }
 
-/// The types of values that are taken and given.
+/// A type of values that can be imported and exported.
 ///
 /// # Safety
 /// Any bytes of the accepted types are values of `Self`.
 pub unsafe trait Value: Copy {
     /// Their name in errors.
     const NAME: &'static str;
-    /// Codes of the types that are taken, each with as many bits as `Self`; the first is that of what is given.
+    /// Codes of the types that can be imported, each with as many bits as `Self`; the first is that of exported values.
     const CODES: &'static [u8];
 
-    /// The type of what is given.
+    /// The type of exported values.
     const DATA_TYPE: DlDataType = DlDataType { code: Self::CODES[0], bits: 8 * size_of::<Self>() as u8, lanes: 1 };
 }
 

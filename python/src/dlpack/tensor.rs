@@ -23,30 +23,30 @@ unsafe impl<M: Managed> Sync for Held<M> {}
 
 impl<M: Managed> Drop for Held<M> {
     fn drop(&mut self) {
-        // SAFETY: taken from the capsule, which was given the name of one that is used, so nobody else deletes it.
+        // SAFETY: taken from the capsule, which was renamed as used, so nobody else deletes it.
         unsafe { M::delete(self.0.as_ptr()) };
     }
 }
 
-/// What keeps a producer's memory.
+/// The owner that keeps a producer's memory alive.
 type Owner = Arc<dyn Any + Send + Sync>;
 
 /// Values of another library in the memory of a device.
 pub struct Tensor {
     address: usize,
     shape: Vec<usize>,
-    /// In elements, where they are not those of rows.
+    /// In elements, unless the order is row-major.
     strides: Option<Vec<i64>>,
     data_type: DlDataType,
-    /// What is dropped when nobody needs the memory any more.
+    /// The owner, dropped when the memory is no longer needed.
     owner: Owner,
 }
 
 impl Tensor {
-    /// What an object with `__dlpack__` holds, on `device`; `what` is its name in errors. On a GPU the producer's work precedes that of `stream`.
+    /// Imports an object with `__dlpack__` on `device`; `what` is its name in errors. On a GPU the producer's work precedes that of `stream`.
     ///
     /// # Errors
-    /// `ValueError` for memory of another device; what the producer raises.
+    /// `ValueError` for memory of another device; exceptions of the producer.
     pub fn of(what: &str, value: &Bound<'_, PyAny>, device: &Device, stream: Option<&Stream>) -> PyResult<Self> {
         let (found, expected) = (device_of(value)?, DlDevice::of(device));
         if found != expected {
@@ -94,7 +94,7 @@ impl Tensor {
         }
         let numbers = |from: *mut i64| match n {
             0 => Vec::new(),
-            // SAFETY: the standard's: as many numbers as there are dimensions.
+            // SAFETY: by the standard, there are as many numbers as dimensions.
             _ => unsafe { std::slice::from_raw_parts(from, n) }.to_vec(),
         };
         let sizes = numbers(tensor.shape).into_iter().map(usize::try_from);
@@ -139,7 +139,7 @@ impl Tensor {
         Err(PyTypeError::new_err(text))
     }
 
-    /// Checks that the values lie in the order of their indices.
+    /// Checks that the values are stored in the order of their indices.
     fn expect_order(&self, what: &str) -> PyResult<()> {
         if self.strides.is_none() {
             return Ok(());
@@ -148,7 +148,7 @@ impl Tensor {
         Err(PyValueError::new_err(text))
     }
 
-    /// The address of the first value, of which there is one.
+    /// The address of the first value; there is at least one.
     fn first<T: Value>(&self, what: &str) -> PyResult<*const T> {
         if self.address == 0 || !self.address.is_multiple_of(align_of::<T>()) {
             return Err(PyValueError::new_err(format!("{what} lies at {:#x}, where no values can lie", self.address)));
@@ -159,7 +159,7 @@ impl Tensor {
     /// The values, of a tensor in the host's memory.
     ///
     /// # Errors
-    /// `TypeError` for values of another type, `ValueError` where they are not in the order of their indices, or not aligned.
+    /// `TypeError` for values of another type, `ValueError` if they are not in the order of their indices, or not aligned.
     ///
     /// # Safety
     /// It was taken of a device whose memory is the host's, and nobody writes the values meanwhile.
@@ -169,14 +169,14 @@ impl Tensor {
         if self.len() == 0 {
             return Ok(&[]);
         }
-        // SAFETY: the producer says that so many values of this type lie there; its owner is kept by `self`; aligned, as checked; not written, as the caller says.
+        // SAFETY: the producer guarantees this many values of this type; `self` keeps the owner; alignment was checked; the caller promises that they are not written.
         Ok(unsafe { std::slice::from_raw_parts(self.first(what)?, self.len()) })
     }
 
-    /// A copy of the values in the order of their indices, however they lie in the host's memory.
+    /// A copy of the values in the order of their indices, for any layout in the host's memory.
     ///
     /// # Errors
-    /// `TypeError` for values of another type, `ValueError` where they are not aligned, `MemoryError` where there is no room for them.
+    /// `TypeError` for values of another type, `ValueError` if they are not aligned, `MemoryError` if there is no memory for them.
     ///
     /// # Safety
     /// As [`values`](Self::values).
@@ -185,7 +185,7 @@ impl Tensor {
         let n = self.len();
         let mut values = reserved(n)?;
         let Some(strides) = &self.strides else {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller keeps this function's contract.
             values.extend_from_slice(unsafe { self.values::<T>(what) }?);
             return Ok(values);
         };
@@ -197,7 +197,7 @@ impl Tensor {
                 .zip(strides)
                 .map(|(&at, stride)| (at as i64).wrapping_mul(*stride))
                 .fold(0, i64::wrapping_add);
-            // SAFETY: the index is within the shape, and the producer says that its values lie at these strides.
+            // SAFETY: the index is within the shape, and the producer guarantees values at these strides.
             values.push(unsafe { first.wrapping_offset(steps as isize).read() });
             for (at, &size) in index.iter_mut().zip(&self.shape).rev() {
                 *at += 1;
@@ -210,10 +210,10 @@ impl Tensor {
         Ok(values)
     }
 
-    /// The values as a buffer of the device that it was taken of. Nothing is copied.
+    /// The values as a buffer of the device from which they were imported. Nothing is copied.
     ///
     /// # Errors
-    /// `TypeError` for values of another type, `ValueError` where they are not in the order of their indices, or not aligned as kernels need it.
+    /// `TypeError` for values of another type, `ValueError` if they are not in the order of their indices, or not aligned as kernels need it.
     ///
     /// # Safety
     /// Nobody writes the values while work that uses the buffer is queued.
@@ -221,22 +221,22 @@ impl Tensor {
         self.expect::<T>(what)?;
         self.expect_order(what)?;
         let owner = Box::new(Arc::clone(&self.owner));
-        // SAFETY: the producer says that so many values of this type lie there, and keeps them until its owner is dropped; not written, as the caller says.
+        // SAFETY: the producer guarantees this many values of this type, and keeps them until its owner is dropped; the caller promises that they are not written.
         let buffer = unsafe { Buffer::borrowed(device, self.address, self.len(), owner) };
         buffer.map_err(|found| PyValueError::new_err(format!("{what}: {found}")))
     }
 }
 
-/// Where an object with `__dlpack__` lies.
+/// The device of an object with `__dlpack__`.
 ///
 /// # Errors
-/// What the producer raises.
+/// Exceptions of the producer.
 pub fn device_of(value: &Bound<'_, PyAny>) -> PyResult<DlDevice> {
     let (kind, id): (i32, i32) = value.call_method0(intern!(value.py(), "__dlpack_device__"))?.extract()?;
     Ok(DlDevice { kind, id })
 }
 
-/// The tensor of a capsule of this form, which is marked as used; none for one of another form.
+/// The tensor of a capsule of this form, which is then marked as used; `None` for a capsule of another form.
 fn take<M: Managed + 'static>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<(DlTensor, Owner)>> {
     // SAFETY: a capsule, as the caller checked; the name is a string without end of its own.
     let managed = unsafe {
@@ -251,12 +251,12 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<(Dl
     };
     let Some(managed) = NonNull::new(managed) else { return Ok(None) };
     let held = Held(managed);
-    // SAFETY: the structure that the name stands for; where the version stands is the same in all of them.
+    // SAFETY: the structure that the name denotes; the version is at the same place in all of them.
     let major = unsafe { held.0.as_ref() }.major();
     if major != 1 {
         return Err(PyBufferError::new_err(format!("a tensor of DLPack {major}, expected version 1")));
     }
-    // SAFETY: the structure that the name stands for, of which `held` is the owner; the copy is used no longer than that.
+    // SAFETY: the structure that the name denotes, whose owner is `held`; the copy is not used longer than that.
     let tensor = unsafe { std::ptr::read(held.0.as_ref().tensor()) };
     Ok(Some((tensor, Arc::new(held))))
 }

@@ -6,12 +6,12 @@ use super::random::{self, PLAYOUT};
 use super::tree::Leaf;
 use crate::mcts::{Game, GameResult};
 
-/// Evaluations of some leaves.
+/// Evaluations of a batch of leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// `[n]`: expected results for player 0, -1 to 1.
     pub values: Vec<f32>,
-    /// `[n, n_actions]`, or nothing: all actions are equally likely.
+    /// `[n, n_actions]`, or empty: all actions are equally likely.
     pub logits: Vec<f32>,
 }
 

@@ -7,11 +7,11 @@ use super::tree::{Found, Leaf, Tree};
 use super::{Params, Task};
 use crate::mcts::Game;
 
-/// Trees of one position each.
+/// A set of trees, each of one position.
 pub struct Forest<G> {
     params: Params,
     trees: Vec<Tree<G>>,
-    /// Whether the roots are still to be evaluated.
+    /// Whether the roots have yet to be evaluated.
     fresh: bool,
 }
 
@@ -57,13 +57,13 @@ impl<G: Game> Forest<G> {
         self.trees.iter().all(Tree::is_done)
     }
 
-    /// What each search found; after all is done.
+    /// The result of each search, once all are done.
     pub fn found(&self) -> Vec<Found> {
         self.trees.par_iter().map(Tree::found).collect()
     }
 }
 
-/// Searches all tasks. `evaluate` is asked for all leaves of a step at once.
+/// Searches all tasks. `evaluate` is called with all leaves of a step at once.
 ///
 /// # Errors
 /// What `evaluate` returns.

@@ -34,7 +34,7 @@ pub use tree::{Fault, Found, FoundAction, Leaf, node_bytes, score};
 /// Options of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Simulations begun before their values arrive, at least 1.
+    /// Number of simulations begun before their values arrive, at least 1.
     pub leaves: usize,
     /// Weight of the priors.
     pub c_puct: f32,
@@ -60,7 +60,7 @@ pub struct Noise {
 pub struct Task<G> {
     /// The position; not over.
     pub position: G,
-    /// Names its random numbers.
+    /// The key of its random numbers.
     pub key: u64,
     /// The action is drawn with weight `visits^(1 / temperature)`; with 0 it is the most visited.
     pub temperature: f32,

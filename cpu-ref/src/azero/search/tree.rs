@@ -41,7 +41,7 @@ pub const fn node_bytes<G>() -> usize {
     size_of::<Node<G>>()
 }
 
-/// What a child of prior `prior` with mean value `q` and `n` visits is worth to selection below a parent of `n_parent` visits.
+/// The selection score of a child with prior `prior`, mean value `q` and `n` visits below a parent with `n_parent` visits.
 pub fn score(q: f32, prior: f32, n: u32, n_parent: u32, c_puct: f32) -> f32 {
     let exploration = c_puct * (n_parent as f32).sqrt();
     q + exploration * prior / (1 + n) as f32
@@ -55,7 +55,7 @@ fn value_of(result: GameResult) -> f32 {
     }
 }
 
-/// A value for player 0 as `player` sees it.
+/// Converts a value for player 0 to the view of `player`.
 fn for_player(player: usize, value: f32) -> f32 {
     if player == 0 { value } else { -value }
 }
@@ -77,7 +77,7 @@ struct Simulation {
     number: u64,
 }
 
-/// What was wrong with an evaluation.
+/// An invalid evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// A value that is not a finite number.
@@ -86,7 +86,7 @@ pub enum Fault {
     Logit(f32),
 }
 
-/// What a search found of one action.
+/// The results of a search for one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FoundAction {
     /// The action.
@@ -99,7 +99,7 @@ pub struct FoundAction {
     pub value: f32,
 }
 
-/// What a search found.
+/// The results of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The action to be played.
@@ -130,7 +130,7 @@ impl<G: Game> Tree<G> {
         Self { task, nodes: vec![root], waiting, begun: 1, fault: None }
     }
 
-    /// Begins as many simulations as a step may have and the task still asks for.
+    /// Begins as many simulations as a step may have and the task still needs.
     pub fn select(&mut self, params: &Params) {
         let left = (self.task.simulations as u64 + 1).saturating_sub(self.begun);
         for _ in 0..left.min(params.leaves as u64) {
@@ -165,7 +165,7 @@ impl<G: Game> Tree<G> {
         path
     }
 
-    /// The leaves that wait and are not the end of their game, in the order of selection.
+    /// The waiting leaves at which the game is not over, in the order of selection.
     pub fn leaves(&self) -> impl Iterator<Item = Leaf<'_, G>> {
         let open = self.waiting.iter().filter(|simulation| self.leaf_of(simulation).result.is_none());
         open.map(|simulation| Leaf {
@@ -179,7 +179,7 @@ impl<G: Game> Tree<G> {
         &self.nodes[simulation.path[simulation.path.len() - 1]]
     }
 
-    /// Takes the evaluations of [`leaves`](Self::leaves): a value each, and a row of logits each where there are logits.
+    /// Takes the evaluations of [`leaves`](Self::leaves): a value for each and, if there are logits, a row of logits for each.
     pub fn receive<'a>(&mut self, params: &Params, mut evaluations: impl Iterator<Item = (f32, Option<&'a [f32]>)>) {
         for Simulation { path, .. } in std::mem::take(&mut self.waiting) {
             let leaf = path[path.len() - 1];
@@ -242,7 +242,7 @@ impl<G: Game> Tree<G> {
         self.nodes[leaf].children = first..self.nodes.len();
     }
 
-    /// Makes room for `n` more nodes, which fit: twice as much as there was, as vectors grow, but never for more than `max_nodes`.
+    /// Reserves memory for `n` more nodes, which fit: doubles the capacity, as vectors do, but never beyond `max_nodes`.
     fn reserve(&mut self, n: usize, max_nodes: usize) {
         let (len, room) = (self.nodes.len(), self.nodes.capacity());
         if room < len + n {
@@ -272,7 +272,7 @@ impl<G: Game> Tree<G> {
         self.waiting.is_empty() && self.begun > self.task.simulations as u64
     }
 
-    /// What was found.
+    /// The results.
     pub fn found(&self) -> Found {
         let root = &self.nodes[0];
         let player = root.position.to_move();

@@ -5,9 +5,9 @@ use crate::mlp::Real;
 /// Adam's constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adam {
-    /// Share of the mean that stays.
+    /// Decay rate of the mean.
     pub beta1: f64,
-    /// Share of the mean square that stays.
+    /// Decay rate of the mean square.
     pub beta2: f64,
     /// Added to the root.
     pub epsilon: f64,
@@ -49,7 +49,7 @@ impl Adam {
 }
 
 impl<T: Real> Update<T> {
-    /// Moves `values` against `gradient`; `first` and `second` are the means of gradients and of their squares.
+    /// Updates `values` by `gradient`; `first` and `second` are the means of gradients and of their squares.
     pub fn apply(&self, values: &mut [T], gradient: &[T], first: &mut [T], second: &mut [T]) {
         let moments = first.iter_mut().zip(second);
         for ((value, &gradient), (first, second)) in values.iter_mut().zip(gradient).zip(moments) {

@@ -15,7 +15,7 @@ pub struct Statistics<T> {
 }
 
 impl<T: Real> Statistics<T> {
-    /// Of `x`, `[n, channels, cells]`: the mean first, then the squared distances from it.
+    /// Computes the statistics of `x`, `[n, channels, cells]`: first the mean, then the squared distances from it.
     pub fn of<P: Program>(x: &[T], channels: usize, cells: usize) -> Self {
         let count = x.len() / channels;
         let mut pairs = vec![(T::zero(), T::zero()); channels];
@@ -30,8 +30,8 @@ impl<T: Real> Statistics<T> {
         Self { mean, variance, count }
     }
 
-    /// Moves the running statistics of a network's norm at tensor index `index` towards these. The variance is over one less than the number of values; a
-    /// single value leaves it as it is.
+    /// Moves the running statistics of a network's norm at tensor index `index` towards these. The variance is over one less than the number of values; with a single value
+    /// it is unchanged.
     pub fn into_running(self, momentum: T, network: &mut Network<T>, index: usize) {
         let count = self.count as f64;
         let unbiased = if self.count > 1 { T::rounded(count / (count - 1.0)) } else { T::one() };
@@ -67,7 +67,7 @@ pub fn forward<T: Real, P: Program>(
     out
 }
 
-/// Gradients by `x`, weight and bias, of the gradient by the output. The mean and the variance depend on `x` too.
+/// Gradients with respect to `x`, weight and bias, from the gradient with respect to the output. Mean and variance depend on `x`, too.
 pub fn backward<T: Real, P: Program>(
     x: &[T],
     output_gradient: &[T],

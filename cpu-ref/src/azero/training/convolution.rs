@@ -7,7 +7,7 @@ use super::super::pieces::{self, Affine};
 use super::super::{Program, Shape};
 use crate::mlp::Real;
 
-/// What a layer works on.
+/// The shape of a layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
     /// Rows and columns.
@@ -18,7 +18,7 @@ pub struct Layer {
 
 /// Sides of a product below which plain loops do it, as in [`pieces::matmul`].
 const LEAST_SIDE: usize = 8;
-/// Outputs whose weights' gradient is one part of the work.
+/// Number of outputs whose weights' gradient is one part of the work.
 const OUTPUTS: usize = 16;
 
 impl Layer {
@@ -45,7 +45,7 @@ impl Layer {
         self.side * self.side
     }
 
-    /// For each position what each square and its neighbours hold, `[n, channels · taps, cells]`.
+    /// For each position, the values of each square and its neighbours, `[n, channels · taps, cells]`.
     fn patches<T: Real, P: Program>(&self, x: &[T], channels: usize) -> Vec<T> {
         if self.side == 1 {
             return x.to_vec();
@@ -71,7 +71,7 @@ impl Layer {
         out
     }
 
-    /// Gradient by the inputs: the convolution of the outputs' gradient with the weights turned by half a circle, inputs and outputs exchanged.
+    /// Gradient with respect to the inputs: the convolution of the outputs' gradient with the weights rotated by 180°, inputs and outputs exchanged.
     pub fn input_gradient<T: Real, P: Program>(&self, output_gradient: &[T], layer: Affine<'_, T>) -> Vec<T> {
         let (outputs, taps) = (layer.bias.len(), self.taps());
         let inputs = layer.weight.len() / (outputs * taps);
@@ -87,7 +87,7 @@ impl Layer {
         self.forward::<T, P>(output_gradient, Affine { weight: &turned, bias: &vec![T::zero(); inputs] })
     }
 
-    /// Gradient by the weights: the products of the outputs' gradient and the inputs' patches, summed over squares and positions.
+    /// Gradient with respect to the weights: the products of the outputs' gradient and the inputs' patches, summed over squares and positions.
     pub fn weight_gradient<T: Real, P: Program>(&self, x: &[T], output_gradient: &[T], outputs: usize) -> Vec<T> {
         let cells = self.cells();
         let n = output_gradient.len() / (outputs * cells);
@@ -105,7 +105,7 @@ impl Layer {
         gradient
     }
 
-    /// Gradient by the bias: the outputs' gradient summed over squares and positions.
+    /// Gradient with respect to the bias: the outputs' gradient summed over squares and positions.
     pub fn bias_gradient<T: Real>(&self, output_gradient: &[T], outputs: usize) -> Vec<T> {
         let mut gradient = vec![T::zero(); outputs];
         for (number, values) in output_gradient.chunks_exact(self.cells()).enumerate() {

@@ -8,7 +8,7 @@ use super::convolution::Layer;
 use super::loss::{self, Losses};
 use crate::mlp::Real;
 
-/// Positions, and what the search and the game found out about them.
+/// Positions, with the visit shares of the search and the results of the games.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a, T> {
     /// `[n, planes, cells]`.
@@ -21,12 +21,12 @@ pub struct Batch<'a, T> {
     pub results: &'a [T],
 }
 
-/// What a step knows of a batch.
+/// Losses and gradients of a batch.
 #[derive(Clone, Debug)]
 pub struct Gradient<T> {
     /// The losses.
     pub losses: Losses<T>,
-    /// Gradient of their sum by each parameter; 0 in place of running statistics.
+    /// Gradient of their sum with respect to each parameter; 0 in place of running statistics.
     pub network: Network<T>,
     /// The batch's statistics in each norm, by the norm's [`tensor_index`].
     pub statistics: Vec<(usize, Statistics<T>)>,
@@ -42,7 +42,7 @@ fn is_decayed(name: &str) -> bool {
     name.ends_with(".weight") && !name.contains("batch_norm")
 }
 
-/// A convolution, its norm and the rectifier, as one step of the way forward leaves them.
+/// The activations of a convolution, its norm and the rectifier in the forward pass.
 struct Block<T> {
     layer: Layer,
     conv: usize,
@@ -52,7 +52,7 @@ struct Block<T> {
     out: Vec<T>,
 }
 
-/// One pass through the network, with the gradient as far as it is known.
+/// One pass through the network, with the gradient computed so far.
 struct Course<'a, T> {
     network: &'a Network<T>,
     gradient: Network<T>,
@@ -72,8 +72,8 @@ impl<T: Real> Course<'_, T> {
         Block { layer, conv, norm, before, statistics, out }
     }
 
-    /// Through a block whose input was `x`: from the gradient by its output to that by its input. `output_gradient` becomes the gradient before the
-    /// rectifier, which is also the residual's.
+    /// Backward pass through a block whose input was `x`: from the gradient with respect to its output to that with respect to its input. `output_gradient` becomes the
+    /// gradient before the rectifier, which is also that of the residual.
     fn backward<P: Program>(&mut self, block: &Block<T>, x: &[T], output_gradient: &mut [T]) -> Vec<T> {
         let cells = self.network.shape().cells();
         gate(&block.out, output_gradient);
@@ -89,7 +89,7 @@ impl<T: Real> Course<'_, T> {
         block.layer.input_gradient::<T, P>(&by_input, conv)
     }
 
-    /// Through a linear layer whose input was `x`.
+    /// Backward pass through a linear layer whose input was `x`.
     fn linear<P: Program>(&mut self, index: usize, x: &[T], output_gradient: &[T]) -> Vec<T> {
         let affine: Affine<'_, T> = self.network.affine(index);
         let (layer, outputs) = (Layer::linear(), affine.bias.len());
@@ -99,7 +99,7 @@ impl<T: Real> Course<'_, T> {
     }
 }
 
-/// 0 where the output is not positive.
+/// Sets the gradient to 0 where the output is not positive.
 fn gate<T: Real>(outputs: &[T], gradient: &mut [T]) {
     for (gradient, &output) in gradient.iter_mut().zip(outputs) {
         if output <= T::zero() {

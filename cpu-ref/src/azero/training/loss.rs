@@ -11,19 +11,18 @@ pub struct Losses<T> {
     pub value: T,
     /// L2 term.
     pub l2: T,
-    /// Share of positions whose likeliest legal action is the most visited one; the lowest action counts among equals.
+    /// Share of positions whose most probable legal action is the most visited one; the lowest action counts among equals.
     pub accuracy: T,
 }
 
 impl<T: Real> Losses<T> {
-    /// All three.
+    /// The sum of all three.
     pub fn total(&self) -> T {
         self.policy + self.value + self.l2
     }
 }
 
-/// Cross-entropy of one position between the shares of visits and the softmax of the legal logits. Adds `factor` times its gradient to `gradient`:
-/// softmax less shares.
+/// Cross-entropy of one position between the shares of visits and the softmax of the legal logits. Adds `factor` times its gradient, softmax minus shares, to `gradient`.
 ///
 /// # Panics
 /// If no action is legal.
@@ -41,7 +40,7 @@ pub fn policy<T: Real>(logits: &[T], mask: &[u8], shares: &[T], factor: T, gradi
     loss
 }
 
-/// Squared error of one position's value `tanh(z)`, and its derivative by `z`.
+/// Squared error of one position's value `tanh(z)`, and its derivative with respect to `z`.
 pub fn value<T: Real>(z: T, result: T) -> (T, T) {
     let value = z.tanh();
     let distance = value - result;
@@ -49,7 +48,7 @@ pub fn value<T: Real>(z: T, result: T) -> (T, T) {
     (distance * distance, two * distance * (T::one() - value * value))
 }
 
-/// Whether the likeliest legal action is the most visited one; the lowest action counts among equals.
+/// Whether the most probable legal action is the most visited one; the lowest action counts among equals.
 pub fn is_hit<T: Real>(logits: &[T], mask: &[u8], shares: &[T]) -> bool {
     let best = |values: &[T]| {
         let legal = (0..mask.len()).filter(|&action| mask[action] != 0);

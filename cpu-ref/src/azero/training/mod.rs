@@ -31,14 +31,14 @@ pub use loss::Losses;
 use super::{Network, Program, Shape};
 use crate::mlp::Real;
 
-/// How a training goes.
+/// Settings of a training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Factor of the L2 term.
     pub weight_decay: f64,
     /// Factor of the value's loss.
     pub value_weight: f64,
-    /// Share of the batch in the new running statistics.
+    /// Weight of the batch in the new running statistics.
     pub momentum: f64,
     /// The update.
     pub adam: Adam,
@@ -53,7 +53,7 @@ impl Default for Settings {
 /// A network in training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training<T> {
-    /// The network as it is now.
+    /// The present network.
     pub network: Network<T>,
     /// Adam's means of gradients.
     pub first: Network<T>,
@@ -64,17 +64,17 @@ pub struct Training<T> {
     settings: Settings,
 }
 
-/// What a step reports, of the network before its update.
+/// Report of a step, for the network before the update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step<T> {
     /// Losses of the batch.
     pub losses: Losses<T>,
-    /// Length of the gradient, L2 term included.
+    /// Norm of the gradient, including the L2 term.
     pub gradient_norm: T,
 }
 
 impl<T: Real> Training<T> {
-    /// Begins with a network.
+    /// Starts a training of a network.
     pub fn new(network: Network<T>, settings: Settings) -> Self {
         let zeros = || Network::zeros(network.shape());
         Self { first: zeros(), second: zeros(), network, updates: 0, settings }

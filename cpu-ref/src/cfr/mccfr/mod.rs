@@ -28,7 +28,7 @@ use super::tree::{InformationSet, Node, Profile, Tree};
 pub enum Sampling {
     /// Chance alone.
     Chance,
-    /// Chance and the others' actions. The seat after the one that learns adds its strategies to its average where the pass meets it.
+    /// Chance and the others' actions. The seat after the learning one adds its strategies to its average at each set that the pass visits.
     External,
     /// One line of play; own actions are drawn uniformly with this probability, else from the strategy.
     Outcome {
@@ -37,7 +37,7 @@ pub enum Sampling {
     },
 }
 
-/// All that a solve remembers between two iterations. Tables by seat, entries in the order of the tree's sets.
+/// The complete state of a solve between two iterations. Tables are by seat, with entries in the order of the tree's sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Iterations done.
@@ -60,7 +60,7 @@ pub struct Solver<K> {
     state: State,
 }
 
-/// What a pass works on.
+/// The data of a pass.
 struct Pass<'a, K> {
     tree: &'a Tree<K>,
     seat: usize,
@@ -77,7 +77,7 @@ impl<K> Pass<'_, K> {
         strategy
     }
 
-    /// Adds to a set's regrets `weight` times what each action is worth more than the set.
+    /// Adds to a set's regrets `weight` times the difference between each action's value and the set's.
     fn add_regrets(&mut self, set: &InformationSet<K>, weight: f64, of_actions: &[f64], value: f64) {
         let regrets = &mut self.regrets[set.seat][set.offset..set.offset + set.n_actions];
         regrets.iter_mut().zip(of_actions).for_each(|(regret, of_action)| *regret += weight * (of_action - value));
@@ -127,7 +127,7 @@ impl<K> Pass<'_, K> {
 }
 
 impl<K> Solver<K> {
-    /// A solve that has done nothing yet; all strategies are uniform.
+    /// Starts a solve; all strategies are uniform.
     pub fn new(tree: Arc<Tree<K>>, sampling: Sampling, seed: u64) -> Self {
         let zeros: Vec<Vec<f64>> = (0..tree.n_players()).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
         let state = State {
@@ -145,17 +145,17 @@ impl<K> Solver<K> {
         &self.tree
     }
 
-    /// What the solve remembers.
+    /// The state of the solve.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Goes on from `state`, which a solve of the same tree gave: the same bits as if it had never stopped.
+    /// Restores `state`, which a solve of the same tree returned; the solve then continues with the same bits as if it had never stopped.
     pub fn set_state(&mut self, state: State) {
         self.state = state;
     }
 
-    /// Does `n` more iterations.
+    /// Runs `n` more iterations.
     pub fn iterate(&mut self, n: u64) {
         let tree = self.tree.clone();
         for _ in 0..n {
@@ -173,12 +173,12 @@ impl<K> Solver<K> {
         }
     }
 
-    /// The average strategies; uniform where nobody came.
+    /// The average strategies; uniform in sets that were never reached.
     pub fn average(&self) -> Profile {
         Profile::from_weights(&self.tree, &self.state.averages)
     }
 
-    /// Expected winnings by seat when all play the average strategies.
+    /// Expected winnings by seat if all play the average strategies.
     pub fn values(&self) -> Vec<f64> {
         self.average().values(&self.tree)
     }

@@ -9,11 +9,11 @@ pub enum Action {
     Fold,
     /// Checks or calls.
     Call,
-    /// Bets or raises to this many chips in all over all rounds.
+    /// Bets or raises to this total number of chips over all rounds.
     Raise(u32),
 }
 
-/// Where the betting stands.
+/// The state of the betting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Betting {
     /// The round, from 0; at the end the round of the last action.
@@ -22,14 +22,14 @@ pub struct Betting {
     pub contributed: Vec<u32>,
     /// Whether each seat has folded.
     pub folded: Vec<bool>,
-    /// Whose turn it is; `None` when the hand is over.
+    /// The seat to act; `None` when the hand is over.
     pub turn: Option<usize>,
-    /// What was done, `/` between rounds, `r<chips>` in no-limit.
+    /// The actions so far, with `/` between rounds, and `r<chips>` in no-limit.
     pub history: String,
     /// Seats that must still act in this round.
     pending: Vec<bool>,
     raises: u32,
-    /// The least that a no-limit raise must raise to.
+    /// The smallest total of a no-limit raise.
     least_raise_to: u32,
 }
 
@@ -69,7 +69,7 @@ impl Betting {
         (0..rules.n_players()).filter(|&seat| self.can_act(rules, seat)).count()
     }
 
-    /// Everybody with chips is asked, unless there is nobody left to bet against and nothing to call.
+    /// Opens a round: every seat with chips must act, unless no opponent is left to bet against and there is nothing to call.
     fn open_round(&mut self, rules: &Rules) {
         let highest = self.highest();
         let alone = self.n_can_act(rules) <= 1;
@@ -86,7 +86,7 @@ impl Betting {
         (0..n).map(|step| (from + step) % n).find(|&seat| self.pending[seat])
     }
 
-    /// What the seat whose turn it is may do: fold, call, raises from the smallest. Empty when the hand is over.
+    /// The legal actions of the acting seat: fold, call, raises from the smallest. Empty when the hand is over.
     pub fn actions(&self, rules: &Rules) -> Vec<Action> {
         let Some(seat) = self.turn else { return Vec::new() };
         let (highest, stack) = (self.highest(), rules.stack(seat));
@@ -139,7 +139,7 @@ impl Betting {
         next
     }
 
-    /// Finds whose turn it is after `seat`, in this round or in the next.
+    /// Finds the seat to act after `seat`, in this round or in the next.
     fn go_on(&mut self, rules: &Rules, seat: usize) {
         if self.n_left() == 1 {
             self.turn = None;

@@ -5,8 +5,8 @@ use crate::cfr::tree::{Game, Turn};
 
 /// A poker game as an explicit tree: chance deals single cards, uniformly over those left, the first seat's private cards first.
 ///
-/// Information sets are keyed `seat:hole:board:betting`, for example `1:2d:3c:cc/r`: cards as [`Deck::name`](super::Deck::name) writes
-/// them, the private ones and those of one round in ascending order; suits are told apart.
+/// Information sets are keyed `seat:hole:board:betting`, for example `1:2d:3c:cc/r`: cards as [`Deck::name`](super::Deck::name) writes them, the private ones and those of
+/// one round in ascending order; suits are distinguished.
 #[derive(Clone, Debug)]
 pub struct Poker {
     rules: Rules,
@@ -36,7 +36,7 @@ impl Poker {
         &self.rules
     }
 
-    /// Cards that must lie before the betting goes on, or before the hand is shown.
+    /// Number of cards that must be dealt before the betting continues, or before the showdown.
     fn n_needed(&self, betting: &Betting) -> usize {
         let private = self.rules.n_players() * self.rules.n_hole_cards;
         let shown = betting.turn.is_none() && betting.n_left() > 1;

@@ -20,7 +20,7 @@ pub use showdown::payoffs;
 pub struct Rules {
     /// Any raise from the minimum to all-in, instead of fixed sizes.
     pub no_limit: bool,
-    /// Chips of each seat; `None` without bound.
+    /// Chips of each seat; `None` for unlimited stacks.
     pub stacks: Option<Vec<u32>>,
     /// Chips that each seat puts in before the first action; as many as there are seats.
     pub blinds: Vec<u32>,
@@ -49,7 +49,7 @@ impl Rules {
         self.n_board_cards.len()
     }
 
-    /// Chips that a seat can put in at most.
+    /// Maximum number of chips that a seat can put in.
     pub fn stack(&self, seat: usize) -> u32 {
         self.stacks.as_ref().map_or(u32::MAX, |stacks| stacks[seat])
     }

@@ -79,9 +79,9 @@ fn straight(ranks: u32, deck: Deck) -> Option<u32> {
     (deck.n_ranks == 13 && ranks & WHEEL == WHEEL).then_some(3)
 }
 
-/// Strength of 1 to 7 cards: the larger wins. Only hands of equally many cards are compared.
+/// Strength of 1 to 7 cards: the larger wins. Only hands with the same number of cards can be compared.
 ///
-/// The best five of them count, or all when there are fewer: category, then the ranks that make it, then kickers, four bits each.
+/// The best five cards count, or all if there are fewer: category, then the ranks that make it, then kickers, four bits each.
 /// `cards` is a set, bit `rank · n_suits + suit`.
 pub fn strength(cards: u64, deck: Deck) -> u32 {
     let mut ranks = Ranks::default();

@@ -2,8 +2,8 @@
 
 /// Net winnings of every seat at the end of a hand: chips won minus chips put in.
 ///
-/// Each layer of the pot goes to the strongest of those who put in that much and have not folded, in equal parts; what nobody else can
-/// claim goes back. `strengths` are compared among the seats that are left; with one left they do not matter.
+/// Each layer of the pot goes in equal parts to the strongest of the seats that put in that much and have not folded; a layer that no other seat can claim is returned.
+/// `strengths` are compared among the remaining seats; if only one remains, they do not matter.
 pub fn payoffs(contributed: &[u32], folded: &[bool], strengths: &[u32]) -> Vec<f64> {
     let mut won: Vec<f64> = contributed.iter().map(|&chips| -f64::from(chips)).collect();
     let mut below = 0;

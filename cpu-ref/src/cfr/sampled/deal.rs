@@ -31,7 +31,7 @@ pub fn bucket(cards: u64) -> usize {
     rank
 }
 
-/// Ways to choose `k` of `n`.
+/// Number of ways to choose `k` of `n`.
 pub(super) fn choose(n: usize, k: usize) -> usize {
     if k > n { 0 } else { (0..k).fold(1, |product, i| product * (n - i) / (i + 1)) }
 }
@@ -42,7 +42,7 @@ impl Dealer {
         Self { state: seed }
     }
 
-    /// The next deal: a new deck is shuffled as far as cards are needed.
+    /// The next deal: a new deck, shuffled as far as cards are needed.
     pub fn deal(&mut self, rules: &Rules) -> Dealt {
         let n_cards = rules.deck.n_cards();
         let mut deck: Vec<u8> = (0..n_cards as u8).collect();

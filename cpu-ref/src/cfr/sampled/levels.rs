@@ -7,7 +7,7 @@ use super::{Child, Dealt, MAX_PLAYERS, N_ACTIONS, Sampled, Sequences, learn, oth
 /// Sequences that a thread takes at a time.
 const PART: usize = 256;
 
-/// What an iteration needs beside the tables; made once and used again.
+/// Scratch memory of an iteration, made once and reused.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     /// Reach of every seat, `[sequence][seat]`.
@@ -19,13 +19,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// For a game.
+    /// Makes the memory for a game.
     pub fn new(sequences: &Sequences) -> Self {
         let (n, n_players) = (sequences.all.len(), sequences.n_players());
         Self { reach: vec![0.0; n * n_players], strategies: vec![0.0; n * N_ACTIONS], values: vec![0.0; n * n_players] }
     }
 
-    /// Bytes of all of it.
+    /// Total size in bytes.
     pub fn bytes(&self) -> usize {
         (self.reach.len() + self.strategies.len() + self.values.len()) * size_of::<f64>()
     }
@@ -44,7 +44,7 @@ fn rows<'a>(sequences: &Sequences, level: std::ops::Range<usize>, table: &'a mut
 }
 
 impl Sampled {
-    /// One iteration on a deal, in the pool that the caller installed, else on all cores.
+    /// One iteration on a deal, in the caller's thread pool if there is one, else on all cores.
     pub fn by_levels(&mut self, dealt: &Dealt, workspace: &mut Workspace) {
         let sequences = self.sequences.clone();
         for level in 0..sequences.n_levels() {

@@ -37,14 +37,14 @@ pub struct Sampled {
     sequences: Arc<Sequences>,
     /// Cumulative regrets, `[sequence][bucket][action]`.
     pub regrets: Vec<f64>,
-    /// Sums of own reach × strategy, likewise.
+    /// Sums of own reach × strategy, in the same layout.
     pub averages: Vec<f64>,
     /// Sums of the root's utilities over the iterations, by seat.
     pub utilities: Vec<f64>,
 }
 
 impl Sampled {
-    /// A solve that has done nothing yet.
+    /// Starts a solve.
     pub fn new(sequences: Arc<Sequences>) -> Self {
         let (len, n_players) = (sequences.table_len(), sequences.n_players());
         Self { sequences, regrets: vec![0.0; len], averages: vec![0.0; len], utilities: vec![0.0; n_players] }
@@ -55,7 +55,7 @@ impl Sampled {
         &self.sequences
     }
 
-    /// The average strategy of a sequence in a bucket: fold, call, raise; uniform over what is legal where it was never played.
+    /// The average strategy of a sequence in a bucket: fold, call, raise; uniform over legal actions if it was never played.
     pub fn average(&self, sequence: usize, bucket: usize) -> [f64; N_ACTIONS] {
         let row = self.sequences.row(sequence, bucket);
         let children = &self.sequences.all[sequence].children;

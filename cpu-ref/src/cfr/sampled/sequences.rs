@@ -4,7 +4,7 @@ use super::N_ACTIONS;
 use super::deal::choose;
 use crate::cfr::poker::{Action, Betting, Rules, payoffs};
 
-/// Seats of a game definition at most.
+/// Maximum number of seats of a game definition.
 pub const MAX_PLAYERS: usize = 10;
 
 /// What an action leads to.
@@ -19,7 +19,7 @@ pub enum Child {
 /// A node where somebody acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
-    /// Who.
+    /// The seat that acts.
     pub seat: usize,
     /// The round, from 0.
     pub round: usize,
@@ -34,9 +34,9 @@ pub struct Sequence {
 pub struct Endings {
     /// Chips put in, `[ending][seat]`.
     pub contributed: Vec<f64>,
-    /// Who has folded: a bit each.
+    /// Seats that folded, one bit each.
     pub folded: Vec<u32>,
-    /// Whether those who are left have put in equally much, so that there is one pot.
+    /// Whether the remaining seats have put in the same amount, so that there is one pot.
     one_pot: Vec<bool>,
 }
 
@@ -53,7 +53,7 @@ impl Endings {
         self.folded.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.folded.is_empty()
     }
@@ -105,7 +105,7 @@ impl Sequences {
     /// The sequences of a game.
     ///
     /// # Panics
-    /// If it is no limit game, or for more than [`MAX_PLAYERS`].
+    /// If it is not a limit game, or has more than [`MAX_PLAYERS`] players.
     pub fn new(rules: &Rules) -> Self {
         assert!(rules.n_players() <= MAX_PLAYERS, "at most {MAX_PLAYERS} players");
         assert!(!rules.no_limit, "sequences have one raise each: limit games only");

@@ -2,7 +2,7 @@
 
 use super::{Node, Profile, Tree};
 
-/// A best response in the making: a set's action is chosen when a node of it is first valued.
+/// A best response under construction: a set's action is chosen when one of its nodes is first evaluated.
 pub(super) struct BestResponse<'a, K> {
     tree: &'a Tree<K>,
     profile: &'a Profile,
@@ -109,7 +109,7 @@ impl<'a, K> BestResponse<'a, K> {
 }
 
 impl Profile {
-    /// What each seat wins with its best strategy against the others' of this profile.
+    /// The winnings of each seat with its best response to the others' strategies in this profile.
     pub fn best_responses<K>(&self, tree: &Tree<K>) -> Vec<f64> {
         (0..tree.n_players()).map(|seat| BestResponse::new(tree, self, seat).value()).collect()
     }

@@ -25,7 +25,7 @@ pub enum Node {
     End(u32),
 }
 
-/// What a player cannot tell apart.
+/// The histories that a player cannot distinguish.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InformationSet<K> {
     /// What the player knows.
@@ -40,7 +40,7 @@ pub struct InformationSet<K> {
     pub nodes: Vec<u32>,
 }
 
-/// A game with every history a node.
+/// A game in which every history is a node.
 #[derive(Clone, Debug)]
 pub struct Tree<K> {
     n_players: usize,

@@ -11,7 +11,7 @@ pub enum Turn {
     Player {
         /// The seat.
         seat: usize,
-        /// How many actions it has; 1 or more.
+        /// Number of actions, at least 1.
         n_actions: usize,
     },
     /// The game is over: winnings by seat.
@@ -22,7 +22,7 @@ pub enum Turn {
 pub trait Game {
     /// Everything that has happened.
     type State: Clone;
-    /// What a player knows; equal keys of one seat are one information set.
+    /// A player's knowledge; equal keys of one seat denote one information set.
     type Key: Clone + Eq + Hash;
 
     /// Seats.
@@ -33,6 +33,6 @@ pub trait Game {
     fn turn(&self, state: &Self::State) -> Turn;
     /// The state after outcome or action `action`, counted from 0.
     fn after(&self, state: &Self::State, action: usize) -> Self::State;
-    /// What the player whose turn it is knows. Not asked where chance is on turn or the game is over.
+    /// The knowledge of the acting player. Not called for chance or at the end of the game.
     fn key(&self, state: &Self::State) -> Self::Key;
 }

@@ -11,7 +11,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Strategies from weights ≥ 0 in the order of the tree's tables, such as sums of strategies; uniform where a set's are all 0.
+    /// Strategies from weights ≥ 0 in the order of the tree's tables, such as sums of strategies; uniform in sets whose weights are all 0.
     pub fn from_weights<K>(tree: &Tree<K>, weights: &[Vec<f64>]) -> Self {
         let mut strategies = weights.to_vec();
         for set in tree.sets() {
@@ -20,7 +20,7 @@ impl Profile {
         Self { strategies }
     }
 
-    /// Strategies by a function of the information set, which has its key; uniform where it gives `None`.
+    /// Strategies by a function of the information set (including its key); uniform if it returns `None`.
     pub fn from_fn<K>(tree: &Tree<K>, strategy: impl Fn(&InformationSet<K>) -> Option<Vec<f64>>) -> Self {
         let mut strategies: Vec<Vec<f64>> = (0..tree.n_players()).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
         for set in tree.sets() {

@@ -6,7 +6,7 @@ use super::{Node, Profile, Tree};
 use crate::cfr::pieces::{add_regrets, match_predicted, match_regrets};
 use crate::cfr::{Algorithm, Options, Updates};
 
-/// All that a solve remembers between two iterations. Tables by seat, entries in the order of the tree's sets.
+/// The complete state of a solve between two iterations. Tables are by seat, with entries in the order of the tree's sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Iterations done.
@@ -15,7 +15,7 @@ pub struct State {
     pub regrets: Vec<Vec<f64>>,
     /// Weighted sums of the strategies used.
     pub averages: Vec<Vec<f64>>,
-    /// Regrets of the last iteration alone; they matter where the algorithm predicts.
+    /// Regrets of the last iteration alone, used if the algorithm predicts.
     pub last: Vec<Vec<f64>>,
     /// Sums over the iterations of the expected winnings of the strategies used.
     pub utilities: Vec<f64>,
@@ -75,10 +75,10 @@ impl<K> Pass<'_, K> {
 }
 
 impl<K> Solver<K> {
-    /// A solve that has done nothing yet; all strategies are uniform.
+    /// Starts a solve; all strategies are uniform.
     ///
     /// # Panics
-    /// If [`Algorithm::CfrBr`] is asked for a game that is not for two players.
+    /// If [`Algorithm::CfrBr`] is used for a game of other than two players.
     pub fn new(tree: Arc<Tree<K>>, options: Options) -> Self {
         let n_players = tree.n_players();
         assert!(options.algorithm != Algorithm::CfrBr || n_players == 2, "CFR-BR is for two players");
@@ -99,12 +99,12 @@ impl<K> Solver<K> {
         &self.tree
     }
 
-    /// What the solve remembers.
+    /// The state of the solve.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Goes on from `state`, which a solve of the same tree gave: the same bits as if it had never stopped.
+    /// Restores `state`, which a solve of the same tree returned; the solve then continues with the same bits as if it had never stopped.
     ///
     /// # Panics
     /// If tables have another size.
@@ -120,7 +120,7 @@ impl<K> Solver<K> {
         }
     }
 
-    /// Does `n` more iterations.
+    /// Runs `n` more iterations.
     pub fn iterate(&mut self, n: u64) {
         for _ in 0..n {
             self.state.iteration += 1;
@@ -181,17 +181,17 @@ impl<K> Solver<K> {
         }
     }
 
-    /// The strategies that the next iteration starts from.
+    /// The strategies from which the next iteration starts.
     pub fn current(&self) -> &Profile {
         &self.current
     }
 
-    /// The average strategies; uniform where nobody came.
+    /// The average strategies; uniform in sets that were never reached.
     pub fn average(&self) -> Profile {
         Profile::from_weights(&self.tree, &self.state.averages)
     }
 
-    /// Expected winnings by seat when all play the average strategies.
+    /// Expected winnings by seat if all play the average strategies.
     pub fn values(&self) -> Vec<f64> {
         self.average().values(&self.tree)
     }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-/// Which sums a hand needs and feeds.
+/// The sums that a hand uses and contributes to.
 ///
-/// Every non-empty part of a hand's cards is numbered. What a hand of the opponent reaches is added to all its parts; the opponent's hands
-/// that share a card with a hand weigh Σ ± of the sums of this hand's parts, + for parts of 1 or 3 cards, − for 2.
+/// Every non-empty subset of a hand's cards is numbered. The reach of an opponent's hand is added to the sums of all its subsets; the total weight of the opponent's hands
+/// that share a card with a hand is Σ ± of the sums of that hand's subsets, + for 1 or 3 cards, − for 2.
 #[derive(Clone, Debug)]
 pub(super) struct Blockers {
     n_parts: usize,

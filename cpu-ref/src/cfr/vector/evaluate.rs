@@ -13,9 +13,9 @@ pub struct DecisionPoint {
     pub node: usize,
     /// The board among those of the node's round; [`Game::dealt`] tells its cards.
     pub board: usize,
-    /// Who acts.
+    /// The seat that acts.
     pub seat: usize,
-    /// Among how many actions.
+    /// Number of actions.
     pub n_actions: usize,
 }
 
@@ -25,7 +25,7 @@ pub trait Strategies: Sync {
     fn fill(&self, point: DecisionPoint, probabilities: &mut [f64]);
 }
 
-/// Strategies by a function of decision point and hand; uniform where it gives `None`.
+/// Strategies by a function of decision point and hand; uniform if it returns `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct ByHand<F>(pub F);
 
@@ -42,16 +42,16 @@ impl<F: Fn(DecisionPoint, usize) -> Option<Vec<f64>> + Sync> Strategies for ByHa
     }
 }
 
-/// What a seat does where it is on turn.
+/// How a seat plays at its decisions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Own {
-    /// Its strategy.
+    /// Plays its strategy.
     Plays,
-    /// The best, except at locked nodes.
+    /// Plays the best action, except at locked nodes.
     Responds,
 }
 
-/// A walk that values one seat's hands.
+/// A walk that evaluates one seat's hands.
 pub(super) struct Walk<'a, S: ?Sized> {
     pub game: &'a Game,
     pub terminals: &'a Terminals,
@@ -150,18 +150,18 @@ impl<S: Source> Walk<'_, S> {
     }
 }
 
-/// Values strategies of a game, in all or by hand.
+/// Evaluates strategies of a game, in total or by hand.
 #[derive(Clone, Debug)]
 pub struct Evaluator<'a> {
     game: &'a Game,
     terminals: Terminals,
     public: Public,
-    /// Whether boards are dealt with under rayon, in the pool that the caller installed.
+    /// Whether boards are processed in parallel by rayon, in the caller's thread pool.
     pub parallel: bool,
 }
 
 impl<'a> Evaluator<'a> {
-    /// For a game.
+    /// Makes an evaluator of a game.
     pub fn new(game: &'a Game) -> Self {
         let public = Public::new(game, &|_| Tables::default());
         Self { game, terminals: Terminals::new(game), public, parallel: false }
@@ -181,7 +181,7 @@ impl<'a> Evaluator<'a> {
         self.walk(strategies, seat, Own::Plays)
     }
 
-    /// Expected winnings of each hand of a seat, given that it was dealt; NaN where the opponent can have no hand beside it.
+    /// Expected winnings of each hand of a seat, given that it was dealt; NaN if the opponent has no compatible hand.
     pub fn hand_winnings(&self, strategies: &(impl Strategies + ?Sized), seat: usize) -> Vec<f64> {
         given_hand(self.game, &self.terminals, seat, self.hand_values(strategies, seat))
     }
@@ -191,7 +191,7 @@ impl<'a> Evaluator<'a> {
         [0, 1].map(|seat| weighted(self.game, seat, &self.walk(strategies, seat, Own::Plays)))
     }
 
-    /// What each seat wins with its best strategy against the other's. Locked nodes are played as given.
+    /// The winnings of each seat with its best response to the other's strategy. Locked nodes are played as given.
     pub fn best_responses(&self, strategies: &(impl Strategies + ?Sized)) -> [f64; 2] {
         [0, 1].map(|seat| weighted(self.game, seat, &self.walk(strategies, seat, Own::Responds)))
     }
@@ -208,7 +208,7 @@ pub(super) fn weighted(game: &Game, seat: usize, values: &[f64]) -> f64 {
     game.weights[seat].iter().zip(values).map(|(weight, value)| weight * value).sum()
 }
 
-/// Counterfactual values as winnings of a hand that was dealt.
+/// Converts counterfactual values to the winnings of a dealt hand.
 pub(super) fn given_hand(game: &Game, terminals: &Terminals, seat: usize, mut values: Vec<f64>) -> Vec<f64> {
     let masses = terminals.blockers.free(seat, &game.weights[1 - seat]);
     values.iter_mut().zip(masses).for_each(|(value, mass)| *value /= mass * game.scale);
@@ -216,8 +216,7 @@ pub(super) fn given_hand(game: &Game, terminals: &Terminals, seat: usize, mut va
 }
 
 impl Game {
-    /// The share of the pot that each hand of a seat wins if nobody bets: its equity against the other's hands. NaN where the opponent can
-    /// have no hand beside it.
+    /// The share of the pot that each hand of a seat wins if nobody bets: its equity against the other's hands. NaN if the opponent has no compatible hand.
     pub fn equity(&self, seat: usize) -> Vec<f64> {
         let game = self.shown_at_once();
         Evaluator::new(&game).hand_winnings(&ByHand(|_, _| None), seat)

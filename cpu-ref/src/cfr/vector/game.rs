@@ -5,7 +5,7 @@ use crate::cfr::poker::Deck;
 /// A node of the betting, without cards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The betting round, from 0. Where a child's is one more than its parent's, cards are dealt in between.
+    /// The betting round, from 0. If a child's round is one more than its parent's, cards are dealt in between.
     pub round: usize,
     /// Whose turn it is, or how it ended.
     pub kind: Kind,
@@ -20,7 +20,7 @@ pub enum Kind {
         seat: usize,
         /// The node after each action.
         children: Vec<usize>,
-        /// Whether the strategy is given and not learnt. The averages hold it; best responses keep to it.
+        /// Whether the strategy is given rather than learnt. The averages hold it, and best responses use it.
         locked: bool,
     },
     /// Somebody folded.
@@ -39,16 +39,16 @@ pub enum Kind {
     },
 }
 
-/// What lies on the table in a round.
+/// The public cards of a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Board {
-    /// All public cards so far: a bit each.
+    /// All public cards so far, one bit each.
     pub cards: u64,
     /// The board of the round before; 0 in the first round.
     pub parent: usize,
     /// Probability of one member, given the parent and two hands that leave it possible.
     pub weight: f64,
-    /// Permutations of hands that lead to the members: `[0]` for a board that stands for itself alone.
+    /// Permutations of hands for the members; `[0]` for a board that represents only itself.
     pub members: Vec<usize>,
 }
 
@@ -94,7 +94,7 @@ fn choose(n: usize, k: usize) -> f64 {
 }
 
 impl Game {
-    /// A game on all boards. `dealt` are the cards of each round; `board` is what lies on the table before the first.
+    /// A game on all boards. `dealt` are the cards of each round; `board` holds the cards on the table before the first.
     ///
     /// # Panics
     /// If hands and weights differ in number, or the deck has not enough cards.
@@ -180,7 +180,7 @@ impl Game {
         self.round_offset(seat, round) + slot * self.hands[seat].len()
     }
 
-    /// Where every node's vectors begin on board 0, and how far apart boards are: `offset = .0 + board · .1`.
+    /// Offset of every node's vectors on board 0, and the distance between boards: `offset = .0 + board · .1`.
     pub(super) fn strides(&self) -> Vec<(usize, usize)> {
         let of_node = |node: usize| match self.decision(node) {
             Some((seat, _)) => {

@@ -9,7 +9,7 @@ use super::terminal::Terminals;
 use crate::cfr::pieces::discounted;
 use crate::cfr::{Algorithm, Options, Step};
 
-/// What a pass needs to know.
+/// The parameters of a pass.
 pub(super) struct Pass<'a> {
     pub game: &'a Game,
     pub terminals: &'a Terminals,
@@ -81,7 +81,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The board that was drawn among those that can come, or all of them.
+    /// The drawn board among the possible ones, or all of them.
     fn drawn<'b>(&self, round: usize, boards: &'b mut [(usize, Public)]) -> &'b mut [(usize, Public)] {
         match &self.draw.boards {
             None => boards,
@@ -157,7 +157,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Finds the best actions of `seat` against the other's current strategy and notes them; `reach` is the other's.
+    /// Finds and stores the best actions of `seat` against the other's current strategy; `reach` is the other's.
     pub fn respond(&self, public: &mut Public, seat: usize, reach: &[f64], chance: f64) -> Vec<f64> {
         let game = self.game;
         match public {

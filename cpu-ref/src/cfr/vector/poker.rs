@@ -19,7 +19,7 @@ impl Game {
     }
 }
 
-/// Adds a state of the betting and all that follow it, depth first: its number.
+/// Adds a state of the betting and its descendants, depth first; returns its number.
 fn add(rules: &Rules, betting: &Betting, nodes: &mut Vec<Node>) -> usize {
     let won = |strengths: [u32; 2]| {
         let won = payoffs(&betting.contributed, &betting.folded, &strengths);

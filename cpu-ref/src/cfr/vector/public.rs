@@ -40,7 +40,7 @@ pub(super) struct Decision {
 pub(super) struct Tables {
     pub regrets: Vec<f64>,
     pub averages: Vec<f64>,
-    /// The last iteration's regrets, where the algorithm predicts.
+    /// The last iteration's regrets, if the algorithm predicts.
     pub last: Vec<f64>,
     /// The action of a best response by hand, for CFR-BR.
     pub best: Vec<u32>,
@@ -89,7 +89,7 @@ impl Public {
         }
     }
 
-    /// The same, to change it.
+    /// As [`visit`](Self::visit), with mutable decisions.
     pub fn visit_mut(&mut self, visit: &mut impl FnMut(&mut Decision)) {
         match self {
             Self::Deal { boards, .. } => boards.iter_mut().for_each(|(_, public)| public.visit_mut(visit)),
@@ -109,8 +109,8 @@ pub(super) fn on_board(game: &Game, round: usize, board: usize, seat: usize, rea
     hands.map(|(&reach, hand)| if hand & cards == 0 { reach } else { 0.0 }).collect()
 }
 
-/// Adds a board's values to those of its parent: all members of its class, in their order. Hands that a member blocks get nothing, for
-/// their image is blocked on the representative. The board's weight is in the values already.
+/// Adds a board's values to those of its parent: all members of its class, in their order. Hands that a member blocks get nothing, for their image is blocked on the
+/// representative. The values already include the board's weight.
 pub(super) fn add_board(game: &Game, round: usize, board: usize, seat: usize, values: &[f64], sum: &mut [f64]) {
     for &member in &game.rounds[round][board].members {
         if member == 0 {
@@ -127,7 +127,7 @@ pub(super) fn product(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a * b).collect()
 }
 
-/// Makes every hand's weights `[action][hand]` probabilities: uniform where they are all 0.
+/// Makes every hand's weights `[action][hand]` probabilities: uniform if they are all 0.
 pub(super) fn normalise_hands(weights: &mut [f64], n_hands: usize) {
     let n_actions = weights.len() / n_hands;
     let mut sums = vec![0.0; n_hands];

@@ -3,11 +3,11 @@
 use super::game::Game;
 use crate::cfr::random::Random;
 
-/// What is drawn at random, once for each seat's pass. The rest is gone through in full.
+/// What is drawn at random, once for each seat's pass. The rest is traversed completely.
 ///
-/// Boards are drawn uniformly, hands in the ratio of their weights; where they share cards nothing is learnt in the pass. Values are divided by
-/// the probability of the board and of the opponent's hand, so that regrets are right on average; a hand of one's own that is drawn multiplies
-/// its regrets by nothing, for regret matching does not mind.
+/// Boards are drawn uniformly, hands in proportion to their weights; if they share cards, the pass learns nothing. Values are divided by the probability of the board and of
+/// the opponent's hand, so that regrets are unbiased; the probability of the own hand is not divided out, since it scales all regrets of a hand alike, which does not affect
+/// regret matching.
 ///
 /// # Source
 /// Johanson, Bard, Lanctot, Gibson and Bowling, "Efficient Nash Equilibrium Approximation through Monte Carlo Counterfactual Regret

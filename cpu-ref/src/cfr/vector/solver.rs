@@ -11,7 +11,7 @@ use super::terminal::Terminals;
 use crate::cfr::random::Random;
 use crate::cfr::{Algorithm, Options, Updates};
 
-/// All that a solve remembers between two iterations. Tables by seat, laid out as [`Game::offset`] tells.
+/// The complete state of a solve between two iterations. Tables are by seat, laid out as by [`Game::offset`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Iterations done.
@@ -22,9 +22,9 @@ pub struct State {
     pub averages: [Vec<f64>; 2],
     /// Regrets of the last iteration; empty unless the algorithm predicts.
     pub last: [Vec<f64>; 2],
-    /// Sums over the iterations of the expected winnings of the strategies used, estimates where something is drawn.
+    /// Sums over the iterations of the expected winnings of the strategies used, or estimates with sampling.
     pub utilities: [f64; 2],
-    /// The generator of what is drawn.
+    /// State of the random generator.
     pub random: u64,
 }
 
@@ -40,12 +40,12 @@ pub struct Solver {
     random: Random,
     /// What is drawn at random in an iteration.
     pub sampling: Sampling,
-    /// Whether boards are dealt with under rayon, in the pool that the caller installed.
+    /// Whether boards are processed in parallel by rayon, in the caller's thread pool.
     pub parallel: bool,
 }
 
 impl Solver {
-    /// A solve that has done nothing yet; all strategies are uniform, locked ones too until they are given.
+    /// Starts a solve; all strategies are uniform, including locked ones until they are given.
     pub fn new(game: Arc<Game>, options: Options) -> Self {
         let tables = |node: usize| {
             let (seat, n_actions) = game.decision(node).unwrap_or_default();
@@ -82,15 +82,15 @@ impl Solver {
         self.utilities
     }
 
-    /// Starts the generator of what is drawn anew.
+    /// Restarts the random generator.
     pub fn seed(&mut self, seed: u64) {
         self.random = Random(seed);
     }
 
-    /// Does `n` more iterations.
+    /// Runs `n` more iterations.
     ///
     /// # Panics
-    /// If hands are drawn and both seats are to be updated at once, or something is drawn in CFR-BR: a draw is for one seat's pass.
+    /// If hands are drawn with simultaneous updates, or anything is drawn in CFR-BR: a draw serves one seat's pass.
     pub fn iterate(&mut self, n: u64) {
         let both = self.options.updates == Updates::Simultaneous && self.options.algorithm != Algorithm::CfrBr;
         let hands = !matches!(self.sampling, Sampling::None | Sampling::PublicChance);
@@ -141,7 +141,7 @@ impl Solver {
         assert!(found, "node {node} on board {board}");
     }
 
-    /// What the solve remembers.
+    /// The state of the solve.
     pub fn state(&self) -> State {
         let tables = || [0, 1].map(|seat| vec![0.0; self.game.table_len(seat)]);
         let last = if self.options.predicts() { tables() } else { Default::default() };
@@ -167,7 +167,7 @@ impl Solver {
         state
     }
 
-    /// Goes on from `state`, which a solve of the same game gave: the same bits as if it had never stopped.
+    /// Restores `state`, which a solve of the same game returned; the solve then continues with the same bits as if it had never stopped.
     ///
     /// # Panics
     /// If tables have another size.
@@ -202,7 +202,7 @@ impl Solver {
         [0, 1].map(|seat| weighted(&self.game, seat, &self.walk(seat, Own::Plays)))
     }
 
-    /// What each seat wins with its best strategy against the other's average. Locked nodes are played as given.
+    /// The winnings of each seat with its best response to the other's average strategy. Locked nodes are played as given.
     pub fn best_responses(&self) -> [f64; 2] {
         [0, 1].map(|seat| weighted(&self.game, seat, &self.walk(seat, Own::Responds)))
     }
@@ -213,8 +213,8 @@ impl Solver {
         (best[0] - values[0]) + (best[1] - values[1])
     }
 
-    /// Expected winnings of each hand of a seat, given that it was dealt, when both play the average strategies; NaN where the
-    /// opponent can have no hand beside it.
+    /// Expected winnings of each hand of a seat, given that it was dealt, when both play the average strategies; NaN if the
+    /// opponent has no compatible hand.
     pub fn hand_winnings(&self, seat: usize) -> Vec<f64> {
         given_hand(&self.game, &self.terminals, seat, self.walk(seat, Own::Plays))
     }

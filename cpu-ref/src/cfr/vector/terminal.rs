@@ -8,11 +8,11 @@ use super::blockers::{Blockers, Sums};
 use super::game::Game;
 use crate::cfr::poker::strength;
 
-/// Up to so many hands of the opponent, pairs of hands are gone through one by one: no more work than the sums, and values that ought to be equal
-/// are, where differences of sums would leave rounding errors for regrets to follow.
+/// Maximum number of the opponent's hands for which pairs of hands are compared one by one. That costs no more than the sums and keeps equal values exactly equal, where
+/// differences of sums would leave rounding errors that affect regrets.
 const FEW_HANDS: usize = 24;
 
-/// What ends need to know of a game: built once.
+/// Data of a game for evaluating ends, built once.
 #[derive(Clone, Debug)]
 pub(super) struct Terminals {
     pub blockers: Blockers,
@@ -34,7 +34,7 @@ impl Terminals {
         Self { blockers: Blockers::new(&game.hands), orders }
     }
 
-    /// Counterfactual values of `seat`'s hands where each wins `payoff`: weighted with the opponent's `reach`. Hands that `board` blocks have 0.
+    /// Counterfactual values of `seat`'s hands if each wins `payoff`, weighted by the opponent's `reach`. Hands that `board` blocks have 0.
     pub fn fold(&self, game: &Game, board: u64, seat: usize, payoff: f64, reach: &[f64]) -> Vec<f64> {
         let mut values = if reach.len() <= FEW_HANDS {
             let free = |hand: &u64| {

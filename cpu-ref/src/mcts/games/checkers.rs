@@ -19,7 +19,7 @@
 
 use super::super::game::{Game, GameResult};
 
-/// Actions in a row without a capture after which the game is drawn.
+/// Number of successive actions without a capture after which the game is drawn.
 pub const MAX_QUIET_ACTIONS: u32 = 40;
 
 /// What each direction adds to row and column.
@@ -30,7 +30,7 @@ const DIRECTIONS: [(i32, i32); 4] = [(-1, -1), (-1, 1), (1, 1), (1, -1)];
 pub enum Square {
     /// Nothing.
     Empty,
-    /// A man, which goes forward only.
+    /// A man, which moves only forward.
     Man(usize),
     /// A king.
     King(usize),
@@ -56,7 +56,7 @@ pub struct Checkers {
     jumper: Option<(usize, usize)>,
 }
 
-/// An action taken apart.
+/// The components of an action.
 #[derive(Clone, Copy)]
 struct Move {
     row: usize,
@@ -75,7 +75,7 @@ impl Move {
         ((self.row * 8 + self.column) * 4 + self.direction) * 2 + usize::from(self.is_jump)
     }
 
-    /// The square that many steps away, if it is on the board.
+    /// The square `steps` steps away, if it is on the board.
     fn square_after(self, steps: i32) -> Option<(usize, usize)> {
         let (rows, columns) = DIRECTIONS[self.direction];
         let on_board = |at: i32| usize::try_from(at).ok().filter(|&at| at < 8);
@@ -106,7 +106,7 @@ impl Checkers {
         Self { board, to_move: 0, quiet_actions: 0, jumper: None }
     }
 
-    /// What stands on a square, `row * 8 + column`; nothing beyond the board.
+    /// The content of a square, `row * 8 + column`; empty beyond the board.
     pub fn square(&self, square: usize) -> Square {
         self.board.get(square / 8).map_or(Square::Empty, |row| row[square % 8])
     }
@@ -137,7 +137,7 @@ impl Checkers {
         self.board[row][column]
     }
 
-    /// Whether the piece of the player to move on the move's square could make it, were there no duty to capture.
+    /// Whether the piece of the player to move on the move's square could make it if captures were not compulsory.
     fn can(&self, candidate: Move) -> bool {
         let forward = match self.at((candidate.row, candidate.column)) {
             Square::Man(player) if player == self.to_move => (candidate.direction < 2) == (player == 0),
@@ -160,7 +160,7 @@ impl Checkers {
         })
     }
 
-    /// The legal actions but for the rule of the 40 quiet actions.
+    /// The legal actions, ignoring the rule of the 40 quiet actions.
     fn find_moves(&self, out: &mut Vec<usize>) {
         out.clear();
         if let Some((row, column)) = self.jumper {
@@ -195,7 +195,7 @@ impl Game for Checkers {
         legal.contains(&action)
     }
 
-    /// Moves a piece, takes what it jumped over, crowns it on the last row. An illegal action changes nothing.
+    /// Moves a piece, removes the piece that it jumped over, and crowns it on the last row. An illegal action changes nothing.
     fn apply(&mut self, action: usize) {
         if !self.is_legal(action) {
             return;

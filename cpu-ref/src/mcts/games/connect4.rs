@@ -13,7 +13,7 @@ use super::{EDGE, EMPTY, line};
 /// Stones in a line that win.
 const LINE: usize = 4;
 
-/// Width of the edge: as far as a line through a cell of the board can reach.
+/// Width of the border: the distance that a line through a cell of the board can reach.
 const RING: usize = LINE - 1;
 
 /// A position of Connect 4.
@@ -72,7 +72,7 @@ impl Connect4 {
         self.columns + 2 * RING
     }
 
-    /// Whether `stone` in cell `at` (already there or thought of) is part of a line of four.
+    /// Whether `stone` in cell `at` (present or hypothetical) is part of a line of four.
     #[inline]
     fn makes_line(&self, at: usize, stone: u8) -> bool {
         let cells = &self.cells;

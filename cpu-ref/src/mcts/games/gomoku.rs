@@ -37,7 +37,7 @@ impl Gomoku {
         Self { size, exact, cells, n_stones: 0, to_move: 0 }
     }
 
-    /// Rows, and columns, of the board.
+    /// Number of rows and of columns of the board.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -58,7 +58,7 @@ impl Gomoku {
         self.size + 2
     }
 
-    /// Whether `stone` in cell `at` (already there or thought of) is part of a line that wins.
+    /// Whether `stone` in cell `at` (present or hypothetical) is part of a line that wins.
     #[inline]
     fn makes_line(&self, at: usize, stone: u8) -> bool {
         let up = self.stride();
@@ -130,7 +130,7 @@ impl Game for Gomoku {
         self.result_with(self.cell(action), self.to_move + 1, self.n_stones + 1)
     }
 
-    /// The default playout with a list of cells in place of actions, kept ascending by taking each played one out.
+    /// The default playout with a list of cells in place of actions, kept ascending by removing each played one.
     fn playout(&self, rng: &mut Stream) -> (GameResult, u32) {
         let mut position = self.clone();
         let mut free: Vec<u32> =

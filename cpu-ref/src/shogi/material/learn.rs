@@ -29,7 +29,7 @@ pub struct Row {
     pub j: f64,
     /// v.
     pub values: Values,
-    /// The step of the update that follows.
+    /// The step of the next update.
     pub h: f64,
     /// J(v + Δ e) − J(v) for each value.
     pub differences: Values,

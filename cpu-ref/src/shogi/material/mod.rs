@@ -34,7 +34,7 @@ pub fn number(difference: u64, kind: usize) -> i32 {
 /// The packed difference with these numbers.
 ///
 /// # Panics
-/// Where the pawns' is not in -128 to 127 or another not in -8 to 7.
+/// If the pawns' number is not in -128 to 127, or another not in -8 to 7.
 pub fn pack(numbers: &[i32; KINDS]) -> u64 {
     let mut difference = 0;
     for (kind, &number) in numbers.iter().enumerate() {

@@ -8,8 +8,8 @@ pub const POSITION_BYTES: usize = 96;
 /// Where the counts of pieces in hand begin: Black's P L N S G B R, then White's.
 pub const HAND: usize = 81;
 
-/// What a code of a square counts, kind and sign: code 0 is an empty square, 1 to 13 are Black's P L N S G B R +P +L +N +S +B +R, 14 is Black's king; 15 to 27
-/// and 28 the same of White's. Kings and empty squares have sign 0.
+/// Kind and sign of a square's code: code 0 is an empty square, 1 to 13 are Black's P L N S G B R +P +L +N +S +B +R, 14 is Black's king; 15 to 27 and 28 are the same for
+/// White. Kings and empty squares have sign 0.
 pub const MATERIAL_OF_CODE: [(usize, i32); 29] = {
     let mut table = [(0, 0); 29];
     let mut kind = 0;
@@ -21,7 +21,7 @@ pub const MATERIAL_OF_CODE: [(usize, i32); 29] = {
     table
 };
 
-/// The value of a position, positive where Black has more: all squares in turn, then the hands. `position` has 95 bytes or more.
+/// The value of a position, positive if Black has more: all squares in turn, then the hands. `position` has 95 bytes or more.
 pub fn evaluate(position: &[u8], values: &Values) -> f64 {
     let value = |kind: usize| if kind == 0 { 1.0 } else { values[kind - 1] };
     let mut sum = 0.0;

@@ -6,25 +6,25 @@ use super::positions::evaluate;
 use super::{Values, number, weigh};
 use crate::shogi::{ONE, fixed, sigmoid};
 
-/// Children that a thread sums before it takes more.
+/// Number of children that a thread sums at a time.
 const CHUNK: usize = 1 << 13;
 
 /// How the objective is summed. All methods return Σ T in multiples of 2⁻³⁶.
 pub trait Program {
-    /// From positions, the children of parents one after the other.
+    /// Sums from positions, the children of parents one after the other.
     ///
     /// * `positions`: `[n_children * stride]` bytes, of each position 81 codes ([`MATERIAL_OF_CODE`](super::MATERIAL_OF_CODE)) and 14 counts, `stride` 95 or 96
     /// * `first_child`: `[n_parents + 1]`
-    /// * `sides`: who moves in the parent, `[n_parents]`, 0 Black, 1 White
+    /// * * `sides`: the side to move in the parent, `[n_parents]`, 0 Black, 1 White
     ///
     /// # Panics
-    /// Where the columns do not belong together.
+    /// If the columns are inconsistent.
     fn positions(positions: &[u8], stride: usize, first_child: &[u32], sides: &[u8], values: &Values, a: f64) -> i128;
 
-    /// From differences to child 0, seen from the side that moved.
+    /// Sums from differences to child 0, from the view of the side that moved.
     fn differences(differences: &[u64], values: &Values, a: f64) -> i128;
 
-    /// From distinct differences with their counts.
+    /// Sums from distinct differences with their counts.
     fn histogram(rows: &[(u64, u64)], values: &Values, a: f64) -> i128;
 }
 
@@ -32,7 +32,7 @@ pub trait Program {
 #[derive(Clone, Copy, Debug)]
 pub enum Sequential {}
 
-/// The same terms under rayon, in the pool that the caller installed.
+/// The same terms distributed by rayon, in the caller's thread pool.
 #[derive(Clone, Copy, Debug)]
 pub enum Parallel {}
 

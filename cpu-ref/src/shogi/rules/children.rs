@@ -5,18 +5,18 @@ use super::{KING, Move, Position};
 use crate::shogi::KINDS;
 use crate::shogi::material::pack;
 
-/// What a parent's children are.
+/// The children of a parent.
 #[derive(Clone, Debug)]
 pub struct Children {
     /// The positions: child 0, then the others.
     pub positions: Vec<Position>,
-    /// Which of them, from 1, is the played move's among the legal ones.
+    /// Index of the played move's child among those of the legal moves, from 1.
     pub played: usize,
-    /// The difference of material of each to child 0, seen from the side that moved.
+    /// The difference of material of each to child 0, from the view of the side that moved.
     pub differences: Vec<u64>,
 }
 
-/// How many pieces of each kind Black has more than White, those in hand unpromoted.
+/// For each kind, the number of Black's pieces minus White's; those in hand are unpromoted.
 pub fn material(position: &Position) -> [i32; KINDS] {
     let mut counts = [0; KINDS];
     for &code in &position.board {
@@ -30,7 +30,7 @@ pub fn material(position: &Position) -> [i32; KINDS] {
     counts
 }
 
-/// The children of a position; `None` where the move is not legal.
+/// The children of a position; `None` if the move is not legal.
 pub fn children(position: &Position, played: Move) -> Option<Children> {
     let moves = position.legal_moves();
     let index = moves.iter().position(|&(mv, _)| mv == played)?;

@@ -12,10 +12,10 @@ pub enum Move {
         from: usize,
         /// To this one.
         to: usize,
-        /// And is promoted.
+        /// Whether it is promoted.
         promote: bool,
     },
-    /// A piece of the hand comes onto the board.
+    /// A piece in hand is dropped on the board.
     Drop {
         /// P L N S G B R.
         kind: usize,
@@ -42,7 +42,7 @@ impl Move {
         }
     }
 
-    /// Writes it so.
+    /// Writes the move in the same form.
     pub fn usi(self) -> String {
         let at = |square: usize| format!("{}{}", square / 9 + 1, char::from(b'a' + (square % 9) as u8));
         match self {
@@ -52,13 +52,13 @@ impl Move {
     }
 }
 
-/// Directions as Black sees them: files to the left are higher, ranks forward lower.
+/// Directions from Black's view: files to the left are higher, ranks forward lower.
 const FORWARD: (i32, i32) = (0, -1);
 const STRAIGHT: [(i32, i32); 4] = [(0, -1), (1, 0), (-1, 0), (0, 1)];
 const DIAGONAL: [(i32, i32); 4] = [(1, -1), (-1, -1), (1, 1), (-1, 1)];
 const KNIGHT: [(i32, i32); 2] = [(1, -2), (-1, -2)];
 
-/// Whether a piece of Black's goes one square in a direction, and whether farther.
+/// Whether a piece of Black moves one square in a direction, and whether it slides further.
 fn goes(kind: usize, direction: (i32, i32)) -> (bool, bool) {
     let (straight, diagonal) = (STRAIGHT.contains(&direction), DIAGONAL.contains(&direction));
     let ahead = direction.1 == -1;
@@ -76,7 +76,7 @@ fn goes(kind: usize, direction: (i32, i32)) -> (bool, bool) {
     }
 }
 
-/// Every direction there is, a side's own forward turned for White.
+/// All directions from the side's view, each with the same direction on the board.
 fn directions(side: usize) -> impl Iterator<Item = ((i32, i32), (i32, i32))> {
     let turn = if side == 0 { 1 } else { -1 };
     STRAIGHT
@@ -86,7 +86,7 @@ fn directions(side: usize) -> impl Iterator<Item = ((i32, i32), (i32, i32))> {
         .map(move |(file, rank)| ((file, rank), (turn * file, turn * rank)))
 }
 
-/// The rank as the side sees it, 0 the farthest.
+/// The rank from the side's view, 0 the farthest.
 fn rank_of(side: usize, square: usize) -> usize {
     if side == 0 { square % 9 } else { 8 - square % 9 }
 }
@@ -121,7 +121,7 @@ impl Position {
         self.king(side).is_some_and(|king| self.attacks(1 - side, king))
     }
 
-    /// The position after a move, legal or not so far as kings go.
+    /// The position after a move, regardless of checks.
     pub fn after(&self, mv: Move) -> Self {
         let mut next = self.clone();
         match mv {
@@ -148,7 +148,7 @@ impl Position {
         next
     }
 
-    /// Visits moves that leave the own king aside.
+    /// Visits moves of pieces on the board, ignoring checks.
     fn each_step(&self, mut visit: impl FnMut(Move)) {
         for from in 0..81 {
             let Some((kind, owner)) = kind_and_side(self.board[from]) else { continue };
@@ -179,7 +179,7 @@ impl Position {
         }
     }
 
-    /// Visits drops, those of pawns that mate among them.
+    /// Visits drops, including pawn drops that mate.
     fn each_drop(&self, mut visit: impl FnMut(Move)) {
         for to in (0..81).filter(|&to| self.board[to] == 0) {
             for kind in (0..7).filter(|&kind| self.hands[self.side][kind] > 0) {
@@ -192,7 +192,7 @@ impl Position {
         }
     }
 
-    /// Whether a move, legal otherwise, leaves the own king unattacked and does not mate by a pawn's drop. `after` is the position after it.
+    /// Whether an otherwise legal move leaves the own king unattacked and does not mate by a pawn drop. `after` is the position after it.
     fn is_legal(&self, mv: Move, after: &Self) -> bool {
         if after.in_check(self.side) {
             return false;
@@ -201,8 +201,8 @@ impl Position {
         !(matches!(mv, Move::Drop { kind: 0, .. }) && after.in_check(after.side) && after.is_mated())
     }
 
-    /// Whether the side to move has no legal move. It is in check by a pawn that was just dropped, so that no drop of its own can mend it: the pawn stands beside
-    /// the king, and nothing else gives check, since a drop opens no line.
+    /// Whether the side to move has no legal move. It is in check by a pawn that was just dropped, so that no drop can parry it: the pawn stands beside the king, and
+    /// nothing else gives check, since a drop opens no line.
     fn is_mated(&self) -> bool {
         let mut mated = true;
         self.each_step(|mv| mated = mated && self.after(mv).in_check(self.side));

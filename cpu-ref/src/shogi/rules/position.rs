@@ -14,9 +14,9 @@ const LETTERS: [char; 8] = ['P', 'L', 'N', 'S', 'G', 'B', 'R', 'K'];
 pub struct Position {
     /// Codes of the squares `(file - 1) * 9 + (rank - 1)`: 0 empty, 1 to 14 Black's P L N S G B R +P +L +N +S +B +R K, 15 to 28 White's.
     pub board: [u8; 81],
-    /// How many of P L N S G B R Black and White have in hand.
+    /// Numbers of P L N S G B R that Black and White have in hand.
     pub hands: [[u8; 7]; 2],
-    /// Who moves: 0 Black, 1 White.
+    /// The side to move: 0 Black, 1 White.
     pub side: usize,
     /// Half-moves made before.
     pub ply: u32,
@@ -74,10 +74,10 @@ impl Position {
         position
     }
 
-    /// Reads a position in SFEN: board, side, hands, and perhaps the number of the next move.
+    /// Reads a position in SFEN: board, side, hands, and optionally the number of the next move.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the error.
     pub fn from_sfen(sfen: &str) -> Result<Self, String> {
         let mut fields = sfen.split_whitespace();
         let (Some(board), Some(side), Some(hands)) = (fields.next(), fields.next(), fields.next()) else {
@@ -152,7 +152,7 @@ impl Position {
         self.board.iter().position(|&on| on == code(KING, side))
     }
 
-    /// 81 codes, 14 counts and a pad, as [`material`](crate::shogi::material) evaluates them.
+    /// 81 codes, 14 counts and a padding byte, the form that [`material`](crate::shogi::material) evaluates.
     pub fn bytes(&self) -> [u8; 96] {
         let mut bytes = [0; 96];
         bytes[..81].copy_from_slice(&self.board);

@@ -37,7 +37,7 @@ pub const MATERIAL: usize = 13;
 pub const NUMBERS: usize = 2183;
 /// First number on the board.
 pub const BOARD: usize = 77;
-/// Numbers of pieces with golds for what moves like them.
+/// Numbers of pieces, where pieces that move like a gold count as golds.
 pub const LOWERED: usize = 1535;
 /// Pairs of those.
 pub const PAIRS: usize = LOWERED * (LOWERED + 1) / 2;
@@ -68,7 +68,7 @@ impl Set {
     }
 }
 
-/// A piece: kind, side, and the square or else how many of its kind its side has in hand before it.
+/// A piece: kind, side, and the square or, in hand, the number of pieces of its kind before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// 0 to 12: P L N S G B R +P +L +N +S +B +R.
@@ -77,7 +77,7 @@ pub struct Piece {
     pub side: usize,
     /// Where on the board.
     pub square: Option<usize>,
-    /// In hand: how many before it.
+    /// In hand: the number of pieces of its kind before it.
     pub before: usize,
 }
 
@@ -119,7 +119,7 @@ pub fn number(piece: &Piece) -> u16 {
     number as u16
 }
 
-/// The board as seen from a side, mirrored or not.
+/// The view of the board from a side, mirrored or not.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// 0 Black's, 1 White's.
@@ -129,7 +129,7 @@ pub struct View {
 }
 
 impl View {
-    /// The view of a side whose king stands on `king` (as Black sees the board).
+    /// The view of a side whose king is on `king` (from Black's view).
     pub fn of(side: usize, king: usize) -> Self {
         let own = if side == 0 { king } else { 80 - king };
         Self { side, mirrored: own / 9 > 4 }
@@ -147,7 +147,7 @@ impl View {
     }
 }
 
-/// The number of a piece for pairs, where what moves like a gold is one.
+/// The number of a piece for pairs, where pieces that move like a gold count as golds.
 pub fn lowered(piece: &Piece) -> usize {
     let kind = match piece.kind {
         7..=10 => 4,
@@ -195,7 +195,7 @@ pub fn each_of_piece(set: Set, kings: [usize; 2], piece: &Piece, mut visit: impl
     }
 }
 
-/// Visits the weights of all features of a position with their signs, a weight once for each time that it counts.
+/// Visits the weights of all features of a position with their signs, each weight as often as it counts.
 ///
 /// # Panics
 /// If the list is not a position's.

@@ -4,14 +4,14 @@ use super::Columns;
 use crate::shogi::{fixed, sigmoid};
 use crate::split_mix::{INCREMENT, finalize};
 
-/// Which children count, and how.
+/// Which children count and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// Slope of the sigmoid.
     pub a: f64,
-    /// Siblings whose evaluation differs by more from child 0's do not count.
+    /// Siblings whose evaluation differs from child 0's by more than this do not count.
     pub window: f64,
-    /// Most siblings of a parent that count, drawn by a hash; 0 for all.
+    /// Maximum number of siblings of a parent that count, drawn by a hash; 0 for all.
     pub siblings: u32,
     /// Seed of the draw.
     pub seed: u64,
@@ -22,9 +22,9 @@ pub struct Loss {
 pub struct Totals {
     /// Σ T over the children that count, in multiples of 2⁻³⁶.
     pub loss: i128,
-    /// Children that count.
+    /// Number of children that count.
     pub children: u64,
-    /// Parents with at least one.
+    /// Number of parents with at least one such child.
     pub parents: u64,
     /// Expected number of parents whose played move ranks first, ties broken at random, in multiples of 2⁻³⁶.
     pub first: i128,
@@ -63,7 +63,7 @@ pub fn draws(loss: &Loss, game: u64, ply: u16, siblings: usize) -> Vec<bool> {
     drawn
 }
 
-/// Totals of one parent from y = σ (f(child) − f(parent)) of its children, and the slope of each child: how the loss grows with its y, in multiples of 2⁻³⁶.
+/// Totals of one parent from y = σ (f(child) − f(parent)) of its children, and the slope of each child, the derivative of the loss with respect to its y, in multiples of 2⁻³⁶.
 ///
 /// With x = y − y of child 0, child c costs T(x) and its slope is a T (1 − T); child 0 costs 1/2 and its slope is minus the sum of the others'. Rivals of the played
 /// move are all other legal moves, whether they count or not: with `b` of them above it (x > 0) and `t − 1` equal, it is first with chance 1/t where b = 0, and

@@ -25,12 +25,12 @@ pub use update::{Optimizer, Update, par_scale, par_update, rounded, scale, updat
 
 use features::each;
 
-/// Positions and the moves there were, in columns.
+/// Positions and their moves, in columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<'a> {
     /// The list of each parent.
     pub pieces: &'a [[u16; 40]],
-    /// Who moves: 0 Black, 1 White.
+    /// The side to move: 0 Black, 1 White.
     pub sides: &'a [u8],
     /// Half-moves before the parent.
     pub plies: &'a [u16],
@@ -38,11 +38,11 @@ pub struct Columns<'a> {
     pub games: &'a [u64],
     /// First child of each parent, and the number of children: `[n_parents + 1]`.
     pub first_child: &'a [u32],
-    /// Which child, from 1, is the played move's among the legal ones.
+    /// Index of the played move's child among those of the legal moves, from 1.
     pub played: &'a [u16],
     /// First change of each child, and the number of changes: `[n_children + 1]`.
     pub first_change: &'a [u32],
-    /// What changes in the parent's list: `slot << 16 | new number`.
+    /// Changes to the parent's list: `slot << 16 | new number`.
     pub changes: &'a [u32],
 }
 
@@ -72,7 +72,7 @@ impl<'a> Columns<'a> {
         list
     }
 
-    /// 1 where Black moves in the parent, else -1.
+    /// 1 if Black is to move in the parent, else -1.
     pub fn sign(&self, parent: usize) -> i32 {
         if self.sides[parent] == 0 { 1 } else { -1 }
     }
@@ -92,7 +92,7 @@ pub fn evaluate(set: Set, weights: &[f32], list: &[u16; 40]) -> f64 {
 /// of children.
 ///
 /// # Panics
-/// If `weights` or `gradient` are not the set's, or the columns do not belong together.
+/// If `weights` or `gradient` are not the set's, or the columns are inconsistent.
 pub fn pass(set: Set, weights: &[f32], columns: &Columns<'_>, loss: &Loss, mut gradient: Option<&mut [i64]>) -> Totals {
     let mut totals = Totals::default();
     let (mut evaluations, mut slopes) = (Vec::new(), Vec::new());

@@ -22,7 +22,7 @@ const PIECES: usize = 38;
 /// Slots of the kings.
 const KINGS: [usize; 2] = [38, 39];
 
-/// The numbers of all pieces for pairs, as seen from a side, plain and mirrored: 0 for none.
+/// The numbers of all pieces for pairs, from each side's view, plain and mirrored; 0 for none.
 struct Tables([[Vec<u16>; 2]; 2]);
 
 impl Tables {
@@ -36,7 +36,7 @@ impl Tables {
     }
 }
 
-/// What all threads read.
+/// Data that all threads read.
 struct Shared<'a> {
     set: Set,
     weights: &'a [f32],
@@ -53,7 +53,7 @@ struct Scratch {
     slopes: Vec<i64>,
 }
 
-/// [`pass`](super::pass) under rayon: the same totals, and the same sums added to `gradient`.
+/// [`pass`](super::pass) in parallel by rayon: the same totals, and the same sums added to `gradient`.
 ///
 /// # Panics
 /// As [`pass`](super::pass).
@@ -69,9 +69,9 @@ pub fn pass(set: Set, weights: &[f32], columns: &Columns<'_>, loss: &Loss, gradi
         })
 }
 
-/// A list as one perspective sees it, for pairs.
+/// A list in one perspective, for pairs.
 struct Seen<'a> {
-    /// The row of the king's square begins here.
+    /// Offset of the row of the king's square.
     row: usize,
     /// Numbers in this view.
     table: &'a [u16],
@@ -93,7 +93,7 @@ impl<'a> Seen<'a> {
         self.row + pair(usize::from(u), usize::from(v))
     }
 
-    /// Visits the pairs of `number` with all other slots' numbers, those of `without` (a bit a slot) left out.
+    /// Visits the pairs of `number` with all other slots' numbers, except those of `without` (one bit per slot).
     fn each_with(&self, number: u16, without: u64, mut visit: impl FnMut(usize)) {
         if number != 0 {
             for (slot, &other) in self.numbers.iter().enumerate() {
@@ -111,7 +111,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Visits the pairs that a child with these changes has and the parent has not. The own king stays.
+    /// Visits the pairs that a child with these changes has and the parent does not have. The own king does not move.
     fn each_new(&self, changes: impl Iterator<Item = (usize, u16)> + Clone, mut visit: impl FnMut(usize)) {
         let pieces = changes.filter(|change| change.0 < PIECES);
         let changed = pieces.clone().fold(0, |changed: u64, (slot, _)| changed | 1 << slot);

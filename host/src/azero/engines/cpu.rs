@@ -11,15 +11,15 @@ use crate::azero::{Network, NetworkShape};
 use crate::runtime::threads::Threads;
 use crate::{Device, Memory, Precision, Result};
 
-/// Most positions that go through the network at once: enough for all cores.
+/// Maximum number of positions that pass through the network at once: enough for all cores.
 const POSITIONS_AT_ONCE: usize = 32;
 
-/// Most bytes of their activations, unless one position alone takes more.
+/// Maximum size of their activations in bytes, unless one position alone takes more.
 const PASS_BYTES: u64 = 512 << 20;
 
 /// An evaluation in one of the two precisions.
 pub(in crate::azero) trait Plain: Send {
-    /// Evaluates the positions of `masks`; `found` has room for them. Between the parts of a large batch it asks `go_on`; whether all were evaluated.
+    /// Evaluates the positions of `masks`; `found` has room for them. It calls `go_on` between the parts of a large batch, and returns whether all were evaluated.
     fn evaluate(
         &mut self,
         observations: &[f32],
@@ -32,10 +32,10 @@ pub(in crate::azero) trait Plain: Send {
     fn blocks(&mut self, observations: &[f32], n: usize) -> Vec<BlockOutput>;
 }
 
-/// Makes it; `threads` as in [`EvaluatorBuilder::threads`](crate::azero::EvaluatorBuilder::threads).
+/// Opens the engine; `threads` is as in [`EvaluatorBuilder::threads`](crate::azero::EvaluatorBuilder::threads).
 ///
 /// # Errors
-/// [`Error::Option`](crate::Error::Option) for a number of threads that cannot be had; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+/// [`Error::Option`](crate::Error::Option) for a number of threads that is not available; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub(in crate::azero) fn open(
     device: &Device,
     network: &Network,
@@ -49,7 +49,7 @@ pub(in crate::azero) fn open(
     })
 }
 
-/// The reference's shape of a shape.
+/// Converts a shape to that of the reference.
 pub(in crate::azero) fn reference_shape(shape: NetworkShape) -> reference::Shape {
     let size = |value: u32| value as usize;
     reference::Shape {
@@ -65,7 +65,7 @@ pub(in crate::azero) fn reference_shape(shape: NetworkShape) -> reference::Shape
     }
 }
 
-/// The reference's network of a network.
+/// Converts a network to that of the reference.
 pub(in crate::azero) fn reference_network<T: Real>(network: &Network) -> reference::Network<T> {
     let mut tensors = HashMap::new();
     network.visit(|name, _, values| {
@@ -86,12 +86,12 @@ fn pass_bytes(shape: NetworkShape, value_bytes: usize) -> u64 {
     ((shape.n_observation() + torso + patches + value + policy) * value_bytes) as u64
 }
 
-/// Positions that go through the network at once.
+/// Number of positions that pass through the network at once.
 fn at_once(shape: NetworkShape, value_bytes: usize, capacity: usize) -> usize {
     ((PASS_BYTES / pass_bytes(shape, value_bytes)) as usize).clamp(1, POSITIONS_AT_ONCE).min(capacity)
 }
 
-/// What evaluations of `capacity` positions need: the network, its activations, and the results.
+/// Memory for evaluations of `capacity` positions: the network, its activations, and the results.
 pub(in crate::azero) fn memory(shape: NetworkShape, value_bytes: usize, capacity: usize) -> Memory {
     let passes = pass_bytes(shape, value_bytes) * at_once(shape, value_bytes, capacity) as u64;
     let results = capacity as u64 * (1 + 2 * u64::from(shape.actions)) * 8;
@@ -117,7 +117,7 @@ impl<T: Real> Program<T> {
         Ok(Self { network, threads, at_once, observations: Vec::new(), pass: Pass::default() })
     }
 
-    /// Takes positions through the network.
+    /// Evaluates positions.
     fn forward(&mut self, observations: &[f32], masks: &[u8]) {
         self.observations.clear();
         self.observations.extend(observations.iter().map(|&value| T::rounded(value.into())));
@@ -178,7 +178,7 @@ impl<T: Real> Plain for Program<T> {
     }
 }
 
-/// Whether an array of a pass is one that every engine has: convolutions before their norms are not, for others fold them.
+/// Whether every engine computes this array of a pass; convolutions before their norms are excluded, since other engines fold the norms.
 fn is_block(name: &str) -> bool {
     (name.starts_with("torso_") && !name.ends_with("_conv_1"))
         || matches!(name, "input" | "value_head_plane" | "policy_head_planes")

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 /// File of the initial network.
 pub(super) const INITIAL: &str = "initial.safetensors";
-/// Files of an iteration: how they begin and end.
+/// Prefix and suffix of the names of an iteration's files.
 pub(super) const GAMES: [&str; 2] = ["games", "jsonl"];
 pub(super) const TRAINING: [&str; 2] = ["training", "safetensors"];
 pub(super) const NETWORK: [&str; 2] = ["network", "safetensors"];
@@ -20,7 +20,7 @@ pub(super) fn of_iteration([what, ending]: [&str; 2], iteration: u32) -> String 
     format!("{what}-{iteration:04}.{ending}")
 }
 
-/// Whether a run keeps a file of this name in its folder: what a caller writes must have another one.
+/// Whether a run uses a file of this name in its folder; a caller's files must have other names.
 pub fn is_run_file(name: &OsStr) -> bool {
     let is_of_iteration = |name: &str| {
         let parts = name.split_once('-').zip(name.rsplit_once('.'));
@@ -29,19 +29,19 @@ pub fn is_run_file(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| [folder_lock::NAME, INITIAL, FILE].contains(&name) || is_of_iteration(name))
 }
 
-/// What the start of a run has made, the outermost first. It is removed again when this is dropped, unless the start has come to its end.
+/// Files and folders that the start of a run has made, the outermost first. Dropping this value removes them, unless the start has succeeded.
 #[derive(Debug, Default)]
 pub(super) struct Made(Vec<PathBuf>);
 
 impl Made {
-    /// Notes a file or folder that is made next, if it is not there already.
+    /// Records a file or folder that will be made next, unless it already exists.
     pub fn note(&mut self, path: &Path) {
         if !path.exists() {
             self.0.push(path.to_path_buf());
         }
     }
 
-    /// The start has come to its end.
+    /// Keeps the files, after the start has succeeded.
     pub fn keep(mut self) {
         self.0.clear();
     }
@@ -56,7 +56,7 @@ impl Drop for Made {
     }
 }
 
-/// Makes the folder if it is not there, and keeps other processes from using it while the file lives.
+/// Makes the folder unless it exists, and locks it against other processes while the returned file lives.
 ///
 /// # Errors
 /// [`Error::File`] for a folder that cannot be made, or that another process uses.

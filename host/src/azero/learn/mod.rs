@@ -80,7 +80,7 @@ use super::{Engine, Evaluator, EvaluatorOptions, Network, NetworkShape, Observat
 use crate::runtime::setters::setters;
 use crate::{Backend, Device, Error, Memory, Precision, Progress, Result};
 
-/// What a learner measures while it runs: [`Progress::latest`].
+/// Events that a learner reports while it runs: [`Progress::latest`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LearnEvent {
@@ -88,14 +88,14 @@ pub enum LearnEvent {
     Game {
         /// The iteration, from 1.
         iteration: u32,
-        /// Games done of it.
+        /// Games done in the iteration.
         games: u64,
-        /// Games of it.
+        /// Games of the iteration.
         of: u64,
     },
     /// Self-play is done.
     SelfPlay(SelfPlayReport),
-    /// The training goes on.
+    /// An event of the training.
     Train(TrainEvent),
     /// The match of the new network against the best is done.
     Gate(MatchReport),
@@ -103,7 +103,7 @@ pub enum LearnEvent {
     Iteration(IterationReport),
 }
 
-/// Choices for a [`Learner`].
+/// Options of a [`Learner`]; made by [`Learner::builder`].
 #[derive(Clone, Debug)]
 pub struct LearnerBuilder {
     folder: PathBuf,
@@ -112,22 +112,22 @@ pub struct LearnerBuilder {
 }
 
 impl LearnerBuilder {
-    /// All options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: LearnOptions) -> Self {
         self.options = options;
         self
     }
 
     setters! {
-        /// Iterations in all. Default 10.
+        /// Total number of iterations. Default 10.
         iterations: u32,
         /// Games of self-play in an iteration. Default 512.
         games: u64,
-        /// Games of self-play side by side. Default 512.
+        /// Games of self-play played at the same time. Default 512.
         parallel: u32,
-        /// Iterations whose games are learned from, the last ones. Default 5.
+        /// Number of latest iterations whose games are used for training. Default 5.
         window: u32,
-        /// Searches of self-play. Default those of self-play with 8 leaves at once.
+        /// Searches of self-play. Default [`SearchOptions::self_play`] with 8 leaves at once.
         search: SearchOptions,
         /// Training in an iteration. Default 2 epochs.
         train: train::Options,
@@ -135,50 +135,50 @@ impl LearnerBuilder {
         gate: MatchOptions,
         /// Searches of matches. Default without noise and temperature, 8 leaves at once.
         gate_search: SearchOptions,
-        /// Share of the points above which the new network replaces the old one. Default 0.55.
+        /// Share of points in the gate match above which the new network replaces the old one. Default 0.55.
         threshold: f64,
-        /// Arithmetic of self-play and matches. Default bf16 where kernels run on a GPU with tensor cores, else f32.
+        /// Arithmetic of self-play and matches. Default bf16 on a GPU with tensor cores, else f32.
         precision: Precision = Some(precision),
         /// The network's size. Default OpenSpiel's for checkers.
         shape: NetworkShape,
-        /// What observations show. Default egocentric.
+        /// Layout of observations. Default egocentric.
         observation: ObservationLayout,
-        /// Whose result the value is. Default that of the player to move.
+        /// The player whose result is the value. Default the player to move.
         value_of: ValueOf,
-        /// Draws the first network, and is added to all other seeds. Default 1.
+        /// Seed of the initial network, also added to all other seeds. Default 1.
         seed: u64,
     }
 
-    /// Simulations of a move, in self-play and in matches. Default 100.
+    /// Simulations per move, in self-play and in matches. Default 100.
     pub fn simulations(mut self, n: u32) -> Self {
         self.options.search.simulations = n;
         self.options.gate_search.simulations = n;
         self
     }
 
-    /// The network to begin with, whose size and meaning must be as in the options. Default [`initial`] of the seed.
+    /// The initial network, whose size and meaning must agree with the options. Default [`initial`] with the seed.
     pub fn network(mut self, network: &Network) -> Self {
         self.network = Some(network.clone());
         self
     }
 
-    /// What the largest of the three parts of an iteration needs, which run one after the other: self-play, training, match. The positions that a training learns
-    /// from are not counted, some 200 bytes each.
+    /// Memory of the largest of the three parts of an iteration, which run in sequence: self-play, training, match. It does not include the positions of a training, about
+    /// 200 bytes each.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed; [`Error::Shape`] for a network or a batch that the training's kernels do not take; what the driver says.
+    /// [`Error::Option`] for an option that is not allowed; [`Error::Shape`] for a network or a batch that the training's kernels do not take; errors of the driver.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         self.options.check()?;
         memory(device, &self.options)
     }
 
-    /// Begins in an empty or new folder, or goes on in one where a learner was. No other process can use the folder until the learner is dropped. Where this
-    /// fails, nothing that it made is left.
+    /// Begins a run in an empty or new folder, or continues the run of an existing one. No other process can use the folder until the learner is dropped. If the call fails,
+    /// it removes everything that it made.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed, or that differs from the folder's (all but the iterations must be the same, and before the first
-    /// training those of training and gate may be others); [`Error::File`] for a folder that cannot be made, that another process uses, or that holds a damaged report;
-    /// [`Error::Shape`] for a network of another size or meaning, or for another game; [`Error::OutOfMemory`] where a part of an iteration does not fit.
+    /// [`Error::Option`] for an option that is not allowed or differs from the folder's (only the number of iterations may differ and, before the first training, the
+    /// options of training and gate); [`Error::File`] for a folder that cannot be made, that another process uses, or that holds a damaged report; [`Error::Shape`] for a
+    /// network of another size or meaning, or for another game; [`Error::OutOfMemory`] if a part of an iteration does not fit.
     pub fn build(self, device: &Device) -> Result<Learner> {
         let Self { folder, options, network } = self;
         options.check()?;
@@ -221,7 +221,7 @@ impl LearnerBuilder {
     }
 }
 
-/// Makes ready what an iteration plays, so that what a device refuses is found before anything is written.
+/// Builds the parts of an iteration once, so that a refusal by the device is found before anything is written.
 fn expect_parts(device: &Device, options: &LearnOptions, network: &Network) -> Result<()> {
     let evaluation = EvaluatorOptions { precision: precision(device, options)?, ..EvaluatorOptions::default() };
     let estimator = Estimator::from(network).with_options(evaluation);
@@ -233,7 +233,7 @@ fn expect_parts(device: &Device, options: &LearnOptions, network: &Network) -> R
     device.expect_memory(&training)
 }
 
-/// What the largest part of an iteration needs.
+/// Memory of the largest part of an iteration.
 fn memory(device: &Device, options: &LearnOptions) -> Result<Memory> {
     let network = Network::zeros(options.shape)?.with_meaning(options.observation, options.value_of);
     let evaluation = EvaluatorOptions { precision: precision(device, options)?, ..EvaluatorOptions::default() };
@@ -248,7 +248,7 @@ fn memory(device: &Device, options: &LearnOptions) -> Result<Memory> {
     Ok(parts.into_iter().max_by_key(|memory| (memory.device(), memory.host())).unwrap_or_default())
 }
 
-/// What evaluates in self-play and matches, and what trains.
+/// The engines of self-play and matches, and of training.
 fn engines(device: &Device, options: &LearnOptions) -> Result<(Engine, train::Engine)> {
     let network = Network::zeros(options.shape)?.with_meaning(options.observation, options.value_of);
     let evaluator = Evaluator::builder(&network).precision(precision(device, options)?);
@@ -265,7 +265,7 @@ fn precision(device: &Device, options: &LearnOptions) -> Result<Precision> {
     }
 }
 
-/// Self-play as the options say, but for seed and games.
+/// Self-play with the given options, except for seed and games.
 fn self_play(options: &LearnOptions, estimator: Estimator) -> SelfPlayBuilder {
     let parallel = u64::from(options.parallel).min(options.games) as u32;
     SelfPlay::builder(estimator).search(options.search).parallel(parallel)
@@ -294,16 +294,16 @@ pub struct Learner {
     _lock: File,
 }
 
-/// What observes a run, and is asked between steps where there is nothing to tell: `true` if the run goes on.
+/// Observer of a run, called with an event, or with `None` between steps; returns `true` to continue.
 type Tell<'a> = dyn FnMut(Option<LearnEvent>) -> bool + 'a;
 
-/// The answer of a `watch`.
+/// Converts a Boolean to the result of a `watch`.
 fn flow(goes_on: bool) -> ControlFlow<()> {
     if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
 }
 
 impl Learner {
-    /// A run in a folder with the default options, to be changed.
+    /// Makes a builder of a run in a folder, with the default options.
     pub fn builder(folder: impl Into<PathBuf>) -> LearnerBuilder {
         LearnerBuilder { folder: folder.into(), options: LearnOptions::default(), network: None }
     }
@@ -313,7 +313,7 @@ impl Learner {
         &self.report.options
     }
 
-    /// Raises the number of iterations in all.
+    /// Raises the total number of iterations.
     ///
     /// # Errors
     /// [`Error::Option`] for a number that is not allowed.
@@ -324,12 +324,12 @@ impl Learner {
         Ok(())
     }
 
-    /// What the largest part of an iteration needs, as [`LearnerBuilder::memory_needed`].
+    /// Memory of the largest part of an iteration, as [`LearnerBuilder::memory_needed`].
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// What was done so far.
+    /// The report so far.
     pub fn report(&self) -> &LearnReport {
         &self.report
     }
@@ -342,7 +342,7 @@ impl Learner {
         self.network(self.report.best())
     }
 
-    /// The network that an iteration learned; of iteration 0 the initial one.
+    /// The network that an iteration learned; for iteration 0, the initial one.
     ///
     /// # Errors
     /// As [`Network::load`].
@@ -361,12 +361,11 @@ impl Learner {
         self.folder.join(of_iteration(what, iteration))
     }
 
-    /// Learns until the last iteration is done, or `watch` answers `Break`, which takes effect between two steps of a search or of the training. `watch` is also
-    /// called between such steps, where there is nothing to tell. A run that it stopped goes on when `run` is called again: self-play and match begin their
-    /// iteration's games again.
+    /// Learns until the last iteration is done, or `watch` returns `Break`, which takes effect between two steps of a search or of the training. `watch` is also called
+    /// between such steps without an event. After a stop, another call of `run` continues; self-play and match then restart the games of their iteration.
     ///
     /// # Errors
-    /// [`Error::Diverged`] if the training does; errors of files and of the device.
+    /// [`Error::Diverged`] if the training diverges; errors of files and of the device.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<LearnEvent>) -> ControlFlow<()>) -> Result<LearnReport> {
         let (start, before) = (Instant::now(), self.report.seconds);
         let n_steps = Some(u64::from(self.report.options.iterations));
@@ -385,7 +384,7 @@ impl Learner {
         Ok(self.report.clone())
     }
 
-    /// The next iteration, or what is left of it; whether the run goes on.
+    /// Runs the next iteration, or the rest of it; returns whether the run continues.
     fn iteration(&mut self, tell: &mut Tell<'_>) -> Result<bool> {
         let iteration = self.report.iterations.len() as u32 + 1;
         let start = Instant::now();
@@ -421,7 +420,7 @@ impl Learner {
         Ok(Estimator::network(self.network(iteration)?, name).with_options(options))
     }
 
-    /// The iteration's games, if they are not there yet; `None` if the caller stopped.
+    /// Plays the iteration's games, unless they exist; `None` if the caller stopped.
     fn self_play(&self, iteration: u32, tell: &mut Tell<'_>) -> Result<Option<GamesPlayed>> {
         let path = self.path(GAMES, iteration);
         if path.exists() {
@@ -446,7 +445,7 @@ impl Learner {
         Ok(tell(Some(LearnEvent::SelfPlay(report))).then_some(played))
     }
 
-    /// The iteration's training, if it is not done yet; whether it is done now.
+    /// Runs the iteration's training, unless it is done; returns whether it is done now.
     fn train(&self, iteration: u32, tell: &mut Tell<'_>) -> Result<bool> {
         let (path, network) = (self.path(TRAINING, iteration), self.network_path(iteration));
         if network.exists() {
@@ -475,7 +474,7 @@ impl Learner {
         Ok(!stopped)
     }
 
-    /// The networks of two iterations against each other, as the first one sees it; `watch` as in [`Match::run`].
+    /// Plays the networks of two iterations against each other; results are from the view of the first. `watch` is as in [`Match::run`].
     ///
     /// # Errors
     /// As [`Match::run`].
@@ -493,7 +492,7 @@ impl Learner {
         builder.build(&self.device)?.run(watch)
     }
 
-    /// The best network against the initial one: what the whole run was worth; `watch` as in [`Match::run`].
+    /// Plays the best network against the initial one, which measures the gain of the whole run. `watch` is as in [`Match::run`].
     ///
     /// # Errors
     /// As [`Match::run`].

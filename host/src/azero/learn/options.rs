@@ -9,7 +9,7 @@ use crate::azero::train::Options;
 use crate::azero::{NetworkShape, ObservationLayout, ValueOf};
 use crate::{Error, Precision, Result};
 
-/// Choices for a [`Learner`](super::Learner), with their defaults.
+/// Options of a [`Learner`](super::Learner), with their defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LearnOptions {
@@ -19,27 +19,27 @@ pub struct LearnOptions {
     pub games: u64,
     /// Games played at the same time, 1 to [`MAX_PARALLEL`]; default 512.
     pub parallel: u32,
-    /// Iterations whose games are learned from, the last ones; at least 1, default 5.
+    /// Number of latest iterations whose games are used for training; at least 1, default 5.
     pub window: u32,
-    /// Searches of self-play. Default those of self-play with 8 leaves at once. Its seed is added to that of the learner and the iteration.
+    /// Searches of self-play. Default [`SearchOptions::self_play`] with 8 leaves at once. Its seed is added to those of the learner and the iteration.
     pub search: SearchOptions,
-    /// Training in an iteration. Default 2 epochs, otherwise as in [`Options`]. Its seed is added to that of the learner and the iteration.
+    /// Training in an iteration. Default 2 epochs, otherwise as in [`Options`]. Its seed is added to those of the learner and the iteration.
     pub train: Options,
     /// The gate match, and the one against the initial network. Default 200 games.
     pub gate: MatchOptions,
     /// Searches of matches. Default without noise and temperature, 8 leaves at once.
     pub gate_search: SearchOptions,
-    /// Share of the points above which the new network replaces the old one, 0 to 1; default 0.55.
+    /// Share of points in the gate match above which the new network replaces the old one, 0 to 1; default 0.55.
     pub threshold: f64,
-    /// Arithmetic of self-play and matches; default bf16 where kernels run on a GPU with tensor cores, else f32.
+    /// Arithmetic of self-play and matches; default bf16 on a GPU with tensor cores, else f32.
     pub precision: Option<Precision>,
     /// The network's size; default OpenSpiel's for checkers. Board, planes and actions must be those of checkers.
     pub shape: NetworkShape,
-    /// What observations show; default egocentric: the default layout cannot tell who is to move.
+    /// Layout of observations; default egocentric, since [`ObservationLayout::Default`] does not show who is to move.
     pub observation: ObservationLayout,
-    /// Whose result the value is; default that of the player to move.
+    /// The player whose result is the value; default the player to move.
     pub value_of: ValueOf,
-    /// Draws the initial network, and is added to all other seeds; default 1.
+    /// Seed of the initial network, also added to all other seeds; default 1.
     pub seed: u64,
 }
 

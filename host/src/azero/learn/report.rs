@@ -14,16 +14,16 @@ use crate::{Error, Result};
 
 /// Version of the report.
 const SCHEMA: u32 = 1;
-/// Its file.
+/// Name of the report's file.
 pub(super) const FILE: &str = "learn.json";
 
 /// An iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IterationReport {
-    /// From 1.
+    /// Number of the iteration, from 1.
     pub iteration: u32,
-    /// Self-play; all 0 where its games were there already.
+    /// Self-play; all 0 if the games already existed.
     pub self_play: GamesPlayed,
     /// Epochs of the training.
     pub training: Vec<EpochReport>,
@@ -31,7 +31,7 @@ pub struct IterationReport {
     pub gate: MatchReport,
     /// Whether the new network is now the best.
     pub accepted: bool,
-    /// Seconds of all that, without what was there already.
+    /// Seconds of all parts, without those done earlier.
     pub seconds: f64,
 }
 
@@ -47,16 +47,16 @@ pub struct LearnReport {
     pub options: LearnOptions,
     /// Iterations done.
     pub iterations: Vec<IterationReport>,
-    /// What it ran on last; empty in files of version 0.1.
+    /// The device of the last run; empty in files of version 0.1.
     #[serde(default)]
     pub device: String,
-    /// What evaluated last in self-play and matches; `auto` in files of version 0.1.
+    /// The engine of self-play and matches in the last run; `auto` in files of version 0.1.
     #[serde(default = "auto")]
     pub engine: Engine,
-    /// What trained last; `auto` in files of version 0.1.
+    /// The engine of training in the last run; `auto` in files of version 0.1.
     #[serde(default)]
     pub training_engine: train::Engine,
-    /// Draws the initial network, and is added to all other seeds.
+    /// Seed of the initial network, also added to all other seeds.
     #[serde(default)]
     pub seed: u64,
     /// Seconds of all runs; 0 in files of version 0.1.
@@ -143,8 +143,8 @@ impl LearnReport {
         atomic_file::write(&path, &bytes)
     }
 
-    /// The same with another number of iterations, if nothing else of the options has changed. Before the first training (`is_trained` tells) those that nothing
-    /// depends on yet may be others: one that is found to be wrong by then, as a batch larger than the games have positions, costs no games.
+    /// Returns the report with the new number of iterations, if no other option has changed. Before the first training (`is_trained` is false), options that have not been
+    /// used yet may change too: correcting one, such as a batch larger than the number of positions, then costs no games.
     pub(super) fn continued(mut self, folder: &Path, options: &LearnOptions, is_trained: bool) -> Result<Self> {
         self.options.iterations = options.iterations;
         if !is_trained {

@@ -13,18 +13,18 @@ use crate::azero::heard::heard;
 use crate::azero::{Evaluator, Inputs, Outputs};
 use crate::{Backend, Device, Error, Graph, Memory, Result, Stream};
 
-/// Steps that are queued at once, and recorded as one graph: between two such parts the caller may stop a search.
+/// Steps that are queued at once and recorded as one graph; the caller may stop a search between two such parts.
 const GRAPH_STEPS: u32 = 32;
-/// Numbers of trees for which graphs are recorded: the capacity in so many parts. A search of fewer positions is filled up to the next.
+/// Number of sizes for which graphs are recorded: multiples of this fraction of the capacity. The trees of a search are rounded up to the next size.
 const SIZES: u32 = 8;
 
 /// A search with its trees in device memory.
 pub(super) struct DeviceTrees<G: SearchKernels> {
-    /// Of searches by the evaluator, and of those again.
+    /// Graphs of first and of repeated evaluations, by number of trees.
     graphs: [HashMap<u32, Graph>; 2],
-    /// Whether the evaluator can be recorded, likewise.
+    /// Whether the evaluator can be recorded, for first and for repeated evaluations.
     records: [bool; 2],
-    /// Evaluations that were done again.
+    /// Number of repeated evaluations.
     repeated_batches: u64,
     work: Work<G>,
     stream: Stream,
@@ -35,11 +35,11 @@ struct Work<G: SearchKernels> {
     kernels: Kernels<G>,
     arrays: Arrays<G>,
     answers: Answers,
-    /// Whether leaves are evaluated by the evaluator's other engine, because numbers were too large for the first.
+    /// Whether the evaluator's second engine evaluates the leaves, because numbers were too large for the first.
     again: bool,
 }
 
-/// What evaluates, with its device memory.
+/// The evaluator of leaves, with its device memory.
 enum Answers {
     Network(Box<Evaluator>, Inputs, Outputs),
     Uniform,
@@ -59,7 +59,7 @@ impl Answers {
 }
 
 impl<G: SearchKernels> Work<G> {
-    /// Queues the evaluation of the leaves that wait, in `row_stride` rows a tree.
+    /// Queues the evaluation of the waiting leaves, in `row_stride` rows per tree.
     fn evaluate(&mut self, stream: &Stream, n_trees: u32, row_stride: u32) -> Result<()> {
         match &mut self.answers {
             Answers::Network(evaluator, inputs, outputs) => {
@@ -79,7 +79,7 @@ impl<G: SearchKernels> Work<G> {
         self.kernels.step(stream, &mut self.arrays, rows, options.c_puct, n_trees, strides)
     }
 
-    /// Queues everything before the first simulations' evaluation.
+    /// Queues all work before the evaluation of the first simulations.
     fn begin(&mut self, stream: &Stream, options: &SearchOptions, n_trees: u32) -> Result<()> {
         self.kernels.begin(stream, &mut self.arrays, &mut self.answers.rows(), n_trees)?;
         self.evaluate(stream, n_trees, 1)?;
@@ -101,7 +101,7 @@ impl<G: SearchKernels> Work<G> {
 }
 
 impl<G: SearchKernels> DeviceTrees<G> {
-    /// Adds what [`DeviceTrees::new`] takes to what the evaluator of the leaves takes.
+    /// Adds the memory of [`DeviceTrees::new`] to that of the evaluator of leaves.
     pub fn memory(evaluator: Memory, options: &SearchOptions, estimator: &Estimator, n_trees: u32) -> Memory {
         let playouts = matches!(estimator, Estimator::Playouts(_));
         let memory = Arrays::<G>::memory(evaluator, options, n_trees, playouts);
@@ -110,7 +110,7 @@ impl<G: SearchKernels> DeviceTrees<G> {
         memory.on_device("inputs and outputs of leaves", Inputs::bytes(shape, n_rows) + Outputs::bytes(shape, n_rows))
     }
 
-    /// Takes the memory for `n_trees` trees.
+    /// Allocates the memory for `n_trees` trees.
     pub fn new(device: &Device, options: &SearchOptions, leaves: Leaves, n_trees: u32) -> Result<Self> {
         let stream = device.stream()?;
         let kernels = Kernels::load(device)?;
@@ -129,15 +129,15 @@ impl<G: SearchKernels> DeviceTrees<G> {
         Ok(Self { graphs: Default::default(), records: [true; 2], repeated_batches: 0, work, stream })
     }
 
-    /// Evaluations that were done again because numbers were too large for the evaluator's engine.
+    /// Number of evaluations repeated because numbers were too large for the evaluator's engine.
     pub fn repeated_batches(&self) -> u64 {
         self.repeated_batches
     }
 
-    /// Searches up to as many positions as there are trees, asking `go_on` between parts; none if it says no.
+    /// Searches at most as many positions as there are trees, calling `go_on` between parts; `None` if it returns false.
     ///
-    /// A number too large for the evaluator's engine makes its leaf's value NaN, which the leaf's tree notes as a fault. Then
-    /// that search is done again by the other engine; those beside it are not, and do not depend on it.
+    /// A number too large for the evaluator's engine makes the leaf's value NaN, which its tree records as a fault. That
+    /// search is then repeated with the other engine; other searches do not depend on it and are not repeated.
     pub fn search(
         &mut self,
         options: &SearchOptions,
@@ -220,7 +220,8 @@ impl<G: SearchKernels> DeviceTrees<G> {
         Ok(Some(decisions.collect()))
     }
 
-    /// Queues all steps: as graphs where the evaluator can be recorded, the rest one by one. Between parts it waits and asks `go_on`, without a GPU within them too; whether all were queued.
+    /// Queues all steps: as graphs if the evaluator can be recorded, the rest one by one. Between parts, and without a GPU also within them, it waits and calls `go_on`.
+    /// Returns whether all steps were queued.
     fn run_steps(&mut self, options: &SearchOptions, n_trees: u32, go_on: &mut dyn FnMut() -> bool) -> Result<bool> {
         let steps = options.steps();
         // Without a GPU a step takes long, and there is nothing to gain by queueing many.

@@ -10,16 +10,16 @@ use super::options::MAX_PLAYOUTS;
 use crate::azero::{Engine, Evaluator, EvaluatorOptions, Network};
 use crate::{Device, Error, Precision, Result};
 
-/// What gives leaves their values and priors. A network becomes one by `into`.
+/// The source of the values and priors of leaves. `into` makes one from a network.
 #[derive(Clone)]
 pub enum Estimator {
     /// A network.
     Network {
         /// Its parameters.
         network: Arc<Network>,
-        /// How it runs; `max_batch` is ignored: the search chooses the batch's size.
+        /// Options of the evaluation; `max_batch` is ignored, since the search chooses the batch size.
         options: EvaluatorOptions,
-        /// What records and reports call it.
+        /// Its name in records and reports.
         name: String,
     },
     /// Value 0, all legal actions equally likely: the baseline.
@@ -34,7 +34,7 @@ impl Estimator {
         Self::Network { network: network.into(), options: EvaluatorOptions::default(), name: name.into() }
     }
 
-    /// The same, with other options of the network; an estimator without a network stays as it is.
+    /// Sets the options of the network; an estimator without a network is unchanged.
     pub fn with_options(mut self, new: EvaluatorOptions) -> Self {
         if let Self::Network { options, .. } = &mut self {
             *options = new;
@@ -51,7 +51,7 @@ impl Estimator {
         }
     }
 
-    /// What decides its answers, for the heading of a journal.
+    /// Everything that determines its results, for the heading of a journal.
     pub(super) fn to_json(&self) -> Value {
         match self {
             Self::Network { network, options, name } => json!({
@@ -95,7 +95,7 @@ impl fmt::Debug for Estimator {
     }
 }
 
-/// An estimator that is ready.
+/// An estimator with its memory allocated.
 pub(super) enum Leaves {
     Network(Box<Evaluator>),
     Uniform,
@@ -103,7 +103,7 @@ pub(super) enum Leaves {
 }
 
 impl Leaves {
-    /// Takes memory for `batch` leaves.
+    /// Allocates memory for `batch` leaves.
     pub fn new<G: Searched>(device: &Device, estimator: &Estimator, batch: usize) -> Result<Self> {
         match estimator {
             Estimator::Uniform => Ok(Self::Uniform),
@@ -135,7 +135,7 @@ impl Leaves {
         }
     }
 
-    /// Which implementation evaluates; none without a network.
+    /// The engine that evaluates; `None` without a network.
     pub fn engine(&self) -> Option<Engine> {
         match self {
             Self::Network(evaluator) => Some(evaluator.engine()),

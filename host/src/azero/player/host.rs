@@ -14,10 +14,10 @@ use crate::azero::{Evaluation, Evaluator, Inputs, ObservationLayout, ValueOf};
 use crate::mcts::{Adapted, Player};
 use crate::{Backend, Device, Error, Memory, Result};
 
-/// Random games between two questions whether to go on: some hundredths of a second of one core.
+/// Number of random games between two calls of `go_on`: some hundredths of a second of one core.
 const PLAYOUTS_AT_ONCE: u32 = 1 << 13;
 
-/// A device game as the plain search takes it, with its own list of legal actions.
+/// A device game in the form that the plain search takes, with its list of legal actions.
 #[derive(Clone)]
 struct Position<G>(Adapted<G>);
 
@@ -63,7 +63,7 @@ pub(super) struct HostTrees {
     arrays: Arrays,
 }
 
-/// Memory that is used again from step to step.
+/// Memory that every step reuses.
 #[derive(Default)]
 struct Arrays {
     observations: Vec<f32>,
@@ -72,7 +72,7 @@ struct Arrays {
 }
 
 impl HostTrees {
-    /// Adds what searches of `n_trees` positions take at most to what the evaluator of the leaves takes: trees grow as they are filled.
+    /// Adds the most memory that searches of `n_trees` positions can take to that of the evaluator of leaves; trees grow as they fill.
     pub fn memory<G: Searched>(
         evaluator: Memory,
         device: &Device,
@@ -94,7 +94,7 @@ impl HostTrees {
         Self { leaves, arrays: Arrays::default() }
     }
 
-    /// Batches that the evaluator did twice.
+    /// Number of batches that were evaluated twice.
     pub fn repeated_batches(&self) -> u64 {
         match &self.leaves {
             Leaves::Network(evaluator) => evaluator.repeated_batches(),
@@ -102,7 +102,7 @@ impl HostTrees {
         }
     }
 
-    /// Searches all positions, asking `go_on` at every step; none if it says no.
+    /// Searches all positions, calling `go_on` at every step; `None` if it returns false.
     pub fn search<G: Searched>(
         &mut self,
         options: &SearchOptions,
@@ -156,7 +156,7 @@ impl HostTrees {
     }
 }
 
-/// The mean results of `n` random games of each leaf, asking `go_on` between parts; none if it says no.
+/// The mean results of `n` random games from each leaf, calling `go_on` between parts; `None` if it returns false.
 fn playouts<G: Observed>(
     leaves: &[reference::Leaf<'_, Position<G>>],
     n: u32,
@@ -190,7 +190,7 @@ fn decision(found: reference::Found) -> Choice {
 }
 
 impl Arrays {
-    /// Evaluates all leaves by the network, as many at a time as it takes, asking `go_on` between parts; none if it says no.
+    /// Evaluates all leaves by the network, as many at a time as fit, calling `go_on` between parts; `None` if it returns false.
     fn evaluate<G: Observed>(
         &mut self,
         evaluator: &mut Evaluator,
@@ -221,7 +221,7 @@ impl Arrays {
     }
 }
 
-/// What the network sees of a position.
+/// Writes the observation of a position for the network.
 fn observe<G: Observed>(position: &G, layout: ObservationLayout, observation: &mut [f32], mask: &mut [u8]) {
     let cells = (G::BOARD.0 * G::BOARD.1) as usize;
     for (plane, values) in (0u32..).zip(observation.chunks_exact_mut(cells)) {

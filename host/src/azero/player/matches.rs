@@ -26,10 +26,10 @@ use crate::runtime::journal::{self, Header, Journal, Piece, Target};
 use crate::runtime::setters::{journal_setters, setters};
 use crate::{Device, Memory, Progress, Result};
 
-/// Time between two questions whether to go on, while a tree search by playouts runs beside.
+/// Time between two calls of `go_on` while a tree search by playouts runs on another thread.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
-/// Who plays a match.
+/// A player of a match.
 #[derive(Clone)]
 pub enum Contestant {
     /// A search by the PUCT rule.
@@ -41,7 +41,7 @@ pub enum Contestant {
 }
 
 impl Contestant {
-    /// `random`, `mcts`, or the name of what evaluates.
+    /// `random`, `mcts`, or the name of the estimator.
     pub fn name(&self) -> String {
         match self {
             Self::Search(_, estimator) => estimator.name(),
@@ -50,7 +50,7 @@ impl Contestant {
         }
     }
 
-    /// What decides its moves, for the heading of a journal.
+    /// Everything that determines its moves, for the heading of a journal.
     fn to_json(&self) -> Value {
         match self {
             Self::Search(options, estimator) => json!({ "search": options, "estimator": estimator.to_json() }),
@@ -63,9 +63,9 @@ impl Contestant {
 /// A game that is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Over {
-    /// How it ended, as the first contestant sees it.
+    /// How it ended for the first contestant.
     ended: Ended,
-    /// Its actions, those of the opening included.
+    /// Number of actions, including those of the opening.
     plies: u32,
 }
 
@@ -77,14 +77,14 @@ enum Ended {
     Lost,
 }
 
-/// A contestant that is ready.
+/// A contestant with its memory allocated.
 enum Ready {
     Search(Box<Searcher<Checkers>>),
     Random,
     Mcts(Box<Search<Checkers>>),
 }
 
-/// Choices for a [`Match`].
+/// Options of a [`Match`]; made by [`Match::builder`].
 #[derive(Clone)]
 pub struct MatchBuilder {
     contestants: [Contestant; 2],
@@ -93,14 +93,14 @@ pub struct MatchBuilder {
 }
 
 impl MatchBuilder {
-    /// All options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: MatchOptions) -> Self {
         self.options = options;
         self
     }
 
     setters! {
-        /// Games in all; even. Default 100.
+        /// Total number of games; even. Default 100.
         games: u32,
         /// Random actions at the beginning of each pair of games. Default 4.
         opening_plies: u32,
@@ -111,11 +111,11 @@ impl MatchBuilder {
     }
 
     journal_setters! {
-        /// Keeps every game's result in this new file as soon as it is over: a [journal](crate::journal).
+        /// Saves the result of every game in this new file as soon as it is over: a [journal](crate::journal).
         checkpoint,
 
-        /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another match has kept: its games are not played again, and new ones are kept there too. `games` and
-        /// `parallel` may be others, as long as all its games are among those of this match.
+        /// Continues the journal that [`checkpoint`](Self::checkpoint) of another match has written: its games are not played again, and new ones are added to it. `games`
+        /// and `parallel` may differ, as long as this match includes all games of the journal.
         resume
     }
 
@@ -124,10 +124,10 @@ impl MatchBuilder {
         self.options.parallel.min(self.options.games) as usize
     }
 
-    /// What both contestants need together, by contestant and use.
+    /// Memory of both contestants, by contestant and purpose.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what the driver says.
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; errors of the driver.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         self.options.check()?;
         let memory = |contestant: &Contestant| match contestant {
@@ -141,11 +141,11 @@ impl MatchBuilder {
         Ok(together([memory(first)?, memory(second)?]))
     }
 
-    /// Makes both contestants ready.
+    /// Allocates the memory of both contestants.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what building the contestants says;
-    /// [`Error::File`](crate::Error::File) for a journal that is there already, or is not of such a match.
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; errors of building the contestants;
+    /// [`Error::File`](crate::Error::File) for a new journal that already exists, or a journal of a different match.
     pub fn build(self, device: &Device) -> Result<Match> {
         let capacity = self.capacity();
         let Self { contestants, options, journal } = self;
@@ -230,7 +230,7 @@ fn together(contestants: [Memory; 2]) -> Memory {
     })
 }
 
-/// Two players on a device.
+/// A match of two contestants on a device.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -247,11 +247,11 @@ fn together(contestants: [Memory; 2]) -> Memory {
 pub struct Match {
     contestants: [Ready; 2],
     options: MatchOptions,
-    /// Games that go on.
+    /// Games in progress.
     open: Vec<Open>,
-    /// Games that were begun, or passed over.
+    /// Number of games begun or skipped.
     begun: u64,
-    /// Games of the journal that is gone on with.
+    /// Games of the journal that the match continues.
     over: BTreeSet<u64>,
     report: MatchReport,
     memory: Memory,
@@ -266,7 +266,7 @@ struct Open {
 }
 
 impl Open {
-    /// A game after its opening, which is that of the other game of its pair; an opening that ends the game is begun again.
+    /// A game after its opening, which both games of a pair share; an opening that ends the game is drawn again.
     fn new(game: u64, options: &MatchOptions) -> Self {
         let mut stream = random::stream(random::key(options.seed, game / 2, 0), Purpose::Choice, 1);
         loop {
@@ -283,14 +283,14 @@ impl Open {
         }
     }
 
-    /// Which contestant is to move: the first one has the first player in even games.
+    /// The contestant to move; the first contestant is the first player in even games.
     fn contestant(&self) -> usize {
         self.position.to_move().index() ^ (self.game % 2) as usize
     }
 }
 
 impl Match {
-    /// A match of two contestants with the default options, to be changed.
+    /// A match of two contestantswith the default options, which the builder's setters change.
     pub fn builder(contestants: [Contestant; 2]) -> MatchBuilder {
         MatchBuilder { contestants, options: MatchOptions::default(), journal: None }
     }
@@ -300,12 +300,12 @@ impl Match {
         &self.options
     }
 
-    /// What both contestants took, as [`MatchBuilder::memory_needed`].
+    /// Memory of both contestants, as [`MatchBuilder::memory_needed`].
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// Raises the number of games in all.
+    /// Raises the total number of games.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for a number that is not allowed.
@@ -316,7 +316,7 @@ impl Match {
         Ok(())
     }
 
-    /// The next game, if one is left to begin.
+    /// Begins the next game, if one is left.
     fn begin(&mut self) -> Option<Open> {
         while self.over.contains(&self.begun) {
             self.begun += 1;
@@ -326,8 +326,8 @@ impl Match {
         next
     }
 
-    /// Plays the games that are left, those of a journal not again; `watch` gets the results so far after each move of the open games, and is called without them between steps of the
-    /// searches. When it answers `Break`, no more is played, and the report is of the games that are over; the next run goes on.
+    /// Plays the remaining games, without those of a journal; `watch` receives the results so far after each move of the games in progress, and is called without results
+    /// between steps of the searches. When it returns `Break`, play stops, and the report covers the finished games; the next call continues.
     ///
     /// # Errors
     /// As [`SelfPlay::run`](super::SelfPlay::run).
@@ -402,7 +402,7 @@ impl Match {
 }
 
 impl Ready {
-    /// Batches of leaves that were evaluated twice.
+    /// Number of batches of leaves that were evaluated twice.
     fn repeated_batches(&self) -> u64 {
         match self {
             Self::Search(searcher) => searcher.repeated_batches(),
@@ -410,7 +410,7 @@ impl Ready {
         }
     }
 
-    /// An action for each game, asking `go_on` meanwhile; none if it says no.
+    /// Chooses an action for each game, calling `go_on` meanwhile; `None` if it returns false.
     fn choose(&mut self, games: &[Open], seed: u64, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Vec<u32>>> {
         match self {
             Self::Search(searcher) => {
@@ -440,8 +440,8 @@ impl Ready {
     }
 }
 
-/// The action that a tree search by playouts chooses, or none if `go_on` says no. Such a search may call its own `watch` from any thread, and `go_on` belongs to this
-/// one: the search runs on a thread beside it.
+/// The action that a tree search by playouts chooses, or `None` if `go_on` returns false. Such a search may call its `watch` from any thread, but `go_on` belongs to this
+/// thread, so the search runs on another thread.
 fn search_beside(
     search: &mut Search<Checkers>,
     position: &Checkers,

@@ -15,7 +15,7 @@ use crate::mcts::{Notation, check_playable};
 use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Progress, Result};
 
-/// What a search found of one action.
+/// The results of a search for one action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActionVisits {
     /// The action.
@@ -23,7 +23,7 @@ pub struct ActionVisits {
     /// Its name, as `a3b4`.
     #[serde(default)]
     pub name: String,
-    /// Simulations that began with it.
+    /// Simulations that began with the action.
     pub visits: u32,
     /// Its probability before the search, with the noise.
     pub prior: f32,
@@ -31,7 +31,7 @@ pub struct ActionVisits {
     pub value: f32,
 }
 
-/// What a search found of a position.
+/// The results of a search of a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// The action to be played.
@@ -73,7 +73,7 @@ impl From<Choice> for Decision {
     }
 }
 
-/// Choices for a [`Player`].
+/// Options of a [`Player`]; made by [`Player::builder`].
 #[derive(Clone, Debug)]
 pub struct PlayerBuilder {
     options: SearchOptions,
@@ -81,7 +81,7 @@ pub struct PlayerBuilder {
 }
 
 impl PlayerBuilder {
-    /// All options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: SearchOptions) -> Self {
         self.options = options;
         self
@@ -98,32 +98,31 @@ impl PlayerBuilder {
         noise: Option<Noise>,
         /// Nodes of a tree. Default 24 for each simulation.
         max_nodes: u32 = Some(max_nodes),
-        /// Where the trees are. Default [`Trees::Auto`].
+        /// Memory that holds the trees. Default [`Trees::Auto`].
         trees: Trees,
         /// Seed of all random numbers. Default 0.
         seed: u64,
     }
 
-    /// Temperature of the choice of a move, and so many actions of a game have it. Default 1, for none.
+    /// Temperature of the choice of a move, and the number of actions at the beginning of a game to which it applies. Default 1, for 0 actions.
     pub fn temperature(mut self, temperature: f32, plies: u32) -> Self {
         (self.options.temperature, self.options.temperature_plies) = (temperature, plies);
         self
     }
 
-    /// What it needs: trees, the network that evaluates their leaves with its activations, positions and results. Trees in host memory are counted as they can
-    /// become at most.
+    /// Memory that it needs: trees, the network that evaluates leaves, its activations, positions and results. Trees in host memory count at their largest possible size.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what the driver says.
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; errors of the driver.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         Searcher::<Checkers>::memory(device, &self.options, &self.estimator, 1)
     }
 
-    /// Takes the memory for one tree, and for the network on the device.
+    /// Allocates the memory for one tree, and for the network on the device.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; [`Error::Shape`](crate::Error::Shape) for a network that is not one for
-    /// checkers; what [`EvaluatorBuilder::build`](crate::azero::EvaluatorBuilder::build) and the driver say.
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; [`Error::Shape`](crate::Error::Shape) for a network that is not for checkers; errors of
+    /// [`EvaluatorBuilder::build`](crate::azero::EvaluatorBuilder::build) and of the driver.
     pub fn build(self, device: &Device) -> Result<Player> {
         Ok(Player { searcher: Searcher::new(device, self.options, &self.estimator, 1)? })
     }
@@ -149,7 +148,8 @@ pub struct Player {
 }
 
 impl Player {
-    /// A player whose leaves a network evaluates (`&network`, or an [`Estimator`] that says how), or [`Estimator::Uniform`] or [`Estimator::Playouts`] without one.
+    /// Makes a builder of a player. Leaves are evaluated by a network (`&network`, or an [`Estimator`] with options), or without one by [`Estimator::Uniform`] or
+    /// [`Estimator::Playouts`].
     pub fn builder(estimator: impl Into<Estimator>) -> PlayerBuilder {
         PlayerBuilder { options: SearchOptions::default(), estimator: estimator.into() }
     }
@@ -159,34 +159,33 @@ impl Player {
         self.searcher.options()
     }
 
-    /// Name of what evaluates leaves.
+    /// Name of the estimator of leaves.
     pub fn name(&self) -> &str {
         self.searcher.name()
     }
 
-    /// Which implementation evaluates; none without a network.
+    /// The engine that evaluates; `None` without a network.
     pub fn engine(&self) -> Option<Engine> {
         self.searcher.engine()
     }
 
-    /// Batches of leaves that were evaluated twice, as [`Evaluator::repeated_batches`](crate::azero::Evaluator::repeated_batches); where trees are in device memory, all of a search in which
-    /// that was necessary: such searches are done again.
+    /// Number of batches of leaves that were evaluated twice, as [`Evaluator::repeated_batches`](crate::azero::Evaluator::repeated_batches). With trees in device memory,
+    /// every batch of an affected search counts, since such a search is repeated.
     pub fn repeated_batches(&self) -> u64 {
         self.searcher.repeated_batches()
     }
 
-    /// What it took, as [`PlayerBuilder::memory_needed`].
+    /// Memory that it took, as [`PlayerBuilder::memory_needed`].
     pub fn memory_needed(&self) -> &Memory {
         self.searcher.memory_needed()
     }
 
-    /// Searches a position. The same position gets the same answer every time. `watch` is called between steps of the search, and with the decision at the end; a
-    /// search that it stops before gives none.
+    /// Searches a position. The same position gives the same decision every time. `watch` is called between steps of the search, and with the decision at the end; a search
+    /// that it stops before then gives no decision.
     ///
     /// # Errors
-    /// [`Error::Order`](crate::Error::Order) for a search that `watch` stopped before its end;
-    /// [`Error::Finished`](crate::Error::Finished) for a position without a move; [`Error::NotFinite`](crate::Error::NotFinite) if the network gives a NaN or
-    /// infinity; what the driver says.
+    /// [`Error::Order`](crate::Error::Order) for a search that `watch` stopped before its end; [`Error::Finished`](crate::Error::Finished) for a position without a move;
+    /// [`Error::NotFinite`](crate::Error::NotFinite) if the network gives a NaN or infinity; errors of the driver.
     pub fn run(
         &mut self,
         position: &Checkers,
@@ -195,7 +194,7 @@ impl Player {
         self.run_at(position, 0, 0, watch)
     }
 
-    /// Searches a position as ply `ply` of game `game`, which name its random numbers, and decide whether there is temperature.
+    /// Searches a position as ply `ply` of game `game`; both determine its random numbers, and the ply whether the temperature applies.
     ///
     /// # Errors
     /// As [`run`](Self::run).

@@ -19,14 +19,14 @@ named! {
     Trees, "trees":
     /// In device memory on CUDA and `simt`, in host memory on the CPU back end.
     Auto = "auto",
-    /// In device memory, grown by kernels: nothing crosses to the host within a move.
+    /// In device memory, grown by kernels; nothing is copied to the host within a move.
     Device = "device",
-    /// In host memory, grown by the plain program on all cores; leaves go to the device together and their evaluations come back.
+    /// In host memory, grown by the plain program on all cores; leaves are evaluated on the device in batches.
     Host = "host",
 }
 
 impl Trees {
-    /// What [`Trees::Auto`] means on a device.
+    /// Resolves [`Trees::Auto`] for a device.
     pub(super) fn chosen(self, device: &Device) -> Result<Self> {
         match (self, device.backend()) {
             (Self::Auto, Backend::Cpu) => Ok(Self::Host),
@@ -40,7 +40,7 @@ impl Trees {
 /// `(1 - epsilon) · prior + epsilon · Dirichlet(alpha)` at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// Concentration: small numbers give few actions most of the noise. 0.01 to 100.
+    /// Concentration, 0.01 to 100; small numbers give most of the noise to few actions.
     pub alpha: f64,
     /// Share of the noise, 0 to 1.
     pub epsilon: f32,
@@ -53,7 +53,7 @@ impl Default for Noise {
     }
 }
 
-/// Options of a search by the PUCT rule; [`warpplay_gpu::azero::search`] says what each does.
+/// Options of a search by the PUCT rule; [`warpplay_gpu::azero::search`] explains each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SearchOptions {
@@ -67,7 +67,7 @@ pub struct SearchOptions {
     pub noise: Option<Noise>,
     /// Temperature of the choice of a move in the first [`temperature_plies`](Self::temperature_plies) actions of a game, 0 to 100. Default 1.
     pub temperature: f32,
-    /// Actions of a game with temperature; later the most visited is played. Default 0; self-play has 20.
+    /// Number of actions at the beginning of a game with temperature; after these the most visited action is played. Default 0; self-play has 20.
     pub temperature_plies: u32,
     /// Nodes of a tree. Default 24 for each simulation; a leaf whose children do not fit stays a leaf.
     pub max_nodes: Option<u32>,
@@ -133,7 +133,7 @@ impl SearchOptions {
         }
     }
 
-    /// Nodes of a tree of `G`: the root's children always fit.
+    /// Nodes of a tree of `G`; the root's children always fit.
     pub(super) fn capacity<G: Searched>(&self) -> u32 {
         let least = 1 + G::MAX_LEGAL;
         self.max_nodes.unwrap_or(1 + G::MAX_LEGAL.min(24) * (self.simulations + 1)).max(least)
@@ -154,7 +154,7 @@ impl SearchOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SelfPlayOptions {
-    /// Games in all. Default 100.
+    /// Total number of games. Default 100.
     pub games: u64,
     /// Number of the first game: a game's random numbers follow from its number and the seed. Default 0.
     pub first: u64,
@@ -192,7 +192,7 @@ impl SelfPlayOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MatchOptions {
-    /// Games; even, since each opening is played with both colours. Default 100.
+    /// Number of games; even, since each opening is played with both colours. Default 100.
     pub games: u32,
     /// Random actions at the beginning of each pair of games, 0 to 40. Default 4.
     pub opening_plies: u32,

@@ -30,11 +30,11 @@ pub struct GamesPlayed {
 /// Result of self-play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelfPlayReport {
-    /// What it ran on.
+    /// The device.
     pub device: String,
-    /// Name of what evaluated leaves.
+    /// Name of the estimator of leaves.
     pub estimator: String,
-    /// Which implementation evaluated; none without a network.
+    /// The engine that evaluated; `None` without a network.
     pub engine: Option<Engine>,
     /// Seed of all random numbers.
     #[serde(default)]
@@ -62,12 +62,12 @@ impl fmt::Display for SelfPlayReport {
     }
 }
 
-/// Says how many batches were evaluated twice, if any were.
+/// Prints how many batches were evaluated twice, if any were.
 fn repeated(f: &mut fmt::Formatter<'_>, batches: u64) -> fmt::Result {
     if batches == 0 { Ok(()) } else { write!(f, "; {batches} batches evaluated twice") }
 }
 
-/// What evaluated, in a line of text.
+/// The engine's name in a line of text.
 fn engine_name(engine: Option<Engine>) -> &'static str {
     engine.map_or("none", Engine::name)
 }
@@ -95,7 +95,7 @@ impl Results {
     }
 }
 
-/// How a match ended, as the first contestant sees it.
+/// The result of a match for the first contestant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchReport {
     /// Names of both.
@@ -106,19 +106,19 @@ pub struct MatchReport {
     pub plies: u64,
     /// Time in seconds.
     pub seconds: f64,
-    /// What it ran on; empty in files of version 0.1.
+    /// The device; empty in files of version 0.1.
     #[serde(default)]
     pub device: String,
-    /// Which implementation evaluated for each; none for a contestant without a network.
+    /// The engine of each contestant; `None` for a contestant without a network.
     #[serde(default)]
     pub engines: [Option<Engine>; 2],
     /// Seed of openings and of random play.
     #[serde(default)]
     pub seed: u64,
-    /// The options; those by default in files of version 0.1.
+    /// The options; the defaults for files of version 0.1.
     #[serde(default)]
     pub options: MatchOptions,
-    /// Batches of leaves that were evaluated twice for each, as [`Player::repeated_batches`](super::Player::repeated_batches); 0 in older files.
+    /// Number of batches of leaves evaluated twice for each contestant, as [`Player::repeated_batches`](super::Player::repeated_batches); 0 in older files.
     #[serde(default)]
     pub repeated_batches: [u64; 2],
 }

@@ -10,7 +10,7 @@ use super::task::{Choice, Task};
 use crate::azero::{Engine, Evaluator};
 use crate::{Device, Memory, Result};
 
-/// Trees for up to a number of positions, with what evaluates their leaves.
+/// Trees for several positions, with the evaluator of their leaves.
 pub(super) struct Searcher<G: SearchKernels> {
     options: SearchOptions,
     name: String,
@@ -26,10 +26,10 @@ enum Grown<G: SearchKernels> {
 }
 
 impl<G: SearchKernels> Searcher<G> {
-    /// What searches of `capacity` positions at once need: trees, and the evaluator of their leaves.
+    /// Memory for searching `capacity` positions at once: trees, and the evaluator of their leaves.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for a value that is not allowed; what the driver says.
+    /// [`Error::Option`](crate::Error::Option) for a value that is not allowed; errors of the driver.
     pub fn memory(device: &Device, options: &SearchOptions, estimator: &Estimator, capacity: usize) -> Result<Memory> {
         options.check()?;
         let evaluator = match estimator {
@@ -45,7 +45,7 @@ impl<G: SearchKernels> Searcher<G> {
         })
     }
 
-    /// Takes the memory for `capacity` positions at once.
+    /// Allocates the memory for `capacity` positions at once.
     pub fn new(device: &Device, options: SearchOptions, estimator: &Estimator, capacity: usize) -> Result<Self> {
         options.check()?;
         let trees = options.trees.chosen(device)?;
@@ -67,17 +67,17 @@ impl<G: SearchKernels> Searcher<G> {
         &self.options
     }
 
-    /// Name of what evaluates.
+    /// Name of the estimator.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Which implementation evaluates; none without a network.
+    /// The engine that evaluates; `None` without a network.
     pub fn engine(&self) -> Option<Engine> {
         self.engine
     }
 
-    /// Batches of leaves that were evaluated twice.
+    /// Number of batches of leaves that were evaluated twice.
     pub fn repeated_batches(&self) -> u64 {
         match &self.trees {
             Grown::Device(trees) => trees.repeated_batches(),
@@ -85,13 +85,13 @@ impl<G: SearchKernels> Searcher<G> {
         }
     }
 
-    /// What it took, as [`Searcher::memory`].
+    /// Memory that it took, as [`Searcher::memory`].
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// Searches positions that are not over, asking `go_on` between steps; none if it says no. What was searched so far is then forgotten: the next search of the
-    /// same positions gives what this one would have given.
+    /// Searches positions that are not over, calling `go_on` between steps; `None` if it returns false. The unfinished search is then discarded: the next search of the same
+    /// positions gives the same result as an uninterrupted one.
     pub fn search(&mut self, tasks: &[Task<G>], go_on: &mut dyn FnMut() -> bool) -> Result<Option<Vec<Choice>>> {
         let mut decisions = Vec::with_capacity(tasks.len());
         for tasks in tasks.chunks(self.capacity) {

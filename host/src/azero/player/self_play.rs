@@ -19,7 +19,7 @@ use crate::runtime::journal::{self, Header, Journal, Piece, Target};
 use crate::runtime::setters::{journal_setters, setters};
 use crate::{Device, Error, Memory, Progress, Result};
 
-/// Choices for [`SelfPlay`].
+/// Options of [`SelfPlay`]; made by [`SelfPlay::builder`].
 #[derive(Clone, Debug)]
 pub struct SelfPlayBuilder {
     options: SelfPlayOptions,
@@ -28,7 +28,7 @@ pub struct SelfPlayBuilder {
 }
 
 impl SelfPlayBuilder {
-    /// All options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: SelfPlayOptions) -> Self {
         self.options = options;
         self
@@ -37,7 +37,7 @@ impl SelfPlayBuilder {
     setters! {
         /// Options of the searches. Default [`SearchOptions::self_play`].
         search: SearchOptions,
-        /// Games in all. Default 100.
+        /// Total number of games. Default 100.
         games: u64,
         /// Number of the first game. Default 0.
         first: u64,
@@ -52,32 +52,31 @@ impl SelfPlayBuilder {
     }
 
     journal_setters! {
-        /// Keeps every game in this new file as soon as it is over: a [journal](crate::journal).
+        /// Saves every game in this new file as soon as it is over: a [journal](crate::journal).
         checkpoint,
 
-        /// Goes on with the file that [`checkpoint`](Self::checkpoint) of another run has kept: its games are not played again, and new ones are kept there too. `games`,
-        /// `first` and `parallel` may be others, as long as all its games are among those of this run.
+        /// Continues the journal that [`checkpoint`](Self::checkpoint) of another run has written: its games are not played again, and new ones are added to it. `games`,
+        /// `first` and `parallel` may differ, as long as this run includes all games of the journal.
         resume
     }
 
-    /// Games that are searched side by side: more trees than games would only take memory.
+    /// Number of games searched at the same time; at most the number of games, since more trees would only waste memory.
     fn capacity(&self) -> usize {
         u64::from(self.options.parallel).min(self.options.games) as usize
     }
 
-    /// What it needs: trees, the network that evaluates their leaves with its activations, positions and results. Trees in host memory are counted as they can
-    /// become at most.
+    /// Memory that it needs: trees, the network that evaluates leaves, its activations, positions and results. Trees in host memory count at their largest possible size.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what the driver says.
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; errors of the driver.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         Searcher::<Checkers>::memory(device, &self.options.search, &self.estimator, self.capacity())
     }
 
-    /// Takes the memory for all trees, and for the network on the device.
+    /// Allocates the memory for all trees, and for the network on the device.
     ///
     /// # Errors
-    /// As [`PlayerBuilder::build`](super::PlayerBuilder::build); [`Error::File`] for a journal that is there already, or is not of such a run.
+    /// As [`PlayerBuilder::build`](super::PlayerBuilder::build); [`Error::File`] for a new journal that already exists, or a journal of a different run.
     pub fn build(self, device: &Device) -> Result<SelfPlay> {
         self.options.check()?;
         let SelfPlayOptions { search, first, games, .. } = self.options;
@@ -92,7 +91,7 @@ impl SelfPlayBuilder {
     }
 }
 
-/// The games of a journal by their numbers, each played again by the rules; and the seconds of the runs so far.
+/// The games of a journal by their numbers, each replayed by the rules; and the seconds of the runs so far.
 fn taken(
     journal: &Journal,
     records: BTreeMap<String, Piece<GameRecord>>,
@@ -118,7 +117,7 @@ fn taken(
 
 /// Plays games of a search against itself and records them.
 ///
-/// Games are numbered; what is played in a game depends on its number, the seed and the options, not on the games beside it.
+/// Games are numbered; the moves of a game depend on its number, the seed and the options, not on other games.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -140,15 +139,15 @@ pub struct SelfPlay {
     searcher: Searcher<Checkers>,
     device: String,
     options: SelfPlayOptions,
-    /// Games reported to the caller.
+    /// Number of games reported to the caller.
     n_reported: u64,
-    /// Games that are over and were not reported yet.
+    /// Finished games that have not been reported yet.
     ended: BTreeMap<u64, GameRecord>,
     played: GamesPlayed,
     journal: Journal,
 }
 
-/// A game that goes on.
+/// A game in progress.
 struct Open {
     position: Checkers,
     record: GameRecord,
@@ -159,7 +158,7 @@ impl Open {
         Self { position: Checkers::new(), record: GameRecord::begin(game, seed, name) }
     }
 
-    /// Plays what was decided.
+    /// Plays the chosen action.
     fn play(&mut self, decision: &Choice) -> Result<Outcome> {
         let record = &mut self.record;
         record.players.push(self.position.to_move().index() as u8);
@@ -179,7 +178,7 @@ impl Open {
 /// Plays an action that a search chose, at `ply`.
 ///
 /// # Errors
-/// [`Error::Order`] for an illegal action, and for a game that is longer than the rules let it be: neither can happen unless the rules contradict themselves.
+/// [`Error::Order`] for an illegal action, and for a game longer than the rules allow; neither can happen unless the rules contradict themselves.
 pub(super) fn play_checked(position: &mut Checkers, action: u32, ply: u32) -> Result<()> {
     let wrong = |reason: String| Err(Error::Order { what: "game of checkers", reason });
     if !position.is_legal(action) {
@@ -193,7 +192,7 @@ pub(super) fn play_checked(position: &mut Checkers, action: u32, ply: u32) -> Re
 }
 
 impl SelfPlay {
-    /// Self-play of a network (`&network`, or an [`Estimator`] that says how it runs), or of [`Estimator::Uniform`] or [`Estimator::Playouts`] without one.
+    /// Makes a builder of self-play by a network (`&network`, or an [`Estimator`] with options), or without one by [`Estimator::Uniform`] or [`Estimator::Playouts`].
     pub fn builder(estimator: impl Into<Estimator>) -> SelfPlayBuilder {
         SelfPlayBuilder { options: SelfPlayOptions::default(), estimator: estimator.into(), journal: None }
     }
@@ -203,15 +202,15 @@ impl SelfPlay {
         &self.options
     }
 
-    /// What it took, as [`SelfPlayBuilder::memory_needed`].
+    /// Memory that it took, as [`SelfPlayBuilder::memory_needed`].
     pub fn memory_needed(&self) -> &Memory {
         self.searcher.memory_needed()
     }
 
-    /// Raises the number of games in all.
+    /// Raises the total number of games.
     ///
     /// # Errors
-    /// [`Error::Option`] for game numbers beyond the largest, and for none.
+    /// [`Error::Option`] for 0 games, and for game numbers beyond the maximum.
     pub fn set_limit(&mut self, games: u64) -> Result<()> {
         let options = SelfPlayOptions { games, ..self.options };
         options.check()?;
@@ -219,8 +218,8 @@ impl SelfPlay {
         Ok(())
     }
 
-    /// Plays the games that are left, those of a journal not again. `watch` gets each game as soon as it and all before it are over, in the order of their numbers, and is called without one
-    /// between steps of the searches. When it answers `Break`, no more is played; the next run begins with the first game that was not reported.
+    /// Plays the remaining games, without those of a journal. `watch` receives each game as soon as it and all earlier ones are over, in the order of their numbers, and is
+    /// called without a game between steps of the searches. When it returns `Break`, play stops; the next call begins with the first game that was not reported.
     ///
     /// # Errors
     /// [`Error::NotFinite`] naming game and ply if the network gives a NaN or infinity; errors of the device.

@@ -4,7 +4,7 @@ use warpplay_gpu::azero::search::random;
 
 use crate::{Error, Precision};
 
-/// What a search found of a position, by numbers of actions.
+/// The results of a search of a position, with actions as numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     /// The action to be played.
@@ -17,12 +17,12 @@ pub(super) struct Choice {
     pub n_nodes: u32,
 }
 
-/// What a search found of one action.
+/// The results of a search for one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ChoiceAction {
     /// The action.
     pub action: u32,
-    /// Simulations that began with it.
+    /// Simulations that began with the action.
     pub visits: u32,
     /// Its probability before the search, with the noise.
     pub prior: f32,
@@ -30,7 +30,7 @@ pub(super) struct ChoiceAction {
     pub value: f32,
 }
 
-/// A position to be searched, and its ply in a game, which names its random numbers.
+/// A position to be searched, and its ply in a game, which determines its random numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task<G> {
     pub position: G,

@@ -22,7 +22,7 @@ use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
 
-/// Sums over the steps done of an epoch that is not finished.
+/// Sums over the finished steps of an unfinished epoch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sums {
     pub policy_loss: f64,
@@ -33,21 +33,21 @@ pub(super) struct Sums {
     pub seconds: f64,
 }
 
-/// How far a training is.
+/// Progress of a training.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Done {
     /// Epochs done.
     pub epochs: Vec<EpochReport>,
-    /// Steps done of the next one.
+    /// Steps done in the next epoch.
     pub step: u32,
     /// Updates done.
     pub updates: u64,
     pub sums: Sums,
 }
 
-/// Everything needed to go on with a training as if it had never stopped.
+/// Everything needed to continue a training as if it had never stopped.
 ///
-/// Its file is a weight file too: [`Network::load`] reads the network from it.
+/// Its file is also a weight file: [`Network::load`] reads the network from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub(super) options: Options,
@@ -56,10 +56,10 @@ pub struct State {
     pub(super) numbers: Numbers,
 }
 
-/// A training's whole state in a file.
+/// The complete state of a training, which can be saved in a file.
 pub type Checkpoint = crate::Checkpoint<State>;
 
-/// An [`EpochReport`]'s numbers by their bits: training losses, L2 term, gradient, seconds, rate; then those of validation.
+/// The numbers of an [`EpochReport`] as bits: training losses, L2 term, gradient, seconds, rate; then those of validation.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EpochEntry {
@@ -115,7 +115,7 @@ struct Meta<'a> {
 }
 
 impl State {
-    /// The network as it was.
+    /// The network at the time of the checkpoint.
     pub fn network(&self) -> &Network {
         &self.numbers.network
     }
@@ -135,10 +135,10 @@ impl State {
         self.done.updates
     }
 
-    /// The options of a training that goes on from here: its own, with what may change of those that were asked for.
+    /// The options of a training that continues from this checkpoint: the checkpoint's, with those of the caller's options that may change.
     ///
     /// # Errors
-    /// [`Error::Option`] for one that was asked for, may not change, and is another.
+    /// [`Error::Option`] for an option that the caller set to another value and that may not change.
     pub(super) fn settled(&self, options: &Options, asked: &[&str]) -> Result<Options> {
         // Exhaustive, so that a new option is thought of here.
         let Options {
@@ -172,7 +172,7 @@ impl State {
         })
     }
 
-    /// That a training on these positions may go on from here.
+    /// Checks that a training on these positions may continue from this checkpoint.
     pub(super) fn check_data(&self, data_checksum: u64) -> Result<()> {
         if data_checksum != self.data_checksum {
             let text = |checksum: u64| format!("positions with checksum {checksum:016x}");
@@ -272,7 +272,7 @@ fn tensor(path: &Path, file: &safetensors::SafeTensors<'_>, name: &str, dims: &[
     Ok(values)
 }
 
-/// An option that must not change.
+/// Checks an option that must not change.
 fn same<T: PartialEq + ToString>(name: &'static str, new: &T, old: &T) -> Result<()> {
     match new == old {
         true => Ok(()),
@@ -284,7 +284,7 @@ fn check_values(name: &str, values: &[f32]) -> Result<(), String> {
     tensors::check_values(name, values.iter().map(|&value| value.into()), true)
 }
 
-/// What is wrong with a checkpoint's numbers, if anything.
+/// Checks a checkpoint's numbers and describes the first error.
 fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
     meta.options.check().map_err(|error| error.to_string())?;
     meta.shape.check().map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ use super::{Engine, Samples};
 use crate::azero::NetworkShape;
 use crate::{Backend, Device, Error, Memory, Result};
 
-/// The engine that is meant: never [`Engine::Auto`]. One that cannot run on this device is refused.
+/// Resolves [`Engine::Auto`], and refuses an engine that cannot run on this device.
 pub(in crate::azero) fn choose(device: &Device, engine: Engine) -> Result<Engine> {
     let own = match device.backend() {
         Backend::Cpu => Engine::Cpu,
@@ -21,7 +21,8 @@ pub(in crate::azero) fn choose(device: &Device, engine: Engine) -> Result<Engine
 /// Opens the engine that was chosen.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has not enough; [`Error::Shape`](crate::Error::Shape) for a network or a batch that its kernels do not take.
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has too little memory; [`Error::Shape`](crate::Error::Shape) for a network or a batch that its kernels do
+/// not support.
 pub(super) fn open(device: &Device, engine: Engine, setup: Setup) -> Result<Box<dyn Train>> {
     match engine {
         Engine::Cpu => cpu::open(setup),
@@ -29,10 +30,10 @@ pub(super) fn open(device: &Device, engine: Engine, setup: Setup) -> Result<Box<
     }
 }
 
-/// What a training needs, beside the networks on the host.
+/// Memory of a training, without the networks on the host.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for a network or a batch that its kernels do not take.
+/// [`Error::Shape`](crate::Error::Shape) for a network or a batch that its kernels do not support.
 pub(super) fn memory(engine: Engine, shape: NetworkShape, samples: &Samples, batch: u32) -> Result<Memory> {
     match engine {
         Engine::Cpu => Ok(cpu::memory(shape, batch)),
@@ -40,7 +41,7 @@ pub(super) fn memory(engine: Engine, shape: NetworkShape, samples: &Samples, bat
     }
 }
 
-/// Steps between two answers of a device. On the CPU every step may be the last that the caller wants.
+/// Number of steps that run before the caller's `watch` is called; 1 on the CPU, where the caller may stop after every step.
 pub(super) fn steps_at_once(engine: Engine) -> u32 {
     match engine {
         Engine::Cpu => 1,

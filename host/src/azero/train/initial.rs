@@ -3,8 +3,8 @@
 use crate::Result;
 use crate::azero::{Network, NetworkShape};
 
-/// A network that knows nothing: convolutions drawn from the seed as [`Network::seeded`] draws them (uniform, √(6 / inputs) at most), linear layers from
-/// 1 / √inputs, biases 0, norms that change nothing. Its policy is nearly even and its values are near 0.
+/// An untrained network: convolutions drawn from the seed as by [`Network::seeded`] (uniform, at most √(6 / inputs)), linear layers at most 1 / √inputs, biases 0, identity
+/// norms. Its policy is nearly even and its values are near 0.
 ///
 /// # Errors
 /// [`Error::Option`](crate::Error::Option) for a size that is not allowed.

@@ -11,27 +11,27 @@ pub const MAX_BATCH: u32 = 65_536;
 pub const MAX_EPOCHS: u32 = 1_000_000;
 
 named! {
-    /// Which implementation trains.
+    /// The implementation that trains.
     #[derive(Default)]
     Engine, "engine":
     /// [`Engine::Cpu`] on the CPU back end, else [`Engine::Device`].
     #[default]
     Auto = "auto",
-    /// Kernels in single precision, a step one recorded graph.
+    /// Kernels in single precision; each step is one recorded graph.
     Device = "device" | "kernels",
     /// No kernels: the plain implementation, on the CPU back end only.
     Cpu = "cpu" | "plain",
 }
 
-/// Choices for a training, with their defaults.
+/// Options of a training, with their defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Positions of a step, 2 to 65536; default 1024. Norms take their statistics from them.
+    /// Positions of a step, 2 to 65536; default 1024. Norms compute their statistics over them.
     pub batch: u32,
-    /// Times that all positions are learned from; default 10. Positions after the last whole batch of an epoch are left out of that epoch.
+    /// Number of passes over all positions; default 10. An epoch omits the positions after its last whole batch.
     pub epochs: u32,
-    /// Most steps in all; default none: the epochs alone count.
+    /// Maximum total number of steps; default no limit, only epochs count.
     pub steps: Option<u64>,
     /// Adam's learning rate, above 0; default 0.001.
     pub learning_rate: f64,
@@ -39,17 +39,17 @@ pub struct Options {
     pub weight_decay: f64,
     /// Factor of the value's loss, at least 0; default 1.
     pub value_weight: f64,
-    /// Share of a batch in the norms' running statistics, 0 to 1; default 0.1.
+    /// Weight of a batch in the norms' running statistics, 0 to 1; default 0.1.
     pub momentum: f64,
-    /// Adam's share of the mean that stays, 0 to below 1; default 0.9.
+    /// Adam's decay rate of the mean, 0 to below 1; default 0.9.
     pub beta1: f64,
-    /// Adam's share of the mean square that stays, 0 to below 1; default 0.999.
+    /// Adam's decay rate of the mean square, 0 to below 1; default 0.999.
     pub beta2: f64,
-    /// What Adam adds to the root, above 0; default 1e-8.
+    /// The term that Adam adds to the root, above 0; default 1e-8.
     pub epsilon: f64,
-    /// Share of the games whose positions are kept for validation, 0 to below 1; default 0.
+    /// Share of the games whose positions are reserved for validation, 0 to below 1; default 0.
     pub validation: f64,
-    /// Orders positions, and draws the games for validation; default 1.
+    /// Seed of the order of positions and of the choice of games for validation; default 1.
     pub seed: u64,
     /// The implementation that trains; default [`Engine::Auto`].
     pub engine: Engine,

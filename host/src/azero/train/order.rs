@@ -2,10 +2,10 @@
 
 use warpplay_gpu::split_mix::{GAMMA, mix};
 
-/// The stream that draws the games for validation; epochs have the streams from 0 on.
+/// The random stream that draws the games for validation; epochs use the streams from 0 on.
 pub(super) const SPLIT: u64 = u64::MAX;
 
-/// The numbers 0 to `n - 1` in the order that a seed and a stream give: sorted by a random word of each.
+/// The numbers 0 to `n - 1` in an order determined by a seed and a stream: sorted by a random word of each.
 pub(super) fn shuffled(n: u32, seed: u64, stream: u64) -> Vec<u32> {
     let key = mix(mix(seed.wrapping_mul(GAMMA).wrapping_add(1)) ^ stream.wrapping_mul(GAMMA));
     let word = |number: u32| mix(key.wrapping_add((u64::from(number) + 1).wrapping_mul(GAMMA)));

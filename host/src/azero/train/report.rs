@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 
 use super::{Engine, Options};
 
-/// Mean losses and accuracy of the network on some positions.
+/// Mean losses and accuracy of the network over a set of positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Losses {
     /// Cross-entropy between the search's shares of visits and the policy.
     pub policy_loss: f64,
     /// Squared error of the value, with its weight.
     pub value_loss: f64,
-    /// Share of positions whose likeliest legal action is the most visited one.
+    /// Share of positions whose most probable legal action is the most visited one.
     pub accuracy: f64,
 }
 
-/// An epoch.
+/// Report of an epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochReport {
-    /// From 1.
+    /// Number of the epoch, from 1.
     pub epoch: u32,
-    /// Steps of the epoch; fewer than there are batches where [`Options::steps`](super::Options::steps) ended it.
+    /// Steps of the epoch; fewer than batches if [`Options::steps`](super::Options::steps) ended it.
     pub steps: u32,
-    /// Averages over the epoch's positions, each before its batch's update, with the batch's statistics.
+    /// Averages over the epoch's positions, each measured before the update of its batch, with the batch's statistics.
     pub train: Losses,
     /// L2 term, average over the steps.
     pub l2_loss: f64,
-    /// Length of the gradient, average over the steps.
+    /// Norm of the gradient, average over the steps.
     pub gradient_norm: f64,
-    /// Averages over the positions for validation after the epoch, with the running statistics.
+    /// Averages over the validation positions after the epoch, with the running statistics.
     pub validation: Option<Losses>,
     /// Seconds of the steps.
     pub seconds: f64,
-    /// Positions learned from a second.
+    /// Positions processed per second.
     pub positions_per_second: f64,
 }
 
@@ -46,25 +46,25 @@ pub enum StoppedBy {
     Epochs,
     /// All steps are done.
     Steps,
-    /// The caller asked for it.
+    /// The caller stopped it.
     Request,
 }
 
-/// A training.
+/// Report of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// What it ran on.
+    /// The device.
     pub device: String,
-    /// What trained, never [`Engine::Auto`].
+    /// The engine that trained, never [`Engine::Auto`].
     pub engine: Engine,
     /// Seed of the order of positions and of the games for validation.
     #[serde(default)]
     pub seed: u64,
     /// The options.
     pub options: Options,
-    /// All epochs done, those before a resume included.
+    /// All finished epochs, including those before a resume.
     pub epochs: Vec<EpochReport>,
-    /// Updates done in all.
+    /// Total number of updates.
     pub updates: u64,
     /// Why this run ended.
     pub stopped_by: StoppedBy,

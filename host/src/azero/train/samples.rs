@@ -9,9 +9,9 @@ use crate::mcts::Game;
 use crate::runtime::fnv::Fnv;
 use crate::{Error, Result};
 
-/// Positions, each with what the search and the game found out about it: which actions the search took how often, and how the game ended.
+/// Training positions, each with the visit counts of the search and the result of the game.
 ///
-/// Observations are of zeros and ones, and kept as bits; so are the legal actions. A position of checkers takes some 200 bytes.
+/// Observations consist of zeros and ones and are stored as bits, like the legal actions. A position of checkers takes about 200 bytes.
 ///
 /// ```
 /// use warpplay::azero::train::Samples;
@@ -31,11 +31,11 @@ pub struct Samples {
     pub(super) actions: u32,
     pub(super) observation: ObservationLayout,
     pub(super) value_of: ValueOf,
-    /// Of each position the bits `plane · cells + cell`.
+    /// For each position, the bits `plane · cells + cell`.
     pub(super) bits: Vec<u32>,
-    /// Of each position a bit for each legal action.
+    /// For each position, a bit for each action, set if it is legal.
     pub(super) legal: Vec<u32>,
-    /// Where each position's visits begin, and the end.
+    /// The index of each position's first visit, and the total number of visits at the end.
     pub(super) first: Vec<u32>,
     pub(super) visits: Vec<Visit>,
     /// Sum of each position's counts.
@@ -49,7 +49,7 @@ pub struct Samples {
 const MAX_SAMPLES: usize = u32::MAX as usize / 2;
 
 impl Samples {
-    /// No positions yet, for networks of a shape, whose observations and values mean this.
+    /// Makes an empty set for networks of this shape, layout of observations and meaning of values.
     ///
     /// # Errors
     /// [`Error::Option`] for a size that is not allowed.
@@ -76,17 +76,17 @@ impl Samples {
         self.values.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// What the observations show.
+    /// The layout of the observations.
     pub fn observation(&self) -> ObservationLayout {
         self.observation
     }
 
-    /// Whose result the values are.
+    /// The player whose results are the values.
     pub fn value_of(&self) -> ValueOf {
         self.value_of
     }
@@ -95,12 +95,12 @@ impl Samples {
     ///
     /// * `observation`: `[planes, rows, columns]`, zeros and ones.
     /// * `legal`: `[actions]`, not 0 for a legal action.
-    /// * `visits`: actions and how often the search took them; any order.
+    /// * * `visits`: actions and the number of times that the search took them, in any order.
     /// * `value`: how the game ended, -1 to 1.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a wrong length, another number in the observation, no legal action, no visit, a visit of an illegal action or two entries of
-    /// one, counts beyond 2^32, or a value outside; nothing is added then.
+    /// [`Error::Shape`] for a wrong length, another number in the observation, no legal action, no visit, a visit of an illegal action two entries of one action, counts
+    /// beyond 2^32, or a value out of range; nothing is added then.
     pub fn push(
         &mut self,
         game: u64,
@@ -159,10 +159,10 @@ impl Samples {
         Ok(())
     }
 
-    /// The positions of self-play games. Every game is played again and checked.
+    /// Takes the positions of self-play games. Every game is replayed and checked.
     ///
     /// # Errors
-    /// [`Error::Shape`] naming the game, ply and first thing that is wrong, and for no games.
+    /// [`Error::Shape`] naming game, ply and the first error, and for no games.
     pub fn from_records(records: &[GameRecord], observation: ObservationLayout, value_of: ValueOf) -> Result<Self> {
         let mut samples = Self::new(NetworkShape::default(), observation, value_of)?;
         for (number, record) in records.iter().enumerate() {
@@ -189,10 +189,10 @@ impl Samples {
         }
     }
 
-    /// The positions of files of self-play games, JSON lines.
+    /// Takes the positions from JSON lines files of self-play games.
     ///
     /// # Errors
-    /// [`Error::File`] naming file, line and ply of the first thing that is wrong; for a file that cannot be read or has no games.
+    /// [`Error::File`] naming file, line and ply of the first error; also for a file that cannot be read or has no games.
     pub fn read(files: &[PathBuf], observation: ObservationLayout, value_of: ValueOf) -> Result<Self> {
         let mut records = Vec::new();
         for file in files {
@@ -201,7 +201,7 @@ impl Samples {
         Self::from_records(&records, observation, value_of)
     }
 
-    /// That a network of this shape and meaning can learn from them.
+    /// Checks that a network of this shape and meaning can learn from the positions.
     pub(super) fn check(&self, shape: NetworkShape, observation: ObservationLayout, value_of: ValueOf) -> Result<()> {
         let own = (self.planes, self.cells as usize, self.actions);
         let other = (shape.planes, shape.cells(), shape.actions);
@@ -217,7 +217,7 @@ impl Samples {
         Ok(())
     }
 
-    /// A number that any change of a position changes.
+    /// A checksum of all positions.
     pub(super) fn checksum(&self) -> u64 {
         let mut sum = Fnv::default();
         sum.add(
@@ -253,7 +253,8 @@ impl Samples {
         &self.visits[self.first[sample] as usize..self.first[sample + 1] as usize]
     }
 
-    /// Positions for training, and for validation: all those of about a share of the games, drawn by the seed. No game is in both.
+    /// Splits the positions into those for training and for validation. The latter are all positions of about the share `validation` of the games, drawn by the seed; no
+    /// game is in both.
     pub(super) fn split(&self, validation: f64, seed: u64) -> (Vec<u32>, Vec<u32>) {
         let mut games: Vec<u64> = self.games.clone();
         games.sort_unstable();
@@ -266,7 +267,7 @@ impl Samples {
     }
 }
 
-/// Bits in words, the first the lowest.
+/// Packs bits into words, the first as the lowest bit.
 fn packed(bits: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
     let mut words = vec![0; bits.len().div_ceil(32)];
     for (at, bit) in bits.enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::azero::Network;
 
-/// What a step reports, of the network before its update.
+/// Report of a step, for the network before the update.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
     /// Mean cross-entropy of the policy.
@@ -11,9 +11,9 @@ pub struct StepReport {
     pub value_loss: f64,
     /// L2 term.
     pub l2_loss: f64,
-    /// Length of the gradient, L2 term included.
+    /// Norm of the gradient, including the L2 term.
     pub gradient_norm: f64,
-    /// Share of positions whose likeliest legal action is the most visited one.
+    /// Share of positions whose most probable legal action is the most visited one.
     pub accuracy: f64,
 }
 
@@ -28,7 +28,7 @@ impl StepReport {
     }
 }
 
-/// All numbers that a training remembers between two steps, but how far it is. The moments are shaped as a network, with 0 for running statistics.
+/// All numbers that a training keeps between two steps, except its progress. The moments have the shape of a network, with 0 for running statistics.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Numbers {
     pub network: Network,

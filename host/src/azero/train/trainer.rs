@@ -32,20 +32,20 @@ const NAMES: [&str; 13] = [
     "engine",
 ];
 
-/// Choices for a [`Trainer`].
+/// Options of a [`Trainer`]; made by [`Trainer::builder`].
 #[derive(Clone, Debug)]
 pub struct TrainerBuilder {
     network: Network,
     samples: Arc<Samples>,
     options: Options,
-    /// Options that were chosen.
+    /// Names of the options that the caller set.
     asked: Vec<&'static str>,
     resume: Option<Checkpoint>,
     keep: Keep,
 }
 
 impl TrainerBuilder {
-    /// All options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: Options) -> Self {
         (self.options, self.asked) = (options, NAMES.to_vec());
         self
@@ -55,9 +55,9 @@ impl TrainerBuilder {
         noted in asked;
         /// Positions of a step. Default 1024.
         batch: u32,
-        /// Times that all positions are learned from. Default 10.
+        /// Number of passes over all positions. Default 10.
         epochs: u32,
-        /// Most steps in all. Default: the epochs alone count.
+        /// Maximum total number of steps. Default no limit, only epochs count.
         steps: u64 = Some(steps),
         /// Adam's learning rate. Default 0.001.
         learning_rate: f64,
@@ -65,45 +65,45 @@ impl TrainerBuilder {
         weight_decay: f64,
         /// Factor of the value's loss. Default 1.
         value_weight: f64,
-        /// Share of a batch in the norms' running statistics. Default 0.1.
+        /// Weight of a batch in the norms' running statistics. Default 0.1.
         momentum: f64,
-        /// Adam's share of the mean that stays. Default 0.9.
+        /// Adam's decay rate of the mean. Default 0.9.
         beta1: f64,
-        /// Adam's share of the mean square that stays. Default 0.999.
+        /// Adam's decay rate of the mean square. Default 0.999.
         beta2: f64,
-        /// What Adam adds to the root. Default 1e-8.
+        /// The term that Adam adds to the root. Default 1e-8.
         epsilon: f64,
         /// The implementation that trains. Default [`Engine::Auto`].
         engine: Engine,
-        /// Share of the games that are kept for validation. Default 0.
+        /// Share of the games that are reserved for validation. Default 0.
         validation: f64,
-        /// Orders positions, and draws the games for validation. Default 1.
+        /// Seed of the order of positions and of the choice of games for validation. Default 1.
         seed: u64,
     }
 
     checkpoint_setters! {
-        /// Goes on from a checkpoint; its network replaces the other. Options that were not asked for are the checkpoint's; `epochs`, `steps`
-        /// and `engine` may be others.
+        /// Continues from a checkpoint, whose network replaces the given one. Options that the caller did not set are the checkpoint's; only `epochs`, `steps` and `engine`
+        /// may differ.
         resume,
 
-        /// Writes the whole state to this file at the end of a run, however it ends, and every [`checkpoint_every`](Self::checkpoint_every). Default none.
+        /// Writes the complete state to this file at the end of a run, however it ends, and every [`checkpoint_every`](Self::checkpoint_every). Default none.
         checkpoint,
 
         /// Time between two checkpoints while it runs, above 0; only with [`checkpoint`](Self::checkpoint). Default 5 minutes.
         checkpoint_every
     }
 
-    /// What it needs on a device: positions, parameters with Adam's moments and gradients, and the activations and gradients of a batch; on the host
-    /// copies of the parameters and moments. On [`Device::cpu`] the layers' part is an estimate, and positions are not copied.
+    /// Memory that it needs: on the device positions, parameters with Adam's moments and gradients, and the activations and gradients of a batch; on the host copies of the
+    /// parameters and moments. On [`Device::cpu`] the part of the layers is an estimate, and positions are not copied.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed; [`Error::Shape`] for a network or a batch that the kernels do not take.
+    /// [`Error::Option`] for an option that is not allowed; [`Error::Shape`] for a network or a batch that the kernels do not support.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let options = self.settled()?;
         memory(dispatch::choose(device, options.engine)?, &self.network, &self.samples, &options)
     }
 
-    /// The options of the training: those asked for, and where there is a checkpoint its own.
+    /// The options of the training: those that the caller set, and otherwise the checkpoint's, if there is one.
     fn settled(&self) -> Result<Options> {
         let options = match &self.resume {
             Some(checkpoint) => checkpoint.settled(&self.options, &self.asked)?,
@@ -116,8 +116,8 @@ impl TrainerBuilder {
     /// Opens a training on a device: kernels on [`Device::cuda`] and [`Device::simt`], the plain program on [`Device::cpu`].
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed, a batch above the number of training positions, or one that differs from the checkpoint's;
-    /// [`Error::Shape`] for positions that do not suit the network, or are not the checkpoint's; [`Error::OutOfMemory`] if the device has not enough.
+    /// [`Error::Option`] for an option that is not allowed, a batch above the number of training positions, or an option that differs from the checkpoint's;
+    /// [`Error::Shape`] for positions that do not fit the network, or are not the checkpoint's; [`Error::OutOfMemory`] if the device has too little memory.
     pub fn build(self, device: &Device) -> Result<Trainer> {
         self.keep.check()?;
         let options = self.settled()?;
@@ -156,7 +156,7 @@ impl TrainerBuilder {
     }
 }
 
-/// What a training needs.
+/// Memory of a training.
 fn memory(engine: Engine, network: &Network, samples: &Samples, options: &Options) -> Result<Memory> {
     let shape = network.shape();
     // The engine's pattern of the network, and the state before an epoch: parameters and two moments.
@@ -164,7 +164,7 @@ fn memory(engine: Engine, network: &Network, samples: &Samples, options: &Option
     Ok(dispatch::memory(engine, shape, samples, options.batch)?.on_host("networks", networks))
 }
 
-/// That training can begin.
+/// Checks that all parameters are finite.
 fn check_finite(network: &Network) -> Result<()> {
     let mut bad = None;
     network.visit(|name, _, values| {
@@ -220,30 +220,30 @@ pub struct Trainer {
     memory: Memory,
 }
 
-/// What a training measures while it runs: [`Progress::latest`].
+/// Events that a training reports while it runs: [`Progress::latest`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TrainEvent {
-    /// A step was done. Where kernels run, steps are reported some at a time: the trainer waits for the device once for all of them.
+    /// A step was done. With kernels, several steps are reported together, since the trainer waits for the device only once for all of them.
     Step {
         /// The epoch, from 1.
         epoch: u32,
-        /// Steps done of it.
+        /// Steps done in the epoch.
         step: u32,
         /// Steps of an epoch.
         steps: u32,
-        /// What it found, before its update.
+        /// Report of the step, from before its update.
         report: StepReport,
     },
     /// An epoch was done.
     Epoch(EpochReport),
 }
 
-/// What observes a run, and may stop it.
+/// Observer of a run, which may stop it.
 type Watch<'a> = dyn FnMut(&Progress<TrainEvent>) -> ControlFlow<()> + 'a;
 
 impl Trainer {
-    /// A training of a network on positions with the default options, to be changed.
+    /// Makes a builder of a training of a network on positions, with the default options.
     pub fn builder(network: &Network, samples: &Arc<Samples>) -> TrainerBuilder {
         TrainerBuilder {
             network: network.clone(),
@@ -260,7 +260,7 @@ impl Trainer {
         &self.options
     }
 
-    /// What trains, never [`Engine::Auto`].
+    /// The engine that trains, never [`Engine::Auto`].
     pub fn engine(&self) -> Engine {
         self.chosen
     }
@@ -270,27 +270,27 @@ impl Trainer {
         self.train.len() as u32 / self.options.batch
     }
 
-    /// Epochs that are done.
+    /// Reports of the finished epochs.
     pub fn epochs(&self) -> &[EpochReport] {
         &self.done.epochs
     }
 
-    /// Updates that are done.
+    /// Number of updates done.
     pub fn updates(&self) -> u64 {
         self.done.updates
     }
 
-    /// Positions that are trained on, and positions for validation.
+    /// Numbers of positions for training and for validation.
     pub fn n_positions(&self) -> (usize, usize) {
         (self.train.len(), self.validation.len())
     }
 
-    /// What it took, as [`TrainerBuilder::memory_needed`].
+    /// Memory that it took, as [`TrainerBuilder::memory_needed`].
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// Raises the number of epochs in all.
+    /// Raises the total number of epochs.
     ///
     /// # Errors
     /// [`Error::Option`] for a number that is not allowed.
@@ -301,12 +301,12 @@ impl Trainer {
         Ok(())
     }
 
-    /// Trains until the last epoch or step is done, or `watch` answers `Break`, which takes effect between two steps. A training that it stopped goes on when
-    /// `run` is called again. Steps of the progress are updates.
+    /// Trains until the last epoch or step is done, or `watch` returns `Break`, which takes effect between two steps. After a stop, another call of `run` continues. The
+    /// progress counts updates as steps.
     ///
     /// # Errors
-    /// [`Error::Diverged`] if a loss or gradient is not finite: the state is again that before the epoch, or that from which `run` went on within it, and
-    /// can still be saved. Errors of the device, and of the checkpoint's file.
+    /// [`Error::Diverged`] if a loss or gradient is not finite: the trainer returns to its state before the epoch, or to the state within the epoch from which `run`
+    /// continued, which can still be saved. Errors of the device, and of the checkpoint's file.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<TrainEvent>) -> ControlFlow<()>) -> Result<Report> {
         let start = Instant::now();
         self.keep.begin();
@@ -357,7 +357,7 @@ impl Trainer {
         }
     }
 
-    /// Writes the state, where there is a file for it.
+    /// Writes the state if a file was given.
     fn keep_state(&mut self) -> Result<()> {
         if !self.keep.is_wanted() {
             return Ok(());
@@ -366,7 +366,7 @@ impl Trainer {
         self.keep.write(&state)
     }
 
-    /// The rest of one epoch; whether it was finished.
+    /// Runs the rest of one epoch; returns whether it was finished.
     fn epoch(&mut self, start: Instant, watch: &mut Watch<'_>) -> Result<bool> {
         let steps = self.steps_per_epoch();
         let (batch, number) = (self.options.batch as usize, self.done.epochs.len() as u32);
@@ -431,10 +431,10 @@ impl Trainer {
         Ok(Some(mean(found?, self.validation.len())))
     }
 
-    /// Mean losses and accuracy of the present network on some positions, by their indices in the samples; norms use the running statistics.
+    /// Mean losses and accuracy of the present network over positions given by their indices in the samples; norms use the running statistics.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no position or one that is not there; errors of the device.
+    /// [`Error::Shape`] for no position or a position that does not exist; errors of the device.
     pub fn evaluate(&mut self, positions: &[u32]) -> Result<Losses> {
         if positions.is_empty() {
             return Err(Error::shape("positions to evaluate", "at least one", 0));
@@ -442,11 +442,11 @@ impl Trainer {
         Ok(mean(self.engine.evaluate(positions)?, positions.len()))
     }
 
-    /// The gradient of the loss of one batch of positions, by their indices in the samples, at the present network and without the L2 term. Running
-    /// statistics are 0 in it. For tests and diagnosis: nothing is changed.
+    /// The gradient of the loss of one batch of positions, given by their indices in the samples, for the present network and without the L2 term. Its running statistics
+    /// are 0. For tests and diagnosis; nothing is changed.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no position, more than a batch, or one that is not there; errors of the device.
+    /// [`Error::Shape`] for no position, more than a batch, or a position that does not exist; errors of the device.
     pub fn gradient(&mut self, positions: &[u32]) -> Result<Network> {
         if positions.is_empty() || positions.len() > self.options.batch as usize {
             return Err(Error::shape("positions of a batch", format!("1 to {}", self.options.batch), positions.len()));
@@ -462,7 +462,7 @@ impl Trainer {
         Ok(self.engine.state()?.network)
     }
 
-    /// The present state, to go on from later as if nothing had happened.
+    /// The present state, from which a later training continues as if it had never stopped.
     ///
     /// # Errors
     /// Errors of the device.

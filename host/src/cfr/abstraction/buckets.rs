@@ -21,19 +21,19 @@ pub struct RoundBuckets {
 }
 
 impl Abstraction {
-    /// The bucket of private cards and of all public cards in a round; `None` for cards that cannot be there.
+    /// The bucket of private cards and of all public cards in a round; `None` for impossible cards.
     pub fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> Option<u32> {
         self.rounds.get(round)?.bucket(hole, board)
     }
 }
 
-/// What the sampled traversals of `walk` ask of buckets.
+/// The buckets for the sampled traversals of `walk`.
 impl walk::Buckets for Abstraction {
     fn n_buckets(&self, round: usize) -> u32 {
         self.rounds.get(round).map_or(0, RoundBuckets::n_buckets)
     }
 
-    /// Of cards that cannot be there a number that is no bucket; dealt cards always have one.
+    /// For impossible cards the result is not a bucket; dealt cards always have one.
     fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32 {
         Abstraction::bucket(self, round, hole, board).unwrap_or(u32::MAX)
     }
@@ -46,7 +46,7 @@ impl RoundBuckets {
         Self { classes, of_class: (0..n).collect(), strengths: Vec::new(), n_buckets: n }
     }
 
-    /// Buckets as found, numbered again by mean strength, the weakest first; empty ones are left out.
+    /// Renumbers buckets by mean strength, the weakest first, and omits empty ones.
     pub(super) fn new(classes: Classes, mut of_class: Vec<u32>, expected: &[f64]) -> Self {
         let n = of_class.iter().max().map_or(0, |&most| most as usize + 1);
         let mut totals = vec![(0.0, 0.0); n];
@@ -71,12 +71,12 @@ impl RoundBuckets {
         Self { classes, of_class, n_buckets: strengths.len() as u32, strengths }
     }
 
-    /// Buckets.
+    /// Number of buckets.
     pub fn n_buckets(&self) -> u32 {
         self.n_buckets
     }
 
-    /// The classes that were put together.
+    /// The classes that are merged into buckets.
     pub fn classes(&self) -> &Classes {
         &self.classes
     }
@@ -86,18 +86,18 @@ impl RoundBuckets {
         &self.of_class
     }
 
-    /// Mean strength of each bucket over all deals, ascending; empty where nothing was put together, and strengths were not needed.
+    /// Mean strength of each bucket over all deals, ascending; empty if nothing was merged, so that strengths were not needed.
     pub fn strengths(&self) -> &[f64] {
         &self.strengths
     }
 
-    /// The bucket of private cards and of all public cards; `None` for cards that cannot be there.
+    /// The bucket of private cards and of all public cards; `None` for impossible cards.
     pub fn bucket(&self, hole: CardSet, board: CardSet) -> Option<u32> {
         self.classes.class(hole, board).and_then(|class| self.of_class.get(class)).copied()
     }
 }
 
-/// Parts of equal weight by strength; classes of equal strength stay together.
+/// Divides the classes by strength into parts of equal weight; classes of equal strength stay together.
 pub(super) fn percentiles(expected: &[f64], weights: &[u32], n_buckets: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..expected.len() as u32).collect();
     let strength = |class: u32| expected[class as usize];

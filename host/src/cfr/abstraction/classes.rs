@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::cfr::game::cards::{CardSet, Deck, choose, colex_rank, subsets};
 use crate::{Error, Result};
 
-/// Most boards that are looked through, and most hands on all boards that are kept.
+/// Maximum number of boards that are examined, and of hands that are stored over all boards.
 const MOST: u64 = 1 << 28;
 
 /// All ways to name the suits.
@@ -13,7 +13,7 @@ const MOST: u64 = 1 << 28;
 struct Suits {
     /// The cards of each suit.
     masks: Vec<CardSet>,
-    /// Where each suit goes, the identity first.
+    /// The image of each suit, for each permutation, the identity first.
     permutations: Vec<Vec<u8>>,
 }
 
@@ -35,7 +35,7 @@ impl Suits {
         self.masks.iter().zip(permutation).enumerate().map(moved).fold(0, |set, part| set | part)
     }
 
-    /// The least of a set's images, and the permutations that lead to it.
+    /// The least image of a set, and the permutations that give it.
     fn least(&self, cards: CardSet) -> (CardSet, Vec<&[u8]>) {
         let mut least = CardSet::MAX;
         let mut by: Vec<&[u8]> = Vec::new();
@@ -58,23 +58,22 @@ impl Suits {
     }
 }
 
-/// Classes of private cards on a board of a given size. A class stands for all that suit permutations make of it; its number counts classes by board, then
-/// by private cards.
+/// Classes of private cards on a board of a given size. A class represents all its images under suit permutations; classes are numbered by board, then by private cards.
 #[derive(Clone, Debug)]
 pub struct Classes {
     deck: Deck,
     n_hole: usize,
     n_board: usize,
     suits: Suits,
-    /// Boards that stand for their classes, ascending.
+    /// Boards that represent their classes, ascending.
     boards: Vec<CardSet>,
-    /// Deals of each board's class.
+    /// Number of deals of each board's class.
     board_weights: Vec<u8>,
-    /// Where the classes of each board begin, and the end.
+    /// Number of the first class of each board, and the number of classes.
     starts: Vec<u32>,
     /// Position of each class's private cards among all sets of as many cards.
     holes: Vec<u16>,
-    /// How many hands on its board are the same class.
+    /// Number of hands on the board that belong to the class.
     hole_weights: Vec<u8>,
 }
 
@@ -82,7 +81,7 @@ impl Classes {
     /// Finds the classes of `n_hole` private and `n_board` public cards.
     ///
     /// # Errors
-    /// [`Error::Option`] for a deck that is none, private cards other than 1 to 3, more cards than the deck has, or too many classes to be kept (2²⁸).
+    /// [`Error::Option`] for an invalid deck, a number of private cards other than 1 to 3, more cards than the deck has, or more than 2²⁸ classes.
     pub fn new(deck: Deck, n_hole: usize, n_board: usize) -> Result<Self> {
         deck.check()?;
         if !(1..=3).contains(&n_hole) {
@@ -154,7 +153,7 @@ impl Classes {
         Ok(Self { deck, n_hole, n_board, suits, boards, board_weights, starts, holes, hole_weights })
     }
 
-    /// Classes.
+    /// Number of classes.
     pub fn len(&self) -> usize {
         self.holes.len()
     }
@@ -164,7 +163,7 @@ impl Classes {
         self.holes.is_empty()
     }
 
-    /// Pairs of private cards and board that a class stands for, 1 to 24. 0 for a class that is not there.
+    /// Number of pairs of private cards and board that a class represents, 1 to 24; 0 for a class that does not exist.
     pub fn weight(&self, class: usize) -> u32 {
         let board = self.starts.partition_point(|&start| start as usize <= class).saturating_sub(1);
         match (self.hole_weights.get(class), self.board_weights.get(board)) {
@@ -173,7 +172,7 @@ impl Classes {
         }
     }
 
-    /// The class of private cards and a board; `None` if they are not as many as the classes are of, overlap, or are no cards of the deck.
+    /// The class of private cards and a board; `None` if their number differs from that of the classes, they overlap, or they are not cards of the deck.
     pub fn class(&self, hole: CardSet, board: CardSet) -> Option<usize> {
         let fits = hole.count_ones() as usize == self.n_hole
             && board.count_ones() as usize == self.n_board
@@ -189,7 +188,7 @@ impl Classes {
         self.holes[from..to].binary_search(&hole).ok().map(|class| from + class)
     }
 
-    /// The boards that stand for their classes.
+    /// The boards that represent their classes.
     pub(super) fn boards(&self) -> &[CardSet] {
         &self.boards
     }

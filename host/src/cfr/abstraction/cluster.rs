@@ -8,20 +8,20 @@ use super::kernels::{Kernels, PointArrays};
 use crate::cfr::game::deal::Lcg;
 use crate::{Backend, Device, Error, Result, Stream};
 
-/// Most values of all points.
+/// Maximum number of values of all points together.
 const MOST_VALUES: u64 = 1 << 33;
 
-/// Where the work is done; one at a time, so its size does not matter.
+/// The back end that does the work; there is only one value, so its size does not matter.
 #[allow(clippy::large_enum_variant)]
 enum Work<'a> {
     Plain { points: plain::Points<'a>, distances: Vec<u32>, nearest: Vec<u32> },
     Kernels { kernels: Kernels, stream: Stream, arrays: PointArrays },
 }
 
-/// The cluster of each point: `points` are cumulative histograms `[bin, point]`. Empty clusters are possible.
+/// Assigns each point to a cluster; `points` are cumulative histograms `[bin, point]`. Clusters may be empty.
 ///
 /// # Errors
-/// [`Error::Option`] if there are too many points for so many bins; those of the device.
+/// [`Error::Option`] if there are too many points for this number of bins; errors of the device.
 pub(super) fn cluster(
     device: &Device,
     points: &[u32],
@@ -76,13 +76,13 @@ pub(super) fn cluster(
     work.nearest()
 }
 
-/// A number below `total`, in steps of `total` / 2⁴⁴.
+/// Draws a number below `total`, in steps of `total` / 2⁴⁴.
 fn below(lcg: &mut Lcg, total: u128) -> u128 {
     let bits = u128::from(lcg.next_u31()) << 13 | u128::from(lcg.next_u31() >> 18);
     (total * bits) >> 44
 }
 
-/// The part in which `target` lies, and how far in it.
+/// The part that contains `target`, and the position within it.
 fn drawn(parts: impl Iterator<Item = u128>, mut target: u128) -> (usize, u128) {
     let mut last = 0;
     for (index, part) in parts.enumerate() {
@@ -110,7 +110,7 @@ impl<'a> Work<'a> {
         Ok(Self::Kernels { kernels: Kernels::load(device)?, stream, arrays })
     }
 
-    /// Lowers all distances to that to one more centre. Gives the sums of weight · distance² over each [`BLOCK`] points.
+    /// Lowers each distance to the minimum of itself and the distance to a new centre. Returns the sums of weight · distance² over each [`BLOCK`] points.
     fn lower(&mut self, centre: &[u32], first: bool) -> Result<Vec<u64>> {
         match self {
             Self::Plain { points, distances, .. } => {
@@ -138,7 +138,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Finds the nearest centres. Gives whether any changed, and the sums by centre.
+    /// Finds the nearest centres. Returns whether any changed, and the sums by centre.
     fn assign(&mut self, centres: &[u32], n_bins: usize) -> Result<(bool, Vec<u64>)> {
         match self {
             Self::Plain { points, nearest, .. } => {

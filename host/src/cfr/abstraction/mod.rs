@@ -68,7 +68,7 @@ use crate::runtime::named::named;
 use crate::{Device, Error, Result};
 
 named! {
-    /// How classes are put together.
+    /// How classes are merged.
     Method, "method":
     /// Not at all.
     Lossless = "lossless",
@@ -78,20 +78,19 @@ named! {
     Histogram = "histogram",
 }
 
-/// What an abstraction is made by.
+/// How to make an abstraction.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// Method and number of buckets, by round; the number is not used where nothing is put together. Fewer buckets come out where classes cannot be told
-    /// apart.
+    /// Method and number of buckets, by round; lossless rounds ignore the number. There are fewer buckets if classes cannot be distinguished.
     pub rounds: Vec<(Method, u32)>,
-    /// Run-outs that are drawn, the same for every board; `None` for all.
+    /// Number of run-outs to draw, the same for every board; `None` for all.
     pub runouts: Option<u32>,
     /// Bins of a histogram, 1 to 256.
     pub bins: u32,
     /// Most rounds of k-means.
     pub iterations: u32,
-    /// Seed of drawn run-outs and of the first centres.
+    /// Seed of run-outs and of the first centres.
     pub seed: u64,
 }
 
@@ -102,7 +101,7 @@ impl Default for Recipe {
 }
 
 impl Recipe {
-    /// Whether it can be followed for a game.
+    /// Checks that the recipe can be used for a game.
     ///
     /// # Errors
     /// [`Error::Option`] with what is allowed.
@@ -128,11 +127,10 @@ impl Recipe {
 }
 
 impl Abstraction {
-    /// Makes the buckets of a game, with the work of strengths and k-means on `device`.
+    /// Makes the buckets of a game; `device` computes strengths and k-means.
     ///
     /// # Errors
-    /// [`Error::Option`] if the recipe does not suit the game or a round has too many classes; [`Error::OutOfMemory`] if the device has too little memory; those of
-    /// the device.
+    /// [`Error::Option`] if the recipe does not suit the game or a round has too many classes; [`Error::OutOfMemory`] if the device has too little memory; errors of the device.
     pub fn build(device: &Device, rules: &GameDef, recipe: &Recipe) -> Result<Self> {
         let rounds =
             (0..rules.n_rounds).map(|round| Self::build_round(device, rules, recipe, round)).collect::<Result<_>>()?;

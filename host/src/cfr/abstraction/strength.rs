@@ -13,10 +13,10 @@ use crate::{Backend, Device, Error, Result};
 
 /// Most run-outs that are listed.
 const MOST_RUNOUTS: u64 = 1 << 25;
-/// Bytes of results that one launch makes at most, unless one board makes more.
+/// Maximum number of bytes of results of one launch, unless one board has more.
 const BATCH_BYTES: usize = 256 << 20;
 
-/// What run-outs make of each class.
+/// Strengths of each class over its run-outs.
 pub(super) struct Strengths {
     /// Sum of values over run-outs, by class.
     sums: Vec<u64>,
@@ -29,7 +29,7 @@ pub(super) struct Strengths {
 /// Computes the strengths of a round's classes.
 ///
 /// # Errors
-/// [`Error::Option`] if there are too many run-outs to list them, or so few are drawn that a class has none; those of the device.
+/// [`Error::Option`] if there are too many run-outs to list them, or so few are drawn that a class has none; errors of the device.
 pub(super) fn strengths(
     device: &Device,
     rules: &GameDef,
@@ -82,7 +82,7 @@ pub(super) fn strengths(
     Ok(result)
 }
 
-/// The run-outs of `missing` cards as numbers of the `left` cards, all or drawn without putting back.
+/// The run-outs of `missing` cards, numbered among the `left` cards: all of them, or a sample without replacement.
 fn runouts(left: u32, missing: usize, recipe: &Recipe) -> Result<Vec<u64>> {
     let all = choose(left, missing as u32);
     if all > MOST_RUNOUTS {
@@ -105,7 +105,7 @@ fn runouts(left: u32, missing: usize, recipe: &Recipe) -> Result<Vec<u64>> {
 }
 
 impl Strengths {
-    /// Run-outs of each class.
+    /// Number of run-outs of each class.
     fn counts(&self) -> impl Iterator<Item = u64> {
         self.histograms.chunks_exact(self.n_bins).map(|bins| bins.iter().map(|&n| u64::from(n)).sum())
     }

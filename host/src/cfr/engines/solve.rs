@@ -3,9 +3,9 @@
 use crate::Result;
 use crate::cfr::layout::{Measured, Tables};
 
-/// A way to solve.
+/// An engine.
 pub(in crate::cfr) trait Solve: Send {
-    /// Does `n` more iterations, and returns when they are done.
+    /// Runs `n` more iterations, and returns when they are done.
     fn run(&mut self, n: u32) -> Result<()>;
 
     /// Values and exact best responses of the average profile, on the device.
@@ -14,9 +14,9 @@ pub(in crate::cfr) trait Solve: Send {
     /// Sum over the iterations so far of the utilities of the strategies used, by seat.
     fn utilities(&mut self) -> Result<Vec<f64>>;
 
-    /// Reads everything.
+    /// Reads the complete state.
     fn tables(&mut self) -> Result<Tables>;
 
-    /// Goes on from what was read.
+    /// Restores the state that was read.
     fn set_tables(&mut self, tables: &Tables) -> Result<()>;
 }

@@ -17,7 +17,7 @@ pub enum Action {
     Fold,
     /// Checks or calls.
     Call,
-    /// Bets or raises to this many chips in all over all rounds of this hand (dead money not counted).
+    /// Bets or raises to this total number of chips over all rounds of this hand (without dead money).
     Raise(f64),
 }
 
@@ -28,17 +28,17 @@ pub struct BettingNode {
     pub parent: Option<u32>,
     /// Actions from the root.
     pub level: u32,
-    /// Betting round, from 0; of a terminal node the round in which the last action was.
+    /// Betting round, from 0; for a terminal node, the round of the last action.
     pub round: u32,
     /// Chips put in so far, by seat.
     pub contributed: Vec<f64>,
     /// Seats that folded: bit `seat`.
     pub folded: u32,
-    /// Whose turn it is, or how it ended.
+    /// Whether a seat acts or the hand is over.
     pub kind: BettingKind,
 }
 
-/// Whose turn it is at a [`BettingNode`], or how it ended.
+/// Whether a seat acts at a [`BettingNode`] or the hand is over.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BettingKind {
     /// A seat acts.
@@ -50,27 +50,26 @@ pub enum BettingKind {
         /// The node after each action.
         children: Vec<u32>,
     },
-    /// All but one folded (`folded` of the node tells), or the cards are shown after the missing board cards have been dealt.
+    /// All seats but one folded (see `folded` of the node), or the cards are shown after the missing board cards have been dealt.
     Terminal,
 }
 
-/// All sequences of actions, the root first, children behind their parents, **level by level** (breadth first); so node numbers of one level are consecutive.
+/// All sequences of actions, the root first, children after their parents, **level by level** (breadth first), so that node numbers of one level are consecutive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BettingTree {
     /// Seats.
     pub n_players: usize,
-    /// Whether a history tells the size of a raise (`r8`), as in no-limit, or only that there was one (`r`).
+    /// Whether a history includes the size of a raise (`r8`), as in no-limit, or only the raise (`r`).
     pub sized: bool,
     /// The nodes.
     pub nodes: Vec<BettingNode>,
-    /// Chips in the pot before the first action that nobody here put in (the pot of a spot).
+    /// Chips in the pot before the first action that none of the seats put in (the pot of a spot).
     pub dead: f64,
-    /// What the house takes of a pot that was called.
+    /// The rake that the house takes from a called pot.
     pub rake: Rake,
 }
 
-/// What the house takes at the end of a hand: a part of the pot, up to a cap. What a bet has above the highest of the others' goes back before, and is
-/// not counted.
+/// The rake that the house takes at the end of a hand: a part of the pot, up to a cap. The part of a bet above the highest bet of the others is returned first and does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rake {
     /// Part of the pot, 0 to 1.

@@ -23,12 +23,12 @@ impl Deck {
     /// The 52 cards of hold'em.
     pub const FULL: Self = Self { n_suits: 4, n_ranks: 13 };
 
-    /// Cards in all.
+    /// Number of cards.
     pub const fn n_cards(self) -> u32 {
         self.n_suits as u32 * self.n_ranks as u32
     }
 
-    /// Whether there is such a deck.
+    /// Checks the size of the deck.
     ///
     /// # Errors
     /// [`Error::Option`] unless it has 1 to 4 suits and 1 to 13 ranks.
@@ -57,12 +57,12 @@ impl Deck {
         card % self.suits()
     }
 
-    /// Suits, at least one: a deck that [`check`](Self::check) refuses divides by no zero.
+    /// Number of suits, at least one, so that a deck that [`check`](Self::check) refuses causes no division by zero.
     const fn suits(self) -> u8 {
         if self.n_suits == 0 { 1 } else { self.n_suits }
     }
 
-    /// A card's name: `Ah`. Of a card that no deck has: `?`.
+    /// A card's name, such as `Ah`; `?` for a card that no deck has.
     pub fn name(self, card: u8) -> String {
         let letters = (RANKS.as_bytes().get(self.rank(card) as usize), SUITS.as_bytes().get(self.suit(card) as usize));
         match letters {
@@ -71,17 +71,17 @@ impl Deck {
         }
     }
 
-    /// The names of a set's cards, the highest first, without blanks: `AhAc7d`. Empty for no cards.
+    /// The names of a set's cards, the highest first, without spaces: `AhAc7d`. Empty for no cards.
     pub fn names(self, cards: CardSet) -> String {
         let mut all: Vec<u8> = members(cards).collect();
         all.reverse();
         all.into_iter().map(|card| self.name(card)).collect()
     }
 
-    /// The card of a name; ranks may be written in small letters, suits not in large ones.
+    /// Parses the name of a card; ranks may be in lower case, suits must be.
     ///
     /// # Errors
-    /// [`Error::Option`] if it is no rank and suit, or the deck lacks the card.
+    /// [`Error::Option`] if it is not a rank and a suit, or the deck lacks the card.
     pub fn card(self, name: &str) -> Result<u8> {
         let allowed = || {
             let end = |letters: &str, n: u8| letters.chars().take(n as usize).collect::<String>();
@@ -106,10 +106,10 @@ impl Deck {
         }
     }
 
-    /// The cards of a text, in its order, with or without blanks between them: `Qs Jh 2h`, `QsJh2h`.
+    /// Parses the cards of a text, in its order, with or without spaces between them: `Qs Jh 2h`, `QsJh2h`.
     ///
     /// # Errors
-    /// [`Error::Option`] if one is no card of the deck, or stands there twice.
+    /// [`Error::Option`] if one is not a card of the deck, or occurs twice.
     pub fn cards(self, text: &str) -> Result<Vec<u8>> {
         let letters: Vec<char> = text.chars().filter(|letter| !letter.is_whitespace()).collect();
         let mut seen: CardSet = 0;
@@ -144,7 +144,7 @@ pub fn set_of(cards: &[u8]) -> CardSet {
     cards.iter().fold(0, |set, &card| set | 1 << (card & 63))
 }
 
-/// Ways to choose `k` of `n`; the largest `u64` where it does not fit.
+/// Number of ways to choose `k` of `n`; the largest `u64` if it does not fit.
 pub fn choose(n: u32, k: u32) -> u64 {
     if k > n {
         return 0;

@@ -5,7 +5,7 @@ use super::cards::choose;
 use super::game_file::GameDef;
 use crate::Result;
 
-/// Counts of a game. Numbers that do not fit are the largest `u64`.
+/// Counts of a game. A number that does not fit is the largest `u64`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Nodes of the betting tree at which a player acts.
@@ -14,12 +14,12 @@ pub struct Counts {
     pub terminals: u64,
     /// Levels of the betting tree on which a player acts; a node's level is its distance from the root.
     pub levels: u64,
-    /// `levels` and the last one, where every line has ended: the longest line in nodes. What the paper of 2015 counts for its variant D (30), while the 3
-    /// and 21 it gives for A and C are decision levels.
+    /// `levels` plus the last one, where every line has ended: the length of the longest line in nodes. The paper of 2015 gives this number for its variant D (30), whereas
+    /// its numbers for A and C (3 and 21) are decision levels.
     pub levels_with_last: u64,
-    /// Buckets of the paper: unordered sets of a player's cards and the whole board. It forgets which card is whose, so it is an abstraction.
+    /// Buckets of the paper: unordered sets of a player's cards and the whole board. This ignores which cards are private, so it is an abstraction.
     pub buckets: u64,
-    /// Information sets with distinct suits: for each sequence, what its player may hold times the boards as they came up, round by round.
+    /// Information sets with distinct suits: for each sequence, the number of its player's hands times the number of boards, dealt round by round.
     pub information_sets: u64,
     /// The same by seat.
     pub information_sets_by_seat: Vec<u64>,
@@ -62,7 +62,7 @@ impl Counts {
         }
     }
 
-    /// Counts of a game, its betting tree built for that.
+    /// Counts of a game, for which it builds the betting tree.
     ///
     /// # Errors
     /// As [`BettingTree::new`].
@@ -72,7 +72,7 @@ impl Counts {
 }
 
 impl GameDef {
-    /// What a player can have seen of the cards by a round: own hands times boards, the cards of each round in any order, suits distinct.
+    /// Number of combinations of cards that a player can have seen by a round: own hands times boards, ignoring the order of the cards of a round, with distinct suits.
     pub fn private_views(&self, round: usize) -> u64 {
         let hole = self.n_hole_cards as u32;
         let mut left = self.deck.n_cards().saturating_sub(hole);
@@ -84,7 +84,7 @@ impl GameDef {
         views
     }
 
-    /// Buckets of the paper: sets of a player's cards and the whole board, which is which forgotten.
+    /// Number of buckets of the paper: sets of a player's cards and the whole board, ignoring which cards are private.
     pub fn thesis_buckets(&self) -> u64 {
         let board: usize = self.n_board_cards.iter().sum();
         choose(self.deck.n_cards(), (self.n_hole_cards + board) as u32)

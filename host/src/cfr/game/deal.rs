@@ -11,7 +11,7 @@ pub struct Lcg(pub u64);
 impl Lcg {
     /// Factor of the state.
     pub const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
-    /// What is added to it.
+    /// Increment of the state.
     pub const INCREMENT: u64 = 1_442_695_040_888_963_407;
 
     /// The next number of 31 bits.
@@ -21,7 +21,7 @@ impl Lcg {
     }
 }
 
-/// Deals of a game without end: each takes a fresh deck and swaps card `i` with one of those from `i` on, for as many cards as are needed.
+/// An endless sequence of deals of a game: each takes a fresh deck and swaps card `i` with a random card from `i` on, for as many cards as are needed.
 #[derive(Clone, Debug)]
 pub struct Deals {
     lcg: Lcg,
@@ -34,7 +34,7 @@ pub struct Deals {
 /// The cards of one hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deal {
-    /// All cards in the order they were drawn: seat by seat the private ones, then the board.
+    /// All cards in the order in which they were drawn: the private cards seat by seat, then the board.
     pub cards: Vec<u8>,
     /// Private cards, by seat.
     pub hole: Vec<CardSet>,
@@ -43,7 +43,7 @@ pub struct Deal {
 }
 
 impl Deals {
-    /// The deals of a game from a seed; the generator runs on from deal to deal.
+    /// Starts the deals of a game from a seed; the generator continues from deal to deal.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) if the rules cannot be played.
@@ -58,7 +58,7 @@ impl Deals {
         })
     }
 
-    /// State of the generator before the next deal; [`Deals::new`] with it as seed goes on from here.
+    /// State of the generator before the next deal; [`Deals::new`] with it as seed continues from here.
     pub fn state(&self) -> u64 {
         self.lcg.0
     }

@@ -8,7 +8,7 @@ use super::game_file::GameDef;
 use super::ranking::Ranking;
 use crate::Result;
 
-/// Buckets of hands: those of one bucket are played alike.
+/// Buckets of hands; all hands of a bucket are played alike.
 pub trait Buckets: Send + Sync {
     /// Buckets of a betting round.
     fn n_buckets(&self, round: usize) -> u32;
@@ -29,7 +29,7 @@ impl Unordered {
     /// Most cards of a set.
     const MOST: usize = 8;
 
-    /// The buckets of a game; `None` where a set has more cards than 8 or there are 2³² sets or more.
+    /// The buckets of a game; `None` if a set has more than 8 cards or there are 2³² sets or more.
     pub fn new(game: &GameDef) -> Option<Self> {
         let n_cards = game.deck.n_cards();
         let (mut counts, mut n) = (Vec::new(), game.n_hole_cards);
@@ -69,7 +69,7 @@ pub struct Cards {
     pub boards: Vec<CardSet>,
 }
 
-/// Deals from a seed, and who wins them.
+/// Deals from a seed, with the results of showdowns.
 #[derive(Clone, Debug)]
 pub struct Dealer {
     deals: Deals,
@@ -90,7 +90,7 @@ impl Dealer {
         })
     }
 
-    /// Where the generator is; a dealer made with it as seed goes on from here.
+    /// State of the generator; a dealer made with it as seed continues from here.
     pub fn state(&self) -> u64 {
         self.deals.state()
     }
@@ -108,7 +108,7 @@ impl Dealer {
         Cards { boards: boards.collect(), holes: deal.hole }
     }
 
-    /// Who beats whom at the showdown; see [`beats`].
+    /// Which seats beat which at the showdown; see [`beats`].
     pub fn beats(&self, cards: &Cards) -> [u32; MAX_PLAYERS] {
         let board = cards.boards.last().copied().unwrap_or(0);
         let mut strengths = [0; MAX_PLAYERS];

@@ -24,7 +24,7 @@ pub struct GameDef {
     pub n_players: usize,
     /// Betting rounds, 1 to 4.
     pub n_rounds: usize,
-    /// Chips of each seat; `None` without bound.
+    /// Chips of each seat; `None` for unlimited stacks.
     pub stacks: Option<Vec<u32>>,
     /// Chips that each seat puts in before the first action.
     pub blinds: Vec<u32>,
@@ -48,14 +48,14 @@ pub const MAX_PLAYERS: usize = 10;
 pub const MAX_ROUNDS: usize = 4;
 /// Most chips in a number of the file.
 pub const MAX_CHIPS: u32 = i32::MAX as u32;
-/// Most raises of a round, and what a file means that names none.
+/// Maximum number of raises of a round, which is also the default of a file.
 pub const MAX_RAISES: u32 = 255;
-/// Most bytes of a file; a definition has some hundred.
+/// Maximum size of a file in bytes; a definition has some hundred bytes.
 const MAX_BYTES: u64 = 1 << 20;
 /// From this number of seats on, a file must give the stacks.
 pub const STACKS_NEEDED: usize = 5;
 
-/// The rules as the plain implementation takes them.
+/// Converts the rules to those of the plain implementation.
 impl From<&GameDef> for poker::Rules {
     fn from(game: &GameDef) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl From<&GameDef> for poker::Rules {
 }
 
 impl GameDef {
-    /// Kuhn poker (Kuhn, 1950): three cards, antes of 1, one bet of 1. It is worth -1/18 to the first player.
+    /// Kuhn poker (Kuhn, 1950): three cards, antes of 1, one bet of 1. Its value to the first player is -1/18.
     pub fn kuhn() -> Self {
         Self {
             no_limit: false,
@@ -115,7 +115,7 @@ impl GameDef {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Error::File`] with line and column if it cannot be read or is no definition.
+    /// [`Error::File`] with line and column if it cannot be read or is not a definition.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         parse::parse(&input_file::read_short_text(path, MAX_BYTES)?, path)
@@ -129,7 +129,7 @@ impl GameDef {
         parse::parse(text, Path::new("<text>"))
     }
 
-    /// Whether the rules can be played; all that is read from a file can.
+    /// Checks that the rules can be played; rules read from a file always can.
     ///
     /// # Errors
     /// [`Error::Option`] with the keyword of the file, its value and what is allowed.
@@ -138,12 +138,12 @@ impl GameDef {
         self.problem().map_or(Ok(()), |problem| Err(Error::option(problem.keyword, problem.value, problem.allowed)))
     }
 
-    /// Cards on the board when a round is played.
+    /// Number of cards on the board in a round.
     pub fn board_cards_by(&self, round: usize) -> usize {
         self.n_board_cards.iter().take(round + 1).sum()
     }
 
-    /// The first thing that is wrong, the deck's own size left out.
+    /// The first error, except in the deck's own size.
     fn problem(&self) -> Option<Problem> {
         let seats = self.n_players;
         if !(2..=MAX_PLAYERS).contains(&seats) {

@@ -4,9 +4,9 @@ use super::cards::{CardSet, Deck, members};
 use crate::runtime::named::named;
 
 named! {
-    /// What a hand is, the weakest first. Straights and flushes need five cards.
+    /// The category of a hand, the weakest first. Straights and flushes need five cards.
     Category, "category":
-    /// Nothing.
+    /// None of the others.
     HighCard = "high card",
     /// Two of a rank.
     Pair = "pair",
@@ -26,7 +26,7 @@ named! {
     StraightFlush = "straight flush",
 }
 
-/// Ranks hands of one deck: the best five of the cards given, or all where there are fewer. Suits never break ties.
+/// Ranks hands of one deck: the best five of the given cards, or all if there are fewer. Suits never break ties.
 #[derive(Clone, Debug)]
 pub struct Ranking {
     /// Rank as a bit, and suit, by card.
@@ -34,10 +34,10 @@ pub struct Ranking {
     has_ace: bool,
 }
 
-/// Bits of a strength that tell the hand's main ranks, and below them the other cards'.
+/// Bits of a strength for the hand's main ranks, and below them for the other cards.
 const RANK_BITS: u32 = 13;
 
-/// What a strength is.
+/// The category of a strength.
 pub fn category(strength: u32) -> Category {
     let last = Category::ALL.len() - 1;
     Category::ALL[((strength >> (2 * RANK_BITS)) as usize).min(last)]
@@ -66,7 +66,7 @@ impl Ranking {
         Self { cards, has_ace: deck.n_ranks == 13 }
     }
 
-    /// A number that is larger for a stronger hand and equal for hands that split the pot. Hands of unequal numbers of cards cannot be compared.
+    /// A number that is larger for a stronger hand and equal for hands that split the pot. Hands with different numbers of cards cannot be compared.
     ///
     /// Bits: 26 and above the [`Category`], 13 to 25 the ranks that make it, 0 to 12 the other cards that count.
     pub fn strength(&self, cards: CardSet) -> u32 {

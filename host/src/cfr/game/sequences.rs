@@ -22,7 +22,7 @@ pub enum Child {
 /// A node of the betting tree where somebody acts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sequence {
-    /// Who acts.
+    /// The seat that acts.
     pub seat: u32,
     /// Betting round.
     pub round: u32,
@@ -59,7 +59,7 @@ pub struct Sequences {
     pub n_players: usize,
     /// Betting rounds that occur.
     pub n_rounds: usize,
-    /// Sequences level by level; the children of one are behind each other, those of neighbours too.
+    /// Sequences level by level; children of one sequence are consecutive, followed by those of the next.
     pub sequences: Vec<Sequence>,
     /// Sequences of each level.
     pub levels: Vec<Range<u32>>,
@@ -69,7 +69,7 @@ pub struct Sequences {
     pub blinds: Vec<f64>,
 }
 
-/// Main pot and side pots of an end: a layer for each amount that somebody still in the hand has put in.
+/// Main pot and side pots of an end: a layer for each amount put in by a seat still in the hand.
 fn pots(node: &BettingNode, dead: f64) -> Vec<Pot> {
     let is_in = |seat: usize| node.folded >> seat & 1 == 0;
     let mut amounts: Vec<f64> =
@@ -97,7 +97,7 @@ impl Sequences {
     /// The sequences of a betting tree.
     ///
     /// # Errors
-    /// [`Error::Option`] for more seats than the kernels know, a tree without actions, a node with two sizes of raise, or a rake.
+    /// [`Error::Option`] for more seats than the kernels support, a tree without actions, a node with two sizes of raise, or a rake.
     pub fn of(tree: &BettingTree) -> Result<Self> {
         if tree.n_players > MAX_PLAYERS {
             return Err(Error::option(
@@ -178,7 +178,7 @@ impl Sequences {
         self.ends.iter().any(|end| end.pots.len() > 1)
     }
 
-    /// The sequence after a betting history: `f`, `c` and `r`, with `/` between rounds. Sizes of raises are passed over.
+    /// The sequence after a betting history: `f`, `c` and `r`, with `/` between rounds. Sizes of raises are ignored.
     ///
     /// # Errors
     /// [`Error::Option`] if it cannot be played, or the hand is over.

@@ -7,22 +7,22 @@ use super::suits::{SuitMap, inverse, rename};
 use crate::cfr::game::cards::{CardSet, Deck, choose, subsets};
 use crate::{Error, Result};
 
-/// Most boards of a street that are looked at: past this the list alone takes gigabytes.
+/// Maximum number of boards of a street that are examined: beyond this the list alone takes gigabytes.
 const MAX_BOARDS: u128 = 1 << 25;
 
-/// A board with the renamings that leave it, and every board before it, as they are.
+/// A board with the renamings that fix it and every board before it.
 pub(super) struct Class {
     pub board: Board,
     /// Numbers of renamings.
     pub fixed_by: Vec<u32>,
 }
 
-/// What stays the same from street to street while boards are dealt.
+/// Parameters that are the same for all streets while boards are dealt.
 pub(super) struct Dealing<'a> {
     pub deck: Deck,
-    /// Cards that the players hold, all together.
+    /// Total number of cards that the players hold.
     pub n_private: u32,
-    /// The renamings that leave the game as it is; they form a group, and the identity is the first.
+    /// The renamings that leave the game unchanged; they form a group, with the identity first.
     pub maps: &'a [SuitMap],
 }
 
@@ -61,7 +61,7 @@ impl Dealing<'_> {
         Ok(classes.into_iter().flatten().collect())
     }
 
-    /// The class of `parent` with `dealt`; `None` where another member represents it.
+    /// The class of `parent` with `dealt`; `None` if another member represents it.
     fn class(&self, parent: &Class, number: u32, dealt: CardSet, weight: f64, back: &[u32]) -> Option<Class> {
         let mut members: Vec<(CardSet, u32)> = Vec::new();
         let mut fixed_by = Vec::new();

@@ -14,11 +14,11 @@ use crate::{Error, Result};
 pub(in crate::cfr) struct Buckets {
     pub rules: Arc<GameDef>,
     pub tree: Arc<BettingTree>,
-    /// Whether there is room for fold, call and raise everywhere, and not only where they are legal.
+    /// Whether every set has room for fold, call and raise, even if they are not legal.
     pub padded: bool,
-    /// Where the table of a decision node begins among its seat's.
+    /// Offset of each decision node's table in its seat's table.
     starts: Vec<usize>,
-    /// Values of a seat's table.
+    /// Number of values of each seat's table.
     lengths: Vec<usize>,
 }
 
@@ -79,7 +79,7 @@ impl Buckets {
         Row { start: self.starts[node] + bucket * width + missing, stride: 1, n_actions }
     }
 
-    /// Hands and boards of a node's buckets that can be, with the buckets.
+    /// The possible hands and boards of a node, with their buckets.
     pub fn hands(&self, node: usize) -> impl Iterator<Item = (usize, CardSet, CardSet)> {
         let (all, round) = (self.rules.deck.all(), self.tree.nodes[node].round as usize);
         let n_board = self.rules.board_cards_by(round);
@@ -91,7 +91,7 @@ impl Buckets {
             .map(|(bucket, (hand, board))| (bucket, hand, board))
     }
 
-    /// The decision after a history, and whose it is.
+    /// The decision node after a history, and its seat.
     pub fn find(&self, history: &str) -> Result<(usize, usize)> {
         let node = self.tree.find(history)? as usize;
         match self.tree.nodes[node].kind {
@@ -127,7 +127,7 @@ impl Buckets {
     }
 }
 
-/// Sets of cards that the board can be in a round.
+/// Number of possible boards of a round.
 fn boards(rules: &GameDef, round: usize) -> u64 {
     choose(rules.deck.n_cards(), rules.board_cards_by(round) as u32)
 }

@@ -13,17 +13,17 @@ use crate::cfr::game::cards::{CardSet, Deck, choose, subsets};
 use crate::cfr::game::game_file::GameDef;
 use crate::{Error, Result};
 
-/// Most hands of a seat; terminal nodes look at pairs of them, and 3 cards of 52 are 22,100.
+/// Maximum number of hands of a seat: 3 cards of 52 give 22,100. Terminal nodes compare pairs of hands.
 const MAX_HANDS: usize = 22_100;
-/// Most values of a table, both seats together: terabytes, more than any machine holds.
+/// Maximum number of values of a table over both seats: terabytes, more than any machine holds.
 const MAX_VALUES: u128 = 1 << 40;
 
-/// All that a game in vector form is made of.
+/// Everything from which a game in vector form is built.
 pub(in crate::cfr) struct Setup<'a> {
     pub deck: Deck,
     /// Private cards of a hand.
     pub n_hole: usize,
-    /// Cards that lie on the table before the first round's are dealt.
+    /// Cards on the table before those of the first round are dealt.
     pub board: CardSet,
     /// Cards dealt at the start of each round.
     pub n_dealt: &'a [usize],
@@ -33,7 +33,7 @@ pub(in crate::cfr) struct Setup<'a> {
     pub tree: &'a BettingTree,
     /// Given strategies.
     pub locks: &'a [SetupLock],
-    /// Whether boards that differ by names of suits only are kept once.
+    /// Whether boards that differ only by renaming suits are kept once.
     pub isomorphism: bool,
 }
 
@@ -41,11 +41,11 @@ impl VectorGame {
     /// The vector form of a two-player game: all hands, every board from the first round on.
     ///
     /// * `tree`: the betting tree of the same rules.
-    /// * `isomorphism`: keep one board of each class that differs by names of suits only. Tables shrink by up to 24; strategies are the same.
+    /// * `isomorphism`: keep one board of each class of boards that differ only by renaming suits. Tables shrink by up to 24; strategies are the same.
     ///
     /// # Errors
-    /// [`Error::Option`] for more than two players or more than three hole cards; [`Error::Shape`] where the tree is of another game, the deck has too few
-    /// cards, or there are too many boards or hands to list.
+    /// [`Error::Option`] for more than two players or more than three hole cards; [`Error::Shape`] if the tree belongs to another game, the deck has too few cards, or there
+    /// are too many boards or hands to list.
     pub fn from_game(game: &GameDef, tree: &BettingTree, isomorphism: bool) -> Result<Self> {
         if game.n_players != 2 {
             return Err(Error::option("game", format!("{} players", game.n_players), "2 players in vector form"));
@@ -66,10 +66,10 @@ impl VectorGame {
         })
     }
 
-    /// The vector form of anything that a [`Setup`] says.
+    /// The vector form of a [`Setup`].
     ///
     /// # Errors
-    /// [`Error::Shape`] where parts do not agree or there are too many boards or hands; [`Error::Option`] where no two hands can be dealt together.
+    /// [`Error::Shape`] if parts do not agree or there are too many boards or hands; [`Error::Option`] if no two hands can be dealt together.
     pub(in crate::cfr) fn from_setup(setup: &Setup) -> Result<Self> {
         if setup.tree.n_players != 2 {
             return Err(Error::shape("seats of the betting tree", 2, setup.tree.n_players));
@@ -115,7 +115,7 @@ fn pairs(ranges: &[Vec<(CardSet, f64)>; 2]) -> Result<f64> {
     Err(Error::option("ranges", sizes, "ranges of which at least one pair of hands can be dealt together"))
 }
 
-/// That the tables are not beyond all bounds, before the boards are listed: a class has at most as many members as there are renamings.
+/// Checks that the tables are within the limits, before the boards are listed: a class has at most as many members as there are renamings.
 fn check_size(setup: &Setup, partition: &Partition, n_maps: usize) -> Result<()> {
     let (mut boards, mut values) = (1, 0);
     let mut left = setup.deck.n_cards().saturating_sub(setup.board.count_ones());
@@ -132,7 +132,7 @@ fn check_size(setup: &Setup, partition: &Partition, n_maps: usize) -> Result<()>
     Err(Error::shape("information sets times actions", fits, format!("{values} or more")))
 }
 
-/// The renamings of suits that leave board, ranges and locks as they are, as maps of suits and of hands. The identity is the first.
+/// The renamings of suits that leave board, ranges and locks unchanged, as maps of suits and of hands. The identity is the first.
 fn symmetries(setup: &Setup) -> (Vec<SuitMap>, Vec<[Vec<u32>; 2]>) {
     let numbers = setup.ranges.each_ref().map(|range| -> HashMap<CardSet, u32> {
         range.iter().enumerate().map(|(number, &(hand, _))| (hand, number as u32)).collect()

@@ -18,16 +18,16 @@ pub(super) struct Partition {
     pub locks: Vec<Lock>,
 }
 
-/// How a street is come to.
+/// How play reaches a street.
 #[derive(Clone, Copy)]
 enum Root {
-    /// The players go on betting at this node.
+    /// The betting continues at this node.
     Betting(u32),
-    /// All chips are in since this terminal node; only cards come.
+    /// All chips are in since this terminal node; only cards are dealt.
     AllIn(u32),
 }
 
-/// Cuts the tree of a two-player game of `n_streets` rounds. Every way to leave a street is an entry of the next, in order.
+/// Divides the tree of a two-player game of `n_streets` rounds by streets. Every way to leave a street is an entry of the next, in order.
 pub(super) fn partition(tree: &BettingTree, n_streets: usize, locks: &[SetupLock]) -> Partition {
     let mut partition = Partition { streets: Vec::new(), locks: Vec::new() };
     let mut roots = vec![root(tree, 0)];
@@ -57,12 +57,12 @@ struct OfStreet<'a> {
     street: usize,
     last: bool,
     n_slots: [u32; 2],
-    /// Ways to leave the street so far.
+    /// Exits of the street found so far.
     exits: Vec<Root>,
 }
 
 impl OfStreet<'_> {
-    /// The nodes below `root`, depth first.
+    /// Adds the nodes below `root`, depth first.
     fn entry(&mut self, root: Root, locks: &[SetupLock], entry: usize, locked: &mut Vec<Lock>) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
         // Nodes to come, with the node and the action they belong to.
@@ -109,7 +109,7 @@ impl OfStreet<'_> {
         nodes
     }
 
-    /// A terminal node of the tree: the end, or the way to the street where the cards are shown.
+    /// Converts a terminal node of the tree: an end, or an exit to the street where the cards are shown.
     fn end(&mut self, node: u32) -> Node {
         let pays = |strengths: [u32; 2]| {
             let payoffs = self.tree.payoffs(&self.tree.nodes[node as usize], &strengths);

@@ -5,17 +5,17 @@ use super::suits::rename;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::cards::CardSet;
 
-/// Where a hand on a board lies in the tables.
+/// Position of a hand on a board in the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableIndex {
-    /// The board that represents the one asked for.
+    /// The board that represents the given one.
     pub board: usize,
-    /// The hand under the renaming of suits that takes the one board to the other.
+    /// The hand under the renaming of suits that maps the given board to it.
     pub hand: usize,
 }
 
 impl VectorGame {
-    /// The cards dealt at the start of each street up to `street`, on the way to `board`. Those of the first street hold the cards of a spot too.
+    /// The cards dealt at the start of each street up to `street`, on the way to `board`. Those of the first street include the cards of a spot.
     pub fn dealt(&self, street: usize, board: usize) -> Vec<CardSet> {
         let mut dealt = vec![0; street + 1];
         let mut number = board;
@@ -28,7 +28,7 @@ impl VectorGame {
         dealt
     }
 
-    /// The key of an information set, as the reference tables spell it: `seat:hole:board:betting`, rounds of board and betting divided by `/`.
+    /// The key of an information set, in the spelling of the reference tables: `seat:hole:board:betting`, rounds of board and betting divided by `/`.
     ///
     /// * `street`, `board`: where the seat acts; `betting`: the node of `tree`; `hand`: number of the seat's hand.
     pub fn key(
@@ -46,10 +46,10 @@ impl VectorGame {
         format!("{seat}:{hole}:{}:{}", board.join("/"), tree.history(betting))
     }
 
-    /// Where a seat's hand lies on a board that may be no representative.
+    /// Position of a seat's hand on a board, which need not be a representative.
     ///
     /// * `hole`: the private cards; `dealt`: the cards dealt at the start of each street so far, as [`dealt`](Self::dealt) gives them.
-    /// * returns `None` where the seat has no such hand, the cards collide, or the game has no such board.
+    /// * * returns `None` if the seat has no such hand, the cards collide, or the game has no such board.
     pub fn table_index(&self, seat: usize, hole: CardSet, dealt: &[CardSet]) -> Option<TableIndex> {
         if dealt.is_empty() || dealt.len() > self.streets.len() || dealt.iter().any(|cards| cards & hole != 0) {
             return None;
@@ -69,7 +69,7 @@ impl VectorGame {
         Some(TableIndex { board, hand })
     }
 
-    /// Among the boards after `parent` the one that represents `cards`, and the renaming that takes them to it.
+    /// The board after `parent` that represents `cards`, and the renaming that maps `cards` to it.
     fn child(&self, street: usize, parent: usize, cards: CardSet) -> Option<(usize, u32)> {
         let boards = &self.streets[street].boards;
         let first = boards.partition_point(|board| (board.parent as usize) < parent);

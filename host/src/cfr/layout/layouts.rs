@@ -9,36 +9,36 @@ use crate::runtime::fnv::Fnv;
 use crate::runtime::named::named;
 
 named! {
-    /// What a table is a table of.
+    /// The kind of layout of a table.
     LayoutKind, "layout":
     /// Vectors of hands.
     Vector = "vector",
     /// Information sets of an explicit tree.
     Tree = "tree",
-    /// Nodes of the betting by what can be known of the cards.
+    /// Betting nodes × the possible knowledge of the cards.
     Buckets = "buckets",
-    /// The same with room for three actions everywhere.
+    /// As `buckets`, with room for three actions in every set.
     Padded = "padded",
 }
 
-/// Where the numbers of every information set stand in a seat's table.
+/// The position of every information set's values in a seat's table.
 #[derive(Clone, Debug)]
 pub(in crate::cfr) enum Layout {
     /// As [`VectorGame::offset`] tells: a vector of hands for each action.
     Vector {
         /// The game.
         game: Arc<VectorGame>,
-        /// Its betting, from which the nodes take their names.
+        /// Its betting tree, which names the nodes.
         tree: Arc<BettingTree>,
     },
     /// The actions of each information set of a seat, one set after the other.
     Tree(Arc<Tree>),
-    /// Nodes of the betting by what can be known of the cards.
+    /// Betting nodes × the possible knowledge of the cards.
     Buckets(Arc<Buckets>),
 }
 
 impl Layout {
-    /// Which one it is.
+    /// The kind of layout.
     pub fn kind(&self) -> LayoutKind {
         match self {
             Self::Vector { .. } => LayoutKind::Vector,
@@ -57,7 +57,7 @@ impl Layout {
         }
     }
 
-    /// Numbers of a seat's table.
+    /// Number of values of a seat's table.
     pub fn table_len(&self, seat: usize) -> usize {
         match self {
             Self::Vector { game, .. } => game.table_len(seat),
@@ -66,12 +66,12 @@ impl Layout {
         }
     }
 
-    /// Numbers of all seats' tables.
+    /// Number of values of all seats' tables.
     pub fn len(&self) -> usize {
         (0..self.n_players()).map(|seat| self.table_len(seat)).sum()
     }
 
-    /// Calls `visit` with every information set of a seat, in the table's order; sets of hands that the board blocks are among them.
+    /// Calls `visit` with every information set of a seat, in the table's order, including sets of hands that the board blocks.
     pub fn each_row(&self, seat: usize, mut visit: impl FnMut(Row)) {
         match self {
             Self::Vector { game, .. } => {
@@ -93,7 +93,7 @@ impl Layout {
         }
     }
 
-    /// A number that two layouts have in common only if their tables mean the same.
+    /// A checksum that is equal for two layouts only if their tables have the same meaning.
     pub fn fingerprint(&self) -> u64 {
         let mut sum = Fnv::default();
         match self {
@@ -124,7 +124,7 @@ impl Layout {
         sum.value()
     }
 
-    /// Probabilities from weighted sums of strategies: sets that were never reached are left 0, which stands for uniform.
+    /// Probabilities from weighted sums of strategies; sets that were never reached stay 0, which means uniform.
     pub fn normalised(&self, seat: usize, sums: &Values) -> Vec<f32> {
         let mut probabilities = vec![0.0; self.table_len(seat)];
         self.each_row(seat, |row| {

@@ -95,5 +95,5 @@ pub(in crate::cfr) use row::Row;
 pub(in crate::cfr) use tables::{Measured, Tables, Values};
 pub(in crate::cfr) use terminals::{Removal, Shown, showdown};
 
-/// Most histories that are written out for the sake of one measurement: a minute, and some gigabytes.
+/// Maximum number of histories of a tree that is built for one measurement: about a minute and some gigabytes.
 pub(in crate::cfr) const MOST_MEASURED: u128 = 20_000_000;

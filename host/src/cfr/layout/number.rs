@@ -5,7 +5,7 @@ use bytemuck::Pod;
 use super::Values;
 use crate::Precision;
 
-/// A number type that tables are kept in, `f32` or `f64`: what all engines need of it. Arithmetic and kernels are each engine's own.
+/// A number type of tables, `f32` or `f64`, with the operations that all engines need. Engines define arithmetic and kernels themselves.
 pub(in crate::cfr) trait Number: Pod + Default + Send + Sync {
     /// Its name among the options.
     const PRECISION: Precision;
@@ -15,7 +15,7 @@ pub(in crate::cfr) trait Number: Pod + Default + Send + Sync {
     fn widened(self) -> f64;
     /// A table of them.
     fn wrap(values: Vec<Self>) -> Values;
-    /// The numbers of a table; `None` where it is of the other precision.
+    /// The numbers of a table; `None` if it has the other precision.
     fn unwrap(values: &Values) -> Option<&[Self]>;
 }
 

@@ -29,13 +29,13 @@ pub(in crate::cfr) fn all<'a>(game: &'a VectorGame, tree: &'a BettingTree) -> im
 }
 
 impl<'a> Public<'a> {
-    /// After a history.
+    /// The public state after a history.
     pub fn at(game: &'a VectorGame, tree: &'a BettingTree, history: &str) -> Result<Self> {
         let betting = tree.find(history)?;
         all(game, tree).find(|public| public.betting == betting).ok_or_else(|| betting_over(history))
     }
 
-    /// The cards of a board's text, by street. Those of the first street hold the cards of a spot too.
+    /// The cards of a board's text, by street. Those of the first street include the cards of a spot.
     pub fn dealt(&self, board: &str) -> Result<Vec<CardSet>> {
         let counts = self.game.dealt(self.street, 0).into_iter().map(|cards| cards.count_ones() as usize);
         dealt(self.game.deck, &counts.collect::<Vec<_>>(), board)
@@ -58,7 +58,7 @@ impl<'a> Public<'a> {
     }
 }
 
-/// The cards of a board's text, where `counts` are turned up in each round.
+/// The cards of a board's text; `counts` is the number of cards turned up in each round.
 pub(in crate::cfr) fn dealt(deck: Deck, counts: &[usize], board: &str) -> Result<Vec<CardSet>> {
     let wrong = || {
         let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
@@ -82,7 +82,7 @@ pub(in crate::cfr) fn key(deck: Deck, seat: usize, hole: CardSet, dealt: &[CardS
     format!("{seat}:{}:{}:{history}", deck.names(hole), board.join("/"))
 }
 
-/// Nobody acts after this history.
+/// The error for a history after which nobody acts.
 pub(in crate::cfr) fn betting_over(history: &str) -> Error {
     Error::option("history", format!("'{history}'"), "one after which a player acts: here the betting is over")
 }

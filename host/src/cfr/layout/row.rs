@@ -1,6 +1,6 @@
 //! One information set of a table.
 
-/// One information set in a seat's table: action `a` stands at `start + a · stride`.
+/// One information set in a seat's table: action `a` is at `start + a · stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cfr) struct Row {
     pub start: usize,

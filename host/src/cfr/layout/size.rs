@@ -9,32 +9,32 @@ impl VectorGame {
         self.streets[..street].iter().map(|s| s.boards.len() * s.n_slots[seat] as usize * hands).sum()
     }
 
-    /// Where the vector of action vector `slot` on a board begins in a seat's table.
+    /// Offset of action vector `slot` on a board in a seat's table.
     pub fn offset(&self, seat: usize, street: usize, board: usize, slot: u32) -> usize {
         let slots = self.streets[street].n_slots[seat] as usize;
         self.street_offset(seat, street) + (board * slots + slot as usize) * self.hands[seat].len()
     }
 
-    /// Values of a seat's table: information sets times their actions, hands blocked by the board included.
+    /// Values of a seat's table: information sets times their actions, including hands that the board blocks.
     pub fn table_len(&self, seat: usize) -> usize {
         self.street_offset(seat, self.streets.len())
     }
 }
 
-/// How large a game in vector form is.
+/// The size of a game in vector form.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct VectorSize {
     /// Hands, by seat.
     pub hands: [usize; 2],
-    /// Boards that are kept, by street.
+    /// Number of boards kept, by street.
     pub boards: Vec<usize>,
-    /// Boards that they stand for, by street.
+    /// Number of boards that they represent, by street.
     pub all_boards: Vec<u64>,
     /// Betting subtrees, by street.
     pub entries: Vec<usize>,
     /// Information sets of all boards, by seat; hands that a board blocks are not counted.
     pub information_sets: [u64; 2],
-    /// Values of a table, by seat: boards kept × actions × hands, those that a board blocks included.
+    /// Values of a table, by seat: boards kept × actions × hands, including those that a board blocks.
     pub infoset_actions: [u64; 2],
 }
 
@@ -46,7 +46,7 @@ impl VectorSize {
 }
 
 impl VectorGame {
-    /// How large the game is; nothing is allocated for it.
+    /// The size of the game, computed without allocating its tables.
     pub fn size(&self) -> VectorSize {
         let mut information_sets = [0; 2];
         let mut all_boards = Vec::with_capacity(self.streets.len());
@@ -80,12 +80,12 @@ impl VectorGame {
         }
     }
 
-    /// The given strategy of a node; `None` where it is learnt.
+    /// The given strategy of a node; `None` if it is learnt.
     pub fn lock(&self, street: usize, entry: usize, node: usize) -> Option<&Lock> {
         self.locks.iter().find(|lock| (lock.street, lock.entry, lock.node) == (street, entry, node))
     }
 
-    /// The given strategies of a seat: for each vector of its table that is locked, where it begins and what it holds.
+    /// The given strategies of a seat: for each locked vector of its table, the offset and the values.
     pub fn locked_vectors(&self, seat: usize) -> impl Iterator<Item = (usize, &[f64])> {
         let slot_of = move |lock: &Lock| match &self.streets[lock.street].entries[lock.entry].nodes[lock.node] {
             Node::Decision { seat: of, slot, .. } if *of == seat => Some(*slot),

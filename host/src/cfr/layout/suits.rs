@@ -2,7 +2,7 @@
 
 use crate::cfr::game::cards::{CardSet, Deck};
 
-/// A renaming of suits: suit `s` becomes `map[s]`. Entries past the deck's suits stay as they are.
+/// A renaming of suits: suit `s` becomes `map[s]`. Entries beyond the deck's suits map to themselves.
 pub type SuitMap = [u8; 4];
 
 /// All renamings of a deck's suits, the identity first.
@@ -24,7 +24,7 @@ pub(super) fn all(deck: Deck) -> Vec<SuitMap> {
     maps
 }
 
-/// The renaming that takes back what `map` did.
+/// The inverse of the renaming `map`.
 pub(super) fn inverse(map: SuitMap) -> SuitMap {
     let mut back = map;
     for (suit, &image) in map.iter().enumerate() {

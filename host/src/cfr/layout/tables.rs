@@ -3,7 +3,7 @@
 /// Values and best responses of the average profile, in chips, by seat.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::cfr) struct Measured {
-    /// Expected winnings when all play the average strategy.
+    /// Expected winnings if all seats play the average strategy.
     pub values: Vec<f64>,
     /// Expected winnings of a seat that plays its best against the others' average strategies.
     pub best_responses: Vec<f64>,
@@ -23,9 +23,9 @@ pub(in crate::cfr) enum Values {
     F64(Vec<f64>),
 }
 
-/// All that a solve remembers between two iterations. Layouts: by seat; two players in vector form as `VectorGame::offset` tells, explicit trees
-/// `[infoset][action]` in the order of the tree's information sets; betting trees by
-/// hands have the seat's decision nodes in the order of the tree, `[index of the hand × boards + index of the board][action]` each (`strategy::buckets`).
+/// The complete state of a solve between two iterations. Tables are by seat. Their layouts: two players in vector form as by `VectorGame::offset`; explicit trees
+/// `[infoset][action]` in the order of the tree's information sets; betting trees by hands have the seat's decision nodes in the order of the tree, each `[index of the hand
+/// × boards + index of the board][action]` (`layout::buckets`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::cfr) struct Tables {
     /// Iterations done.
@@ -38,12 +38,12 @@ pub(in crate::cfr) struct Tables {
     pub predictions: Vec<Values>,
     /// Sum over iterations of the utilities of the strategies used, by seat.
     pub utilities: Vec<f64>,
-    /// State of the generator, where something is sampled.
+    /// State of the generator, with sampling.
     pub random: Vec<u64>,
 }
 
 impl Values {
-    /// How many.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
@@ -51,7 +51,7 @@ impl Values {
         }
     }
 
-    /// One of them.
+    /// The value at an index.
     pub fn get(&self, at: usize) -> f64 {
         match self {
             Self::F32(values) => f64::from(values[at]),

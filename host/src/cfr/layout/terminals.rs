@@ -40,7 +40,7 @@ impl Removal {
         Self { sets, signs, n_sets: numbers.len() }
     }
 
-    /// Sums of nothing.
+    /// Sums that are all 0.
     pub fn sums(&self) -> Vec<f64> {
         vec![0.0; self.n_sets]
     }
@@ -56,7 +56,7 @@ impl Removal {
         }
     }
 
-    /// Weight of all hands added so far that can be held beside a seat's hand.
+    /// Weight of all hands added so far that are compatible with a seat's hand.
     pub fn beside(&self, sums: &[f64], seat: usize, hand: usize) -> f64 {
         self.of(seat, hand).iter().zip(&self.signs).map(|(&set, sign)| sign * sums[set as usize]).sum()
     }
@@ -66,7 +66,7 @@ impl Removal {
 pub(in crate::cfr) type Shown = [Vec<(u32, u16)>; 2];
 
 impl VectorGame {
-    /// Strengths of a seat's hands on a board of the last street; larger is better, and 0 stands for a hand that the board blocks.
+    /// Strengths of a seat's hands on a board of the last street; larger is better, and 0 means a hand that the board blocks.
     pub fn strengths(&self, seat: usize, board: usize) -> Vec<u32> {
         self.strengths_by(&Ranking::new(self.deck), seat, board)
     }
@@ -94,8 +94,8 @@ impl VectorGame {
     }
 }
 
-/// Calls `each(hand, weaker, equal)` for every hand of `seat` that the board leaves possible, with the weight of the opponent's hands beside it that are weaker
-/// and that are equal.
+/// Calls `each(hand, weaker, equal)` for every hand of `seat` that the board leaves possible, with the weights of the opponent's compatible hands that are weaker and that
+/// are equal.
 pub(in crate::cfr) fn showdown(
     removal: &Removal,
     shown: &Shown,

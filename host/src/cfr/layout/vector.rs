@@ -25,7 +25,7 @@ pub struct VectorGame {
     pub hands: [Vec<CardSet>; 2],
     /// Reach of each hand at the root: 1, or the weight of its range.
     pub weights: [Vec<f64>; 2],
-    /// What turns sums of products of weights and board probabilities into expected chips: 1 / Σ of weights over pairs of hands that can be dealt together.
+    /// Factor that converts sums of products of weights and board probabilities to expected chips: 1 / Σ of weights over pairs of hands that can be dealt together.
     pub scale: f64,
     /// Suit permutations as maps between hands, by seat: `permutations[id][seat][hand]` is the hand after renaming. 0 is the identity.
     pub permutations: Vec<[Vec<u32>; 2]>,
@@ -33,8 +33,8 @@ pub struct VectorGame {
     pub suit_maps: Vec<SuitMap>,
     /// The streets.
     pub streets: Vec<Street>,
-    /// Strategies that are given and not learnt. Engines write them to the averages ([`locked_vectors`](Self::locked_vectors)) before the first iteration,
-    /// and leave those rows alone.
+    /// Strategies that are given rather than learnt. Engines write them to the averages ([`locked_vectors`](Self::locked_vectors)) before the first iteration, and do not
+    /// change those rows.
     pub locks: Vec<Lock>,
 }
 
@@ -47,7 +47,7 @@ pub struct Lock {
     pub entry: usize,
     /// The node of the entry; a decision with `locked`.
     pub node: usize,
-    /// Probabilities `[action][hand of the seat]`; over the actions they add up to 1 for each hand.
+    /// Probabilities `[action][hand of the seat]`, which add up to 1 over the actions for each hand.
     pub strategy: Vec<Vec<f64>>,
 }
 
@@ -62,22 +62,22 @@ pub struct Street {
     pub n_slots: [u32; 2],
 }
 
-/// What has been dealt by the time of a street.
+/// The public cards of a street.
 #[derive(Clone, Debug)]
 pub struct Board {
     /// All public cards so far.
     pub cards: CardSet,
-    /// The board of the street before; 0 on the first.
+    /// The board of the previous street; 0 on the first.
     pub parent: u32,
-    /// Probability of **one** member of the class, given the parent and two hands that both leave it possible: 1 / C(cards left, cards dealt). Regrets
-    /// are counterfactual, so those below a board are weighed with the product of it over the boards on the way, and with [`VectorGame::scale`].
+    /// Probability of **one** member of the class, given the parent and two hands that both leave it possible: 1 / C(cards left, cards dealt). Regrets are counterfactual,
+    /// so those below a board are multiplied by the product of this weight over the boards on the path, and by [`VectorGame::scale`].
     pub weight: f64,
-    /// One permutation for each member of the class, the one that takes the member to this board: counterfactual values at the parent are Σ over members m
-    /// of weight · `value[permutations[m][hand]]`. The board itself is the first, `0`; a board that stands for itself only has `[0]`.
+    /// For each member of the class, the permutation that maps the member to this board: counterfactual values at the parent are Σ over members m of weight ·
+    /// `value[permutations[m][hand]]`. The board itself is the first, `0`; a board that represents only itself has `[0]`.
     pub members: Vec<u32>,
 }
 
-/// The betting of one street from one way to come there; node 0 is its root, children stand behind their parents in depth-first order.
+/// The betting of one street after one way of reaching it; node 0 is the root, and children follow their parents in depth-first order.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The nodes.
@@ -89,9 +89,9 @@ pub struct Entry {
 pub enum Node {
     /// A seat acts.
     Decision {
-        /// Who.
+        /// The seat.
         seat: usize,
-        /// What can be done.
+        /// The legal actions.
         actions: Vec<Action>,
         /// The node after each action.
         children: Vec<u32>,
@@ -99,10 +99,10 @@ pub enum Node {
         slot: u32,
         /// Number of the node in the betting tree.
         betting: u32,
-        /// Whether the strategy is given and not learnt; then the averages hold it, and best responses play it too.
+        /// Whether the strategy is given rather than learnt; then the averages hold it, and best responses use it too.
         locked: bool,
     },
-    /// The round is over and the next card comes.
+    /// The round is over, and the next cards are dealt.
     Exit {
         /// Entry of the next street.
         entry: u32,

@@ -14,7 +14,7 @@ use crate::{Device, Error, Memory, Precision, Result};
 pub struct SolverBuilder {
     problem: Problem,
     options: Options,
-    /// Options that were asked for, by name: those that a checkpoint must not contradict.
+    /// Names of the options that the caller set, which a checkpoint must not contradict.
     asked: Vec<&'static str>,
     measure_at: Option<Vec<u64>>,
     resume: Option<Checkpoint>,
@@ -35,35 +35,35 @@ impl SolverBuilder {
 
     setters! {
         noted in asked;
-        /// How regrets become strategies; `Cfr` unless said.
+        /// How regrets become strategies; default `Cfr`.
         algorithm: Algorithm,
-        /// Who learns in an iteration; `Alternating` unless said.
+        /// Who learns in an iteration; default `Alternating`.
         updates: Updates,
-        /// Weights of the average; what the algorithm is published with unless said.
+        /// Weights of the average; default those with which the algorithm was published.
         averaging: Averaging,
-        /// What is sampled; nothing unless said.
+        /// What is sampled; default nothing.
         sampling: Sampling,
-        /// Deals, boards or traversals of an iteration, where something is sampled; at least 1, and 1 unless said.
+        /// Deals, boards or traversals of an iteration, with sampling; at least 1, default 1.
         batch: u32,
-        /// Exponents α, β, γ of discounted CFR; 1.5, 0, 2 unless said.
+        /// Exponents α, β, γ of discounted CFR; default 1.5, 0, 2.
         discounts: [f64; 3],
-        /// Exploration ε of outcome sampling, above 0 and at most 1; 0.6 unless said.
+        /// Exploration ε of outcome sampling, above 0 and at most 1; default 0.6.
         exploration: f64,
-        /// Seed of what is sampled.
+        /// Seed of sampling.
         seed: u64,
-        /// Arithmetic; `F32` unless said.
+        /// Arithmetic; default `F32`.
         precision: Precision,
-        /// Which engine; by the rule of [`cfr`](crate::cfr) unless said.
+        /// The engine; default by the rule of [`cfr`](crate::cfr).
         engine: Engine,
-        /// Whether boards that differ by names of suits only are solved once; yes unless said.
+        /// Whether boards that differ only by renaming suits are solved once; default true.
         isomorphism: bool,
-        /// Iterations in all, those before a resume included; 1000 unless said.
+        /// Total number of iterations, including those before a resume; default 1000.
         iterations: u64,
-        /// Threads of the CPU back end, 1 to 1024; all cores unless said.
+        /// Threads of the CPU back end, 1 to 1024; default all cores.
         threads: impl Into<Option<usize>> = threads.into(),
     }
 
-    /// All options at once; each of them counts as asked for.
+    /// Sets all options at once; each of them then counts as set by the caller.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -71,8 +71,8 @@ impl SolverBuilder {
         self
     }
 
-    /// Iterations after which a run finds the exploitability; at its end only unless said, nowhere with an empty list. No option of the solve, whose strategies do not
-    /// depend on it: a checkpoint does not keep it. The program measures after 1, 10, 100 and so on.
+    /// Iterations after which a run measures the exploitability; default only at the end, never with an empty list. Strategies do not depend on it, so a checkpoint does not
+    /// store it. The program measures after 1, 10, 100 and so on.
     #[must_use]
     pub fn measure_at(mut self, iterations: impl IntoIterator<Item = u64>) -> Self {
         self.measure_at = Some(iterations.into_iter().collect());
@@ -80,21 +80,21 @@ impl SolverBuilder {
     }
 
     checkpoint_setters! {
-        /// Goes on from a checkpoint of the same problem. Options that were not asked for are the checkpoint's; `iterations` (at least those that are done) and `threads`
-        /// may be others.
+        /// Continues from a checkpoint of the same problem. Options that the caller did not set are the checkpoint's; only `iterations` (at least those done) and `threads`
+        /// may differ.
         resume,
 
-        /// Where the whole state is written: at the end of every run, and every [`checkpoint_every`](Self::checkpoint_every) while it runs.
+        /// File to which the complete state is written, at the end of every run and every [`checkpoint_every`](Self::checkpoint_every) during it.
         checkpoint,
 
-        /// Time between two checkpoints while it runs, above 0; 5 minutes unless said.
+        /// Time between two checkpoints while it runs, above 0; default 5 minutes.
         checkpoint_every
     }
 
-    /// What would solve it on `device`, and the memory that it needs, whether there is as much or not. Takes none of the device's memory.
+    /// The engine that would solve the problem on `device`, and the memory that it needs, regardless of how much is free. Allocates no device memory.
     ///
     /// # Errors
-    /// As [`build`](Self::build), but for [`Error::OutOfMemory`].
+    /// As [`build`](Self::build), except [`Error::OutOfMemory`].
     pub fn plan(&self, device: &Device) -> Result<Plan> {
         let mut options = self.settled()?;
         options.check()?;
@@ -116,7 +116,7 @@ impl SolverBuilder {
         dispatch::plan(device, &self.problem, &options)
     }
 
-    /// Memory that the solve takes on `device`, whether there is as much or not.
+    /// Memory that the solve takes on `device`, regardless of how much is free.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
@@ -124,11 +124,11 @@ impl SolverBuilder {
         Ok(self.plan(device)?.memory_needed().clone())
     }
 
-    /// Lays the game out and takes the memory.
+    /// Lays the game out and allocates the memory.
     ///
     /// # Errors
-    /// [`Error::Option`] for options that are not allowed, or not for this game on this device, or are not those of the checkpoint; [`Error::Shape`] where the
-    /// checkpoint is of another problem or another engine's; [`Error::OutOfMemory`] where the tables do not fit, before anything is taken; as the device says.
+    /// [`Error::Option`] for options that are not allowed, not supported for this game on this device, or differ from the checkpoint's; [`Error::Shape`] if the checkpoint
+    /// belongs to another problem or engine; [`Error::OutOfMemory`] if the tables do not fit, before anything is allocated; errors of the device.
     pub fn build(self, device: &Device) -> Result<Solver> {
         let plan = self.plan(device)?;
         self.build_plan(device, plan)
@@ -137,7 +137,7 @@ impl SolverBuilder {
     /// As [`build`](Self::build), from a plan that [`plan`](Self::plan) gave for the same device and options.
     ///
     /// # Errors
-    /// As there.
+    /// As [`build`](Self::build).
     pub fn build_plan(self, device: &Device, plan: Plan) -> Result<Solver> {
         let options = self.settled()?;
         if let Some(checkpoint) = &self.resume {
@@ -167,7 +167,7 @@ impl SolverBuilder {
         Ok(solver)
     }
 
-    /// The options of the solve: those asked for, and where there is a checkpoint its own.
+    /// The options of the solve: those that the caller set, and otherwise the checkpoint's, if there is one.
     fn settled(&self) -> Result<Options> {
         let Some(checkpoint) = &self.resume else { return Ok(self.options) };
         let (mut options, asked, kept) = (*checkpoint.options(), &self.options, checkpoint.options());
@@ -204,7 +204,7 @@ impl SolverBuilder {
     }
 }
 
-/// What is allowed where a solve goes on.
+/// Describes the value allowed when a solve is resumed.
 fn in_checkpoint(value: impl std::fmt::Display) -> String {
     format!("{value}, as in the checkpoint that is resumed")
 }

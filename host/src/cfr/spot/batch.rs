@@ -13,10 +13,10 @@ use crate::cfr::layout::{Tables, VectorGame};
 use crate::cfr::options::{Engine, Sampling};
 use crate::{Backend, Device, Error, Precision, Result};
 
-/// Most spots of a batch: they fill the largest device several times over, and their reports do not fill the host.
+/// Maximum number of spots of a batch: enough to occupy the largest device several times over, while their reports fit into host memory.
 pub(super) const MAX_BATCH: usize = 1024;
 
-/// A spot laid out.
+/// The layout of a spot.
 pub(super) struct Laid {
     /// Its index among the spots.
     pub number: usize,
@@ -25,7 +25,7 @@ pub(super) struct Laid {
 }
 
 impl Laid {
-    /// Whether the spot can be solved beside others: it has no boards to come, and the options are ones of engine `street`.
+    /// Whether the spot can be solved in a batch: it has no boards to come, and engine `street` supports the options.
     pub fn is_batched(&self, device: &Device, run: &SpotRun) -> bool {
         let options = &run.options;
         device.backend() != Backend::Cpu

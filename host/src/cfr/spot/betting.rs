@@ -10,34 +10,34 @@ use crate::{Error, Result};
 pub(super) const STREETS: [&str; 3] = ["flop", "turn", "river"];
 /// Most bets and raises of a street in limit betting.
 const LIMIT_RAISES: u32 = 4;
-/// Most nodes of a spot's betting tree, 1.2 GB in all.
+/// Maximum number of nodes of a spot's betting tree, about 1.2 GB.
 ///
-/// A solver keeps two tables of 4 bytes for every hand at every node: with the 1,081 hands that a river leaves 34 GiB for so many nodes, and that on one
-/// board. A turn has 48 rivers, a flop 2,352 pairs of cards to come.
+/// A solver keeps two tables of 4 bytes for every hand at every node: with the 1,081 hands possible on a river this is 34 GiB for the maximum, for one board. A turn has 48
+/// rivers, a flop 2,352 pairs of cards to come.
 const MAX_NODES: u64 = 1 << 22;
 
-/// Where the betting stands.
+/// The state of the betting.
 #[derive(Clone, Copy)]
 struct State {
     /// Street, 0 for the flop.
     street: usize,
-    /// Whose turn it is; `None` at the end.
+    /// The seat to act; `None` at the end.
     seat: Option<usize>,
     contributed: [f64; 2],
     /// Seats that folded.
     folded: u32,
-    /// Bets and raises of the street.
+    /// Number of bets and raises of the street.
     raises: u32,
-    /// What the last bet or raise added to the highest.
+    /// The amount by which the last bet or raise increased the highest bet.
     increase: f64,
     /// Whether nobody has acted on the street.
     first: bool,
 }
 
-/// All sequences of actions from street `first_street` on. The spot's numbers must be checked before.
+/// All sequences of actions from street `first_street` on. The caller has checked the spot's numbers.
 ///
 /// # Errors
-/// [`Error::Option`] if there are more than [`MAX_NODES`] nodes, [`Error::OutOfMemory`] if there is no memory for them; nothing is built then.
+/// [`Error::Option`] if there are more than [`MAX_NODES`] nodes, [`Error::OutOfMemory`] if there is not enough memory for them; nothing is built then.
 pub(super) fn tree(spot: &Spot, first_street: usize) -> Result<BettingTree> {
     let contributed = [0.0; 2];
     let root =
@@ -57,7 +57,7 @@ pub(super) fn tree(spot: &Spot, first_street: usize) -> Result<BettingTree> {
     })
 }
 
-/// Counts the nodes, as far as the limit, before the tree takes memory for them.
+/// Counts the nodes, up to the limit, before the tree is allocated.
 fn count(spot: &Spot, root: State) -> Result<u64> {
     let mut n_nodes = 1;
     let mut open = vec![root];
@@ -99,7 +99,7 @@ fn actions(spot: &Spot, state: &State, seat: usize) -> Vec<Action> {
     actions
 }
 
-/// What the seat can raise to, in any order.
+/// The totals to which the seat can raise, in any order.
 fn raises(spot: &Spot, state: &State, seat: usize, highest: f64) -> Vec<f64> {
     let stack = spot.effective_stack;
     if let Some(chips) = spot.limit.as_ref().and_then(|limit| limit.get(state.street)) {

@@ -10,21 +10,21 @@ use crate::cfr::game::betting::Rake;
 use crate::runtime::input_file;
 use crate::{Error, Result};
 
-/// Most bytes of a file; one of a thousand spots, or a report with all hands of one, has some.
+/// Maximum size of a file in bytes, well above a file of a thousand spots or a report with all hands of a spot.
 const MAX_BYTES: u64 = 1 << 26;
 
 /// A heads-up hold'em hand from the flop, turn or river on. Seat 0 is out of position and acts first on every street.
 ///
-/// The fields are those of the JSON; the ones that are `Option` or `Vec` may be left out. `hands`, `trajectory`, `ev`, `equity` and `format` may stand there
-/// too and are passed over, so that a report or an entry of a reference file can be read as a spot.
+/// The fields are those of the JSON; fields of type `Option` or `Vec` may be omitted. `hands`, `trajectory`, `ev`, `equity` and `format` are ignored, so that a report or an
+/// entry of a reference file can be read as a spot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "SpotFile")]
 pub struct Spot {
-    /// Chips in the pot, put in before.
+    /// Chips in the pot at the beginning.
     pub pot: f64,
     /// Chips that each player can still put in.
     pub effective_stack: f64,
-    /// Bets where `bet_sizes` says nothing: this part of the pot (0.5 is half of it), or all-in.
+    /// Bets for which `bet_sizes` gives no size: this fraction of the pot (0.5 is half of it), or all-in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bet_fraction_of_pot: Option<f64>,
     /// Three cards: `Qs Jh 2h`.
@@ -40,19 +40,19 @@ pub struct Spot {
     /// Sizes of bets, by street.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bet_sizes: Option<Streets<SeatSizes>>,
-    /// Sizes of raises, by street; all-in where it says nothing.
+    /// Sizes of raises, by street; default all-in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raise_sizes: Option<Streets<SeatSizes>>,
-    /// Most bets and raises of a street; without bound (4 with `limit`) where it says nothing.
+    /// Maximum number of bets and raises of a street; default no limit (4 with `limit`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_raises: Option<Streets<u32>>,
-    /// Limit betting: chips of every bet and raise, by street. Instead of the sizes.
+    /// Limit betting: chips of every bet and raise, by street. It replaces the sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Streets<f64>>,
-    /// What the house takes.
+    /// The rake of the house.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rake: Option<Rake>,
-    /// Strategies that are given and not learnt.
+    /// Strategies that are given rather than learnt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<SpotLock>,
 }
@@ -107,7 +107,7 @@ impl From<SpotFile> for Spot {
     }
 }
 
-/// Something for each street.
+/// A value for each street.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streets<T> {
@@ -127,7 +127,7 @@ fn none<T>() -> Option<T> {
 }
 
 impl<T> Streets<T> {
-    /// Of a street, 0 for the flop.
+    /// The value of a street, 0 for the flop.
     pub(super) fn get(&self, street: usize) -> Option<&T> {
         [&self.flop, &self.turn, &self.river].get(street).and_then(|of_street| of_street.as_ref())
     }
@@ -173,11 +173,11 @@ impl SeatSizes {
     }
 }
 
-/// The size of a bet or raise: in JSON a part of the pot as a number (`0.5`) or in per cent (`"50%"`), or `"all-in"`.
+/// The size of a bet or raise: in JSON a fraction of the pot as a number (`0.5`) or in percent (`"50%"`), or `"all-in"`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value", into = "SizeText")]
 pub enum BetSize {
-    /// This part of the pot; of a raise, of the pot after the call.
+    /// This fraction of the pot; for a raise, of the pot after the call.
     Pot(f64),
     /// All chips.
     AllIn,
@@ -225,25 +225,25 @@ impl From<BetSize> for SizeText {
     }
 }
 
-/// A strategy that is given and not learnt, on every board.
+/// A strategy that is given rather than learnt, the same on every board.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpotLock {
-    /// The actions before, rounds divided by `/`: `cr50c/`. Raises name the chips put in since the start of the spot.
+    /// The preceding actions, with `/` between rounds: `cr50c/`. Raises name the chips put in since the start of the spot.
     pub history: String,
     /// Who acts there.
     pub seat: usize,
-    /// What it does.
+    /// The strategy.
     pub strategy: LockStrategy,
 }
 
-/// Probabilities in the order of the actions: fold, call, raises from the smallest; where nothing is to call, fold is left out.
+/// Probabilities in the order of the actions: fold, call, raises from the smallest; without a bet to call there is no fold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum LockStrategy {
     /// The same for all hands.
     All(Vec<f64>),
-    /// By hands, as [`Range`](super::Range) reads them; `rest` for those that no other names. Each hand of the seat once.
+    /// By hands, as [`Range`](super::Range) reads them; `rest` stands for all other hands. Each hand of the seat must occur once.
     ByHand(BTreeMap<String, Vec<f64>>),
 }
 
@@ -259,8 +259,8 @@ impl Spot {
     /// Reads JSON.
     ///
     /// # Errors
-    /// [`Error::File`], under the name `<text>`, with line and column where it is no JSON, or a field is missing, unknown or of another type. What the fields
-    /// say is checked when the spot is built.
+    /// [`Error::File`], under the name `<text>`, with line and column if it is not JSON, or a field is missing, unknown or of the wrong type. Values are checked when the
+    /// spot is built.
     pub fn parse(text: &str) -> Result<Self> {
         Self::parse_at(text, Path::new("<text>"))
     }
@@ -268,14 +268,14 @@ impl Spot {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot be read, and as [`parse`](Self::parse).
+    /// [`Error::File`] if it cannot be read, and as [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::parse_at(&input_file::read_short_text(path, MAX_BYTES)?, path)
     }
 
-    /// Reads a file that holds one spot, or several under `spots`, each with the fields that stand beside `spots` where it has none of its own. One spot
-    /// alone has the file's name without its ending.
+    /// Reads a file that holds one spot, or several under `spots`; fields beside `spots` are defaults for each of them. The name of a single spot is the file's name without
+    /// its extension.
     ///
     /// # Errors
     /// [`Error::File`] as [`read`](Self::read), with the spot's name.
@@ -306,12 +306,12 @@ impl Spot {
     }
 }
 
-/// The text of the error names line and column.
+/// Converts an error, whose text names line and column.
 fn at_line(path: &Path, error: &serde_json::Error) -> Error {
     Error::file(path, Some(error.line() as u64), reason(error))
 }
 
-/// What is wrong. Among the fields that are expected, those that are passed over are not named: nobody needs to write them.
+/// Describes the error. The list of expected fields does not name ignored ones.
 fn reason(error: &serde_json::Error) -> String {
     let passed_over = ["format", "hands", "trajectory", "ev", "equity"];
     passed_over.iter().fold(input_file::json_reason(error), |text, field| text.replace(&format!(", `{field}`"), ""))

@@ -8,10 +8,10 @@ use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::cfr::layout::{Setup, SetupLock, VectorGame};
 use crate::{Error, Result};
 
-/// How far the probabilities of a lock may be from adding up to 1.
+/// Tolerance of the sum of a lock's probabilities.
 const LOCK_TOLERANCE: f64 = 1e-6;
 
-/// The largest bet in pots that is not written as all-in: a larger number is most likely one of per cent.
+/// The largest bet as a multiple of the pot, other than all-in: a larger number was most likely meant as percent.
 const LARGEST_PART: f64 = 20.0;
 
 /// Hands with their weights.
@@ -20,11 +20,11 @@ type Weighted = Vec<(CardSet, f64)>;
 impl Spot {
     /// The spot in vector form, and its betting tree.
     ///
-    /// * `isomorphism`: keep one board of each class that differs by names of suits only, as far as ranges and locks allow.
+    /// * `isomorphism`: keep one board of each class of boards that differ only by renaming suits, as far as ranges and locks allow.
     ///
     /// # Errors
-    /// [`Error::Option`] with the field where the spot cannot be played: cards that collide, ranges that block each other out, chips or sizes that are not
-    /// positive, locks that do not fit their node; [`Error::Moves`] for a lock's history; as [`VectorGame::from_game`].
+    /// [`Error::Option`] with the field if the spot cannot be played: cards that collide, ranges without compatible hands, chips or sizes that are not positive, locks that
+    /// do not fit their node; [`Error::Moves`] for a lock's history; as [`VectorGame::from_game`].
     pub fn build(&self, isomorphism: bool) -> Result<(VectorGame, BettingTree)> {
         let (first_street, board) = self.board()?;
         self.check_chips(first_street)?;

@@ -8,7 +8,7 @@ const N_CARDS: usize = 52;
 /// Pairs of its cards.
 const N_HANDS: usize = N_CARDS * (N_CARDS - 1) / 2;
 
-/// How often a player holds each of the 1,326 hands, from 0 (never) to 1.
+/// The weight with which a player holds each of the 1,326 hands, from 0 (never) to 1.
 ///
 /// | text | hands |
 /// |---|---|
@@ -20,7 +20,7 @@ const N_HANDS: usize = N_CARDS * (N_CARDS - 1) / 2;
 /// | `99-66`, `A5s-A2s`, `JTs-76s` | pairs; hands with the same high card; hands as far apart |
 /// | `AQo:0.75` | with this weight |
 ///
-/// Parts are divided by commas. Where two parts name the same hand, the later one counts.
+/// Parts are separated by commas. If two parts name the same hand, the later one counts.
 ///
 /// ```
 /// use warpplay::cfr::spot::Range;
@@ -30,7 +30,7 @@ const N_HANDS: usize = N_CARDS * (N_CARDS - 1) / 2;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// By pair of cards low < high: `high (high − 1) / 2 + low`, which is the rising order of the sets.
+    /// By pair of cards low < high: `high (high − 1) / 2 + low`, which is the ascending order of the sets.
     weights: Vec<f64>,
 }
 
@@ -67,7 +67,7 @@ impl Range {
         Ok(range)
     }
 
-    /// Hands of positive weight that `blocked` leaves possible, with their weights, in rising order of the sets.
+    /// Hands of positive weight that `blocked` leaves possible, with their weights, in ascending order of the sets.
     pub fn hands(&self, blocked: CardSet) -> Vec<(CardSet, f64)> {
         let pairs = (0..N_CARDS).flat_map(|high| (0..high).map(move |low| 1u64 << high | 1 << low));
         let held = pairs.zip(self.weights.iter().copied());

@@ -12,12 +12,12 @@ use crate::cfr::game::betting::BettingTree;
 use crate::cfr::layout::{Node, Values, VectorGame};
 use crate::cfr::options::{Engine, Options};
 
-/// A solved spot. The names are those of the reference file.
+/// A solved spot. The field names are those of the reference file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpotReport {
     /// Hands of each seat that the board leaves possible.
     pub hands: [usize; 2],
-    /// Exploitability of the average strategies in chips, half the sum of what both could gain, by iteration.
+    /// Exploitability of the average strategies in chips (half the sum of both players' possible gains), by iteration.
     pub trajectory: BTreeMap<u64, f64>,
     /// Expected share of the pot, net of later bets, by seat. They add up to the pot less the rake.
     pub ev: [f64; 2],
@@ -29,14 +29,14 @@ pub struct SpotReport {
     pub actions: BTreeMap<String, Vec<String>>,
     /// Iterations done.
     pub iterations: u64,
-    /// Seconds of the iterations; measuring is not in it.
+    /// Seconds of the iterations, without measuring.
     pub seconds: f64,
     /// The device that solved it, as `cuda:0`.
     pub device: String,
     /// The engine that solved it.
     #[serde(default = "unknown")]
     pub engine: Engine,
-    /// Seed of what is sampled.
+    /// Seed of sampling.
     #[serde(default)]
     pub seed: u64,
     /// The options.
@@ -44,13 +44,13 @@ pub struct SpotReport {
     pub options: Options,
 }
 
-/// The engine of a report of version 0.1, which does not name it.
+/// The engine of a report of version 0.1, which lacks it.
 fn unknown() -> Engine {
     Engine::Auto
 }
 
 impl fmt::Display for SpotReport {
-    /// A line a seat, a line a measurement, then what was done in what time.
+    /// Prints a line for each seat, a line for each measurement, then the work done and its time.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { hands, ev, equity, iterations, seconds, device, engine, seed, options, .. } = self;
         for seat in 0..2 {
@@ -74,7 +74,7 @@ pub struct HandReport {
     pub hand: String,
     /// Its weight in the range.
     pub weight: f64,
-    /// Expected share of the pot with it, net of later bets; 0 where the other cannot hold anything beside it.
+    /// Expected share of the pot with it, net of later bets; 0 if the other cannot hold any compatible hand.
     pub ev: f64,
     /// Share of the pot that it wins if everybody checks to the end.
     pub equity: f64,
@@ -82,7 +82,7 @@ pub struct HandReport {
     pub strategy: BTreeMap<String, Vec<f64>>,
 }
 
-/// How a solve went.
+/// Data of a solve for its report.
 pub(super) struct Run {
     pub trajectory: BTreeMap<u64, f64>,
     pub iterations: u64,
@@ -93,10 +93,10 @@ pub(super) struct Run {
 }
 
 impl SpotReport {
-    /// Checks what must hold of a report of `spot`.
+    /// Checks the invariants of a report of `spot`.
     ///
     /// # Errors
-    /// The first thing that does not hold.
+    /// A description of the first violation.
     pub fn check(&self, spot: &Spot) -> std::result::Result<(), String> {
         let total = self.ev[0] + self.ev[1];
         let slack = 1e-3 * (spot.pot + spot.effective_stack);

@@ -6,15 +6,15 @@ use crate::cfr::options::Options;
 use crate::runtime::journal::Target;
 use crate::{Error, Result};
 
-/// How long spots are solved, and when they are measured.
+/// How to solve and when to measure spots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpotRun {
-    /// Algorithm, arithmetic, iterations of each spot and so on.
+    /// Options of each spot: algorithm, arithmetic, iterations and so on.
     pub options: Options,
     /// Iterations after which the exploitability is measured; the last one always is.
     pub measure_at: Vec<u64>,
-    /// Where [`solve_spots`](super::solve_spots) keeps the report of every spot as soon as it is solved: in a new [journal](crate::journal), or in one whose spots are not solved
-    /// again. Default nowhere.
+    /// File in which [`solve_spots`](super::solve_spots) saves the report of every spot as soon as it is solved: a new [journal](crate::journal), or an existing one, whose
+    /// spots are not solved again. Default none.
     pub journal: Option<Target>,
 }
 
@@ -30,10 +30,10 @@ impl SpotRun {
     }
 }
 
-/// Whether work that is under way goes on.
+/// Returns whether running work continues.
 pub(super) type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Runs `n` iterations in parts of about a tenth of a second for as long as `go_on` says so; gives how many were done, and their seconds.
+/// Runs `n` iterations in parts of about a tenth of a second while `go_on` returns true; returns the number done, and their seconds.
 pub(super) fn run_on(n: u64, mut run: impl FnMut(u32) -> Result<()>, go_on: GoOn<'_>) -> Result<(u64, f64)> {
     let (mut done, mut all, mut part) = (0, 0.0, 1u32);
     while done < n && go_on() {

@@ -17,26 +17,25 @@ use crate::runtime::fnv::Fnv;
 use crate::runtime::journal::{self, Header, Journal, Piece};
 use crate::{Backend, Device, Error, Result};
 
-/// What a device takes at once.
+/// The spots that a device solves at once.
 struct Unit {
     spots: Vec<Laid>,
-    /// Whether they are solved in the same launches. One that a group of rivers, or a journal, leaves over is so too: another engine would find other bits.
+    /// Whether they are solved in the same launches. This includes a single spot left over from a group of rivers or a journal, since another engine would give different bits.
     is_batch: bool,
 }
 
-/// Solves spots side by side: each device takes the next ones as soon as it is done with its last. The answers stand in the order of the spots, and do not
-/// depend on how many devices there are, as long as they are alike.
+/// Solves spots in parallel: each device takes the next spots as soon as it is free. The results are in the order of the spots and do not depend on the number of devices,
+/// as long as these are alike.
 ///
-/// On devices that run kernels, spots of one street (rivers), where there are two or more, are solved many at once in the same launches of engine `street`, if the options allow that engine;
-/// `seconds` of their reports are those of all spots of the batch together. Where a batch is refused, its spots are solved one by one, so that each has its own
-/// error.
+/// On devices that run kernels, two or more spots of one street (rivers) are solved as a batch in the same launches of engine `street`, if it supports the options;
+/// `seconds` of their reports are those of the whole batch. If a batch is refused, its spots are solved one by one, so that each has its own error.
 ///
-/// * `watch` is called with the number of spots that are finished, after each and about ten times a second, from any thread. Where it answers `Break`, the spots
-///   under way end with the iterations that they have, and no other is begun.
+/// * * `watch` is called with the number of finished spots, after each spot and about ten times a second, from any thread. If it returns `Break`, spots in progress end with
+///   the iterations done so far, and no other spot is begun.
 ///
 /// # Errors
-/// [`Error::Option`] without devices; [`Error::File`] for a journal that is there already, is not of such a run, or cannot be written. A spot that fails has its
-/// own error in place of a report: as [`Spot::build`], and as the device says; [`Error::Order`] where `watch` stopped before it was begun.
+/// [`Error::Option`] without devices; [`Error::File`] for a new journal that already exists, a journal of a different run, or one that cannot be written. A spot that fails
+/// has its own error in place of a report: as [`Spot::build`], and as the device says; [`Error::Order`] if `watch` stopped the work before it was begun.
 pub fn solve_spots(
     devices: &[Device],
     spots: &[Spot],
@@ -124,7 +123,7 @@ pub fn solve_spots(
     Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(stopped()))).collect())
 }
 
-/// The journal of a run, and what it says of each spot.
+/// Opens the journal of a run; returns it with the report of each spot in it.
 fn taken(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<(Journal, Vec<Option<Result<SpotReport>>>)> {
     let mut answers: Vec<Option<Result<SpotReport>>> = spots.iter().map(|_| None).collect();
     let facts = || {
@@ -160,7 +159,7 @@ fn taken(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<(Journal, 
     Ok((journal, answers))
 }
 
-/// The key of a spot: its board, and a checksum of all that it is.
+/// The key of a spot: its board, and a checksum of all its fields.
 fn key(spot: &Spot) -> String {
     // A spot is plain data, which always has a JSON form.
     let text = serde_json::to_string(spot).unwrap_or_default();
@@ -182,7 +181,7 @@ impl Spot {
     /// Solves the spot.
     ///
     /// # Errors
-    /// As [`build`](Self::build); [`Error::OutOfMemory`] where the tables do not fit; as the device says.
+    /// As [`build`](Self::build); [`Error::OutOfMemory`] if the tables do not fit; errors of the device.
     pub fn solve(&self, device: &Device, run: &SpotRun) -> Result<SpotReport> {
         let (game, tree) = self.build(run.options.isomorphism)?;
         solve_one(device, &Laid { number: 0, game: Arc::new(game), tree }, run, &|| true)

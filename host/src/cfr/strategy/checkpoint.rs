@@ -24,17 +24,17 @@ use crate::{Error, Result};
 
 const KIND: Kind = Kind { key: "warpplay_cfr_checkpoint", name: "checkpoint of a solver", version: 1 };
 
-/// Everything needed to go on with a solve as if it had never stopped: [`SolverBuilder::resume`](crate::cfr::SolverBuilder::resume).
+/// Everything needed to continue a solve as if it had never stopped: [`SolverBuilder::resume`](crate::cfr::SolverBuilder::resume).
 pub type Checkpoint = crate::Checkpoint<State>;
 
-/// What a [`Checkpoint`] holds.
+/// The content of a [`Checkpoint`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     head: Head,
     tables: Tables,
 }
 
-/// What is no table.
+/// Everything except the tables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
@@ -74,7 +74,7 @@ impl State {
         crate::Checkpoint(Self { head, tables })
     }
 
-    /// What was solved; `None` for a tree, which its program has to build again.
+    /// The problem that was solved; `None` for a tree, which the program has to build again.
     pub fn problem(&self) -> Option<Problem> {
         self.head.problem.problem()
     }
@@ -89,12 +89,12 @@ impl State {
         self.head.iteration
     }
 
-    /// Exploitability at the times it was asked for.
+    /// The measurements of exploitability.
     pub fn trajectory(&self) -> &[Point] {
         &self.head.trajectory
     }
 
-    /// Whether another holds the same iterations with the same bits; times and measurements may differ.
+    /// Whether another checkpoint holds the same iterations with the same bits; times and measurements may differ.
     pub fn same_tables(&self, other: &Self) -> bool {
         self.head.layout == other.head.layout && self.tables == other.tables
     }
@@ -112,7 +112,7 @@ impl State {
         &self.tables
     }
 
-    /// That a solve may go on from here.
+    /// Checks that a solve may continue from this checkpoint.
     pub(in crate::cfr) fn check_fits(&self, plan: &Plan) -> Result<()> {
         if plan.engine != self.head.engine {
             let expected = format!("engine {}, which wrote it", self.head.engine);

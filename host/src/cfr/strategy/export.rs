@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use super::Strategy;
 
 impl Strategy {
-    /// Writes every information set as one JSON object, `{"key": {"actions": […], "probabilities": […], "reached": true}, …}`, a line each.
+    /// Writes every information set as one JSON object, `{"key": {"actions": […], "probabilities": […], "reached": true}, …}`, one line per set.
     ///
     /// # Errors
-    /// As `out` says.
+    /// Errors of `out`.
     pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(b"{")?;
         let mut first = true;
@@ -24,10 +24,10 @@ impl Strategy {
         out.write_all(b"\n}\n")
     }
 
-    /// Writes every information set as lines of CSV, one an action: `key,seat,reached,action,probability`.
+    /// Writes every information set as lines of CSV, one per action: `key,seat,reached,action,probability`.
     ///
     /// # Errors
-    /// As `out` says.
+    /// Errors of `out`.
     pub fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(b"key,seat,reached,action,probability\n")?;
         self.each(|answer| {
@@ -40,7 +40,7 @@ impl Strategy {
     }
 }
 
-/// A text as CSV quotes it where it must.
+/// Quotes a text for CSV if necessary.
 fn field(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

@@ -36,10 +36,10 @@ struct Head {
 }
 
 impl Strategy {
-    /// Writes it with all its digits, 4 bytes a probability: to a new file beside `path` first, which is synced and then takes the name.
+    /// Writes the strategy exactly, with 4 bytes per probability, to a new file beside `path`, syncs that file, and then renames it to `path`.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`] if it cannot be written; an existing file is unchanged.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let tensor = |seat: usize, values: &[f32]| {
             Tensor::single(format!("strategy.{seat}"), vec![values.len()], values.iter().copied())
@@ -47,7 +47,7 @@ impl Strategy {
         self.write(path.as_ref(), tensor)
     }
 
-    /// Writes it in half the space, each probability rounded to a multiple of 1/65535.
+    /// Writes the strategy in half the space, with each probability rounded to a multiple of 1/65535.
     ///
     /// # Errors
     /// As [`save`](Self::save).
@@ -72,10 +72,10 @@ impl Strategy {
         KIND.write(path, &head, &tensors.collect::<Vec<_>>())
     }
 
-    /// Reads it, lays the game out again and checks everything.
+    /// Reads a strategy, lays the game out again and checks everything.
     ///
     /// # Errors
-    /// [`Error::File`] if the file is no strategy, was made by a version of another format, is damaged in any byte, or holds no probabilities.
+    /// [`Error::File`] if the file is not a strategy, has another version of the format, is damaged in any byte, or holds values that are not probabilities.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         KIND.read(path, |head: Head, file| {
@@ -94,10 +94,10 @@ impl Strategy {
 }
 
 impl Strategy {
-    /// As [`load`](Self::load), for a problem that a file cannot hold or that the caller has anyway.
+    /// As [`load`](Self::load), for a problem that a file cannot hold or that the caller already has.
     ///
     /// # Errors
-    /// As there; [`Error::File`] too if it is the strategy of another problem.
+    /// As [`load`](Self::load); [`Error::File`] also if the strategy belongs to another problem.
     pub fn load_for(path: impl AsRef<Path>, problem: impl Into<Problem>) -> Result<Self> {
         let (path, problem) = (path.as_ref(), problem.into());
         KIND.read(path, |head: Head, file| {
@@ -143,7 +143,7 @@ fn read(path: &Path, head: Head, problem: Problem, layout: Layout, file: &SafeTe
     Ok(Strategy { problem, layout, options, iteration, probabilities })
 }
 
-/// That every row is 0, or sums to 1 without negative parts.
+/// Checks that every row is 0, or sums to 1 without negative values.
 fn check(layout: &Layout, seat: usize, values: &[f32]) -> Result<(), String> {
     if let Some(at) = values.iter().position(|value| !(0.0..=1.0).contains(value)) {
         return Err(format!("element {at} is {}, expected a probability", values[at]));

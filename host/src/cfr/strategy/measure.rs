@@ -11,14 +11,14 @@ use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
 use crate::cfr::problem::Problem;
 use crate::{Device, Error, Precision, Result};
 
-/// How good a profile of strategies is. Chips, arrays by seat.
+/// Measures of a profile of strategies, in chips; arrays are by seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// Σ over seats of (best response − value): 0 in an equilibrium.
     pub nash_conv: f64,
     /// `nash_conv` / seats.
     pub exploitability: f64,
-    /// Expected winnings when all play it.
+    /// Expected winnings if all seats play the profile.
     pub value: Vec<f64>,
     /// Expected winnings of a seat that plays its best against the others.
     pub best_response: Vec<f64>,
@@ -27,33 +27,33 @@ pub struct Profile {
 /// Two strategies against each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadToHead {
-    /// `values[seat]`: expected winnings of A in chips a hand when it sits there and B everywhere else.
+    /// `values[seat]`: expected winnings of A in chips per hand if A sits there and B at all other seats.
     pub values: Vec<f64>,
-    /// Their mean: what A wins a hand when seats are changed.
+    /// Their mean: the winnings of A per hand if seats are rotated.
     pub value: f64,
-    /// How sure that is, where deals were sampled; nothing where all were walked.
+    /// Standard errors, if deals were sampled; `None` if all deals were walked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledDeals>,
 }
 
-/// What values over sampled deals are worth.
+/// Accuracy of values over sampled deals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampledDeals {
     /// Deals.
     pub deals: u64,
     /// Seed of the deals.
     pub seed: u64,
-    /// Standard error of the value at each seat, in chips a hand.
+    /// Standard error of the value at each seat, in chips per hand.
     pub standard_errors: Vec<f64>,
     /// Standard error of the mean over the seats.
     pub standard_error: f64,
 }
 
 impl Strategy {
-    /// Values and exact best responses of the strategy, found on `device` in the given arithmetic.
+    /// Values and exact best responses of the strategy, computed on `device` in the given arithmetic.
     ///
     /// # Errors
-    /// [`Error::Option`] for an arithmetic that is neither `f32` nor `f64`, and where the device has no engine for the game in it; [`Error::OutOfMemory`]; as the device says.
+    /// [`Error::Option`] for an arithmetic that is neither `f32` nor `f64`, and if the device has no engine for the game in it; [`Error::OutOfMemory`]; errors of the device.
     pub fn profile(&self, device: &Device, precision: Precision) -> Result<Profile> {
         let strategy = self.measurable(device)?;
         let tables: Vec<&[f32]> = strategy.probabilities.iter().map(Vec::as_slice).collect();
@@ -69,7 +69,7 @@ impl Strategy {
 }
 
 impl Strategy {
-    /// Whether values over all deals can be had on `device`: for more than two players, of games of at most 2·10⁷ histories, and where the engine `subset` runs.
+    /// Whether values over all deals can be computed on `device`; for more than two players, this needs a game of at most 2·10⁷ histories, or engine `subset`.
     ///
     /// # Errors
     /// As [`BettingTree::new`](crate::cfr::BettingTree::new).
@@ -96,7 +96,7 @@ impl Strategy {
 /// The exact value of A against B on `device`: A sits at each seat in turn, B at all others.
 ///
 /// # Errors
-/// [`Error::Shape`] where the two are not strategies of one game; as [`Strategy::profile`].
+/// [`Error::Shape`] if the two are not strategies of one game; as [`Strategy::profile`].
 pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Precision) -> Result<HeadToHead> {
     let a = &*a.measurable(device)?;
     let relaid;
@@ -123,7 +123,7 @@ pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Prec
     Ok(HeadToHead { values, value, sampled: None })
 }
 
-/// An engine that iterates nothing.
+/// An engine for measuring only, which does not iterate.
 struct Meter {
     engine: Box<dyn crate::cfr::engines::Solve>,
     precision: Precision,

@@ -85,7 +85,7 @@ pub struct Strategy {
     layout: Layout,
     options: Options,
     iteration: u64,
-    /// By seat, in the layout's order; all 0 in sets never reached.
+    /// By seat, in the layout's order; all 0 in sets that were never reached.
     probabilities: Vec<Vec<f32>>,
 }
 
@@ -108,7 +108,7 @@ impl Strategy {
         Ok(Self { problem: problem.clone(), layout, options: *options, iteration: tables.iteration, probabilities })
     }
 
-    /// What it is a strategy of.
+    /// The problem of the strategy.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }

@@ -12,16 +12,16 @@ use crate::cfr::layout::{Layout, Row};
 use crate::cfr::problem::Problem;
 use crate::{Error, Result};
 
-/// What a strategy does in one information set.
+/// The strategy in one information set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The information set: for poker `seat:hole:board:betting`, rounds of board and betting divided by `/`, seats from 0.
     pub key: String,
-    /// Whose turn it is.
+    /// The seat that acts.
     pub seat: usize,
-    /// Whether the solve ever came here; else the probabilities are uniform.
+    /// Whether the solve reached the set; otherwise the probabilities are uniform.
     pub reached: bool,
-    /// What can be done, and how likely it is.
+    /// The actions and their probabilities.
     pub choices: Vec<Choice>,
 }
 
@@ -39,20 +39,20 @@ impl Answer {
 /// An action of an [`Answer`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// As histories write it: `f`, `c`, `r`, in no-limit `r` with the total behind it.
+    /// The action as in histories: `f`, `c`, `r`, in no-limit `r` followed by the total.
     pub action: String,
     /// 0 to 1; those of an information set sum to 1.
     pub probability: f64,
 }
 
 impl Strategy {
-    /// What the strategy does with a hand.
+    /// The strategy for a hand.
     ///
-    /// * `history`: the actions so far, `crc/r`, as [`BettingTree::find`] reads them; `board`: the cards turned up so far, `QsJh2h/2d`; `hand`: the private
-    ///   cards of the seat whose turn it is.
+    /// * `history`: the actions so far, `crc/r`, as [`BettingTree::find`] reads them; `board`: the cards turned up so far, `QsJh2h/2d`; `hand`: the private cards of the
+    ///   acting seat.
     ///
     /// # Errors
-    /// [`Error::Moves`] for a history that cannot be; [`Error::Option`] for cards that cannot be, or a hand that the strategy has not.
+    /// [`Error::Moves`] for an impossible history; [`Error::Option`] for impossible cards, or a hand that the strategy does not have.
     pub fn query(&self, history: &str, board: &str, hand: &str) -> Result<Answer> {
         match &self.layout {
             Layout::Vector { game, tree } => {
@@ -80,7 +80,7 @@ impl Strategy {
         }
     }
 
-    /// What the strategy does with every hand of the seat whose turn it is.
+    /// The strategy for every hand of the acting seat.
     ///
     /// # Errors
     /// As [`query`](Self::query).
@@ -115,12 +115,12 @@ impl Strategy {
         }
     }
 
-    /// What the strategy does in an information set.
+    /// The strategy in an information set.
     ///
-    /// The key of a poker game is `seat:hole:board:betting`; that of another game is the game's own, with `seat:` before it where two seats have the same.
+    /// The key of a poker game is `seat:hole:board:betting`; other games define their own keys, which get the prefix `seat:` if two seats share a key.
     ///
     /// # Errors
-    /// [`Error::Option`] for a key that the game has not; as [`query`](Self::query).
+    /// [`Error::Option`] for a key that the game does not have; as [`query`](Self::query).
     pub fn query_key(&self, key: &str) -> Result<Answer> {
         let wrong = |allowed: &str| Error::option("key", format!("'{key}'"), allowed);
         if let (Problem::Tree(_), Layout::Tree(tree)) = (&self.problem, &self.layout) {
@@ -145,15 +145,15 @@ impl Strategy {
         }
     }
 
-    /// Calls `visit` with every information set, seat by seat, until it fails. Of boards that differ by names of suits only, one stands for all.
+    /// Calls `visit` with every information set, seat by seat, until it fails. One board represents all boards that differ only by renaming suits.
     ///
     /// # Errors
-    /// As `visit` says.
+    /// Errors of `visit`.
     pub fn each<E>(&self, mut visit: impl FnMut(Answer) -> Result<(), E>) -> Result<(), E> {
         self.layout.each_set(|seat, row, key, actions| visit(self.answer(seat, row, key, actions)))
     }
 
-    /// The same strategy in the layout of another, set by set.
+    /// Copies the strategy to another layout, set by set.
     pub(super) fn relaid(&self, layout: &Layout) -> Result<Self> {
         let mut probabilities: Vec<Vec<f32>> =
             (0..layout.n_players()).map(|seat| vec![0.0; layout.table_len(seat)]).collect();
@@ -185,7 +185,7 @@ impl Strategy {
         Ok((rules, seat, dealt, betting.history(number)))
     }
 
-    /// What stands in an information set of an explicit tree.
+    /// The answer for an information set of an explicit tree.
     fn answer_of(&self, set: &InformationSet) -> Answer {
         let row = Row { start: set.offset, stride: 1, n_actions: set.actions.len() };
         self.answer(set.seat, row, set.key.clone(), &set.actions)
@@ -202,7 +202,7 @@ impl Strategy {
     }
 }
 
-/// The seat has no such hand there.
+/// The error for a hand that the seat cannot have there.
 fn no_hand(n_hole: usize, seat: usize, hand: &str, board: &str) -> Error {
     let allowed = format!("{n_hole} private cards of seat {seat} beside the board '{board}'");
     Error::option("hand", format!("'{hand}'"), allowed)

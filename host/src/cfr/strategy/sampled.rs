@@ -16,17 +16,17 @@ use crate::cfr::layout::{Buckets, Layout, LayoutKind};
 use crate::cfr::problem::Problem;
 use crate::{Error, Progress, Result};
 
-/// Deals that are drawn at a time: their values are added in their order, whatever thread found them.
+/// Number of deals drawn at a time; their values are added in order, regardless of the threads that computed them.
 const PART: u64 = 16;
 
-/// The value of A against B over `deals` deals from `seed`, with its standard error: A sits at each seat in turn, B at all others. Of every deal all lines of
-/// betting are walked, so that chance is all that is sampled. On the CPU, in the pool that the caller installed, else on all cores.
+/// The value of A against B over `deals` deals from `seed`, with its standard error: A sits at each seat in turn, B at all others. All lines of betting of every deal are
+/// walked, so that only chance is sampled. It runs on the CPU, in the caller's thread pool if there is one, else on all cores.
 ///
-/// `watch` is asked every few deals; where it answers `Break`, the value is that of the deals so far.
+/// `watch` is called every few deals; if it returns `Break`, the value is that of the deals so far.
 ///
 /// # Errors
-/// [`Error::Option`] names `deals`, unless they are at least 2, or the strategies, unless they are of a game of poker with one size of raise at a time;
-/// [`Error::Shape`] where the two are not strategies of one game.
+/// [`Error::Option`] names `deals`, unless they are at least 2, or the strategies, unless they are of a game of poker with one size of raise at a time; [`Error::Shape`] if
+/// the two are not strategies of one game.
 pub fn head_to_head_sampled(
     a: &Strategy,
     b: &Strategy,
@@ -84,7 +84,7 @@ pub fn head_to_head_sampled(
     })
 }
 
-/// Mean and squares of some values (Welford, 1962).
+/// Running mean and sum of squared deviations (Welford, 1962).
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     n: f64,
@@ -112,7 +112,7 @@ struct ByHands<'a> {
 }
 
 impl Strategy {
-    /// The strategy with tables by hands; another layout is turned into them set by set.
+    /// The strategy with tables by hands, converted set by set from any other layout.
     fn by_hands(&self) -> Result<ByHands<'_>> {
         let strategy = match &self.layout {
             Layout::Buckets(_) => std::borrow::Cow::Borrowed(self),

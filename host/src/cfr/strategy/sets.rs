@@ -3,7 +3,7 @@
 use crate::cfr::layout::{Layout, Row, public};
 
 impl Layout {
-    /// Calls `visit(seat, row, key, actions)` with every information set that can come up, seat by seat, until it fails.
+    /// Calls `visit(seat, row, key, actions)` with every possible information set, seat by seat, until it fails.
     pub fn each_set<E>(&self, mut visit: impl FnMut(usize, Row, String, &[String]) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Vector { game, tree } => {

@@ -12,16 +12,16 @@ use crate::{Error, Progress, Result};
 /// A game and how long it took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Played {
-    /// What a repetition must find again.
+    /// The record, which a repetition must reproduce.
     pub record: GameRecord,
     /// Seconds of each search, in the order of the moves.
     pub seconds: Vec<f64>,
 }
 
-/// Plays a game from `start` to its end, `first` to move, with a seed for each player; `players` are A and B.
+/// Plays a game from `start` to its end; `first` moves first, each player has its own seed, and `players` are A and B.
 ///
-/// With the `recorded` moves of a game, each search makes the steps of the recorded one instead of keeping to its limits; where the game goes on after the last
-/// recorded move, the steps are those of the last. `watch` sees the progress of each search; `None` when it stopped one.
+/// With the `recorded` moves of a game, each search makes the recorded number of steps instead of applying its limits; after the last recorded move, searches make as many
+/// steps as that move. `watch` receives the progress of each search; the result is `None` if it stopped one.
 ///
 /// # Errors
 /// As [`Contestant::think`]; [`Error::Finished`] for a position in which nobody can move; [`Error::Moves`] for a player that finds no legal move.

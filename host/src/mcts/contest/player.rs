@@ -47,7 +47,7 @@ pub enum PlayerOptions {
 }
 
 impl PlayerOptions {
-    /// Its limits, constant and worth of a draw as options of a search: both players are held to the same rules.
+    /// The limits, the constant and the value of a draw as options of a search, so that both kinds of player are checked by the same rules.
     fn as_search(&self) -> Options {
         match self {
             Self::Search(options) => options.clone(),
@@ -58,7 +58,7 @@ impl PlayerOptions {
         }
     }
 
-    /// Checks them for a game, without taking memory.
+    /// Checks the options for a game, without allocating memory.
     ///
     /// # Errors
     /// [`Error::Option`] names the first that is not allowed.
@@ -67,21 +67,21 @@ impl PlayerOptions {
     }
 }
 
-/// What finds a player's moves.
+/// The search that finds a player's moves.
 enum Thinker<G: KernelSet> {
     Search(Box<Search<G>>),
     Vanilla { seed: u64 },
 }
 
-/// A player that is ready to play games of `G`: a search has its device memory.
+/// A player that is ready to play games of `G`; a search has its device memory allocated.
 pub struct Contestant<G: KernelSet> {
-    /// Limits and constants, the player's own.
+    /// The player's limits and constants.
     options: Options,
     thinker: Thinker<G>,
 }
 
 impl<G: KernelSet + Notation> Contestant<G> {
-    /// Makes the player ready; one that runs on the CPU alone does not use the device.
+    /// Makes the player ready; a player that runs on the CPU alone does not use the device.
     ///
     /// # Errors
     /// As [`PlayerOptions::check`] and [`SearchBuilder::build`](crate::mcts::SearchBuilder::build).
@@ -106,8 +106,8 @@ impl<G: KernelSet + Notation> Contestant<G> {
         }
     }
 
-    /// Searches a position, for `side` to move. With `steps` the search is limited by these alone, as a repetition needs it, else by the player's own limits.
-    /// `None` when `watch` stopped it.
+    /// Searches a position with `side` to move. With `steps`, only this number of steps limits the search, as a repetition requires; otherwise the player's own limits do.
+    /// `None` if `watch` stopped it.
     ///
     /// # Errors
     /// As [`Search::run`]; [`Error::Option`] for 0 steps.

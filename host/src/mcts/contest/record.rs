@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The first of the two as they were given; not the first to move.
+    /// The first player in the order given, not necessarily the first to move.
     A,
     /// The second.
     B,
@@ -61,7 +61,7 @@ impl GameResult {
     }
 }
 
-/// What a player found before a move: all that must be the same when the search is repeated with the same seed and steps.
+/// The results of a player's search before a move: everything that must be equal when the search is repeated with the same seed and steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MoveRecord {
     /// Who moved.
@@ -76,9 +76,9 @@ pub struct MoveRecord {
     pub playouts: u64,
     /// Playouts through the action.
     pub n: u64,
-    /// Of these, won by the player.
+    /// Playouts through the action won by the player.
     pub wins: u64,
-    /// Of these, drawn.
+    /// Playouts through the action that were drawn.
     pub draws: u64,
     /// Value of the action; `None` without a playout.
     pub q: Option<f32>,
@@ -93,7 +93,7 @@ pub struct MoveRecord {
 }
 
 impl MoveRecord {
-    /// Every field that differs: its name and both values.
+    /// Lists every field that differs: its name and both values.
     fn differences(&self, now: &Self) -> Vec<String> {
         differences!(
             self, now, side, action, name, steps, playouts, n, wins, draws, q, ucb, mean_depth, max_depth, full_trees
@@ -120,7 +120,7 @@ impl GameRecord {
         self.moves.iter().filter(move |of| of.side == side)
     }
 
-    /// Every value that differs in a repetition, the earliest first: the move's number from 1, its field and both values.
+    /// Lists every value that differs in a repetition, the earliest first: the move's number from 1, the field and both values.
     pub fn differences(&self, now: &Self) -> Vec<String> {
         let mut found = Vec::new();
         for (number, (old, new)) in self.moves.iter().zip(&now.moves).enumerate() {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{GameRecord, MoveRecord, Side};
 
-/// What a player scored. Averages are over its moves.
+/// The score of a player. Averages are over its moves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Games won.
@@ -13,7 +13,7 @@ pub struct Score {
     pub draws: u32,
     /// Games lost.
     pub losses: u32,
-    /// In percent, a draw counting half; `None` where no such game was played.
+    /// Score in percent, a draw counting half; `None` if no game was played.
     pub score_percent: Option<f64>,
     /// 95 % interval of the score, [`wilson_percent`].
     #[serde(default)]
@@ -24,9 +24,9 @@ pub struct Score {
     pub as_second_percent: Option<f64>,
     /// Searches made, one a move; the averages are over them.
     pub searches: u64,
-    /// Steps.
+    /// Mean number of steps.
     pub mean_steps: Option<f64>,
-    /// Playouts.
+    /// Mean number of playouts.
     pub mean_playouts: Option<f64>,
     /// Mean depth of the trees' nodes.
     pub mean_depth: Option<f64>,
@@ -39,18 +39,18 @@ pub struct Score {
     pub searches_with_full_trees: u64,
 }
 
-/// What a match comes to.
+/// The result of a match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
-    /// Of A.
+    /// Score of A.
     pub a: Score,
-    /// Of B.
+    /// Score of B.
     pub b: Score,
-    /// Score of whoever moved first, in percent.
+    /// Score of the players that moved first, in percent.
     pub first_mover_percent: Option<f64>,
 }
 
-/// Mean of some values; `None` of none.
+/// Mean of the values; `None` if there are none.
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (n, sum) = values.fold((0u64, 0.0), |(n, sum), value| (n + 1, sum + value));
     (n > 0).then(|| sum / n as f64)
@@ -60,8 +60,8 @@ fn percent<'a>(games: impl Iterator<Item = &'a GameRecord>, of: impl Fn(&GameRec
     mean(games.map(|game| 100.0 * game.result.score(of(game))))
 }
 
-/// 95 % interval of a score of `percent` in `n` games, after Wilson; `None` without a game. Draws count as half a win and half a loss; they spread less than
-/// wins and losses do, so the interval is wide enough for them too.
+/// 95 % interval of a score of `percent` in `n` games, after Wilson; `None` without a game. Draws count as half a win and half a loss; their variance is smaller than that
+/// of wins and losses, so the interval is wide enough for them too.
 ///
 /// # Source
 /// Wilson, "Probable inference, the law of succession, and statistical inference", 1927.

@@ -14,11 +14,11 @@ use crate::mcts::options::Options;
 use crate::mcts::report::{StageMs, TreesReport};
 use crate::runtime::threads::Threads;
 
-/// A device game as the CPU reference takes it.
+/// A device game in the form that the CPU reference takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adapted<G>(pub G);
 
-/// A reference stream as a device game draws from it.
+/// A random stream of the reference in the form from which a device game draws.
 struct Lane<'a>(&'a mut reference::Stream);
 
 impl Draw for Lane<'_> {
@@ -107,7 +107,7 @@ impl CpuSearch {
         })
     }
 
-    /// Gives the next searches another seed.
+    /// Sets the seed of the next searches.
     pub fn set_seed(&mut self, seed: u64) {
         self.params.seed = seed;
     }

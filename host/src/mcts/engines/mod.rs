@@ -5,7 +5,7 @@ pub(super) mod gpu;
 
 use super::report::{StageMs, TreesReport};
 
-/// What a search found, whatever ran it.
+/// The results of a search, from any engine.
 pub(super) struct Found {
     pub steps: u64,
     pub n_root: u64,

@@ -25,18 +25,18 @@ pub(super) struct EpochPlan<'a> {
     pub updates: u64,
 }
 
-/// What came of it.
+/// The result of training the rest of an epoch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EpochOutcome {
     /// Sum over the samples seen of the loss before their batch's update.
     pub loss_sum: f64,
-    /// Steps done by now, from the epoch's beginning: fewer than all if the caller stopped it.
+    /// Number of steps done from the epoch's beginning: fewer than all if the caller stopped it.
     pub next_step: u32,
     /// The first step whose loss is not finite; the engine may stop there.
     pub bad_step: Option<u32>,
-    /// Seconds that the device spent on copies of batches, where they are copied.
+    /// Seconds that the device spent on copies of batches, if they are copied.
     pub transfer_s: Option<f64>,
-    /// Whether all of it was done twice: see [`EpochReport::repeated`](super::EpochReport::repeated).
+    /// Whether the epoch was repeated: see [`EpochReport::repeated`](super::EpochReport::repeated).
     pub repeated: bool,
 }
 
@@ -44,16 +44,16 @@ pub(super) struct EpochOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SetId(pub usize);
 
-/// An engine: it trains and classifies. Weights are set before anything else is asked.
+/// An engine, which trains and classifies. The caller sets weights before any other call.
 pub(super) trait Train: Send {
-    /// Trains the rest of an epoch on the training set. The state was kept before, and an engine may go back to it. `goes_on(step, loss)` is asked after a step where the engine can stop between steps; engines
-    /// that launch whole epochs do not ask.
+    /// Trains the rest of an epoch on the training set. The state has been kept before, and an engine may restore it. An engine that can stop between steps calls
+    /// `goes_on(step, loss)` after a step; engines that launch whole epochs do not.
     fn train(&mut self, plan: &EpochPlan<'_>, goes_on: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome>;
 
-    /// Takes a data set to be classified, once.
+    /// Loads a data set to be classified; called once per set.
     fn load(&mut self, set: &Arc<Dataset>) -> Result<SetId>;
 
-    /// Classifies a loaded set with the present weights, `evaluate_batch` samples at once where batches matter.
+    /// Classifies a loaded set with the present weights, `evaluate_batch` samples at once if the engine uses batches.
     fn classify(&mut self, set: SetId) -> Result<Classified>;
 
     /// Logits `[n, n_classes]` of `n` images of bytes, `[n, n_inputs]`.
@@ -62,10 +62,10 @@ pub(super) trait Train: Send {
     /// As [`logits`](Train::logits) of at least one image, from memory of the device to memory of the device; all of it is done on return.
     fn logits_on_device(&mut self, images: &Buffer<u8>) -> Result<Buffer<f32>>;
 
-    /// Remembers the present state, on the device where it lies there.
+    /// Saves the present state, on the device if it is there.
     fn keep(&mut self) -> Result<()>;
 
-    /// Goes back to the state that was kept.
+    /// Restores the state that was saved.
     fn restore(&mut self) -> Result<()>;
 
     /// Reads the present state.
@@ -74,28 +74,28 @@ pub(super) trait Train: Send {
     /// Sets the state.
     fn set_state(&mut self, state: &TrainState) -> Result<()>;
 
-    /// Which it is: for reports.
+    /// Its name, for reports.
     fn engine(&self) -> Engine;
 
-    /// Which engine the last [`classify`](Train::classify) was by: another one where this one cannot represent the network.
+    /// The engine that ran the last [`classify`](Train::classify): another one if this engine cannot represent the network.
     fn classified_by(&self) -> Engine {
         self.engine()
     }
 }
 
-/// What an engine is made of.
+/// Arguments for opening an engine.
 #[derive(Clone)]
 pub(super) struct Setup {
     /// Options, checked.
     pub options: Options,
     /// Widths, the inputs first, the classes last.
     pub sizes: Vec<u32>,
-    /// The training set, without the validation samples; `None` where nothing is to be trained.
+    /// The training set, without the validation samples; `None` for classification only.
     pub train: Option<Arc<Dataset>>,
 }
 
 impl Setup {
-    /// Weights and biases of the network.
+    /// Number of weights and biases of the network.
     pub fn n_parameters(&self) -> u64 {
         self.sizes.windows(2).map(|size| (u64::from(size[0]) + 1) * u64::from(size[1])).sum()
     }

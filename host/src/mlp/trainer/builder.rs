@@ -41,7 +41,7 @@ impl TrainerBuilder {
         }
     }
 
-    /// All options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self.given = NAMES.to_vec();
@@ -55,46 +55,46 @@ impl TrainerBuilder {
         early_stopping: Option<EarlyStopping>, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
 
-    /// A set that is classified after every epoch: its accuracy and loss are in the reports. It has no influence on the training.
+    /// A set that is classified after every epoch: its accuracy and loss are in the reports. It does not affect the training.
     pub fn test(mut self, test: &Arc<Dataset>) -> Self {
         self.test = Some(Arc::clone(test));
         self
     }
 
-    /// A set for validation of its own, instead of [`Options::held_out`] samples of the training set: classified after every epoch, for early stopping.
+    /// A separate validation set, in place of [`Options::held_out`] samples of the training set; it is classified after every epoch, for early stopping.
     pub fn validation(mut self, validation: &Arc<Dataset>) -> Self {
         self.validation = Some(Arc::clone(validation));
         self
     }
 
-    /// First weights, instead of drawn ones.
+    /// Initial weights, in place of drawn ones.
     pub fn network(mut self, network: Network) -> Self {
         self.network = Some(network);
         self
     }
 
     checkpoint_setters! {
-        /// Goes on from a checkpoint. Options that are not set are the checkpoint's; of those that are, and [`options`](Self::options) sets all, only `epochs` (not with
-        /// [`Schedule::Cosine`]), `early_stopping` and what only concerns speed (`engine`, `stream`, `evaluate_batch`, `threads`) may differ from it. The training set
-        /// must be the checkpoint's. With the same engine on the same kind of device the result has the bits of a training that was never stopped.
+        /// Continues from a checkpoint. Options that the caller did not set are the checkpoint's; of those that were set ([`options`](Self::options) sets all), only
+        /// `epochs` (not with [`Schedule::Cosine`]), `early_stopping` and the options that affect only speed (`engine`, `stream`, `evaluate_batch`, `threads`) may differ
+        /// from it. The training set must be the checkpoint's. With the same engine on the same kind of device the result has the bits of a training that was never stopped.
         resume,
 
-        /// A file that the state goes to at the end of every run, also of one that diverges, and while it runs.
+        /// A file to which the state is written at the end of every run, including one that diverges, and during it.
         checkpoint,
 
-        /// Time between two checkpoints while a run lasts, above 0; 5 minutes if not given. [`Engine::Epoch`] can only stop for one between two epochs.
+        /// Time between two checkpoints during a run, above 0; default 5 minutes. [`Engine::Epoch`] writes checkpoints only between two epochs.
         checkpoint_every
     }
 
     /// Checks the options against the data.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed, or not with this data; [`Error::Shape`] for images or classes beyond what a perceptron takes.
+    /// [`Error::Option`] for an option that is not allowed, or not with this data; [`Error::Shape`] for too many pixels or classes.
     pub fn check(&self) -> Result<()> {
         self.check_with(&self.merged())
     }
 
-    /// The options, with those of a checkpoint.
+    /// The options, merged with those of a checkpoint.
     fn merged(&self) -> Options {
         match &self.resume {
             Some(crate::Checkpoint(state)) => state.merged(&self.options, &self.given),
@@ -138,7 +138,7 @@ impl TrainerBuilder {
     /// Memory that the training will need.
     ///
     /// # Errors
-    /// As [`TrainerBuilder::check`]; [`Error::Option`] for what the device does not offer.
+    /// As [`TrainerBuilder::check`]; [`Error::Option`] for options that the device does not support.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let options = self.merged();
         self.check_with(&options)?;
@@ -146,11 +146,11 @@ impl TrainerBuilder {
         dispatch::memory_needed(device, &setup(options, &train), &self.others(validation.as_ref()))
     }
 
-    /// Checks the options against data and device, takes the device's memory, and sets the first weights.
+    /// Checks the options against data and device, allocates the device's memory, and sets the initial weights.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed, or not with this data or device; [`Error::Shape`] if a set, the given network or
-    /// the checkpoint does not suit the training set; [`Error::OutOfMemory`]; errors of the device.
+    /// [`Error::Option`] for an option that is not allowed, or not with this data or device; [`Error::Shape`] if a set, the given network or the checkpoint does not fit the
+    /// training set; [`Error::OutOfMemory`]; errors of the device.
     pub fn build(self, device: &Device) -> Result<Trainer> {
         let options = self.merged();
         self.check_with(&options)?;
@@ -198,7 +198,7 @@ impl TrainerBuilder {
         Ok(Trainer { engine, device, options, sizes, train, train_id, test, validation, position, keep, memory })
     }
 
-    /// What is trained on, and what is validated with.
+    /// The training set and the validation set.
     fn sets(&self, options: &Options) -> Result<(Arc<Dataset>, Option<Arc<Dataset>>)> {
         match options.held_out {
             0 => Ok((Arc::clone(&self.train), self.validation.clone())),
@@ -209,7 +209,7 @@ impl TrainerBuilder {
         }
     }
 
-    /// Samples of the sets that are loaded besides the training set.
+    /// Numbers of samples of the sets loaded in addition to the training set.
     fn others(&self, validation: Option<&Arc<Dataset>>) -> Vec<usize> {
         [self.test.as_ref(), validation].into_iter().flatten().map(|set| set.len()).collect()
     }

@@ -16,7 +16,7 @@ use super::{Dataset, Network};
 use crate::runtime::keep::Keep;
 use crate::{Device, Error, Memory, Progress, Result};
 
-/// Where a training stands.
+/// The position of a training.
 #[derive(Debug, Default)]
 struct Position {
     epochs: Vec<EpochReport>,
@@ -68,20 +68,20 @@ impl Trainer {
         &self.options
     }
 
-    /// Which engine trains; never [`Engine::Auto`].
+    /// The engine that trains; never [`Engine::Auto`].
     pub fn engine(&self) -> Engine {
         self.engine.engine()
     }
 
-    /// Memory that was asked for.
+    /// Memory that was requested.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// Sets the number of epochs in all, as [`Options::epochs`]: a finished training goes on with a larger one when `run` is called again.
+    /// Sets the total number of epochs, as [`Options::epochs`]; with a larger number, another call of `run` continues a finished training.
     ///
     /// # Errors
-    /// [`Error::Option`] for 0, and for another number with [`Schedule::Cosine`], whose course ends with the last epoch.
+    /// [`Error::Option`] for 0, and for another number with [`Schedule::Cosine`], which depends on the last epoch.
     pub fn set_limit(&mut self, epochs: u32) -> Result<()> {
         if epochs == 0 {
             return Err(Error::option("epochs", 0, "at least 1"));
@@ -98,21 +98,21 @@ impl Trainer {
         self.train.len().div_ceil(self.options.batch as usize) as u32
     }
 
-    /// Epochs that are done.
+    /// Reports of the finished epochs.
     pub fn epochs(&self) -> &[EpochReport] {
         &self.position.epochs
     }
 
-    /// Trains until the last epoch is done, the validation loss no longer improves, or `watch` answers `Break`. A training that it stopped goes on when `run` is called again.
+    /// Trains until the last epoch is done, the validation loss no longer improves, or `watch` returns `Break`. After a stop, another call of `run` continues.
     ///
-    /// A step is an update of the weights. `watch` is asked after every epoch, which [`Progress::latest`] then has, and in between: after every step by [`Engine::Cpu`], after
-    /// every 64th or so by [`Engine::Layers`], since it must wait for the device, and never by [`Engine::Epoch`].
+    /// A step is an update of the weights. `watch` is called after every epoch, with its report in [`Progress::latest`], and between: after every step by [`Engine::Cpu`],
+    /// after about every 64th by [`Engine::Layers`], which must wait for the device, and never by [`Engine::Epoch`].
     ///
-    /// Where the builder was given a [`checkpoint`](TrainerBuilder::checkpoint), the state is written there at the end, and while it runs.
+    /// If the builder was given a [`checkpoint`](TrainerBuilder::checkpoint), the state is written to it at the end and during the run.
     ///
     /// # Errors
-    /// [`Error::Diverged`] if a loss is not finite: the state is again that before the epoch, or that from which `run` went on within it, and is written to the checkpoint
-    /// too. [`Error::File`] if that cannot be written. Errors of the device.
+    /// [`Error::Diverged`] if a loss is not finite: the trainer returns to its state before the epoch, or to the state within the epoch from which `run` continued, and
+    /// writes that state to the checkpoint. [`Error::File`] if the checkpoint cannot be written. Errors of the device.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<EpochReport>) -> ControlFlow<()>) -> Result<Report> {
         self.keep.begin();
         let ended = self.train(&mut watch);
@@ -155,7 +155,7 @@ impl Trainer {
         }
     }
 
-    /// Writes the state, where there is a file for it.
+    /// Writes the state if a file was given.
     fn keep_state(&mut self) -> Result<()> {
         if !self.keep.is_wanted() {
             return Ok(());
@@ -164,7 +164,7 @@ impl Trainer {
         self.keep.write(&state)
     }
 
-    /// The rest of one epoch, or as much as `watch` and the checkpoint let pass; whether it was finished.
+    /// Runs the rest of one epoch, until `watch` or a due checkpoint interrupts it; returns whether it was finished.
     fn epoch(&mut self, watch: &mut dyn FnMut(u32) -> bool) -> Result<bool> {
         let steps = self.steps_per_epoch();
         let number = self.position.epochs.len() as u32;
@@ -250,7 +250,7 @@ impl Trainer {
     /// Classifies a labelled set with the present weights.
     ///
     /// # Errors
-    /// [`Error::Shape`] if it does not suit the network; errors of the device.
+    /// [`Error::Shape`] if it does not fit the network; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
         set.expect_fits(&self.sizes)?;
         let known = self.test.iter().find(|(_, test)| Arc::ptr_eq(test, set)).map(|(id, _)| *id);
@@ -258,7 +258,7 @@ impl Trainer {
         self.evaluate_loaded(id, set)
     }
 
-    /// The report on what was trained so far. Counts the dead units, which classifies the training set once.
+    /// The report on the training so far. It counts the dead units, for which it classifies the training set once.
     ///
     /// # Errors
     /// Errors of the device.
@@ -292,7 +292,7 @@ impl Trainer {
         Network::from_state(&self.sizes, &self.engine.state()?)
     }
 
-    /// The present state, to go on from later as if nothing had happened.
+    /// The present state, from which a later run continues as if it had never stopped.
     ///
     /// # Errors
     /// Errors of the device.

@@ -7,13 +7,14 @@ use std::ffi::{c_int, c_uint, c_void};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle(pub(crate) *mut c_void);
 
-// SAFETY: the driver's functions take its objects on every thread whose current context is theirs, and each call here makes it so; only the driver follows the pointer.
+// SAFETY: the driver's functions accept its objects on every thread whose current context owns them, and each call of this crate makes that context current; only the driver
+// follows the pointer.
 unsafe impl Send for Handle {}
 // SAFETY: as above; the driver locks what its functions share.
 unsafe impl Sync for Handle {}
 
 impl Handle {
-    /// No object; as a stream the default one.
+    /// No object; as a stream, the default stream.
     pub(crate) const NULL: Self = Self(std::ptr::null_mut());
 
     pub(crate) fn is_null(self) -> bool {
@@ -21,7 +22,7 @@ impl Handle {
     }
 }
 
-/// `CU_EVENT_DEFAULT` and `CU_STREAM_DEFAULT`. A stream so made waits for the default stream, on which synchronous copies run.
+/// `CU_EVENT_DEFAULT` and `CU_STREAM_DEFAULT`. A stream created with these flags waits for the default stream, on which synchronous copies run.
 pub(crate) const DEFAULT: c_uint = 0;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: the memory counts as pinned in every context.
@@ -38,7 +39,7 @@ pub(crate) const IPC_LAZY_PEER_ACCESS: c_uint = 1;
 #[derive(Clone, Copy)]
 pub(crate) struct IpcHandle(pub(crate) [u8; 64]);
 
-/// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`: bytes of the second-level cache that are set aside for what is to stay there.
+/// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`: bytes of the second-level cache that are reserved for persisting accesses.
 pub(crate) const LIMIT_PERSISTING_L2_CACHE_SIZE: c_int = 6;
 /// `CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW`.
 pub(crate) const STREAM_ACCESS_POLICY_WINDOW: c_int = 1;
@@ -134,7 +135,7 @@ pub(crate) struct AccessPolicyWindow {
 const _: () = assert!(size_of::<AccessPolicyWindow>() == 32);
 
 impl AccessPolicyWindow {
-    /// `hit_ratio` of the range is kept (`CU_ACCESS_PROPERTY_PERSISTING`), the rest only streams through (`CU_ACCESS_PROPERTY_STREAMING`).
+    /// The fraction `hit_ratio` of the range is kept (`CU_ACCESS_PROPERTY_PERSISTING`), the rest streams through (`CU_ACCESS_PROPERTY_STREAMING`).
     pub(crate) fn persisting(base: usize, bytes: usize, hit_ratio: f32) -> Self {
         Self { base, bytes, hit_ratio, hit: 2, miss: 1 }
     }
@@ -165,7 +166,7 @@ pub(crate) struct Copy2D {
 }
 const _: () = assert!(size_of::<Copy2D>() == 128);
 
-/// One side of a [`Copy2D`]: the first byte, which kind of memory it is in, and the distance of two lines.
+/// One side of a [`Copy2D`]: the first byte, the kind of memory, and the distance between two lines.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct Lines {
@@ -180,7 +181,7 @@ struct Lines {
 const _: () = assert!(size_of::<Lines>() == 56);
 
 impl Copy2D {
-    /// `height` lines of `width_bytes` from `source` to `target`; two lines lie a side's second number of bytes apart.
+    /// `height` lines of `width_bytes` from `source` to `target`; each side is its address and the distance between two lines in bytes.
     pub(crate) fn on_device(source: (u64, usize), target: (u64, usize), width_bytes: usize, height: usize) -> Self {
         // `CU_MEMORYTYPE_DEVICE`.
         let lines = |(device, pitch_bytes): (u64, usize)| Lines {

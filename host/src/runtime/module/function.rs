@@ -13,15 +13,15 @@ use crate::runtime::device::Device;
 use crate::runtime::driver::{self, Handle, LaunchAttribute, LaunchConfig, function_attribute};
 use crate::runtime::error::{Error, Result};
 
-/// Dynamic and static shared memory that a block may have without asking, in bytes.
+/// Most shared memory, dynamic and static, that a block can use without opting in, in bytes.
 const SHARED_WITHOUT_ASKING: u32 = 48 * 1024;
 
 impl Module {
     /// The module's kernel of this type.
     ///
     /// # Errors
-    /// [`Error::MissingKernel`] if there is no entry of its name. On [`Backend::Simt`](crate::Backend::Simt) the images are asked too, if
-    /// there are any, so that a program without its kernel fails the same way on every back end.
+    /// [`Error::MissingKernel`] if there is no entry of its name. On [`Backend::Simt`](crate::Backend::Simt) the images, if there are any, are searched too, so that a
+    /// missing kernel fails the same way on every back end.
     pub fn function<K: Kernel>(&self, kernel: K) -> Result<Function<K>> {
         Ok(Function { kernel, entry: Entry::find(&self.inner, K::NAME, K::BOUNDS.max_threads)? })
     }
@@ -36,7 +36,7 @@ impl Load for Module {
     }
 }
 
-/// What the driver says of a compiled kernel. On [`Backend::Simt`](crate::Backend::Simt) all but `max_threads` is 0.
+/// What the driver reports about a compiled kernel. On [`Backend::Simt`](crate::Backend::Simt) all fields except `max_threads` are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionInfo {
     /// Most threads of a block.
@@ -53,7 +53,7 @@ impl FunctionInfo {
     fn of(context: &Context, handle: Handle) -> Result<Self> {
         let get = |attribute: c_int| -> Result<u32> {
             let mut value = 0;
-            // SAFETY: `value` is written before the call returns; the handle is of this context.
+            // SAFETY: `value` is written before the call returns; the handle belongs to this context.
             let code = unsafe { driver::cuFuncGetAttribute(&mut value, attribute, handle) };
             context.check("cuFuncGetAttribute", code)?;
             Ok(value.max(0) as u32)
@@ -101,7 +101,7 @@ impl<K: Kernel> Function<K> {
         self.entry.device()
     }
 
-    /// What the compiled kernel uses.
+    /// The resources that the compiled kernel uses.
     pub fn info(&self) -> FunctionInfo {
         self.entry.info
     }
@@ -127,7 +127,7 @@ impl<K: Kernel> Function<K> {
     }
 }
 
-/// What of a [`Function`] does not depend on the kernel's type: compiled once and not for every kernel.
+/// The part of a [`Function`] that does not depend on the kernel's type, so that it is compiled once rather than for every kernel.
 pub(crate) struct Entry {
     name: &'static str,
     module: Arc<Loaded>,
@@ -147,7 +147,7 @@ impl Entry {
                 // A name with a zero byte is no entry's.
                 let text = CString::new(name).map_err(|_| missing())?;
                 let mut handle = Handle::NULL;
-                // SAFETY: `handle` is written before the call returns; the module is of this context; the name ends with a zero.
+                // SAFETY: `handle` is written before the call returns; the module belongs to this context; the name ends with a zero.
                 match unsafe { driver::cuModuleGetFunction(&mut handle, loaded.handle, text.as_ptr()) } {
                     0 => (handle, FunctionInfo::of(&loaded.context, handle)?),
                     driver::NOT_FOUND => return Err(missing()),
@@ -217,7 +217,7 @@ impl Entry {
 
     fn blocks_per_multiprocessor(&self, context: &Context, shape: &LaunchShape) -> Result<u32> {
         let mut blocks = 0;
-        // SAFETY: `blocks` is written before the call returns; the handle is of this context.
+        // SAFETY: `blocks` is written before the call returns; the handle belongs to this context.
         let code = unsafe {
             driver::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &mut blocks,
@@ -230,10 +230,10 @@ impl Entry {
         Ok(blocks.max(0) as u32)
     }
 
-    /// Asks the driver for what the shape needs beyond the ordinary, the first time.
+    /// Sets the attributes that the shape needs beyond the defaults, the first time.
     fn prepare(&self, context: &Context, shape: &LaunchShape) -> Result<()> {
         let set = |attribute: c_int, value: u32| {
-            // SAFETY: the handle is of this context, which is current.
+            // SAFETY: the handle belongs to this context, which is current.
             let code = unsafe { driver::cuFuncSetAttribute(self.handle, attribute, value as c_int) };
             if code == 0 { Ok(()) } else { Err(context.failure("cuFuncSetAttribute", Some(self.name.to_string()))) }
         };
@@ -251,8 +251,8 @@ impl Entry {
         Ok(())
     }
 
-    /// Hands the launch to the driver. The shape has been checked; `queued` are the kernels that the stream has not
-    /// waited for.
+    /// Passes the launch to the driver. The shape has been checked; `queued` names the kernels that the stream has not waited
+    /// for.
     ///
     /// # Safety
     /// `context` is current, `stream` is one of its streams, `addresses` point to the kernel's parameters, and the
@@ -286,11 +286,11 @@ impl Entry {
                 attributes.push(LaunchAttribute::cooperative());
             }
             let config = config(shape, stream, &attributes);
-            // SAFETY: the caller's promise; the configuration and its attributes outlive the call.
+            // SAFETY: the caller keeps this function's contract; the configuration and its attributes outlive the call.
             let code = unsafe { driver::cuLaunchKernelEx(&config, self.handle, parameters, std::ptr::null_mut()) };
             ("cuLaunchKernelEx", code)
         } else if shape.cooperative {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller keeps this function's contract.
             let code = unsafe {
                 driver::cuLaunchCooperativeKernel(
                     self.handle,
@@ -307,7 +307,7 @@ impl Entry {
             };
             ("cuLaunchCooperativeKernel", code)
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller keeps this function's contract.
             let code = unsafe {
                 driver::cuLaunchKernel(
                     self.handle,

@@ -2,7 +2,7 @@
 
 use warpplay_gpu::ptx::PtxImage;
 
-/// An architecture's number and whether it is for exactly that one (`sm_90a`).
+/// An architecture's number, and whether the image runs on that architecture only (`sm_90a`).
 pub(super) fn parse_arch(arch: &str) -> Option<((u32, u32), bool)> {
     let digits = arch.strip_prefix("sm_").or_else(|| arch.strip_prefix("compute_"))?;
     let (digits, exact) = match digits.strip_suffix('a') {

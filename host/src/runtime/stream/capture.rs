@@ -9,9 +9,8 @@ use crate::runtime::module::{add_name, suspects};
 impl Stream {
     /// Records what `record` launches on this stream, without running it.
     ///
-    /// Launches and [`zero`](Self::zero) are recorded with their arguments; everything that needs an answer from the
-    /// device, or memory, is [`Error::Capture`](crate::Error::Capture) inside. If `record` fails the recording is thrown away and the stream
-    /// is as before.
+    /// Launches and [`zero`](Self::zero) are recorded with their arguments; every call that allocates, or needs an answer from the device, returns
+    /// [`Error::Capture`](crate::Error::Capture) inside. If `record` fails, the recording is discarded and the stream is as before.
     ///
     /// # Errors
     /// What `record` returns; [`Error::Capture`](crate::Error::Capture) inside another capture; [`Error::Driver`](crate::Error::Driver) if the driver cannot make
@@ -20,7 +19,7 @@ impl Stream {
         self.outside_capture("Stream::capture")?;
         if let Some(cuda) = &self.cuda {
             cuda.context.enter()?;
-            // SAFETY: the stream is of the current context and does not capture yet.
+            // SAFETY: the stream belongs to the current context and does not capture yet.
             let code = unsafe { driver::cuStreamBeginCapture_v2(cuda.handle, driver::CAPTURE_MODE_RELAXED) };
             self.check(cuda, "cuStreamBeginCapture", code)?;
         }
@@ -55,14 +54,14 @@ impl Stream {
         })
     }
 
-    /// Ends a capture: what was recorded, and the driver's graph.
+    /// Ends a capture; returns the recording and the driver's graph.
     fn end_capture(&self) -> (Recording, Result<Handle>) {
         let recording = self.state.borrow_mut().recording.take().unwrap_or_default();
         let mut graph = Handle::NULL;
         let captured = match &self.cuda {
             None => Ok(graph),
             Some(cuda) => cuda.context.enter().and_then(|()| {
-                // SAFETY: the stream captures, begun on this thread; `graph` is written before the call returns.
+                // SAFETY: the stream is capturing, which began on this thread; `graph` is written before the call returns.
                 let code = unsafe { driver::cuStreamEndCapture(cuda.handle, &mut graph) };
                 self.check(cuda, "cuStreamEndCapture", code)?;
                 Ok(graph)
@@ -82,8 +81,8 @@ impl Stream {
         match (&graph.replay, &self.cuda) {
             (Replay::Cuda(executable), Some(cuda)) => {
                 cuda.context.enter()?;
-                // SAFETY: graph and stream are of the current context; the contracts of the kernels were promised
-                // for every replay when they were recorded.
+                // SAFETY: graph and stream belong to the current context; whoever recorded the kernels promised their
+                // contracts for every replay.
                 let code = unsafe { driver::cuGraphLaunch(executable.handle, cuda.handle) };
                 let mut state = self.state.borrow_mut();
                 if code != 0 {
@@ -102,10 +101,10 @@ impl Stream {
     }
 }
 
-/// Throws a captured graph away; null where the driver made none.
+/// Destroys a captured graph; does nothing for null, when the driver made none.
 fn destroy_captured(cuda: &CudaStream, handle: Handle) {
     if !handle.is_null() && cuda.context.enter().is_ok() {
-        // SAFETY: the graph came from `cuStreamEndCapture`, and nobody else has it.
+        // SAFETY: the graph came from `cuStreamEndCapture` and has no other owner.
         unsafe { driver::cuGraphDestroy(handle) };
     }
 }

@@ -13,10 +13,10 @@ use crate::runtime::pinned::Pinned;
 impl Stream {
     /// A new buffer of `len` values, all bytes zero. `len` may be 0.
     ///
-    /// It is zeroed in this stream's order: before another stream uses it, [`synchronize`](Self::synchronize).
+    /// It is zeroed in this stream's order: call [`synchronize`](Self::synchronize) before another stream uses it.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] with both numbers if the device has not that much free, asked before the driver is;
+    /// [`Error::OutOfMemory`] with both numbers if the device has less free memory, checked before the driver is asked;
     /// [`Error::Capture`] inside a capture; [`Error::Driver`] or [`Error::ContextDead`] if the driver refuses.
     pub fn alloc<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         self.outside_capture("Stream::alloc")?;
@@ -39,7 +39,7 @@ impl Stream {
         Ok(buffer)
     }
 
-    /// Copies `values` to the buffer, the first to position `offset`. `values` may be changed as soon as this returns.
+    /// Copies `values` to the buffer, the first to position `offset`. The caller may change `values` as soon as this returns.
     ///
     /// # Errors
     /// [`Error::Shape`] if they do not fit; [`Error::Device`] for a buffer of another device; [`Error::Capture`] inside
@@ -60,8 +60,8 @@ impl Stream {
             }
             Some(cuda) => {
                 cuda.context.enter()?;
-                // SAFETY: the range lies inside the buffer; the memory is pageable, so the driver has copied it to
-                // its own before it returns.
+                // SAFETY: the range lies inside the buffer; the source is pageable, so the driver has copied it to its own
+                // memory before the call returns.
                 let code = unsafe {
                     driver::cuMemcpyHtoDAsync_v2(
                         buffer.as_ptr() as u64 + at as u64,
@@ -75,7 +75,7 @@ impl Stream {
         }
     }
 
-    /// All values of the buffer, once everything queued before is done.
+    /// Returns all values of the buffer, after all work queued before.
     ///
     /// # Errors
     /// [`Error::Device`] for a buffer of another device; [`Error::Capture`] inside a capture; [`Error::Driver`] if a
@@ -86,7 +86,7 @@ impl Stream {
         Ok(values)
     }
 
-    /// As many values as `values` holds, from position `offset` on, once everything queued before is done.
+    /// Fills `values` from the buffer, from position `offset` on, after all work queued before.
     ///
     /// # Errors
     /// [`Error::Shape`] if the buffer ends before; as [`read`](Self::read).
@@ -106,8 +106,8 @@ impl Stream {
             Some(cuda) => {
                 cuda.context.enter()?;
                 if !bytes.is_empty() {
-                    // SAFETY: the range lies inside the buffer; `bytes` is borrowed until the stream has been waited
-                    // for below.
+                    // SAFETY: the range lies inside the buffer; `bytes` is borrowed until the code below has waited for the
+                    // stream.
                     let code = unsafe {
                         driver::cuMemcpyDtoHAsync_v2(
                             bytes.as_mut_ptr().cast(),
@@ -154,7 +154,7 @@ impl Stream {
             }
             Some(cuda) => {
                 cuda.context.enter()?;
-                // SAFETY: both ranges lie inside their buffers, which are two, since one is borrowed mutably.
+                // SAFETY: both ranges lie inside their buffers, which are distinct, since one is borrowed mutably.
                 let code = unsafe {
                     driver::cuMemcpyDtoDAsync_v2(
                         target.as_ptr() as u64 + to as u64,
@@ -168,8 +168,8 @@ impl Stream {
         }
     }
 
-    /// Copies `n` lines of `width` values without the host. A side is a buffer, the position of its first line, and the distance from a line's first value to the next line's.
-    /// What lies between the lines of the target stays as it is.
+    /// Copies `n` lines of `width` values without the host. A side is a buffer, the position of its first line, and the distance from one line's first value to the next
+    /// line's. Values between the lines of the target stay unchanged.
     ///
     /// # Errors
     /// [`Error::Shape`] for a stride below the width, or lines that end beyond a buffer; as [`write`](Self::write).
@@ -217,7 +217,7 @@ impl Stream {
                 let source = (source.as_ptr() as u64 + from as u64, from_pitch);
                 let target = (target.as_ptr() as u64 + to as u64, to_pitch);
                 let copy = driver::Copy2D::on_device(source, target, width, n);
-                // SAFETY: all lines lie inside their buffers, which are two, since one is borrowed mutably; the driver reads `copy` before it returns.
+                // SAFETY: all lines lie inside their buffers, which are distinct, since one is borrowed mutably; the driver reads `copy` before it returns.
                 let code = unsafe { driver::cuMemcpy2DAsync_v2(&copy, cuda.handle) };
                 self.check(cuda, "cuMemcpy2DAsync", code)
             }
@@ -259,15 +259,15 @@ impl Stream {
             return Ok(());
         }
         cuda.context.enter()?;
-        // SAFETY: the allocation's own bytes.
+        // SAFETY: the range is the allocation's own bytes.
         let code = unsafe { driver::cuMemsetD8Async(allocation.address() as u64, 0, allocation.bytes(), cuda.handle) };
         self.check(cuda, "cuMemsetD8Async", code)
     }
 
-    /// Page-locked host memory for `len` values, all bytes zero, for copies that do not wait.
+    /// Allocates page-locked host memory for `len` values, all bytes zero, for asynchronous copies.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the host has not that much; [`Error::Capture`] inside a capture.
+    /// [`Error::OutOfMemory`] if the host has less free memory; [`Error::Capture`] inside a capture.
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>> {
         self.outside_capture("Stream::pinned")?;
         Pinned::new(&self.device, len)

@@ -32,8 +32,8 @@ impl L2Span {
         Self { device: buffer.device().clone(), first, end: first + buffer.len() * size_of::<T>() }
     }
 
-    /// The range that also holds another buffer, and whatever lies between: worth it for buffers that were allocated one after the other. A buffer of another
-    /// device, or an empty one, changes nothing.
+    /// Extends the range to another buffer, including all memory between: useful for buffers that were allocated one after the other. A buffer of another device, or an
+    /// empty one, changes nothing.
     pub fn and<T>(mut self, buffer: &Buffer<T>) -> Self {
         let other = Self::of(buffer);
         if other.device == self.device && other.bytes() > 0 {
@@ -43,16 +43,16 @@ impl L2Span {
         self
     }
 
-    /// Its length.
+    /// Length of the range.
     pub fn bytes(&self) -> usize {
         self.end - self.first
     }
 }
 
-/// What the cache was asked for.
+/// What was requested of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct L2Window {
-    /// Bytes of the cache that are set aside.
+    /// Bytes of the cache that are reserved.
     pub kept_bytes: usize,
     /// Bytes of the window.
     pub window_bytes: usize,
@@ -61,8 +61,8 @@ pub struct L2Window {
 }
 
 impl Stream {
-    /// Asks the second-level cache to keep what the kernels of this stream touch in a range: the part of the cache that is set aside for it is not used for
-    /// other memory. Holds for launches from now on, and for launches recorded from now on, until [`Stream::release_l2`]. It changes times only.
+    /// Asks the second-level cache to keep the lines of a range that this stream's kernels access: the part of the cache reserved for them is not used for other memory.
+    /// Applies to launches and recordings from now on, until [`Stream::release_l2`]. It affects speed only.
     ///
     /// # Errors
     /// [`Error::Unsupported`] on a back end without such a cache, and on devices before compute capability 8.0; [`Error::Device`] for a range of another
@@ -93,10 +93,10 @@ impl Stream {
         Ok(L2Window { kept_bytes, window_bytes, hit_ratio })
     }
 
-    /// Ends [`Stream::keep_in_l2`]: the whole cache is for everything again.
+    /// Ends [`Stream::keep_in_l2`]: the whole cache serves all memory again.
     ///
     /// # Errors
-    /// [`Error::Driver`] if the driver refuses. Nothing to do is no error.
+    /// [`Error::Driver`] if the driver refuses. Without a preceding `keep_in_l2` the call succeeds and does nothing.
     pub fn release_l2(&self) -> Result<()> {
         self.outside_capture("Stream::release_l2")?;
         let Some(cuda) = &self.cuda else { return Ok(()) };
@@ -113,7 +113,7 @@ impl Stream {
         self.check(cuda, "cuCtxSetLimit", code)
     }
 
-    /// A number of bytes that the device tells.
+    /// An attribute of the device, in bytes.
     fn l2_attribute(&self, attribute: c_int) -> Result<usize> {
         let Some(cuda) = &self.cuda else { return Ok(0) };
         let (mut device, mut value): (c_int, c_int) = (0, 0);
@@ -129,8 +129,8 @@ impl Stream {
     fn set_window(&self, window: AccessPolicyWindow) -> Result<()> {
         let Some(cuda) = &self.cuda else { return Ok(()) };
         let value = driver::StreamAttribute { window, rest: [0; 4] };
-        // SAFETY: the context is current and the stream is of it; the value is that of the attribute, copied before the call returns. The window is a hint:
-        // memory in it is not touched.
+        // SAFETY: the context is current and owns the stream; the value has the attribute's type and is copied before the call returns. The window is a hint: the call does
+        // not access its memory.
         let code =
             unsafe { driver::cuStreamSetAttribute(cuda.handle, driver::STREAM_ACCESS_POLICY_WINDOW, &raw const value) };
         self.check(cuda, "cuStreamSetAttribute", code)

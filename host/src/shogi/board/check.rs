@@ -7,18 +7,18 @@ use super::{Board, Move, Rules};
 use crate::runtime::input_file;
 use crate::{Error, Result};
 
-/// What a check of a file of positions found. It is one thread of the CPU that generates moves, whatever the machine, and draws nothing: there is no device, no engine, no seed.
+/// Result of checking a file of positions. One CPU thread generates the moves, without random numbers, so there is no device, engine or seed.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct MovesReport {
     /// Positions in the file.
     pub positions: u64,
-    /// Legal moves in all, as generated.
+    /// Total number of generated legal moves.
     pub moves: u64,
-    /// Positions whose moves are not those of the file.
+    /// Positions whose moves differ from those of the file.
     pub disagreements: Vec<Disagreement>,
 }
 
-/// A position whose legal moves are not those that the file lists.
+/// A position whose legal moves differ from those that the file lists.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Disagreement {
     /// The line of the file, from 1.
@@ -49,12 +49,12 @@ struct Line {
     n: Option<u64>,
 }
 
-/// Compares the legal moves of positions with those that a file lists: one JSON object a line with `sfen`, `moves` (USI, in any order) and, if it has it, their
-/// number `n`; other fields are not looked at, empty lines are allowed.
+/// Compares the legal moves of positions with those that a file lists: one JSON object per line with `sfen`, `moves` (USI, in any order) and optionally their number `n`;
+/// other fields are ignored, and empty lines are allowed.
 ///
 /// # Errors
-/// [`Error::File`] for a file that cannot be read or holds no position, and with the line for one that is no such object, for a position that cannot be read, and
-/// where `n` is not the number of `moves`.
+/// [`Error::File`] for a file that cannot be read or holds no position, and with the line for an invalid object, for a position that cannot be read, and if `n` is not the
+/// number of `moves`.
 pub fn check_moves(path: &Path) -> Result<MovesReport> {
     let bytes = input_file::read(path)?;
     let mut report = MovesReport { positions: 0, moves: 0, disagreements: Vec::new() };

@@ -9,7 +9,7 @@ use super::{KING, Move, Rules};
 
 const NO_SLOT: u8 = u8::MAX;
 
-/// A position's list of pieces ([`warpplay_gpu::shogi::piece`]), with where each square's and each hand's pieces stand in it. A piece keeps its slot when it moves.
+/// A position's list of pieces ([`warpplay_gpu::shogi::piece`]), with the slots of each square's and each hand's pieces. A piece keeps its slot when it moves.
 #[derive(Clone, Debug)]
 pub struct List {
     numbers: [u16; SLOTS as usize],
@@ -18,12 +18,12 @@ pub struct List {
     hands: [[u8; HAND_KINDS as usize]; 2],
 }
 
-/// What a move changes in a list.
+/// The changes of a move to a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     words: [u32; 2],
     len: u8,
-    /// What the side that moves gains, as a sum of [`unit`]s modulo 2⁶⁴.
+    /// The material gained by the side that moves, as a sum of [`unit`]s modulo 2⁶⁴.
     pub(in crate::shogi) material: u64,
 }
 
@@ -34,7 +34,7 @@ impl Change {
     }
 }
 
-/// The kind that a captured piece becomes in hand; what is no kind that is captured, a king above all, stays what it is.
+/// The kind that a captured piece becomes in hand; other kinds, such as a king, are unchanged.
 pub(in crate::shogi) const fn unpromoted(kind: u32) -> u32 {
     match kind {
         7..=10 => kind - 7,
@@ -43,7 +43,7 @@ pub(in crate::shogi) const fn unpromoted(kind: u32) -> u32 {
     }
 }
 
-/// The kind that a piece promotes to; a gold stays one.
+/// The kind to which a piece promotes; a gold stays a gold.
 pub(in crate::shogi) const fn promoted(kind: u32) -> u32 {
     match kind {
         0..=3 => kind + 7,
@@ -56,7 +56,7 @@ impl List {
     /// The list of a position, pieces in the order of squares, then those in hand.
     ///
     /// # Errors
-    /// Says why a position has no list: a king is missing or there are two of a side, there are more pieces of a kind than in the game, or a kind that the game does not have.
+    /// The reason why a position has no list: a king is missing or a side has two, there are more pieces of a kind than in the game, or a kind that the game does not have.
     pub fn new(position: &impl Rules) -> Result<Self, String> {
         let mut list = Self::empty();
         let mut next = 0;
@@ -96,7 +96,7 @@ impl List {
     /// The list of these numbers, slots kept.
     ///
     /// # Errors
-    /// Says what is wrong with them.
+    /// A description of the error.
     pub fn from_numbers(numbers: &[u16; SLOTS as usize]) -> Result<Self, String> {
         let mut list = Self::empty();
         for (slot, &number) in (0..PIECES).zip(numbers) {
@@ -211,7 +211,7 @@ impl List {
         self.hands.get(side as usize).and_then(|hand| hand.get(kind as usize)).map_or(0, |&n| n.into())
     }
 
-    /// What a move of `side` changes; `None` for a move that the list shows to be impossible: from an empty square or an empty hand, of another's piece, onto an own
+    /// The changes of a move of `side`; `None` for a move that the list shows to be impossible: from an empty square or an empty hand, of the opponent's piece, onto an own
     /// piece or a king.
     pub fn change(&self, side: u32, played: Move) -> Option<Change> {
         let to = played.to();
@@ -257,7 +257,7 @@ impl List {
         Some(Change { words, len: 2, material })
     }
 
-    /// Makes a change that [`List::change`] gave for this list and side.
+    /// Applies a change that [`List::change`] gave for this list and side.
     pub(in crate::shogi) fn apply(&mut self, change: &Change) {
         // First all pieces leave their squares and hands, then they take the new ones: a captured piece's square is the mover's next.
         for word in change.words() {

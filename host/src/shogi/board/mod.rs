@@ -59,13 +59,13 @@ pub const START: &str = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGS
 /// The king, as a kind; the other kinds are those of [`warpplay_gpu::shogi::piece`].
 pub const KING: u32 = 13;
 
-/// Why no game goes on from a position: the side that has just moved is in check. A king may be missing, and pawns may stand as no rules let them, as in problems.
+/// The reason why no game can continue from a position: the side that has just moved is in check. A king may be missing, and pawns may stand on impossible squares, as in
+/// problems.
 pub(in crate::shogi) fn unsound(position: &impl Rules) -> Option<&'static str> {
     position.takes_king().then_some("the side that has just moved is in check")
 }
 
-/// Refuses a position from which no game goes on: the side that has just moved is in check. A king may be missing, and pawns may stand as no rules let them, as in
-/// problems.
+/// Refuses a position from which no game can continue: the side that has just moved is in check. A king may be missing, and pawns may stand on impossible squares, as in problems.
 ///
 /// # Errors
 /// [`Error::Option`](crate::Error::Option) with the position and the reason.
@@ -89,26 +89,26 @@ pub trait Rules: Sized + Clone {
     /// The position in SFEN.
     fn sfen(&self) -> String;
 
-    /// Who moves: 0 Black, 1 White.
+    /// The side to move: 0 Black, 1 White.
     fn side(&self) -> u32;
 
-    /// Kind and side of the piece on a square, numbered as [`warpplay_gpu::shogi::piece`] says; `None` beyond the board too.
+    /// Kind and side of the piece on a square, numbered as in [`warpplay_gpu::shogi::piece`]; `None` also beyond the board.
     fn piece_on(&self, square: u32) -> Option<(u32, u32)>;
 
     /// Pieces of a kind (0 to 6) in a side's hand.
     fn in_hand(&self, kind: u32, side: u32) -> u32;
 
-    /// Whether the side that moves stands in check.
+    /// Whether the side to move is in check.
     fn in_check(&self) -> bool;
 
-    /// Whether the side that moves could take the other's king at once: no game comes to such a position.
+    /// Whether the side to move could capture the other's king at once, which no game reaches.
     fn takes_king(&self) -> bool;
 
-    /// All legal moves, ascending ([`Move`]'s order), instead of what the vector held: drops, and moves that do not promote where they could; no second
-    /// pawn on a file, no mate by dropping a pawn, no own king left in check. Repetition is not looked at.
+    /// Replaces the vector's content by all legal moves, ascending ([`Move`]'s order). They include drops and moves that could promote but do not; excluded are a second
+    /// pawn on a file, mate by a pawn drop, and moves that leave the own king in check. Repetition is ignored.
     fn legal_moves(&self, moves: &mut Vec<Move>);
 
-    /// Plays a move; `false`, and no change, where it is not legal.
+    /// Plays a move; returns `false` without a change if it is not legal.
     fn play(&mut self, played: Move) -> bool;
 }
 

@@ -8,14 +8,14 @@ use warpplay_gpu::shogi::piece::{HAND_KINDS, SQUARES};
 /// Letters of the kinds in hand.
 const LETTERS: &[u8; HAND_KINDS as usize] = b"PLNSGBR";
 
-/// A move, as USI writes it: from a square or out of the hand to a square, perhaps with a promotion.
+/// A move as in USI: from a square or the hand to a square, with or without promotion.
 ///
-/// Moves are ordered by where they come from (squares, then drops in the order P L N S G B R), then by where they go to; without promotion comes first.
+/// Moves are ordered by origin (squares, then drops in the order P L N S G B R), then by target, then without promotion before with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Move(u16);
 
 impl Move {
-    /// A move of the piece on `from` (0 to 80) to `to`; `None` beyond the board, and where nothing moves.
+    /// A move of the piece on `from` (0 to 80) to `to`; `None` beyond the board, and if `from` equals `to`.
     pub const fn board(from: u32, to: u32, promotes: bool) -> Option<Self> {
         if from < SQUARES && to < SQUARES && from != to {
             Some(Self((from << 8 | to << 1 | promotes as u32) as u16))

@@ -16,9 +16,9 @@ use crate::{Error, Result};
 #[derive(Clone)]
 pub struct Board(Position);
 
-/// Our kinds for theirs: P L N S B R G K +P +L +N +S +B +R from 1.
+/// Our kinds by the crate's kinds: P L N S B R G K +P +L +N +S +B +R from 1.
 const KINDS: [u32; 15] = [u32::MAX, 0, 1, 2, 3, 5, 6, 4, KING, 7, 8, 9, 10, 11, 12];
-/// Their kinds for our kinds in hand.
+/// The crate's kinds by our kinds in hand.
 const HAND: [HandPiece; 7] = [
     HandPiece::PAWN,
     HandPiece::LANCE,
@@ -29,7 +29,7 @@ const HAND: [HandPiece; 7] = [
     HandPiece::ROOK,
 ];
 
-/// Last move number of a position that is read: the crate counts on from it in 16 bits.
+/// Maximum move number of a position that is read: the crate continues counting from it in 16 bits.
 const LAST_NUMBER: u16 = 32_767;
 
 impl Board {
@@ -38,8 +38,8 @@ impl Board {
         Self(rsshogi::board::hirate_position())
     }
 
-    /// Reads a position as engines are told it in USI: `startpos`, or a position in SFEN, then the moves played from there after the word `moves`. The words `position`
-    /// and `sfen` may stand before it.
+    /// Reads a position in the form that USI passes to engines: `startpos` or a position in SFEN, then, after the word `moves`, the moves played from there. The words
+    /// `position` and `sfen` may precede it.
     ///
     /// ```
     /// use warpplay::shogi::board::{Board, Rules};
@@ -50,7 +50,7 @@ impl Board {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Option`] for what is no position, and for the first move that is none or is not legal.
+    /// [`Error::Option`] for an invalid position, and for the first word that is not a legal move.
     pub fn from_usi(text: &str) -> Result<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let mut parts = words.splitn(2, |&word| word == "moves");
@@ -67,7 +67,7 @@ impl Board {
         Ok(board)
     }
 
-    /// Says where there are more pieces than a set has. Without them a position has 593 legal moves at most, and the crate has room for 600.
+    /// Describes the first kind with more pieces than a set has, if any. Without such pieces a position has at most 593 legal moves, and the crate has room for 600.
     fn surplus(&self) -> Option<String> {
         let mut counts = [0; HAND.len()];
         let mut kings = [0; 2];
@@ -88,7 +88,7 @@ impl Board {
     }
 }
 
-/// Our move for theirs; `None` for their special values.
+/// Converts a move of the crate to ours; `None` for its special values.
 pub(in crate::shogi) fn ours(theirs: Theirs) -> Option<Move> {
     let to = u32::try_from(theirs.to_sq().raw()).ok()?;
     if theirs.is_drop() {
@@ -102,7 +102,7 @@ fn square(square: u32) -> Square {
     Square::new(square as i8)
 }
 
-/// Their move for ours.
+/// Converts our move to the crate's.
 pub(in crate::shogi) fn theirs(ours: Move) -> Theirs {
     let to = square(ours.to());
     match (ours.from(), ours.dropped()) {

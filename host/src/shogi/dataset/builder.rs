@@ -12,17 +12,17 @@ use crate::shogi::records::{Game, Records, Skipped};
 use crate::shogi::{Shard, Window};
 use crate::{Error, Result};
 
-/// Most parents of a shard: 593 children, the most a position can have, with two changes each still count in 32 bits.
+/// Maximum number of parents of a shard: with 593 children each, the most of a position, and two changes per child, counts still fit into 32 bits.
 const MOST_PARENTS: usize = 2_000_000;
-/// Bytes of a parent's own list, the least that it takes.
+/// Bytes of a parent's list, the minimum that it takes.
 const LIST_BYTES: u64 = 80;
 /// Parents that one task makes: some milliseconds of work.
 const TASK: usize = 512;
 
 /// How a data set is built.
 ///
-/// A parent is a position of a game in which a move was played, within a window of games (their numbers, from 0) and of half-moves (those made before it). Each position
-/// is replayed on a board; what a legal move changes in the list of pieces is computed without playing it.
+/// A parent is a position of a game in which a move was played, within a window of games (their numbers, from 0) and of half-moves (those made before it). Each position is
+/// replayed on a board; the changes of a legal move to the list of pieces are computed without playing it.
 #[derive(Clone, Debug)]
 pub struct Builder {
     games: Window,
@@ -32,7 +32,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Half-moves that the paper learnt from, which are taken where nothing is said.
+    /// The half-moves from which the paper learnt, the default.
     pub const PLIES: Window = Window { start: 40, end: 80, step: 1 };
 }
 
@@ -48,7 +48,7 @@ impl Default for Builder {
     }
 }
 
-/// Parents of one game in one shard.
+/// The parents of one game in one shard.
 #[derive(Clone, Debug)]
 pub(super) struct Stretch<'a> {
     game: &'a Game,
@@ -58,25 +58,25 @@ pub(super) struct Stretch<'a> {
 }
 
 impl Builder {
-    /// Which games, by their numbers in the records from 0; all by default.
+    /// Selects games by their numbers in the records, from 0; default all.
     pub fn games(mut self, games: Window) -> Self {
         self.games = games;
         self
     }
 
-    /// Which half-moves, by the number of those made before; 40 to 79 by default.
+    /// Selects half-moves by the number of half-moves before; default 40 to 79.
     pub fn plies(mut self, plies: Window) -> Self {
         self.plies = plies;
         self
     }
 
-    /// Most parents of a shard, 1 to 2,000,000; 262,144 by default. What is learnt does not depend on it.
+    /// Maximum number of parents of a shard, 1 to 2,000,000; default 262,144. Learning does not depend on it.
     pub fn shard_parents(mut self, parents: usize) -> Self {
         self.shard_parents = parents;
         self
     }
 
-    /// Threads; `None`, the default, for all cores. What is built does not depend on it.
+    /// Threads; default `None`, all cores. The result does not depend on it.
     pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
         self.threads = threads.into();
         self
@@ -84,11 +84,11 @@ impl Builder {
 
     /// Builds all shards in memory.
     ///
-    /// Games from a position that has no list of pieces (a king is missing, or there are too many pieces) are left out and reported among [`Origin::skipped`].
+    /// Games from a position that has no list of pieces (a king is missing, or there are too many pieces) are omitted and listed in [`Origin::skipped`].
     ///
     /// # Errors
-    /// [`Error::Option`] for a window or a number that is not allowed, and where no game has a half-move in the window; [`Error::OutOfMemory`] where the next shard
-    /// does not fit into the host's memory, as large as those before it were.
+    /// [`Error::Option`] for a window or a number that is not allowed, and if no game has a half-move in the window; [`Error::OutOfMemory`] if the next shard, judged by the
+    /// size of those before, does not fit into the host's memory.
     pub fn build(&self, records: &Records) -> Result<Dataset> {
         let (plan, origin) = self.plan(records)?;
         let shards = self.pool(|| {
@@ -106,7 +106,7 @@ impl Builder {
         Ok(Dataset { shards, origin })
     }
 
-    /// Which parents go into which shard.
+    /// Assigns parents to shards.
     pub(super) fn plan<'a>(&self, records: &'a Records) -> Result<(Vec<Vec<Stretch<'a>>>, Origin)> {
         for (name, window) in [("games", self.games), ("plies", self.plies)] {
             if window.start >= window.end || window.step == 0 {
@@ -193,7 +193,7 @@ impl Builder {
     }
 }
 
-/// One shard, its tasks spread over the cores.
+/// Makes one shard, with its tasks distributed over the cores.
 pub(super) fn make(stretches: &[Stretch<'_>]) -> Result<Shard> {
     let mut tasks = Vec::new();
     let (mut first, mut parents) = (0, 0);
@@ -221,7 +221,7 @@ pub(super) fn make(stretches: &[Stretch<'_>]) -> Result<Shard> {
     Ok(Parents::joined(parts))
 }
 
-/// Replays a game through its stretch; `None` where a move is not legal, which [`Game`] excludes.
+/// Replays a game through its stretch; `None` if a move is not legal, which [`Game`] excludes.
 fn add(parents: &mut Parents, stretch: &Stretch<'_>, moves: &mut Vec<Move>) -> Option<()> {
     let (mut board, mut list) = begin(stretch.game).ok()?;
     let (mut next, mut left) = (stretch.first_ply, stretch.parents);

@@ -2,17 +2,17 @@
 
 use crate::runtime::fnv::{Fnv, Words};
 
-/// Where a file holds its checksum; these bytes are left out.
+/// Position of the checksum in a file; these bytes are not summed.
 const OWN: std::ops::Range<usize> = 40..48;
 const LANES: usize = 8;
-/// Bytes that all lanes take together.
+/// Bytes that all lanes process together.
 const STEP: usize = 8 * LANES;
 
 /// Sums of words.
 pub(super) struct Checksum;
 
 impl Checksum {
-    /// The checksum of a file whose length is a multiple of 64. Finds every single damaged byte: each step is one to one, and so is what joins the lanes.
+    /// The checksum of a file whose length is a multiple of 64. It detects every change of a single byte: each step is a bijection, and so is the combination of the lanes.
     pub fn of(bytes: &[u8]) -> u64 {
         let mut lanes: [Words<32>; LANES] = std::array::from_fn(|lane| Words::lane(lane as u64));
         let (chunks, rest) = bytes.as_chunks::<STEP>();

@@ -13,17 +13,17 @@ pub struct Facts {
     pub shards: u64,
     /// Parents.
     pub parents: u64,
-    /// Children, those of played moves counted twice.
+    /// Children, counting those of played moves twice.
     pub children: u64,
-    /// Different games, by their hashes.
+    /// Number of distinct games, by their hashes.
     pub distinct_games: u64,
-    /// Different vectors of material differences.
+    /// Number of distinct vectors of material differences.
     pub distinct_vectors: u64,
-    /// Children whose material is that of their parent's child 0, among all.
+    /// Share of children with the same material as their parent's child 0.
     pub zero_share: f64,
     /// Bytes of the columns.
     pub bytes: u64,
-    /// A sum over all parents and children, the same for the same ones in other shards or another order.
+    /// A checksum over all parents and children, independent of shards and order.
     pub fingerprint: String,
     /// What it was made of.
     #[serde(flatten)]
@@ -31,7 +31,7 @@ pub struct Facts {
 }
 
 impl Dataset {
-    /// Counts what it holds; reads all of it once.
+    /// Computes these numbers, for which it reads all data once.
     pub fn facts(&self) -> Facts {
         let counts: Vec<(HashSet<u64>, HashSet<u64>, u64)> = self
             .shards
@@ -72,8 +72,7 @@ impl Dataset {
         }
     }
 
-    /// A sum over all parents with their children, the same for the same ones in other shards or another order: what ranks compare to know that they learn from
-    /// the same data.
+    /// A checksum over all parents with their children, independent of shards and order. Ranks compare it to make sure that they learn from the same data.
     pub fn fingerprint(&self) -> u64 {
         self.shards.iter().map(crate::shogi::Shard::fingerprint).fold(0, u64::wrapping_add)
     }

@@ -73,7 +73,7 @@ use crate::Result;
 use crate::shogi::records::Skipped;
 use crate::shogi::{Shard, Shards, Window};
 
-/// Parents with their children, in shards, and where they come from.
+/// Parents with their children, in shards, and their origin.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     shards: Vec<Shard>,
@@ -85,26 +85,26 @@ pub struct Dataset {
 pub struct Origin {
     /// Games that parents come from.
     pub games: u64,
-    /// Games that were left out because no half-move of theirs lies in the window.
+    /// Games omitted because none of their half-moves is in the window.
     pub short: u64,
-    /// The numbers, from 0, of the games that were looked at.
+    /// The games that were used, by their numbers from 0.
     pub game_window: Window,
-    /// The half-moves.
+    /// The half-moves that were used.
     pub ply_window: Window,
     /// What could not be read, and why.
     pub skipped: Vec<Skipped>,
 }
 
 impl Dataset {
-    /// How data sets are built from games.
+    /// Makes a builder of data sets from games.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// A set of shards that were made elsewhere, as [`quiescence::rebuild`](crate::shogi::quiescence::rebuild) makes them of a set's.
+    /// Makes a set from existing shards, such as those of [`quiescence::rebuild`](crate::shogi::quiescence::rebuild).
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for the first shard whose columns do not fit together, with its number.
+    /// [`Error::Shape`](crate::Error::Shape) for the first shard with inconsistent columns, with its number.
     pub fn from_shards(shards: Vec<Shard>, origin: Origin) -> Result<Self> {
         for (number, shard) in shards.iter().enumerate() {
             shard.expect_sound(format!("shard {number}"))?;
@@ -117,7 +117,7 @@ impl Dataset {
         &self.shards
     }
 
-    /// The shards, as engines take them.
+    /// References to the shards, as engines take them.
     pub fn views(&self) -> Vec<&Shard> {
         self.shards.iter().collect()
     }
@@ -137,8 +137,8 @@ impl Dataset {
         self.shards.iter().map(|shard| shard.n_children() as u64).sum()
     }
 
-    /// Two data sets: the games that are learnt from, and a share (`held_out`, above 0 and below 1) of all games, drawn by the games' hashes: the same games whatever
-    /// the order, the window or the shards. Parents keep their order; all columns are copied.
+    /// Splits the set in two: the games to learn from, and a share (`held_out`, above 0 and below 1) of all games, drawn by the games' hashes, regardless of order, window
+    /// and shards. Parents keep their order; all columns are copied.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for another share.

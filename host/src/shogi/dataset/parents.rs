@@ -5,7 +5,7 @@ use warpplay_gpu::shogi::difference;
 use crate::shogi::Shard;
 use crate::shogi::board::{Board, Change, List, Move, Rules};
 
-/// A shard in the making.
+/// A shard under construction.
 #[derive(Debug)]
 pub(in crate::shogi) struct Parents {
     pieces: Vec<[u16; 40]>,
@@ -36,7 +36,7 @@ impl Default for Parents {
 }
 
 impl Parents {
-    /// Room for parents with the usual number of children.
+    /// Allocates memory for parents with the usual number of children.
     pub fn with_capacity(parents: usize) -> Self {
         let children = parents * 80;
         let with_zero = |n| {
@@ -57,7 +57,8 @@ impl Parents {
         }
     }
 
-    /// Adds a position of a game and the move that was played; `moves` is room for the legal ones. `None` where the move is not among them, or the list is not the board's.
+    /// Adds a position of a game and the move that was played; `moves` is scratch memory for the legal moves. `None` if the move is not legal, or the list does not match
+    /// the board.
     pub fn add_played(
         &mut self,
         board: &Board,
@@ -106,7 +107,7 @@ impl Parents {
         self.changes.len()
     }
 
-    /// The shard of several, one after the other.
+    /// Joins several parts into one shard.
     pub fn joined(parts: Vec<Self>) -> Shard {
         let mut parts = parts.into_iter();
         let mut all = parts.next().unwrap_or_default();

@@ -36,7 +36,7 @@ const VERSION: u64 = 1;
 /// Bytes of the header; columns begin at multiples of it.
 const HEADER: usize = 64;
 const NAME: &str = "dataset.json";
-/// How often a reader begins again because a writer has just replaced the set.
+/// Number of attempts of a reader, if a writer replaces the set meanwhile.
 const TRIES: u32 = 8;
 
 /// `dataset.json`.
@@ -60,23 +60,22 @@ struct Entry {
 }
 
 impl Dataset {
-    /// Writes the set into a folder, which is made if it is not there. A set that was there stays readable until the new one is complete, and is then removed.
+    /// Writes the set into a folder, which is made if it does not exist. An existing set stays readable until the new one is complete, and is then removed.
     ///
     /// # Errors
-    /// [`Error::File`] with the path and the system's reason, a full disk among them, and where another process writes to the folder; the folder's set is then the one it
-    /// was before.
+    /// [`Error::File`] with the path and the system's reason, such as a full disk, and if another process writes to the folder; the folder's set is then unchanged.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let _lock = lock(folder)?;
         let shards = self.shards.iter().map(|shard| write(folder, shard)).collect::<Result<Vec<Entry>>>()?;
         finish(folder, shards, self.fingerprint(), &self.origin)
     }
 
-    /// Opens a set that was saved: its files are mapped into memory and read as they are used. All of it is read once, to check it.
+    /// Opens a saved set: its files are mapped into memory and read on use. All data is read once, to check it.
     ///
     /// The files must not be changed while the set, a clone of a shard or of a column lives; [`Dataset::save`] into the same folder is safe.
     ///
     /// # Errors
-    /// [`Error::File`] for a folder without a set, and for a file that is missing, cut short, of another version, of a wrong checksum, or whose columns are not a shard's.
+    /// [`Error::File`] for a folder without a set, and for a file that is missing, truncated, of another version, has a wrong checksum, or whose columns are not those of a shard.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         if !folder.is_dir() || !path.exists() {
@@ -96,7 +95,7 @@ impl Dataset {
     }
 }
 
-/// `dataset.json` as it was read. It stays open, so that no other file can be taken for it.
+/// `dataset.json` as it was read. The file stays open, so that no other file can be mistaken for it.
 struct ShardList {
     file: File,
     bytes: Vec<u8>,
@@ -112,7 +111,7 @@ impl ShardList {
         Ok(Self { file, bytes })
     }
 
-    /// Whether nobody has replaced it between the two readings. Equal bytes do not say so: a set may be replaced by another, and that by the first again.
+    /// Whether the file was not replaced between the two readings. Equal bytes do not prove it: a set may be replaced by another, and that by the first again.
     fn is_same_file(&self, other: &Self) -> bool {
         let same = match (self.file.metadata(), other.file.metadata()) {
             (Ok(one), Ok(two)) => is_same_file(&one, &two),
@@ -145,7 +144,7 @@ fn manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
 }
 
 impl Builder {
-    /// Builds a set and writes it to a folder shard by shard, so that no more than one lies in memory; then opens it.
+    /// Builds a set and writes it to a folder shard by shard, so that only one is in memory at a time; then opens it.
     ///
     /// # Errors
     /// Those of [`Builder::build`], [`Dataset::save`] and [`Dataset::open`].
@@ -169,7 +168,7 @@ impl Builder {
     }
 }
 
-/// Makes the folder, and keeps other processes from writing to it while what is returned lives.
+/// Makes the folder, and locks it against writes of other processes while the returned file lives.
 fn lock(folder: &Path) -> Result<File> {
     fs::create_dir_all(folder).map_err(|error| Error::file(folder, None, format!("cannot be made: {error}")))?;
     folder_lock::take(folder)?.ok_or_else(|| folder_lock::taken(folder))
@@ -194,7 +193,7 @@ fn finish(folder: &Path, shards: Vec<Entry>, fingerprint: u64, origin: &Origin) 
     Ok(())
 }
 
-/// Whether a name is that of a shard's file, and leads nowhere else.
+/// Whether a name is that of a shard's file within the folder.
 fn is_shard(name: &Path) -> bool {
     name.components().count() == 1
         && name.to_str().is_some_and(|name| name.starts_with("shard-") && name.ends_with(".wps"))
@@ -205,7 +204,7 @@ pub fn is_part(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == NAME || is_shard(Path::new(name)))
 }
 
-/// Where the columns lie, and the length of the file; `None` beyond the address space.
+/// Positions of the columns, and the length of the file; `None` beyond the address space.
 fn layout(parents: u64, children: u64, changes: u64) -> Option<([Range<usize>; 9], usize)> {
     let sizes = [
         parents.checked_mul(80)?,

@@ -5,7 +5,7 @@ use crate::shogi::engines::words::Words;
 use crate::shogi::shard::Shard;
 use crate::{Device, Result};
 
-/// A word a child on a device that runs kernels.
+/// One word per child on a device that runs kernels.
 pub(in crate::shogi) struct Fused(Words);
 
 impl Fused {

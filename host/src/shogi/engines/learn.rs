@@ -13,19 +13,19 @@ use crate::{Device, Error, Result};
 
 /// A back end's state for one set of features: weights, the optimiser's memory, a gradient being summed.
 pub(in crate::shogi) trait Learn: Send {
-    /// What the weights belong to.
+    /// The set of features of the weights.
     fn features(&self) -> FeatureSet;
     /// The weights, `[features.len()]`.
     fn weights(&self) -> Result<Vec<f32>>;
-    /// Those that are values of pieces, which come first: `[features.n_values()]`.
+    /// The weights that are values of pieces, which come first: `[features.n_values()]`.
     fn values(&self) -> Result<Vec<f32>>;
     /// Sets the weights, each rounded to a multiple of 2⁻³⁰.
     fn set_weights(&mut self, weights: &[f32]) -> Result<()>;
-    /// One pass over parents with the present weights: their totals. With `gradient`, the gradient becomes the sum over these parents.
+    /// Makes one pass over parents with the present weights and returns their totals. With `gradient`, the gradient becomes the sum over these parents.
     ///
-    /// An engine may keep what it has copied of a shard, and know it again by its address: see [`forget`](Self::forget).
+    /// An engine may keep a copy of a shard and recognise the shard by its address: see [`forget`](Self::forget).
     fn pass(&mut self, parts: &[Selection<'_>], check: ColumnCheck, loss: &Loss, gradient: bool) -> Result<Totals>;
-    /// Forgets what was kept of shards: to be called before the next pass where one has been changed or dropped since.
+    /// Forgets all kept shards. Called before the next pass if a shard was changed or dropped since the last.
     fn forget(&mut self) -> Result<()> {
         Ok(())
     }
@@ -39,36 +39,36 @@ pub(in crate::shogi) trait Learn: Send {
     fn rows(&mut self, rows: &[u32]) -> Result<Vec<i64>>;
     /// Replaces the gradient in some rows, each named once, by `[rows.len() * ROW]` numbers.
     fn set_rows(&mut self, rows: &[u32], values: &[i64]) -> Result<()>;
-    /// Leaves so many bytes of the device's memory free for rows of gradients.
+    /// Reserves this many bytes of the device's memory for rows of gradients.
     fn reserve(&mut self, _bytes: u64) {}
-    /// The device whose memory holds the gradient, where [`lend_rows`](Self::lend_rows) works.
+    /// The device whose memory holds the gradient, if [`lend_rows`](Self::lend_rows) is supported.
     fn lends_on(&self) -> Option<Device> {
         None
     }
-    /// Copies the gradient in some rows to memory that other engines on the device can read. What comes back is complete, and not written again.
+    /// Copies the gradient in some rows to memory that other engines on the device can read. The copy is complete on return and is not written again.
     fn lend_rows(&mut self, _rows: &[u32]) -> Result<Lent> {
         Err(in_host_memory())
     }
-    /// The same for engines of other processes on the same GPU: the memory, which is to be kept until they have read it, and its handle.
+    /// As [`lend_rows`](Self::lend_rows), for engines of other processes on the same GPU: returns the memory, which must be kept until they have read it, and its handle.
     fn export_rows(&mut self, _rows: &[u32]) -> Result<(Lent, Vec<u8>)> {
         Err(in_host_memory())
     }
-    /// Adds what engines of other processes exported of the same rows, by their handles. Their memory is no longer read when this returns.
+    /// Adds the same rows exported by engines of other processes, by their handles. Their memory is no longer read when the call returns.
     fn add_exported(&mut self, _rows: &[u32], _handles: &[&[u8]]) -> Result<()> {
         Err(in_host_memory())
     }
-    /// Adds what other engines on the device lent of the same rows, each named once. They are no longer read when this returns.
+    /// Adds the same rows lent by other engines on the device, each named once. Their memory is no longer read when the call returns.
     fn add_lent(&mut self, _rows: &[u32], _others: &[Lent]) -> Result<()> {
         Err(in_host_memory())
     }
-    /// One step of an optimiser with the gradient divided by `children`. An optimiser that remembers another number of arrays than there are begins with zeros.
-    /// Fails where a weight grows to 1,024 or beyond, after which the weights are not to be used.
+    /// One step of an optimiser with the gradient divided by `children`. If the optimiser's number of arrays differs from the present one, its state begins with zeros.
+    /// Fails if a weight reaches 1,024, after which the weights must not be used.
     fn update(&mut self, update: &Update, children: u64) -> Result<()>;
-    /// Multiplies all weights but the fixed one (scale constraint), and rounds.
+    /// Multiplies all weights except the fixed one (scale constraint), and rounds.
     fn scale(&mut self, factor: f32) -> Result<()>;
     /// The optimiser's memory, for checkpoints: none, one or two arrays of `[features.len()]`.
     fn memory(&self) -> Result<Vec<Vec<f32>>>;
-    /// Puts it back.
+    /// Restores the optimiser's memory.
     fn set_memory(&mut self, memory: &[Vec<f32>]) -> Result<()>;
 }
 
@@ -79,7 +79,7 @@ fn in_host_memory() -> Error {
 /// Rows of a gradient in a device's memory, for other engines on that device.
 pub(in crate::shogi) type Lent = Arc<dyn Any + Send + Sync>;
 
-/// Refuses rows beyond the weights, and values that are not theirs.
+/// Checks that the rows exist and that the number of values is theirs.
 pub(super) fn check_rows(features: FeatureSet, rows: &[u32], n_values: usize) -> Result<()> {
     let n_rows = features.len().div_ceil(ROW as usize);
     if let Some(row) = rows.iter().find(|&&row| row as usize >= n_rows) {
@@ -91,12 +91,12 @@ pub(super) fn check_rows(features: FeatureSet, rows: &[u32], n_values: usize) ->
     Ok(())
 }
 
-/// A step or factor that made a weight too large.
+/// The error for a step or factor that made a weight too large.
 pub(super) fn too_large(what: &'static str, value: f32) -> Error {
     Error::option(what, value, format!("a smaller one: a weight has grown to {MOST} or beyond"))
 }
 
-/// L-BFGS is no step of an engine.
+/// The error for L-BFGS, which engines do not support.
 pub(super) fn on_the_host() -> Error {
     Error::option("optimizer", Optimizer::Lbfgs, "sign, gd, momentum, adagrad, adam: lbfgs works on the host")
 }

@@ -7,13 +7,13 @@ use crate::shogi::positions::check_number;
 use crate::shogi::shard::Shard;
 use crate::{Buffer, Device, Result, Stream};
 
-/// Words that are not 0, and what runs over them need.
+/// The words that are not 0, and the arrays for runs over them.
 pub(super) struct Words {
     pub kernels: MaterialKernels,
     pub words: Buffer<u64>,
     pub arrays: RunArrays,
     pub stream: Stream,
-    /// Children that are not held, since they have no difference.
+    /// Number of children that are not stored, since they have no difference.
     zeros: u64,
 }
 
@@ -33,7 +33,7 @@ impl Words {
         Ok(Self { kernels, words, arrays, stream, zeros })
     }
 
-    /// What the launch of a run found, with the children that have no difference.
+    /// Reads the results of a run, including the children that have no difference.
     pub fn read(&self, run: &Run) -> Result<Vec<Evaluated>> {
         let mut evaluations = self.arrays.read(&self.stream, run.evaluations)?;
         for (sums, _) in &mut evaluations {

@@ -9,11 +9,11 @@ use warpplay_gpu::split_mix::{GAMMA, mix};
 use crate::shogi::shard::Shard;
 use crate::{Error, Result};
 
-/// The order of all positions in an epoch: numbers of parents, counted through all shards. A parent's lot is the finaliser of SplitMix64 over seed, epoch, game and half-move; the smallest
-/// comes first, of equal lots the parent with the smaller number.
+/// The order of all positions in an epoch, as numbers of parents, counted through all shards. Parents are sorted by a key, the finaliser of SplitMix64 over seed, epoch,
+/// game and half-move; with equal keys, the parent with the smaller number comes first.
 ///
 /// # Errors
-/// [`Error::Shape`] for 2³² parents and more, or a shard that has not a game and a half-move for each.
+/// [`Error::Shape`] for 2³² parents or more, or a shard without a game and a half-move for each.
 pub fn epoch_order(shards: &[&Shard], seed: u64, epoch: u64) -> Result<Vec<u32>> {
     let n: u64 = shards.iter().map(|shard| shard.n_parents() as u64).sum();
     if u32::try_from(n).is_err() {
@@ -35,19 +35,20 @@ pub fn epoch_order(shards: &[&Shard], seed: u64, epoch: u64) -> Result<Vec<u32>>
     Ok(lots.into_iter().map(|(_, parent)| parent).collect())
 }
 
-/// The seed of the siblings that count in the steps of an epoch ([`Loss::seed`](crate::shogi::Loss::seed)), so that each epoch draws others: the finaliser of SplitMix64 over seed and epoch.
+/// The seed of the siblings that count in the steps of an epoch ([`Loss::seed`](crate::shogi::Loss::seed)), so that each epoch draws different ones: the finaliser of
+/// SplitMix64 over seed and epoch.
 pub fn siblings_seed(seed: u64, epoch: u64) -> u64 {
     mix(seed.wrapping_add(epoch.wrapping_mul(GAMMA)))
 }
 
-/// The batches of a course, as one rank sees them.
+/// One rank's view of the batches of a course.
 pub(super) struct Batches<'a> {
     /// All positions of all ranks.
     all: Vec<&'a Shard>,
     seed: u64,
     /// Positions of a batch.
     size: usize,
-    /// Positions in all.
+    /// Total number of positions.
     n: usize,
     /// The first position of this rank.
     first: usize,
@@ -56,7 +57,7 @@ pub(super) struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// Batches of `size` positions, 1 or more, of which this rank has those from `first` on.
+    /// Makes batches of `size` positions, at least 1; this rank has the positions from `first` on.
     pub fn new(all: Vec<&'a Shard>, seed: u64, size: u32, first: usize) -> Self {
         let n = all.iter().map(|shard| shard.n_parents()).sum();
         Self { all, seed, size: size.max(1) as usize, n, first, drawn: None }
@@ -67,17 +68,17 @@ impl<'a> Batches<'a> {
         (self.n.div_ceil(self.size) as u64).max(1)
     }
 
-    /// The seed of the siblings that count in the step after so many.
+    /// The seed of the siblings that count in the step after `iteration` steps.
     pub fn siblings_seed(&self, iteration: u32) -> u64 {
         siblings_seed(self.seed, u64::from(iteration) / self.per_epoch())
     }
 
-    /// Whether the step after so many begins an epoch.
+    /// Whether the step after `iteration` steps begins an epoch.
     pub fn begins_epoch(&self, iteration: u32) -> bool {
         u64::from(iteration).is_multiple_of(self.per_epoch())
     }
 
-    /// The parents of the step after so many: for each of this rank's shards, which have `lengths` parents, their numbers there, ascending.
+    /// The parents of the step after `iteration` steps: for each of this rank's shards, which have `lengths` parents, the numbers of its parents, ascending.
     pub fn of(&mut self, iteration: u32, lengths: impl Iterator<Item = usize>) -> Result<Vec<Vec<u32>>> {
         let epoch = u64::from(iteration) / self.per_epoch();
         let step = (u64::from(iteration) % self.per_epoch()) as usize;

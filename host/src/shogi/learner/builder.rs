@@ -41,7 +41,7 @@ impl<'a> Learner<'a> {
     }
 }
 
-/// An engine, with what it is and takes.
+/// An engine with its name and its memory.
 struct Opened {
     engine: Box<dyn Learn>,
     which: Engine,
@@ -78,21 +78,21 @@ impl<'a> LearnerBuilder<'a> {
         }
     }
 
-    /// Positions to measure on, of games that are not learnt from; none by default.
+    /// Positions for measuring, from games that are not used for learning; default none.
     #[must_use]
     pub fn held_out(mut self, data: impl Into<Shards<'a>>) -> Self {
         self.held_out = data.into().0;
         self
     }
 
-    /// The ranks that learn together; this process alone by default. All are given all positions, and each works on its own [`share`].
+    /// The ranks that learn together; default this process alone. Each rank is given all positions and processes its own [`share`].
     #[must_use]
     pub fn ranks(mut self, ranks: &'a dyn Ranks) -> Self {
         self.ranks = ranks;
         self
     }
 
-    /// All options at once.
+    /// Sets all options at once.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -126,15 +126,15 @@ impl<'a> LearnerBuilder<'a> {
 
     setters! {
         noted in given;
-        /// Which implementation.
+        /// The implementation.
         engine: Engine,
-        /// What the evaluation counts.
+        /// The features of the evaluation.
         features: FeatureSet,
-        /// How weights move.
+        /// The optimiser.
         optimizer: Optimizer,
         /// Learning rate.
         learning_rate: f64 = Some(learning_rate),
-        /// What an iteration leaves of the rate.
+        /// Factor of the rate after each iteration.
         rate_factor: f64,
         /// Weight of Σ|w|.
         l1: f64,
@@ -150,27 +150,27 @@ impl<'a> LearnerBuilder<'a> {
         history: u32,
         /// Slope of the sigmoid.
         a: f64,
-        /// Siblings whose evaluation differs by more pawns from the played child's do not count.
+        /// Siblings whose evaluation differs from the played child's by more pawns than this do not count.
         window: f64 = Some(window),
-        /// Most siblings of a parent that count; 0 for all.
+        /// Maximum number of siblings of a parent that count; 0 for all.
         siblings: u32,
-        /// Seed of their draw, and of the order of mini-batches.
+        /// Seed of the choice of siblings and of the order of mini-batches.
         seed: u64,
-        /// Keeps the sum of the 13 values as it was at first.
+        /// Keeps the sum of the 13 values constant.
         keep_scale: bool,
-        /// First values of L N S G B R +P +L +N +S +B +R.
+        /// Initial values of L N S G B R +P +L +N +S +B +R.
         init: Values,
-        /// Positions that a step is computed on; 0 for all.
+        /// Number of positions of a step; 0 for all.
         batch: u32,
-        /// Steps in all, those before a checkpoint included.
+        /// Total number of steps, including those before a checkpoint.
         iterations: u32,
-        /// Threads of what is done on the CPU; `None` for all cores.
+        /// Threads of the work on the CPU; `None` for all cores.
         threads: impl Into<Option<usize>> = threads.into(),
-        /// Most bytes of positions that are kept on the device; `None` for as many as are free.
+        /// Maximum number of bytes of positions kept on the device; `None` for all free memory.
         device_bytes: impl Into<Option<u64>> = device_bytes.into(),
     }
 
-    /// Stops when the objective on held-out games no longer falls.
+    /// Stops when the objective on held-out games no longer decreases.
     #[must_use]
     pub fn early_stopping(mut self, patience: u32, min_delta: f64) -> Self {
         self.options.early_stopping = Some(EarlyStopping { patience, min_delta });
@@ -178,7 +178,7 @@ impl<'a> LearnerBuilder<'a> {
         self
     }
 
-    /// Compares the last positions of quiet lines, searched anew every `every` iterations.
+    /// Compares the last positions of quiet lines, which are searched again every `every` iterations.
     #[must_use]
     pub fn quiet(mut self, every: u32, depth: u32) -> Self {
         self.options.quiet = Some(Quiet { every, depth });
@@ -186,7 +186,7 @@ impl<'a> LearnerBuilder<'a> {
         self
     }
 
-    /// First weights, instead of the values of [`Options::init`].
+    /// Initial weights, in place of the values of [`Options::init`].
     #[must_use]
     pub fn weights(mut self, weights: Weights) -> Self {
         self.weights = Some(weights);
@@ -194,33 +194,34 @@ impl<'a> LearnerBuilder<'a> {
     }
 
     checkpoint_setters! {
-        /// Goes on from a checkpoint, with the bits of a course that never stopped. Options that are not set are the checkpoint's; of those that are, only `iterations`,
-        /// `early_stopping`, `engine`, `threads` and `device_bytes` may differ from it.
+        /// Continues from a checkpoint, with the same bits as an uninterrupted course. Options that the caller did not set are the checkpoint's; of those that were set,
+        /// only `iterations`, `early_stopping`, `engine`, `threads` and `device_bytes` may differ from it.
         resume,
 
-        /// Writes a checkpoint to `path` while it runs, and at the end of a run. To be set on all ranks alike; rank 0 writes.
+        /// Writes a checkpoint to `path` during a run and at its end. All ranks must set it; rank 0 writes.
         checkpoint,
 
-        /// Time between two checkpoints, above 0; five minutes if not given.
+        /// Time between two checkpoints, above 0; default five minutes.
         checkpoint_every
     }
 
-    /// Memory that weights, gradient and optimiser take, those of L-BFGS on the host. Positions come on top as far as there is room: the others are copied in every pass.
+    /// Memory that weights, gradient and optimiser take; that of L-BFGS is on the host. Positions take additional memory as far as there is room; the rest is copied in
+    /// every pass.
     ///
     /// # Errors
-    /// As [`build`](Self::build) for options that do not fit the checkpoint, and for an engine that the device has not.
+    /// As [`build`](Self::build) for options that do not fit the checkpoint, and for an engine that the device does not have.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let options = self.merged()?;
         dispatch::chosen_learner(device, options.engine)?;
         Ok(memory_of(&options, &self.train, self.ranks.size()))
     }
 
-    /// Checks everything, takes the device's memory and sets the first weights.
+    /// Checks everything, allocates the device's memory and sets the initial weights.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is out of range, does not go with the others, or is not the checkpoint's; [`Error::Shape`] without positions, for a shard whose
-    /// columns do not fit together, or if the checkpoint's positions were others; [`Error::OutOfMemory`] where the weights do not fit;
-    /// [`Error::Rank`] if another rank failed, or has other options or positions; errors of the device.
+    /// [`Error::Option`] for an option that is out of range, contradicts others, or differs from the checkpoint's; [`Error::Shape`] without positions, for a shard with
+    /// inconsistent columns, or if the positions differ from the checkpoint's; [`Error::OutOfMemory`] if the weights do not fit; [`Error::Rank`] if another rank failed, or
+    /// has other options or positions; errors of the device.
     pub fn build(self, device: &Device) -> Result<Learner<'a>> {
         let opened = self.merged().and_then(|options| {
             self.check(&options)?;
@@ -235,7 +236,7 @@ impl<'a> LearnerBuilder<'a> {
         self.build_on(options, opened, device)
     }
 
-    /// The options, with those of a checkpoint.
+    /// The options, merged with those of a checkpoint.
     fn merged(&self) -> Result<Options> {
         match &self.resume {
             Some(checkpoint) => checkpoint.merged(&self.options, &self.given),
@@ -243,7 +244,7 @@ impl<'a> LearnerBuilder<'a> {
         }
     }
 
-    /// What can be said before anything is opened.
+    /// Checks everything that does not need an open engine.
     fn check(&self, options: &Options) -> Result<()> {
         options.check()?;
         if self.weights.is_some() && self.resume.is_some() {

@@ -32,10 +32,10 @@ use crate::{Error, Result};
 
 const KIND: Kind = Kind { key: "warpplay_shogi_checkpoint", name: "checkpoint", version: 2 };
 
-/// Everything needed to go on with learning as if it had never stopped.
+/// Everything needed to continue learning as if it had never stopped.
 pub type Checkpoint = crate::Checkpoint<State>;
 
-/// What a [`Checkpoint`] holds.
+/// The content of a [`Checkpoint`].
 #[derive(Clone, Debug)]
 pub struct State {
     options: Options,
@@ -81,7 +81,7 @@ impl State {
         self.status.iteration
     }
 
-    /// The states so far.
+    /// The rows so far.
     pub fn rows(&self) -> &[LearnRow] {
         &self.status.rows
     }
@@ -94,13 +94,13 @@ impl State {
         Weights::new(self.options.features, self.weights.clone())
     }
 
-    /// A sum over the weights' bits.
+    /// A checksum over the weights' bits.
     pub(super) fn sum(&self) -> u64 {
         sum_of(&self.weights)
     }
 
-    /// The options of a course that goes on from here: those in `given` are the caller's, all others the checkpoint's. What changes what is learnt must be as in the
-    /// checkpoint.
+    /// The options of a course that continues from this checkpoint: those in `given` are the caller's, all others the checkpoint's. Options that affect the result must
+    /// equal the checkpoint's.
     pub(super) fn merged(&self, options: &Options, given: &[&'static str]) -> Result<Options> {
         // Exhaustive, so that a new option is thought of here.
         let Options {
@@ -150,7 +150,7 @@ impl State {
         Ok(merged)
     }
 
-    /// That the positions are those of the checkpoint.
+    /// Checks that the positions are those of the checkpoint.
     pub(super) fn expect_data(&self, fingerprint: u64) -> Result<()> {
         if fingerprint != self.fingerprint {
             let text = |fingerprint: u64| format!("{fingerprint:016x}");
@@ -253,7 +253,7 @@ fn expect_finite(name: &str, finite: bool) -> Result<(), String> {
     if finite { Ok(()) } else { Err(format!("tensor {name} holds a number that is not finite")) }
 }
 
-/// What is wrong with a checkpoint's numbers, if anything.
+/// Checks a checkpoint's numbers and describes the first error.
 fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
     meta.options.check().map_err(|error| error.to_string())?;
     let (n, optimizer) = (meta.options.optimizer.n_memory(), meta.options.optimizer);
@@ -307,7 +307,7 @@ fn shown(value: &impl Serialize) -> String {
     }
 }
 
-/// A sum over the bits of weights, to compare them between ranks.
+/// A checksum over the bits of weights, to compare them between ranks.
 pub(super) fn sum_of(weights: &[f32]) -> u64 {
     let mut sum = Fnv::default();
     for weight in weights {

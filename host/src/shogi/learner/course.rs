@@ -20,12 +20,12 @@ use crate::{Device, Error, Memory, Result};
 
 const ONE: f64 = warpplay_gpu::shogi::fixed::ONE;
 
-/// What a learner is made of.
+/// The parts of a learner.
 pub(super) struct Course<'a> {
     pub engine: Box<dyn Learn>,
-    /// Which it is.
+    /// Its name.
     pub which: Engine,
-    /// Memory that was asked for.
+    /// Memory that was requested.
     pub memory: Memory,
     pub device: Device,
     pub options: Options,
@@ -33,32 +33,32 @@ pub(super) struct Course<'a> {
     /// This rank's share.
     pub train: Vec<Cow<'a, Shard>>,
     pub held_out: Vec<Cow<'a, Shard>>,
-    /// Which positions a step is computed on, where not on all.
+    /// The positions of each step, with mini-batches.
     pub batches: Option<Batches<'a>>,
-    /// What ranks have told each other.
+    /// Statistics of the exchange between ranks.
     pub exchange: Exchange,
     /// Whether any rank has held-out positions.
     pub has_held_out: bool,
     pub fingerprint: u64,
-    /// Where checkpoints go.
+    /// File and interval of checkpoints.
     pub keep: Keep,
     pub status: Status,
 }
 
-/// Where the course stands.
+/// The state of the course.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Status {
     /// Steps done.
     pub iteration: u32,
-    /// One a step, and that of the present state once it is evaluated.
+    /// One row per step, and that of the present state once it has been evaluated.
     pub rows: Vec<LearnRow>,
-    /// What L-BFGS remembers.
+    /// State of L-BFGS.
     pub memory: Steps,
     /// The lowest objective on held-out positions.
     pub best: Option<Best>,
-    /// The sum of the 13 values at first.
+    /// The initial sum of the 13 values.
     pub scale: f64,
-    /// The weights that the present quiet lines were searched with.
+    /// The weights with which the present quiet lines were searched.
     pub leaf_weights: Option<Vec<f32>>,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Best {
 }
 
 impl Course<'_> {
-    /// Sums over positions with the present weights, of all ranks; with `gradient`, the engine has its sum too.
+    /// Sums over the positions of all ranks with the present weights; with `gradient`, the engine then also holds the summed gradient.
     pub fn totals(
         &mut self,
         parts: &[Selection<'_>],
@@ -115,7 +115,7 @@ impl Course<'_> {
         Ok(Totals { loss, children: children as u64, parents: parents as u64, first, first_three })
     }
 
-    /// The present weights with the objective, penalty included, and its gradient.
+    /// The present weights with the objective, including the penalty, and its gradient.
     pub fn point(&self, totals: &Totals) -> Result<Point> {
         let weights = agree(self.ranks, self.engine.weights())?;
         let sums = agree(self.ranks, self.engine.gradient())?;
@@ -137,7 +137,7 @@ impl Course<'_> {
         Ok(Point { weights, value, gradient, totals: *totals })
     }
 
-    /// Brings the sum of the 13 values back to what it was at first.
+    /// Scales the weights so that the 13 values have their initial sum.
     pub fn rescale(&mut self) -> Result<()> {
         let values = self.engine.values()?;
         let learnt: f64 = values.iter().skip(1).take(12).map(|&weight| f64::from(weight)).sum();

@@ -10,14 +10,14 @@ use crate::shogi::engines::learn::{Learn, Lent};
 use crate::shogi::ranks::{Ranks, agree};
 use crate::{Device, Error, Result};
 
-/// Where the gradients of ranks lie, and so where they are added up.
+/// Where the gradients of ranks are stored and therefore added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
     /// On several devices, or in host memory: added up there.
     #[default]
     Apart,
-    /// On one GPU, in processes that cannot read each other's memory, as those of different containers: added up in host memory.
+    /// On one GPU, in processes that cannot read each other's memory, such as those of different containers: added up in host memory.
     Refused,
     /// On one device, in one process: added up on the device.
     Threads,
@@ -25,16 +25,16 @@ pub enum Sharing {
     Processes,
 }
 
-/// What one rank handed to the others while gradients were added up. A position touches few weights of a large set, so only rows of 16 weights beside each other are exchanged that are
-/// not all 0 on some rank.
+/// Statistics of one rank's part in adding up gradients. A position affects few weights of a large set, so ranks exchange only rows of 16 consecutive weights that are not
+/// all 0 on every rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// Sums of gradients.
+    /// Number of sums of gradients.
     pub sums: u64,
-    /// Rows that some rank had touched, added over all sums.
+    /// Number of rows that were not 0 on some rank, added over all sums.
     pub rows: u64,
-    /// Bytes that this rank handed over through host memory or the network: 4 for each row of its own. Added up in host memory, 128 for each row of all come on top; between processes on
-    /// a GPU, 80 a sum.
+    /// Bytes that this rank sent through host memory or the network: 4 for each of its own rows; plus 128 for each row of all if gradients are added up in host memory, or
+    /// 80 per sum between processes on a GPU.
     pub bytes: u64,
     /// Where the gradients lie.
     pub sharing: Sharing,
@@ -47,7 +47,7 @@ impl Exchange {
     }
 }
 
-/// Finds out where the ranks' gradients lie. The engine's gradient is 0, before and after.
+/// Determines where the ranks' gradients are stored. The engine's gradient is 0 before and after.
 pub(super) fn sharing(ranks: &dyn Ranks, engine: &mut dyn Learn) -> Result<Sharing> {
     let device = engine.lends_on();
     if let Some(devices) = ranks.lend(Arc::new(device.clone()))? {
@@ -77,7 +77,7 @@ pub(super) fn sharing(ranks: &dyn Ranks, engine: &mut dyn Learn) -> Result<Shari
     Ok(if all.iter().all(|works| works[..] == [1]) { Sharing::Processes } else { Sharing::Refused })
 }
 
-/// Adds the other processes' first row to this engine's, where all can read each other's memory.
+/// Adds the other processes' first row to this engine's, if all can read each other's memory.
 fn reads_others(ranks: &dyn Ranks, engine: &mut dyn Learn) -> Result<bool> {
     let (_kept, handle) = agree(ranks, allowed(engine.export_rows(&[0])))?.unzip();
     let handles = ranks.gather_bytes(&handle.unwrap_or_default())?;
@@ -87,7 +87,7 @@ fn reads_others(ranks: &dyn Ranks, engine: &mut dyn Learn) -> Result<bool> {
     Ok(agree(ranks, allowed(engine.add_exported(&[0], &others(ranks, &handles))))?.is_some())
 }
 
-/// `None` where the driver refuses memory of other processes; other errors stay.
+/// `None` if the driver refuses memory of other processes; other errors are kept.
 fn allowed<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Err(Error::Driver { call, name, .. }) if call.starts_with("cuIpc") => {
@@ -104,7 +104,7 @@ fn others<'a>(ranks: &dyn Ranks, gathered: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
     of_others.map(|(_, bytes)| &bytes[..]).collect()
 }
 
-/// Adds up the gradients of all ranks, which all get the sum; notes what was exchanged.
+/// Adds up the gradients of all ranks, which all receive the sum, and updates the statistics.
 pub(super) fn sum(ranks: &dyn Ranks, engine: &mut dyn Learn, noted: &mut Exchange) -> Result<()> {
     let own = agree(ranks, engine.touched())?;
     let bytes: Vec<u8> = own.iter().flat_map(|row| row.to_le_bytes()).collect();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::shogi::objective::Values;
 
-/// Kinds of pieces with a value: as CSA and USI write them, and in Japanese.
+/// Kinds of pieces with a value, in the notations of CSA and USI, and in Japanese.
 const KINDS: [(&str, &str, &str); 13] = [
     ("P", "pawn", "歩"),
     ("L", "lance", "香"),
@@ -21,7 +21,7 @@ const KINDS: [(&str, &str, &str); 13] = [
     ("+R", "dragon", "龍"),
 ];
 
-/// The values on the board, and in hand where they are apart, as a table: one line a kind.
+/// The values on the board, and in hand if these are separate, as a table with one line per kind.
 ///
 /// ```
 /// let table = warpplay::shogi::learner::table(&[3.0; 12], None);
@@ -43,7 +43,7 @@ pub fn table(values: &Values, hand: Option<&[f64; 7]>) -> String {
     text
 }
 
-/// The values as Rust source: a constant of 13 numbers, in pawns, and one of seven for those in hand where they are apart. Every number reads back with its bits.
+/// The values as Rust source: a constant of 13 numbers, in pawns, and one of seven for those in hand if these are separate. Every number reads back exactly.
 ///
 /// ```
 /// let source = warpplay::shogi::learner::rust_constant(&[2.5; 12], None);

@@ -35,15 +35,15 @@ pub(super) struct Point {
     pub totals: Totals,
 }
 
-/// What is remembered, the oldest first.
+/// The remembered steps, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     pub pairs: VecDeque<Pair>,
 }
 
 impl Steps {
-    /// One step from `from`: the point it ends at, or `None` where no step along the gradient lowers the objective. `evaluate` gives the objective and its gradient;
-    /// `None` where weights are out of range. `first` is the largest change of a weight where nothing is remembered.
+    /// Makes one step from `from`; returns the new point, or `None` if no step along the gradient lowers the objective. `evaluate` returns the objective and its gradient,
+    /// or `None` for weights out of range. `first` is the largest change of a weight in a step without memory.
     pub fn step(
         &mut self,
         from: &Point,
@@ -110,7 +110,7 @@ impl Steps {
     }
 }
 
-/// A point along `direction` that meets the strong Wolfe conditions, or the lowest one of those tried if it is lower enough (first condition).
+/// A point along `direction` that meets the strong Wolfe conditions, or else the lowest point tried, if it satisfies the first condition (sufficient decrease).
 fn search(
     from: &Point,
     direction: &[f64],

@@ -9,18 +9,18 @@ use crate::shogi::features::FeatureSet;
 use crate::shogi::quiescence::{self, Options};
 use crate::shogi::shard::Shard;
 
-/// This rank's positions with their children replaced.
+/// This rank's positions, with children replaced by quiet leaves.
 pub(super) struct Leaves {
     pub train: Vec<Shard>,
     pub held_out: Vec<Shard>,
-    /// Parents that are not among them: a leaf's material does not fit into a word.
+    /// Number of omitted parents, for which a leaf's material does not fit into a word.
     pub left_out: u64,
-    /// Of each shard that is learnt from, the parents that are not in it, ascending.
+    /// For each training shard, the omitted parents, ascending.
     pub gone: Vec<Vec<usize>>,
 }
 
 impl Leaves {
-    /// Searches all lines with these weights, on so many threads (none given: all cores).
+    /// Searches all lines with these weights on `threads` threads (`None`: all cores).
     pub fn search(
         features: FeatureSet,
         weights: &[f32],
@@ -42,7 +42,7 @@ impl Leaves {
         Ok(Self { train, held_out, left_out, gone })
     }
 
-    /// Some parents of a shard that is learnt from, by their numbers here: those that are not left out.
+    /// Converts parents of a training shard to their numbers here, without omitted ones.
     pub fn numbers(&self, shard: usize, parents: &[u32]) -> Vec<u32> {
         let gone = self.gone.get(shard).map_or(&[][..], Vec::as_slice);
         let number = |&parent: &u32| match gone.binary_search(&(parent as usize)) {

@@ -11,21 +11,21 @@ use crate::shogi::quiescence::{self, DEEPEST};
 use crate::shogi::update::{MOST, Optimizer};
 use crate::{Error, Result};
 
-/// Stops when the objective on held-out games no longer falls.
+/// Stops when the objective on held-out games no longer decreases.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EarlyStopping {
-    /// Iterations without a new best after which to stop. With mini-batches, held-out games are measured where an epoch begins, and only there it can stop.
+    /// Iterations without a new best after which to stop. With mini-batches, held-out games are measured at the beginning of an epoch, and learning can stop only there.
     pub patience: u32,
-    /// What a new best must be lower by.
+    /// Minimum decrease that counts as a new best.
     pub min_delta: f64,
 }
 
-/// Children are the last positions of quiet lines, searched with the present weights. What was found stays in memory, beside the positions themselves.
+/// Children are the last positions of quiet lines, searched with the present weights. These positions stay in memory, in addition to the original ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quiet {
-    /// Iterations from one search of all lines to the next. The first is before iteration 0.
+    /// Iterations from one search of all lines to the next. The first search precedes iteration 0.
     pub every: u32,
     /// Most half-moves of a line.
     pub depth: u32,
@@ -34,7 +34,7 @@ pub struct Quiet {
 named! {
     /// The implementation that learns. The result does not depend on it.
     Engine, "engine":
-        /// What the device has: [`Engine::Cpu`] on the CPU back end, else [`Engine::Sparse`].
+        /// The engine of the device: [`Engine::Cpu`] on the CPU back end, else [`Engine::Sparse`].
         Auto = "auto",
         /// No kernels: the plain implementation, on the CPU back end only.
         Cpu = "cpu",
@@ -43,7 +43,7 @@ named! {
 }
 
 impl Quiet {
-    /// Half-moves of a line where nothing is said: those of [`quiescence::Options`](crate::shogi::quiescence::Options).
+    /// Default number of half-moves of a line: that of [`quiescence::Options`](crate::shogi::quiescence::Options).
     pub const DEPTH: u32 = quiescence::Options::DEPTH;
 }
 
@@ -53,12 +53,12 @@ impl Quiet {
 pub struct Options {
     /// The implementation. Default: auto.
     pub engine: Engine,
-    /// What the evaluation counts. Default: material.
+    /// The features of the evaluation. Default: material.
     pub features: FeatureSet,
-    /// How weights move. Default: Adam.
+    /// The optimiser. Default: Adam.
     pub optimizer: Optimizer,
-    /// Learning rate, in pawns where the optimiser sets the size of steps itself; with L-BFGS the largest change of a weight in the first step. Default
-    /// (`None`): [`default_rate`](Self::default_rate).
+    /// Learning rate, in pawns if the optimiser sets the size of steps itself; with L-BFGS the largest change of a weight in the first step. Default (`None`):
+    /// [`default_rate`](Self::default_rate).
     #[serde(alias = "rate")]
     pub learning_rate: Option<f64>,
     /// The rate is multiplied by this after each iteration. Default: 1.
@@ -73,33 +73,32 @@ pub struct Options {
     pub beta2: f64,
     /// ε of AdaGrad and Adam. Default: 10⁻⁸.
     pub epsilon: f64,
-    /// Steps that L-BFGS remembers, each 16 bytes a weight. Default: 6.
+    /// Number of steps that L-BFGS remembers, 16 bytes per weight each. Default: 6.
     pub history: u32,
     /// Slope of the sigmoid. Default: 3.
     pub a: f64,
-    /// Siblings whose evaluation differs by more pawns from the played child's do not count; `None` for all. Default: `None`.
+    /// Siblings whose evaluation differs from the played child's by more pawns than this do not count; `None` to count all. Default: `None`.
     pub window: Option<f64>,
-    /// Most siblings of a parent that count, with mini-batches others in each epoch ([`siblings_seed`](super::siblings_seed)); 0 for all. Default: 0.
+    /// Maximum number of siblings of a parent that count; with mini-batches, different ones in each epoch ([`siblings_seed`](super::siblings_seed)); 0 for all. Default: 0.
     pub siblings: u32,
-    /// Seed of their draw, and of the order of mini-batches. Default: 0.
+    /// Seed of the choice of siblings and of the order of mini-batches. Default: 0.
     pub seed: u64,
-    /// Keeps the sum of the 13 values of pieces on the board as it was at first: after each step all weights are multiplied, the pawn's not. Default: no.
+    /// Keeps the sum of the 13 values of pieces on the board constant: after each step all weights except the pawn's are scaled. Default: no.
     pub keep_scale: bool,
-    /// First values of L N S G B R +P +L +N +S +B +R; a piece in hand has the value of its kind, everything else 0. Default: 3, as in the paper.
+    /// Initial values of L N S G B R +P +L +N +S +B +R; a piece in hand has the value of its kind, everything else 0. Default: 3, as in the paper.
     pub init: Values,
-    /// Default: none.
+    /// When to stop early. Default: none.
     pub early_stopping: Option<EarlyStopping>,
-    /// Default: none, children are compared as they stand.
+    /// Quiescence search of children. Default: none; children are compared as they are.
     pub quiet: Option<Quiet>,
-    /// Positions that a step is computed on, drawn anew each epoch ([`epoch_order`](super::epoch_order)) with all of their moves; the last step of an epoch takes what is left. 0 for all
-    /// positions. Default: 0.
+    /// Number of positions of a step, with all of their moves, drawn anew in each epoch ([`epoch_order`](super::epoch_order)); the last step of an epoch takes the rest. 0
+    /// for all positions. Default: 0.
     pub batch: u32,
-    /// Steps in all, those before a checkpoint included. Default: 50.
+    /// Total number of steps, including those before a checkpoint. Default: 50.
     pub iterations: u32,
-    /// Threads of what is done on the CPU; 1 is the plain program, `None` all cores. What is learnt does not depend on it. Default: `None`.
+    /// Threads of the work on the CPU; 1 selects the plain program, `None` all cores. The result does not depend on the number. Default: `None`.
     pub threads: Option<usize>,
-    /// Most bytes of positions that are kept on the device; those beyond are copied in every pass. `None`: as many as are free. What is learnt does not depend on it.
-    /// Default: `None`.
+    /// Maximum number of bytes of positions kept on the device; the rest is copied in every pass. `None`: all free memory. The result does not depend on it. Default: `None`.
     pub device_bytes: Option<u64>,
 }
 
@@ -135,7 +134,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The rate where none is given: smaller for AdaGrad and Adam where a position has many weights that move together.
+    /// The default rate: smaller for AdaGrad and Adam if a position has many weights that move together.
     pub const fn default_rate(optimizer: Optimizer, features: FeatureSet) -> f64 {
         let [adagrad, adam] = match features {
             FeatureSet::Material | FeatureSet::MaterialHand => [0.3, 0.05],
@@ -152,7 +151,7 @@ impl Options {
         }
     }
 
-    /// The rate of the step after `iteration` steps; where it would grow beyond all numbers, the largest one.
+    /// The rate of the step after `iteration` steps; on overflow, the largest finite number.
     pub fn rate_at(&self, iteration: u32) -> f64 {
         let first = self.learning_rate.unwrap_or(Self::default_rate(self.optimizer, self.features));
         let rate = first * self.rate_factor.powf(iteration.into());
@@ -164,12 +163,12 @@ impl Options {
         Loss { a: self.a, window: self.window.unwrap_or(f64::INFINITY), siblings: self.siblings, seed: self.seed }
     }
 
-    /// How the engine works.
+    /// Options of the engine.
     pub(in crate::shogi) fn sparse(&self) -> SparseOptions {
         SparseOptions { device_bytes: self.device_bytes, threads: self.threads }
     }
 
-    /// Refuses what is out of range or does not go together.
+    /// Checks that the options are in range and consistent.
     ///
     /// # Errors
     /// [`Error::Option`] names the option.

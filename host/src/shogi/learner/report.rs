@@ -15,9 +15,9 @@ use crate::shogi::report::StoppedBy;
 pub struct Measures {
     /// The objective: mean of `T` over the children that count.
     pub j: f64,
-    /// Share of positions where the played move ranks first, ties broken at random.
+    /// Share of positions in which the played move ranks first, ties broken at random.
     pub agreement: f64,
-    /// Share of positions where it is among the first three.
+    /// Share of positions in which it is among the first three.
     pub agreement_of_three: f64,
     /// Children that count.
     pub children: u64,
@@ -26,14 +26,14 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// `None` where no child counts, as on held-out games whose quiet leaves were all left out.
+    /// `None` if no child counts, as for held-out games whose quiet leaves were all omitted.
     pub(super) fn of(totals: &Totals) -> Option<Self> {
         (totals.children > 0).then(|| totals.into())
     }
 }
 
 impl From<&Totals> for Measures {
-    /// All 0 where no child counts, which is so of a mini-batch whose quiet leaves were all left out.
+    /// All 0 if no child counts, as for a mini-batch whose quiet leaves were all omitted.
     fn from(totals: &Totals) -> Self {
         if totals.children == 0 {
             return Self { j: 0.0, agreement: 0.0, agreement_of_three: 0.0, children: 0, parents: 0 };
@@ -53,34 +53,34 @@ impl From<&Totals> for Measures {
 pub struct LearnRow {
     /// Steps done before it.
     pub iteration: u32,
-    /// On the games that are learnt from; with mini-batches, on the positions of the next step.
+    /// Measures on the training games; with mini-batches, on the positions of the next step.
     #[serde(flatten)]
     pub train: Measures,
-    /// On held-out games, where there are; with mini-batches only where an epoch begins.
+    /// Measures on held-out games, if any; with mini-batches only at the beginning of an epoch.
     pub held_out: Option<Measures>,
-    /// L N S G B R +P +L +N +S +B +R; the pawn's value is 1.
+    /// Values of L N S G B R +P +L +N +S +B +R; the pawn's value is 1.
     pub values: Values,
-    /// In hand, P L N S G B R; where the features tell them from those on the board.
+    /// Values in hand, P L N S G B R, if the features distinguish them from those on the board.
     pub hand: Option<[f64; 7]>,
-    /// Positions of both kinds that are not among them, since a quiet leaf's material does not fit into a word.
+    /// Number of training and held-out positions omitted because a quiet leaf's material does not fit into a word.
     pub left_out: u64,
     /// Learning rate of the next step.
     #[serde(alias = "rate")]
     pub learning_rate: f64,
-    /// Seconds by the wall clock in [`Learner::run`](super::Learner::run) up to this row, those before a checkpoint included.
+    /// Wall-clock seconds in [`Learner::run`](super::Learner::run) up to this row, including those before a checkpoint.
     pub seconds: f64,
 }
 
-/// The last weights on all positions, where steps are computed on mini-batches.
+/// Measures of the last weights on all positions, with mini-batches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Whole {
-    /// On all games that are learnt from.
+    /// Measures on all training games.
     pub train: Measures,
-    /// On all held-out games, where there are.
+    /// Measures on all held-out games, if any.
     pub held_out: Option<Measures>,
 }
 
-/// A whole course of learning.
+/// Report of a course of learning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LearnReport {
     /// Version of these fields, [`SCHEMA`](crate::shogi::SCHEMA).
@@ -91,22 +91,22 @@ pub struct LearnReport {
     pub device: String,
     /// Name of the device.
     pub device_name: String,
-    /// What ran; [`Engine::Auto`] only in reports of version 0.1, which do not say it.
+    /// The engine that ran; [`Engine::Auto`] only in reports of version 0.1, which lack it.
     #[serde(default = "unsaid")]
     pub engine: Engine,
-    /// Seed of all that is drawn: siblings, and the order of mini-batches.
+    /// Seed of the choice of siblings and of the order of mini-batches.
     #[serde(default)]
     pub seed: u64,
-    /// Time of all runs, those before a checkpoint included.
+    /// Seconds of all runs, including those before a checkpoint.
     #[serde(default)]
     pub seconds: f64,
-    /// Ranks that learnt together.
+    /// Number of ranks that learnt together.
     pub ranks: usize,
-    /// Weights, the pawn's among them.
+    /// Number of weights, including the pawn's.
     pub n_weights: usize,
-    /// Of the positions that are learnt from and of those held out, the same however they are divided.
+    /// Fingerprint of the training and held-out positions, independent of their division into shards.
     pub data_fingerprint: String,
-    /// Why it ended.
+    /// Why the run ended.
     pub stopped_by: StoppedBy,
     /// The iteration with the lowest objective on held-out games.
     pub best_iteration: Option<u32>,
@@ -116,10 +116,10 @@ pub struct LearnReport {
     /// The last weights on all positions, with mini-batches.
     #[serde(default)]
     pub whole: Option<Whole>,
-    /// What this rank handed to the others since the learner was built; `None` for one rank.
+    /// Statistics of this rank's exchange since the learner was built; `None` for one rank.
     #[serde(default)]
     pub exchange: Option<Exchange>,
-    /// One row an iteration, the first before any step; those before a checkpoint included.
+    /// One row per iteration, the first before any step, including those before a checkpoint.
     pub rows: Vec<LearnRow>,
     /// The options.
     pub options: Options,

@@ -21,7 +21,7 @@ use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Device, Error, Memory, Progress, Result};
 
-/// An evaluation that is learnt from games.
+/// Learns an evaluation from games.
 ///
 /// ```no_run
 /// use std::ops::ControlFlow;
@@ -46,29 +46,29 @@ use crate::{Device, Error, Memory, Progress, Result};
 pub struct Learner<'a> {
     course: Course<'a>,
     leaves: Option<Leaves>,
-    /// Positions of all ranks that are not among the leaves.
+    /// Number of positions of all ranks that the leaves omit.
     left_out: u64,
-    /// The iteration whose weights the lines were searched with, if that was in this run.
+    /// The iteration with whose weights the lines were searched, if it was in this run.
     searched: Option<u32>,
     present: Option<Present>,
-    /// The present weights on all positions, with mini-batches.
+    /// Measures of the present weights on all positions, with mini-batches.
     whole: Option<Whole>,
-    /// Whether a step failed: the weights may be halfway.
+    /// Whether a step failed, so that the weights may be partly updated.
     failed: bool,
 }
 
-/// Positions that sums go over.
+/// The positions of a sum.
 #[derive(Clone, Copy)]
 enum Which {
-    /// Those of the next step: all that are learnt from, or a mini-batch.
+    /// The positions of the next step: all training positions, or a mini-batch.
     Step,
-    /// All that are learnt from.
+    /// All training positions.
     Train,
-    /// The held-out ones.
+    /// The held-out positions.
     HeldOut,
 }
 
-/// The objective at the present weights. Its gradient is the engine's, and the point's.
+/// The objective at the present weights. The engine and the point hold its gradient.
 struct Present {
     totals: Totals,
     point: Option<Point>,
@@ -94,34 +94,33 @@ impl<'a> Learner<'a> {
         &self.course.device
     }
 
-    /// Which engine learns; never [`Engine::Auto`].
+    /// The engine that learns; never [`Engine::Auto`].
     pub fn engine(&self) -> Engine {
         self.course.which
     }
 
-    /// Memory that was asked for: that of weights, gradient and optimiser; positions come on top as far as there is room.
+    /// Memory that was requested for weights, gradient and optimiser; positions take additional memory as far as there is room.
     pub fn memory_needed(&self) -> &Memory {
         &self.course.memory
     }
 
-    /// Steps in all; a course that has done fewer goes on at the next [`run`](Self::run).
+    /// Sets the total number of steps; a course that has done fewer continues at the next [`run`](Self::run).
     pub fn set_limit(&mut self, iterations: u32) {
         self.course.options.iterations = iterations;
     }
 
-    /// The states so far.
+    /// The rows so far.
     pub fn rows(&self) -> &[LearnRow] {
         &self.course.status.rows
     }
 
-    /// Learns until the steps of the options are done in all (those before a checkpoint included), the objective on held-out positions no longer falls, or `watch` answers
-    /// `Break` on any rank. `watch` is asked with every new row; the first comes before any step, the last after the last. A course that was stopped goes on when `run` is
-    /// called again.
+    /// Learns until the total number of steps (including those before a checkpoint) is done, the objective on held-out positions no longer decreases, or `watch` returns
+    /// `Break` on any rank. `watch` is called with every new row, the first before any step, the last after the last one. After a stop, another call of `run` continues.
     ///
     /// # Errors
-    /// [`Error::Option`] with the rate if a weight leaves the range; [`Error::Shape`] for so many children that a sum of the gradient may not fit into 64 bits (fewer are summed with
-    /// [`batch`](Options::batch)); [`Error::Rank`] if another rank failed; [`Error::File`] if a checkpoint cannot be written;
-    /// errors of the device; after any of these, [`Error::Order`].
+    /// [`Error::Option`] with the rate if a weight leaves the range; [`Error::Shape`] for so many children that a sum of the gradient may not fit into 64 bits (with
+    /// [`batch`](Options::batch), fewer are summed); [`Error::Rank`] if another rank failed; [`Error::File`] if a checkpoint cannot be written; errors of the device; after
+    /// any of these, [`Error::Order`].
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<LearnRow>) -> ControlFlow<()>) -> Result<LearnReport> {
         if self.failed {
             let reason = "an earlier step failed: build a new learner, from a checkpoint to keep its results".into();
@@ -194,7 +193,7 @@ impl<'a> Learner<'a> {
         Ok(self.report(stopped_by))
     }
 
-    /// The report on what was learnt so far.
+    /// The report on the learning so far.
     pub fn report(&self, stopped_by: StoppedBy) -> LearnReport {
         let Course { which, device, ranks, options, status, fingerprint, batches, exchange, .. } = &self.course;
         LearnReport {
@@ -226,17 +225,17 @@ impl<'a> Learner<'a> {
         Weights::new(self.course.options.features, self.course.engine.weights()?)
     }
 
-    /// The weights with the lowest objective on held-out positions; `None` without [`Options::early_stopping`], or if it was lowest before a checkpoint that was
-    /// written without.
+    /// The weights with the lowest objective on held-out positions; `None` without [`Options::early_stopping`], or if the lowest objective precedes a checkpoint written
+    /// without it.
     ///
     /// # Errors
-    /// None today: they were checked when they were learnt.
+    /// None at present: the weights were checked when they were learnt.
     pub fn best_weights(&self) -> Result<Option<Weights>> {
         let features = self.course.options.features;
         self.course.status.best.as_ref().map(|best| Weights::new(features, best.weights.clone())).transpose()
     }
 
-    /// How well the present weights agree with other positions, each rank measuring those that it is given: the sum over all ranks.
+    /// Measures the present weights on other positions; each rank measures the positions given to it, and the result is over all ranks.
     ///
     /// # Errors
     /// [`Error::Shape`] without positions; [`Error::Rank`] if another rank failed; errors of the device.
@@ -251,7 +250,7 @@ impl<'a> Learner<'a> {
         Ok(Measures::from(&totals))
     }
 
-    /// The present state, to go on from later as if nothing had happened.
+    /// The present state, from which a later run continues as if it had never stopped.
     ///
     /// # Errors
     /// Errors of the device.
@@ -270,7 +269,7 @@ impl<'a> Learner<'a> {
         agree(ranks, written)
     }
 
-    /// Searches quiet lines, where they are wanted and due.
+    /// Searches quiet lines, if enabled and due.
     fn prepare(&mut self) -> Result<()> {
         let Some(quiet) = self.course.options.quiet else { return Ok(()) };
         let iteration = self.iteration();
@@ -307,7 +306,7 @@ impl<'a> Learner<'a> {
         Ok(())
     }
 
-    /// Evaluates the present weights; with the gradient where a step follows.
+    /// Evaluates the present weights, with the gradient if a step follows.
     fn row(&mut self, gradient: bool, seconds_before: f64) -> Result<LearnRow> {
         let start = Instant::now();
         let measures = self.course.batches.as_ref().is_none_or(|batches| batches.begins_epoch(self.iteration()));
@@ -336,7 +335,7 @@ impl<'a> Learner<'a> {
         })
     }
 
-    /// The objective at the present weights; with `gradient`, the engine then has it, and it is [`present`](Self::present).
+    /// The objective at the present weights; with `gradient`, the engine then holds the gradient, and [`present`](Self::present) the point.
     fn evaluate(&mut self, gradient: bool) -> Result<Totals> {
         let totals = self.totals_of(Which::Step, gradient)?;
         if gradient {
@@ -441,7 +440,7 @@ impl<'a> Learner<'a> {
         Ok(true)
     }
 
-    /// The objective at other weights, for the line search; `None` out of their range.
+    /// The objective at other weights, for the line search; `None` if they are out of range.
     fn trial(&mut self, weights: Vec<f32>) -> Result<Option<Point>> {
         if weights.par_iter().any(|weight| weight.is_nan() || weight.abs() >= MOST) {
             return Ok(None);
@@ -463,7 +462,7 @@ impl<'a> Learner<'a> {
         Ok(())
     }
 
-    /// Whether the objective on held-out positions has not fallen for too long.
+    /// Whether the objective on held-out positions has not decreased for too long.
     fn is_stale(&self) -> bool {
         match (self.course.options.early_stopping, self.course.status.lowest()) {
             (Some(EarlyStopping { patience, .. }), Some((iteration, _))) => {

@@ -12,12 +12,12 @@ use crate::{Error, Result};
 
 /// Name of the tensor.
 const WEIGHTS: &str = "weights";
-/// Name of the metadata that tells what the weights belong to.
+/// Key of the metadata that names the set of features.
 const FEATURES: &str = "features";
 
 /// Weights of an evaluation, in pawns.
 ///
-/// In a file: safetensors, one tensor `weights` `[features.len()]` F32, and the metadata `features` with the set's name.
+/// The file is in safetensors format with one tensor `weights` `[features.len()]` F32, and the metadata `features` with the set's name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     features: FeatureSet,
@@ -28,7 +28,7 @@ impl Weights {
     /// Weights of a set of features.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number than the set's; [`Error::Option`] for what is no number, or 1024 and more in size.
+    /// [`Error::Shape`] if their number is not the set's; [`Error::Option`] for a weight that is not finite, or of size 1024 or more.
     pub fn new(features: FeatureSet, values: Vec<f32>) -> Result<Self> {
         check_weights(features, &values)?;
         match values.first() {
@@ -37,12 +37,12 @@ impl Weights {
         }
     }
 
-    /// What they belong to.
+    /// The set of features.
     pub fn features(&self) -> FeatureSet {
         self.features
     }
 
-    /// All of them, in the set's order.
+    /// All weights, in the set's order.
     pub fn values(&self) -> &[f32] {
         &self.values
     }
@@ -52,15 +52,15 @@ impl Weights {
         material(&self.values)
     }
 
-    /// Values in hand, P L N S G B R, where the features tell them from those on the board.
+    /// Values in hand, P L N S G B R, if the features distinguish them from those on the board.
     pub fn hand(&self) -> Option<[f64; 7]> {
         hand(self.features, &self.values)
     }
 
-    /// Writes them: to a new file beside `path` first, which is synced and then takes the name.
+    /// Writes the weights to a new file beside `path`, syncs that file, and then renames it to `path`.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`] if it cannot be written; an existing file is unchanged.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let tensor = Tensor::single(WEIGHTS.into(), vec![self.values.len()], self.values.iter().copied());
@@ -68,10 +68,10 @@ impl Weights {
         atomic_file::write(path, &tensors::to_bytes_described(path, &[tensor], metadata)?)
     }
 
-    /// Reads them.
+    /// Reads weights from a file.
     ///
     /// # Errors
-    /// [`Error::File`] if the file is no such file, is cut short, or holds what [`Weights::new`] refuses.
+    /// [`Error::File`] if the file has another format, is truncated, or holds weights that [`Weights::new`] refuses.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let wrong = |reason: String| Error::file(path, None, reason);

@@ -28,7 +28,7 @@ impl<'a> MaterialBuilder<'a> {
         Self { shards: shards.0, options: Options::default() }
     }
 
-    /// All options at once.
+    /// Sets all options at once.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -36,15 +36,15 @@ impl<'a> MaterialBuilder<'a> {
     }
 
     setters! {
-        /// Which implementation.
+        /// The implementation.
         engine: Engine,
-        /// What is minimised, and by which steps.
+        /// The objective and the steps of the minimisation.
         objective: Objective,
-        /// First values of L N S G B R +P +L +N +S +B +R.
+        /// Initial values of L N S G B R +P +L +N +S +B +R.
         init: Values,
-        /// Steps in all.
+        /// Total number of steps.
         iterations: u32,
-        /// Takes the data as if they were there so many times.
+        /// Uses the data as if they occurred this many times.
         repeat: u32,
         /// Threads on the CPU; `None` for all cores.
         threads: impl Into<Option<usize>> = threads.into(),
@@ -53,17 +53,17 @@ impl<'a> MaterialBuilder<'a> {
     /// Memory that [`build`](Self::build) takes.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) for an engine that the device has not.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for an engine that the device does not have.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         dispatch::memory_of_fit(device, &self.shards, &self.options)
     }
 
-    /// Takes over the children of the shards, which are not needed afterwards.
+    /// Copies the children of the shards, which are not needed afterwards.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for options that [`Options::check`] refuses, or threads that cannot be started;
-    /// [`Error::Unsupported`](crate::Error::Unsupported) for an engine that the device has not; [`Error::Shape`](crate::Error::Shape) without children, or for 2³¹ and more;
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where they do not fit; [`Error::File`](crate::Error::File) for a file that was cut short; those of the driver.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for an engine that the device does not have; [`Error::Shape`](crate::Error::Shape) without children, or for 2³¹ or
+    /// more; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if they do not fit; [`Error::File`](crate::Error::File) for a truncated file; errors of the driver.
     pub fn build(self, device: &Device) -> Result<Material> {
         let Self { shards, options } = self;
         options.check()?;

@@ -12,14 +12,14 @@ use crate::shogi::objective::{Objective, Row, Values, check_values};
 use crate::shogi::report::{SCHEMA, StoppedBy};
 use crate::{Device, Error, Memory, Progress, Result};
 
-/// Twelve values fitted to the children of some shards ([module](super)).
+/// Fits twelve values to the children of shards ([module](super)).
 pub struct Material {
     engine: Box<dyn Fit>,
     device: Device,
     options: Options,
     children: u64,
     rows: Vec<Row>,
-    /// What the last row was made of.
+    /// The evaluation of the last row.
     last: Option<Evaluation>,
     seconds: f64,
     memory: Memory,
@@ -30,12 +30,12 @@ impl Material {
         Self { engine, device, options, children, rows: Vec::new(), last: None, seconds: 0.0, memory }
     }
 
-    /// Children, those of played moves counted twice.
+    /// Children, counting those of played moves twice.
     pub fn children(&self) -> u64 {
         self.children
     }
 
-    /// What runs; never [`Engine::Auto`].
+    /// The engine that runs; never [`Engine::Auto`].
     pub fn engine(&self) -> Engine {
         dispatch::chosen(self.options.engine)
     }
@@ -50,22 +50,22 @@ impl Material {
         &self.options
     }
 
-    /// The states so far.
+    /// The rows so far.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// Memory that was asked for.
+    /// Memory that was requested.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
 
-    /// Steps in all; a fit that has done fewer goes on at the next [`run`](Self::run).
+    /// Sets the total number of steps; a fit that has done fewer continues at the next [`run`](Self::run).
     pub fn set_limit(&mut self, iterations: u32) {
         self.options.iterations = iterations;
     }
 
-    /// Forgets what was fitted: the next run begins with the first values.
+    /// Discards the fit; the next run begins with the initial values.
     pub fn restart(&mut self) {
         (self.rows, self.last, self.seconds) = (Vec::new(), None, 0.0);
     }
@@ -73,7 +73,7 @@ impl Material {
     /// The objective, and its difference for each value raised by Δ.
     ///
     /// # Errors
-    /// [`Error::Option`] for values that are no numbers or too large; those of the back end.
+    /// [`Error::Option`] for values that are not finite or too large; errors of the back end.
     pub fn evaluate(&mut self, values: &Values) -> Result<Evaluation> {
         check_values("values", values)?;
         let run = Run { objective: self.options.objective, values: *values, evaluations: 1, features: 0..LEARNT };
@@ -100,14 +100,12 @@ impl Material {
         found.first().copied().ok_or_else(|| Error::shape("evaluations", "1 or more", 0))
     }
 
-    /// Fits until the steps of the options are done in all, or `watch` answers `Break`: a row for each state, the first before any step, the last evaluated after the last
-    /// step.
+    /// Fits until the total number of steps is done, or `watch` returns `Break`. There is a row for each state, the first before any step, the last after the last step.
     ///
-    /// `watch` gets every row. Engines on a device make all iterations in one launch, and are asked afterwards: what they made beyond the row that ends the fit is
-    /// dropped.
+    /// `watch` receives every row. Engines on a device make all iterations in one launch and call `watch` afterwards; iterations beyond the row that ends the fit are discarded.
     ///
     /// # Errors
-    /// Those of the back end.
+    /// Errors of the back end.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<Row>) -> ControlFlow<()>) -> Result<FitReport> {
         let start = Instant::now();
         let before = self.seconds;
@@ -140,7 +138,7 @@ impl Material {
         Ok(self.report(stopped_by))
     }
 
-    /// What is to be done next, to the end.
+    /// The remaining evaluations.
     fn next(&self) -> Run {
         let Options { objective, init, iterations, .. } = &self.options;
         let (mut values, mut h, mut done) = (*init, objective.h, 0);
@@ -153,7 +151,7 @@ impl Material {
         Run { objective: Objective { h, ..*objective }, values, evaluations, features: 0..LEARNT }
     }
 
-    /// The report on what was fitted so far.
+    /// The report on the fit so far.
     pub fn report(&self, stopped_by: StoppedBy) -> FitReport {
         FitReport {
             schema: SCHEMA,
@@ -169,7 +167,7 @@ impl Material {
         }
     }
 
-    /// The analytic gradient `∂J/∂v`, of [`Engine::Histogram`].
+    /// The analytic gradient `∂J/∂v`, for [`Engine::Histogram`] only.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for other engines; as [`evaluate`](Self::evaluate).

@@ -8,16 +8,16 @@ use crate::shogi::objective::{FIRST_VALUES, Objective, Values, check_values};
 use crate::{Error, Result};
 
 named! {
-    /// What is held of the children, and how it is summed ([module](super)). The names say the form of the data, not the device: `histogram` and `plain` run as kernels, and on the
-    /// CPU back end without; `fused` and `persistent` are ways to launch kernels, which the CPU back end has not.
+    /// The stored form of the children, and how they are summed ([module](super)). The names describe the form of the data, not the device: `histogram` and `plain` also run
+    /// on the CPU back end, without kernels; `fused` and `persistent` are ways to launch kernels, which the CPU back end does not have.
     Engine, "engine":
         /// The fastest: the histogram.
         Auto = "auto",
         /// Distinct differences with their counts.
         Histogram = "histogram",
-        /// Differences of material, with one exponential a child.
+        /// Differences of material, with one exponential per child.
         Fused = "fused",
-        /// Differences of material, with thirteen exponentials a child.
+        /// Differences of material, with thirteen exponentials per child.
         Plain = "plain",
         /// Positions of 96 bytes, all iterations in one launch.
         Persistent = "persistent",
@@ -29,15 +29,15 @@ named! {
 pub struct Options {
     /// The implementation. Default: auto.
     pub engine: Engine,
-    /// What is minimised, and by which steps. Default: the paper's.
+    /// The objective and the steps of the minimisation. Default: the paper's.
     pub objective: Objective,
-    /// First values of L N S G B R +P +L +N +S +B +R. Default: 3, as in the paper.
+    /// Initial values of L N S G B R +P +L +N +S +B +R. Default: 3, as in the paper.
     pub init: Values,
-    /// Steps in all. Default: 50, as in the paper.
+    /// Total number of steps. Default: 50, as in the paper.
     pub iterations: u32,
-    /// The data are taken as if they were there so many times, to reach a size for measurements. Default: 1.
+    /// The data are used as if they occurred this many times, to reach a size for measurements. Default: 1.
     pub repeat: u32,
-    /// Threads on [`Device::cpu`](crate::Device::cpu): 1 is the sequential program, `None` all cores. What is learnt does not depend on it. Default: `None`.
+    /// Threads on [`Device::cpu`](crate::Device::cpu): 1 selects the sequential program, `None` all cores. The result does not depend on the number. Default: `None`.
     pub threads: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Refuses what is out of range or does not go together.
+    /// Checks that the options are in range and consistent.
     ///
     /// # Errors
     /// [`Error::Option`] names the option; among them are a `delta` above 75 / a with one exponential for all thirteen terms.

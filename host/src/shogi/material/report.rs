@@ -8,7 +8,7 @@ use super::options::{Engine, Options};
 use crate::shogi::objective::Row;
 use crate::shogi::report::StoppedBy;
 
-/// A whole fit.
+/// Report of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitReport {
     /// Version of these fields, [`SCHEMA`](crate::shogi::SCHEMA).
@@ -21,15 +21,15 @@ pub struct FitReport {
     pub device_name: String,
     /// What ran; never [`Engine::Auto`].
     pub engine: Engine,
-    /// Children, those of played moves counted twice.
+    /// Children, counting those of played moves twice.
     pub children: u64,
-    /// Why it ended.
+    /// Why the run ended.
     pub stopped_by: StoppedBy,
     /// Time in [`Material::run`](super::Material::run).
     pub seconds: f64,
-    /// One row an iteration, the first before any step.
+    /// One row per iteration, the first before any step.
     pub rows: Vec<Row>,
-    /// The options. Nothing is drawn, so there is no seed.
+    /// The options. There are no random numbers, hence no seed.
     pub options: Options,
 }
 

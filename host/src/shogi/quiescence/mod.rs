@@ -60,18 +60,18 @@ const TASK: usize = 64;
 pub struct Rebuilt {
     /// The shard.
     pub shard: Shard,
-    /// Parents of the given shard that are not in it, ascending: a child's difference of material does not fit into a word.
+    /// Parents of the given shard that are omitted, ascending: a child's difference of material does not fit into a word.
     pub left_out: Vec<usize>,
-    /// Positions that were searched.
+    /// Number of positions searched.
     pub nodes: u64,
 }
 
-/// Searches the children of a shard, as the builder made it, and puts the last position of each one's quiet line there instead. Only the shard is needed, not the records.
+/// Searches the children of a shard made by the builder, and replaces each by the last position of its quiet line. Only the shard is needed, not the records.
 ///
-/// Cost: about a microsecond a position that is searched with material on one core, and some twenty positions a child at four half-moves, forty at six.
+/// Cost: about a microsecond per searched position with material on one core; about twenty positions per child at four half-moves, forty at six.
 ///
 /// # Errors
-/// [`Error::Option`] for a depth beyond 1 to 32; [`Error::Shape`] for a shard whose columns do not fit together, or a parent whose list is no position.
+/// [`Error::Option`] for a depth beyond 1 to 32; [`Error::Shape`] for a shard with inconsistent columns, or a parent whose list is not a valid position.
 pub fn rebuild<E: QuietEvaluator + ?Sized>(shard: &Shard, evaluator: &E, options: &Options) -> Result<Rebuilt> {
     if !(1..=DEEPEST).contains(&options.depth) {
         return Err(Error::option("depth", options.depth, format!("1 to {DEEPEST}")));
@@ -156,7 +156,7 @@ fn part<E: QuietEvaluator + ?Sized>(
     Ok(made)
 }
 
-/// What `side` has more of each kind in one list than in another, its own minus the other side's.
+/// The change of `side`'s material from one list to another: for each kind, its own pieces minus the other side's.
 fn material(before: &[u16; 40], after: &[u16; 40], side: u32) -> [i32; 13] {
     let mut counts = [0; 13];
     for (old, new) in before.iter().zip(after).take(piece::PIECES as usize).filter(|(old, new)| old != new) {

@@ -5,16 +5,16 @@ use warpplay_gpu::shogi::piece::{PIECES, SLOTS};
 use super::options::Promotions;
 use crate::shogi::board::{KING, List, Move, promoted};
 
-/// Steps in files and ranks, as Black sees the board: ahead, then round to the right. The opposite of a direction is four on.
+/// Steps in files and ranks, from Black's view: ahead, then clockwise. The opposite of a direction is four further.
 const DIRECTIONS: [(i32, i32); 8] = [(0, -1), (-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1)];
 /// A set of directions: bit `d` for direction `d`.
 type Directions = u8;
 const DIAGONAL: Directions = 0b1010_1010;
 const STRAIGHT: Directions = 0b0101_0101;
 const GOLD: Directions = 0b1101_0111;
-/// Directions in which each kind goes one step, as its owner sees the board; knights jump.
+/// Directions in which each kind moves one step, from its owner's view; knights jump.
 const STEPS: [Directions; 14] = [1, 0, 0, 0b1010_1011, GOLD, 0, 0, GOLD, GOLD, GOLD, GOLD, STRAIGHT, DIAGONAL, u8::MAX];
-/// Directions in which each kind goes any number of steps.
+/// Directions in which each kind moves any number of steps.
 const SLIDES: [Directions; 14] = [0, 1, 0, 0, 0, DIAGONAL, STRAIGHT, 0, 0, 0, 0, DIAGONAL, STRAIGHT, 0];
 const KNIGHT: u32 = 2;
 
@@ -24,7 +24,7 @@ fn step(square: u32, (files, ranks): (i32, i32)) -> Option<u32> {
     ((0..9).contains(&file) && (0..9).contains(&rank)).then_some((file * 9 + rank) as u32)
 }
 
-/// A direction of `side`, as Black sees it.
+/// Converts a direction of `side` to Black's view.
 const fn turned(direction: usize, side: u32) -> usize {
     (direction + 4 * side as usize) % 8
 }
@@ -91,7 +91,7 @@ pub(super) fn captures_and_promotions(
     }
 }
 
-/// Adds what can be done from a square to another; whether the way goes on behind it.
+/// Adds the moves from one square to another; returns whether the piece can slide further.
 fn add(
     list: &List,
     (from, to): (u32, u32),

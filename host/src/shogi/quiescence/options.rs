@@ -9,9 +9,9 @@ use crate::{Error, Result};
 /// Deepest search, in half-moves.
 pub(in crate::shogi) const DEEPEST: u32 = 32;
 
-/// What positions are worth in a search.
+/// Evaluates positions in a search.
 pub trait QuietEvaluator: Sync {
-    /// The worth of a list of pieces ([`warpplay_gpu::shogi::piece`]) in pawns, positive where Black is better.
+    /// The value of a list of pieces ([`warpplay_gpu::shogi::piece`]) in pawns, positive if Black is better.
     fn evaluate(&self, list: &[u16; 40]) -> f64;
 }
 
@@ -53,27 +53,27 @@ impl QuietEvaluator for Evaluator {
 }
 
 named! {
-    /// Which promotions are searched that capture nothing; those that capture always are.
+    /// Which promotions without capture are searched; promotions with capture always are.
     Promotions, "promotions":
-        /// Those of pawns, as playing programs do: bishops and rooks can promote on so many squares that lines of them outnumber all others by far.
+        /// Only pawns, as in playing programs: bishops and rooks can promote on so many squares that their lines would far outnumber all others.
         Pawns = "pawns",
-        /// All.
+        /// All promotions.
         All = "all",
 }
 
-/// What is searched, how deep, and by how many.
+/// Options of a quiescence search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Most half-moves of a line, 1 to 32.
+    /// Maximum number of half-moves of a line, 1 to 32.
     pub depth: u32,
-    /// Which promotions are searched that capture nothing.
+    /// Which promotions without capture are searched.
     pub promotions: Promotions,
-    /// Threads; `None` for all cores. What comes out does not depend on it.
+    /// Threads; `None` for all cores. The result does not depend on it.
     pub threads: Option<usize>,
 }
 
 impl Options {
-    /// Half-moves of a line where nothing is said.
+    /// Default number of half-moves of a line.
     pub const DEPTH: u32 = 6;
 }
 

@@ -4,16 +4,16 @@ use super::moves::{attacked, captures_and_promotions};
 use super::options::{Promotions, QuietEvaluator};
 use crate::shogi::board::{KING, List, Move};
 
-/// How dear each kind is, roughly: only the order of moves depends on it. P L N S G B R +P +L +N +S +B +R K.
+/// Rough values of the kinds P L N S G B R +P +L +N +S +B +R K; only the order of moves depends on them.
 const DEAR: [i32; 14] = [1, 3, 4, 5, 6, 8, 10, 7, 6, 6, 6, 12, 13, 20];
 
-/// A search, with room for its moves.
+/// A search, with memory for its moves.
 pub(super) struct Search<'a, E: ?Sized> {
     evaluator: &'a E,
     promotions: Promotions,
-    /// Moves of all positions on the way, one after the other.
+    /// Moves of all positions on the current line, one after the other.
     moves: Vec<(Move, u32, Option<u32>)>,
-    /// Positions that were searched.
+    /// Number of positions searched.
     pub nodes: u64,
 }
 
@@ -22,14 +22,14 @@ impl<'a, E: QuietEvaluator + ?Sized> Search<'a, E> {
         Self { evaluator, promotions, moves: Vec::with_capacity(256), nodes: 0 }
     }
 
-    /// The last position of the quiet line from a position where `side` moves.
+    /// The last position of the quiet line from a position with `side` to move.
     pub fn leaf(&mut self, list: &List, side: u32, depth: u32) -> [u16; 40] {
         let mut leaf = *list.numbers();
         self.search(list, side, (f64::NEG_INFINITY, f64::INFINITY), depth, &mut leaf);
         leaf
     }
 
-    /// What a position is worth to `side`; `leaf` becomes the line's last position where that lies between the bounds.
+    /// The value of a position for `side`; `leaf` becomes the line's last position if the value is between the bounds.
     fn search(
         &mut self,
         list: &List,

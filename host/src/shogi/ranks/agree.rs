@@ -3,11 +3,10 @@
 use super::Ranks;
 use crate::{Device, Error, Result};
 
-/// Whether all ranks came to a result. A rank that has none gets its own error, the others [`Error::Rank`] with its text: so nobody waits for a rank that will not
-/// come.
+/// Checks that all ranks have a result. A rank without one gets its own error, the others [`Error::Rank`] with its text, so that no rank waits for a failed one.
 ///
 /// # Errors
-/// See above; that of the first rank that has one.
+/// As above; with several errors, that of the first failed rank.
 pub fn agree<T>(ranks: &dyn Ranks, result: Result<T>) -> Result<T> {
     // A failure has a text in any case; nothing means that all is well.
     let text = result.as_ref().err().map(|error| format!("!{error}")).unwrap_or_default();
@@ -23,7 +22,7 @@ pub fn agree<T>(ranks: &dyn Ranks, result: Result<T>) -> Result<T> {
     }
 }
 
-/// That all ranks have the same of something, told by a text such as a checksum.
+/// Checks that all ranks agree on something, represented by a text such as a checksum.
 ///
 /// # Errors
 /// [`Error::Rank`] with the first rank that differs from rank 0, and both texts.
@@ -41,7 +40,7 @@ pub fn expect_same(ranks: &dyn Ranks, what: &str, text: &str) -> Result<()> {
     }
 }
 
-/// Sums numbers of 128 bits over all ranks, wrapping: exact while the sum fits.
+/// Sums 128-bit numbers over all ranks, wrapping: exact if the sum fits.
 ///
 /// # Errors
 /// Those of [`Ranks::sum`].
@@ -60,8 +59,8 @@ pub fn sum_wide(ranks: &dyn Ranks, values: &mut [i128]) -> Result<()> {
     Ok(())
 }
 
-/// The device of this rank: with `auto` and `cuda` the GPU of number `rank % GPUs`, so that ranks of one machine, numbered one after the other as `mpirun` does unless it is told otherwise, take different ones; `auto` is the CPU where there is
-/// none. Other spellings as [`Device::parse`].
+/// The device of this rank: with `auto` and `cuda` the GPU number `rank % GPUs`, so that consecutive ranks on one machine (the default of `mpirun`) use different GPUs;
+/// `auto` is the CPU if there is no GPU. Other spellings are as in [`Device::parse`].
 ///
 /// # Errors
 /// Those of [`Device::parse`].
@@ -76,7 +75,7 @@ pub fn device(ranks: &dyn Ranks, spelling: &str) -> Result<Device> {
     }
 }
 
-/// The GPU of a rank among so many; `None` where the spelling says it all, or there is none.
+/// The GPU of a rank among `n_cuda` GPUs; `None` if the spelling names a device, or there is no GPU.
 fn gpu(rank: usize, n_cuda: usize, spelling: &str) -> Option<usize> {
     matches!(spelling, "auto" | "cuda").then(|| rank.checked_rem(n_cuda)).flatten()
 }

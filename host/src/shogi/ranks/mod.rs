@@ -54,33 +54,33 @@ use std::sync::Arc;
 
 use crate::Result;
 
-/// What the ranks of a group tell each other. Every rank calls the same methods in the same order.
+/// Communication between the ranks of a group. Every rank must call the same methods in the same order.
 pub trait Ranks {
     /// This rank, from 0.
     fn rank(&self) -> usize;
 
-    /// Ranks in all.
+    /// Number of ranks.
     fn size(&self) -> usize;
 
-    /// Sums arrays of the same length, element by element, wrapping; all get the sum.
+    /// Sums arrays of the same length, element by element, wrapping; all ranks receive the sum.
     ///
     /// # Errors
-    /// [`Error::Rank`](crate::Error::Rank) if another rank failed or does something else.
+    /// [`Error::Rank`](crate::Error::Rank) if another rank failed or made a different call.
     fn sum(&self, values: &mut [i64]) -> Result<()>;
 
-    /// Puts the arrays of all ranks one after the other, rank by rank; lengths may differ.
+    /// Concatenates the arrays of all ranks, rank by rank; lengths may differ.
     ///
     /// # Errors
     /// As [`sum`](Self::sum).
     fn gather(&self, values: &[f64]) -> Result<Vec<f64>>;
 
-    /// The same for bytes, one array a rank: names of data, errors.
+    /// As [`gather`](Self::gather) for bytes, with one array per rank: names of data, errors.
     ///
     /// # Errors
     /// As [`sum`](Self::sum).
     fn gather_bytes(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>>;
 
-    /// Hands a value to all ranks of the same process, and gets theirs, rank by rank; `None`, without waiting for anybody, in a group whose ranks are processes of their own.
+    /// Passes a value to all ranks of the same process and returns theirs, rank by rank; returns `None` at once in a group whose ranks are separate processes.
     ///
     /// # Errors
     /// As [`sum`](Self::sum).
@@ -88,8 +88,8 @@ pub trait Ranks {
         Ok(None)
     }
 
-    /// Makes the other ranks end with an error, which they get where they wait for this one. Between processes the whole group is stopped, this process too, with
-    /// exit status 1: report the reason first.
+    /// Makes the other ranks fail with an error at their next wait for this rank. Between processes the whole group is stopped, this process too, with exit status 1: report
+    /// the reason first.
     fn abort(&self, reason: &str);
 }
 

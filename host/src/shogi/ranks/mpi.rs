@@ -10,13 +10,13 @@ use mpi::{Count, Threading};
 use super::Ranks;
 use crate::{Error, Result};
 
-/// Elements that one call of the library sums or gathers at a time: its counts have 31 bits, and the buffer beside the values stays small.
+/// Number of elements per call of the MPI library: its counts have 31 bits, and the extra buffer stays small.
 const CHUNK: usize = 1 << 20;
 
 /// This process among those that `mpirun` started; without `mpirun`, a group of one.
 ///
-/// A process that ends in any other way than by dropping this value takes the others with it: the library stops them. Whoever has an error to report must therefore report
-/// it and call [`Ranks::abort`], unless all ranks have the error ([`agree`](super::agree) sees to that).
+/// If a process ends without dropping this value, the MPI library stops the others. A process with an error must therefore report it and call [`Ranks::abort`], unless all
+/// ranks have the error (which [`agree`](super::agree) ensures).
 pub struct Mpi {
     world: SimpleCommunicator,
     rank: usize,
@@ -28,7 +28,7 @@ impl Mpi {
     /// Joins the group. Call it once in a process, from the thread that uses the group afterwards.
     ///
     /// # Errors
-    /// [`Error::Order`] the second time.
+    /// [`Error::Order`] for a second call.
     pub fn start() -> Result<Self> {
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled).ok_or_else(|| Error::Order {
             what: "MPI",

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use crate::Result;
 use crate::shogi::shard::Shard;
 
-/// The part of `rank` among `size`: parents so that all ranks have about as many children. Shards that lie within the part are lent; of those at its ends the rank's
-/// parents are copied. Every parent is in exactly one part.
+/// The part of `rank` among `size` ranks, divided so that all ranks have about the same number of children. Shards within the part are borrowed; of shards at its ends, the
+/// rank's parents are copied. Every parent is in exactly one part.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for a shard whose columns do not belong together.
+/// [`Error::Shape`](crate::Error::Shape) for a shard with inconsistent columns.
 pub fn share<'a>(shards: &[&'a Shard], rank: usize, size: usize) -> Result<Vec<Cow<'a, Shard>>> {
     shards.iter().try_for_each(|shard| shard.expect_columns())?;
     let total: u64 = shards.iter().map(|shard| shard.n_children() as u64).sum();

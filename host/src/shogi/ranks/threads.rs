@@ -34,17 +34,17 @@ struct Group {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Exchanges done.
+    /// Number of exchanges done.
     round: u64,
-    /// What has come of the exchange that is going on.
+    /// The parts received in the current exchange.
     parts: Vec<Option<Arc<Part>>>,
-    /// What came of the last one. The next cannot end, and replace it, before every rank has fetched it and come again.
+    /// The parts of the last exchange. The next exchange cannot end and replace them before every rank has fetched them and called again.
     last: Vec<Arc<Part>>,
     /// The first rank that failed or left, and why.
     failed: Option<(usize, String)>,
 }
 
-/// What a rank brings to an exchange.
+/// The part of a rank in an exchange.
 enum Part {
     Sum(Vec<i64>),
     Gather(Vec<f64>),
@@ -70,7 +70,7 @@ impl Part {
 }
 
 impl Threads {
-    /// The ranks of a new group, to be given to one thread each.
+    /// Makes the ranks of a new group, one for each thread.
     ///
     /// # Errors
     /// [`Error::Option`] for no ranks.
@@ -83,7 +83,7 @@ impl Threads {
         Ok((0..size).map(|rank| Self { rank, group: Arc::clone(&group) }).collect())
     }
 
-    /// Runs `work` as every rank of a new group, each in a thread of its own, and waits for all; the answers rank by rank.
+    /// Runs `work` as every rank of a new group, each in its own thread, waits for all, and returns the results rank by rank.
     ///
     /// # Errors
     /// [`Error::Option`] for no ranks; the error of the rank that failed first, which ends the others.
@@ -126,7 +126,7 @@ impl Threads {
         }
     }
 
-    /// Hands in one part and waits for those of all ranks.
+    /// Contributes one part and waits for those of all ranks.
     fn exchange(&self, part: Part) -> Result<Vec<Arc<Part>>> {
         let mut state = lock(&self.group.state);
         self.expect_no_failure(&state)?;
@@ -170,13 +170,13 @@ impl Threads {
     }
 }
 
-/// The state stays whole whatever a thread does between lock and unlock, so a lock that a panic poisoned can be used.
+/// Locks the state. It is consistent at every point between lock and unlock, so a poisoned lock can be used.
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Threads {
-    /// Whoever waits for this rank from now on gets an error.
+    /// Any rank that waits for this one from now on gets an error.
     fn drop(&mut self) {
         self.fail("it has ended");
     }

@@ -10,23 +10,23 @@ use flate2::bufread::MultiGzDecoder;
 use crate::Error;
 use crate::runtime::input_file;
 
-/// Bytes that are read at once.
+/// Number of bytes read at once.
 const PIECE: usize = 1 << 16;
 
-/// What games are read from.
+/// The source of games.
 #[derive(Clone, Copy)]
 pub(super) enum Content<'a> {
-    /// A file, and where the bytes that were read of it are counted.
+    /// A file, and the counter of the bytes read.
     File(&'a Path, &'a AtomicU64),
     /// Bytes in memory.
     Bytes(&'a [u8]),
 }
 
 impl<'a> Content<'a> {
-    /// Reads from the beginning, unpacked where it is packed by gzip.
+    /// Reads from the beginning, decompressing gzip.
     ///
     /// # Errors
-    /// The reason for a file that cannot be read. A device or a pipe, which may never end, is none.
+    /// The reason why a file cannot be read. Devices and pipes, which may never end, are refused.
     pub fn open(self) -> Result<Unpacked<'a>, String> {
         let mut packed: Box<dyn BufRead + 'a> = match self {
             Self::Bytes(bytes) => Box::new(bytes),
@@ -65,7 +65,7 @@ fn unreadable(error: &io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
-/// A file that counts what is read of it.
+/// A file that counts the bytes read.
 struct Counted<'a> {
     file: File,
     read: &'a AtomicU64,
@@ -79,7 +79,7 @@ impl Read for Counted<'_> {
     }
 }
 
-/// Bytes without their packing.
+/// A decompressed stream of bytes.
 pub(super) struct Unpacked<'a> {
     bytes: Box<dyn BufRead + 'a>,
     is_packed: bool,
@@ -98,7 +98,7 @@ impl Unpacked<'_> {
         })
     }
 
-    /// Goes on behind the first `n` bytes of the piece.
+    /// Skips the first `n` bytes of the piece.
     pub fn consume(&mut self, n: usize) {
         self.bytes.consume(n);
     }

@@ -4,10 +4,10 @@ use encoding_rs::{Decoder, DecoderResult, EUC_JP, Encoding, ISO_2022_JP, SHIFT_J
 
 use super::content::{Content, Unpacked};
 
-/// Most bytes of a line, in UTF-8: a game of USI is one, of some kilobytes.
+/// Maximum length of a line in bytes of UTF-8; a game in USI is one line of some kilobytes.
 const LONGEST: usize = 1 << 20;
 
-/// Where something is wrong: a line from 1, 0 for the whole file; and what.
+/// An error: the line from 1, or 0 for the whole file, and the description.
 pub(super) type Wrong = (u64, String);
 
 /// How a file's bytes are read.
@@ -20,11 +20,11 @@ pub(super) struct Coding {
 
 /// The encoding of a file. All of it is read.
 ///
-/// A byte order mark decides; else a file is UTF-8 if it can be; else ISO-2022-JP if it has only ASCII and that code's escapes; else Shift_JIS or EUC-JP, whichever it can be.
-/// A text that could be both is taken for the one which gives fewer half-width kana: the bytes of EUC-JP, read as Shift_JIS, are mostly these, and records have hardly any.
+/// A byte order mark decides. Otherwise a file is UTF-8 if it is valid UTF-8; else ISO-2022-JP if it has only ASCII and the escapes of that code; else Shift_JIS or EUC-JP,
+/// whichever is valid. If both are valid, the one with fewer half-width kana is chosen: EUC-JP read as Shift_JIS consists mostly of these, and records contain hardly any.
 ///
 /// # Errors
-/// Bytes that are none of these, several encodings in one file, or zero bytes; a file that cannot be read.
+/// Bytes in none of these encodings, several encodings in one file, or zero bytes; a file that cannot be read.
 pub(super) fn of(content: Content<'_>) -> Result<Coding, Wrong> {
     let mut bytes = content.open().map_err(whole)?;
     let marked = Encoding::for_bom(bytes.piece().map_err(whole)?);
@@ -73,16 +73,16 @@ fn whole(reason: String) -> Wrong {
     (0, reason)
 }
 
-/// What one encoding makes of a file.
+/// The result of decoding a file with one encoding.
 struct Attempt {
     encoding: &'static Encoding,
     decoder: Decoder,
-    /// Text that was decoded last.
+    /// The text decoded last.
     text: String,
     fits: bool,
-    /// Lines before the first that does not fit.
+    /// Number of lines before the first invalid one.
     lines: u64,
-    /// Half-width kana.
+    /// Number of half-width kana.
     kana: u64,
     has_zeros: bool,
 }
@@ -116,7 +116,8 @@ impl Attempt {
     }
 }
 
-/// Decodes the beginning of a piece to `text`, whose old content goes: how many bytes, and whether those were all. `None` where they do not fit; `text` has what is before.
+/// Decodes the beginning of a piece to `text`, replacing its content; returns the number of bytes, and whether those were all. `None` for invalid bytes; `text` then holds
+/// the text before them.
 fn decoded(decoder: &mut Decoder, piece: &[u8], text: &mut String, is_last: bool) -> Option<(usize, bool)> {
     text.clear();
     // Room for some characters at least, or it would never go on.
@@ -129,7 +130,7 @@ fn decoded(decoder: &mut Decoder, piece: &[u8], text: &mut String, is_last: bool
     }
 }
 
-/// The line up to which the file could be one encoding, and after which it cannot.
+/// The first line that rules out every encoding.
 fn bad_line(content: Content<'_>, attempts: [&Attempt; 3]) -> Wrong {
     let furthest = attempts.iter().max_by_key(|attempt| attempt.lines).map_or((UTF_8, 0), |a| (a.encoding, a.lines));
     let (encoding, before) = furthest;
@@ -146,7 +147,7 @@ fn bad_line(content: Content<'_>, attempts: [&Attempt; 3]) -> Wrong {
     (before + 1, reason)
 }
 
-/// The bytes of the line behind `before` others, of its beginning where it is long.
+/// The bytes of the line after `before` others, or of its beginning if it is long.
 fn line_of(content: Content<'_>, mut before: u64) -> Result<Vec<u8>, String> {
     let mut bytes = content.open()?;
     let mut line = Vec::new();
@@ -175,18 +176,18 @@ fn line_of(content: Content<'_>, mut before: u64) -> Result<Vec<u8>, String> {
 pub(super) struct Lines<'a> {
     bytes: Unpacked<'a>,
     decoder: Decoder,
-    /// Decoded text, of which `at` bytes have been given out.
+    /// Decoded text, of which `at` bytes have been consumed.
     text: String,
     at: usize,
-    /// No text will come any more.
+    /// Whether all text has been read.
     is_over: bool,
-    /// A line ended with `\r`, at which a `\n` belongs to it.
+    /// Whether the last line ended with `\r`, so that a following `\n` belongs to it.
     after_return: bool,
     number: u64,
 }
 
 impl<'a> Lines<'a> {
-    /// Begins to read.
+    /// Starts reading.
     ///
     /// # Errors
     /// A file that cannot be read.
@@ -201,7 +202,7 @@ impl<'a> Lines<'a> {
     /// The next line without its end, and its number from 1; `None` after the last.
     ///
     /// # Errors
-    /// A line of more than 2²⁰ bytes; a file that cannot be read on, or is another than before.
+    /// A line of more than 2²⁰ bytes; a file that cannot be read further, or that has changed since.
     pub fn next(&mut self) -> Result<Option<(u64, String)>, Wrong> {
         self.number += 1;
         let mut line = String::new();

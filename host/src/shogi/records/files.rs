@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// Endings of record files.
 const ENDINGS: [&str; 8] = ["csa", "kif", "kifu", "ki2", "ki2u", "usi", "sfen", "txt"];
 
-/// Folders inside folders: more is a loop of links.
+/// Maximum nesting depth of folders; a greater depth means a loop of links.
 const DEEPEST: usize = 64;
 
 /// A file itself, or all record files below a folder, in the order of their names.
@@ -54,13 +54,12 @@ pub(super) fn below(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether a file's name is one of those for which a folder of game records is read: it ends in `.csa`, `.kif`, `.kifu`, `.ki2`, `.ki2u`, `.usi`, `.sfen` or `.txt`, in letters of
-/// any case, with `.gz` or without.
+/// Whether a file's name is that of a game record: it ends in `.csa`, `.kif`, `.kifu`, `.ki2`, `.ki2u`, `.usi`, `.sfen` or `.txt`, in upper or lower case, with or without `.gz`.
 pub fn is_record(path: &Path) -> bool {
     ending(path).is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
 }
 
-/// A name's ending in small letters, that before `.gz` where there is one.
+/// A name's extension in lower case, ignoring `.gz`.
 pub(super) fn ending(path: &Path) -> Option<String> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     if ending == "gz" { self::ending(Path::new(path.file_stem()?)) } else { Some(ending) }

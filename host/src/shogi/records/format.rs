@@ -8,17 +8,17 @@ use super::{MOST_BYTES, MOST_LINES, files, usi};
 /// A format of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// The Computer Shogi Association's.
+    /// The format of the Computer Shogi Association.
     Csa,
-    /// Kakinoki's, moves with their origins, one a line.
+    /// Kakinoki's format: moves with their origins, one per line.
     Kif,
-    /// Its short form: moves as people say them.
+    /// The short form of KIF: moves as people say them.
     Ki2,
     /// Lines of moves in USI.
     Usi,
 }
 
-/// The format of a text: the first line that only one format can have decides, then the name's ending.
+/// The format of a text: the first line that only one format can have decides, otherwise the name's extension.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -94,7 +94,7 @@ fn is_csa(line: &str) -> bool {
         || line.starts_with("PI") && row.get(2).is_some_and(u8::is_ascii_digit)
 }
 
-/// A move of KIF: its number, and what was moved or how the game ended.
+/// A move of KIF: its number, then the move or the end of the game.
 pub(super) fn is_kif_move(line: &str) -> bool {
     let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
     rest.len() < line.len()
@@ -114,7 +114,7 @@ pub(super) struct Part {
     pub lines: Vec<String>,
     /// Bytes of the lines.
     bytes: usize,
-    /// Lines were left out: there are more than [`MOST_LINES`], or more bytes than [`MOST_BYTES`].
+    /// Whether lines were omitted, because there are more than [`MOST_LINES`], or more bytes than [`MOST_BYTES`].
     pub is_too_long: bool,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct Part {
 pub(super) struct Parts<'a> {
     format: Format,
     lines: Lines<'a>,
-    /// What comes next; `None` after the last.
+    /// The next game; `None` after the last.
     part: Option<Part>,
     body: bool,
 }
@@ -136,7 +136,7 @@ impl<'a> Parts<'a> {
     /// The next game; `None` after the last.
     ///
     /// # Errors
-    /// Those of the lines.
+    /// Errors of reading the lines.
     pub fn next(&mut self) -> Result<Option<Part>, Wrong> {
         let Some(mut part) = self.part.take() else { return Ok(None) };
         while let Some((number, line)) = self.lines.next()? {

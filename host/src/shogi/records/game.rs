@@ -9,26 +9,26 @@ use crate::runtime::fnv::Fnv;
 use crate::shogi::board::{Board, Move, Rules, START, unsound};
 use crate::{Error, Result};
 
-/// Where a game stands.
+/// Where a game is found.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Source {
     /// The file.
     #[serde(serialize_with = "as_text")]
     pub file: PathBuf,
-    /// Its line, from 1; 0 where it is the whole file.
+    /// The line, from 1; 0 for the whole file.
     pub line: u64,
 }
 
-/// A game, or a file, that was left out.
+/// A game or a file that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Skipped {
-    /// Where it stands.
+    /// Where it is found.
     pub source: Source,
     /// What is wrong with it.
     pub reason: String,
 }
 
-/// Names that are no Unicode are written as near as can be.
+/// Writes names that are not Unicode approximately.
 fn as_text<S: serde::Serializer>(path: &std::path::Path, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }
@@ -51,7 +51,7 @@ crate::runtime::named::named! {
         White = "white",
         /// Nobody won.
         Draw = "draw",
-        /// It was broken off, or the record does not say.
+        /// The game was broken off, or the record does not give the result.
         Unknown = "unknown",
 }
 
@@ -69,7 +69,7 @@ impl Game {
     /// A game from a start position (SFEN; `None` for the usual one).
     ///
     /// # Errors
-    /// [`Error::Option`] for a position that cannot be read or that no game has, and for the first move that is not legal, with its number from 1.
+    /// [`Error::Option`] for a position that cannot be read or cannot occur, and for the first illegal move, with its number from 1.
     pub fn new(start: Option<&str>, moves: Vec<Move>, outcome: Outcome, source: Source) -> Result<Self> {
         let mut board = match start {
             Some(start) => Board::from_sfen(start)?,
@@ -115,7 +115,7 @@ impl Game {
         &self.source
     }
 
-    /// A hash of start and moves: the same for the same game in any file.
+    /// A hash of start and moves, equal for the same game in any file.
     pub fn hash(&self) -> u64 {
         self.hash
     }
@@ -126,7 +126,7 @@ fn placement(sfen: &str) -> String {
     sfen.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
 }
 
-/// Which games a share draws, by their hashes.
+/// Makes a predicate that selects a share of games by their hashes.
 ///
 /// # Errors
 /// [`Error::Option`] for a share that is not above 0 and below 1.

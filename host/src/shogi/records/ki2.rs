@@ -38,7 +38,7 @@ fn side_of(mark: char) -> Option<u32> {
 /// Reads a word on a board, where the last move went to `last`.
 ///
 /// # Errors
-/// Says what is wrong with it; `true` beside it for a move that can be read, but that is not legal.
+/// A description of the error, with `true` for a move that can be read but is not legal.
 pub(super) fn read(
     board: &Board,
     word: &str,
@@ -81,7 +81,7 @@ pub(super) fn read(
     }
 }
 
-/// The result that a last line (`まで…`) tells.
+/// The result given by a last line (`まで…`).
 pub(super) fn summary(line: &str) -> Outcome {
     let black = ["先手", "下手"].iter().any(|name| line.contains(name));
     let white = ["後手", "上手"].iter().any(|name| line.contains(name));
@@ -97,7 +97,7 @@ pub(super) fn summary(line: &str) -> Outcome {
     }
 }
 
-/// How a game ended, where `side` should have moved.
+/// How a game ended with `side` to move.
 fn ending(text: &str, side: u32) -> Option<Outcome> {
     let wins = |side| if side == 0 { Outcome::Black } else { Outcome::White };
     match text {
@@ -154,7 +154,7 @@ fn kind(text: &str) -> Option<(u32, &str)> {
     NAMES.iter().find_map(|&(name, kind)| Some((kind, text.strip_prefix(name)?)))
 }
 
-/// What is said of a move beyond piece and target.
+/// The qualifiers of a move besides piece and target.
 #[derive(Clone, Copy, Debug, Default)]
 struct How {
     left: bool,
@@ -189,7 +189,7 @@ impl How {
         Some(how)
     }
 
-    /// Leaves the moves of which this can be said, as the mover sees the board.
+    /// Keeps the moves to which the qualifiers apply, from the mover's view.
     fn select(self, found: &mut Vec<(Move, u32)>, to: u32, side: u32, relative: bool) {
         // Files grow to the left, ranks towards the mover.
         let seen = |square: u32| {

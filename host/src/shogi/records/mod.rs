@@ -63,26 +63,26 @@ use content::Content;
 use encoding::{Lines, Wrong};
 use room::{Reading, Room};
 
-/// Most games of a file, and of what cannot be read in it. Each takes some hundred bytes, also where the text has two or three for it.
+/// Maximum number of games of a file, and of unreadable ones. Each takes some hundred bytes, even if its text has only two or three.
 const MOST_GAMES: usize = 1 << 20;
-/// Most lines of a game: no record has so many.
+/// Maximum number of lines of a game, more than any real record has.
 const MOST_LINES: usize = 1 << 16;
 /// Most bytes of a game's text, as UTF-8.
 const MOST_BYTES: usize = 1 << 24;
 /// Time between two calls of `watch`.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
 
-/// Games that were read, and what could not be.
+/// Games that were read, and those that could not be read.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
-    /// The games, in the order of the files' names, and within a file as they stand in it.
+    /// The games, in the order of the files' names and of their positions within a file.
     pub games: Vec<Game>,
-    /// What was left out, in the same order.
+    /// Skipped games and files, in the same order.
     pub skipped: Vec<Skipped>,
 }
 
 impl Records {
-    /// Reads the games of a file's bytes; `path` is where they are said to come from, and its ending tells the format where the text does not.
+    /// Reads the games of a file's bytes. `path` is recorded as their origin, and its extension decides the format if the text does not.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Self {
         Self::of(path, Content::Bytes(bytes), None)
     }
@@ -106,7 +106,7 @@ impl Records {
         }
     }
 
-    /// Adds a game, or what is wrong with it.
+    /// Adds a game, or the reason why it was skipped.
     fn add(&mut self, read: Result<Game, Skipped>, room: &Room<'_>) {
         match read {
             Ok(game) => {
@@ -120,7 +120,7 @@ impl Records {
         }
     }
 
-    /// Two sets of games: those that are learnt from, and a share (`held_out`, above 0 and below 1) drawn by the games' hashes: the same games in whatever files they stand.
+    /// Splits the games in two: those to learn from, and a share (`held_out`, above 0 and below 1) drawn by the games' hashes, regardless of their files.
     ///
     /// # Errors
     /// [`Error::Option`] for another share.
@@ -133,11 +133,11 @@ impl Records {
 
 /// Reads a file, or all records below a folder: files that end in `.csa`, `.kif`, `.kifu`, `.ki2`, `.ki2u`, `.usi`, `.sfen` or `.txt`, each also with `.gz`.
 ///
-/// Steps are bytes: each file is read twice, so there are twice as many as in the files. Where `watch` answers `Break`, the games that were read until then are returned.
+/// The progress counts bytes as steps; each file is read twice, so there are twice as many as in the files. If `watch` returns `Break`, the games read so far are returned.
 ///
 /// # Errors
-/// [`Error::File`] where the path cannot be read, where a folder has no such file, and where not one game could be read: then with the first reason;
-/// [`Error::OutOfMemory`] where the games take more than half of the memory that was free.
+/// [`Error::File`] if the path cannot be read, if a folder has no such file, and if no game could be read, with the first reason; [`Error::OutOfMemory`] if the games take
+/// more than half of the free memory.
 pub fn read(path: &Path, mut watch: impl FnMut(&Progress) -> ControlFlow<()>) -> Result<Records> {
     let paths = files::below(path)?;
     // A file that is not there is for its reader to report.

@@ -16,7 +16,7 @@ use super::room::Room;
 use super::{Game, MOST_BYTES, MOST_LINES, Outcome, Records, Skipped, Source};
 use crate::shogi::board::{Board, Move, Rules, START, ours, unsound};
 
-/// Where in a game something is wrong.
+/// Position of an error in a game.
 enum Location {
     /// The line with this text.
     Text(String),
@@ -24,20 +24,20 @@ enum Location {
     Move(usize),
     /// The line of this number, from 0 in the game.
     Line(usize),
-    /// Somewhere.
+    /// Unknown.
     Whole,
 }
 
-/// What is wrong with a game.
+/// An error in a game.
 struct Fault {
     location: Location,
     reason: String,
 }
 
-/// Adds the games of a text to `records`, while there is room.
+/// Adds the games of a text to `records` while there is room.
 ///
 /// # Errors
-/// The line of the first beyond; those of the lines.
+/// The line of the first game beyond the room; errors of reading the lines.
 pub(super) fn read(
     path: &Path,
     format: Format,
@@ -136,7 +136,7 @@ fn game(format: Format, part: &Part, source: &Source) -> Result<Game, Fault> {
     Game::new(start, moves, outcome, source.clone()).map_err(|error| whole(error.to_string()))
 }
 
-/// The board at a start. The crate's parsers must not see the moves of positions that no game has.
+/// The board at a start position. It refuses impossible positions, whose moves the crate's parsers cannot handle.
 fn sound(start: &str) -> Result<Board, Fault> {
     let whole = |reason: String| Fault { location: Location::Whole, reason };
     let board = Board::from_sfen(start).map_err(|error| whole(error.to_string()))?;
@@ -146,7 +146,7 @@ fn sound(start: &str) -> Result<Board, Fault> {
     }
 }
 
-/// A line of CSA without what is not kept: comments, names, headings, and clock times, whose numbers may be of any size. What is left out becomes an empty comment.
+/// A line of CSA without comments, names, headings and clock times (whose numbers may be of any size). An omitted line becomes an empty comment.
 fn plain_csa(line: &str) -> String {
     if line.is_empty() || line.starts_with(['\'', 'N', '$', 'T']) {
         return "'".to_owned();
@@ -154,7 +154,7 @@ fn plain_csa(line: &str) -> String {
     line.split(',').filter(|token| !token.trim_start().starts_with('T')).collect::<Vec<_>>().join(",")
 }
 
-/// A line of KIF or KI2 without what is not kept.
+/// A line of KIF or KI2 without the parts that are ignored.
 fn plain_kif(format: Format, line: &str) -> String {
     let trimmed = line.trim();
     match trimmed {
@@ -263,13 +263,13 @@ fn parsed(format: Format, lines: &[String]) -> Result<Record, Fault> {
     }
 }
 
-/// Who would move after the record's moves.
+/// The side to move after the record's moves.
 fn side_after(record: &Record) -> u32 {
     let first = Board::from_sfen(record.init_position_sfen()).map_or(0, |board| board.side());
     (first + record.main_moves().count() as u32) % 2
 }
 
-/// The lines before an illegal move, where the record ends by saying that it was illegal.
+/// The lines before an illegal move, if the record ends by declaring it illegal.
 fn before_illegal_end<'a>(format: Format, part: &Part, lines: &'a [String], number: usize) -> Option<&'a [String]> {
     let at = line_of(format, part, &Location::Move(number))?;
     let says_so = |line: &String| match format {

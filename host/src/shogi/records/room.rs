@@ -5,37 +5,37 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::encoding::Wrong;
 use super::game::{Game, Skipped};
 
-/// Reading of one path, whose files are read side by side.
+/// The state of reading one path, whose files are read in parallel.
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// Bytes that were read.
+    /// Number of bytes read.
     pub read: AtomicU64,
-    /// Bytes that games take.
+    /// Number of bytes that the games take.
     taken: AtomicU64,
-    /// Bytes that they may take.
+    /// Maximum number of bytes that the games may take.
     most: u64,
     is_stopped: AtomicBool,
 }
 
 impl Reading {
-    /// Games may take `most` bytes of memory.
+    /// Starts reading; games may take `most` bytes of memory.
     pub fn new(most: u64) -> Self {
         Self { read: AtomicU64::new(0), taken: AtomicU64::new(0), most, is_stopped: AtomicBool::new(false) }
     }
 
-    /// Ends it: what was not read is left out.
+    /// Stops reading; the rest is skipped.
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Bytes that games take, if those are more than they may.
+    /// Number of bytes that the games take, if it exceeds the limit.
     pub fn excess(&self) -> Option<u64> {
         let taken = self.taken.load(Ordering::Relaxed);
         (taken > self.most).then_some(taken)
     }
 }
 
-/// What a file may give.
+/// Limits of the games of a file.
 pub(super) struct Room<'a> {
     most: usize,
     n: usize,
@@ -48,10 +48,10 @@ impl<'a> Room<'a> {
         Self { most, n: 0, reading }
     }
 
-    /// Makes sure that there is room for the game of a line.
+    /// Checks that there is room for the game at a line.
     ///
     /// # Errors
-    /// There is none, or reading has ended.
+    /// There is no room, or reading was stopped.
     pub fn expect(&mut self, line: u64) -> Result<(), Wrong> {
         if self.n == self.most {
             let most = self.most;
@@ -68,14 +68,14 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// A game was kept.
+    /// Counts a game that was kept.
     pub fn keep(&self, game: &Game) {
         // The list of games doubles as it grows, and is copied to that of all files.
         let heap = size_of_val(game.moves()) + game.start().map_or(0, str::len) + game.source().file.as_os_str().len();
         self.take(4 * size_of::<Game>() + heap);
     }
 
-    /// Something was left out.
+    /// Counts something that was skipped.
     pub fn leave_out(&self, skipped: &Skipped) {
         self.take(4 * size_of::<Skipped>() + skipped.reason.len() + skipped.source.file.as_os_str().len());
     }

@@ -14,10 +14,10 @@ use super::room::Room;
 use super::{Game, Outcome, Records, Skipped, Source};
 use crate::shogi::board::Move;
 
-/// Adds the games of a text to `records`, while there is room.
+/// Adds the games of a text to `records` while there is room.
 ///
 /// # Errors
-/// The line of the first beyond; those of the lines.
+/// The line of the first game beyond the room; errors of reading the lines.
 pub(super) fn read(file: &Path, mut lines: Lines<'_>, records: &mut Records, room: &mut Room<'_>) -> Result<(), Wrong> {
     while let Some((line, text)) = lines.next()? {
         let text = text.trim();

@@ -20,13 +20,13 @@ use kernels::{Buffers, DeviceNetwork, Kernels};
 use scales::{Scaled, times};
 use spare::Spare;
 
-/// Whether this engine can do it on this device.
+/// Checks that this engine can evaluate the shape in the precision on this device.
 ///
-/// The rule: compute capability 9.0 (or `simt`), 8×8 boards, up to 16 planes, 128 channels, any depth; heads of together up to 4 channels, up to 512
-/// hidden units and 1,024 actions; f32, tf32, bf16, f16.
+/// Requirements: compute capability 9.0 (or `simt`), 8×8 boards, up to 16 planes, 128 channels, any depth; heads with up to 4 channels together, up to 512 hidden units and
+/// 1,024 actions; f32, tf32, bf16, f16.
 ///
 /// # Errors
-/// The first that forbids it, and what is allowed.
+/// Names the first requirement that is not met, and what is allowed.
 pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Precision) -> Result<()> {
     // Newer GPUs have clusters too, but not the warpgroup products.
     if device.info()?.compute_capability.is_some_and(|capability| capability != (9, 0)) {
@@ -61,10 +61,10 @@ pub(in crate::azero) fn build(
     Ok(Box::new(Fused::new(device, stream, network, precision, capacity)?))
 }
 
-/// Memory of the engine: the network's parameters, the arrays between its kernels, and in single precision what [`Spare`] takes once it is needed.
+/// Memory of the engine: the network's parameters, the arrays between its kernels, and in single precision the memory that [`Spare`] takes once it is needed.
 ///
 /// # Errors
-/// What the driver says.
+/// Errors of the driver.
 pub(in crate::azero) fn memory(
     device: &Device,
     shape: NetworkShape,
@@ -82,11 +82,11 @@ struct Fused {
     network: DeviceNetwork,
     buffers: Buffers,
     capacity: usize,
-    /// Exponents of the scales of what the convolutions leave, `[n_convs, 128]`.
+    /// Exponents of the scales of the convolutions' outputs, `[n_convs, 128]`.
     exponents: Vec<i32>,
-    /// Evaluates again what does not fit into two halves: in single precision.
+    /// Evaluates positions again in single precision if their values do not fit into two halves.
     spare: Option<Spare>,
-    /// Boards of a block instead of the rule's, 0 for the kernel for one position: for tests.
+    /// For tests: boards per block instead of the default, or 0 for the kernel for one position.
     boards: Option<u32>,
 }
 

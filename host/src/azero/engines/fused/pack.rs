@@ -68,7 +68,7 @@ pub(super) fn single_weights(network: &FoldedNetwork, precision: Precision) -> V
     }
 }
 
-/// Vectors of the weights of the tower's convolutions, and of those for one position.
+/// Number of vectors of the tower's weights, and of the weights of the kernel for one position.
 pub(super) fn n_vectors(n_convs: u32, precision: Precision) -> [usize; 2] {
     fn of<F: Format>(n_torso: u32) -> [usize; 2] {
         [tower::n_weight_bytes::<F>(n_torso) / 16, single::block_bytes::<F>(n_torso) * single::BLOCKS as usize / 16]
@@ -86,7 +86,7 @@ fn short(pack: impl Fn(f32, f32) -> u32, value: f32) -> [u8; 4] {
     pack(value, 0.0).to_le_bytes()
 }
 
-/// Weights of all blocks; `bytes` are those of a number's parts, `16 / F::CHANNELS` of each.
+/// Weights of all blocks; `bytes` returns the bytes of a number's parts, `16 / F::CHANNELS` bytes of each.
 fn pack_blocks<F: Format>(network: &FoldedNetwork, bytes: impl Fn(f32) -> [[u8; 4]; 2]) -> Vec<Vec4> {
     let n_torso = 2 * network.torso.len() as u32;
     let (block_bytes, len) = (single::block_bytes::<F>(n_torso), 16 / F::CHANNELS as usize);
@@ -113,12 +113,12 @@ fn pack_blocks<F: Format>(network: &FoldedNetwork, bytes: impl Fn(f32) -> [[u8; 
     packed
 }
 
-/// All convolutions of the tower, with the channels that the kernels give them.
+/// All convolutions of the tower, with the number of input channels that the kernels use.
 fn convs(network: &FoldedNetwork) -> impl Iterator<Item = (&FoldedConv, u32)> {
     std::iter::once((&network.input, PLANES)).chain(network.torso.iter().flatten().map(|conv| (conv, WIDTH)))
 }
 
-/// A weight, 0 for channels that the network has not.
+/// A weight; 0 for channels that the network does not have.
 fn weight(conv: &FoldedConv, output: u32, input: u32, tap: u32) -> f32 {
     if input as usize >= conv.n_inputs {
         return 0.0;
@@ -132,7 +132,7 @@ pub(super) fn tower_biases(network: &FoldedNetwork) -> Vec<f32> {
     network.input.bias.iter().chain(torso).copied().collect()
 }
 
-/// The rows `[n_outputs, n_inputs]` of a linear layer as `[n_inputs, n_outputs]`.
+/// Transposes the weights `[n_outputs, n_inputs]` of a linear layer to `[n_inputs, n_outputs]`.
 pub(super) fn turned(weight: &[f32], n_outputs: usize) -> Vec<f32> {
     let n_inputs = weight.len() / n_outputs;
     (0..n_inputs).flat_map(|input| (0..n_outputs).map(move |output| weight[output * n_inputs + input])).collect()

@@ -24,34 +24,34 @@ use crate::azero::folded::{FoldedConv, FoldedNetwork};
 const WEIGHT: i32 = 14;
 /// Exponent of a channel's largest activation among the samples.
 const ACTIVATION: i32 = 5;
-/// Largest exponent of a channel, either way: two together stay within the exponents of single precision.
+/// Maximum absolute value of a channel's exponent: the sum of two stays within the exponents of single precision.
 const MOST: i32 = 60;
-/// Observations that are tried.
+/// Number of sample observations.
 const SAMPLES: u64 = 4;
 
 const CELLS: usize = fused::CELLS as usize;
 const SIDE: usize = fused::SIDE as usize;
-/// Squares of a row with its edges.
+/// Squares of a row including its borders.
 const PADDED: usize = SIDE + 2;
 
-/// A network as the kernels multiply it.
+/// A network with the scales that the kernels use.
 pub(super) struct Scaled {
     /// Convolutions and heads with their scales.
     pub network: FoldedNetwork,
-    /// What takes sums to the scale of outputs, `[n_convs, width]`.
+    /// Factors that convert sums to the scale of the outputs, `[n_convs, width]`.
     pub factors: Vec<f32>,
     /// Exponents of the outputs' scales, `[n_convs, width]`.
     pub exponents: Vec<i32>,
 }
 
 impl Scaled {
-    /// The network as it is: every scale is 1.
+    /// Leaves the network unchanged: every scale is 1.
     pub fn plain(network: FoldedNetwork) -> Self {
         let n = (1 + 2 * network.torso.len()) * network.input.n_outputs;
         Self { network, factors: vec![1.0; n], exponents: vec![0; n] }
     }
 
-    /// The network with the scales that its activations ask for.
+    /// Scales the network according to the activations of the sample observations.
     pub fn new(mut network: FoldedNetwork) -> Self {
         let (trunk, middles) = channels(&network);
         let mut scaled = Self { factors: Vec::new(), exponents: Vec::new(), network: network.clone() };
@@ -69,7 +69,7 @@ impl Scaled {
         scaled
     }
 
-    /// A 3×3 convolution with scales, whose factors and exponents are noted.
+    /// Scales a 3×3 convolution and records its factors and exponents.
     fn conv(&mut self, conv: &FoldedConv, inputs: &[i32], outputs: &[i32]) -> FoldedConv {
         let mut scaled = conv.clone();
         let rows = scaled.weight.chunks_exact_mut(9 * conv.n_inputs);
@@ -117,7 +117,7 @@ fn channels(network: &FoldedNetwork) -> (Vec<i32>, Vec<Vec<i32>>) {
     (trunk, middles.iter().map(|middle| middle.iter().map(|&largest| of(largest)).collect()).collect())
 }
 
-/// Notes the largest size of every channel, and takes what is negative to 0.
+/// Records the largest absolute value of every channel, and sets negative values to 0.
 fn rectify(values: &mut [f32], most: &mut [f32]) {
     for (values, most) in values.chunks_exact_mut(CELLS).zip(most) {
         *most = most.max(largest(values));
@@ -129,7 +129,7 @@ fn largest(values: &[f32]) -> f32 {
     values.iter().fold(0.0, |most, value| most.max(value.abs()))
 }
 
-/// The largest power of two that is not more than a number's size; none of 0. Infinity has 1024.
+/// The exponent of the largest power of two that is at most a number's absolute value; `None` for 0, 1024 for infinity.
 fn exponent(value: f32) -> Option<i32> {
     // Every number of single precision is a normal one of double precision.
     let bits = f64::from(value).to_bits() >> 52 & 0x7FF;
@@ -142,7 +142,7 @@ pub(super) fn times(value: f32, exponent: i32) -> f32 {
     (f64::from(value) * power) as f32
 }
 
-/// What the network may be shown: two boards with a plane set on every square, and two with planes set at random, a quarter and a half of all.
+/// A sample observation: two boards have a plane set on every square, and two have planes set at random with probabilities a quarter and a half.
 fn observation(shape: NetworkShape, sample: u64) -> Vec<f32> {
     let planes = shape.planes as usize;
     let draw = |number: usize| mix((sample << 32 | number as u64).wrapping_add(1));
@@ -196,7 +196,7 @@ mod tests {
         FoldedNetwork::new(&Network::seeded(SHAPE, 3).unwrap())
     }
 
-    /// What the kernels keep after every convolution, in plain arithmetic.
+    /// The values that the kernels store after every convolution, computed in plain arithmetic.
     fn run(scaled: &Scaled, observation: &[f32]) -> Vec<Vec<f32>> {
         let width = SHAPE.width as usize;
         let conv = |number: usize, conv: &FoldedConv, x: &[f32], kept: Option<&[f32]>| -> Vec<f32> {

@@ -6,7 +6,7 @@ use crate::azero::evaluation::{BlockOutput, Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
 use crate::{Device, Memory, Precision, Result, Stream};
 
-/// Most positions that it takes at once: its activations are in device memory, 64 KiB a position.
+/// Maximum number of positions evaluated at once: activations are in device memory, 64 KiB per position.
 const PART: usize = 1024;
 
 /// The engine `layers` in f32, and the network to open it with.
@@ -19,17 +19,17 @@ pub(super) struct Spare {
 
 struct Opened {
     engine: Box<dyn Evaluate>,
-    /// Positions and results of a part, where a batch may be more than one.
+    /// Positions and results of a part, if a batch may be larger than one part.
     rows: Option<(Inputs, Outputs)>,
 }
 
 impl Spare {
-    /// Takes no device memory yet.
+    /// Makes a spare engine that takes no device memory yet.
     pub fn new(device: &Device, network: FoldedNetwork, capacity: usize) -> Self {
         Self { device: device.clone(), network, capacity, opened: None }
     }
 
-    /// Adds what it takes once it is opened, and the network that it keeps on the host until then.
+    /// Adds the memory that it takes once opened, and the network that it keeps on the host until then.
     pub fn memory(others: Memory, shape: NetworkShape, capacity: usize) -> Memory {
         let part = capacity.min(PART);
         let rows = if capacity > PART { Inputs::bytes(shape, PART) + Outputs::bytes(shape, PART) } else { 0 };
@@ -37,7 +37,7 @@ impl Spare {
         others.on_device("spare engine", engine + rows).on_host("spare network", FoldedNetwork::bytes(shape))
     }
 
-    /// As [`Evaluate::enqueue`]; a batch of more than a part cannot be recorded, nor the first call.
+    /// As [`Evaluate::enqueue`]; the first call and batches larger than one part cannot be recorded.
     pub fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
         let shape = self.network.shape;
         let (observation, actions) = (shape.n_observation(), shape.actions as usize);

@@ -9,17 +9,17 @@ use crate::{Graph, Result, Stream};
 /// Most recordings that are kept.
 const MOST: usize = 32;
 
-/// What a recording is for: positions, and the addresses of the caller's buffers.
+/// Key of a recording: the number of positions and the addresses of the caller's buffers.
 type Key = (usize, [usize; 5]);
 
-/// Recordings, the latest used last.
+/// Recordings, the most recently used last.
 #[derive(Default)]
 pub(super) struct Graphs(Vec<(Key, Graph)>);
 
 impl Graphs {
     /// The recording for these buffers; made by `launch` if there is none.
     ///
-    /// It keeps the caller's buffers, and is found by their addresses, which no others have meanwhile.
+    /// A recording keeps the caller's buffers alive, so their addresses identify it.
     pub fn get(
         &mut self,
         stream: &Stream,
@@ -53,7 +53,7 @@ impl Graphs {
         Ok(&self.0[self.0.len() - 1].1)
     }
 
-    /// Drops recordings of buffers that nobody else has any more, with the memory.
+    /// Drops recordings whose buffers have no other owner, which frees the buffers.
     fn drop_abandoned(&mut self) {
         let mut own = HashMap::new();
         for memory in self.0.iter().flat_map(|(_, graph)| &graph.kept) {

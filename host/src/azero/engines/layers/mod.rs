@@ -17,7 +17,7 @@ use plan::Format;
 /// Opens the engine with memory for `capacity` positions.
 ///
 /// # Errors
-/// [`Error::Option`] for a precision that the device has not; [`Error::OutOfMemory`] if the device has not enough memory; what the driver says.
+/// [`Error::Option`] for a precision that the device does not support; [`Error::OutOfMemory`] if the device has too little memory; errors of the driver.
 pub(in crate::azero) fn build(
     device: &Device,
     stream: &Stream,
@@ -40,8 +40,7 @@ pub(in crate::azero) fn memory(shape: NetworkShape, precision: Precision, capaci
 }
 
 /// # Errors
-/// [`Error::Option`] if the device has no tensor cores of short formats, which came with compute capability 8.0, and `precision` asks for them; or if
-/// `precision` is for the CPU alone. `simt` has such tensor cores.
+/// [`Error::Option`] if `precision` needs tensor cores of compute capability 8.0 that the device lacks, or is for the CPU alone. `simt` emulates these tensor cores.
 fn format(device: &Device, precision: Precision) -> Result<Format> {
     let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
     let allowed = || format!("f32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
@@ -53,7 +52,7 @@ fn format(device: &Device, precision: Precision) -> Result<Format> {
 }
 
 struct LayersEngine {
-    /// None where launches are done at once.
+    /// Recorded launches; `None` if launches run synchronously.
     graphs: Option<Graphs>,
     kernels: Kernels,
     arrays: Arrays,

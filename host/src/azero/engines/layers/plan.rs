@@ -12,24 +12,24 @@ use crate::azero::NetworkShape;
 use crate::azero::folded::{FoldedConv, FoldedNetwork};
 use crate::azero::network::Linear;
 
-/// Multiprocessors of a large GPU. A constant: which kernel works may depend on it, results do not.
+/// Multiprocessors of a large GPU. It is a constant, on which the choice of a kernel may depend, but not results.
 const MULTIPROCESSORS: u32 = 132;
 
 /// How activations and weights are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Single precision, planes of cells.
+    /// Single precision, stored by channel (`[channels, cells]`).
     Fp32,
-    /// Single precision, channels of cells; weights rounded to TF32, activations where they are used.
+    /// Single precision, stored by cell (`[cells, channels]`); weights are rounded to TF32 beforehand, activations on use.
     Tf32,
-    /// Channels of cells in bfloat16.
+    /// bfloat16, stored by cell.
     Bf16,
-    /// Channels of cells in half precision.
+    /// Half precision, stored by cell.
     Fp16,
 }
 
 impl Format {
-    /// The format of a precision; double precision has none.
+    /// The format of a precision; `None` for double precision.
     pub fn of(precision: Precision) -> Option<Self> {
         match precision {
             Precision::F32 => Some(Self::Fp32),
@@ -47,7 +47,7 @@ impl Format {
         }
     }
 
-    /// Words of a cell's `channels`.
+    /// Number of words of a cell with `channels` channels.
     pub fn words(self, channels: u32) -> u32 {
         match self {
             Self::Fp32 => channels,
@@ -55,7 +55,7 @@ impl Format {
         }
     }
 
-    /// One word of one or two values.
+    /// Packs one or two values into a word.
     fn pack(self, low: f32, high: f32) -> u32 {
         match self {
             Self::Fp32 => low.to_bits(),
@@ -89,7 +89,7 @@ impl Format {
     }
 }
 
-/// Where a convolution's parameters begin, and its size.
+/// Offsets of a convolution's parameters, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConvOffsets {
     pub weights: usize,
@@ -99,7 +99,7 @@ pub(super) struct ConvOffsets {
     pub line: u32,
 }
 
-/// Where the heads' parameters begin.
+/// Offsets of the heads' parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeadOffsets {
     pub plane_weights: usize,
@@ -115,7 +115,7 @@ pub(super) struct HeadOffsets {
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
     pub words: Vec<u32>,
-    /// The convolution of the observations, then two a block.
+    /// The convolution of the observations, then two per block.
     pub convs: Vec<ConvOffsets>,
     pub heads: HeadOffsets,
 }
@@ -142,7 +142,7 @@ impl Packed {
         packed
     }
 
-    /// Words that the parameters of a network of this shape take: the length of [`Packed::words`].
+    /// Number of words of the parameters of a network of this shape: the length of [`Packed::words`].
     pub fn n_words(shape: &NetworkShape, format: Format) -> usize {
         let size = |value: u32| value as usize;
         let conv = |n_inputs: u32| {
@@ -256,12 +256,12 @@ pub(super) fn tensor_tiles(shape: &NetworkShape, n: u32, n_outputs: u32) -> tens
     if enough && n_outputs > tensor::SMALL.outputs { tensor::LARGE } else { tensor::SMALL }
 }
 
-/// Which kernel makes a convolution in single precision. All give the same bits.
+/// The kernel that computes a convolution in single precision. All give the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// 8×8, a row a thread.
+    /// 8×8 boards, one row per thread.
     Row,
-    /// 8×8, a board a thread.
+    /// 8×8 boards, one board per thread.
     Board(Board),
     /// Any board.
     Tiles(Tiles),

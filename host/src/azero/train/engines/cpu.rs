@@ -13,8 +13,7 @@ use crate::azero::train::{Options, Samples};
 use crate::azero::{Network, NetworkShape};
 use crate::{Error, Memory, Result};
 
-/// What it takes, beside the positions, which stay where they are: parameters with Adam's moments and gradients, and about what the layers of a batch leave
-/// behind.
+/// Memory that it takes, without the positions, which are not copied: parameters with Adam's moments and gradients, and an estimate of the activations of a batch.
 pub(in crate::azero::train) fn memory(shape: NetworkShape, batch: u32) -> Memory {
     let (batch, actions) = (u64::from(batch), u64::from(shape.actions));
     // Of each convolution its output and the norm's, forward and back.
@@ -26,10 +25,10 @@ pub(in crate::azero::train) fn memory(shape: NetworkShape, batch: u32) -> Memory
         .on_device("batch", batch * position)
 }
 
-/// Opens it.
+/// Opens the engine.
 ///
 /// # Errors
-/// None so far.
+/// None at present.
 pub(in crate::azero::train) fn open(setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, samples, state } = setup;
     let adam = Adam { beta1: options.beta1, beta2: options.beta2, epsilon: options.epsilon };
@@ -74,7 +73,7 @@ fn shape_of(shape: NetworkShape) -> reference::Shape {
     }
 }
 
-/// The same tensors, which both sides have in the same order.
+/// Converts a network; both sides have the same tensors in the same order.
 fn to_reference(network: &Network) -> reference::Network<f32> {
     let mut values: Vec<&[f32]> = Vec::new();
     network.visit(|_, _, tensor| values.push(tensor));
@@ -128,7 +127,7 @@ impl Dense {
     }
 }
 
-/// Whether an order has existing positions only.
+/// Checks that an order contains existing positions only.
 fn check_order(samples: &Samples, order: &[u32]) -> Result<()> {
     match order.iter().find(|&&sample| sample as usize >= samples.len()) {
         Some(beyond) => Err(Error::shape("position of an order", format!("below {}", samples.len()), beyond)),

@@ -10,19 +10,19 @@ use super::{Options, Samples};
 use crate::Result;
 use crate::azero::Network;
 
-/// What an engine is opened with.
+/// Arguments for opening an engine.
 pub(in crate::azero::train) struct Setup {
     pub options: Options,
     pub samples: Arc<Samples>,
     pub state: Numbers,
 }
 
-/// A way to train.
+/// An engine for training.
 pub(in crate::azero::train) trait Train: Send {
-    /// One step for each whole batch of `order`; `updates` were done before.
+    /// Makes one step for each whole batch of `order`, after `updates` earlier updates.
     fn train(&mut self, order: &[u32], updates: u64) -> Result<Vec<StepReport>>;
 
-    /// Sums of the policy's and the value's losses, and of the hits, over the positions of `order`, with the running statistics.
+    /// Sums of the policy's and the value's losses, and the number of hits, over the positions of `order`, with the running statistics.
     fn evaluate(&mut self, order: &[u32]) -> Result<[f64; 3]>;
 
     /// Gradient of the loss of one batch, without the L2 term; running statistics are 0. Nothing is changed.
@@ -31,6 +31,6 @@ pub(in crate::azero::train) trait Train: Send {
     /// The present state.
     fn state(&mut self) -> Result<Numbers>;
 
-    /// Goes back to a state.
+    /// Restores a state.
     fn set_state(&mut self, state: &Numbers) -> Result<()>;
 }

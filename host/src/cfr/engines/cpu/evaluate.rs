@@ -7,32 +7,32 @@ use rayon::prelude::*;
 
 use crate::cfr::layout::{Node, Removal, Shown, Values, VectorGame, showdown};
 
-/// Boards whose values are added one after the other before the sums are added: fixed, so that the bits do not depend on the threads.
+/// Number of boards whose values are added in sequence before the sums are combined: fixed, so that the bits do not depend on the number of threads.
 pub(in crate::cfr) const CHUNK: usize = 32;
 
-/// Most hands of a seat that are compared one by one. Differences of sums leave rounding errors where hands are equally good, and regret matching goes by
-/// their sign: small games with exact ties would part from the exact solution.
+/// Maximum number of a seat's hands that are compared pair by pair. Differences of sums leave rounding errors if hands are equally good, and regret matching depends on
+/// their sign, so small games with exact ties would deviate from the exact solution.
 const FEW: usize = 64;
 
 /// How a seat plays in an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cfr) enum Play {
-    /// The average strategy; uniform where a set was never reached.
+    /// The average strategy; uniform in sets that were never reached.
     Average,
-    /// The best answer to the other's average strategy. Locked nodes are played as they are locked.
+    /// The best response to the other's average strategy. At locked nodes the given strategy is played.
     Best,
-    /// Only checks and calls: the share of the hands that is won at the showdown, ties by half. The betting tree does not matter.
+    /// Only checks and calls: the share of hands won at the showdown, ties counting half. The betting tree does not matter.
     Equity,
 }
 
-/// A game made ready for evaluations.
+/// A game prepared for evaluations.
 pub(in crate::cfr) struct Evaluator {
     pub game: Arc<VectorGame>,
     pub removal: Removal,
     pub shown: Vec<Shown>,
 }
 
-/// One evaluation: what stays the same on the way down.
+/// One evaluation: the values that are constant during the walk.
 struct Pass<'a> {
     seat: usize,
     play: Play,
@@ -44,14 +44,14 @@ impl Evaluator {
         Self { removal: Removal::new(&game), shown: game.shown(), game }
     }
 
-    /// Counterfactual values of each hand of `seat` at the root: Σ over the other's hands of weight · value, chance weighed in. `averages` are tables by seat,
-    /// as [`VectorGame::offset`] tells.
+    /// Counterfactual values of each hand of `seat` at the root: Σ over the other's hands of weight · value, including the probabilities of chance. `averages` are tables by
+    /// seat, as by [`VectorGame::offset`].
     pub fn values(&self, seat: usize, play: Play, averages: [&Values; 2]) -> Vec<f64> {
         let pass = Pass { seat, play, averages };
         self.deal(&pass, 0, 0, 0, &self.game.weights[1 - seat])
     }
 
-    /// Weight of the other's hands beside each hand of `seat`: what turns its counterfactual value into an expectation.
+    /// Weight of the other's hands compatible with each hand of `seat`, which converts its counterfactual value into an expectation.
     pub fn beside(&self, seat: usize) -> Vec<f64> {
         self.against(seat, &self.game.weights[1 - seat], 0)
     }
@@ -61,7 +61,7 @@ impl Evaluator {
         self.game.scale * self.game.weights[seat].iter().zip(values).map(|(weight, value)| weight * value).sum::<f64>()
     }
 
-    /// Weight of the opponent's hands beside each hand of `seat`; 0 for a hand that `board` blocks.
+    /// Weight of the opponent's hands compatible with each hand of `seat`; 0 for a hand that `board` blocks.
     fn against(&self, seat: usize, reach: &[f64], board: u64) -> Vec<f64> {
         let mut sums = self.removal.sums();
         for (hand, &weight) in reach.iter().enumerate() {
@@ -92,7 +92,7 @@ impl Evaluator {
         values
     }
 
-    /// The same, hand against hand.
+    /// As [`end`](Self::end), comparing pairs of hands.
     fn end_one_by_one(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
         let cards = self.game.streets[street].boards[board].cards;
         let strengths = |seat: usize| {
@@ -201,7 +201,7 @@ impl Evaluator {
 }
 
 impl VectorGame {
-    /// The normalised average of a node on a board, from the seat's table: `[action][hand]`, uniform where it was never reached.
+    /// The normalised average of a node on a board, from the seat's table: `[action][hand]`, uniform if it was never reached.
     pub(in crate::cfr) fn average(
         &self,
         averages: &Values,

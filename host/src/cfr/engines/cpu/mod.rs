@@ -22,7 +22,7 @@ use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::threads::Threads;
 use crate::{Error, Memory, Precision, Result};
 
-/// Whether the engine takes the game: nothing is sampled, tables in single or double precision; and the memory that it needs.
+/// Checks that the engine supports the game (without sampling, tables in single or double precision), and returns the memory that it needs.
 ///
 /// # Errors
 /// [`Error::Option`] for other options.
@@ -37,10 +37,10 @@ pub(in crate::cfr) fn fits(game: &VectorGame, options: &Options) -> Result<Memor
     Ok(memory(game, options))
 }
 
-/// Takes the memory.
+/// Allocates the memory.
 ///
 /// # Errors
-/// As [`fits`]; [`Error::Option`] where the threads cannot be started.
+/// As [`fits`]; [`Error::Option`] if the threads cannot be started.
 pub(in crate::cfr) fn build(game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
     fits(&game, options)?;
     Ok(match options.precision {
@@ -49,7 +49,7 @@ pub(in crate::cfr) fn build(game: Arc<VectorGame>, options: &Options) -> Result<
     })
 }
 
-/// The machine is the device here, and what the engine takes is counted as the host's.
+/// Memory of the engine, all of it counted as the host's.
 fn memory(game: &VectorGame, options: &Options) -> Memory {
     let value = if options.precision == Precision::F64 { 8 } else { 4 };
     let size = game.size();

@@ -7,34 +7,34 @@ use super::regret::{Step, probability};
 use super::seat::{Part, Seat, divide};
 use crate::cfr::layout::{Node, Number};
 
-/// What the seat that is walked for does.
+/// What the walked seat does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Plays its current strategy, and renews regrets and averages.
+    /// Plays its current strategy, and updates regrets and averages.
     Learn,
-    /// Writes down its best response.
+    /// Computes and stores its best response.
     Answer,
 }
 
 /// How the other seat plays.
 pub(super) enum Opponent<'a, T> {
-    /// By its regrets.
+    /// Plays the strategy of its regrets.
     Regrets(&'a Seat<T>),
-    /// By a best response.
+    /// Plays a best response.
     Answer(&'a [T]),
 }
 
-/// A walk.
+/// A walk of the game for one seat.
 pub(super) struct Pass<'a, T> {
     pub evaluator: &'a Evaluator,
-    /// For whom.
+    /// The walked seat.
     pub seat: usize,
     pub role: Role,
     pub step: Step,
     pub opponent: Opponent<'a, T>,
 }
 
-/// Where a walk is: a betting subtree on a board.
+/// Position of a walk: a betting subtree on a board.
 #[derive(Clone, Copy)]
 struct At {
     street: usize,
@@ -43,7 +43,7 @@ struct At {
 }
 
 impl<T: Number> Pass<'_, T> {
-    /// Walks, and gives the values of the seat's hands at the root; what the seat writes is `part`.
+    /// Walks the game and returns the values of the seat's hands at the root; the seat writes to `part`.
     pub fn run(&self, part: Part<T>) -> Vec<f64> {
         let game = &self.evaluator.game;
         let mut parts = part.by_street(game, self.seat);
@@ -52,7 +52,7 @@ impl<T: Number> Pass<'_, T> {
         self.deal(0, 0, 0, &mut parts, [&game.weights[self.seat], &other])
     }
 
-    /// Values at the end of a street, from the boards after `parent`. `reach` is the walked seat's own and the other's.
+    /// Values at the end of a street, from the boards after `parent`. `reach` holds the walked seat's reach and the other's.
     fn deal(&self, street: usize, parent: usize, entry: usize, parts: &mut [Part<T>], reach: [&[f64]; 2]) -> Vec<f64> {
         let game = &self.evaluator.game;
         let boards = &game.streets[street].boards;
@@ -155,7 +155,7 @@ impl<T: Number> Pass<'_, T> {
         }
     }
 
-    /// What the other seat plays: `[action][hand]`.
+    /// The other seat's strategy: `[action][hand]`.
     fn of_opponent(&self, at: At, slot: u32, n_actions: usize) -> Vec<Vec<f64>> {
         let (game, seat) = (&self.evaluator.game, 1 - self.seat);
         let n_hands = game.hands[seat].len();
@@ -187,7 +187,7 @@ fn matched<T: Number>(step: &Step, regrets: &[T], last: Option<&[T]>, n_hands: u
     (0..n_actions).map(|action| (0..n_hands).map(|hand| of_hand(action, hand)).collect()).collect()
 }
 
-/// Writes the best action of every hand, or what is `given`, and gives the values of playing so. Of equal actions the first.
+/// Writes the best action of every hand, or the `given` strategy, and returns the resulting values. Among equal actions it takes the first.
 fn answer<T: Number>(answers: &mut [T], given: Option<&[Vec<f64>]>, values: &[Vec<f64>]) -> Vec<f64> {
     let n_hands = values.first().map_or(0, Vec::len);
     let best_of = |hand: usize| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::cfr::layout::{Number, VectorGame};
 
-/// The tables of a seat, laid out as [`VectorGame::offset`] tells.
+/// The tables of a seat, laid out as by [`VectorGame::offset`].
 #[derive(Clone)]
 pub(super) struct Seat<T> {
     pub regrets: Vec<T>,
@@ -26,27 +26,27 @@ impl<T: Number> Seat<T> {
         Self { regrets: vec![T::default(); n], averages, predictions: vec![T::default(); if predicts { n } else { 0 }] }
     }
 
-    /// Everything, for a pass that learns.
+    /// The whole tables, for a pass that learns.
     pub fn part(&mut self) -> Part<'_, T> {
         Part { written: [&mut self.regrets, &mut self.averages, &mut self.predictions], first: 0 }
     }
 }
 
-/// What a pass writes: rows of consecutive boards of one street, or of all streets at the start.
+/// The tables that a pass writes: rows of consecutive boards of one street, or of all streets at the start.
 pub(super) struct Part<'a, T> {
-    /// Regrets, averages and last regrets; or answers and two empty ones. All that are not empty have the same layout.
+    /// Regrets, averages and last regrets; or best responses and two empty slices. All non-empty slices have the same layout.
     pub written: [&'a mut [T]; 3],
     /// The first board.
     first: usize,
 }
 
 impl<'a, T: Number> Part<'a, T> {
-    /// Everything, for a pass that answers.
+    /// The whole table, for a pass that computes a best response.
     pub fn answer(answers: &'a mut [T]) -> Self {
         Self { written: [answers, &mut [], &mut []], first: 0 }
     }
 
-    /// The same by street, from the first on.
+    /// Divides the part by street, from the first on.
     pub fn by_street(self, game: &VectorGame, seat: usize) -> Vec<Part<'a, T>> {
         let mut rest = self.written;
         (0..game.streets.len())
@@ -58,7 +58,7 @@ impl<'a, T: Number> Part<'a, T> {
     }
 }
 
-/// The first `n` of a slice, taken off it; of an empty one nothing.
+/// Splits off the first `n` elements of a slice; nothing if it is empty.
 fn split_off<'a, T>(rest: &mut &'a mut [T], n: usize) -> &'a mut [T] {
     let n = n.min(rest.len());
     let (taken, left) = take(rest).split_at_mut(n);

@@ -13,7 +13,7 @@ use crate::cfr::options::{Algorithm, Options};
 use crate::runtime::launch::views;
 use crate::{Buffer, Error, Result, Stream};
 
-/// Iterations whose steps are on the device at a time.
+/// Number of iterations whose steps are on the device at a time.
 pub(in crate::cfr) const STEPS: u32 = 1024;
 
 /// A tree on the device.
@@ -28,9 +28,9 @@ pub(in crate::cfr) struct DeviceTree {
     seats: Buffer<SeatRange>,
     /// `[n_seats][n_levels + 1]` First set of each level.
     pub set_levels: Buffer<u32>,
-    /// The same here.
+    /// The same on the host.
     pub set_levels_here: Vec<u32>,
-    /// Threads a set.
+    /// Threads per set.
     pub lanes: u32,
     /// Largest number of sets, and of histories, of a seat.
     pub most_sets: u32,
@@ -84,7 +84,7 @@ impl DeviceTree {
         (4 * words + per_seat * tree.n_players) as u64
     }
 
-    /// What kernels are told.
+    /// Arguments of the kernels.
     pub fn args(&self) -> TreeViewArgs<'_> {
         views! { TreeViewArgs {
             self reads parents, rows, first, members, set_members, set_rows, seats;
@@ -96,7 +96,7 @@ impl DeviceTree {
         } }
     }
 
-    /// Histories in which a player acts.
+    /// Number of histories in which a player acts.
     pub fn n_decisions(&self) -> u32 {
         self.tree.members.len() as u32
     }
@@ -111,7 +111,7 @@ impl DeviceTree {
         self.n_rows() + self.tree.outcomes.len() as u32
     }
 
-    /// The largest number of sets that one of the seats has on a level; 0 where none acts there.
+    /// The largest number of sets that one of the seats has on a level; 0 if none acts there.
     pub fn most_sets_on(&self, level: usize, seats: std::ops::Range<usize>) -> u32 {
         let stride = self.tree.n_levels() + 1;
         let n_sets = |seat: usize| {
@@ -124,16 +124,16 @@ impl DeviceTree {
 
 /// Values of all nodes and reach of all decisions.
 pub(in crate::cfr) struct Pass<T> {
-    /// `[n_seats][n_nodes]`; ends hold their payoffs always.
+    /// `[n_seats][n_nodes]`; ends always hold their payoffs.
     pub values: Buffer<T>,
-    /// `[n_decisions]` Chance and the others.
+    /// `[n_decisions]` Reach of chance and the other seats.
     pub others: Buffer<T>,
-    /// `[n_decisions]` The seat itself.
+    /// `[n_decisions]` Reach of the seat itself.
     pub own: Buffer<T>,
 }
 
 impl<T: Real + Number> Pass<T> {
-    /// Takes the memory and writes the payoffs.
+    /// Allocates the memory and writes the payoffs.
     pub fn new(stream: &Stream, tree: &Tree) -> Result<Self> {
         let n_decisions = tree.members.len();
         Ok(Self { values: payoffs(stream, tree)?, others: stream.alloc(n_decisions)?, own: stream.alloc(n_decisions)? })
@@ -144,7 +144,7 @@ impl<T: Real + Number> Pass<T> {
         (size_of::<T>() * (tree.n_players * tree.n_nodes() + 2 * tree.members.len())) as u64
     }
 
-    /// Values of the root, by seat, once everything queued is done.
+    /// Values of the root, by seat, after all queued work.
     pub fn root_values(&self, stream: &Stream, tree: &Tree) -> Result<Vec<f64>> {
         (0..tree.n_players)
             .map(|seat| {
@@ -167,7 +167,7 @@ pub(in crate::cfr) fn payoffs<T: Real + Number>(stream: &Stream, tree: &Tree) ->
     Ok(buffer)
 }
 
-/// What a solve learns, on the device.
+/// The tables of a solve, on the device.
 pub(in crate::cfr) struct Learnt<T> {
     /// `[n_rows + n_outcomes]` Probabilities of the strategies, then of chance.
     pub strategies: Buffer<T>,
@@ -175,7 +175,7 @@ pub(in crate::cfr) struct Learnt<T> {
     pub regrets: Buffer<T>,
     /// `[n_rows]` Weighted sums of strategies.
     pub averages: Buffer<T>,
-    /// `[n_rows]` Last regrets, where the algorithm predicts.
+    /// `[n_rows]` Last regrets, if the algorithm predicts.
     pub predictions: Option<Buffer<T>>,
     /// `[n_seats]` Sums of the root's values.
     pub utilities: Buffer<f64>,
@@ -188,7 +188,7 @@ pub(in crate::cfr) struct Learnt<T> {
 }
 
 impl<T: Real + Number> Learnt<T> {
-    /// Takes the memory; the strategies are uniform.
+    /// Allocates the memory; the strategies are uniform.
     pub fn new(stream: &Stream, tree: &Tree, options: &Options) -> Result<Self> {
         let n_rows = tree.n_rows();
         let predicts = options.algorithm == Algorithm::PcfrPlus;
@@ -221,7 +221,7 @@ impl<T: Real + Number> Learnt<T> {
         Ok(())
     }
 
-    /// Reads all that is remembered.
+    /// Reads the complete state.
     pub fn read(&self, stream: &Stream, tree: &Tree) -> Result<Tables> {
         let by_seat = |buffer: &Buffer<T>| -> Result<Vec<Values>> {
             let all = stream.read(buffer)?;
@@ -237,7 +237,7 @@ impl<T: Real + Number> Learnt<T> {
         })
     }
 
-    /// Goes on from what was read.
+    /// Restores the state that was read.
     pub fn write(&mut self, stream: &Stream, tree: &Tree, tables: &Tables) -> Result<()> {
         let regrets = whole::<T>(tree, "regrets", &tables.regrets)?;
         let averages = whole::<T>(tree, "averages", &tables.averages)?;

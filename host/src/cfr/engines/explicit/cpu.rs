@@ -10,7 +10,7 @@ use crate::cfr::layout::{Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Averaging, Options, Updates};
 use crate::{Error, Memory, Result};
 
-/// A tree as the reference walks it: a state is a node, a key a set.
+/// A tree in the form that the reference walks: a state is a node, a key is a set.
 pub(in crate::cfr) struct Walked<'a>(pub &'a Tree);
 
 impl plain::tree::Game for Walked<'_> {
@@ -49,7 +49,7 @@ impl plain::tree::Game for Walked<'_> {
     }
 }
 
-/// Memory of the machine: about what the reference keeps of a history and of an action.
+/// Host memory, estimated from what the reference stores per history and per action.
 pub(in crate::cfr) fn memory(tree: &Tree) -> Memory {
     const NODE: usize = 48;
     let of_tree = tree.n_nodes() * NODE + 8 * tree.payoffs.len() + tree.sets.len() * 80;
@@ -58,9 +58,9 @@ pub(in crate::cfr) fn memory(tree: &Tree) -> Memory {
         .on_host("regrets, averages and strategies", (8 * 5 * tree.n_rows()) as u64)
 }
 
-/// How the tables of the reference, whose sets come as a depth-first walk meets them, are those of a tree.
+/// The order of the reference's tables, whose sets are numbered by a depth-first walk, relative to that of a tree.
 pub(in crate::cfr) struct Order {
-    /// For each set: its seat, its offset in their table, its offset in ours, its actions.
+    /// For each set: its seat, its offset in the reference's table, its offset in ours, and its number of actions.
     offsets: Vec<[usize; 4]>,
     table_lens: Vec<usize>,
 }
@@ -75,7 +75,7 @@ impl Order {
         Self { offsets: theirs.sets().iter().map(offsets).collect(), table_lens }
     }
 
-    /// Their tables in our order.
+    /// Converts the reference's tables to our order.
     pub fn ours(&self, tables: &[Vec<f64>]) -> Vec<Values> {
         let mut ours: Vec<Vec<f64>> = tables.iter().map(|table| vec![0.0; table.len()]).collect();
         for &[seat, theirs, at, n] in &self.offsets {
@@ -84,7 +84,7 @@ impl Order {
         ours.into_iter().map(Values::F64).collect()
     }
 
-    /// Our tables in their order.
+    /// Converts our tables to the reference's order.
     pub fn theirs(&self, what: &str, tables: &[Values]) -> Result<Vec<Vec<f64>>> {
         let lengths: Vec<usize> = tables.iter().map(Values::len).collect();
         if lengths != self.table_lens || tables.iter().any(|table| !matches!(table, Values::F64(_))) {
@@ -98,15 +98,15 @@ impl Order {
         Ok(theirs)
     }
 
-    /// Tables of nothing, in their order.
+    /// Tables of zeros in the reference's order.
     fn zeros(&self) -> Vec<Vec<f64>> {
         self.table_lens.iter().map(|&len| vec![0.0; len]).collect()
     }
 }
 
-/// What a solver of the reference is asked by [`Cpu`].
+/// The interface of a reference solver for [`Cpu`].
 pub(in crate::cfr) trait Traversals: Send {
-    /// Does `n` more iterations.
+    /// Runs `n` more iterations.
     fn iterate(&mut self, n: u64);
 
     /// The tree that it walks, and the average strategies.
@@ -115,13 +115,13 @@ pub(in crate::cfr) trait Traversals: Send {
     /// Sums of utilities by seat.
     fn utilities(&self) -> &[f64];
 
-    /// Everything, in the order of a tree.
+    /// The complete state, in the order of a tree.
     fn tables(&self, order: &Order) -> Tables;
 
-    /// Goes on from what was read.
+    /// Restores the state that was read.
     ///
     /// # Errors
-    /// [`Error::Shape`] where tables are of another tree.
+    /// [`Error::Shape`] if the tables belong to another tree.
     fn set_tables(&mut self, order: &Order, tables: &Tables) -> Result<()>;
 }
 
@@ -133,7 +133,7 @@ pub(in crate::cfr) struct Cpu<S> {
 }
 
 impl<S: Traversals> Cpu<S> {
-    /// An engine from what makes a solver of a walked tree.
+    /// Makes an engine from a function that makes a solver of a walked tree.
     pub fn new(tree: &Tree, solver: impl FnOnce(Arc<plain::tree::Tree<u32>>) -> S) -> Self {
         let walked = Arc::new(plain::tree::Tree::new(&Walked(tree)));
         let order = Order::new(tree, &walked);
@@ -219,7 +219,7 @@ impl Traversals for Full {
     }
 }
 
-/// The options in the words of the reference.
+/// Converts the options to those of the reference.
 pub(in crate::cfr) fn reference_options(options: &Options) -> plain::Options {
     plain::Options {
         algorithm: match options.algorithm {

@@ -18,7 +18,7 @@ const REPEATS: u32 = 16;
 /// Largest tree for the longer graph.
 const SMALL: usize = 1 << 17;
 
-/// The engine.
+/// The engine for explicit trees.
 pub(super) struct Explicit<T: ExplicitKernels + Number> {
     stream: Stream,
     work: Work<T>,
@@ -28,13 +28,13 @@ pub(super) struct Explicit<T: ExplicitKernels + Number> {
     many: Option<Graph>,
 }
 
-/// What an iteration works with.
+/// The arrays and kernels of an iteration.
 struct Work<T: ExplicitKernels + Number> {
     kernels: Kernels<T>,
     tree: DeviceTree,
     pass: Pass<T>,
     learnt: Learnt<T>,
-    /// For cfr_br, by seat: its strategies, and the other's best response to them. Else empty.
+    /// For cfr_br, by seat: its strategies, and the other's best response to them; otherwise empty.
     answers: Vec<Buffer<T>>,
     simultaneous: bool,
 }
@@ -51,7 +51,7 @@ pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options
 }
 
 impl<T: ExplicitKernels + Number> Explicit<T> {
-    /// Takes the memory and records an iteration.
+    /// Allocates the memory and records an iteration.
     pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Self> {
         let stream = device.stream()?;
         let learnt = Learnt::new(&stream, tree, options)?;
@@ -78,7 +78,7 @@ impl<T: ExplicitKernels + Number> Explicit<T> {
 }
 
 impl<T: ExplicitKernels + Number> Work<T> {
-    /// One iteration.
+    /// Queues one iteration.
     fn iterate(&mut self, stream: &Stream) -> Result<()> {
         let n_players = self.tree.tree.n_players;
         self.kernels.tick(stream, &mut self.learnt)?;
@@ -91,7 +91,7 @@ impl<T: ExplicitKernels + Number> Work<T> {
         (0..n_players).try_for_each(|seat| self.learn(stream, seat..seat + 1))
     }
 
-    /// The seats learn from one pass.
+    /// Queues a pass from which the seats learn.
     fn learn(&mut self, stream: &Stream, seats: std::ops::Range<usize>) -> Result<()> {
         let Self { kernels, tree, pass, learnt, .. } = self;
         let mut traversal = kernels.of(stream, tree, pass, seats);
@@ -100,7 +100,7 @@ impl<T: ExplicitKernels + Number> Work<T> {
         traversal.update(learnt, None)
     }
 
-    /// A seat of two learns against the best response to its strategy.
+    /// Queues an iteration in which one of two seats learns against the best response to its strategy.
     fn iterate_against_best(&mut self, stream: &Stream, seat: usize) -> Result<()> {
         let Self { kernels, tree, pass, learnt, answers, .. } = self;
         let Some(answer) = answers.get_mut(seat) else { return Ok(()) };

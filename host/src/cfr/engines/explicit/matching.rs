@@ -8,7 +8,7 @@ use warpplay_gpu::cfr::regret::{Real, Step, probability};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::options;
 
-/// The kernels' step in this precision.
+/// Converts a step to this precision for the kernels.
 pub(in crate::cfr) fn step_of<T: Real>(step: options::Step) -> Step<T> {
     Step {
         positive: T::from_f64(step.positive),
@@ -18,7 +18,7 @@ pub(in crate::cfr) fn step_of<T: Real>(step: options::Step) -> Step<T> {
     }
 }
 
-/// Probabilities of all rows: strategies matched from the sets' regrets (and last regrets, where there are any), as the kernels do it; then chance.
+/// Probabilities of all rows: strategies matched from the sets' regrets (and last regrets, if any), as by the kernels; then those of chance.
 pub(in crate::cfr) fn probabilities_of<T: Real>(tree: &Tree, regrets: &[T], last: &[T]) -> Vec<T> {
     let predicts = if last.is_empty() { T::ZERO } else { T::ONE };
     let step = Step { positive: T::ONE, negative: T::ONE, weight: T::ONE, predicts };

@@ -9,7 +9,7 @@ use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Measured, Number};
 use crate::{Buffer, Device, Result, Stream};
 
-/// The arrays for it.
+/// The arrays for measuring a profile.
 pub(in crate::cfr) struct Measuring {
     kernels: Kernels<f64>,
     pass: Pass<f64>,
@@ -18,7 +18,7 @@ pub(in crate::cfr) struct Measuring {
 }
 
 impl Measuring {
-    /// Takes the memory.
+    /// Allocates the memory.
     pub fn new(device: &Device, stream: &Stream, tree: &Tree) -> Result<Self> {
         Ok(Self {
             kernels: Kernels::load(device)?,

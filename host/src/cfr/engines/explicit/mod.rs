@@ -31,7 +31,7 @@ use crate::{Backend, Device, Error, Memory, Precision, Result};
 #[cfg(test)]
 pub(in crate::cfr) mod tests;
 
-/// Whether the engine takes this: nothing sampled, single or double precision, cfr_br for two seats; and the memory that it needs.
+/// Checks that the engine supports the options (no sampling, single or double precision, cfr_br for two seats only), and returns the memory that it needs.
 pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
     if options.sampling != Sampling::None {
         return Err(Error::option("sampling", options.sampling, "none, in full traversals of a tree"));

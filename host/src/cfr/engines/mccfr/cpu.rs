@@ -10,7 +10,7 @@ use crate::cfr::layout::Tables;
 use crate::cfr::options::{Algorithm, Averaging, Options, Sampling, Updates};
 use crate::{Error, Precision, Result};
 
-/// Whether the reference does this.
+/// Checks that the reference supports the options.
 pub(super) fn fits(options: &Options) -> Result<()> {
     let refuse = |name, value: String, allowed| Err(Error::option(name, value, format!("{allowed}, on the CPU")));
     if options.algorithm != Algorithm::Cfr {
@@ -41,7 +41,7 @@ pub(super) fn sampled(tree: &Tree, options: &Options) -> Cpu<Sampled> {
     Cpu::new(tree, |walked| Sampled(plain::Solver::new(walked, sampling, options.seed)))
 }
 
-/// One line a seat and iteration.
+/// One sampled line per seat and iteration.
 pub(super) struct Sampled(plain::Solver<u32>);
 
 impl Traversals for Sampled {

@@ -14,21 +14,21 @@ use crate::{Buffer, Device, Error, Graph, Memory, Result, Stream};
 
 /// Iterations of the longer graph: a replay costs some microseconds, as much as an iteration of few traversals.
 const REPEATS: u32 = 32;
-/// Sums of found values stay below 2 to this.
+/// Sums of sampled values stay below 2 to this power.
 const SUM_BITS: f64 = 62.0;
-/// Finest parts of a chip or a strategy: 2⁻³⁶.
+/// Exponent of the finest resolution of a chip or a probability: 2⁻³⁶.
 const FINEST_BITS: f64 = 36.0;
-/// Coarsest parts that are still good enough: 2⁻¹².
+/// Exponent of the coarsest acceptable resolution: 2⁻¹².
 const COARSEST_BITS: f64 = 12.0;
-/// Parts of a strategy in outcome sampling, whose weights are 1 / (probability of the line): 2⁻²⁴.
+/// Exponent of the resolution of probabilities in outcome sampling, whose weights are 1 / (probability of the line): 2⁻²⁴.
 const OUTCOME_BITS: f64 = 24.0;
 
 impl Scales {
-    /// The finest with which no sum of an iteration's regrets can be too large; `None` where that is too coarse.
+    /// The finest resolution with which no sum of an iteration's regrets can overflow; `None` if that is too coarse.
     ///
-    /// A regret found by external and chance sampling is at most twice the largest payoff. Outcome sampling divides it by the probability of the own sampled
-    /// choices, of which each is at least ε / actions. Its weights of strategies have no bound: one beyond 2³⁸ / batch, from a line as improbable as that,
-    /// is cut off there.
+    /// A regret found by external and chance sampling is at most twice the largest payoff. Outcome sampling divides it by the probability of the seat's own sampled choices,
+    /// each of which is at least ε / actions. Its weights of strategies are unbounded: a weight above 2³⁸ / batch, from an equally improbable line, is clamped to that
+    /// value.
     pub fn new(tree: &Tree, options: &Options) -> Option<Self> {
         let payoff = tree.payoffs.iter().fold(0.0f64, |most, payoff| most.max(payoff.abs()));
         let outcome = options.sampling == Sampling::Outcome;
@@ -69,7 +69,7 @@ pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options
         .on_device("measuring", Measuring::bytes(tree))
 }
 
-/// The engine.
+/// The engine for sampled traversals of explicit trees.
 pub(super) struct Mccfr<T: ExplicitKernels + Number> {
     stream: Stream,
     work: Work<T>,
@@ -78,7 +78,7 @@ pub(super) struct Mccfr<T: ExplicitKernels + Number> {
     many: Graph,
 }
 
-/// What an iteration works with.
+/// The arrays and kernels of an iteration.
 struct Work<T: ExplicitKernels + Number> {
     kernels: explicit::Kernels<T>,
     tree: DeviceTree,
@@ -90,7 +90,7 @@ struct Work<T: ExplicitKernels + Number> {
 }
 
 impl<T: ExplicitKernels + Number> Mccfr<T> {
-    /// Takes the memory and records an iteration.
+    /// Allocates the memory and records an iteration.
     pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Self> {
         let scales = Scales::new(tree, options).ok_or_else(|| too_coarse(options))?;
         let stream = device.stream()?;
@@ -115,14 +115,14 @@ impl<T: ExplicitKernels + Number> Mccfr<T> {
     }
 }
 
-/// The error where sums could overflow.
+/// The error if sums could overflow.
 pub(super) fn too_coarse(options: &Options) -> Error {
     let allowed = "fewer, or more exploration: regrets of this game could not be added exactly enough";
     Error::option("batch", options.batch, allowed)
 }
 
 impl<T: ExplicitKernels + Number> Work<T> {
-    /// One iteration.
+    /// Queues one iteration.
     fn iterate(&mut self, stream: &Stream) -> Result<()> {
         let Self { kernels, tree, payoffs, learnt, found, options, scales } = self;
         kernels.tick(stream, learnt)?;

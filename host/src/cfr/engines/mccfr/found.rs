@@ -2,16 +2,16 @@
 
 use crate::Buffer;
 
-/// Parts into which found values are divided: powers of two.
+/// Scales by which sampled values are multiplied before conversion to integers: powers of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scales {
-    /// Of a chip.
+    /// Scale of chips.
     pub regret: f64,
-    /// Of a strategy.
+    /// Scale of probabilities.
     pub average: f64,
 }
 
-/// What traversals find, as whole numbers.
+/// Sums of the traversals, as integers.
 pub(super) struct Found {
     /// `[n_rows]`
     pub regrets: Buffer<u64>,

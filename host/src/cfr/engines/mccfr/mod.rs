@@ -26,8 +26,8 @@ mod tests;
 /// Most traversals of an iteration.
 const MAX_BATCH: u32 = 1 << 24;
 
-/// Whether the engine takes this: external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64
-/// bits; and the memory that it needs.
+/// Checks that the engine supports the problem (external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64 bits),
+/// and returns the memory that it needs.
 pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
     if !matches!(options.sampling, Sampling::External | Sampling::Outcome | Sampling::Chance) {
         return Err(Error::option("sampling", options.sampling, "external, outcome or chance, on a tree"));

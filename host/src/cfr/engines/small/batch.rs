@@ -33,7 +33,7 @@ pub(super) struct Games<T: SmallKernels> {
 }
 
 impl<T: SmallKernels> Games<T> {
-    /// Lays the games out and takes the memory. Games that are the same `Arc` share a plan.
+    /// Lays the games out and allocates the memory. Games that are the same `Arc` share a plan.
     pub fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
         let mut plans = Vec::new();
         let mut firsts: Vec<&Arc<VectorGame>> = Vec::new();
@@ -60,7 +60,7 @@ impl<T: SmallKernels> Games<T> {
         Ok(new)
     }
 
-    /// Given strategies stand in the averages.
+    /// Writes given strategies to the averages.
     fn write_locks(&mut self, game: usize) -> Result<()> {
         if self.games[game].locks.is_empty() {
             return Ok(());
@@ -79,7 +79,7 @@ impl<T: SmallKernels> Games<T> {
         self.arrays.set_state(&self.stream, game, &state)
     }
 
-    /// Does `n` more iterations of every game, and waits for them.
+    /// Runs `n` more iterations of every game, and waits for them.
     pub fn run(&mut self, n: u32) -> Result<()> {
         let mut left = n;
         while left > 0 {
@@ -93,17 +93,17 @@ impl<T: SmallKernels> Games<T> {
         self.stream.synchronize()
     }
 
-    /// Values of one table, by seat.
+    /// Number of values of one table, by seat.
     fn lengths(&self, game: usize) -> [usize; 2] {
         [0, 1].map(|seat| self.games[game].table_len(seat))
     }
 
-    /// Tables of a seat.
+    /// Number of tables of a seat.
     fn n_tables(&self) -> usize {
         n_tables(&self.options) as usize
     }
 
-    /// Everything of one game.
+    /// The complete state of one game.
     pub fn tables(&self, game: usize) -> Result<Tables> {
         let lengths = self.lengths(game);
         let state = self.arrays.state(&self.stream, game, self.n_tables() * (lengths[0] + lengths[1]))?;
@@ -123,7 +123,7 @@ impl<T: SmallKernels> Games<T> {
         Ok(Tables { iteration, regrets, averages, predictions, utilities, random })
     }
 
-    /// Goes on with one game from what was read. All games of a batch are at the same iteration.
+    /// Restores the state of one game. All games of a batch are at the same iteration.
     pub fn set_tables(&mut self, game: usize, tables: &Tables) -> Result<()> {
         let lengths = self.lengths(game);
         let mut state = Vec::with_capacity(self.n_tables() * (lengths[0] + lengths[1]));
@@ -154,7 +154,7 @@ impl<T: SmallKernels> Games<T> {
     }
 }
 
-/// Values of hands that the board blocks mean nothing; they are 0 for everybody outside.
+/// Sets values of hands that the board blocks to 0, since they are meaningless.
 fn clear_blocked<T: SmallKernels>(game: &VectorGame, seat: usize, table: &mut [T]) {
     let mut rows = table.chunks_exact_mut(game.hands[seat].len());
     for street in &game.streets {
@@ -183,7 +183,7 @@ impl Games<f64> {
     }
 }
 
-/// Games in single precision, and the same in double precision, where they are measured.
+/// Games in single precision, and copies in double precision for measuring.
 pub(super) struct F32Games {
     games: Games<f32>,
     exact: Games<f64>,
@@ -220,7 +220,7 @@ impl F32Games {
     }
 }
 
-/// Memory of games, and of the same in double precision, where they are measured.
+/// Memory of games, and of their copies in double precision for measuring.
 pub(super) fn with_measuring(games: Memory, exact: &Memory) -> Memory {
     games.on_device("measuring in f64", exact.device())
 }
@@ -251,10 +251,10 @@ impl Solve for SmallBatch {
     }
 }
 
-/// How good the average strategies of a game are, in chips, by seat.
+/// Measures of the average strategies of a game, in chips, by seat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GameMeasure {
-    /// Expected winnings when both play the average strategy.
+    /// Expected winnings if both seats play the average strategy.
     pub values: [f64; 2],
     /// Expected winnings of the best response to the other's average strategy.
     pub best_responses: [f64; 2],
@@ -272,13 +272,13 @@ enum Inner {
     F64(Box<Games<f64>>),
 }
 
-/// Small two-player games in vector form, of one shape or of many, solved side by side: a block of the GPU each, its tables in shared memory.
+/// Small two-player games in vector form, of equal or different shapes, solved at the same time: each game in one block of the GPU, with its tables in shared memory.
 ///
-/// A game of [`Engine::Small`](crate::cfr::Engine::Small) in a [`Solver`](crate::cfr::Solver) is a batch of one. Same options and games, same bits; they do not
-/// depend on the other games of the batch, nor on how the iterations are divided over calls.
+/// A game of [`Engine::Small`](crate::cfr::Engine::Small) in a [`Solver`](crate::cfr::Solver) is a batch of one. The same options and games give the same bits, which depend
+/// neither on the other games of the batch nor on how the iterations are divided among calls.
 ///
-/// An expert's tool: [`run`](Self::run) takes a number of iterations, without limit, `watch` or report, because there is no one solve to report on. All games
-/// advance together, many iterations a launch, and the caller decides when to measure.
+/// This is a tool for experts: [`run`](Self::run) takes a number of iterations, without limit, `watch` or report, since there is no single solve to report on. All games
+/// advance together, many iterations per launch, and the caller decides when to measure.
 pub struct SmallBatch {
     inner: Inner,
     n_games: usize,
@@ -286,11 +286,11 @@ pub struct SmallBatch {
 }
 
 impl SmallBatch {
-    /// Lays the games out and takes the memory. Games that are the same `Arc` share what is only read.
+    /// Lays the games out and allocates the memory. Games that are the same `Arc` share read-only data.
     ///
     /// # Errors
-    /// [`Error::Option`] where a game does not fit in a block, or an option is not for this engine; [`Error::Shape`] without games;
-    /// [`Error::Unsupported`] on the CPU back end; [`Error::OutOfMemory`] where the device has too little.
+    /// [`Error::Option`] if a game does not fit in a block, or this engine does not support an option; [`Error::Shape`] without games; [`Error::Unsupported`] on the CPU
+    /// back end; [`Error::OutOfMemory`] if the device has too little memory.
     pub fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
         if games.is_empty() {
             return Err(Error::shape("games of a batch", "at least 1", 0));
@@ -307,12 +307,12 @@ impl SmallBatch {
         Ok(Self { inner, n_games: games.len(), memory })
     }
 
-    /// Games.
+    /// Number of games.
     pub fn n_games(&self) -> usize {
         self.n_games
     }
 
-    /// Does `n` more iterations of every game, and waits for them.
+    /// Runs `n` more iterations of every game, and waits for them.
     ///
     /// # Errors
     /// [`Error::Driver`] if the device fails.
@@ -341,14 +341,14 @@ impl SmallBatch {
     /// Sums over the iterations of the utilities of the strategies used, by seat.
     ///
     /// # Errors
-    /// [`Error::Shape`] without such a game; [`Error::Driver`] if the device fails.
+    /// [`Error::Shape`] if there is no such game; [`Error::Driver`] if the device fails.
     pub fn utilities(&self, game: usize) -> Result<[f64; 2]> {
         let game = self.number(game)?;
         let sums = inner!(&self.inner, games => games.utilities(game))?;
         Ok([sums[0], sums[1]])
     }
 
-    /// A game's cumulative regrets, by seat, laid out as [`VectorGame::offset`] tells.
+    /// A game's cumulative regrets, by seat, laid out as by [`VectorGame::offset`].
     ///
     /// # Errors
     /// As [`utilities`](Self::utilities).
@@ -357,7 +357,7 @@ impl SmallBatch {
         inner!(&self.inner, games => games.tables(game)).map(|tables| doubles(&tables.regrets))
     }
 
-    /// A game's weighted sums of strategies, by seat, laid out as [`VectorGame::offset`] tells.
+    /// A game's weighted sums of strategies, by seat, laid out as by [`VectorGame::offset`].
     ///
     /// # Errors
     /// As [`utilities`](Self::utilities).
@@ -366,7 +366,7 @@ impl SmallBatch {
         inner!(&self.inner, games => games.tables(game)).map(|tables| doubles(&tables.averages))
     }
 
-    /// Memory that was asked for.
+    /// Memory that was requested.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }

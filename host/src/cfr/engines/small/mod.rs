@@ -21,16 +21,15 @@ use crate::{Device, Memory, Precision, Result};
 /// The engine for one game.
 ///
 /// # Errors
-/// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) where no kernels run; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the device has too
-/// little.
+/// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) on the CPU back end; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has too little memory.
 pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
     Ok(Box::new(SmallBatch::new(device, &[game], options)?))
 }
 
-/// Whether the game fits in a block of the device, and the memory that the engine needs.
+/// Checks that the game fits in a block of the device, and returns the memory that the engine needs.
 ///
 /// # Errors
-/// [`Error::Option`](crate::Error::Option) with what is against it: shared memory, hands, precision or sampling.
+/// [`Error::Option`](crate::Error::Option) with the reason: shared memory, hands, precision or sampling.
 pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<Memory> {
     let memory_in = |precision| {
         let options = Options { precision, ..*options };

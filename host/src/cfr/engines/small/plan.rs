@@ -9,12 +9,12 @@ use crate::cfr::options::{Options, Sampling};
 use crate::runtime::error::bytes;
 use crate::{Device, Error, Precision, Result};
 
-/// Most hands of a seat: a terminal looks at every pair of hands.
+/// Maximum number of hands of a seat: a terminal compares every pair of hands.
 pub(super) const MAX_HANDS: usize = 128;
 /// Most deals of an iteration.
 pub(super) const MAX_DEALS: u32 = 256;
 
-/// A game laid out; offsets in global memory are still 0.
+/// The layout of a game; offsets in global memory are still 0.
 pub(super) struct Plan {
     pub game: Game,
     pub words: Vec<u32>,
@@ -38,7 +38,7 @@ pub(super) fn real_bytes(precision: Precision) -> Result<u32> {
     }
 }
 
-/// Deals that an iteration draws; 0 where nothing is drawn.
+/// Number of deals that an iteration draws; 0 without sampling.
 pub(super) fn n_deals(options: &Options) -> Result<u32> {
     match options.sampling {
         Sampling::None => Ok(0),
@@ -54,13 +54,13 @@ pub(super) fn n_deals(options: &Options) -> Result<u32> {
     }
 }
 
-/// Says that the engine is not for this game.
+/// The error for a game that the engine does not support.
 fn refuse(reason: String) -> Error {
     Error::option("engine", "small", format!("{reason}: engine street has no such bound"))
 }
 
 impl Plan {
-    /// Lays a game out for the options, or says why it does not fit, before anything large is made.
+    /// Lays a game out for the options, or returns why it does not fit before anything large is allocated.
     pub fn new(device: &Device, game: &VectorGame, options: &Options) -> Result<Self> {
         let real = real_bytes(options.precision)?;
         let n_deals = n_deals(options)?;
@@ -90,7 +90,7 @@ fn too_large(needed: u64, most: u32) -> Error {
     ))
 }
 
-/// Refuses what cannot fit, by sizes alone.
+/// Refuses a game that cannot fit, judging by sizes alone.
 fn check_size(game: &VectorGame, real: u32, predicts: bool, most: u32) -> Result<()> {
     if let Some(hands) = game.hands.iter().map(Vec::len).find(|n| !(1..=MAX_HANDS).contains(n)) {
         return Err(refuse(format!("a seat has {hands} hands, allowed are 1 to {MAX_HANDS}")));
@@ -133,7 +133,7 @@ fn field(value: usize, bits: u32, what: &str) -> Result<u32> {
     Err(refuse(format!("{value} {what} are more than {}", (1u32 << bits) - 1)))
 }
 
-/// What is written down.
+/// The layout under construction.
 struct Writer {
     game: Game,
     words: Vec<u32>,
@@ -234,7 +234,7 @@ impl Writer {
         game.n_reals = take(0);
     }
 
-    /// Adds chunks of the indices, what is missing in the last being `filling`; gives how many.
+    /// Adds the indices in chunks, filling up the last one with `filling`; returns the number of chunks.
     fn push_chunks(&mut self, indices: &[usize], filling: usize) -> Result<usize> {
         for four in indices.chunks(CHUNK as usize) {
             let mut chunk = 0;

@@ -3,12 +3,12 @@
 use crate::cfr::layout::{Node, Street, VectorGame};
 use crate::{Error, Result};
 
-/// What a list of values names.
+/// An element of a list of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// A terminal, by number.
     Terminal(u32),
-    /// An own node, by the number in which the walk came to it.
+    /// An own node, numbered in the order of the walk.
     Node(u32),
 }
 
@@ -18,11 +18,11 @@ pub(super) type Map = Option<Vec<u32>>;
 /// An end of the betting on one board.
 #[derive(Clone, Debug)]
 pub(super) struct Terminal {
-    /// Row of reaches by seat: 0 at the root, else one more than the last action vector.
+    /// Row of reach by seat: 0 at the root, otherwise the last action vector plus 1.
     pub rows: [u32; 2],
     /// The board's number over all streets.
     pub board: u32,
-    /// By seat, for a losing, equal and winning hand; times the probability of the board and the game's scale.
+    /// Payoffs by seat for a losing, an equal and a winning hand, multiplied by the probability of the board and the game's scale.
     pub payoffs: [[f64; 3]; 2],
 }
 
@@ -39,11 +39,11 @@ pub(super) struct OwnNode {
     pub vector: u32,
     pub n_actions: usize,
     pub locked: bool,
-    /// Own decisions before it.
+    /// Number of own decisions before it.
     pub level: u32,
 }
 
-/// What the walk found out for one seat.
+/// Results of the walk for one seat.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SeatWalk {
     pub nodes: Vec<OwnNode>,
@@ -53,18 +53,18 @@ pub(super) struct SeatWalk {
     pub rank: Vec<u32>,
     /// By action vector.
     pub paths: Vec<Path>,
-    /// By action vector, and behind them the root's.
+    /// By action vector, and at the end that of the root.
     pub lists: Vec<Vec<(Item, Map)>>,
 }
 
 impl SeatWalk {
-    /// Action vectors on all boards.
+    /// Number of action vectors on all boards.
     pub fn n_vectors(&self) -> usize {
         self.paths.len()
     }
 }
 
-/// What the walk found out.
+/// Results of the walk.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     pub seats: [SeatWalk; 2],
@@ -78,14 +78,14 @@ pub(super) fn children(street: &Street, parent: u32) -> (u32, u32) {
     (first as u32, (end - first) as u32)
 }
 
-/// Where a seat stands on the way down.
+/// State of a seat during the walk.
 #[derive(Clone, Debug)]
 struct Side {
     /// Own action vectors so far.
     path: Vec<u32>,
-    /// The list that what comes next belongs to.
+    /// The list to which the next items belong.
     list: usize,
-    /// Renamings of hands since that list's action, one for each way the boards between can be the classes' members.
+    /// Renamings of hands since that list's action, one for each combination of class members of the boards dealt since.
     maps: Vec<Map>,
     level: u32,
 }
@@ -95,7 +95,7 @@ impl Side {
         self.path.last().map_or(0, |vector| vector + 1)
     }
 
-    /// Behind one more board, whose members are images under `permutations`.
+    /// The state after one more board, whose members are images under `permutations`.
     fn behind(&self, game: &VectorGame, seat: usize, permutations: &[u32]) -> Self {
         let mut maps = Vec::with_capacity(self.maps.len() * permutations.len());
         for map in &self.maps {
@@ -123,7 +123,7 @@ struct Position {
     chance: f64,
 }
 
-/// Most elements of all lists: far more than what fits, so that a game with many boards behind an all-in is refused before memory is.
+/// Maximum number of elements of all lists: far more than can fit, so that a game with many boards after an all-in is refused before memory runs out.
 const MAX_ITEMS: usize = 1 << 21;
 
 struct Walker<'a> {

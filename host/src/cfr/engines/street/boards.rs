@@ -13,9 +13,9 @@ use crate::cfr::layout::{Board, VectorGame};
 /// The hands of all boards of a street.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hands {
-    /// Whether both seats have the same hands, and one set of arrays.
+    /// Whether both seats have the same hands and share one set of arrays.
     pub shared: bool,
-    /// Hands that each board leaves possible, by seat.
+    /// Number of hands that each board leaves possible, by seat.
     pub counts: Vec<[u32; 2]>,
     /// By seat, `[board][stride]`: number of each hand in the game.
     pub numbers: [Vec<u16>; 2],
@@ -27,7 +27,7 @@ pub(super) struct Hands {
     pub begins: Vec<u16>,
 }
 
-/// Hands of a row by seat: those that the fullest board leaves possible, in whole warps.
+/// Length of a row by seat: the largest number of hands that a board leaves possible, rounded up to whole warps.
 pub(super) fn strides(game: &VectorGame, street: usize) -> [u32; 2] {
     let n_possible = |seat: usize| {
         let possible = |board: &Board| game.hands[seat].iter().filter(|&&hand| hand & board.cards == 0).count() as u32;
@@ -73,13 +73,13 @@ impl Order {
         }
     }
 
-    /// Hands weaker than `strength`, and not stronger.
+    /// Numbers of hands weaker than `strength`, and of hands not stronger than it.
     fn below(&self, strength: u32) -> (u32, u32) {
         let weaker = self.strengths.partition_point(|&other| other < strength);
         (weaker as u32, self.strengths.partition_point(|&other| other <= strength) as u32)
     }
 
-    /// The same among the hands with `card`, as indices of the prefix sums: a card's list has one value more than hands.
+    /// The same among the hands with `card`, as indices of the prefix sums: a card's list has one more value than hands.
     fn below_with(&self, card: u8, strength: u32) -> (u32, u32) {
         let (from, to) = (self.begins[card as usize], self.begins[card as usize + 1]);
         let list = &self.list[from as usize..to as usize];
@@ -90,9 +90,9 @@ impl Order {
     }
 }
 
-/// What a hand of one seat needs to know of the other seat's.
+/// The record of a hand of one seat with respect to the other seat's hands.
 ///
-/// `same` has the position of the other seat's same hand, or [`NO_HAND`].
+/// `same` is the position of the same hand of the other seat, or [`NO_HAND`].
 fn record(own: &Order, position: usize, hand: CardSet, other: &Order, same: u16) -> Record {
     let strength = own.strengths[position];
     let pack = |(low, high): (u32, u32)| low | high << 16;
@@ -110,7 +110,7 @@ fn record(own: &Order, position: usize, hand: CardSet, other: &Order, same: u16)
 }
 
 impl Hands {
-    /// The hands of every board of a street, by all threads.
+    /// Computes the hands of every board of a street on all threads.
     pub fn new(game: &VectorGame, street: usize) -> Self {
         let ranking = Ranking::new(game.deck);
         let stride = strides(game, street);

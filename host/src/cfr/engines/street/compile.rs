@@ -7,7 +7,7 @@ use warpplay_gpu::cfr::street::layout::{self, Eval, NONE, Op, Program, Segment, 
 
 use crate::cfr::layout::{Entry, Node};
 
-/// What a subtree's compilation depends on besides the subtree.
+/// Parameters of a subtree's compilation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     /// Hands of a row, by seat.
@@ -18,7 +18,7 @@ pub(super) struct Frame {
     pub budget: u32,
 }
 
-/// A compiled subtree for one traverser. Ranges count from the start of its own lists.
+/// A compiled subtree for one traverser. Ranges are relative to the start of its own lists.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compiled {
     pub program: Program,
@@ -30,10 +30,10 @@ pub(super) struct Compiled {
     pub n_shared: u32,
 }
 
-/// Numbers of evaluations a segment may have; more need more shared memory, fewer more barriers.
+/// Numbers of evaluations that a segment may have; more evaluations need more shared memory, fewer need more barriers.
 const EVALS: [usize; 9] = [256, 32, 16, 8, 6, 4, 3, 2, 1];
 
-/// The subtree `entry` for `traverser`, within the budget; `Err` has the least that it needs.
+/// Compiles the subtree `entry` for `traverser` within the budget; `Err` holds the minimum that it needs.
 pub(super) fn compile(entry: &Entry, traverser: usize, frame: &Frame) -> Result<Compiled, u32> {
     let mut least = u32::MAX;
     // Reach of one child after the other takes less room, and reads regrets again for each.
@@ -49,13 +49,13 @@ pub(super) fn compile(entry: &Entry, traverser: usize, frame: &Frame) -> Result<
     Err(least)
 }
 
-/// Kinds of offsets before they are known: in the two upper bits.
+/// Kinds of offsets that are not yet assigned, stored in the two upper bits.
 const REACH: u32 = 0;
 const VALUE: u32 = 1 << 30;
 const REGION: u32 = 2 << 30;
 const KIND: u32 = 3 << 30;
 
-/// Slots that are taken, given up, and free again after a segment.
+/// Slots that are in use, released, and free again after the segment.
 #[derive(Default)]
 struct Slots {
     free: Vec<u32>,
@@ -77,7 +77,7 @@ struct Open {
     down: Vec<Op>,
     evals: Vec<Eval>,
     up: Vec<Op>,
-    /// Values that the evaluations take.
+    /// Number of values that the evaluations take.
     len: u32,
 }
 
@@ -87,11 +87,11 @@ struct Compiler<'a> {
     frame: &'a Frame,
     most_evals: usize,
     one_by_one: bool,
-    /// Whether a decision of the traverser, or a way to the next street, lies at or under a node.
+    /// Whether a decision of the traverser, or an exit to the next street, lies at or below a node.
     own_below: Vec<bool>,
     leaves_below: Vec<bool>,
     slots: Slots,
-    /// Value slots in use, and the most there were.
+    /// Number of value slots in use, and the maximum so far.
     height: u32,
     highest: u32,
     regions: u32,
@@ -158,14 +158,14 @@ impl<'a> Compiler<'a> {
         self.out
     }
 
-    /// Adds a list to the operations; its range.
+    /// Appends a list to the operations and returns its range.
     fn append(&mut self, list: &[Op]) -> [u32; 2] {
         let first = self.out.ops.len() as u32;
         self.out.ops.extend_from_slice(list);
         [first, self.out.ops.len() as u32]
     }
 
-    /// Takes `n` neighbouring value slots: the first.
+    /// Takes `n` adjacent value slots and returns the first.
     fn push_values(&mut self, n: u32) -> u32 {
         self.height += n;
         self.highest = self.highest.max(self.height);
@@ -178,7 +178,7 @@ impl<'a> Compiler<'a> {
         first
     }
 
-    /// Operations on the reach of `seat` from `node` down, without evaluations; `kind` tells where its slots are.
+    /// Adds operations on the reach of `seat` from `node` down, without evaluations; `kind` is the kind of its slots.
     fn descend(&mut self, node: usize, slot: u32, seat: usize, kind: u32, list: &mut Vec<Op>) {
         match &self.nodes[node] {
             &Node::Decision { seat: acts, ref children, slot: row, locked, .. } if acts == seat => {
@@ -232,7 +232,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Operations from `node` down and back up: its value goes to `output`. `slot` has the opponent's reach.
+    /// Adds operations from `node` down and back up; its value goes to `output`. `slot` holds the opponent's reach.
     fn ascend(&mut self, node: usize, slot: u32, output: u32, add: bool) {
         let flags = if add { flag::ADD } else { 0 };
         match &self.nodes[node] {
@@ -312,7 +312,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Asks for the sums over a reach vector: where they will be.
+    /// Requests the sums over a reach vector and returns their place.
     fn evaluate(&mut self, source: u32, full: bool) -> u32 {
         if self.open.evals.len() >= self.most_evals {
             self.close();
@@ -338,7 +338,7 @@ impl<'a> Compiler<'a> {
         self.open.up.push(Op { code, flags, input, output, region, payoff, ..Op::default() });
     }
 
-    /// Ends the segment: what was given up is free.
+    /// Ends the segment and frees released slots.
     fn close(&mut self) {
         let open = std::mem::take(&mut self.open);
         let down = self.append(&open.down);
@@ -350,7 +350,7 @@ impl<'a> Compiler<'a> {
         self.slots.free.extend(given_up);
     }
 
-    /// Gives every offset its value: slots of reach, slots of values, sums.
+    /// Assigns every offset its value: slots of reach, slots of values, sums.
     fn resolve(&mut self) {
         // All slots are of one length: then a thread has the same values of every slot whatever it held before, and needs no barrier when it is used again.
         let reach = self.frame.stride[0].max(self.frame.stride[1]);

@@ -17,7 +17,7 @@ use crate::{Device, DeviceInfo, Error, Result, Stream};
 
 /// Solves games street by street.
 pub(in crate::cfr) struct StreetEngine {
-    /// Dropped before the arrays that it works on.
+    /// Declared first, so that it is dropped before the arrays that it uses.
     graph: Option<Graph>,
     arrays: Arrays,
     kernels: Kernels,
@@ -28,7 +28,7 @@ pub(in crate::cfr) struct StreetEngine {
     room: Room,
     passes: Vec<Pass>,
     iteration: u64,
-    /// Utilities, by game and seat, of iterations of which the device has no sums.
+    /// Utilities, by game and seat, of iterations that the device's sums do not include.
     earlier: Vec<[f64; 2]>,
 }
 
@@ -74,7 +74,7 @@ fn passes(options: &Options) -> Vec<Pass> {
     }
 }
 
-/// What is drawn from: members of classes of boards, by street and parent.
+/// The boards to draw from: members of classes of boards, by street and parent.
 fn urn(game: &VectorGame, options: &Options) -> Urn {
     let n_all: usize = game.streets.iter().map(|street| street.boards.len()).sum();
     let mut cumulative = Vec::with_capacity(n_all);
@@ -104,10 +104,10 @@ fn urn(game: &VectorGame, options: &Options) -> Urn {
     }
 }
 
-/// How some games lie on a device of which `info` is known, if the engine can solve them there.
+/// The layout of games on a device with this `info`, if the engine can solve them there.
 ///
 /// # Errors
-/// [`Error::Option`] for games, or options, that are not for this engine.
+/// [`Error::Option`] for games or options that this engine does not support.
 pub(super) fn shape(info: &DeviceInfo, games: &[Arc<VectorGame>], options: &Options) -> Result<Shape> {
     for game in games {
         check(game, options)?;
@@ -122,12 +122,12 @@ pub(super) fn shape(info: &DeviceInfo, games: &[Arc<VectorGame>], options: &Opti
 }
 
 impl StreetEngine {
-    /// A solver of some games. Whether there is memory, the caller has asked.
+    /// Makes a solver of games. The caller has checked that there is enough memory.
     pub fn new(device: &Device, games: Vec<Arc<VectorGame>>, options: &Options) -> Result<Self> {
         Self::with_info(device, &device.info()?, games, options)
     }
 
-    /// The same for a device of which `info` is known, or supposed.
+    /// The same, with the given properties of the device.
     pub fn with_info(
         device: &Device,
         info: &DeviceInfo,
@@ -167,7 +167,7 @@ impl StreetEngine {
         Ok(engine)
     }
 
-    /// Writes given strategies to the averages, where the kernels look for them.
+    /// Writes given strategies to the averages, where the kernels read them.
     fn write_locks(&mut self) -> Result<()> {
         for number in 0..self.games.len() {
             let game = Arc::clone(&self.games[number]);
@@ -196,7 +196,7 @@ impl StreetEngine {
         }
     }
 
-    /// The iteration under way, recorded.
+    /// Records an iteration.
     fn record(&mut self) -> Result<Graph> {
         let Self { arrays, kernels, stream, passes, .. } = self;
         stream.capture(|stream| {
@@ -281,7 +281,7 @@ impl StreetEngine {
         first..first + here.n_boards as usize * (here.stride[0] + here.stride[1]) as usize
     }
 
-    /// Everything of game `number`.
+    /// The complete state of game `number`.
     pub fn tables_of(&mut self, number: usize) -> Result<Tables> {
         let sums = self.stream.read(&self.arrays.utilities)?;
         let sums = &sums[self.utility_sums(number)];

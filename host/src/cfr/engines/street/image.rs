@@ -11,7 +11,7 @@ use super::compile::{Compiled, Frame, compile};
 use crate::cfr::layout::VectorGame;
 use crate::{DeviceInfo, Error, Result};
 
-/// Shared memory that the driver keeps of every block, in bytes.
+/// Shared memory that the driver reserves in every block, in bytes.
 const RESERVED_SHARED: u32 = 1024;
 
 /// A street of all games.
@@ -19,9 +19,9 @@ const RESERVED_SHARED: u32 = 1024;
 pub(super) struct Level {
     /// Most boards × entries of a game.
     pub n_subtrees: u32,
-    /// Longest row.
+    /// Length of the longest row.
     pub stride: u32,
-    /// Values of shared memory of a block.
+    /// Number of values in a block's shared memory.
     pub n_shared: u32,
     /// Blocks that share a subtree's hands, where the street is not the last.
     pub n_parts: u32,
@@ -33,7 +33,7 @@ pub(super) struct Level {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shape {
     pub levels: Vec<Level>,
-    /// By street and game: rows' lengths.
+    /// By street and game: lengths of rows.
     strides: Vec<Vec<[u32; 2]>>,
     /// By street and game, then (entry, traverser).
     compiled: Vec<Vec<Vec<Compiled>>>,
@@ -44,7 +44,7 @@ pub(super) struct Shape {
     pub values_len: u64,
     /// Sums of utilities.
     pub utilities_len: u64,
-    /// Bytes of what is known of hands and boards.
+    /// Bytes of the constant arrays of hands and boards.
     pub static_bytes: u64,
 }
 
@@ -58,7 +58,7 @@ fn n_sets(game: &VectorGame) -> u64 {
     if game.hands[0] == game.hands[1] { 1 } else { 2 }
 }
 
-/// All subtrees of a street, within the shared memory of two blocks a multiprocessor if it can be.
+/// Compiles all subtrees of a street, if possible such that two blocks fit into a multiprocessor's shared memory.
 fn compile_street(
     game: &VectorGame,
     street: usize,
@@ -92,7 +92,7 @@ fn compile_street(
 }
 
 impl Shape {
-    /// Sizes of some games of equally many streets.
+    /// Sizes of games with the same number of streets.
     pub fn new<G: Borrow<VectorGame>>(games: &[G], info: &DeviceInfo) -> Result<Self> {
         let mut shape = Self::default();
         let n_streets = games.first().map_or(0, |game| game.borrow().streets.len());
@@ -156,7 +156,7 @@ impl Shape {
 /// The arrays.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Image {
-    /// `[street][game]`, and once more as many that are never used.
+    /// `[street][game]`, followed by one more row of games that is never used.
     pub streets: Vec<layout::Street>,
     pub programs: Vec<Program>,
     pub segments: Vec<Segment>,
@@ -261,7 +261,7 @@ impl Image {
         first
     }
 
-    /// Where a street's tables, reach and values are.
+    /// Assigns the offsets of a street's tables, reach and values.
     fn assign_offsets(&mut self, game: &VectorGame, street: usize, here: &mut layout::Street, ends: &mut Ends) {
         let of = &game.streets[street];
         let (n_boards, n_entries) = (of.boards.len() as u64, of.entries.len() as u64);
@@ -324,7 +324,7 @@ impl Image {
     }
 }
 
-/// Cards that no kernel of this engine can hold.
+/// The reason why no kernel of this engine can hold the game's cards, if so.
 pub(super) fn unfit(game: &VectorGame) -> Option<String> {
     let n_cards = game.deck.n_cards();
     if !(1..=2).contains(&game.n_hole) {

@@ -29,11 +29,10 @@ use crate::cfr::layout::{Measured, Tables, VectorGame};
 use crate::cfr::options::Options;
 use crate::{Backend, Device, Error, Memory, Result};
 
-/// Whether the engine can solve the game on the device, and the memory that it needs.
+/// Checks that the engine can solve the game on the device, and returns the memory that it needs.
 ///
 /// # Errors
-/// [`Error::Option`] for what the engine does not have, or if a betting subtree does not fit in shared memory; [`Error::Unsupported`] on the CPU, which has no
-/// kernels.
+/// [`Error::Option`] for unsupported options, or if a betting subtree does not fit in shared memory; [`Error::Unsupported`] on the CPU, which has no kernels.
 pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<Memory> {
     if device.backend() == Backend::Cpu {
         return Err(Error::Unsupported {
@@ -55,7 +54,7 @@ pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Op
     Ok(Box::new(StreetEngine::new(device, vec![game], options)?))
 }
 
-/// Many games of equally many streets, solved in the same launches; those of one street a block a board, with no launch between iterations.
+/// Games with the same number of streets, solved in the same launches; games of one street use one block per board, and no launch between iterations.
 pub(in crate::cfr) struct StreetBatch {
     engine: StreetEngine,
 }
@@ -64,14 +63,14 @@ impl StreetBatch {
     /// A solver of these games.
     ///
     /// # Errors
-    /// As [`build`]; [`Error::Option`] if the games have not equally many streets, or something is sampled; [`Error::OutOfMemory`] where they do not fit.
+    /// As [`build`]; [`Error::Option`] if the games differ in their number of streets, or for sampling; [`Error::OutOfMemory`] if they do not fit.
     pub fn new(device: &Device, games: Vec<Arc<VectorGame>>, options: &Options) -> Result<Self> {
         let shape = shape(&device.info()?, &games, options)?;
         device.expect_memory(&room(options).memory(&shape))?;
         Ok(Self { engine: StreetEngine::with_shape(device, games, &shape, options)? })
     }
 
-    /// Does `n` more iterations of every game.
+    /// Runs `n` more iterations of every game.
     ///
     /// # Errors
     /// [`Error::Driver`] if a kernel fails.
@@ -87,7 +86,7 @@ impl StreetBatch {
         self.engine.measure_all()
     }
 
-    /// Everything of game `number`.
+    /// The complete state of game `number`.
     ///
     /// # Errors
     /// As [`run`](Self::run).

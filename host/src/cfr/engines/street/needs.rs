@@ -6,7 +6,7 @@ use crate::cfr::layout::VectorGame;
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::{Error, Precision, Result};
 
-/// Whether the options are ones that the engine has, and the game one that it holds.
+/// Checks that the engine supports the options and the game.
 pub(super) fn check(game: &VectorGame, options: &Options) -> Result<()> {
     if options.precision == Precision::F64 {
         return Err(Error::option("precision", options.precision, "f32 or i16 with engine street"));
@@ -27,7 +27,7 @@ pub(super) fn check(game: &VectorGame, options: &Options) -> Result<()> {
     }
 }
 
-/// What the tables need for these options.
+/// The tables that these options need.
 pub(super) fn room(options: &Options) -> Room {
     let best = options.algorithm == Algorithm::CfrBr;
     Room {

@@ -9,25 +9,25 @@ use super::kernels::Table;
 use crate::cfr::layout::{Values, VectorGame};
 use crate::{Error, Result, Stream};
 
-/// Which numbers a table holds.
+/// Format of a table's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Single precision.
     F32,
-    /// 16 bits with a sign: regrets.
+    /// Signed 16-bit integers, for regrets.
     Signed,
-    /// 16 bits without: averages.
+    /// Unsigned 16-bit integers, for averages.
     Unsigned,
 }
 
 impl Kind {
-    /// Steps of the largest value.
+    /// The integer that represents the largest value.
     fn steps(self) -> f64 {
         if self == Self::Unsigned { 65535.0 } else { 32767.0 }
     }
 }
 
-/// Where a game's rows are: calls `each` with the first index on the device, the game's offset, and the numbers of the row's hands.
+/// Calls `each` for every row of a game with the row's first index on the device, its offset in the game's layout, and the numbers of its hands.
 fn rows(
     game: &VectorGame,
     image: &Image,
@@ -50,7 +50,7 @@ fn rows(
     }
 }
 
-/// A seat's table of game `number`, in the game's layout. 16-bit numbers come as `f64`, in which the products of scale and integer are exact.
+/// A seat's table of game `number`, in the game's layout. 16-bit numbers are returned as `f64`, in which the products of scale and integer are exact.
 pub(super) fn read(
     stream: &Stream,
     table: &Table,
@@ -83,7 +83,7 @@ pub(super) fn read(
     Ok(Values::F64(values))
 }
 
-/// Writes a seat's table of game `number` from the game's layout; other games' rows stay.
+/// Writes a seat's table of game `number` from the game's layout; rows of other games are unchanged.
 #[allow(clippy::too_many_arguments, reason = "where the table is, and what goes there")]
 pub(super) fn write(
     stream: &Stream,

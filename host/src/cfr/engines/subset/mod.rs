@@ -21,16 +21,16 @@ use crate::{Device, Memory, Result};
 /// The engine for a game. Tables are `[decision node of the seat][card][action]`, nodes in the order of the betting tree.
 ///
 /// # Errors
-/// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) where no kernels run.
+/// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) on the CPU back end.
 pub(in crate::cfr) fn build(device: &Device, game: Arc<GameDef>, options: &Options) -> Result<Box<dyn Solve>> {
     plan::check(&game, options)?;
     solver::build(device, &game, &BettingTree::new(&game)?, options)
 }
 
-/// Whether the game is one for this engine, and the memory that it needs.
+/// Checks that the engine supports the game, and returns the memory that it needs.
 ///
 /// # Errors
-/// [`Error::Option`](crate::Error::Option) with what is against it: cards, rounds, players or options.
+/// [`Error::Option`](crate::Error::Option) with the reason: cards, rounds, players or options.
 pub(in crate::cfr) fn fits(game: &GameDef, options: &Options) -> Result<Memory> {
     plan::check(game, options)
 }

@@ -8,7 +8,7 @@ use crate::cfr::game::game_file::GameDef;
 use crate::cfr::options::{Algorithm, Options, Sampling};
 use crate::{Error, Memory, Precision, Result};
 
-/// A game laid out.
+/// The layout of a game.
 pub(super) struct Plan {
     pub n_players: usize,
     pub n_cards: usize,
@@ -21,9 +21,9 @@ pub(super) struct Plan {
     pub own_from: Vec<u32>,
     pub terminals: Vec<u32>,
     pub rows: Vec<[u32; CARDS]>,
-    /// `[seat, terminal]`: when it loses, and when it wins.
+    /// `[seat, terminal]`: payoff if the seat loses, and if it wins.
     pub payoffs: Vec<[f64; 2]>,
-    /// Deals that are told apart, times the ways in which ghosts hold the cards that are left.
+    /// Number of distinguishable deals, times the number of ways in which ghosts can hold the remaining cards.
     pub deals: f64,
 }
 
@@ -40,7 +40,7 @@ fn real_bytes(precision: Precision) -> Result<u64> {
     }
 }
 
-/// Checks everything that can be said without the betting tree; gives the memory that the device needs.
+/// Checks everything that does not need the betting tree; returns the memory that the device needs.
 pub(super) fn check(game: &GameDef, options: &Options) -> Result<Memory> {
     let real = real_bytes(options.precision)?;
     if options.sampling != Sampling::None {
@@ -139,7 +139,7 @@ impl Plan {
     }
 }
 
-/// Where every seat stands at a node.
+/// State of every seat at a node.
 #[derive(Clone, Copy)]
 struct Standing {
     rows: [u32; CARDS],
@@ -152,14 +152,14 @@ impl Default for Standing {
     }
 }
 
-/// Deals that are told apart, times the ways in which ghosts hold the cards that are left.
+/// Number of distinguishable deals, times the number of ways in which ghosts can hold the remaining cards.
 fn deals(n_players: usize, n_cards: usize) -> f64 {
     let deals: usize = (n_cards - n_players + 1..=n_cards).product();
     let ghosts: usize = (1..=CARDS - n_players).product();
     (deals * ghosts) as f64
 }
 
-/// What each seat gets at each terminal, `[seat, terminal]`.
+/// Payoffs of each seat at each terminal, `[seat, terminal]`.
 fn payoffs(tree: &BettingTree, ends: &[&BettingNode]) -> Result<Vec<[f64; 2]>> {
     let of_end = |end: &&BettingNode| -> Result<Vec<[f64; 2]>> {
         let n = tree.n_players;

@@ -25,7 +25,7 @@ pub(super) struct OnDevice<T: SubsetKernels> {
 }
 
 impl<T: SubsetKernels> OnDevice<T> {
-    /// Lays the game out and takes the memory.
+    /// Lays the game out and allocates the memory.
     pub fn new(device: &Device, game: &GameDef, tree: &BettingTree, options: &Options) -> Result<Self> {
         let plan = Plan::new(game, tree)?;
         let stream = device.stream()?;
@@ -149,10 +149,10 @@ impl<T: SubsetKernels> Solve for OnDevice<T> {
     }
 }
 
-/// How good the average strategies of a game are, in chips, by seat.
+/// Measures of the average strategies of a game, in chips, by seat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatMeasure {
-    /// Expected winnings when all play the average strategy.
+    /// Expected winnings if all seats play the average strategy.
     pub values: Vec<f64>,
     /// Expected winnings of the best response to the others' average strategies.
     pub best_responses: Vec<f64>,
@@ -167,18 +167,18 @@ impl SeatMeasure {
 
 /// Poker with one hole card each, one suit, one round and no board, solved over all deals in every iteration; 2 to 8 players, up to 8 cards.
 ///
-/// What [`Engine::Subset`](crate::cfr::Engine::Subset) in a [`Solver`](crate::cfr::Solver) runs, with the tables open to the caller. An expert's tool:
-/// [`run`](Self::run) takes a number of iterations, because the caller reads tables between them; limit, `watch`, checkpoints and report are the solver's.
+/// The implementation of [`Engine::Subset`](crate::cfr::Engine::Subset), with tables accessible to the caller. This is a tool for experts: [`run`](Self::run) takes a number
+/// of iterations, so that the caller can read tables between calls; limit, `watch`, checkpoints and report are features of [`Solver`](crate::cfr::Solver).
 pub struct SubsetSolver {
     engine: Box<dyn Solve>,
     memory: Memory,
 }
 
 impl SubsetSolver {
-    /// Lays the game out and takes the memory.
+    /// Lays the game out and allocates the memory.
     ///
     /// # Errors
-    /// [`Error::Option`] where the game or an option is not for this engine; [`Error::OutOfMemory`] where the device has too little; [`Error::Unsupported`] on the
+    /// [`Error::Option`] if this engine does not support the game or an option; [`Error::OutOfMemory`] if the device has too little memory; [`Error::Unsupported`] on the
     /// CPU back end.
     pub fn new(device: &Device, game: &GameDef, options: &Options) -> Result<Self> {
         let memory = plan::check(game, options)?;
@@ -186,7 +186,7 @@ impl SubsetSolver {
         Ok(Self { engine: build(device, game, &BettingTree::new(game)?, options)?, memory })
     }
 
-    /// Does `n` more iterations, and waits for them.
+    /// Runs `n` more iterations, and waits for them.
     ///
     /// # Errors
     /// [`Error::Driver`] if the device fails.
@@ -214,7 +214,7 @@ impl SubsetSolver {
     /// Cumulative regrets of a seat, `[decision node of the seat][card][action]`, nodes in the order of the betting tree.
     ///
     /// # Errors
-    /// [`Error::Shape`] without such a seat; [`Error::Driver`] if the device fails.
+    /// [`Error::Shape`] if there is no such seat; [`Error::Driver`] if the device fails.
     pub fn regrets(&mut self, seat: usize) -> Result<Vec<f64>> {
         doubles(&self.engine.tables()?.regrets, seat)
     }
@@ -227,7 +227,7 @@ impl SubsetSolver {
         doubles(&self.engine.tables()?.averages, seat)
     }
 
-    /// Memory that was asked for: what the game takes at most.
+    /// Memory that was requested: the most that the game takes.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }

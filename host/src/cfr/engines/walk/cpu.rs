@@ -23,7 +23,7 @@ use crate::cfr::options::Options;
 use crate::runtime::threads::Threads;
 use crate::{Error, Memory, Precision, Result};
 
-/// Pieces that a thread takes at a time: one is some microseconds of work.
+/// Number of pieces that a thread takes at a time; a piece is some microseconds of work.
 const PART: usize = 8;
 
 /// An engine whose tables can be read in parts.
@@ -32,8 +32,8 @@ pub(super) trait Reading: Solve {
     fn row(&self, row: usize) -> Result<[[f64; ACTIONS]; 2]>;
 }
 
-/// A number type of the tables. The pieces of a stage write rows of their own, but these lie between each other's: a row is an atomic word for each number, which
-/// costs no more than a plain one where nobody waits.
+/// A number type of the tables. Pieces of a stage write different rows, but their rows are interleaved, so each number is an atomic word; without contention it costs no
+/// more than a plain one.
 pub(super) trait Stored: Real + Number {
     type Word: Send + Sync;
     fn word(self) -> Self::Word;
@@ -65,7 +65,7 @@ macro_rules! stored {
 stored!(f32, AtomicU32);
 stored!(f64, AtomicU64);
 
-/// Lanes that are worked on for a batch of so many deals.
+/// Number of lanes computed for a batch of this many deals.
 fn lanes(batch: u32) -> usize {
     match batch {
         1 => 1,
@@ -74,7 +74,7 @@ fn lanes(batch: u32) -> usize {
     }
 }
 
-/// Memory of a solve; the machine is the device here, and what the engine takes is counted as the host's.
+/// Memory of a solve, all of it counted as the host's.
 pub(super) fn memory(plan: &Plan, options: &Options) -> Memory {
     let value = if options.precision == Precision::F64 { 8 } else { 4 };
     let values = plan.pieces.starts.len() * plan.sequences.n_players * lanes(options.batch);
@@ -87,7 +87,7 @@ pub(super) fn memory(plan: &Plan, options: &Options) -> Memory {
 /// Deals of one slot of a batch that share a bucket, in the order of their lanes.
 type Groups = Vec<Vec<usize>>;
 
-/// One batch: what pieces read.
+/// The data of one batch that pieces read.
 struct Batch<'a, T> {
     /// `[slot][LANES]`.
     buckets: &'a [u32],
@@ -112,7 +112,7 @@ fn groups(buckets: &[u32], n_deals: usize) -> Groups {
     groups.into_iter().map(|(_, lanes)| lanes).collect()
 }
 
-/// A sequence that is walked: everything by lane.
+/// The state of a walked sequence, by lane.
 #[derive(Clone, Copy)]
 struct Level<T, const L: usize> {
     own: [T; L],
@@ -126,7 +126,7 @@ impl<T: Real, const L: usize> Level<T, L> {
         Self { own, strategy, actions: [[T::ZERO; L]; ACTIONS], sums: [[T::ZERO; L]; MAX_PLAYERS] }
     }
 
-    /// Adds what an action of `seat` brings.
+    /// Adds the values of an action of `seat`.
     fn add(&mut self, op: &Op, seat: usize, mut values: [[T; L]; MAX_PLAYERS], n_players: usize) {
         let (action, cost) = (op.action as usize, T::from_f64(f64::from(op.cost)));
         for value in &mut values[seat] {
@@ -149,14 +149,14 @@ pub(super) struct OnCpu<T: Stored> {
     draws: Draws,
     regrets: Vec<T::Word>,
     averages: Vec<T::Word>,
-    /// Of each piece, `[piece][n_players][lanes]`.
+    /// Values of each piece, `[piece][n_players][lanes]`.
     values: Vec<T>,
     sums: Vec<f64>,
     iteration: u64,
 }
 
 impl<T: Stored> OnCpu<T> {
-    /// Takes the memory.
+    /// Allocates the memory.
     pub fn new(plan: &Arc<Plan>, options: &Options) -> Result<Self> {
         let (n_players, n_values) = (plan.sequences.n_players, plan.n_values());
         let zeros = || (0..n_values).map(|_| T::ZERO.word()).collect();
@@ -173,7 +173,7 @@ impl<T: Stored> OnCpu<T> {
         })
     }
 
-    /// Does the batches that were drawn.
+    /// Runs the batches that were drawn.
     fn batches<const L: usize>(&mut self, drawn: &Batches<T>, passes: &[u32]) {
         let (n_players, n_slots) = (self.plan.sequences.n_players, self.plan.n_slots());
         let n_deals = self.options.batch as usize;
@@ -219,7 +219,7 @@ impl<T: Stored> OnCpu<T> {
     }
 }
 
-/// The sum of a batch's values, halves upon halves: the order of a warp's reduction.
+/// Sums a batch's values by halving, in the order of a warp's reduction.
 fn halved(mut values: [f64; LANES]) -> f64 {
     let mut n = LANES / 2;
     while n > 0 {
@@ -231,7 +231,7 @@ fn halved(mut values: [f64; LANES]) -> f64 {
     values[0]
 }
 
-/// What the pieces of a stage share.
+/// Data shared by the pieces of a stage.
 struct Walk<'a, T: Stored, const L: usize> {
     plan: &'a Plan,
     batch: &'a Batch<'a, T>,
@@ -302,7 +302,7 @@ impl<T: Stored, const L: usize> Walk<'_, T, L> {
         }
     }
 
-    /// Shares a pot of an end.
+    /// Divides a pot of an end.
     fn pot(&self, op: &Op, values: &mut [[T; L]; MAX_PLAYERS]) {
         let pot = T::from_f64(f64::from(op.pot));
         for (seat, values) in values.iter_mut().enumerate().take(self.plan.sequences.n_players) {
@@ -349,7 +349,7 @@ impl<T: Stored, const L: usize> Walk<'_, T, L> {
         strategy
     }
 
-    /// Adds a sequence's regrets and strategies to the tables: the deals of one bucket are summed by doubling, and written once.
+    /// Adds a sequence's regrets and strategies to the tables: the deals of one bucket are summed pairwise and written once.
     fn learn(&self, op: &Op, level: &Level<T, L>, reaches: &[[T; L]; MAX_PLAYERS]) {
         let seat = op.seat as usize;
         let change = &self.batch.change;

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::cfr::game::dealer::Dealer;
 use crate::cfr::options::{Algorithm, Options, Updates};
 
-/// Draws deals, a batch an iteration.
+/// Draws a batch of deals for each iteration.
 pub(super) struct Draws {
     plan: Arc<Plan>,
     options: Options,
@@ -20,7 +20,7 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// From the seed of the options.
+    /// Starts from the seed of the options.
     pub fn new(plan: &Arc<Plan>, options: &Options) -> Result<Self> {
         Ok(Self { plan: Arc::clone(plan), options: *options, dealer: Dealer::new(&plan.game, options.seed)? })
     }
@@ -30,7 +30,7 @@ impl Draws {
         self.dealer.state()
     }
 
-    /// Goes on from a state of the generator.
+    /// Restores a state of the generator.
     pub fn set_state(&mut self, state: u64) -> Result<()> {
         self.dealer = Dealer::new(&self.plan.game, state)?;
         Ok(())
@@ -70,7 +70,7 @@ impl Draws {
         drawn
     }
 
-    /// What iteration `iteration`, from 0, does with the tables.
+    /// The change that iteration `iteration`, from 0, applies to the tables.
     fn change<T: Real>(&self, iteration: u64) -> Change<T> {
         let step = self.options.step(iteration + 1);
         let (gain, negative) = match self.options.algorithm {

@@ -19,10 +19,10 @@ use crate::{Backend, Buffer, Device, Error, Graph, Memory, Precision, Result, St
 /// Iterations of the longer of the two graphs.
 const GRAPH: u32 = 8;
 
-/// Whether the options are those of the walk, and the memory that it needs.
+/// Checks that the walk supports the options, and returns the memory that it needs.
 ///
 /// # Errors
-/// [`Error::Option`] with the option that it cannot do.
+/// [`Error::Option`] with the option that it does not support.
 pub(super) fn needed(device: &Device, plan: &Plan, options: &Options) -> Result<Memory> {
     if options.sampling != Sampling::Chance {
         return Err(Error::option("sampling", options.sampling, "chance, where deals are sampled"));
@@ -42,10 +42,10 @@ pub(super) fn needed(device: &Device, plan: &Plan, options: &Options) -> Result<
     })
 }
 
-/// Whether the walk can do it, before memory is taken.
+/// Checks that the walk supports the game and the options, before memory is allocated.
 ///
 /// # Errors
-/// [`Error::Option`] with the option that it cannot do.
+/// [`Error::Option`] with the option that it does not support.
 pub(in crate::cfr) fn fits(
     device: &Device,
     game: &GameDef,
@@ -58,7 +58,7 @@ pub(in crate::cfr) fn fits(
 /// The engine of a game.
 ///
 /// # Errors
-/// As [`fits`], and as the device says.
+/// As [`fits`], and errors of the device.
 pub(in crate::cfr) fn build(
     device: &Device,
     game: &GameDef,
@@ -69,7 +69,7 @@ pub(in crate::cfr) fn build(
     with_plan(device, &plan, options).map(|engine| engine as Box<dyn Solve>)
 }
 
-/// The same for a game that is laid out.
+/// The same for a game with a plan.
 pub(super) fn with_plan(device: &Device, plan: &Arc<Plan>, options: &Options) -> Result<Box<dyn Reading>> {
     needed(device, plan, options)?;
     Ok(match (device.backend(), options.precision) {
@@ -80,7 +80,7 @@ pub(super) fn with_plan(device: &Device, plan: &Arc<Plan>, options: &Options) ->
     })
 }
 
-/// The walk on a device. Field order: the stream last, so that arrays and graphs go before it.
+/// The walk on a device. The stream is the last field, so that arrays and graphs are dropped before it.
 struct OnDevice<T: WalkKernels> {
     plan: Arc<Plan>,
     options: Options,

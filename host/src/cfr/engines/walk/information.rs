@@ -8,15 +8,15 @@ use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::{Buckets, Unordered};
 use crate::{Error, Result};
 
-/// What a player knows of the cards.
+/// What a player knows about the cards.
 #[derive(Clone, Default)]
 pub enum Information {
-    /// Hole cards and board, nothing merged but the order in which the cards of the board came.
+    /// Hole cards and board; only the order of the board's cards is ignored.
     #[default]
     Exact,
-    /// The paper's: hole cards and board as one unordered set.
+    /// As in the paper: hole cards and board as one unordered set.
     Unordered,
-    /// Buckets of somebody's making.
+    /// Buckets provided by the caller.
     Buckets(Arc<dyn Buckets>),
 }
 

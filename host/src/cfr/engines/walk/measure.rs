@@ -22,7 +22,7 @@ fn row(plan: &Plan, key: &str) -> Result<usize> {
     Ok((plan.pieces.rows[sequence as usize] + bucket) as usize)
 }
 
-/// Measures the average whose sums `averages` reads, `[row][ACTIONS]`; they are not read for a game that is too large.
+/// Measures the average strategy; `averages` reads its sums, `[row][ACTIONS]`, and is not called for a game that is too large.
 pub(super) fn measure(plan: &Plan, averages: impl FnOnce() -> Result<Vec<f64>>) -> Result<Measured> {
     let game = &plan.game;
     let n_cards = f64::from(game.deck.n_cards());

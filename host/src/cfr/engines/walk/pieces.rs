@@ -6,11 +6,11 @@ use warpplay_gpu::cuda::memory::Vec4;
 use crate::cfr::game::sequences::{ACTIONS, Child, Sequences};
 use crate::{Error, Result};
 
-/// Pieces that fill a large GPU several times over; a larger tree gets larger pieces.
+/// Number of pieces that occupies a large GPU several times over; a larger tree gets larger pieces.
 const ENOUGH: usize = 8192;
-/// Fewest and most sequences that a piece may grow to: small ones repeat much of their way from the root, large ones are long to wait for.
+/// Bounds of the number of sequences of a piece: small pieces repeat much of the path from the root, and large ones take long.
 const SIZES: (usize, usize) = (12, 64);
-/// Most sequences below each other in a piece, which bounds its shared memory.
+/// Maximum depth of a piece in sequences, which bounds its shared memory.
 const DEPTH: u32 = 10;
 
 /// Pieces that are walked at the same time.
@@ -20,7 +20,7 @@ pub(super) struct Stage {
     pub first: u32,
     /// Number of pieces.
     pub n: u32,
-    /// Most sequences below each other.
+    /// Maximum depth in sequences.
     pub depth: u32,
 }
 
@@ -33,12 +33,12 @@ pub(super) struct Pieces {
     pub starts: Vec<u32>,
     /// Stages in the order in which they are walked.
     pub stages: Vec<Stage>,
-    /// Row of bucket 0 of each sequence, and behind them the number of rows.
+    /// Row of bucket 0 of each sequence, and at the end the number of rows.
     pub rows: Vec<u32>,
 }
 
 impl Pieces {
-    /// Cuts a tree whose rounds have so many buckets.
+    /// Divides a tree into pieces; `n_buckets` is the number of buckets of each round.
     ///
     /// # Errors
     /// [`Error::Option`] if there are 2³² sets or more.
@@ -67,7 +67,7 @@ impl Pieces {
     }
 }
 
-/// Which sequence is in which piece.
+/// The assignment of sequences to pieces.
 struct Partition {
     /// Sequence and action before each sequence; `None` at the root.
     before: Vec<Option<(u32, u32)>>,
@@ -81,7 +81,7 @@ struct Partition {
 impl Partition {
     const NONE: u32 = u32::MAX;
 
-    /// Stage by stage, the largest subtrees of what is left that are not too large.
+    /// Divides the tree stage by stage into the largest remaining subtrees within the limit.
     fn of(game: &Sequences) -> Self {
         let n = game.sequences.len();
         let mut before = vec![None; n];
@@ -100,7 +100,7 @@ impl Partition {
         partition
     }
 
-    /// Cuts one stage of pieces of at most `most` sequences; how many sequences they have together.
+    /// Divides off one stage of pieces of at most `most` sequences; returns the number of sequences in them.
     fn stage(&mut self, most: usize) -> usize {
         let n = self.piece.len();
         let (mut sizes, mut depths) = (vec![0usize; n], vec![0u32; n]);
@@ -147,7 +147,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// What ENTER, EXIT and PATH say of a sequence.
+    /// The operand that ENTER, EXIT and PATH share for a sequence.
     fn of(&self, at: u32) -> Op {
         let sequence = &self.game.sequences[at as usize];
         let allowed = (0..ACTIONS).filter(|&action| sequence.children[action].is_some());
@@ -161,7 +161,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The way from the game's root to a piece.
+    /// Writes the path from the game's root to a piece.
     fn way(&mut self, root: u32) {
         let mut way = Vec::new();
         let mut at = root;
@@ -173,7 +173,7 @@ impl Writer<'_> {
         self.ops.append(&mut way);
     }
 
-    /// A sequence and what is behind it in its piece; `before` is the seat, the action and its cost that led here inside the piece.
+    /// Writes a sequence and its descendants within the piece; `before` is the seat, the action and its cost that led here within the piece.
     fn sequence(&mut self, at: u32, before: Option<(u32, u32, f64)>) {
         let (seat, action, cost) = before.unwrap_or((0, NO_ACTION, 0.0));
         let own = Op { action, before: seat, cost: cost as f32, ..self.of(at) };

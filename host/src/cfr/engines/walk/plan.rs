@@ -12,7 +12,7 @@ use crate::cfr::game::sequences::{ACTIONS, Sequences};
 use crate::cfr::layout::{Number, Values};
 use crate::{Error, Memory, Precision, Result};
 
-/// A game laid out for the walk.
+/// The layout of a game for the walk.
 pub(super) struct Plan {
     pub game: GameDef,
     pub sequences: Sequences,
@@ -35,7 +35,7 @@ impl Plan {
         Ok(Self { game: game.clone(), sequences, buckets, pieces })
     }
 
-    /// Seats and rounds.
+    /// Number of pairs of seat and round.
     pub fn n_slots(&self) -> usize {
         self.sequences.n_players * self.sequences.n_rounds
     }
@@ -59,10 +59,10 @@ impl Plan {
         (0..self.sequences.n_players).map(of_seat).collect()
     }
 
-    /// The same back in one table.
+    /// Joins the tables of all seats into one of all rows.
     ///
     /// # Errors
-    /// [`Error::Shape`] names the table, where there are not as many values.
+    /// [`Error::Shape`] names the table if its number of values is wrong.
     pub fn in_rows<T: Number>(&self, name: &str, table: &[Values]) -> Result<Vec<T>> {
         let n_players = self.sequences.n_players;
         if table.len() != n_players {
@@ -86,7 +86,7 @@ impl Plan {
         self.pieces.rows.last().map_or(0, |&rows| rows as usize * ACTIONS)
     }
 
-    /// Winnings by seat from the sums of the root's values over so many deals: the walk counts what is won and put in from the first action on.
+    /// Winnings by seat from the sums of the root's values over `deals` deals: the walk counts chips won and put in from the first action on.
     pub fn winnings(&self, sums: &[f64], deals: u64) -> Vec<f64> {
         sums.iter().zip(&self.sequences.blinds).map(|(sum, blind)| sum - blind * deals as f64).collect()
     }

@@ -14,30 +14,30 @@ use crate::cfr::game::sequences::ACTIONS;
 use crate::cfr::options::Options;
 use crate::{Device, Error, Memory, Result};
 
-/// What a solve knows of one information set: fold, call, raise; 0 where not allowed.
+/// The tables of one information set, for fold, call and raise; 0 for actions that are not allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Set {
     /// Cumulative regrets.
     pub regrets: [f64; ACTIONS],
-    /// Sums of strategies, weighted with the own reach.
+    /// Sums of strategies, weighted by the seat's own reach.
     pub averages: [f64; ACTIONS],
 }
 
-/// Sums over the tables: what solves are compared by.
+/// Sums over the tables, by which solves are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Checksums {
     /// Σ of the regrets.
     pub regrets: f64,
-    /// Σ of their sizes.
+    /// Σ of the absolute values of the regrets.
     pub regret_sizes: f64,
     /// Σ of the sums of strategies.
     pub averages: f64,
 }
 
-/// Batches of sampled deals on one game.
+/// A solve of one game by batches of sampled deals.
 ///
-/// An expert's tool: [`run`](Self::run) takes a number of iterations, because what is sampled has no end of its own, and the caller reads single information
-/// sets between two calls. Limit, `watch`, checkpoints and report are a [`Solver`](crate::cfr::Solver)'s, with [`Engine::Walk`](crate::cfr::Engine::Walk).
+/// This is a tool for experts: [`run`](Self::run) takes a number of iterations, since sampling has no natural end, and the caller can read single information sets between
+/// two calls. For limit, `watch`, checkpoints and report, use [`Solver`](crate::cfr::Solver) with [`Engine::Walk`](crate::cfr::Engine::Walk).
 ///
 /// ```no_run
 /// use warpplay::Device;
@@ -73,18 +73,18 @@ impl fmt::Debug for Sampler {
 }
 
 impl Sampler {
-    /// Memory that a game needs on a device, before it is taken.
+    /// Memory that a game needs on a device, without allocating it.
     ///
     /// # Errors
-    /// [`Error::Option`] for a game with several sizes of raise, or with too many sets of sequence and bucket; for an option that the walk cannot do.
+    /// [`Error::Option`] for a game with several sizes of raise, or with too many sets of sequence and bucket; for an option that the walk does not support.
     pub fn memory_of(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Memory> {
         fits(device, game, information, options)
     }
 
-    /// Lays the game out and takes the memory.
+    /// Lays the game out and allocates the memory.
     ///
     /// # Errors
-    /// As [`memory_of`](Self::memory_of); [`Error::OutOfMemory`] with the bytes needed where the device has less.
+    /// As [`memory_of`](Self::memory_of); [`Error::OutOfMemory`] with the bytes needed if the device has less.
     pub fn build(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Self> {
         let plan = Arc::new(Plan::of(game, information)?);
         let memory = needed(device, &plan, options)?;
@@ -93,10 +93,10 @@ impl Sampler {
         Ok(Self { plan, engine, memory, batch: options.batch, iterations: 0, seconds: 0.0 })
     }
 
-    /// Does `n` more iterations of a batch of deals each, and returns when they are done.
+    /// Runs `n` more iterations of one batch of deals each, and returns when they are done.
     ///
     /// # Errors
-    /// As the device says.
+    /// Errors of the device.
     pub fn run(&mut self, n: u32) -> Result<()> {
         let start = Instant::now();
         self.engine.run(n)?;
@@ -105,22 +105,22 @@ impl Sampler {
         Ok(())
     }
 
-    /// Iterations so far.
+    /// Number of iterations so far.
     pub fn iterations(&self) -> u64 {
         self.iterations
     }
 
-    /// Deals so far.
+    /// Number of deals so far.
     pub fn deals(&self) -> u64 {
         self.iterations * u64::from(self.batch)
     }
 
-    /// Wall time of [`run`](Self::run) so far, drawing of deals included.
+    /// Wall time of [`run`](Self::run) so far, including the drawing of deals.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Memory that was asked for.
+    /// Memory that was requested.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
@@ -133,15 +133,15 @@ impl Sampler {
     /// Sum over the deals of the utilities of the strategies used, in chips, by seat.
     ///
     /// # Errors
-    /// As the device says.
+    /// Errors of the device.
     pub fn utilities(&mut self) -> Result<Vec<f64>> {
         self.engine.utilities()
     }
 
-    /// What is known of one information set: a sequence, numbered level by level, and a bucket of its round.
+    /// The tables of one information set: a sequence, numbered level by level, and a bucket of its round.
     ///
     /// # Errors
-    /// [`Error::Option`] if there is no such sequence or bucket; as the device says.
+    /// [`Error::Option`] if there is no such sequence or bucket; errors of the device.
     pub fn set(&self, sequence: u32, bucket: u32) -> Result<Set> {
         let rows = &self.plan.pieces.rows;
         if sequence >= self.n_sequences() {
@@ -155,11 +155,11 @@ impl Sampler {
         Ok(Set { regrets, averages })
     }
 
-    /// The average strategy after a betting history (`f`, `c`, `r`, with `/` between rounds) of whoever acts there, with these hole cards and the board as of that
-    /// round: fold, call, raise, 0 where not allowed, uniform where nobody came.
+    /// The average strategy of the seat that acts after a betting history (`f`, `c`, `r`, with `/` between rounds), with these hole cards and the board of that round: fold,
+    /// call, raise; 0 for actions that are not allowed, uniform if never reached.
     ///
     /// # Errors
-    /// [`Error::Option`] if the history cannot be played, or the cards are none or not as many as there should be; as the device says.
+    /// [`Error::Option`] if the history cannot be played, or the cards are invalid or their number is wrong; errors of the device.
     pub fn average(&self, history: &str, hole: &str, board: &str) -> Result<[f64; ACTIONS]> {
         let (game, sequence) = (&self.plan.game, self.plan.sequences.find(history)?);
         let at = &self.plan.sequences.sequences[sequence as usize];
@@ -185,21 +185,21 @@ impl Sampler {
         }))
     }
 
-    /// Σ over seats of (best response − value) of the average strategies over all deals, by the CPU in double precision; and the values, by seat.
+    /// Computes Σ over seats of (best response − value) of the average strategies over all deals, and the values by seat, on the CPU in double precision.
     ///
-    /// Buckets that merge hands are played as they are; the best responses see all cards.
+    /// The strategies use their buckets; the best responses see all cards.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a game of more than 2·10⁷ histories; as the device says.
+    /// [`Error::Unsupported`] for a game of more than 2·10⁷ histories; errors of the device.
     pub fn nash_conv(&mut self) -> Result<(f64, Vec<f64>)> {
         let measured = self.engine.measure()?;
         Ok((measured.nash_conv(), measured.values))
     }
 
-    /// Sums over the tables; reads them wholly.
+    /// Sums over the tables, which are read completely.
     ///
     /// # Errors
-    /// As the device says.
+    /// Errors of the device.
     pub fn checksums(&mut self) -> Result<Checksums> {
         let tables = self.engine.tables()?;
         let mut sums = Checksums::default();

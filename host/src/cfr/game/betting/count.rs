@@ -7,19 +7,20 @@ use super::state::Position;
 use crate::cfr::game::game_file::GameDef;
 use crate::{Error, Result};
 
-/// Bytes that a node of a betting tree takes, about.
+/// Approximate size of a node of a betting tree in bytes.
 pub(in crate::cfr) const NODE_BYTES: u64 = 300;
 
-/// Most nodes of a [`BettingTree`](super::BettingTree) that is built, 5 GB in all.
+/// Maximum number of nodes of a [`BettingTree`](super::BettingTree), about 5 GB.
 ///
-/// A solver keeps two tables of at least 2 bytes for every hand at every node: with the 1,326 hands of hold'em 83 GiB for so many nodes, about what the largest GPU
-/// holds, and that on a single board.
+/// A solver keeps two tables of at least 2 bytes for every hand at every node: with the 1,326 hands of hold'em this is 83 GiB for the maximum, about the memory of the
+/// largest GPU, for a single board.
 pub const MAX_NODES: u64 = 1 << 24;
 
-/// Most levels of a [`BettingTree`](super::BettingTree) that is built: programs walk it by recursion. No game that is played has a hundredth of them, but bets of a thousandth of the pot have.
+/// Maximum number of levels of a [`BettingTree`](super::BettingTree), since programs walk it by recursion. No game in practice has a hundredth of it, but bets of a
+/// thousandth of the pot can exceed it.
 pub const MAX_LEVELS: u32 = 1 << 10;
 
-/// Most different states that are counted; states are far fewer than sequences. The table of them fills seven eighths of 2²¹ places before it grows.
+/// Maximum number of distinct states that are counted; states are far fewer than sequences. Their table fills seven eighths of 2²¹ places before it grows.
 const MAX_STATES: u64 = 7 << 18;
 
 /// Nodes of a betting tree, counted without building it. A number that does not fit is the largest `u64`.
@@ -34,18 +35,18 @@ pub struct Size {
 }
 
 impl Size {
-    /// Counts the sequences of a game. Equal states are counted once, so it takes little where the tree itself would not fit.
+    /// Counts the sequences of a game. Equal states are counted once, so the count takes little memory even if the tree itself would not fit.
     ///
     /// # Errors
-    /// [`Error::Option`] if the rules cannot be played, or have too many states even to count (no-limit with deep stacks).
+    /// [`Error::Option`] if the rules cannot be played, or have too many states to count (no-limit with deep stacks).
     pub fn count(rules: &GameDef) -> Result<Self> {
         Self::count_up_to(rules, u64::MAX)
     }
 
-    /// As [`count`](Self::count), but ends as soon as more than `most` nodes are found: long before all states are known.
+    /// As [`count`](Self::count), but ends as soon as more than `most` nodes are found, long before all states are known.
     ///
     /// # Errors
-    /// As there; [`Error::Option`] with the nodes found and `most`.
+    /// As [`count`](Self::count); [`Error::Option`] with the nodes found and `most`.
     pub(super) fn count_up_to(rules: &GameDef, most: u64) -> Result<Self> {
         let root = BettingState::new(rules)?;
         if rules.no_limit && rules.stacks.is_none() {
@@ -104,7 +105,7 @@ impl Size {
         self.levels = self.levels.max(after.levels);
     }
 
-    /// Nodes in all.
+    /// Total number of nodes.
     pub fn nodes(&self) -> u64 {
         self.decisions.saturating_add(self.terminals)
     }

@@ -3,11 +3,11 @@
 use super::{BettingNode, BettingTree};
 
 impl BettingTree {
-    /// Chips that each seat wins, less what it put in, when the hand ends at `node`. They add up to the dead money less the rake.
+    /// The net winnings of each seat in chips if the hand ends at `node`. They add up to the dead money less the rake.
     ///
-    /// `strengths` are the hands' by seat, equal ones split; those of folded seats, and all where only one seat is left, do not matter. A seat without an entry
-    /// counts as the weakest. Seats that put in different amounts play for side pots: each layer of the bets goes to the best hand among those who paid
-    /// it. A layer that one seat alone paid goes back to it.
+    /// `strengths` are the strengths of hands by seat; equal hands split the pot. Those of folded seats do not matter, and none does if only one seat is left. A seat
+    /// without an entry counts as the weakest. Seats that put in different amounts play for side pots: each layer of the bets goes to the best hand among those who paid it.
+    /// A layer that only one seat paid is returned to it.
     pub fn payoffs(&self, node: &BettingNode, strengths: &[u32]) -> Vec<f64> {
         let paid = &node.contributed;
         let stays = |seat: usize| node.folded >> seat & 1 == 0;

@@ -4,24 +4,24 @@ use super::Action;
 use crate::cfr::game::game_file::{GameDef, MAX_PLAYERS};
 use crate::{Error, Result};
 
-/// Chips of a seat without bound: as many as a double counts exactly.
+/// Chips of a seat with an unlimited stack: below the largest integer that a double represents exactly.
 const UNBOUNDED: u64 = 1 << 52;
 
-/// A hand's betting at some point, played by the rules of a [`GameDef`].
+/// A state of the betting in a hand, played by the rules of a [`GameDef`].
 #[derive(Clone, Copy, Debug)]
 pub struct BettingState<'a> {
     rules: &'a GameDef,
     pub(super) at: Position,
 }
 
-/// What distinguishes one point of the betting from another.
+/// The fields that distinguish one state of the betting from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Position {
     /// Chips put in, by seat.
     spent: [u64; MAX_PLAYERS],
     /// The highest bet.
     highest: u64,
-    /// The smallest total that a no-limit raise may go to, stacks left out.
+    /// The smallest total to which a no-limit raise may go, regardless of stacks.
     least_raise: u64,
     /// Seats that folded.
     folded: u16,
@@ -29,12 +29,12 @@ pub(super) struct Position {
     called: u16,
     raises: u16,
     round: u8,
-    /// Whose turn it is; `None` at the end.
+    /// The seat to act; `None` at the end.
     turn: Option<u8>,
 }
 
 impl<'a> BettingState<'a> {
-    /// The start of a hand, blinds put in.
+    /// The start of a hand, after the blinds.
     ///
     /// # Errors
     /// [`Error::Option`] if the rules cannot be played.
@@ -55,12 +55,12 @@ impl<'a> BettingState<'a> {
         Ok(state)
     }
 
-    /// Whose turn it is; `None` when the betting is over.
+    /// The seat to act; `None` when the betting is over.
     pub fn turn(&self) -> Option<usize> {
         self.at.turn.map(usize::from)
     }
 
-    /// Betting round, from 0; at the end the one in which the last action was.
+    /// Betting round, from 0; at the end, the round of the last action.
     pub fn round(&self) -> usize {
         self.at.round.into()
     }
@@ -75,11 +75,11 @@ impl<'a> BettingState<'a> {
         self.at.folded.into()
     }
 
-    /// The smallest and the largest total that the seat whose turn it is may raise to; equal in limit. `None` where it may not raise.
+    /// The smallest and the largest total to which the acting seat may raise; equal in limit. `None` if it may not raise.
     ///
-    /// A raise needs chips above the highest bet, a raise left in the round, and another seat that can still act. In limit it adds the round's size, or
-    /// goes to the stack. In no-limit the smallest is the highest bet and the last raise's increase once more, or all-in below that; an all-in for less than the
-    /// smallest raise leaves the smallest where it was.
+    /// A raise needs chips above the highest bet, a raise left in the round, and another seat that can still act. In limit it adds the round's size, or goes to the stack.
+    /// In no-limit the smallest is the highest bet plus the increase of the last raise, or all-in if that is less; an all-in below the smallest raise does not change the
+    /// smallest raise.
     pub fn raise_range(&self) -> Option<(u64, u64)> {
         let seat = self.turn()?;
         let at = &self.at;
@@ -95,8 +95,8 @@ impl<'a> BettingState<'a> {
         Some((to, to))
     }
 
-    /// The legal actions: fold (where there is something to call), call, raises from the smallest, in no-limit to every whole number of chips; nothing at
-    /// the end. In no-limit they may be very many: [`BettingState::raise_range`] says how many before they are collected.
+    /// The legal actions: fold (if there is a bet to call), call, raises from the smallest, in no-limit to every whole number of chips; none at the end. In no-limit there
+    /// may be very many; [`BettingState::raise_range`] gives their number without collecting them.
     pub fn actions(&self) -> impl Iterator<Item = Action> + use<> {
         let fold = self.turn().is_some_and(|seat| self.owes(seat)).then_some(Action::Fold);
         let call = self.turn().map(|_| Action::Call);
@@ -163,7 +163,7 @@ impl<'a> BettingState<'a> {
         self
     }
 
-    /// Goes on to the next round, if there is one and at least two seats can act in it. Gives whose turn it is.
+    /// Moves on to the next round, if there is one and at least two seats can act in it. Returns the seat to act.
     fn next_round(&mut self) -> Option<u8> {
         let next = self.round() + 1;
         if next == self.rules.n_rounds || self.able().count() < 2 {

@@ -8,15 +8,15 @@ use crate::runtime::host_machine;
 use crate::runtime::memory::expect_free;
 use crate::{Error, Result};
 
-/// What [`BettingTree::grow`] is told about a state.
+/// The description of a state for [`BettingTree::grow`].
 pub(in crate::cfr) struct Grown<S> {
-    /// Betting round, from 0; at the end the one in which the last action was.
+    /// Betting round, from 0; at the end, the round of the last action.
     pub round: u32,
     /// Chips put in so far, by seat.
     pub contributed: Vec<f64>,
     /// Seats that folded: bit `seat`.
     pub folded: u32,
-    /// Whose turn it is, and the legal actions with the states after them; `None` at the end.
+    /// The seat to act, and the legal actions with the states after them; `None` at the end.
     pub turn: Option<(usize, Vec<(Action, S)>)>,
 }
 
@@ -27,11 +27,11 @@ pub(in crate::cfr) fn rounded_chips(chips: f64) -> f64 {
 }
 
 impl BettingTree {
-    /// The tree of a game: in no-limit with every raise to a whole number of chips.
+    /// Builds the tree of a game; in no-limit, with every raise to a whole number of chips.
     ///
     /// # Errors
-    /// [`Error::Option`] if the rules cannot be played or the tree has more than [`MAX_NODES`] nodes or [`MAX_LEVELS`] levels, [`Error::OutOfMemory`] if there is no memory for them;
-    /// nothing is built then.
+    /// [`Error::Option`] if the rules cannot be played or the tree has more than [`MAX_NODES`] nodes or [`MAX_LEVELS`] levels, [`Error::OutOfMemory`] if there is not enough
+    /// memory for them; nothing is built then.
     pub fn new(rules: &GameDef) -> Result<Self> {
         let size = Size::count_up_to(rules, MAX_NODES)?;
         expect_free("the host", size.nodes().saturating_mul(NODE_BYTES), host_machine::memory().free)?;
@@ -46,7 +46,7 @@ impl BettingTree {
         })
     }
 
-    /// The tree of any betting: `look` tells of a state what the tree needs.
+    /// Builds the tree of any betting; `look` describes a state.
     ///
     /// # Errors
     /// [`Error::Option`] if there are more than [`MAX_NODES`] nodes or [`MAX_LEVELS`] levels.
@@ -98,8 +98,8 @@ impl BettingTree {
         Ok(Self { n_players, sized, nodes, dead, rake })
     }
 
-    /// The actions that lead to a node, as competition logs write them: `f`, `c`, `r` (with the total behind it where the tree is [`sized`](Self::sized)),
-    /// rounds separated by `/`: `crc/rf`. A decision node at the start of a round ends with `/`. Of a node that the tree lacks: empty.
+    /// The actions that lead to a node, as competition logs write them: `f`, `c`, `r` (followed by the total if the tree is [`sized`](Self::sized)), rounds separated by
+    /// `/`: `crc/rf`. A decision node at the start of a round ends with `/`. Empty for a node that does not exist.
     pub fn history(&self, node: u32) -> String {
         let mut path = Vec::new();
         let mut at = self.nodes.get(node as usize);
@@ -125,7 +125,7 @@ impl BettingTree {
         text
     }
 
-    /// How an action is written.
+    /// The spelling of an action.
     pub fn spell(&self, action: Action) -> String {
         match action {
             Action::Fold => "f".to_string(),
@@ -135,10 +135,10 @@ impl BettingTree {
         }
     }
 
-    /// The node of a history, as [`history`](Self::history) writes it. A `/` at its end may be left out; where only one raise is legal, so may its size.
+    /// The node of a history, as [`history`](Self::history) writes it. A `/` at its end may be omitted, and so may the size of a raise if only one is legal.
     ///
     /// # Errors
-    /// [`Error::Moves`] with the column, and what may be done there.
+    /// [`Error::Moves`] with the column, and the actions allowed there.
     pub fn find(&self, history: &str) -> Result<u32> {
         let mut node = 0u32;
         let mut rest = history;

@@ -10,27 +10,27 @@ use crate::{Error, Result};
 
 /// Most seats of a game.
 const MAX_PLAYERS: usize = 32;
-/// Most histories: nodes are 32-bit numbers, and one is kept free.
+/// Maximum number of histories: nodes are 32-bit numbers, and one is reserved.
 const MAX_NODES: u128 = u32::MAX as u128 - 1;
-/// Bytes of a history here while a tree is built, about: its arrays, its state, its share of the sets.
+/// Approximate host memory per history while a tree is built, in bytes: its arrays, its state, its share of the sets.
 const NODE_BYTES: u128 = 64;
-/// How far probabilities of chance may add up beside 1: rounding of some thousands of parts.
+/// Tolerance of the sum of chance probabilities: the rounding of some thousands of terms.
 const ROUNDING: f64 = 1e-9;
 
-/// A set while the tree is built: numbered as it is met.
+/// A set while the tree is built, numbered in the order in which sets are met.
 struct Met {
     set: InformationSet,
-    /// The seat's last set before it and its action there; `None` for the first.
+    /// The seat's previous set and its action there; `None` for the first.
     before: Option<(u32, u32)>,
 }
 
 impl Tree {
-    /// Writes out the tree of a game.
+    /// Builds the explicit tree of a game.
     ///
     /// # Errors
-    /// [`Error::Shape`] where the game breaks a rule of [`Game`]: no players, probabilities that do not add up to 1, payoffs that are no numbers or not one
-    /// a seat, histories of one set with other actions, on several levels, or with another past of the seat (no perfect recall);
-    /// [`Error::OutOfMemory`] or [`Error::Shape`], with the size, if the tree does not fit.
+    /// [`Error::Shape`] if the game breaks a rule of [`Game`]: no players, probabilities that do not add up to 1, payoffs that are not finite or not one per seat, histories
+    /// of one set with different actions, on different levels, or with different pasts of the seat (no perfect recall); [`Error::OutOfMemory`] or [`Error::Shape`], with the
+    /// size, if the tree does not fit.
     pub fn build<G: Game + ?Sized>(game: &G) -> Result<Self> {
         let most = MAX_NODES.min(u128::from(host_machine::memory().free) / NODE_BYTES);
         Self::build_within(game, most as usize)
@@ -84,7 +84,7 @@ struct Builder<'a, G: Game + ?Sized> {
     game: &'a G,
     tree: Tree,
     met: Vec<Met>,
-    /// Edges of decisions carry (set as met, action) until rows are known; edges of chance the number of their probability.
+    /// Edges of decisions hold (set in the order met, action) until rows are known; edges of chance hold the number of their probability.
     edges: Vec<Edge>,
     outcome_of_bits: HashMap<u64, u32>,
 }
@@ -141,7 +141,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
         Ok(self.tree)
     }
 
-    /// Takes a history of the level into the arrays, and its children into the list of the level below.
+    /// Adds a history of the level to the arrays, and its children to the list of the next level.
     fn add(&mut self, node: u32, state: &G::State, below: &mut Vec<G::State>) -> Result<()> {
         self.tree.first.push(self.tree.parents.len() as u32);
         match self.game.turn(state) {
@@ -195,7 +195,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
         }
     }
 
-    /// The set of a history, as met; checks that it suits the histories before.
+    /// The set of a history, numbered as met; checks that it agrees with earlier histories of the set.
     fn set(&mut self, node: u32, state: &G::State, seat: usize, n_actions: usize) -> Result<u32> {
         if seat >= self.tree.n_players {
             return Err(self.wrong("seat that acts", format!("below {}", self.tree.n_players), seat));
@@ -297,7 +297,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
     }
 }
 
-/// Whether somebody acts at a node, of whose rows the first `n_rows` are actions.
+/// Whether a seat acts at a node; the first `n_rows` rows are actions.
 fn decides(tree: &Tree, node: usize, n_rows: u32) -> bool {
     let children = tree.children(node);
     !children.is_empty() && tree.rows[children.start] < n_rows

@@ -15,10 +15,10 @@ named! {
     Random = "random",
 }
 
-/// Goofspiel, the game of pure strategy: everybody holds cards 1 to N, and prizes 1 to N come up one after the other. For each prize all bid one of their
-/// cards at once; the highest bid wins the prize, a tie discards it, and the bids are shown and gone. The payoff is the own points less the mean of all.
+/// Goofspiel, the game of pure strategy: every seat holds cards 1 to N, and prizes 1 to N are turned up one after the other. For each prize all seats bid one of their cards
+/// at once; the highest bid wins the prize, a tie discards it, and the bids are shown and discarded. The payoff is a seat's points less the mean of all.
 ///
-/// The tree lets the seats bid one after the other, unseen; the last round is played by itself, since everybody has one card.
+/// In the tree the seats bid one after the other, unseen; the last round is automatic, since every seat has one card left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goofspiel {
     n_players: usize,
@@ -49,7 +49,7 @@ impl Goofspiel {
         Ok(Self { n_players, n_cards, order })
     }
 
-    /// Cards that `used` has not, from the smallest.
+    /// Cards for which `used` is false, from the smallest.
     fn left(&self, used: impl Fn(u8) -> bool) -> Vec<u8> {
         (1..=self.n_cards as u8).filter(|&card| !used(card)).collect()
     }

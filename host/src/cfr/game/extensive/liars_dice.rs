@@ -3,11 +3,11 @@
 use super::{Game, Turn};
 use crate::{Error, Result};
 
-/// Liar's dice. Everybody rolls and sees the own dice only. Seats in turn bid how many dice at least show a face, each bid higher than the last: more
-/// dice, or as many of a higher face. The highest face is wild and counts as any. Instead of bidding, a seat may call the last bidder a liar: if the bid
-/// holds, the bidder wins 1 from the caller, else the caller wins 1 from the bidder; other seats get nothing.
+/// Liar's dice. Every seat rolls and sees only its own dice. Seats in turn bid a minimum number of dice that show a face, each bid higher than the last: more dice, or the
+/// same number with a higher face. The highest face is wild and counts as any. Instead of bidding, a seat may call the last bidder a liar: if the bid holds, the bidder wins
+/// 1 from the caller, else the caller wins 1 from the bidder; other seats get nothing.
 ///
-/// With two seats, a die each and six faces it has 24,576 information sets (Lanctot et al.; OpenSpiel's `liars_dice`).
+/// With two seats, one die each and six faces it has 24,576 information sets (Lanctot et al.; OpenSpiel's `liars_dice`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiarsDice {
     n_players: usize,
@@ -18,7 +18,7 @@ pub struct LiarsDice {
 /// The rolls, and the bids so far.
 #[derive(Clone, Debug)]
 pub struct Rolled {
-    /// Faces from 0, seat by seat, as far as rolled.
+    /// Faces of the dice rolled so far, from 0, seat by seat.
     dice: Vec<u8>,
     /// Numbers of the bids: (dice − 1) · faces + face.
     bids: Vec<u16>,

@@ -3,7 +3,7 @@
 use super::{Game, Turn};
 use crate::{Error, Result};
 
-/// A game in normal form, as a tree: the seats act one after the other and know nothing.
+/// A game in normal form, as a tree: the seats act one after the other without seeing earlier actions.
 ///
 /// ```
 /// use warpplay::cfr::{MatrixGame, Tree};
@@ -19,10 +19,10 @@ pub struct MatrixGame {
 }
 
 impl MatrixGame {
-    /// A game with the names of each seat's actions, and the payoffs to all seats for each joint action, the last seat's action counting fastest.
+    /// A game with the names of each seat's actions, and the payoffs to all seats for each joint action, the last seat's action varying fastest.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are no seats, a seat has no action, or there is not one line of payoffs a joint action and one payoff a seat.
+    /// [`Error::Shape`] if there are no seats, a seat has no action, or the payoffs are not one line per joint action with one payoff per seat.
     pub fn new(name: impl Into<String>, actions: Vec<Vec<String>>, payoffs: Vec<Vec<f64>>) -> Result<Self> {
         let name = name.into();
         if actions.is_empty() || actions.iter().any(Vec::is_empty) {
@@ -40,7 +40,7 @@ impl MatrixGame {
         Ok(Self { name, actions, payoffs })
     }
 
-    /// A game of two seats in which one loses what the other wins: `payoffs[row][column]` to the first.
+    /// A zero-sum game of two seats; `payoffs[row][column]` are those of the first.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -62,8 +62,8 @@ impl MatrixGame {
         Self { name: "rock paper scissors".to_string(), actions: vec![actions.clone(), actions], payoffs: lines }
     }
 
-    /// The prisoner's dilemma as in Osborne and Rubinstein, "A Course in Game Theory", 1994, section 2.3 (Reis 2015, figure 3): sentences of 1 year each if both
-    /// are silent, 3 each if both confess, 0 and 4 if one does; payoffs are 4 less the years.
+    /// The prisoner's dilemma as in Osborne and Rubinstein, "A Course in Game Theory", 1994, section 2.3 (Reis 2015, figure 3): sentences of 1 year each if both are silent,
+    /// 3 each if both confess, 0 and 4 if one does; payoffs are 4 minus the years.
     pub fn prisoners_dilemma() -> Self {
         let actions = ["silent", "confess"].map(str::to_string).to_vec();
         let payoffs = vec![vec![3.0, 3.0], vec![0.0, 4.0], vec![4.0, 0.0], vec![1.0, 1.0]];

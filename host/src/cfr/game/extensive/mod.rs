@@ -20,22 +20,22 @@ pub(in crate::cfr) mod tests;
 /// What happens next in a state of a game.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Turn {
-    /// Something happens by chance: the probability of each outcome, above 0; together 1.
+    /// A chance event: the probability of each outcome, above 0, with sum 1.
     Chance(Vec<f64>),
     /// A seat acts.
     Decision {
-        /// Who, from 0.
+        /// The seat, from 0.
         seat: usize,
-        /// How many actions there are, at least 1.
+        /// Number of actions, at least 1.
         n_actions: usize,
     },
     /// The game is over: the payoff to each seat.
     End(Vec<f64>),
 }
 
-/// The rules of a game in extensive form, with perfect recall: what a player knows tells all that he knew and did before.
+/// The rules of a game in extensive form, with perfect recall: a player's present knowledge includes everything that the player knew and did before.
 pub trait Game {
-    /// A history, as far as the rules need it.
+    /// The part of a history that the rules need.
     type State: Clone;
 
     /// Name of the game.
@@ -53,16 +53,16 @@ pub trait Game {
     /// The state after outcome or action number `action`, below the number that [`turn`](Self::turn) gives.
     fn next(&self, state: &Self::State, action: usize) -> Self::State;
 
-    /// What the seat that acts knows: two states are in one information set if the same seat acts and the keys are equal. Asked in decisions only.
+    /// Identifies the knowledge of the acting seat: two states are in one information set if the same seat acts and the keys are equal. Called for decisions only.
     fn key(&self, state: &Self::State) -> String;
 
-    /// Name of an action of the seat that acts; its number unless the game knows better.
+    /// Name of an action of the acting seat; by default its number.
     fn action_name(&self, state: &Self::State, action: usize) -> String {
         let _ = state;
         action.to_string()
     }
 
-    /// Histories in all, where the game can tell without walking through them; so that a tree that cannot fit is refused at once.
+    /// Total number of histories, if the game can compute it without a walk, so that a tree that cannot fit is refused at once.
     fn n_histories(&self) -> Option<u128> {
         None
     }

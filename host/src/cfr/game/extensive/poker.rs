@@ -9,14 +9,14 @@ use crate::cfr::game::cards::set_of;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::ranking::Ranking;
 
-/// A game of poker, any number of seats. First all private cards, seat by seat, then the betting, with the board's cards at the start of their rounds; where
-/// nobody can act any more, the missing ones before the hands are shown.
+/// A game of poker, any number of seats. First all private cards, seat by seat, then the betting, with the board's cards at the start of their rounds; if nobody can act any
+/// more, the missing ones are dealt before the hands are shown.
 #[derive(Clone, Debug)]
 pub struct Poker {
     rules: GameDef,
     betting: BettingTree,
     ranking: Ranking,
-    /// Of each betting node, as [`BettingTree::history`] writes it.
+    /// History of each betting node, as [`BettingTree::history`] writes it.
     histories: OnceLock<Vec<String>>,
 }
 
@@ -51,14 +51,14 @@ impl Poker {
         self.rules.n_players * self.rules.n_hole_cards
     }
 
-    /// Cards that are dealt by the time somebody acts, or is paid, at a node.
+    /// Number of cards dealt before a seat acts, or is paid, at a node.
     fn n_dealt_at(&self, node: &BettingNode) -> usize {
         let shown = matches!(node.kind, BettingKind::Terminal) && n_staying(node, self.rules.n_players) > 1;
         let round = if shown { self.rules.n_rounds - 1 } else { node.round as usize };
         self.n_private() + self.rules.board_cards_by(round)
     }
 
-    /// The cards that are left, in their order.
+    /// The remaining cards, in their order.
     fn left(&self, state: &Dealt) -> impl Iterator<Item = u8> {
         let dealt = set_of(&state.cards);
         (0..self.rules.deck.n_cards() as u8).filter(move |&card| dealt >> card & 1 == 0)
@@ -86,7 +86,7 @@ fn n_staying(node: &BettingNode, n_players: usize) -> usize {
     n_players - node.folded.count_ones() as usize
 }
 
-/// Ways to deal `n` of `cards` cards one after the other.
+/// Number of ways to deal `n` of `cards` cards one after the other.
 fn deals(cards: u128, n: usize) -> u128 {
     (0..n as u128).fold(1, |ways: u128, dealt| ways.saturating_mul(cards.saturating_sub(dealt)))
 }

@@ -13,13 +13,13 @@ pub struct Tree {
     pub(in crate::cfr) n_players: usize,
     /// First node of each level, and the number of nodes.
     pub(in crate::cfr) levels: Vec<u32>,
-    /// The node before; of the root 0.
+    /// The parent; 0 for the root.
     pub(in crate::cfr) parents: Vec<u32>,
-    /// Row of the edge into a node; of the root 0.
+    /// Row of the edge into a node; 0 for the root.
     pub(in crate::cfr) rows: Vec<u32>,
     /// First child of each node, and the number of nodes.
     pub(in crate::cfr) first: Vec<u32>,
-    /// Of an end, its number among the ends; of a decision, its set; of chance 0.
+    /// For an end, its number among the ends; for a decision, its set; for chance, 0.
     pub(in crate::cfr) end_or_set: Vec<u32>,
     /// `[n_ends][n_players]`
     pub(in crate::cfr) payoffs: Vec<f64>,
@@ -38,18 +38,18 @@ pub struct Tree {
     pub(in crate::cfr) set_of_key: HashMap<(usize, String), u32>,
 }
 
-/// What a seat knows when it acts.
+/// An information set: the knowledge of a seat when it acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InformationSet {
-    /// Who acts.
+    /// The seat that acts.
     pub seat: usize,
     /// The game's key for it.
     pub key: String,
     /// Names of the actions.
     pub actions: Vec<String>,
-    /// Actions and events before it, the same for all its histories.
+    /// Number of actions and events before it, the same for all its histories.
     pub level: u32,
-    /// First of its values in the seat's table.
+    /// Index of its first value in the seat's table.
     pub offset: usize,
 }
 
@@ -64,17 +64,17 @@ impl Tree {
         self.n_players
     }
 
-    /// Histories, those of chance and the ends included.
+    /// Number of histories, including those of chance and the ends.
     pub fn n_nodes(&self) -> usize {
         self.parents.len()
     }
 
-    /// Ends of the game.
+    /// Number of ends of the game.
     pub fn n_ends(&self) -> usize {
         self.payoffs.len() / self.n_players
     }
 
-    /// Levels: the length of the longest line and 1.
+    /// Number of levels: the length of the longest line plus 1.
     pub fn n_levels(&self) -> usize {
         self.levels.len() - 1
     }
@@ -94,18 +94,18 @@ impl Tree {
         self.set_of_key.get(&(seat, key.to_string())).map(|&set| &self.sets[set as usize])
     }
 
-    /// Values of a seat's table: the actions of all its sets.
+    /// Number of values of a seat's table: the actions of all its sets.
     pub fn table_len(&self, seat: usize) -> usize {
         let rows = self.seat_rows(seat);
         rows.end - rows.start
     }
 
-    /// Actions of all information sets.
+    /// Number of actions of all information sets.
     pub fn n_rows(&self) -> usize {
         self.set_rows.last().map_or(0, |&n| n as usize)
     }
 
-    /// Decisions on the line of play with the most of them.
+    /// Maximum number of decisions on a line of play.
     pub fn most_decisions(&self) -> usize {
         let mut decisions = vec![0u16; self.n_nodes()];
         let n_rows = self.n_rows() as u32;
@@ -137,7 +137,7 @@ impl Tree {
         self.levels[level] as usize..self.levels[level + 1] as usize
     }
 
-    /// Payoffs of an end, by seat; empty for another node.
+    /// Payoffs of an end, by seat; empty for any other node.
     pub(in crate::cfr) fn payoffs_of(&self, node: usize) -> &[f64] {
         if self.children(node).is_empty() {
             let at = self.end_or_set[node] as usize * self.n_players;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Deck, GameDef, MAX_CHIPS, MAX_PLAYERS, MAX_RAISES, MAX_ROUNDS, Problem, STACKS_NEEDED};
 use crate::{Error, Result};
 
-/// The keywords that have values, with the least and the largest.
+/// The keywords that have values, with the smallest and the largest value.
 const KEYWORDS: [(&str, u32, u32); 11] = [
     ("numPlayers", 2, MAX_PLAYERS as u32),
     ("numRounds", 1, MAX_ROUNDS as u32),
@@ -37,7 +37,7 @@ struct Entry {
 struct Reader<'a> {
     path: &'a Path,
     entries: [Option<Entry>; KEYWORDS.len()],
-    /// Line of `limit` or `nolimit`, and whether it was the latter.
+    /// Line of `limit` or `nolimit`, and whether it is `nolimit`.
     betting: Option<(u64, bool)>,
     /// Line of `END GAMEDEF`.
     end: u64,
@@ -155,7 +155,7 @@ impl Reader<'_> {
         KEYWORDS.iter().position(|known| known.0 == name).and_then(|id| self.entries[id].as_ref())
     }
 
-    /// The values of a keyword, `n` of them, one `of`.
+    /// The values of a keyword: `n` values, one per `of`.
     fn list(&self, name: &str, n: usize, of: &str) -> Result<Option<Vec<u32>>> {
         let Some(entry) = self.entry(name) else { return Ok(None) };
         if entry.values.len() != n {
@@ -167,7 +167,7 @@ impl Reader<'_> {
         Ok(Some(entry.values.iter().map(|value| value.1).collect()))
     }
 
-    /// The values of a keyword that must be there.
+    /// The values of a required keyword.
     fn needed(&self, name: &str, n: usize, of: &str) -> Result<Vec<u32>> {
         self.list(name, n, of)?.ok_or_else(|| self.missing(name, ""))
     }

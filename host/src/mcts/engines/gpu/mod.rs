@@ -19,11 +19,11 @@ use crate::{Backend, Device, Event, Graph, Result, Stream};
 
 /// Steps of one graph.
 const GRAPH_STEPS: u64 = 32;
-/// Steps slower than this are launched one by one: the graph would save nothing, and the caller would be asked too seldom whether to go on.
+/// Steps slower than this are launched one by one: a graph would save nothing, and the caller's `watch` would be called too rarely.
 const GRAPH_STEP_LIMIT: Duration = Duration::from_micros(400);
 
-/// Steps to queue next, a graph's or one; 0: none before those under way are done. What is under way and queued fits into the time that is `left`, but for the step in
-/// which a search ends.
+/// The number of steps to queue next: those of a graph, 1, or 0 to wait for the running ones first. The running and queued steps fit into the time that is `left`, except
+/// for the step in which a search ends.
 fn next_batch(left: Duration, under_way: u64, step_time: Duration, allows_graph: bool) -> u64 {
     let fits = |n: u64| step_time.saturating_mul((under_way + n) as u32) <= left;
     if allows_graph && step_time < GRAPH_STEP_LIMIT && fits(GRAPH_STEPS) {
@@ -33,7 +33,7 @@ fn next_batch(left: Duration, under_way: u64, step_time: Duration, allows_graph:
     }
 }
 
-/// What a search left on the device.
+/// The results of a search on the device.
 struct Outcome {
     totals: Vec<RootAction>,
     best: RootAction,
@@ -86,12 +86,12 @@ impl Outcome {
     }
 }
 
-/// A search's device side.
+/// The device side of a search.
 pub(in crate::mcts) struct DeviceSearch<G: KernelSet> {
     graph: Option<Graph>,
     arrays: Arrays<G>,
     kernels: Kernels<G>,
-    /// Two batches may be under way; each has an event at its end.
+    /// Events at the ends of batches; at most two batches are queued at a time.
     batch_ends: [Event; 2],
     /// Marks between the stages of a profiled step.
     marks: [Event; 5],
@@ -148,7 +148,7 @@ impl<G: KernelSet> DeviceSearch<G> {
         if self.kernels.trace { Engine::Stages } else { self.engine }
     }
 
-    /// Steps as long as the clock says. Returns the steps done, all of them backed up.
+    /// Makes steps until the clock ends the search. Returns the number of steps, all of which have been backed up.
     fn run(&mut self, options: &Options, clock: &mut Clock<'_>) -> Result<u64> {
         let engine = self.engine();
         let n_steps = options.steps.unwrap_or(u64::MAX);
@@ -210,7 +210,7 @@ impl<G: KernelSet> DeviceSearch<G> {
         enqueue(stream, kernels, arrays, options, engine, first)
     }
 
-    /// Sums over the trees and chooses.
+    /// Sums the results over the trees and chooses an action.
     fn finish(&mut self, options: &Options) -> Result<Outcome> {
         let Self { arrays, kernels, stream, .. } = self;
         let n_root_actions = arrays.root_children(stream)?;
@@ -233,7 +233,7 @@ impl<G: KernelSet> DeviceSearch<G> {
         })
     }
 
-    /// Steps on stage by stage with an event between the stages, and gives the mean times. The trees grow by these steps.
+    /// Makes further steps stage by stage with an event between stages, and returns the mean times. The trees grow by these steps.
     pub fn profile(&mut self, options: &Options, steps: u32) -> Result<StageTimes> {
         let trace = std::mem::replace(&mut self.kernels.trace, false);
         let mut sums = [0.0; 4];
@@ -268,7 +268,7 @@ impl<G: KernelSet> DeviceSearch<G> {
         })
     }
 
-    /// Steps of the profiling run unless the caller says otherwise.
+    /// Default number of steps of the profiling run.
     fn default_profile_steps(&self) -> u32 {
         if self.stream.device().backend() == Backend::Simt { 1 } else { 32 }
     }
@@ -305,7 +305,8 @@ fn enqueue<G: KernelSet>(
 mod tests {
     use super::*;
 
-    /// How long a search of `limit` takes on a device whose steps all take `step`, and its steps; batches are queued and waited for as by [`DeviceSearch::run`].
+    /// The duration and the number of steps of a search with time limit `limit` on a device whose steps all take `step`; batches are queued and awaited as by
+    /// [`DeviceSearch::run`].
     fn search(limit: Duration, step: Duration) -> (Duration, u64) {
         // The host's clock, and when all that is queued is done.
         let (mut now, mut all_done) = (2 * step, 2 * step);

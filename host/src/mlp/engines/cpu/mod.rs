@@ -25,9 +25,9 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     }
 }
 
-/// Memory of the network and its training: weights, what the optimiser remembers, the copy of both that a diverging epoch goes back to, and gradients; and the layers' values of the
-/// samples that go through at once. While weights are set, read or written they stand in the host's memory too, with what the optimiser remembers: in double precision as
-/// the state of the training, and in single precision as the network or the bytes of a file.
+/// Memory of the network and its training: weights, the optimiser's state, a copy of both to restore after a diverging epoch, gradients, and the layers' values of the
+/// samples that are processed at once. While weights are set, read or written, the host holds further copies of weights and optimiser state: in double precision as the
+/// state of the training, and in single precision as the network or the bytes of a file.
 pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
     let Setup { options, sizes, train } = setup;
     let number = if options.precision == Precision::F64 { 8 } else { 4 };
@@ -59,10 +59,10 @@ struct CpuEngine<T> {
     sets: Vec<Arc<Dataset>>,
 }
 
-/// Weights, and what the optimiser remembers.
+/// Weights and the optimiser's state.
 type State<T> = (reference::Network<T>, Vec<Vec<reference::Layer<T>>>);
 
-/// A constant that was written in single precision, as it was written: 0.9, not the value of its rounding.
+/// Converts a constant given in single precision to the double with the same decimal text: 0.9, not its rounded value.
 fn as_written(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
@@ -134,7 +134,7 @@ impl<T: Real> CpuEngine<T> {
         Ok(Self { options, sizes, train, threads, training, kept: None, sets: Vec::new() })
     }
 
-    /// Takes parts of `n` samples at once, `evaluate_batch` each, through the network; `look` sees each part's pass. In the order of the samples.
+    /// Evaluates `n` samples in parts of `evaluate_batch`, and passes each part's results to `look`, in the order of the samples.
     fn pass_parts<R: Send>(
         &self,
         images: &[u8],

@@ -19,13 +19,14 @@ use kernels::{Course, DeviceSet, Kernels, Networks, Shape};
 pub(in crate::mlp) use side_by_side::SideBySide;
 use spare::Spare;
 
-/// Whether this engine can do what `setup` describes on this device.
+/// Checks that this engine supports `setup` on this device.
 ///
-/// The rule: clusters of blocks are there (compute capability 9.0), f32, one hidden layer of at most 16 units a block, so 256, a multiple of 16 pixels as far as a block's shared memory goes, 944, at most 16 classes; and to train, batches of at most 64 samples from a set on the device,
-/// plain SGD without weight decay.
+/// Requirements: clusters of blocks (compute capability 9.0), f32, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
+/// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 64 samples from a set on the device, and plain SGD without
+/// weight decay.
 ///
 /// # Errors
-/// The first option that forbids it, and what is allowed.
+/// Names the first option that is not supported, and what is allowed.
 pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     let Options { hidden, batch, optimizer, weight_decay, precision, stream, .. } = &setup.options;
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
@@ -72,7 +73,7 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Memory of `n_models` networks, with sets of so many samples besides the training set; that of the spare engine too, which is taken when it is needed.
+/// Memory of `n_models` networks, with sets of these numbers of samples in addition to the training set, including that of the spare engine, which is allocated when needed.
 pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize], n_models: u32) -> Result<Memory> {
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::shape("layers", "one hidden layer", setup.sizes.len()));
@@ -93,7 +94,7 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
         .on_device("spare engine", spare.device()))
 }
 
-/// Opens the engine; `fits` has said that it can work.
+/// Opens the engine; `fits` has accepted the setup.
 pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::shape("layers", "one hidden layer", setup.sizes.len()));
@@ -126,7 +127,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     Ok(Box::new(engine))
 }
 
-/// What only a training needs.
+/// The data that only a training needs.
 struct Training {
     course: Course,
     /// The rates on the device.
@@ -135,7 +136,7 @@ struct Training {
 
 /// One network in training, or in use.
 struct EpochEngine {
-    /// The only one.
+    /// The single network.
     networks: Networks,
     kept: Buffer<f32>,
     spare: Spare,
@@ -242,7 +243,7 @@ impl Train for EpochEngine {
     }
 }
 
-/// What an epoch's step losses say.
+/// Computes the outcome from an epoch's step losses.
 pub(super) fn outcome(step_losses: &[f32], from_step: u32) -> EpochOutcome {
     let bad_step = (from_step as usize..step_losses.len()).find(|&step| !step_losses[step].is_finite());
     EpochOutcome {
@@ -253,7 +254,7 @@ pub(super) fn outcome(step_losses: &[f32], from_step: u32) -> EpochOutcome {
     }
 }
 
-/// A network's values as the kernels have them.
+/// Converts a network's values to the layout of the kernels.
 pub(super) fn pack(state: &TrainState, shape: Shape) -> Result<Vec<f32>> {
     let values: Vec<f32> = state
         .layers
@@ -267,7 +268,7 @@ pub(super) fn pack(state: &TrainState, shape: Shape) -> Result<Vec<f32>> {
     Ok(values)
 }
 
-/// The layers of a network's values.
+/// Converts the kernels' values to layers.
 pub(super) fn unpack(values: &[f32], shape: Shape) -> TrainState {
     let mut rest = values.iter().map(|&value| f64::from(value));
     let mut layer = |inputs: u32, outputs: u32| LayerValues {

@@ -32,7 +32,7 @@ pub(in crate::mlp) struct SideBySide {
 }
 
 impl SideBySide {
-    /// Takes the memory and draws each model's first weights by its seed.
+    /// Allocates the memory and draws each model's initial weights by its seed.
     pub fn new(device: &Device, setup: &Setup, seeds: &[u32]) -> Result<Self> {
         fits(device, setup)?;
         let (Setup { options, sizes, .. }, Some(train)) = (setup, &setup.train) else {
@@ -63,13 +63,14 @@ impl SideBySide {
         })
     }
 
-    /// Takes the set that every model classifies at the end.
+    /// Loads the set that every model classifies at the end.
     pub fn load_test(&mut self, test: &Arc<Dataset>) -> Result<()> {
         self.test = Some((Arc::clone(test), DeviceSet::new(&self.stream, test, self.shape)?));
         Ok(())
     }
 
-    /// Trains all from the beginning, each with its seed and rate; what became of them, and the time of training. `told` gets the epochs that are done, over all models.
+    /// Trains all models from the beginning, each with its seed and rate; returns their results and the time of training. `told` receives the number of epochs done over all
+    /// models.
     pub fn run(
         &mut self,
         models: &[(u32, f64)],

@@ -17,16 +17,16 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// One for the networks that `setup` describes.
+    /// Makes a spare engine for the networks that `setup` describes.
     pub fn new(device: &Device, setup: &Setup) -> Self {
         let options = Options { engine: Engine::Layers, ..setup.options.clone() };
         Self { device: device.clone(), setup: Setup { options, ..setup.clone() }, engine: None }
     }
 
-    /// Memory that it takes, with sets of so many samples besides the training set.
+    /// Memory that it takes, with sets of these numbers of samples in addition to the training set.
     ///
     /// # Errors
-    /// As the engine's.
+    /// Errors of the engine.
     pub fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> Result<Memory> {
         layers::memory_needed(device, setup, sets)
     }
@@ -42,7 +42,7 @@ impl Spare {
         Ok(engine)
     }
 
-    /// Trains the rest of an epoch from `state`: what came of it, and the state after it.
+    /// Trains the rest of an epoch from `state`; returns the outcome and the state after it.
     pub fn train(&mut self, state: &TrainState, plan: &EpochPlan<'_>) -> Result<(EpochOutcome, TrainState)> {
         let engine = self.with(state)?;
         let outcome = engine.train(plan, &mut |_, _| true)?;

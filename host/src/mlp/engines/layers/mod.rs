@@ -22,9 +22,9 @@ use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Samples, Source, 
 use plan::Plan;
 use staging::Staging;
 
-/// Most steps of one recorded graph. Between two graphs the training can be stopped.
+/// Maximum number of steps of one recorded graph. The training can be stopped between two graphs.
 const STEPS_AT_ONCE: u32 = 64;
-/// Samples that are classified at once at least, if the set has so many: fewer would leave a GPU idle.
+/// Minimum number of samples that are classified at once, if the set has as many: fewer would leave a GPU idle.
 const CLASSIFIED_AT_ONCE: u32 = 2048;
 
 const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSES);
@@ -32,7 +32,7 @@ const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSE
 /// Opens the engine.
 ///
 /// # Errors
-/// [`Error::Option`] for a precision that the device has not; [`Error::OutOfMemory`] if the device has not enough memory.
+/// [`Error::Option`] for a precision that the device does not support; [`Error::OutOfMemory`] if the device has not enough memory.
 pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, sizes, train, .. } = setup;
     let tensor_cores = has_tensor_cores(device, options.precision)?;
@@ -59,7 +59,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     Ok(Box::new(engine))
 }
 
-/// How the network is laid out, and the samples that go through it at once.
+/// The layout of the network, and the number of samples processed at once.
 fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, tensor_cores: bool) -> Result<(Plan, u32)> {
     let n_train = train.map(sample_count).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
@@ -71,7 +71,7 @@ fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, tensor_cor
     Ok((Plan::new(sizes, batch, options.precision, tensor_cores)?, batch.max(at_once)))
 }
 
-/// Memory of the network and its training, with sets of so many samples besides the training set.
+/// Memory of the network and its training, with sets of these numbers of samples in addition to the training set.
 pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> Result<Memory> {
     let Setup { options, sizes, train, .. } = setup;
     let tensor_cores = has_tensor_cores(device, options.precision)?;
@@ -103,10 +103,10 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     })
 }
 
-/// Whether the device has tensor cores of the short formats, which came with compute capability 8.0; `simt` has them.
+/// Whether the device has tensor cores for the short formats (compute capability 8.0 and above); `simt` emulates them.
 ///
 /// # Errors
-/// [`Error::Option`] if it has not, and `precision` asks for them.
+/// [`Error::Option`] if it has none and `precision` needs them.
 fn has_tensor_cores(device: &Device, precision: Precision) -> Result<bool> {
     let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
     if major < 8 && precision != Precision::F32 {
@@ -153,7 +153,7 @@ fn rates(optimizer: Optimizer, plan: &EpochPlan<'_>) -> Vec<Rate> {
     (0..).zip(plan.learning_rates).map(rate).collect()
 }
 
-/// What only a training needs.
+/// The data that only a training needs.
 struct Training {
     arrays: TrainArrays,
     /// The rates on the device.
@@ -193,9 +193,9 @@ impl Training {
 
 /// Recorded steps.
 enum Graphs {
-    /// Several steps, how many, and one.
+    /// A graph of `n` steps, and one of a single step.
     Resident { several: Graph, n: u32, one: Graph },
-    /// One step, from each of the two slots for a batch.
+    /// One step for each of the two slots of batches.
     Staged([Graph; 2]),
 }
 
@@ -208,7 +208,7 @@ struct Loaded {
 
 /// One network in training, or in use.
 struct LayersEngine {
-    /// Dropped first: they use the arrays below.
+    /// Declared first, so that they are dropped before the arrays that they use.
     graphs: Option<Graphs>,
     training: Option<Training>,
     network: NetworkArrays,
@@ -263,12 +263,12 @@ impl LayersEngine {
     }
 }
 
-/// Steps of an epoch.
+/// Number of steps of an epoch.
 fn order_steps(arrays: &TrainArrays) -> u32 {
     arrays.losses.len() as u32
 }
 
-/// What the losses of the steps `from` to `to` say.
+/// Computes the outcome from the losses of the steps `from` to `to`.
 fn outcome(losses: &[f32], from: u32, to: u32) -> EpochOutcome {
     let own = &losses[from as usize..to as usize];
     EpochOutcome {

@@ -8,24 +8,24 @@ use crate::mlp::options::Precision;
 use crate::mlp::state::LayerValues;
 use crate::{Error, Result};
 
-/// Fewest samples of a part of the batch, in depths of a tile.
+/// Minimum number of samples of a part of the batch, in multiples of a tile's depth.
 const LEAST_PART: u32 = 4;
 
-/// Least rows, columns and depth of a product on tensor cores.
+/// Minimum number of rows, columns and depth of a product on tensor cores.
 const LEAST_TENSOR: u32 = 32;
-/// Least rows and columns of a product with large tiles.
+/// Minimum number of rows and columns of a product with large tiles.
 const LEAST_LARGE: u32 = 96;
-/// Least multiplications of a product with large tiles.
+/// Minimum number of multiplications of a product with large tiles.
 const LEAST_WORK: u64 = 1 << 26;
 
-/// Which form of a product's kernels.
+/// The form of a product's kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Single precision, large tiles.
     Large,
     /// Single precision, small tiles.
     Small,
-    /// Single precision by tensor cores, for products with images.
+    /// Single precision on tensor cores, for products with images.
     Split,
     /// Tensor cores, operands in TF32.
     Tf32,
@@ -44,8 +44,8 @@ impl Form {
         }
     }
 
-    /// Blocks that a gradient's product should have, if its batch can be parted: what the multiprocessors of a large GPU (132) hold at once. Constants, so
-    /// that results do not depend on the device.
+    /// Number of blocks that a gradient's product should have, if its batch can be divided: as many as the multiprocessors of a large GPU (132) hold at once. It is a
+    /// constant, so that results do not depend on the device.
     fn blocks(self) -> u32 {
         match self {
             Self::Large => 264,
@@ -56,9 +56,9 @@ impl Form {
 
     /// The form for a result of `n_rows` x `n_cols` with a sum over `depth`.
     ///
-    /// Tensor cores for results and sums of at least [`LEAST_TENSOR`] each way: narrower ones, like those of ten classes, are too small for them and stay in
-    /// single precision. There large tiles are taken where they are filled and enough, and `split` ones instead if that is possible: for products with
-    /// images on a device with such tensor cores.
+    /// Tensor cores are used for results and sums of at least [`LEAST_TENSOR`] in each dimension; narrower products, such as those of ten classes, stay in single precision.
+    /// These use large tiles if the tiles are filled and numerous enough, or the `split` form instead, if possible: for products with images on a device with such tensor
+    /// cores.
     fn choose(precision: Precision, split: bool, n_rows: u32, n_cols: u32, depth: u32) -> Self {
         let least = n_rows.min(n_cols);
         match precision {
@@ -82,13 +82,13 @@ impl Form {
 pub(super) struct LayerPlan {
     pub n_inputs: u32,
     pub n_outputs: u32,
-    /// First of its parameters among all.
+    /// Index of its first parameter among all.
     pub parameters: usize,
     /// Its parameters: `n_inputs + 1` lines.
     pub n_values: u32,
-    /// First value of its gradient's parts among all.
+    /// Index of the first value of its gradient's parts among all.
     pub parts: usize,
-    /// Parts of the batch whose gradients are added up by the update.
+    /// Number of parts of the batch, whose gradients the update adds up.
     pub n_parts: u32,
     /// Samples of a part.
     pub part: u32,
@@ -101,7 +101,7 @@ pub(super) struct LayerPlan {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub layers: Vec<LayerPlan>,
-    /// Parameters of all layers, the unused ends of lines counted.
+    /// Number of parameters of all layers, including the unused ends of lines.
     pub n_values: usize,
     /// Values of all parts.
     pub n_part_values: usize,
@@ -145,7 +145,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The layers' values as the kernels have them, from rows without unused ends.
+    /// Converts the layers' values, rows without unused ends, to the layout of the kernels.
     pub fn pack(&self, layers: &[LayerValues]) -> Result<Vec<f32>> {
         if layers.len() != self.layers.len() {
             return Err(Error::shape("layers", self.layers.len(), layers.len()));
@@ -171,7 +171,7 @@ impl Plan {
         Ok(values)
     }
 
-    /// The layers of values that the kernels have.
+    /// Converts the kernels' values to layers.
     pub fn unpack(&self, values: &[f32]) -> Vec<LayerValues> {
         let of_layer = |plan: &LayerPlan| {
             let ld = line_length(plan.n_outputs) as usize;

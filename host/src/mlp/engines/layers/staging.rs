@@ -11,7 +11,7 @@ pub(super) struct Slot {
     pub samples: Samples,
     images: Pinned<u8>,
     labels: Pinned<u8>,
-    /// Around the last copy, if there was one that is not yet counted.
+    /// Events around the last copy, if its time has not been counted yet.
     marks: [Event; 2],
     copied: bool,
 }
@@ -19,14 +19,14 @@ pub(super) struct Slot {
 /// Both slots.
 pub(super) struct Staging {
     pub slots: [Slot; 2],
-    /// For classification from the first slot.
+    /// Results of classification from the first slot.
     pub findings: Findings,
     n_inputs: usize,
     copy_ms: f64,
 }
 
 impl Staging {
-    /// Takes the memory for batches of at most `capacity` samples.
+    /// Allocates the memory for batches of at most `capacity` samples.
     pub fn new(stream: &Stream, n_inputs: u32, capacity: u32) -> Result<Self> {
         let slot = || {
             Ok::<_, crate::Error>(Slot {
@@ -41,7 +41,7 @@ impl Staging {
         Ok(Self { slots, findings: Findings::new(stream, capacity)?, n_inputs: n_inputs as usize, copy_ms: 0.0 })
     }
 
-    /// Gathers samples in pinned memory, once the last copy from there has ended, and queues their copy to the device.
+    /// Waits for the last copy from the pinned memory, gathers samples there, and queues their copy to the device.
     pub fn fill(
         &mut self,
         stream: &Stream,

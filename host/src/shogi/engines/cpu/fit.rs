@@ -14,7 +14,7 @@ use crate::shogi::shard::Shard;
 pub(in crate::shogi) struct Cpu {
     data: Data,
     threads: Threads,
-    /// What every sum is multiplied by.
+    /// Factor of every sum.
     times: u32,
 }
 
@@ -24,14 +24,14 @@ enum Data {
 }
 
 impl Cpu {
-    /// A word a child, `repeat` times the shards.
+    /// One word per child, with the shards repeated `repeat` times.
     pub fn words(shards: &[&Shard], repeat: u32, threads: Option<usize>) -> Result<Self> {
         let repeated = (0..repeat).flat_map(|_| shards.iter());
         let words = repeated.flat_map(|shard| shard.differences.iter().copied()).collect();
         Ok(Self { data: Data::Words(words), threads: Threads::new(threads)?, times: 1 })
     }
 
-    /// The distinct words with their counts, which are those of one copy of the shards.
+    /// The distinct words with their counts in one copy of the shards.
     pub fn histogram(shards: &[&Shard], repeat: u32, threads: Option<usize>) -> Result<Self> {
         let histogram = Histogram::from_shards(shards);
         Ok(Self { data: Data::Histogram(histogram), threads: Threads::new(threads)?, times: repeat })

@@ -18,19 +18,19 @@ use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Error, Result};
 
-/// Weights and all that belongs to them, in host memory.
+/// Weights, gradient and optimiser memory on the host.
 pub(in crate::shogi) struct CpuEngine {
     features: FeatureSet,
     weights: Vec<f32>,
     gradient: Vec<i64>,
     memory: Vec<Vec<f32>>,
-    /// Whether the plain program is asked for.
+    /// Whether the plain program was selected.
     plain: bool,
     threads: Threads,
 }
 
 impl CpuEngine {
-    /// Takes the memory: 12 bytes a weight.
+    /// Allocates the memory: 12 bytes per weight.
     pub fn new(features: FeatureSet, options: &SparseOptions) -> Result<Self> {
         let threads = Threads::pooled(options.threads)?;
         let (weights, gradient) = (vec![0.0; features.len()], vec![0; features.len()]);
@@ -44,7 +44,7 @@ impl CpuEngine {
         threads.run(|| run(&mut parts))
     }
 
-    /// Refuses weights that have grown out of what sums can hold.
+    /// Refuses weights that have become too large for exact sums.
     fn check_sizes(&mut self, what: &'static str, value: f32) -> Result<()> {
         let fits = |weight: &f32| weight.abs() < MOST;
         let fit = self.within(|parts| match parts.plain {
@@ -55,7 +55,7 @@ impl CpuEngine {
     }
 }
 
-/// What computations work on.
+/// The data of computations.
 struct Parts<'a> {
     weights: &'a mut Vec<f32>,
     gradient: &'a mut Vec<i64>,

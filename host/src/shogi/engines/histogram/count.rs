@@ -10,7 +10,7 @@ use crate::shogi::positions::check_number;
 use crate::shogi::shard::Shard;
 use crate::{Backend, Buffer, Device, Event, Result, Stream};
 
-/// Slots of the first table; it grows where they are too few.
+/// Number of slots of the initial table, which grows if necessary.
 const SLOTS: usize = 1 << 13;
 
 /// The differences of children in the memory of a device that runs kernels.
@@ -24,11 +24,11 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Uploads the differences of shards, one shard after the other. Takes 8 bytes a child.
+    /// Uploads the differences of shards, one shard after the other; 8 bytes per child.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) on the CPU, where [`Histogram::from_shards`] counts; [`Error::OutOfMemory`](crate::Error::OutOfMemory)
-    /// where they do not fit; [`Error::Shape`](crate::Error::Shape) for 2³¹ or more; those of the driver.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) on the CPU, where [`Histogram::from_shards`] counts; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if they do
+    /// not fit; [`Error::Shape`](crate::Error::Shape) for 2³¹ or more; errors of the driver.
     pub fn upload(device: &Device, shards: &[&Shard]) -> Result<Self> {
         let stream = device.stream()?;
         let kernels = MaterialKernels::load(device)?;
@@ -71,7 +71,7 @@ impl Differences {
     /// Counts them.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a table for very many distinct differences does not fit; those of the driver.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if a table for very many distinct differences does not fit; errors of the driver.
     pub fn histogram(&mut self) -> Result<Histogram> {
         loop {
             let (start, end) = (self.stream.event()?, self.stream.event()?);
@@ -97,11 +97,10 @@ impl Differences {
 }
 
 impl Histogram {
-    /// Counts on a device that runs kernels; on the CPU as [`from_shards`](Self::from_shards).
+    /// Counts on a device that runs kernels; on the CPU like [`from_shards`](Self::from_shards).
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the differences do not fit; [`Error::Shape`](crate::Error::Shape) for 2³¹ children or more; those of the
-    /// driver.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the differences do not fit; [`Error::Shape`](crate::Error::Shape) for 2³¹ children or more; errors of the driver.
     pub fn on_device(device: &Device, shards: &[&Shard]) -> Result<Self> {
         if device.backend() == Backend::Cpu {
             return Ok(Self::from_shards(shards));
@@ -110,7 +109,7 @@ impl Histogram {
     }
 }
 
-/// Two words as the kernel reads them.
+/// Two words in the layout that the kernel reads.
 fn pair(first: u64, second: u64) -> Vec4 {
     Vec4([first as u32, (first >> 32) as u32, second as u32, (second >> 32) as u32])
 }

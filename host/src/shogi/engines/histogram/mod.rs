@@ -22,7 +22,7 @@ pub(in crate::shogi) struct Histogram {
 }
 
 impl Histogram {
-    /// Counts the differences of shards on the device; their counts are multiplied, so that repeating them costs nothing.
+    /// Counts the differences of shards on the device; `repeat` multiplies the counts, so that repetition costs nothing.
     pub fn new(device: &Device, shards: &[&Shard], repeat: u32) -> Result<Self> {
         let stream = device.stream()?;
         let histogram = Rows::on_device(device, shards)?.repeated(repeat);

@@ -16,7 +16,7 @@ pub(super) struct Part {
     pub changes: Range<usize>,
 }
 
-/// Where the columns of a part begin in its words, in bytes; each at a multiple of 8.
+/// Offsets of a part's columns in its words, in bytes; each is a multiple of 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub games: usize,
@@ -28,12 +28,12 @@ pub(super) struct Layout {
     pub plies: usize,
     pub played: usize,
     pub sides: usize,
-    /// Bytes in all.
+    /// Total number of bytes.
     pub bytes: usize,
 }
 
 impl Layout {
-    /// The layout of so many parents, children and changes.
+    /// The layout for these numbers of parents, children and changes.
     pub const fn new(n_parents: usize, n_children: usize, n_changes: usize) -> Self {
         const fn after(at: usize, bytes: usize) -> usize {
             (at + bytes).next_multiple_of(8)
@@ -100,7 +100,7 @@ impl Part {
         Ok(parts)
     }
 
-    /// Where each of the parents stands in the order in which they are worked on.
+    /// Position of each parent in the processing order.
     pub fn ranks(&self, shard: &Shard) -> Vec<u32> {
         let order = order(&shard.pieces[self.parents.clone()]);
         let mut ranks = vec![0; order.len()];
@@ -110,7 +110,7 @@ impl Part {
         ranks
     }
 
-    /// Packs the columns into `words`, which are as many as the layout needs.
+    /// Packs the columns into `words`, whose number is that of the layout.
     ///
     /// # Errors
     /// [`Error::Shape`] if there are fewer.
@@ -149,8 +149,7 @@ impl Part {
     }
 }
 
-/// Parents sorted by their kings as both perspectives see them, so that parents beside each other use the same parts of the tables; of equal ones the first
-/// before.
+/// Parents sorted by their kings in both perspectives, so that neighbouring parents use the same parts of the tables; the sort is stable.
 fn order(lists: &[[u16; 40]]) -> Vec<u32> {
     let seen = |list: &[u16; 40], perspective: u32| {
         let king = u32::from(list[if perspective == 0 { BLACK_KING } else { WHITE_KING } as usize]);

@@ -24,10 +24,10 @@ use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Buffer, Device, Error, Event, Pinned, Result, Stream};
 
-/// Most bytes of a slot for copies: long enough to hide a launch, short enough that the first copy, which nothing hides, is small.
+/// Maximum size of a slot for copies in bytes: large enough to hide a launch, small enough that the first copy, which is not overlapped, is short.
 const SLOT_BYTES: u64 = 64 << 20;
 
-/// Weights and all that belongs to them, and the shards that fit, on a device.
+/// Weights, gradient, optimiser memory, and the shards that fit, on a device.
 pub(in crate::shogi) struct DeviceEngine {
     device: Device,
     stream: Stream,
@@ -40,11 +40,11 @@ pub(in crate::shogi) struct DeviceEngine {
     resident_bytes: u64,
     slots: Option<Slots>,
     limit: Option<u64>,
-    /// Bytes that will be taken for rows of gradients.
+    /// Bytes reserved for rows of gradients.
     reserved: u64,
 }
 
-/// What a shard is known by while it is neither changed nor dropped.
+/// Identifies a shard while it is neither changed nor dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Name {
     addresses: [usize; 3],
@@ -53,7 +53,7 @@ struct Name {
 }
 
 impl Name {
-    /// Addresses and lengths, and a sum over some cells.
+    /// Addresses and lengths, and a checksum over some cells.
     fn of(shard: &Shard) -> Self {
         let changes: &[u32] = &shard.changes;
         let games: &[u64] = &shard.games;
@@ -73,7 +73,7 @@ impl Name {
     }
 }
 
-/// Two slots for pieces that are on their way.
+/// Two slots for pieces that are being copied.
 struct Slots {
     slots: [Slot; 2],
     bytes: usize,
@@ -82,7 +82,7 @@ struct Slots {
 struct Slot {
     packed: Packed,
     pinned: Pinned<u64>,
-    /// Set behind the last copy, and behind the last pass.
+    /// Events after the last copy, and after the last pass.
     copied: Event,
     computed: Event,
 }
@@ -105,7 +105,7 @@ impl Slots {
 }
 
 impl DeviceEngine {
-    /// Takes the memory for weights and gradient: 12 bytes a weight.
+    /// Allocates the memory for weights and gradient: 12 bytes per weight.
     pub fn new(device: &Device, features: FeatureSet, options: &SparseOptions) -> Result<Self> {
         let (stream, copies) = (device.stream()?, device.stream()?);
         let kernels = Kernels::load(device, features)?;
@@ -128,7 +128,7 @@ impl DeviceEngine {
         })
     }
 
-    /// Bytes of positions that may be on the device; `n_children` is the most of a piece.
+    /// Maximum number of bytes of positions on the device; `n_children` is the largest number of children of a piece.
     fn limit(&self, n_children: usize) -> Result<u64> {
         if let Some(limit) = self.limit {
             return Ok(limit);
@@ -140,7 +140,7 @@ impl DeviceEngine {
         Ok((room - room / 10).saturating_sub(taken))
     }
 
-    /// Makes room for the results of a piece.
+    /// Allocates memory for the results of a piece.
     fn make_room(&mut self, n_children: usize) -> Result<()> {
         if self.results.n_children() < n_children {
             self.results = Results::new(&self.stream, 0)?;
@@ -149,7 +149,7 @@ impl DeviceEngine {
         Ok(())
     }
 
-    /// Copies shards to the device for good where all of this pass fit. Returns those that do not, and bytes left for their pieces.
+    /// Copies shards to the device permanently if all of this pass fit. Returns the shards that do not fit, and the bytes left for their pieces.
     fn make_resident(&mut self, shards: &[&Shard], check: ColumnCheck) -> Result<(HashSet<Name>, u64)> {
         let mut missing: HashMap<Name, (&Shard, Part)> = HashMap::new();
         for &shard in shards {
@@ -194,7 +194,7 @@ impl DeviceEngine {
         Ok(())
     }
 
-    /// Cuts shards into pieces that fit into two slots of `left` bytes in all, and takes the memory for them.
+    /// Divides shards into pieces that fit into two slots of `left` bytes in total, and allocates the slots.
     fn pieces<'a>(&mut self, shards: &[&'a Shard], left: u64) -> Result<Vec<(&'a Shard, Part)>> {
         if shards.is_empty() {
             return Ok(Vec::new());
@@ -213,7 +213,7 @@ impl DeviceEngine {
         Ok(pieces)
     }
 
-    /// Computes pieces, each copied while the one before is computed.
+    /// Computes pieces, copying each while the previous one is computed.
     fn stream_pass(&mut self, pieces: &[(&Shard, Part)], loss: &Loss, gradient: bool) -> Result<()> {
         let Self { stream, copies, kernels, parameters, results, slots, .. } = self;
         let Some(Slots { slots: [even, odd], .. }) = slots else { return Ok(()) };

@@ -18,19 +18,19 @@ use crate::azero::train::{Options, Samples};
 use crate::azero::{Network, NetworkShape};
 use crate::{Device, Error, Graph, Memory, Result, Stream};
 
-/// What it takes, with all positions.
+/// Memory that it takes, including all positions.
 ///
 /// # Errors
-/// [`Error::Shape`] for a network or a batch that the kernels do not take.
+/// [`Error::Shape`] for a network or a batch that the kernels do not support.
 pub(in crate::azero::train) fn memory(shape: NetworkShape, samples: &Samples, batch: u32) -> Result<Memory> {
     let plan = Plan::new(shape, batch)?;
     Ok(Arrays::memory(&plan, samples))
 }
 
-/// Opens it.
+/// Opens the engine.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] if the device has not enough; [`Error::Shape`] for a network or a batch that the kernels do not take.
+/// [`Error::OutOfMemory`] if the device has too little memory; [`Error::Shape`] for a network or a batch that the kernels do not support.
 pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, samples, state } = setup;
     let stream = device.stream()?;
@@ -44,7 +44,7 @@ pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box
 }
 
 struct DeviceEngine {
-    /// A step.
+    /// The recorded step.
     graph: Option<Graph>,
     arrays: Arrays,
     kernels: Kernels,

@@ -7,15 +7,15 @@ use crate::azero::NetworkShape;
 use crate::azero::network::{Network, Norm};
 use crate::{Error, Result};
 
-/// Most steps between two answers of the device.
+/// Maximum number of steps between two synchronisations with the device.
 pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
-/// Blocks that a gradient's product should have, if its pixels can be parted: what the multiprocessors of a large GPU (132) hold at once. Constants, so
-/// that results do not depend on the device.
+/// Number of blocks that a gradient's product should have, if its pixels can be divided: as many as the multiprocessors of a large GPU (132) hold at once. It is a constant,
+/// so that results do not depend on the device.
 const LARGE_BLOCKS: u32 = 264;
 const SMALL_BLOCKS: u32 = 1056;
-/// Fewest pixels of a part.
+/// Minimum number of pixels of a part.
 const LEAST_PART: u32 = 256;
-/// Least rows of a product with large tiles, and least columns.
+/// Minimum numbers of rows and columns of a product with large tiles.
 const LEAST_LARGE: (u32, u32) = (512, 72);
 
 /// A convolution or linear layer.
@@ -28,7 +28,7 @@ pub(super) struct ProductPlan {
     /// Offset of weights and bias among the parameters.
     pub weights: u32,
     pub bias: u32,
-    /// Lines of values that a position has, rows of its board, side of the kernel, and channels as the kernels take them.
+    /// Lines of values of a position, rows of its board, side of the kernel, and number of channels that the kernels use.
     pub lines: u32,
     pub rows: u32,
     pub side: u32,
@@ -38,7 +38,7 @@ pub(super) struct ProductPlan {
     pub forward: Tiles,
     pub backward: Tiles,
     pub gradient: Tiles,
-    /// Parts of the gradient, and pixels of each.
+    /// Number of parts of the gradient, and pixels of each.
     pub n_parts: u32,
     pub part: u32,
     /// Whether the bias has a gradient.
@@ -46,7 +46,7 @@ pub(super) struct ProductPlan {
 }
 
 impl ProductPlan {
-    /// Values of the weights.
+    /// Number of weights.
     pub fn n_weights(&self) -> u32 {
         self.side * self.side * self.n_inputs * self.n_outputs
     }
@@ -72,13 +72,13 @@ impl ProductPlan {
 /// A norm. All its arrays begin at the same offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NormPlan {
-    /// Channels of the network's own tensors, and as the kernels take them.
+    /// Channels of the network's own tensors, and the number that the kernels use.
     n_channels: u32,
     pub channels: u32,
-    /// Offset of factor and term among the parameters.
+    /// Offset of the norm's weight and bias among the parameters.
     pub weight: u32,
     pub bias: u32,
-    /// Offset of mean and variance among the running statistics, two lines.
+    /// Offset of mean and variance, two lines, among the running statistics.
     pub running: u32,
 }
 
@@ -93,16 +93,16 @@ pub(super) struct Plan {
     pub batch: u32,
     pub products: Vec<ProductPlan>,
     pub norms: Vec<NormPlan>,
-    /// Parameters, and those with the L2 term, which come first.
+    /// Number of parameters, and number of those with the L2 term, which come first.
     pub n_values: u32,
     pub n_decayed: u32,
-    /// Running statistics.
+    /// Number of running statistics.
     pub n_running: u32,
-    /// Values of the largest gradient in parts.
+    /// Number of values of the largest gradient that is computed in parts.
     pub n_part_values: usize,
 }
 
-/// A layer as its network has it.
+/// A layer in the network's own form.
 struct Layer {
     n_channels: u32,
     n_taps: u32,
@@ -175,12 +175,12 @@ impl Plan {
         Ok(Self { shape, batch, products, norms, n_values, n_decayed, n_running: running, n_part_values })
     }
 
-    /// Blocks of convolution, norm and ReLU: the last two are the heads'.
+    /// Number of blocks of convolution, norm and ReLU; the last two belong to the heads.
     pub fn n_blocks(&self) -> usize {
         self.norms.len()
     }
 
-    /// Parameters and running statistics of a network as the device has them.
+    /// Parameters and running statistics of a network in the device's layout.
     pub fn to_device(&self, network: &Network) -> (Vec<f32>, Vec<f32>) {
         let mut values = vec![0.0; self.n_values as usize];
         let mut running = vec![0.0; self.n_running as usize];
@@ -203,7 +203,7 @@ impl Plan {
         (values, running)
     }
 
-    /// The network of the device's arrays; without `running` its statistics are 0. Observation and value mean what those of `like` do.
+    /// Makes a network from the device's arrays; without `running` its statistics are 0. The meaning of observation and value is that of `like`.
     pub fn to_network(&self, like: &Network, values: &[f32], running: Option<&[f32]>) -> Network {
         let mut network = like.clone();
         for (plan, (weight, bias)) in self.products.iter().zip(affine_mut(&mut network)) {
