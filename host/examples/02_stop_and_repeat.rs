@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut search = Search::<Connect4>::builder().options(options).build(&Device::simt())?;
     let repeated = search.run(&Connect4::new(), Progress::go_on)?;
 
-    println!("{}\n{}", report.best, repeated.best);
+    println!("{} on {}, {} on {}", report.best.name, report.device, repeated.best.name, repeated.device);
     assert_eq!(repeated.actions, report.actions, "the same statistics on another device");
     Ok(())
 }
