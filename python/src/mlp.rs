@@ -19,7 +19,7 @@ use crate::work::{self, Shared};
 
 /// The layers of a perceptron: weights `[in, out]` and a bias `[out]` each, float32 and finite; ReLU between them.
 ///
-/// * * `layers`: a pair of weights and bias for each layer: arrays of numpy, or other objects with `__dlpack__` in the host's memory, such as tensors of PyTorch. They are
+/// * `layers`: a pair of weights and bias for each layer: arrays of numpy, or other objects with `__dlpack__` in the host's memory, such as tensors of PyTorch. They are
 ///   copied in any memory layout, so `linear.weight.detach().T` can be passed as weights.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {

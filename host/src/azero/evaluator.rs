@@ -182,7 +182,7 @@ impl Evaluator {
     /// Evaluates `n` positions in host memory.
     ///
     /// * `observations`: `[n, planes, rows, columns]`, finite.
-    /// * * `masks`: `[n, actions]`, 1 for a legal action and 0 for any other; every position has a legal action.
+    /// * `masks`: `[n, actions]`, 1 for a legal action and 0 for any other; every position has a legal action.
     ///
     /// # Errors
     /// [`Error::Shape`] naming tensor and position for a wrong length or value, for no positions, and for more than [`Evaluator::max_batch`]; [`Error::NotFinite`] naming

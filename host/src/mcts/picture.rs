@@ -26,7 +26,7 @@ const BEST: &str = "#2da44e";
 
 /// Draws an SVG picture of a position, given as [`Notation::draw`](crate::mcts::Notation::draw) writes it, and of the results of a search.
 ///
-/// * * `top`: number of moves shown, those with the most playouts first; 0 shows all.
+/// * `top`: number of moves shown, those with the most playouts first; 0 shows all.
 ///
 /// X and O are drawn as blue and orange discs, other characters as text. The length of a bar is the move's share of all playouts; the bar of the best move is green. The
 /// background is transparent. The picture shows neither time nor device, so the same seed and steps give the same picture everywhere.

@@ -14,8 +14,8 @@ const PNG_BYTES: usize = 1 << 26;
 /// Reads an image of `n_inputs` pixels, 0 background to 255 ink.
 ///
 /// * `path`: a PNG file of any kind, or an IDX file of images, plain or with gzip; distinguished by their first bytes.
-/// * * `index`: index of the image in an IDX file, from 0; 0 for a PNG file.
-/// * * `invert`: inverts the image, for dark ink on light paper; MNIST is white on black.
+/// * `index`: index of the image in an IDX file, from 0; 0 for a PNG file.
+/// * `invert`: inverts the image, for dark ink on light paper; MNIST is white on black.
 ///
 /// Colours are converted to grey by luma (Rec. 601) and 16 bits to 8; transparent areas count as paper.
 ///

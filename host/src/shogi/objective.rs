@@ -60,7 +60,7 @@ impl Objective {
 
 /// Checks that values are finite and at most [`LARGEST`] in size.
 ///
-/// * * `name`: the caller's name of the values
+/// * `name`: the caller's name of the values
 ///
 /// # Errors
 /// [`Error::Option`](crate::Error) under this name, with the first such value.

@@ -15,7 +15,7 @@ pub trait Program {
     ///
     /// * `positions`: `[n_children * stride]` bytes, of each position 81 codes ([`MATERIAL_OF_CODE`](super::MATERIAL_OF_CODE)) and 14 counts, `stride` 95 or 96
     /// * `first_child`: `[n_parents + 1]`
-    /// * * `sides`: the side to move in the parent, `[n_parents]`, 0 Black, 1 White
+    /// * `sides`: the side to move in the parent, `[n_parents]`, 0 Black, 1 White
     ///
     /// # Panics
     /// If the columns are inconsistent.

@@ -95,7 +95,7 @@ impl Samples {
     ///
     /// * `observation`: `[planes, rows, columns]`, zeros and ones.
     /// * `legal`: `[actions]`, not 0 for a legal action.
-    /// * * `visits`: actions and the number of times that the search took them, in any order.
+    /// * `visits`: actions and the number of times that the search took them, in any order.
     /// * `value`: how the game ended, -1 to 1.
     ///
     /// # Errors

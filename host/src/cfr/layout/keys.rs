@@ -49,7 +49,7 @@ impl VectorGame {
     /// Position of a seat's hand on a board, which need not be a representative.
     ///
     /// * `hole`: the private cards; `dealt`: the cards dealt at the start of each street so far, as [`dealt`](Self::dealt) gives them.
-    /// * * returns `None` if the seat has no such hand, the cards collide, or the game has no such board.
+    /// * returns `None` if the seat has no such hand, the cards collide, or the game has no such board.
     pub fn table_index(&self, seat: usize, hole: CardSet, dealt: &[CardSet]) -> Option<TableIndex> {
         if dealt.is_empty() || dealt.len() > self.streets.len() || dealt.iter().any(|cards| cards & hole != 0) {
             return None;

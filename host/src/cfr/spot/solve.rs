@@ -30,7 +30,7 @@ struct Unit {
 /// On devices that run kernels, two or more spots of one street (rivers) are solved as a batch in the same launches of engine `street`, if it supports the options;
 /// `seconds` of their reports are those of the whole batch. If a batch is refused, its spots are solved one by one, so that each has its own error.
 ///
-/// * * `watch` is called with the number of finished spots, after each spot and about ten times a second, from any thread. If it returns `Break`, spots in progress end with
+/// * `watch` is called with the number of finished spots, after each spot and about ten times a second, from any thread. If it returns `Break`, spots in progress end with
 ///   the iterations done so far, and no other spot is begun.
 ///
 /// # Errors
