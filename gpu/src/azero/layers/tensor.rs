@@ -357,6 +357,37 @@ fn multiply<F: Format, const DOWN: usize, const ACROSS: usize>(
     });
 }
 
+/// Adds the products of a chunk's groups to the warp's sums: the lane's addresses are those of group 0.
+///
+/// # Safety
+/// The whole warp calls it; the tiles are whole, and have as many groups.
+#[inline(always)]
+#[track_caller]
+unsafe fn multiply_groups<F: Format, const DOWN: usize, const ACROSS: usize>(
+    sums: &mut [[[f32; 4]; 8]; 4],
+    at_cells: &[u32; 4],
+    at_weights: u32,
+    groups: u32,
+) {
+    // SAFETY: the whole warp is here, as the caller says, and the groups are below `groups`.
+    let read = |group: u32| unsafe { read_group::<F, DOWN, ACROSS>(at_cells, at_weights, group) };
+    if groups == CHUNK / GROUP {
+        // The next group is read before the present one is multiplied.
+        let mut present = read(0);
+        each!(G in [1 2 3] {
+            let next = read(G as u32);
+            multiply::<F, DOWN, ACROSS>(sums, &present);
+            present = next;
+        });
+        multiply::<F, DOWN, ACROSS>(sums, &present);
+    } else {
+        for group in 0..groups {
+            let present = read(group);
+            multiply::<F, DOWN, ACROSS>(sums, &present);
+        }
+    }
+}
+
 /// The block's tile of a convolution.
 ///
 /// # Safety
@@ -388,22 +419,8 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
             }
             memory::async_commit();
         };
-        // The cells whose rows this lane names to ldmatrix: a bit for each tap that is on the board.
-        let mut on_board = [0u32; 4];
         let first_row = warp_down * 16 * DOWN as u32 + lane % 16;
-        each!(D in [0 1 2 3] {
-            if D < DOWN {
-                let cell = tile.first_cell + first_row + 16 * D as u32;
-                let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
-                for tap in 0..TAPS {
-                    // Both are one too large.
-                    let (y, x) = (row + tap / 3, column + tap % 3);
-                    if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
-                        on_board[D] |= 1 << tap;
-                    }
-                }
-            }
-        });
+        let on_board = taps_on_board::<DOWN>(layer, &tile, first_row);
         // The lane's row and half of the depth of the weights' matrices: see `twist`.
         let in_matrix = lane % 8;
         let own_output = warp_across * 8 * N + in_matrix / 2 * 2 * N + in_matrix % 2 + lane / 16 * 2;
@@ -418,51 +435,81 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
             copy(step + 2);
             let (chunk, tap) = (step / TAPS, step % TAPS);
             let shift = (tap / 3 * layer.columns + tap % 3) + chunk % 2 * tile.halo;
-            let mut at_cells = [0u32; 4];
-            each!(D in [0 1 2 3] {
-                if D < DOWN {
-                    let row = first_row + 16 * D as u32 + shift;
-                    let row = if on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
-                    at_cells[D] = base + row * (CHUNK * 4) + ((lane / 16) ^ (row % 8)) * 16;
-                }
-            });
+            let at_cells = addresses_of_cells::<DOWN>(&tile, first_row + shift, tap, &on_board);
             let row = tile.weights + step % STAGES * tiles.outputs + own_output;
             let at_weights = base + row * (CHUNK * 4) + own_piece * 16;
             let words = layer.input_words - chunk * CHUNK;
             let groups = if words < CHUNK { words / GROUP } else { CHUNK / GROUP };
-            let read = |group: u32| read_group::<F, DOWN, ACROSS>(&at_cells, at_weights, group);
-            if groups == CHUNK / GROUP {
-                // The next group is read before the present one is multiplied.
-                let mut present = read(0);
-                each!(G in [0 1 2 3] {
-                    let next = if G < 3 { read(G as u32 + 1) } else { present };
-                    multiply::<F, DOWN, ACROSS>(&mut sums, &present);
-                    present = next;
-                });
-            } else {
-                for group in 0..groups {
-                    let present = read(group);
-                    multiply::<F, DOWN, ACROSS>(&mut sums, &present);
-                }
-            }
+            multiply_groups::<F, DOWN, ACROSS>(&mut sums, &at_cells, at_weights, groups);
         }
         let output = tile.first_output + warp_across * 8 * N + lane % 4 * 2 * N;
         let cell = tile.first_cell + warp_down * 16 * DOWN as u32 + lane / 4;
-        each!(D in [0 1 2 3] {
-            each!(LOW in [0 1] {
-                each!(QUAD in [0 1 2 3] {
-                    if D < DOWN && QUAD < ACROSS / 2 {
-                        let (a, b): ([f32; 4], [f32; 4]) = (sums[D][2 * QUAD], sums[D][2 * QUAD + 1]);
-                        let quad = [a[2 * LOW], a[2 * LOW + 1], b[2 * LOW], b[2 * LOW + 1]];
-                        let cell = cell + 16 * D as u32 + 8 * LOW as u32;
-                        if cell < tile.n_cells {
-                            put_quad::<F>(layer, cell, output + 4 * QUAD as u32, quad);
-                        }
+        put_quads::<F, DOWN, ACROSS>(layer, &tile, cell, output, &sums);
+    }
+}
+
+/// For each of the cells whose rows a lane names to `ldmatrix`, the first in row `first_row` of the tile: a bit for each tap that is on the board.
+#[inline(always)]
+fn taps_on_board<const DOWN: usize>(layer: &TensorLayer, tile: &Tile, first_row: u32) -> [u32; 4] {
+    let mut on_board = [0u32; 4];
+    each!(D in [0 1 2 3] {
+        if D < DOWN {
+            let cell = tile.first_cell + first_row + 16 * D as u32;
+            let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
+            for tap in 0..TAPS {
+                // Both are one too large.
+                let (y, x) = (row + tap / 3, column + tap % 3);
+                if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
+                    on_board[D] |= 1 << tap;
+                }
+            }
+        }
+    });
+    on_board
+}
+
+/// Shared addresses of the rows of cells that a lane names to `ldmatrix` for a tap, the first of which is `first_row`: those of zeros where the tap is not on the board.
+#[inline(always)]
+fn addresses_of_cells<const DOWN: usize>(tile: &Tile, first_row: u32, tap: u32, on_board: &[u32; 4]) -> [u32; 4] {
+    let mut addresses = [0u32; 4];
+    each!(D in [0 1 2 3] {
+        if D < DOWN {
+            let row = first_row + 16 * D as u32;
+            let row = if on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
+            addresses[D] = tile.pieces.base() + row * (CHUNK * 4) + ((thread::lane() / 16) ^ (row % 8)) * 16;
+        }
+    });
+    addresses
+}
+
+/// Writes a lane's outputs, the first of which is `output` of cell `cell`, where the cells exist.
+///
+/// # Safety
+/// The layer is valid, and the lane's outputs are no other thread's.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_quads<F: Format, const DOWN: usize, const ACROSS: usize>(
+    layer: &TensorLayer,
+    tile: &Tile,
+    cell: u32,
+    output: u32,
+    sums: &[[[f32; 4]; 8]; 4],
+) {
+    each!(D in [0 1 2 3] {
+        each!(LOW in [0 1] {
+            each!(QUAD in [0 1 2 3] {
+                if D < DOWN && QUAD < ACROSS / 2 {
+                    let (a, b) = (sums[D][2 * QUAD], sums[D][2 * QUAD + 1]);
+                    let quad = [a[2 * LOW], a[2 * LOW + 1], b[2 * LOW], b[2 * LOW + 1]];
+                    let cell = cell + 16 * D as u32 + 8 * LOW as u32;
+                    if cell < tile.n_cells {
+                        // SAFETY: the cell is below the number of cells; the output is a multiple of four, since a lane's first is one of 2 ACROSS, and this thread's.
+                        unsafe { put_quad::<F>(layer, cell, output + 4 * QUAD as u32, quad) };
                     }
-                });
+                }
             });
         });
-    }
+    });
 }
 
 /// Bias, residual and rectifier for four outputs of a cell.
