@@ -435,7 +435,7 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
             copy(step + 2);
             let (chunk, tap) = (step / TAPS, step % TAPS);
             let shift = (tap / 3 * layer.columns + tap % 3) + chunk % 2 * tile.halo;
-            let at_cells = addresses_of_cells::<DOWN>(&tile, first_row + shift, tap, &on_board);
+            let at_cells = addresses_of_cells::<DOWN>(&tile, first_row, shift, tap, &on_board);
             let row = tile.weights + step % STAGES * tiles.outputs + own_output;
             let at_weights = base + row * (CHUNK * 4) + own_piece * 16;
             let words = layer.input_words - chunk * CHUNK;
@@ -468,13 +468,20 @@ fn taps_on_board<const DOWN: usize>(layer: &TensorLayer, tile: &Tile, first_row:
     on_board
 }
 
-/// Shared addresses of the rows of cells that a lane names to `ldmatrix` for a tap, the first of which is `first_row`: those of zeros where the tap is not on the board.
+/// Shared addresses of the rows of cells that a lane names to `ldmatrix` for a tap, `shift` rows from its own, of which the first is `first_row`: those of zeros where the tap is not on the
+/// board.
 #[inline(always)]
-fn addresses_of_cells<const DOWN: usize>(tile: &Tile, first_row: u32, tap: u32, on_board: &[u32; 4]) -> [u32; 4] {
+fn addresses_of_cells<const DOWN: usize>(
+    tile: &Tile,
+    first_row: u32,
+    shift: u32,
+    tap: u32,
+    on_board: &[u32; 4],
+) -> [u32; 4] {
     let mut addresses = [0u32; 4];
     each!(D in [0 1 2 3] {
         if D < DOWN {
-            let row = first_row + 16 * D as u32;
+            let row = first_row + 16 * D as u32 + shift;
             let row = if on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
             addresses[D] = tile.pieces.base() + row * (CHUNK * 4) + ((thread::lane() / 16) ^ (row % 8)) * 16;
         }
