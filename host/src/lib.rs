@@ -155,9 +155,9 @@
 //!
 //! # Safety
 //!
-//! Engines, devices, streams and buffers are safe to use, except [`Stream::launch`], for kernels whose contract the types cannot express, [`Buffer::borrowed`], for memory of another
-//! library, and `from_cust` of the feature `cust`. A kernel that is a safe function is launched by [`Stream::run`], which checks its shape and the length of every array. `docs/safety.md` says which mistakes are
-//! excluded, which are found, and which only a reader can find.
+//! Engines, devices, streams and buffers are safe to use, except [`Stream::launch`] and [`Stream::run_unchecked`], for kernels whose contract the types cannot express,
+//! [`Buffer::borrowed`], for memory of another library, and `from_cust` of the feature `cust`. A kernel that is a safe function is launched by [`Stream::run`], which checks its
+//! shape and the length of every array. `docs/safety.md` says which mistakes are excluded, which are found, and which only a reader can find.
 //!
 //! # Where to read on
 //!
