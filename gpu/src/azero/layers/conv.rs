@@ -203,7 +203,7 @@ unsafe fn convolve<
     let (gathered_cell, gathered_input) = (me % CELLS, me / CELLS);
     let neighbours = Neighbours::new(layer, first_cell + gathered_cell);
     let own_weights = layer.weights.wrapping_add(first_output as usize);
-    let tile_weights = INPUTS * TAPS * OUTPUTS;
+    let (tile_weights, tile_cells) = (INPUTS * TAPS * OUTPUTS, INPUTS * TAPS * CELLS);
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
     // SAFETY: the layer is valid, with weights filled up to whole tiles, so the lines of every `INPUTS` inputs before `n_inputs` are there. The arrays hold two tiles each, `half` is
     // 0 or 1, and a thread's cell, input and outputs are its own among those of the tile: a block has `CELLS * INPUTS` threads.
@@ -212,19 +212,20 @@ unsafe fn convolve<
             let from = own_weights.add(input as usize * TAPS as usize * layer.line as usize);
             copy_lines::<THREADS>(weights, half * tile_weights, from, layer.line, OUTPUTS, tile_weights / 4);
         };
-        let put = |half: u32, values| {
-            put_neighbours::<CELLS>(cells, (half * INPUTS + gathered_input) * TAPS * CELLS + gathered_cell, values);
+        let put = |half: u32, values: [f32; 9]| {
+            for tap in 0..TAPS {
+                let at = half * tile_cells + (gathered_input * TAPS + tap) * CELLS + gathered_cell;
+                cells.set_unchecked(at, values[tap as usize]);
+            }
         };
         copy(0, 0);
         put(0, neighbours.gather(layer, gathered_input));
         memory::async_wait_all();
         // The first tiles must be whole.
         sync::sync_threads();
-        let mut input = 0;
-        let mut half = 0;
+        let (mut input, mut half) = (0, 0);
         while input < layer.n_inputs {
-            let next = input + INPUTS;
-            let more = next < layer.n_inputs;
+            let (next, more) = (input + INPUTS, input + INPUTS < layer.n_inputs);
             let mut values = [0.0; 9];
             if more {
                 copy(1 - half, next);
@@ -240,20 +241,7 @@ unsafe fn convolve<
             sync::sync_threads();
             input = next;
         }
-        write_outputs::<OUTPUTS, CELLS, R, C>(layer, first_cell + my_cell, first_output + my_output, &sums);
-    }
-}
-
-/// Puts a cell's nine neighbours into a tile of cells, from word `first` of the array on: a line of the tile for each tap.
-///
-/// # Safety
-/// `first + 8 * CELLS` is below the length of the array, and these words are no other thread's.
-#[inline(always)]
-#[track_caller]
-unsafe fn put_neighbours<const CELLS: u32>(cells: Shared<f32>, first: u32, values: [f32; 9]) {
-    for tap in 0..TAPS {
-        // SAFETY: the tap is below nine, so the word is at most `first + 8 * CELLS`.
-        unsafe { cells.set_unchecked(first + tap * CELLS, values[tap as usize]) };
+        write_outputs::<OUTPUTS, CELLS, R, C>(layer, (first_cell, my_cell), (first_output, my_output), &sums);
     }
 }
 
@@ -296,7 +284,7 @@ unsafe fn multiply<const OUTPUTS: u32, const CELLS: u32, const INPUTS: u32, cons
     }
 }
 
-/// Writes a thread's outputs with bias, residual and rectifier, where they exist; the first are `first_output` of cell `first_cell`.
+/// Writes a thread's outputs with bias, residual and rectifier, where they exist; each pair is the first of the block and the thread's first behind that.
 ///
 /// # Safety
 /// The layer describes valid memory, and no other thread makes these outputs.
@@ -304,20 +292,20 @@ unsafe fn multiply<const OUTPUTS: u32, const CELLS: u32, const INPUTS: u32, cons
 #[track_caller]
 unsafe fn write_outputs<const OUTPUTS: u32, const CELLS: u32, const R: usize, const C: usize>(
     layer: &ConvLayer,
-    first_cell: u32,
-    first_output: u32,
+    (first_cell, my_cell): (u32, u32),
+    (first_output, my_output): (u32, u32),
     sums: &[[[[f32; 4]; 4]; C]; R],
 ) {
     let board = layer.rows * layer.columns;
     each!(COLUMN in [0 1 2 3 4 5 6 7] {
         if COLUMN < 4 * C {
             let (c, j) = (COLUMN / 4, COLUMN % 4);
-            let cell = first_cell + c as u32 * (CELLS / C as u32) + j as u32;
+            let cell = first_cell + c as u32 * (CELLS / C as u32) + my_cell + j as u32;
             let (position, cell_of) = (cell / board, cell % board);
             each!(ROW in [0 1 2 3 4 5 6 7] {
                 if ROW < 4 * R {
                     let (r, i) = (ROW / 4, ROW % 4);
-                    let output = first_output + r as u32 * (OUTPUTS / R as u32) + i as u32;
+                    let output = first_output + r as u32 * (OUTPUTS / R as u32) + my_output + i as u32;
                     if position < layer.n && output < layer.n_outputs {
                         let plane = position as usize * layer.n_outputs as usize + output as usize;
                         let at = plane * board as usize + cell_of as usize;

@@ -459,8 +459,7 @@ pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
     let mut reaches = [T::ONE; N];
     let mut level = Level::new(T::ONE, [T::ZERO; ACTIONS]);
     let (mut values, mut depth) = ([T::ZERO; N], 0);
-    // SAFETY: the walk is a launch's, so its arrays have the lengths that `Walk` says, and there is a piece for each block. Operations name rows, slots, seats and pieces that exist, and
-    // end with STOP before the last; pieces of earlier stages have been walked, and a lane's column of the batch is its own.
+    // SAFETY: a launch's arrays have the lengths that `Walk` says. Operations name rows, slots, seats and pieces that exist, and end with STOP before the last; columns are each one lane's.
     unsafe {
         let batch = memory::load(walk.next, 0) as usize;
         let change = memory::load(walk.changes, batch);
