@@ -27,8 +27,14 @@ pub fn title(game: &Path) -> String {
 /// # Errors
 /// The file cannot be read, or is no definition.
 pub fn definition(game: &Path) -> Result<GameDef> {
-    let named = game.to_str().and_then(GameDef::named);
-    Ok(named.map_or_else(|| GameDef::read(game), Ok)?)
+    if let Some(game) = game.to_str().and_then(GameDef::named) {
+        return Ok(game);
+    }
+    let read = GameDef::read(game);
+    match game.exists() {
+        true => Ok(read?),
+        false => read.context("expected a definition file or one of the built-in games kuhn, leduc, liars_dice and goofspiel:N, of which info takes the first two"),
+    }
 }
 
 fn build(game: &Path) -> Result<Problem> {

@@ -73,8 +73,9 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         &[("--checkpoint", "--resume")],
     )?;
     let json = args.output.json_file()?;
+    // No devices or pipes: their writers need files.
     for path in [&args.strategy, &args.checkpoint.checkpoint].into_iter().flatten() {
-        OutputFile::prepare(path)?;
+        AtomicFile::create(path)?;
     }
     // The plot's folder is created last, so that a file asked for in a folder that does not exist is refused before the folder is made.
     let files = Files { json, plot: OutputFile::prepare_option(plots.file(PLOT)?.as_deref())? };

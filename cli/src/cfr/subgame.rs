@@ -30,16 +30,21 @@ struct Facts<'a> {
 pub fn run(args: &SubgameArgs) -> Result<()> {
     args.output.start_log();
     let stops = args.report.stops(args.report.iterations())?;
-    if stops.is_empty() {
-        return Err(Usage(
-            "option report: none is not allowed (numbers, since the report of a spot needs measurements)".into(),
-        )
-        .into());
+    if stops.is_empty() && args.report.plots.plots.is_some() {
+        return Err(Usage("--plots: nothing is measured, since --report is none".into()).into());
     }
-    let mut spots = Vec::new();
+    let mut spots: Vec<(String, Spot)> = Vec::new();
     for path in &args.spots {
-        let all = Spot::read_all(path)?.into_iter();
-        spots.extend(all.filter(|(name, _)| args.spot.is_empty() || args.spot.contains(name)));
+        for (name, spot) in Spot::read_all(path)? {
+            if !args.spot.is_empty() && !args.spot.contains(&name) {
+                continue;
+            }
+            if spots.iter().any(|(other, _)| *other == name) {
+                let path = path.display();
+                return Err(Usage(format!("{path}: spot {name} is in another file too, expected a name of its own")).into());
+            }
+            spots.push((name, spot));
+        }
     }
     if let Some(missing) = args.spot.iter().find(|&name| spots.iter().all(|(of, _)| of != name)) {
         return Err(Usage(format!("option spot: '{missing}' is in none of the files")).into());

@@ -177,7 +177,7 @@ pub struct MatchArgs {
     pub b: PlayerSpec,
 
     /// Number of games
-    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     pub games: u32,
 
     /// Games played at the same time; searches with a time limit that share a device or cores then make fewer steps

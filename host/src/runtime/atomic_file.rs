@@ -61,6 +61,11 @@ impl AtomicFile {
         if target.file_name().is_none() || is_folder_name {
             return Err(refused("the path names no file"));
         }
+        // A rename would replace the file to which a redirected stream writes.
+        let is_descriptor = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder) && !target.starts_with(folder));
+        if is_descriptor && fs::metadata(&target).is_ok_and(|found| found.is_file()) {
+            return Err(refused("it is a stream that is redirected to a file, expected the file's name"));
+        }
         // Renaming asks none of this.
         match fs::metadata(&target) {
             Ok(found) if found.is_dir() => return Err(refused("it is a folder, expected a file")),

@@ -68,7 +68,7 @@ impl Canvas {
 
 /// Text that stands as it is, also between double quotes; what XML does not allow is left out.
 pub fn escaped(text: &str) -> String {
-    let text: String = text.chars().filter(|character| !character.is_control()).collect();
+    let text: String = text.chars().filter(|&character| !character.is_control() && !matches!(character, '\u{fffe}' | '\u{ffff}')).collect();
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -108,6 +108,6 @@ mod tests {
 
     #[test]
     fn texts_stand_as_they_are() {
-        assert_eq!(escaped("a < b & \"c\"\u{1b}[0m"), "a &lt; b &amp; &quot;c&quot;[0m");
+        assert_eq!(escaped("a < b & \"c\"\u{1b}[0m\u{ffff}"), "a &lt; b &amp; &quot;c&quot;[0m");
     }
 }

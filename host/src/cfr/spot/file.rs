@@ -196,6 +196,7 @@ impl BetSize {
             serde_json::Value::Number(number) => number.as_f64().map(Self::Pot),
             serde_json::Value::String(name) if name == "all-in" => Some(Self::AllIn),
             serde_json::Value::String(name) => name
+                .trim()
                 .strip_suffix('%')
                 .and_then(|percent| percent.trim().parse::<f64>().ok())
                 .filter(|percent| percent.is_finite())
@@ -250,9 +251,34 @@ pub enum LockStrategy {
 /// A file of several spots: what they have in common, and each by name.
 #[derive(Deserialize)]
 struct SpotsFile {
+    #[serde(deserialize_with = "by_name")]
     spots: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
     #[serde(flatten)]
     common: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Values by name, no name twice.
+fn by_name<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<BTreeMap<String, T>, D::Error> {
+    struct ByName<T>(std::marker::PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for ByName<T> {
+        type Value = BTreeMap<String, T>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut all = BTreeMap::new();
+            while let Some((name, value)) = map.next_entry::<String, T>()? {
+                if all.contains_key(&name) {
+                    return Err(serde::de::Error::custom(format!("the name {name} occurs twice")));
+                }
+                all.insert(name, value);
+            }
+            Ok(all)
+        }
+    }
+    from.deserialize_map(ByName(std::marker::PhantomData))
 }
 
 impl Spot {
