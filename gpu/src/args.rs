@@ -251,7 +251,7 @@ macro_rules! arguments {
         }
 
         // SAFETY: as for the pointer.
-        $(unsafe impl<T: Copy + 'static> IntoParam<$view<T>> for $name<'_, T> {
+        $(unsafe impl<T: 'static> IntoParam<$view<T>> for $name<'_, T> {
             fn into_param(self, binding: &mut dyn Binding) -> $view<T> {
                 let len = self.len;
                 // SAFETY: the values are there and used by nobody else, as whoever made `self` has promised, and the launch has them borrowed or keeps them.

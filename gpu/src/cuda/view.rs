@@ -209,7 +209,7 @@ impl<T> Atomic<T> {
 
 macro_rules! view {
     ($($name:ident: $pointer:ident),+) => {$(
-        impl<T: Copy + 'static> View for $name<T> {
+        impl<T: 'static> View for $name<T> {
             type Pointer = *$pointer T;
 
             #[inline(always)]

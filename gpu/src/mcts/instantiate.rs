@@ -59,8 +59,14 @@ macro_rules! mcts_kernel_list {
             /// * Cost: 128 generator steps for each digit of the stream's number that is 1, of at most 27.
             /// * Twin: `warpplay_cpu_ref::mcts::rng::Streams::playout`, `warpplay_cpu_ref::mcts::rng::Streams::expansion`.
             /// * Source: Blackman and Vigna, section 10 (jumps).
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_seed_streams(streams: *mut Stream, n: u32, base_0: u64, base_1: u64, polynomials: *const [u64; 2]) {
+            #[kernel(suffix = $suffix, shape = rng::shape(n))]
+            pub unsafe fn mcts_seed_streams(
+                #[len(n)] streams: *mut Stream,
+                n: u32,
+                base_0: u64,
+                base_1: u64,
+                #[len(rng::STREAM_BITS)] polynomials: *const [u64; 2],
+            ) {
                 rng::seed_streams(streams, n, [base_0, base_1], polynomials)
             }
 
@@ -73,8 +79,8 @@ macro_rules! mcts_kernel_list {
             /// * Cost: ⌈words of a position / threads⌉ copies a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::tree::Tree::new`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithms 1 and 2 and Table 1: `_reset`.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_reset(trees: Trees<$game>, root: *const $game) {
+            #[kernel(suffix = $suffix, shape = |threads: u32| reset::shape(trees.n_trees, threads))]
+            pub unsafe fn mcts_reset(trees: Trees<$game>, #[len(1)] root: *const $game) {
                 reset::reset(trees, root)
             }
 
@@ -87,7 +93,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: depth × (⌈B / threads⌉ + log threads) steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::select`, `warpplay_cpu_ref::mcts::tree::best_child`.
             /// * Source: Klęsk, MCTS-NC, equation (6) and section 2.6, Listing 2: `_select`.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| select::shape(trees.n_trees, threads),
+                require = threads.is_multiple_of(32)
+            )]
             pub unsafe fn mcts_select(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
                 let scratch = select::Scratch { bounds: shared_array![f32; 32], children: shared_array![u32; 32] };
                 select::select(trees, ucb_c, draw_value, scratch)
@@ -103,7 +113,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: a legality test, and log B steps of a prefix sum.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
             /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_ocp_thrifty`.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| expand::shape_1(trees.n_trees, threads),
+                require = threads.is_multiple_of(32) && threads >= <$game as $crate::mcts::Game>::MAX_ACTIONS
+            )]
             pub unsafe fn mcts_expand_1_ocp_thrifty(trees: Trees<$game>) {
                 expand::expand_1(trees, Blocks::Thrifty, Children::One, shared_array![u32; 32])
             }
@@ -118,7 +132,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: a legality test, and log B steps of a prefix sum.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
             /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_ocp_prodigal`.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| expand::shape_1(trees.n_trees, threads),
+                require = threads.is_multiple_of(32) && threads >= <$game as $crate::mcts::Game>::MAX_ACTIONS
+            )]
             pub unsafe fn mcts_expand_1_ocp_prodigal(trees: Trees<$game>) {
                 expand::expand_1(trees, Blocks::Prodigal, Children::One, shared_array![u32; 32])
             }
@@ -133,7 +151,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: a legality test, and log B steps of a prefix sum.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
             /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_acp_thrifty`.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| expand::shape_1(trees.n_trees, threads),
+                require = threads.is_multiple_of(32) && threads >= <$game as $crate::mcts::Game>::MAX_ACTIONS
+            )]
             pub unsafe fn mcts_expand_1_acp_thrifty(trees: Trees<$game>) {
                 expand::expand_1(trees, Blocks::Thrifty, Children::All, shared_array![u32; 32])
             }
@@ -148,7 +170,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: a legality test, and log B steps of a prefix sum.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::expand`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
             /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_expand_1_acp_prodigal`.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| expand::shape_1(trees.n_trees, threads),
+                require = threads.is_multiple_of(32) && threads >= <$game as $crate::mcts::Game>::MAX_ACTIONS
+            )]
             pub unsafe fn mcts_expand_1_acp_prodigal(trees: Trees<$game>) {
                 expand::expand_1(trees, Blocks::Prodigal, Children::All, shared_array![u32; 32])
             }
@@ -162,8 +188,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: size of a position, by one thread of the block.
             /// * Twin: `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 1: `_expand_2_thrifty`.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_expand_2_thrifty(trees: Trees<$game>, children: *const [u16; 2]) {
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_children: u32, threads: u32| expand::shape_2_thrifty(n_children, threads)
+            )]
+            pub unsafe fn mcts_expand_2_thrifty(trees: Trees<$game>, #[len(n_children)] children: *const [u16; 2]) {
                 expand::expand_2_thrifty(trees, children)
             }
 
@@ -176,7 +205,10 @@ macro_rules! mcts_kernel_list {
             /// * Cost: size of a position, by one thread of the block.
             /// * Twin: `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_expand_2_prodigal`.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| expand::shape_2_prodigal::<$game>(trees.n_trees, threads)
+            )]
             pub unsafe fn mcts_expand_2_prodigal(trees: Trees<$game>) {
                 expand::expand_2_prodigal(trees)
             }
@@ -190,8 +222,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: B reads a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithms 1 and 2: `_memorize_root_actions_expanded`.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_memorize_root_actions(trees: Trees<$game>, root_actions: *mut u16) {
+            #[kernel(suffix = $suffix, shape = |threads: u32| expand::shape_memorize::<$game>(threads))]
+            pub unsafe fn mcts_memorize_root_actions(
+                trees: Trees<$game>,
+                #[len(<$game as $crate::mcts::Game>::MAX_ACTIONS)] root_actions: *mut u16,
+            ) {
                 expand::memorize_root_actions(trees, root_actions)
             }
 
@@ -204,7 +239,10 @@ macro_rules! mcts_kernel_list {
             /// * Cost: plies of the longest game + log m steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::seq::known_result`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 1: `_playout_ocp`.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |max_shared_bytes: u32| playout::shape_ocp::<$game>(trees.n_trees, trees.n_playouts, max_shared_bytes)
+            )]
             pub unsafe fn mcts_playout_ocp(trees: Trees<$game>) {
                 playout::playout_ocp(trees, shared_array![u32; 32])
             }
@@ -218,8 +256,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: plies of the longest game + log m steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::seq::known_result`.
             /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_playout_acp_thrifty`.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_playout_acp_thrifty(trees: Trees<$game>, children: *const [u16; 2]) {
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_children: u32, max_shared_bytes: u32| playout::shape_acp_thrifty::<$game>(n_children, trees.n_playouts, max_shared_bytes)
+            )]
+            pub unsafe fn mcts_playout_acp_thrifty(trees: Trees<$game>, #[len(n_children)] children: *const [u16; 2]) {
                 playout::playout_acp_thrifty(trees, children, shared_array![u32; 32])
             }
 
@@ -232,7 +273,10 @@ macro_rules! mcts_kernel_list {
             /// * Cost: plies of the longest game + log m steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::seq::known_result`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_playout_acp_prodigal`.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |max_shared_bytes: u32| playout::shape_acp_prodigal::<$game>(trees.n_trees, trees.n_playouts, max_shared_bytes)
+            )]
             pub unsafe fn mcts_playout_acp_prodigal(trees: Trees<$game>) {
                 playout::playout_acp_prodigal(trees, shared_array![u32; 32])
             }
@@ -246,7 +290,7 @@ macro_rules! mcts_kernel_list {
             /// * Cost: ⌈path / threads⌉ nodes a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 1: `_backup_ocp`.
-            #[kernel(suffix = $suffix)]
+            #[kernel(suffix = $suffix, shape = |threads: u32| backup::shape(trees.n_trees, threads))]
             pub unsafe fn mcts_backup_ocp(trees: Trees<$game>) {
                 backup::backup_ocp(trees)
             }
@@ -260,8 +304,15 @@ macro_rules! mcts_kernel_list {
             /// * Cost: ⌈B / threads⌉ children and log B steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
             /// * Source: Klęsk, MCTS-NC, section 2.6 and Table 1: `_backup_1_acp_thrifty`.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_backup_1_acp_thrifty(trees: Trees<$game>, sums: *mut PlayoutCounts) {
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| backup::shape(trees.n_trees, threads),
+                require = threads.is_multiple_of(32)
+            )]
+            pub unsafe fn mcts_backup_1_acp_thrifty(
+                trees: Trees<$game>,
+                #[len(trees.n_trees)] sums: *mut PlayoutCounts,
+            ) {
                 backup::backup_1_acp(trees, sums, Blocks::Thrifty, shared_array![u64; 32])
             }
 
@@ -274,8 +325,15 @@ macro_rules! mcts_kernel_list {
             /// * Cost: ⌈B / threads⌉ children and log B steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_backup_1_acp_prodigal`.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_backup_1_acp_prodigal(trees: Trees<$game>, sums: *mut PlayoutCounts) {
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| backup::shape(trees.n_trees, threads),
+                require = threads.is_multiple_of(32)
+            )]
+            pub unsafe fn mcts_backup_1_acp_prodigal(
+                trees: Trees<$game>,
+                #[len(trees.n_trees)] sums: *mut PlayoutCounts,
+            ) {
                 backup::backup_1_acp(trees, sums, Blocks::Prodigal, shared_array![u64; 32])
             }
 
@@ -288,8 +346,8 @@ macro_rules! mcts_kernel_list {
             /// * Cost: ⌈path / threads⌉ nodes a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::backup`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithm 2: `_backup_2_acp`.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_backup_2_acp(trees: Trees<$game>, sums: *const PlayoutCounts) {
+            #[kernel(suffix = $suffix, shape = |threads: u32| backup::shape(trees.n_trees, threads))]
+            pub unsafe fn mcts_backup_2_acp(trees: Trees<$game>, #[len(trees.n_trees)] sums: *const PlayoutCounts) {
                 backup::backup_2_acp(trees, sums)
             }
 
@@ -302,8 +360,16 @@ macro_rules! mcts_kernel_list {
             /// * Cost: four sums of log T steps.
             /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
             /// * Source: Klęsk, MCTS-NC, equation (8) and section 2.6, Algorithm 1: `_reduce_over_trees_thrifty`.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_reduce_over_trees_thrifty(trees: Trees<$game>, root_actions: *const u16, totals: *mut RootAction) {
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_totals: u32, threads: u32| reduce::shape_over_trees(n_totals, threads),
+                require = threads.is_multiple_of(32) && threads >= trees.n_trees
+            )]
+            pub unsafe fn mcts_reduce_over_trees_thrifty(
+                trees: Trees<$game>,
+                #[len(<$game as $crate::mcts::Game>::MAX_ACTIONS)] root_actions: *const u16,
+                #[len(n_totals)] totals: *mut RootAction,
+            ) {
                 reduce::reduce_over_trees(trees, root_actions, totals, Blocks::Thrifty, shared_array![u64; 32])
             }
 
@@ -316,8 +382,16 @@ macro_rules! mcts_kernel_list {
             /// * Cost: four sums of log T steps.
             /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
             /// * Source: Klęsk, MCTS-NC, equation (8) and section 2.6, Algorithm 2: `_reduce_over_trees_prodigal`.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_reduce_over_trees_prodigal(trees: Trees<$game>, root_actions: *const u16, totals: *mut RootAction) {
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_totals: u32, threads: u32| reduce::shape_over_trees(n_totals, threads),
+                require = threads.is_multiple_of(32) && threads >= trees.n_trees
+            )]
+            pub unsafe fn mcts_reduce_over_trees_prodigal(
+                trees: Trees<$game>,
+                #[len(<$game as $crate::mcts::Game>::MAX_ACTIONS)] root_actions: *const u16,
+                #[len(n_totals)] totals: *mut RootAction,
+            ) {
                 reduce::reduce_over_trees(trees, root_actions, totals, Blocks::Prodigal, shared_array![u64; 32])
             }
 
@@ -330,8 +404,16 @@ macro_rules! mcts_kernel_list {
             /// * Cost: ⌈B / threads⌉ + log B steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::statistics::Statistics::new`.
             /// * Source: Klęsk, MCTS-NC, section 2.6, Algorithms 1 and 2: `_reduce_over_actions_thrifty` and `…_prodigal`, which here are one.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_reduce_over_actions(totals: *const RootAction, best: *mut RootAction, n_totals: u32) {
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| reduce::shape_over_actions(threads),
+                require = threads.is_multiple_of(32)
+            )]
+            pub unsafe fn mcts_reduce_over_actions(
+                #[len(n_totals)] totals: *const RootAction,
+                #[len(1)] best: *mut RootAction,
+                n_totals: u32,
+            ) {
                 let scratch = reduce::Scratch {
                     keys: shared_array![u32; 32],
                     n: shared_array![u64; 32],
@@ -351,7 +433,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: sum of the stages: ⌈path / threads⌉ + depth × (⌈B / threads⌉ + log threads) + log B steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::step`.
             /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| step::shape(trees.n_trees, threads),
+                require = threads.is_multiple_of(32) && threads >= <$game as $crate::mcts::Game>::MAX_ACTIONS
+            )]
             pub unsafe fn mcts_step_ocp(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
                 let scratch = step::Scratch {
                     sums: shared_array![u64; 32],
@@ -370,7 +456,11 @@ macro_rules! mcts_kernel_list {
             /// * Cost: sum of the stages: ⌈path / threads⌉ + depth × (⌈B / threads⌉ + log threads) + log B steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::step`.
             /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |threads: u32| step::shape(trees.n_trees, threads),
+                require = threads.is_multiple_of(32) && threads >= <$game as $crate::mcts::Game>::MAX_ACTIONS
+            )]
             pub unsafe fn mcts_step_acp(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
                 let scratch = step::Scratch {
                     sums: shared_array![u64; 32],
@@ -389,7 +479,10 @@ macro_rules! mcts_kernel_list {
             /// * Cost: size of a position + plies of the longest game + log m steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
             /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |max_shared_bytes: u32| step::shape_play_ocp::<$game>(trees.n_trees, trees.n_playouts, max_shared_bytes)
+            )]
             pub unsafe fn mcts_play_ocp(trees: Trees<$game>) {
                 step::play_ocp(trees, shared_array![u32; 32])
             }
@@ -403,7 +496,10 @@ macro_rules! mcts_kernel_list {
             /// * Cost: size of a position + plies of the longest game + log m steps a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::seq::playouts`, `warpplay_cpu_ref::mcts::tree::Tree::add_children`.
             /// * Source: our own: the paper's stages (section 2.6) without the launches between them.
-            #[kernel(suffix = $suffix)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |max_shared_bytes: u32| step::shape_play_acp::<$game>(trees.n_trees, trees.n_playouts, max_shared_bytes)
+            )]
             pub unsafe fn mcts_play_acp(trees: Trees<$game>) {
                 step::play_acp(trees, shared_array![u32; 32])
             }
@@ -417,8 +513,17 @@ macro_rules! mcts_kernel_list {
             /// * Cost: games × plies of the longest of a warp.
             /// * Twin: `warpplay_cpu_ref::mcts::game::Game::playout`.
             /// * Source: our own: a measure for the paper's section 4.1, where playouts are most of the work.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_raw_playouts(root: *const $game, streams: *mut Stream, totals: *mut u64, n_games: u32) {
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_blocks: u32, threads: u32| playout::shape_raw::<$game>(n_blocks, threads),
+                require = threads.is_multiple_of(32)
+            )]
+            pub unsafe fn mcts_raw_playouts(
+                #[len(1)] root: *const $game,
+                #[len(n_blocks * threads)] streams: *mut Stream,
+                #[len(4)] totals: *mut u64,
+                n_games: u32,
+            ) {
                 playout::raw_playouts(root, streams, totals, n_games, shared_array![u64; 32])
             }
 
@@ -431,22 +536,36 @@ macro_rules! mcts_kernel_list {
             /// * Cost: plies of all games of a thread.
             /// * Twin: `warpplay_cpu_ref::mcts::game::Game::playout`.
             /// * Source: our own: a measure for the paper's section 4.1, where playouts are most of the work.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_raw_restart(root: *const $game, streams: *mut Stream, totals: *mut u64, n_games: u32) {
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_blocks: u32, threads: u32| playout::shape_raw_restart(n_blocks, threads),
+                require = threads.is_multiple_of(32)
+            )]
+            pub unsafe fn mcts_raw_restart(
+                #[len(1)] root: *const $game,
+                #[len(n_blocks * threads)] streams: *mut Stream,
+                #[len(4)] totals: *mut u64,
+                n_games: u32,
+            ) {
                 playout::raw_restart(root, streams, totals, n_games, shared_array![u64; 32])
             }
 
             /// Draws one bounded number from each stream. For tests of the streams.
             ///
-            /// * Launch: any, a thread a stream.
+            /// * Launch: [`rng::shape`], a thread a stream, blocks of 128.
             /// * Reads: `streams`.
             /// * Writes: `numbers`, `streams`.
             /// * Shared: none.
             /// * Cost: one draw, with rejections.
             /// * Twin: `warpplay_cpu_ref::mcts::rng::Stream::below`.
             /// * Source: Lemire, algorithm 5.
-            #[kernel(suffix = $suffix)]
-            pub unsafe fn mcts_draw_below(streams: *mut Stream, numbers: *mut u32, n: u32, bound: u32) {
+            #[kernel(suffix = $suffix, shape = rng::shape(n), require = bound > 0)]
+            pub unsafe fn mcts_draw_below(
+                #[len(n)] streams: *mut Stream,
+                #[len(n)] numbers: *mut u32,
+                n: u32,
+                bound: u32,
+            ) {
                 playout::draw_below(streams, numbers, n, bound)
             }
         }

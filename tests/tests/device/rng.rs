@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use warpplay::mcts::{Connect4, KernelSet};
-use warpplay::{Device, InOut, LaunchShape, Module};
+use warpplay::{Device, InOut, Module};
 use warpplay_cpu_ref::mcts::Streams;
 use warpplay_gpu::mcts::rng::{self, STREAM_BITS};
 use warpplay_tests::Checked;
@@ -22,8 +22,8 @@ fn seeded(device: &Device, n: u32, base: [u64; 2], polynomials: &[[u64; 2]]) -> 
     let polynomials = stream.upload(polynomials)?;
     let mut streams = stream.alloc::<[u64; 2]>(n as usize)?;
     let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], &polynomials);
-    // SAFETY: n streams; as many polynomials as the kernel reads.
-    unsafe { stream.launch(&kernel, LaunchShape::linear(n, rng::BLOCK), arguments)? };
+    // SAFETY: the kernel's declaration has all lengths.
+    unsafe { stream.run_unchecked(&kernel, arguments)? };
     stream.read(&streams)
 }
 
@@ -35,8 +35,8 @@ fn drawn(device: &Device, states: &[[u64; 2]], bound: u32) -> Result<(Vec<u32>, 
     let mut numbers = stream.alloc::<u32>(states.len())?;
     let n = states.len() as u32;
     let arguments = (InOut::from(streams.view_mut()), &mut numbers, n, bound);
-    // SAFETY: n streams and numbers, the bound is not 0.
-    unsafe { stream.launch(&kernel, LaunchShape::linear(n, 128), arguments)? };
+    // SAFETY: the kernel's declaration has all lengths, and that the bound is not 0.
+    unsafe { stream.run_unchecked(&kernel, arguments)? };
     Ok((stream.read(&numbers)?, stream.read(&streams)?))
 }
 

@@ -217,7 +217,12 @@ impl Stream {
     ///
     /// # Safety
     /// As [`run_unchecked`](Self::run_unchecked).
-    unsafe fn run_declared<K, A>(&self, function: &Function<K>, launch: K::Launch, arguments: A) -> Result<LaunchShape>
+    pub(crate) unsafe fn run_declared<K, A>(
+        &self,
+        function: &Function<K>,
+        launch: K::Launch,
+        arguments: A,
+    ) -> Result<LaunchShape>
     where
         K: ShapedKernel<Params: IntoParams<K::Params>>,
         A: IntoParams<K::Views>,

@@ -2,17 +2,16 @@
 
 use std::time::Instant;
 
-use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::kernel::ShapedKernel;
 use warpplay_gpu::mcts::reduce::RootAction;
-use warpplay_gpu::mcts::rng::STREAM_BITS;
 use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, TreesArgs};
-use warpplay_gpu::mcts::{self, Game, KernelSet, backup, expand, playout, reduce, reset, rng, select, step};
+use warpplay_gpu::mcts::{self, Game, KernelSet, rng};
 
 use crate::mcts::blocks::BlockSizes;
 use crate::mcts::layout::lanes_per_tree;
 use crate::mcts::options::Options;
 use crate::runtime::launch::views;
-use crate::{Buffer, Device, Function, InOut, IntoParams, LaunchShape, Module, Pinned, Result, Stream};
+use crate::{Buffer, Device, Function, InOut, IntoParams, Module, Pinned, Result, Stream};
 
 /// The trees.
 struct TreeArrays<G> {
@@ -164,22 +163,26 @@ impl<G: KernelSet> Kernels<G> {
     /// Launches one kernel; where tracing is on, waits for it and notes grid, block and time.
     ///
     /// # Safety
-    /// As [`Stream::launch`].
-    unsafe fn launch<K: Kernel, A: IntoParams<K::Params>>(
+    /// As [`Stream::run_unchecked_with`].
+    unsafe fn launch<K, A>(
         &self,
         stream: &Stream,
         function: &Function<K>,
-        shape: LaunchShape,
+        launch: K::Launch,
         arguments: A,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        K: ShapedKernel<Params: IntoParams<K::Params>>,
+        A: IntoParams<K::Views>,
+    {
         if !self.trace {
             // SAFETY: the caller's promise.
-            return unsafe { stream.launch(function, shape, arguments) };
+            return unsafe { stream.run_unchecked_with(function, launch, arguments) };
         }
         stream.synchronize()?;
         let start = Instant::now();
         // SAFETY: the caller's promise.
-        unsafe { stream.launch(function, shape, arguments)? };
+        let shape = unsafe { stream.run_declared(function, launch, arguments)? };
         stream.synchronize()?;
         let (ms, grid, block) = (start.elapsed().as_secs_f64() * 1e3, shape.grid, shape.block[0]);
         tracing::debug!(kernel = K::NAME, ?grid, block, ms);
@@ -192,9 +195,9 @@ impl<G: KernelSet> Kernels<G> {
         self.seed(stream, &mut trees.playout_streams, polynomials, rng::playout_base(seed))?;
         self.seed(stream, &mut trees.expansion_streams, polynomials, rng::expansion_base(seed))?;
         stream.write(&mut arrays.root, 0, std::slice::from_ref(position))?;
-        let shape = reset::shape(arrays.trees.n_trees, self.blocks.reset);
-        // SAFETY: one block a tree; a root.
-        unsafe { self.launch(stream, &self.set.mcts_reset, shape, (arrays.trees.args(), &arrays.root)) }
+        let threads = (self.blocks.reset,);
+        // SAFETY: nothing else works on the trees; the root is a position.
+        unsafe { self.launch(stream, &self.set.mcts_reset, threads, (arrays.trees.args(), &arrays.root)) }
     }
 
     /// Sets streams to jumps from `base`.
@@ -205,132 +208,118 @@ impl<G: KernelSet> Kernels<G> {
         polynomials: &Buffer<[u64; 2]>,
         base: [u64; 2],
     ) -> Result<()> {
-        polynomials.expect_len("jump polynomials", STREAM_BITS as usize)?;
         let n = streams.len() as u32;
         let arguments = (InOut::from(streams.view_mut()), n, base[0], base[1], polynomials);
-        // SAFETY: the buffer holds n streams, the polynomials are those of the family; a seed's state is never zero.
-        unsafe { self.launch(stream, &self.set.mcts_seed_streams, rng::shape(n), arguments) }
+        // SAFETY: the polynomials are those of the family; a seed's state is never zero.
+        unsafe { self.launch(stream, &self.set.mcts_seed_streams, (), arguments) }
     }
 
     /// Selection.
     pub fn select(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let shape = select::shape(arrays.trees.n_trees, self.blocks.select);
-        // SAFETY: one block a tree, whole warps; the reset made the trees.
-        unsafe {
-            self.launch(stream, &self.set.mcts_select, shape, (arrays.trees.args(), options.ucb_c, options.draw_value))
-        }
+        let threads = (self.blocks.select,);
+        let arguments = (arrays.trees.args(), options.ucb_c, options.draw_value);
+        // SAFETY: the reset made the trees.
+        unsafe { self.launch(stream, &self.set.mcts_select, threads, arguments) }
     }
 
     /// Expansion, step 1.
     pub fn expand_1(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
         use crate::mcts::Variant::{AcpProdigal, AcpThrifty, OcpProdigal, OcpThrifty};
-        let shape = expand::shape_1(arrays.trees.n_trees, self.blocks.expand_1);
+        let threads = (self.blocks.expand_1,);
         let trees = arrays.trees.args();
-        // SAFETY: one block a tree, whole warps, a thread for each action (checked with the block sizes); a leaf has been selected.
+        // SAFETY: a leaf has been selected.
         unsafe {
             match options.variant {
-                OcpThrifty => self.launch(stream, &self.set.mcts_expand_1_ocp_thrifty, shape, (trees,)),
-                OcpProdigal => self.launch(stream, &self.set.mcts_expand_1_ocp_prodigal, shape, (trees,)),
-                AcpThrifty => self.launch(stream, &self.set.mcts_expand_1_acp_thrifty, shape, (trees,)),
-                AcpProdigal => self.launch(stream, &self.set.mcts_expand_1_acp_prodigal, shape, (trees,)),
+                OcpThrifty => self.launch(stream, &self.set.mcts_expand_1_ocp_thrifty, threads, (trees,)),
+                OcpProdigal => self.launch(stream, &self.set.mcts_expand_1_ocp_prodigal, threads, (trees,)),
+                AcpThrifty => self.launch(stream, &self.set.mcts_expand_1_acp_thrifty, threads, (trees,)),
+                AcpProdigal => self.launch(stream, &self.set.mcts_expand_1_acp_prodigal, threads, (trees,)),
             }
         }
     }
 
     /// Expansion, step 2; `n_listed` entries of the list of children where the variant is thrifty.
     pub fn expand_2(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options, n_listed: u32) -> Result<()> {
-        let n_trees = arrays.trees.n_trees;
+        let threads = self.blocks.expand_2;
         let trees = arrays.trees.args();
-        // SAFETY: prodigal: a block for each tree and action; thrifty: a block for each entry of the list made from this step's heads.
+        // SAFETY: step 1 is done, by the same variant; where it is thrifty, the list was made from this step's heads.
         unsafe {
             if options.variant.is_thrifty() {
-                let shape = expand::shape_2_thrifty(n_listed, self.blocks.expand_2);
-                self.launch(stream, &self.set.mcts_expand_2_thrifty, shape, (trees, &arrays.children))
+                let arguments = (trees, &arrays.children);
+                self.launch(stream, &self.set.mcts_expand_2_thrifty, (n_listed, threads), arguments)
             } else {
-                let shape = expand::shape_2_prodigal::<G>(n_trees, self.blocks.expand_2);
-                self.launch(stream, &self.set.mcts_expand_2_prodigal, shape, (trees,))
+                self.launch(stream, &self.set.mcts_expand_2_prodigal, (threads,), (trees,))
             }
         }
     }
 
     /// Notes the root's actions; after the first expansion.
     pub fn memorize_root_actions(&self, stream: &Stream, arrays: &mut Arrays<G>) -> Result<()> {
-        let shape = expand::shape_memorize::<G>(self.blocks.reduce_over_actions);
+        let threads = (self.blocks.reduce_over_actions,);
         let arguments = (arrays.trees.args(), &mut arrays.root_actions);
-        // SAFETY: a thread for each action; `root_actions` holds one entry each.
-        unsafe { self.launch(stream, &self.set.mcts_memorize_root_actions, shape, arguments) }
+        // SAFETY: the first step is done.
+        unsafe { self.launch(stream, &self.set.mcts_memorize_root_actions, threads, arguments) }
     }
 
     /// Playouts; `n_listed` entries of the list of children where the variant is thrifty.
     pub fn playout(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options, n_listed: u32) -> Result<()> {
-        let (n_trees, m) = (arrays.trees.n_trees, options.n_playouts);
+        let most = self.max_shared_bytes;
         let trees = arrays.trees.args();
-        // SAFETY: blocks and lists as the kernels ask; a thread for each playout; scratch memory as the game asks; the streams are as many as
-        // the variant has lanes.
+        // SAFETY: expansion is done, by the same variant; the list, if any, was made from this step's heads; the streams are as many as the variant has lanes.
         unsafe {
             if !options.variant.plays_all_children() {
-                let shape = playout::shape_ocp::<G>(n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.set.mcts_playout_ocp, shape, (trees,))
+                self.launch(stream, &self.set.mcts_playout_ocp, (most,), (trees,))
             } else if options.variant.is_thrifty() {
-                let shape = playout::shape_acp_thrifty::<G>(n_listed, m, self.max_shared_bytes);
-                self.launch(stream, &self.set.mcts_playout_acp_thrifty, shape, (trees, &arrays.children))
+                let arguments = (trees, &arrays.children);
+                self.launch(stream, &self.set.mcts_playout_acp_thrifty, (n_listed, most), arguments)
             } else {
-                let shape = playout::shape_acp_prodigal::<G>(n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.set.mcts_playout_acp_prodigal, shape, (trees,))
+                self.launch(stream, &self.set.mcts_playout_acp_prodigal, (most,), (trees,))
             }
         }
     }
 
     /// Backup, all of it.
     pub fn backup(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let one_block = |threads| backup::shape(options.n_trees, threads);
+        let (first, second) = ((self.blocks.backup_1,), (self.blocks.backup_2,));
         let Arrays { trees, sums, .. } = arrays;
-        // SAFETY: one block a tree, whole warps; the playouts of this step are done; `sums` holds an entry a tree.
+        // SAFETY: the playouts of this step are done; the second half reads what the first wrote.
         unsafe {
             if !options.variant.plays_all_children() {
-                return self.launch(
-                    stream,
-                    &self.set.mcts_backup_ocp,
-                    one_block(self.blocks.backup_2),
-                    (trees.args(),),
-                );
+                return self.launch(stream, &self.set.mcts_backup_ocp, second, (trees.args(),));
             }
-            let shape = one_block(self.blocks.backup_1);
             if options.variant.is_thrifty() {
-                self.launch(stream, &self.set.mcts_backup_1_acp_thrifty, shape, (trees.args(), &mut *sums))?;
+                self.launch(stream, &self.set.mcts_backup_1_acp_thrifty, first, (trees.args(), &mut *sums))?;
             } else {
-                self.launch(stream, &self.set.mcts_backup_1_acp_prodigal, shape, (trees.args(), &mut *sums))?;
+                self.launch(stream, &self.set.mcts_backup_1_acp_prodigal, first, (trees.args(), &mut *sums))?;
             }
-            self.launch(stream, &self.set.mcts_backup_2_acp, one_block(self.blocks.backup_2), (trees.args(), &*sums))
+            self.launch(stream, &self.set.mcts_backup_2_acp, second, (trees.args(), &*sums))
         }
     }
 
     /// Backup of the last step, selection and expansion, step 1, in one kernel (prodigal variants).
     pub fn step(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let shape = step::shape(arrays.trees.n_trees, self.blocks.step);
+        let threads = (self.blocks.step,);
         let arguments = (arrays.trees.args(), options.ucb_c, options.draw_value);
-        // SAFETY: one block a tree, whole warps, a thread for each action; the last step's playouts are in the arrays.
+        // SAFETY: the last step's playouts are in the arrays.
         unsafe {
             if options.variant.plays_all_children() {
-                self.launch(stream, &self.set.mcts_step_acp, shape, arguments)
+                self.launch(stream, &self.set.mcts_step_acp, threads, arguments)
             } else {
-                self.launch(stream, &self.set.mcts_step_ocp, shape, arguments)
+                self.launch(stream, &self.set.mcts_step_ocp, threads, arguments)
             }
         }
     }
 
     /// Expansion, step 2, and playouts in one kernel (prodigal variants, after [`step`](Self::step)).
     pub fn play(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let (n_trees, m) = (arrays.trees.n_trees, options.n_playouts);
+        let most = (self.max_shared_bytes,);
         let trees = arrays.trees.args();
-        // SAFETY: blocks as the kernels ask, of whole warps; scratch memory as the game asks; the streams are as many as the variant has lanes.
+        // SAFETY: the step's other half is done; the streams are as many as the variant has lanes.
         unsafe {
             if options.variant.plays_all_children() {
-                let shape = step::shape_play_acp::<G>(n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.set.mcts_play_acp, shape, (trees,))
+                self.launch(stream, &self.set.mcts_play_acp, most, (trees,))
             } else {
-                let shape = step::shape_play_ocp::<G>(n_trees, m, self.max_shared_bytes);
-                self.launch(stream, &self.set.mcts_play_ocp, shape, (trees,))
+                self.launch(stream, &self.set.mcts_play_ocp, most, (trees,))
             }
         }
     }
@@ -344,14 +333,14 @@ impl<G: KernelSet> Kernels<G> {
         n_root_actions: u32,
     ) -> Result<u32> {
         let n = if options.variant.is_thrifty() { n_root_actions } else { G::MAX_ACTIONS };
-        let shape = reduce::shape_over_trees(n, self.blocks.reduce_over_trees);
+        let launch = (n, self.blocks.reduce_over_trees);
         let arguments = (arrays.trees.args(), &arrays.root_actions, &mut arrays.totals);
-        // SAFETY: a block for each of the root's children (thrifty) or each action; a thread for each tree; the totals hold an entry an action.
+        // SAFETY: as many as the root has children (thrifty) or as there are actions, which were noted.
         unsafe {
             if options.variant.is_thrifty() {
-                self.launch(stream, &self.set.mcts_reduce_over_trees_thrifty, shape, arguments)?;
+                self.launch(stream, &self.set.mcts_reduce_over_trees_thrifty, launch, arguments)?;
             } else {
-                self.launch(stream, &self.set.mcts_reduce_over_trees_prodigal, shape, arguments)?;
+                self.launch(stream, &self.set.mcts_reduce_over_trees_prodigal, launch, arguments)?;
             }
         }
         Ok(n)
@@ -359,10 +348,10 @@ impl<G: KernelSet> Kernels<G> {
 
     /// The best of the first `n_totals` entries of the totals.
     pub fn reduce_over_actions(&self, stream: &Stream, arrays: &mut Arrays<G>, n_totals: u32) -> Result<()> {
-        let shape = reduce::shape_over_actions(self.blocks.reduce_over_actions);
+        let threads = (self.blocks.reduce_over_actions,);
         let arguments = (&arrays.totals, &mut arrays.best, n_totals);
-        // SAFETY: one block of whole warps; `n_totals` is at most the number of actions.
-        unsafe { self.launch(stream, &self.set.mcts_reduce_over_actions, shape, arguments) }
+        // SAFETY: the kernel's declaration has all lengths, and whole warps.
+        unsafe { self.launch(stream, &self.set.mcts_reduce_over_actions, threads, arguments) }
     }
 }
 
@@ -397,16 +386,14 @@ impl<G: KernelSet> RawArrays<G> {
         n_games: u32,
         restart: bool,
     ) -> Result<()> {
-        let blocks = self.streams.len() as u32 / threads;
+        let launch = (self.streams.len() as u32 / threads, threads);
         let arguments = (&self.root, InOut::from(self.streams.view_mut()), &mut self.totals, n_games);
-        // SAFETY: a stream for each thread of the grid, four totals, whole warps, scratch memory as the game asks.
+        // SAFETY: the position is not over.
         unsafe {
             if restart {
-                let shape = playout::shape_raw_restart(blocks, threads);
-                kernels.launch(stream, &kernels.set.mcts_raw_restart, shape, arguments)
+                kernels.launch(stream, &kernels.set.mcts_raw_restart, launch, arguments)
             } else {
-                let shape = playout::shape_raw::<G>(blocks, threads);
-                kernels.launch(stream, &kernels.set.mcts_raw_playouts, shape, arguments)
+                kernels.launch(stream, &kernels.set.mcts_raw_playouts, launch, arguments)
             }
         }
     }
