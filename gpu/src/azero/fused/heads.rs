@@ -250,8 +250,11 @@ fn warp_max(value: f32) -> f32 {
 /// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
-/// Launched with [`shape`] of 1; the task's arrays have the lengths it says, inputs and outputs are different.
-#[kernel(max_threads = 512)]
+/// The task's arrays have the lengths it says, inputs and outputs are different.
+#[kernel(
+    shape = shape(1, task.n, task.value_filters + task.policy_filters, task.hidden, task.actions),
+    max_threads = 512
+)]
 pub unsafe fn azero_fused_heads_1(task: HeadsTask) {
     // SAFETY: launched with the shape of one position a block, and the task's arrays have the lengths it says, as the kernel asks.
     unsafe { heads::<1>(task) }
@@ -268,8 +271,11 @@ pub unsafe fn azero_fused_heads_1(task: HeadsTask) {
 /// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
-/// As [`azero_fused_heads_1`], with [`shape`] of 16.
-#[kernel(max_threads = 512)]
+/// As [`azero_fused_heads_1`].
+#[kernel(
+    shape = shape(16, task.n, task.value_filters + task.policy_filters, task.hidden, task.actions),
+    max_threads = 512
+)]
 pub unsafe fn azero_fused_heads_16(task: HeadsTask) {
     // SAFETY: launched with the shape of sixteen positions a block, and the task's arrays have the lengths it says, as the kernel asks.
     unsafe { heads::<16>(task) }

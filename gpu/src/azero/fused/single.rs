@@ -642,8 +642,8 @@ macro_rules! singles {
             /// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the partition is ours.
             ///
             /// # Safety
-            /// Launched with the shape function beside it; the task's arrays have the lengths it says, inputs and outputs are different.
-            #[kernel(max_threads = 512, min_blocks = 1)]
+            /// The task's arrays have the lengths it says, inputs and outputs are different.
+            #[kernel(shape = |clusters: u32| shape::<$format>(task.n, clusters), max_threads = 512, min_blocks = 1)]
             pub unsafe fn $name(task: SingleTask) {
                 // SAFETY: launched with the shape of this format, which the shape function of the kernel's name is; the launch has checked the task's lengths and limits.
                 unsafe { single::<$format>(task) }

@@ -610,9 +610,12 @@ macro_rules! towers {
             /// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the partition is ours.
             ///
             /// # Safety
-            /// Launched with the shape function beside it for the task's `n`; the task's arrays have the lengths it says, inputs and outputs are
-            /// different.
-            #[kernel(max_threads = 384, min_blocks = 1)]
+            /// The task's arrays have the lengths it says, inputs and outputs are different.
+            #[kernel(
+                shape = |multiprocessors: u32| shape::<$format>($boards, task.n, multiprocessors),
+                max_threads = 384,
+                min_blocks = 1
+            )]
             pub unsafe fn $name(task: TowerTask) {
                 // SAFETY: launched with the shape of this format and number of boards, and the task's arrays have the lengths it says, as the kernel asks.
                 unsafe { tower::<$format, $boards, $registers>(task) }

@@ -261,8 +261,13 @@ const _: () = assert!(LINE.is_multiple_of(PAIR.outputs));
 /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the rows in registers are ours.
 ///
 /// # Safety
-/// Launched with the shape of [`PAIR`]. `layer` describes valid memory, its board is 8×8; the output overlaps nothing else, but may be the residual.
-#[kernel(max_threads = 256, min_blocks = 2)]
+/// `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
+#[kernel(
+    shape = PAIR.shape(layer.n, layer.n_outputs),
+    max_threads = 256,
+    min_blocks = 2,
+    require = layer.rows == 8 && layer.columns == 8
+)]
 pub unsafe fn azero_layers_conv_board_pair(layer: ConvLayer) {
     // SAFETY: the contract; the arrays hold two tiles.
     unsafe { convolve_board::<128, 2, 256>(&layer, shared_array![f32; PAIR_WEIGHTS], shared_array![f32; PAIR_CELLS]) };
@@ -279,8 +284,13 @@ pub unsafe fn azero_layers_conv_board_pair(layer: ConvLayer) {
 /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the rows in registers are ours.
 ///
 /// # Safety
-/// As [`azero_layers_conv_board_pair`], with the shape of [`SINGLE`].
-#[kernel(max_threads = 128, min_blocks = 4)]
+/// As [`azero_layers_conv_board_pair`].
+#[kernel(
+    shape = SINGLE.shape(layer.n, layer.n_outputs),
+    max_threads = 128,
+    min_blocks = 4,
+    require = layer.rows == 8 && layer.columns == 8
+)]
 pub unsafe fn azero_layers_conv_board_single(layer: ConvLayer) {
     // SAFETY: the contract; the arrays hold two tiles.
     unsafe {
@@ -299,8 +309,13 @@ pub unsafe fn azero_layers_conv_board_single(layer: ConvLayer) {
 /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the rows in registers are ours.
 ///
 /// # Safety
-/// As [`azero_layers_conv_board_pair`], with the shape of [`NARROW`].
-#[kernel(max_threads = 128, min_blocks = 4)]
+/// As [`azero_layers_conv_board_pair`].
+#[kernel(
+    shape = NARROW.shape(layer.n, layer.n_outputs),
+    max_threads = 128,
+    min_blocks = 4,
+    require = layer.rows == 8 && layer.columns == 8
+)]
 pub unsafe fn azero_layers_conv_board_narrow(layer: ConvLayer) {
     // SAFETY: the contract; the arrays hold two tiles.
     unsafe {
@@ -319,8 +334,12 @@ pub unsafe fn azero_layers_conv_board_narrow(layer: ConvLayer) {
 /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the rows in registers are ours.
 ///
 /// # Safety
-/// As [`azero_layers_conv_board_pair`], with [`row_shape`].
-#[kernel(max_threads = ROW_THREADS)]
+/// As [`azero_layers_conv_board_pair`].
+#[kernel(
+    shape = row_shape(layer.n, layer.n_outputs),
+    max_threads = ROW_THREADS,
+    require = layer.rows == 8 && layer.columns == 8
+)]
 pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
     let (weights, cells) = (shared_array![f32; ROW_WEIGHTS], shared_array![f32; ROW_CELLS]);
     let (position, first_output) = (thread::block_idx_x() / 2, thread::block_idx_y() * WARP_OUTPUTS);

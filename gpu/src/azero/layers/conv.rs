@@ -312,8 +312,8 @@ const _: () = assert!(INPUT_GROUP.is_multiple_of(LARGE.inputs) && INPUT_GROUP.is
 /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the product is ours.
 ///
 /// # Safety
-/// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
-#[kernel(max_threads = 256, min_blocks = 2)]
+/// `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
+#[kernel(shape = LARGE.shape(layer.n, layer.rows * layer.columns, layer.n_outputs), max_threads = 256, min_blocks = 2)]
 pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
     // SAFETY: the contract; the arrays hold two tiles.
     unsafe {
@@ -332,8 +332,8 @@ pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
 /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the product is ours.
 ///
 /// # Safety
-/// As [`azero_layers_conv_large`], with the shape of [`SMALL`].
-#[kernel(max_threads = 64)]
+/// As [`azero_layers_conv_large`].
+#[kernel(shape = SMALL.shape(layer.n, layer.rows * layer.columns, layer.n_outputs), max_threads = 64)]
 pub unsafe fn azero_layers_conv_small(layer: ConvLayer) {
     // SAFETY: the contract; the arrays hold two tiles.
     unsafe {

@@ -422,8 +422,8 @@ const MANY_PARTS: usize = (THREADS * MANY) as usize;
 /// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C); the four parts of a sum are ours.
 ///
 /// # Safety
-/// Launched with [`planes_shape`]. `heads` describes valid memory.
-#[kernel(max_threads = THREADS)]
+/// `heads` describes valid memory.
+#[kernel(shape = planes_shape(heads.n, heads.cells), max_threads = THREADS)]
 pub unsafe fn azero_layers_planes(heads: Heads) {
     // SAFETY: blocks have THREADS threads, the array a quad for each of them, and `heads` describes valid memory, as the kernel asks.
     unsafe { make_planes::<Planar>(&heads, shared_array![f32; PLANE_PARTS]) };
@@ -443,7 +443,7 @@ macro_rules! planes_of {
         ///
         /// # Safety
         /// As [`azero_layers_planes`].
-        #[kernel(max_threads = THREADS)]
+        #[kernel(shape = planes_shape(heads.n, heads.cells), max_threads = THREADS)]
         pub unsafe fn $planes(heads: Heads) {
             // SAFETY: blocks have THREADS threads, the array a quad for each of them, and `heads` describes valid memory, as the kernel asks.
             unsafe { make_planes::<Packed<$format>>(&heads, shared_array![f32; PLANE_PARTS]) };
@@ -466,8 +466,8 @@ planes_of!(Fp16, azero_layers_planes_fp16);
 /// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
-/// Launched with [`outputs_shape`] of 1. `heads` describes valid memory, with planes.
-#[kernel(max_threads = THREADS)]
+/// `heads` describes valid memory, with planes.
+#[kernel(shape = outputs_shape(heads.n, 1), max_threads = THREADS)]
 pub unsafe fn azero_layers_heads_one(heads: Heads) {
     // SAFETY: the contract; the arrays are as large as they must be.
     unsafe { make_outputs::<1>(&heads, shared_array![f32; ONE_STAGED], shared_array![f32; ONE_PARTS]) };
@@ -484,8 +484,8 @@ pub unsafe fn azero_layers_heads_one(heads: Heads) {
 /// * Source: OpenSpiel's `ResOutputBlock` (Paul and Xu, section II.C).
 ///
 /// # Safety
-/// Launched with [`outputs_shape`] of [`MANY`]. `heads` describes valid memory, with planes.
-#[kernel(max_threads = THREADS, min_blocks = 4)]
+/// `heads` describes valid memory, with planes.
+#[kernel(shape = outputs_shape(heads.n, MANY), max_threads = THREADS, min_blocks = 4)]
 pub unsafe fn azero_layers_heads_many(heads: Heads) {
     // SAFETY: the contract; the arrays are as large as they must be.
     unsafe { make_outputs::<8>(&heads, shared_array![f32; MANY_STAGED], shared_array![f32; MANY_PARTS]) };

@@ -555,8 +555,12 @@ macro_rules! kernels {
         /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the product is ours.
         ///
         /// # Safety
-        /// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
-        #[kernel(max_threads = THREADS, min_blocks = 2)]
+        /// `n_outputs` are the outputs of the words that are used. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
+        #[kernel(
+                                    shape = |n_outputs: u32| LARGE.shape(layer.n, layer.rows, layer.columns, n_outputs),
+                                    max_threads = THREADS,
+                                    min_blocks = 2
+                                )]
         pub unsafe fn $large(layer: TensorLayer) {
             // SAFETY: the shape of LARGE has THREADS threads and its shared memory: 2 x 2 warps of 64 cells by 64 outputs. The layer describes valid memory, as the kernel asks.
             unsafe { convolve::<$format, 4, 8, 8, 2>(&layer, LARGE) };
@@ -573,8 +577,11 @@ macro_rules! kernels {
         /// * Source: OpenSpiel's `ResInputBlock` and `ResTorsoBlock` (Paul and Xu, section II.C); the product is ours.
         ///
         /// # Safety
-        /// As the one by large tiles, with the shape of [`SMALL`].
-        #[kernel(max_threads = THREADS)]
+        /// As the one by large tiles.
+        #[kernel(
+                                    shape = |n_outputs: u32| SMALL.shape(layer.n, layer.rows, layer.columns, n_outputs),
+                                    max_threads = THREADS
+                                )]
         pub unsafe fn $small(layer: TensorLayer) {
             // SAFETY: the shape of SMALL has THREADS threads and its shared memory: four warps of 16 cells by 32 outputs. The layer describes valid memory, as the kernel asks.
             unsafe { convolve::<$format, 1, 4, 4, 4>(&layer, SMALL) };
@@ -591,8 +598,8 @@ macro_rules! kernels {
         /// * Source: our own.
         ///
         /// # Safety
-        /// Launched with [`pack_shape`]. `packing` describes valid memory.
-        #[kernel(max_threads = PACK_THREADS)]
+        /// `packing` describes valid memory.
+        #[kernel(shape = pack_shape(packing.n, packing.cells, packing.words), max_threads = PACK_THREADS)]
         pub unsafe fn $pack(packing: Packing) {
             // SAFETY: launched with `pack_shape`, and `packing` describes valid memory, as the kernel asks.
             unsafe { pack::<$format>(&packing) };

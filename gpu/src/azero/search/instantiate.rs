@@ -58,7 +58,7 @@ macro_rules! azero_search_kernel_list {
             /// * Cost: an observation, by the lanes of a warp.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::new`.
             /// * Source: Silver et al. 2018.
-            #[kernel(suffix = $suffix, max_threads = 32)]
+            #[kernel(suffix = $suffix, shape = |n_trees: u32| begin::shape(n_trees), max_threads = 32)]
             pub unsafe fn azero_search_begin(trees: Trees<$game>, out: Observations) {
                 begin::begin(trees, out)
             }
@@ -72,7 +72,7 @@ macro_rules! azero_search_kernel_list {
             /// * Cost: 2 × ⌈children / 32⌉ gamma numbers a lane.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::add_noise`, `warpplay_cpu_ref::azero::search::random::gamma`.
             /// * Source: Silver et al. 2018; OpenSpiel.
-            #[kernel(suffix = $suffix, max_threads = 32)]
+            #[kernel(suffix = $suffix, shape = |n_trees: u32| begin::shape(n_trees), max_threads = 32)]
             pub unsafe fn azero_search_noise(trees: Trees<$game>, alpha: f64, epsilon: f32) {
                 begin::add_noise(trees, alpha, epsilon)
             }
@@ -86,7 +86,11 @@ macro_rules! azero_search_kernel_list {
             /// * Cost: leaves × (⌈path / 32⌉ + depth × ⌈children / 32⌉) steps of one warp; expansion and observation of a leaf a warp.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::receive`, `warpplay_cpu_ref::azero::search::tree::Tree::select`.
             /// * Source: Silver et al. 2018; OpenSpiel's `PUCTValue`.
-            #[kernel(suffix = $suffix, max_threads = 512)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_trees: u32, n_warps: u32| step::shape(n_trees, n_warps),
+                max_threads = 512
+            )]
             pub unsafe fn azero_search_step(
                 trees: Trees<$game>,
                 evaluations: Evaluations,
@@ -107,10 +111,15 @@ macro_rules! azero_search_kernel_list {
             /// * Cost: ⌈playouts / threads⌉ games + log threads steps a thread.
             /// * Twin: `warpplay_cpu_ref::azero::search::evaluate::playouts`.
             /// * Source: our own: the playouts of tree search in the place of the network.
-            #[kernel(suffix = $suffix, max_threads = 128)]
+            #[kernel(
+                suffix = $suffix,
+                shape = |n_trees: u32| playouts::shape::<$game>(n_trees, row_stride, n_playouts),
+                max_threads = 128,
+                require = n_playouts < 1 << 16
+            )]
             pub unsafe fn azero_search_playouts(
                 trees: Trees<$game>,
-                values: *mut f32,
+                #[len(n_trees * row_stride)] values: *mut f32,
                 row_stride: u32,
                 n_playouts: u32,
             ) {
@@ -126,11 +135,11 @@ macro_rules! azero_search_kernel_list {
             /// * Cost: 3 × children steps a thread.
             /// * Twin: `warpplay_cpu_ref::azero::search::tree::Tree::found`, `warpplay_cpu_ref::azero::search::tree::Tree::choose`.
             /// * Source: Silver et al. 2018.
-            #[kernel(suffix = $suffix, max_threads = 64)]
+            #[kernel(suffix = $suffix, shape = finish::shape(n_trees), max_threads = 64)]
             pub unsafe fn azero_search_finish(
                 trees: Trees<$game>,
-                found: *mut Found,
-                actions: *mut FoundAction,
+                #[len(n_trees)] found: *mut Found,
+                #[len(n_trees * <$game as $crate::azero::search::Searched>::MAX_LEGAL)] actions: *mut FoundAction,
                 n_trees: u32,
             ) {
                 finish::finish(trees, found, actions, n_trees)

@@ -70,8 +70,8 @@ const _: () = assert!(size_of::<Loss>() == 120);
 /// * Source: Silver et al. 2017, equation (1).
 ///
 /// # Safety
-/// Launched with [`shape`]. `loss` describes valid memory; every position has a legal action and a visit, and all visits are of legal actions.
-#[kernel(max_threads = BLOCK)]
+/// `loss` describes valid memory; every position has a legal action and a visit, and all visits are of legal actions.
+#[kernel(shape = shape(loss.batch.n), max_threads = BLOCK)]
 pub unsafe fn azero_train_loss(loss: Loss) {
     let Loss { samples, batch, actions, .. } = loss;
     let row = thread::block_idx_x() * ROWS + thread::warp_index();

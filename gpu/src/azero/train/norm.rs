@@ -194,8 +194,8 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
 /// * Source: Ioffe and Szegedy 2015, Algorithm 1.
 ///
 /// # Safety
-/// Launched with [`shape`]. `norm` describes valid memory.
-#[kernel(max_threads = BLOCK)]
+/// `norm` describes valid memory.
+#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_parts(norm: Norm) {
     let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let ThreadRange { first, end, channel, active } = norm.thread_range();
@@ -242,8 +242,8 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
 /// * Source: Ioffe and Szegedy 2015, Algorithm 1; libtorch's running statistics.
 ///
 /// # Safety
-/// Launched with [`finish_shape`], after the parts. `norm` describes valid memory.
-#[kernel(max_threads = BLOCK)]
+/// After the parts. `norm` describes valid memory.
+#[kernel(shape = finish_shape(norm.channels), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_finish(norm: Norm) {
     let channel = thread::block_idx_x() * LANES + thread::warp_index();
     // A warp beyond the last channel computes the last one again and writes nothing: all lanes shuffle.
@@ -298,8 +298,8 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 /// * Source: Ioffe and Szegedy 2015, Algorithm 1.
 ///
 /// # Safety
-/// Launched with [`shape`], after the finish. `norm` describes valid memory.
-#[kernel(max_threads = BLOCK)]
+/// After the finish. `norm` describes valid memory.
+#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_apply(norm: Norm) {
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     if !active {
@@ -336,8 +336,8 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 /// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
 ///
 /// # Safety
-/// Launched with [`shape`], after apply. `norm` describes valid memory.
-#[kernel(max_threads = BLOCK)]
+/// After apply. `norm` describes valid memory.
+#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let ThreadRange { first, end, channel, active } = norm.thread_range();
@@ -373,8 +373,8 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
 /// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
 ///
 /// # Safety
-/// Launched with [`finish_shape`], after the parts. `norm` describes valid memory.
-#[kernel(max_threads = BLOCK)]
+/// After the parts. `norm` describes valid memory.
+#[kernel(shape = finish_shape(norm.channels), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
     let channel = thread::block_idx_x() * LANES + thread::warp_index();
     // As in the forward finish.
@@ -407,8 +407,8 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 /// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
 ///
 /// # Safety
-/// Launched with [`shape`], after the finish. `norm` describes valid memory.
-#[kernel(max_threads = BLOCK)]
+/// After the finish. `norm` describes valid memory.
+#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     if !active {

@@ -122,6 +122,18 @@ impl Product {
     pub const fn pixels(&self) -> u32 {
         self.n_positions * self.rows * self.columns
     }
+
+    /// Rows of a gradient: taps of inputs, and four more with the bias.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub const fn gradient_rows(&self) -> u32 {
+        self.side * self.side * self.n_inputs + 4 * self.option
+    }
+
+    /// Parts of a gradient.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub const fn n_parts(&self) -> u32 {
+        self.pixels().div_ceil(if self.part == 0 { 1 } else { self.part })
+    }
 }
 
 /// What becomes of a product's result.
@@ -427,7 +439,7 @@ impl Product {
 }
 
 macro_rules! kernels {
-    ($words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal,
+    ($tiles:ident, $words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal,
         $forward:ident, $backward:ident, $gradient:ident) => {
         /// Outputs of a layer: a convolution of 9 taps or 1, or a linear layer.
         ///
@@ -440,8 +452,12 @@ macro_rules! kernels {
         /// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the tiles are ours.
         ///
         /// # Safety
-        /// Launched with the tiles' shape for `pixels` x `n_outputs`, one part. `layer` describes valid memory; channels are multiples of 4.
-        #[kernel(max_threads = $threads, min_blocks = $blocks)]
+        /// `layer` describes valid memory; channels are multiples of 4.
+        #[kernel(
+            shape = $tiles.shape(layer.pixels(), layer.n_outputs, 1),
+            max_threads = $threads,
+            min_blocks = $blocks
+        )]
         pub unsafe fn $forward(layer: Product) {
             let depth = layer.side * layer.side * layer.n_inputs;
             // SAFETY: the contract; the arrays hold two tiles.
@@ -464,8 +480,8 @@ macro_rules! kernels {
         /// * Source: the chain rule for that layer; the tiles are ours.
         ///
         /// # Safety
-        /// Launched with the tiles' shape for `pixels` x `n_inputs`, one part. `layer` describes valid memory; channels are multiples of 4.
-        #[kernel(max_threads = $threads, min_blocks = $blocks)]
+        /// `layer` describes valid memory; channels are multiples of 4.
+        #[kernel(shape = $tiles.shape(layer.pixels(), layer.n_inputs, 1), max_threads = $threads, min_blocks = $blocks)]
         pub unsafe fn $backward(layer: Product) {
             let depth = layer.side * layer.side * layer.n_outputs;
             // SAFETY: the contract; the arrays hold two tiles.
@@ -490,9 +506,12 @@ macro_rules! kernels {
         /// * Source: the chain rule for that layer; the tiles are ours.
         ///
         /// # Safety
-        /// Launched with the tiles' shape for `side² · n_inputs` (four more with the bias) x `n_outputs`, a part for each `part` pixels. `layer` describes
-        /// valid memory; channels are multiples of 4.
-        #[kernel(max_threads = $threads, min_blocks = $blocks)]
+        /// `layer` describes valid memory; channels are multiples of 4.
+        #[kernel(
+            shape = $tiles.shape(layer.gradient_rows(), layer.n_outputs, layer.n_parts()),
+            max_threads = $threads,
+            min_blocks = $blocks
+        )]
         pub unsafe fn $gradient(layer: Product) {
             let (out, from, to) = layer.own_part();
             // SAFETY: the contract; the arrays hold two tiles.
@@ -506,9 +525,9 @@ macro_rules! kernels {
     };
 }
 
-kernels!(LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2, 2,
+kernels!(LARGE, LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2, 2,
     azero_train_forward_large, azero_train_backward_large, azero_train_gradient_large);
-kernels!(SMALL_WORDS: 32, 32, 32, 64, 8, 1, 1, 4, 4,
+kernels!(SMALL, SMALL_WORDS: 32, 32, 32, 64, 8, 1, 1, 4, 4,
     azero_train_forward_small, azero_train_backward_small, azero_train_gradient_small);
 
 /// Threads of a block of [`azero_train_gate`].
@@ -530,9 +549,9 @@ pub const fn gate_shape(n: u32) -> LaunchShape {
 /// * Source: the chain rule for the rectifier.
 ///
 /// # Safety
-/// Launched with [`gate_shape`]. Both arrays hold `n` values, a multiple of 4.
-#[kernel(max_threads = GATE_BLOCK)]
-pub unsafe fn azero_train_gate(outputs: *const f32, gradient: *mut f32, n: u32) {
+/// Both arrays begin at a multiple of 16 bytes.
+#[kernel(shape = gate_shape(n), max_threads = GATE_BLOCK, require = n.is_multiple_of(4))]
+pub unsafe fn azero_train_gate(#[len(n)] outputs: *const f32, #[len(n)] gradient: *mut f32, n: u32) {
     let Some(quad) = thread::index_1d_below(n / 4) else { return };
     let at = quad as usize * 4;
     // SAFETY: the quad is in both arrays, and this thread's.

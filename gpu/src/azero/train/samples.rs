@@ -122,9 +122,15 @@ pub const fn shape(n: u32, cells: u32, planes: u32) -> LaunchShape {
 /// * Source: our own.
 ///
 /// # Safety
-/// Launched with [`shape`]. `samples` and `batch` describe valid memory; `observations` holds the batch.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn azero_train_gather(samples: Samples, batch: Batch, observations: *mut f32, cells: u32, planes: u32) {
+/// `samples` and `batch` describe valid memory.
+#[kernel(shape = shape(batch.n, cells, planes), max_threads = BLOCK)]
+pub unsafe fn azero_train_gather(
+    samples: Samples,
+    batch: Batch,
+    #[len(batch.n * cells * line_length(planes))] observations: *mut f32,
+    cells: u32,
+    planes: u32,
+) {
     let quads = line_length(planes) / 4;
     let Some(at) = thread::index_1d_below(batch.n * cells * quads) else { return };
     let (pixel, quad) = (at / quads, at % quads);

@@ -43,12 +43,16 @@ pub const fn n_partial(n: u32) -> u32 {
 /// * Source: our own: the order of the sum.
 ///
 /// # Safety
-/// Launched with `shape(n_weights + n_bias)`. `weights` and `bias` hold their values, `parts` all parts of `part` values; numbers are multiples of 4.
-#[kernel(max_threads = BLOCK)]
+/// The arrays begin at a multiple of 16 bytes.
+#[kernel(
+    shape = shape(n_weights + n_bias),
+    max_threads = BLOCK,
+    require = n_weights.is_multiple_of(4) && n_bias.is_multiple_of(4) && part.is_multiple_of(4) && n_weights + n_bias <= part
+)]
 pub unsafe fn azero_train_sum_parts(
-    parts: *const f32,
-    weights: *mut f32,
-    bias: *mut f32,
+    #[len(n_parts * part)] parts: *const f32,
+    #[len(n_weights)] weights: *mut f32,
+    #[len(n_bias)] bias: *mut f32,
     n_parts: u32,
     part: u32,
     n_weights: u32,
@@ -147,8 +151,8 @@ pub fn stepped(adam: &Adam, rate: &Rate, value: f32, gradient: f32, first: &mut 
 /// * Source: Kingma and Ba 2015, Algorithm 1; the L2 term is a part of the gradient, as in OpenSpiel.
 ///
 /// # Safety
-/// Launched with `shape(n)`, after the gradients. `adam` describes valid memory; numbers are multiples of 4.
-#[kernel(max_threads = BLOCK)]
+/// After the gradients. `adam` describes valid memory; numbers are multiples of 4.
+#[kernel(shape = shape(adam.n), max_threads = BLOCK)]
 pub unsafe fn azero_train_adam(adam: Adam) {
     let scratch = shared_array![f32; WARPS];
     let at = (thread::block_idx_x() * BLOCK + thread::thread_idx_x()) * 4;
@@ -251,8 +255,8 @@ pub const fn finish_shape() -> LaunchShape {
 /// * Source: our own.
 ///
 /// # Safety
-/// Launched with [`finish_shape`], last of the step. `finish` describes valid memory.
-#[kernel(max_threads = BLOCK)]
+/// Last of the step. `finish` describes valid memory.
+#[kernel(shape = finish_shape(), max_threads = BLOCK)]
 pub unsafe fn azero_train_finish(finish: Finish) {
     let scratch = shared_array![f32; WARPS];
     let me = thread::thread_idx_x();

@@ -1,12 +1,11 @@
 //! The search's kernels of one game, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::azero::observation::{Layout, n_observation};
-use warpplay_gpu::azero::search::begin;
 use warpplay_gpu::azero::search::expand::{EvaluationsArgs, uses};
-use warpplay_gpu::azero::search::finish::{self, Found, FoundAction};
-use warpplay_gpu::azero::search::step::{self, ObservationsArgs};
+use warpplay_gpu::azero::search::finish::{Found, FoundAction};
+use warpplay_gpu::azero::search::step::ObservationsArgs;
 use warpplay_gpu::azero::search::tree::{Head, Leaf, MAX_LEAVES, MAX_PATH, Node, Task, TreesArgs};
-use warpplay_gpu::azero::search::{self, SearchKernels, playouts};
+use warpplay_gpu::azero::search::{self, SearchKernels};
 
 use super::options::{Noise, SearchOptions};
 use crate::azero::{Inputs, ObservationLayout, Outputs, ValueOf};
@@ -183,14 +182,9 @@ impl<G: SearchKernels> Kernels<G> {
     /// Roots that wait for their evaluation, one row a tree.
     pub fn begin(&self, stream: &Stream, arrays: &mut Arrays<G>, rows: &mut Rows<'_>, n_trees: u32) -> Result<()> {
         let (_, observations) = rows.args::<G>(&arrays.values, n_trees, (0, 1));
-        // SAFETY: a warp a tree; positions and tasks were written.
-        unsafe {
-            stream.launch(
-                &self.set.azero_search_begin,
-                begin::shape(n_trees),
-                (arrays.trees.args(n_trees), observations),
-            )
-        }
+        let arguments = (arrays.trees.args(n_trees), observations);
+        // SAFETY: the arrays hold so many trees, whose positions and tasks were written.
+        unsafe { stream.run_unchecked_with(&self.set.azero_search_begin, (n_trees,), arguments) }
     }
 
     /// One step: takes the evaluations of the leaves that wait, `read_stride` rows a tree, and selects up to `n_leaves` new ones in as many rows a tree.
@@ -204,18 +198,18 @@ impl<G: SearchKernels> Kernels<G> {
         (read_stride, n_leaves): (u32, u32),
     ) -> Result<()> {
         let n_leaves = n_leaves.min(arrays.trees.max_leaves);
-        let shape = step::shape(n_trees, read_stride.max(n_leaves).min(MAX_LEAVES));
+        let launch = (n_trees, read_stride.max(n_leaves).min(MAX_LEAVES));
         let (evaluations, observations) = rows.args::<G>(&arrays.values, n_trees, (read_stride, n_leaves));
         let arguments = (arrays.trees.args(n_trees), evaluations, observations, c_puct, n_leaves);
-        // SAFETY: a block a tree with a warp for each leaf, of those that wait, at most `read_stride`, and of those to be selected; every tree was begun.
-        unsafe { stream.launch(&self.set.azero_search_step, shape, arguments) }
+        // SAFETY: a warp for each leaf, of those that wait, at most `read_stride`, and of those to be selected; every tree was begun.
+        unsafe { stream.run_unchecked_with(&self.set.azero_search_step, launch, arguments) }
     }
 
     /// Noise in the roots' priors, after the step that expanded them.
     pub fn noise(&self, stream: &Stream, arrays: &mut Arrays<G>, noise: Noise, n_trees: u32) -> Result<()> {
         let arguments = (arrays.trees.args(n_trees), noise.alpha, noise.epsilon);
-        // SAFETY: a warp a tree; the caller has expanded the roots; were they not, they would have no children to change.
-        unsafe { stream.launch(&self.set.azero_search_noise, begin::shape(n_trees), arguments) }
+        // SAFETY: the caller has expanded the roots; were they not, they would have no children to change.
+        unsafe { stream.run_unchecked_with(&self.set.azero_search_noise, (n_trees,), arguments) }
     }
 
     /// Values by playouts for the leaves that wait, `row_stride` rows a tree.
@@ -227,18 +221,15 @@ impl<G: SearchKernels> Kernels<G> {
         n_trees: u32,
         row_stride: u32,
     ) -> Result<()> {
-        arrays.values.expect_len_at_least("values of playouts", n_trees as usize * row_stride as usize)?;
         let arguments = (arrays.trees.args(n_trees), &mut arrays.values, row_stride, n);
-        // SAFETY: a block for each row; leaves that wait have been selected; the values' length was checked; options keep `n` below 2¹⁶.
-        unsafe {
-            stream.launch(&self.set.azero_search_playouts, playouts::shape::<G>(n_trees, row_stride, n), arguments)
-        }
+        // SAFETY: a block for each row; leaves that wait have been selected.
+        unsafe { stream.run_unchecked_with(&self.set.azero_search_playouts, (n_trees,), arguments) }
     }
 
     /// What the searches found.
     pub fn finish(&self, stream: &Stream, arrays: &mut Arrays<G>, n_trees: u32) -> Result<()> {
         let arguments = (arrays.trees.args(n_trees), &mut arrays.found, &mut arrays.actions, n_trees);
-        // SAFETY: a thread a tree; the roots were expanded and all values have arrived; the results have room for every tree of the arrays.
-        unsafe { stream.launch(&self.set.azero_search_finish, finish::shape(n_trees), arguments) }
+        // SAFETY: the roots were expanded and all values have arrived.
+        unsafe { stream.run_unchecked(&self.set.azero_search_finish, arguments) }
     }
 }

@@ -1,7 +1,7 @@
 //! The kernels of `fused`, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::azero::fused::WIDTH;
-use warpplay_gpu::azero::fused::heads::{self, HeadsTaskArgs, azero_fused_heads_1, azero_fused_heads_16};
+use warpplay_gpu::azero::fused::heads::{HeadsTaskArgs, azero_fused_heads_1, azero_fused_heads_16};
 use warpplay_gpu::azero::fused::single::{self, SingleTaskArgs};
 use warpplay_gpu::azero::fused::tower::{self, TowerTaskArgs};
 use warpplay_gpu::cuda::memory::Vec4;
@@ -14,7 +14,7 @@ use crate::azero::evaluation::{Inputs, Outputs};
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Function, InOut, LaunchShape, Module, Precision, Result, Stream};
 
-type LaunchTower = Box<dyn Fn(&Stream, LaunchShape, TowerTaskArgs<'_>) -> Result<()> + Send>;
+type LaunchTower = Box<dyn Fn(&Stream, u32, TowerTaskArgs<'_>) -> Result<()> + Send>;
 
 type LaunchSingle = Box<dyn Fn(&Stream, SingleTaskArgs<'_>) -> Result<()> + Send>;
 
@@ -45,9 +45,9 @@ impl Kernels {
         macro_rules! add {
             ($($boards:literal, $kernel:ident, $shape:ident;)*) => {{$({
                 let function = module.function(tower::$kernel)?;
-                let launch = move |stream: &Stream, shape: LaunchShape, task: TowerTaskArgs<'_>| {
-                    // SAFETY: `Kernels::tower` has made the shape by this kernel's function; the weights are packed for its format.
-                    unsafe { stream.launch(&function, shape, (task,)) }
+                let launch = move |stream: &Stream, multiprocessors: u32, task: TowerTaskArgs<'_>| {
+                    // SAFETY: the weights are packed for this kernel's format; the scratch is for so many multiprocessors.
+                    unsafe { stream.run_unchecked_with(&function, (multiprocessors,), (task,)) }
                 };
                 towers.push(Tower { boards: $boards, shape: tower::$shape, launch: Box::new(launch) });
             })*}};
@@ -58,8 +58,8 @@ impl Kernels {
                 let function = module.function(single::$kernel)?;
                 clusters = function.max_active_clusters(&single::$shape(1, 1))?;
                 let launch: LaunchSingle = Box::new(move |stream: &Stream, task: SingleTaskArgs<'_>| {
-                    // SAFETY: the shape is this kernel's own; the weights are packed for its format.
-                    unsafe { stream.launch(&function, single::$shape(task.n, clusters.max(1)), (task,)) }
+                    // SAFETY: the weights are packed for this kernel's format.
+                    unsafe { stream.run_unchecked_with(&function, (clusters.max(1),), (task,)) }
                 });
                 launch
             }};
@@ -166,7 +166,7 @@ impl Kernels {
             n_weights: pack::n_vectors(network.n_convs, self.precision)[0] as u32,
             blocks: shape.n_blocks() as u32,
         } };
-        (tower.launch)(stream, shape, task)
+        (tower.launch)(stream, self.multiprocessors, task)
     }
 
     /// What follows the tower.
@@ -191,12 +191,11 @@ impl Kernels {
             logits: outputs.policy_logits.view_mut(),
             n,
         } };
-        let shape = |positions| heads::shape(positions, n, network.filters(), network.hidden, network.actions);
-        // SAFETY: the shape is the kernel's own.
+        // SAFETY: the task's arrays are different ones, checked for their lengths.
         unsafe {
             match n {
-                ..512 => stream.launch(&self.heads_1, shape(1), (task,)),
-                _ => stream.launch(&self.heads_16, shape(16), (task,)),
+                ..512 => stream.run_unchecked(&self.heads_1, (task,)),
+                _ => stream.run_unchecked(&self.heads_16, (task,)),
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The kernels, resolved, with a safe function for each stage; and the device arrays they work on.
 
 use warpplay_gpu::azero::layers;
-use warpplay_gpu::azero::layers::board::{self, PAIR, SINGLE};
+use warpplay_gpu::azero::layers::board::{PAIR, SINGLE};
 use warpplay_gpu::azero::layers::conv::{ConvLayerArgs, LARGE};
-use warpplay_gpu::azero::layers::heads::{self, HeadsArgs};
+use warpplay_gpu::azero::layers::heads::HeadsArgs;
 use warpplay_gpu::azero::layers::tensor::{self, PackingArgs, TensorLayerArgs};
 use warpplay_gpu::ptx::embedded::AZERO_LAYERS;
 
@@ -169,16 +169,25 @@ impl Kernels {
             line: offset.line,
         };
         let tiles = plan::tensor_tiles(shape, layer.n, offset.n_outputs);
-        let shape = tiles.shape(layer.n, layer.rows, layer.columns, offset.n_outputs);
-        // SAFETY: the shape is the kernel's own; parameters were packed as the kernels read them, each part at a multiple of four words.
+        let n_outputs = (offset.n_outputs,);
+        let (set, is_large) = (&self.set, tiles == tensor::LARGE);
+        // SAFETY: parameters were packed for so many outputs, as the kernels read them, each part at a multiple of four words.
         unsafe {
-            match (*format, tiles == tensor::LARGE) {
-                (Format::Tf32, true) => stream.launch(&self.set.azero_layers_conv_tf32_large, shape, (layer,)),
-                (Format::Tf32, false) => stream.launch(&self.set.azero_layers_conv_tf32_small, shape, (layer,)),
-                (Format::Bf16, true) => stream.launch(&self.set.azero_layers_conv_bf16_large, shape, (layer,)),
-                (Format::Bf16, false) => stream.launch(&self.set.azero_layers_conv_bf16_small, shape, (layer,)),
-                (_, true) => stream.launch(&self.set.azero_layers_conv_fp16_large, shape, (layer,)),
-                (_, false) => stream.launch(&self.set.azero_layers_conv_fp16_small, shape, (layer,)),
+            match (*format, is_large) {
+                (Format::Tf32, true) => {
+                    stream.run_unchecked_with(&set.azero_layers_conv_tf32_large, n_outputs, (layer,))
+                }
+                (Format::Tf32, false) => {
+                    stream.run_unchecked_with(&set.azero_layers_conv_tf32_small, n_outputs, (layer,))
+                }
+                (Format::Bf16, true) => {
+                    stream.run_unchecked_with(&set.azero_layers_conv_bf16_large, n_outputs, (layer,))
+                }
+                (Format::Bf16, false) => {
+                    stream.run_unchecked_with(&set.azero_layers_conv_bf16_small, n_outputs, (layer,))
+                }
+                (_, true) => stream.run_unchecked_with(&set.azero_layers_conv_fp16_large, n_outputs, (layer,)),
+                (_, false) => stream.run_unchecked_with(&set.azero_layers_conv_fp16_small, n_outputs, (layer,)),
             }
         }
     }
@@ -194,41 +203,27 @@ impl Kernels {
             planes: shape.planes,
             words: arrays.format.words(shape.planes),
         };
-        let shape = tensor::pack_shape(packing.n, packing.cells, packing.words);
-        // SAFETY: the shape is the kernel's own.
+        // SAFETY: the arrays are different ones, checked for their lengths.
         unsafe {
             match arrays.format {
-                Format::Tf32 => stream.launch(&self.set.azero_layers_pack_tf32, shape, (packing,)),
-                Format::Bf16 => stream.launch(&self.set.azero_layers_pack_bf16, shape, (packing,)),
-                _ => stream.launch(&self.set.azero_layers_pack_fp16, shape, (packing,)),
+                Format::Tf32 => stream.run_unchecked(&self.set.azero_layers_pack_tf32, (packing,)),
+                Format::Bf16 => stream.run_unchecked(&self.set.azero_layers_pack_bf16, (packing,)),
+                _ => stream.run_unchecked(&self.set.azero_layers_pack_fp16, (packing,)),
             }
         }
     }
 
     /// A convolution in single precision.
     fn single(&self, stream: &Stream, shape: &NetworkShape, layer: ConvLayerArgs<'_>) -> Result<()> {
-        let cells = shape.cells() as u32;
-        // SAFETY: the shape is the kernel's own, whose board is 8×8 where it asks for that; parameters were packed as the kernels read them.
+        // SAFETY: parameters were packed as the kernels read them; the output is an array of its own, or the residual.
         unsafe {
             match Form::choose(shape, layer.n, layer.n_outputs) {
-                Form::Row => {
-                    stream.launch(&self.set.azero_layers_conv_row, board::row_shape(layer.n, layer.n_outputs), (layer,))
-                }
-                Form::Board(board) => {
-                    let shape = board.shape(layer.n, layer.n_outputs);
-                    match board {
-                        PAIR => stream.launch(&self.set.azero_layers_conv_board_pair, shape, (layer,)),
-                        SINGLE => stream.launch(&self.set.azero_layers_conv_board_single, shape, (layer,)),
-                        _ => stream.launch(&self.set.azero_layers_conv_board_narrow, shape, (layer,)),
-                    }
-                }
-                Form::Tiles(tiles) => {
-                    let shape = tiles.shape(layer.n, cells, layer.n_outputs);
-                    match tiles {
-                        LARGE => stream.launch(&self.set.azero_layers_conv_large, shape, (layer,)),
-                        _ => stream.launch(&self.set.azero_layers_conv_small, shape, (layer,)),
-                    }
-                }
+                Form::Row => stream.run_unchecked(&self.set.azero_layers_conv_row, (layer,)),
+                Form::Board(PAIR) => stream.run_unchecked(&self.set.azero_layers_conv_board_pair, (layer,)),
+                Form::Board(SINGLE) => stream.run_unchecked(&self.set.azero_layers_conv_board_single, (layer,)),
+                Form::Board(_) => stream.run_unchecked(&self.set.azero_layers_conv_board_narrow, (layer,)),
+                Form::Tiles(LARGE) => stream.run_unchecked(&self.set.azero_layers_conv_large, (layer,)),
+                Form::Tiles(_) => stream.run_unchecked(&self.set.azero_layers_conv_small, (layer,)),
             }
         }
     }
@@ -246,14 +241,13 @@ impl Kernels {
         inputs.check(shape, n)?;
         arrays.check(n)?;
         let heads = heads_args(arrays, inputs, n as u32, None);
-        let planes = heads::planes_shape(heads.n, heads.cells);
-        // SAFETY: the shape is the kernels' own; parameters were packed as they read them.
+        // SAFETY: parameters were packed as the kernels read them.
         unsafe {
             match format {
-                Format::Fp32 => stream.launch(&self.set.azero_layers_planes, planes, (heads,))?,
-                Format::Tf32 => stream.launch(&self.set.azero_layers_planes_tf32, planes, (heads,))?,
-                Format::Bf16 => stream.launch(&self.set.azero_layers_planes_bf16, planes, (heads,))?,
-                Format::Fp16 => stream.launch(&self.set.azero_layers_planes_fp16, planes, (heads,))?,
+                Format::Fp32 => stream.run_unchecked(&self.set.azero_layers_planes, (heads,))?,
+                Format::Tf32 => stream.run_unchecked(&self.set.azero_layers_planes_tf32, (heads,))?,
+                Format::Bf16 => stream.run_unchecked(&self.set.azero_layers_planes_bf16, (heads,))?,
+                Format::Fp16 => stream.run_unchecked(&self.set.azero_layers_planes_fp16, (heads,))?,
             }
         };
         let Some(outputs) = outputs else { return Ok(()) };
@@ -262,9 +256,9 @@ impl Kernels {
         // SAFETY: as above; the planes were made before, and there are outputs.
         unsafe {
             if heads.n < LEAST_MANY {
-                stream.launch(&self.set.azero_layers_heads_one, heads::outputs_shape(heads.n, 1), (heads,))
+                stream.run_unchecked(&self.set.azero_layers_heads_one, (heads,))
             } else {
-                stream.launch(&self.set.azero_layers_heads_many, heads::outputs_shape(heads.n, heads::MANY), (heads,))
+                stream.run_unchecked(&self.set.azero_layers_heads_many, (heads,))
             }
         }
     }

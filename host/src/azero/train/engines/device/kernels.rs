@@ -1,9 +1,9 @@
 //! The training kernels, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use warpplay_gpu::azero::train::loss::{self, LossArgs, OUTCOME};
+use warpplay_gpu::azero::train::loss::{LossArgs, OUTCOME};
 use warpplay_gpu::azero::train::norm::{self, NormArgs};
-use warpplay_gpu::azero::train::product::{self, LARGE, ProductArgs};
-use warpplay_gpu::azero::train::samples::{self, BatchArgs, SamplesArgs, Visit};
+use warpplay_gpu::azero::train::product::{LARGE, ProductArgs};
+use warpplay_gpu::azero::train::samples::{BatchArgs, SamplesArgs, Visit};
 use warpplay_gpu::azero::train::update::{self, AdamArgs, FinishArgs, Rate, StepReport};
 use warpplay_gpu::azero::train::{self, line_length};
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
@@ -12,7 +12,7 @@ use super::plan::{NormPlan, Plan, ProductPlan, STEPS_AT_ONCE};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{NORM_EPSILON, NetworkShape};
 use crate::runtime::launch::views;
-use crate::{Buffer, Device, Error, In, InOut, LaunchShape, Memory, Module, Result, Stream};
+use crate::{Buffer, Device, Error, In, InOut, Memory, Module, Result, Stream};
 
 /// All positions on the device.
 pub(super) struct SampleArrays {
@@ -213,8 +213,8 @@ impl Kernels {
             n_decayed: arrays.plan.n_decayed,
             n_steps,
         } };
-        // SAFETY: the shape is the kernel's own; the caller runs at most `STEPS_AT_ONCE` steps from 0 on.
-        unsafe { stream.launch(&self.set.azero_train_adam, update::shape(adam.n), (adam,))? };
+        // SAFETY: the gradients were made before; the caller runs at most `STEPS_AT_ONCE` steps from 0 on.
+        unsafe { stream.run_unchecked(&self.set.azero_train_adam, (adam,))? };
         let finish = FinishArgs {
             outcomes: arrays.outcomes.view(),
             partials: arrays.partials.view(),
@@ -227,7 +227,7 @@ impl Kernels {
             n_steps,
         };
         // SAFETY: as above.
-        unsafe { stream.launch(&self.set.azero_train_finish, update::finish_shape(), (finish,)) }
+        unsafe { stream.run_unchecked(&self.set.azero_train_finish, (finish,)) }
     }
 
     /// Forward with the batch's statistics, loss and gradients.
@@ -249,8 +249,8 @@ impl Kernels {
         let (cells, planes) = (network.cells() as u32, network.planes);
         let batch = positions.args(&arrays.plan, &arrays.order, &arrays.step);
         let arguments = (arrays.samples.args(&network), batch, &mut arrays.activations.observations, cells, planes);
-        // SAFETY: the shape is the kernel's own; the engine has checked the positions of the order; the observations have room for the plan's batch.
-        unsafe { stream.launch(&self.set.azero_train_gather, samples::shape(n, cells, planes), arguments)? };
+        // SAFETY: the engine has checked the positions of the order.
+        unsafe { stream.run_unchecked(&self.set.azero_train_gather, arguments)? };
         let n_blocks = arrays.plan.n_blocks();
         let last = n_blocks - 3;
         for block in 0..n_blocks {
@@ -285,7 +285,7 @@ impl Kernels {
             value_weight: arrays.value_weight,
         };
         // SAFETY: as above; samples have a legal action and a visit each, and visits of legal actions only.
-        unsafe { stream.launch(&self.set.azero_train_loss, loss::shape(n), (loss,)) }
+        unsafe { stream.run_unchecked(&self.set.azero_train_loss, (loss,)) }
     }
 
     fn backward(&self, stream: &Stream, arrays: &mut Arrays, n: u32) -> Result<()> {
@@ -297,14 +297,9 @@ impl Kernels {
         self.layer(stream, value_2, n).weights(parts, gradients, hidden, by_value)?;
         self.layer(stream, value_2, n).inputs(parameters, by_value, by_hidden, false)?;
         let n_hidden = n * value_2.n_inputs;
-        // SAFETY: both arrays hold the hidden units of the plan's batch.
-        unsafe {
-            stream.launch(
-                &self.set.azero_train_gate,
-                product::gate_shape(n_hidden),
-                (&*hidden, &mut *by_hidden, n_hidden),
-            )?
-        };
+        let arguments = (&*hidden, &mut *by_hidden, n_hidden);
+        // SAFETY: both are whole arrays, which begin at a multiple of 16 bytes.
+        unsafe { stream.run_unchecked(&self.set.azero_train_gate, arguments)? };
         self.layer(stream, value_1, n).weights(parts, gradients, &after[last + 1], by_hidden)?;
         self.layer(stream, value_1, n).inputs(parameters, by_hidden, &mut by[HEAD], false)?;
         let back = Back { block: last + 1, n, output: HEAD, inputs: Some((OUTPUT, false)), keep: false };
@@ -343,14 +338,13 @@ impl Kernels {
     ) -> Result<()> {
         let momentum = if training { arrays.momentum } else { -1.0 };
         let norm = NormOf { block, n, residual, momentum, output_gradient: None, keep: false };
-        let (shape, finish_shape) = norm.shapes(&arrays.plan);
-        // SAFETY: the shapes are the kernels' own.
+        // SAFETY: the stages come in their order, on the plan's arrays.
         unsafe {
             if training {
-                stream.launch(&self.set.azero_train_norm_parts, shape, (norm.args(arrays),))?;
+                stream.run_unchecked(&self.set.azero_train_norm_parts, (norm.args(arrays),))?;
             }
-            stream.launch(&self.set.azero_train_norm_finish, finish_shape, (norm.args(arrays),))?;
-            stream.launch(&self.set.azero_train_norm_apply, shape, (norm.args(arrays),))
+            stream.run_unchecked(&self.set.azero_train_norm_finish, (norm.args(arrays),))?;
+            stream.run_unchecked(&self.set.azero_train_norm_apply, (norm.args(arrays),))
         }
     }
 
@@ -358,12 +352,11 @@ impl Kernels {
     fn block(&self, stream: &Stream, arrays: &mut Arrays, back: Back) -> Result<()> {
         let Back { block, n, output, inputs, keep } = back;
         let norm = NormOf { block, n, residual: None, momentum: arrays.momentum, output_gradient: Some(output), keep };
-        let (shape, finish_shape) = norm.shapes(&arrays.plan);
         // SAFETY: as in `norm`; the gradient of the output is there.
         unsafe {
-            stream.launch(&self.set.azero_train_norm_back_parts, shape, (norm.args(arrays),))?;
-            stream.launch(&self.set.azero_train_norm_back_finish, finish_shape, (norm.args(arrays),))?;
-            stream.launch(&self.set.azero_train_norm_back_apply, shape, (norm.args(arrays),))?;
+            stream.run_unchecked(&self.set.azero_train_norm_back_parts, (norm.args(arrays),))?;
+            stream.run_unchecked(&self.set.azero_train_norm_back_finish, (norm.args(arrays),))?;
+            stream.run_unchecked(&self.set.azero_train_norm_back_apply, (norm.args(arrays),))?;
         }
         let last = arrays.plan.n_blocks() - 3;
         let Arrays { plan, parameters, gradients, parts, activations, .. } = arrays;
@@ -406,12 +399,11 @@ impl Layer<'_> {
             option: u32::from(relu),
             ..empty(plan, n)
         };
-        let shape = plan.forward.shape(n * plan.lines, plan.n_outputs, 1);
-        // SAFETY: the shape is the kernel's own; the plan's arrays begin at multiples of 4.
+        // SAFETY: the plan's arrays begin at multiples of 4.
         unsafe {
             match plan.forward {
-                LARGE => stream.launch(&set.azero_train_forward_large, shape, (product,)),
-                _ => stream.launch(&set.azero_train_forward_small, shape, (product,)),
+                LARGE => stream.run_unchecked(&set.azero_train_forward_large, (product,)),
+                _ => stream.run_unchecked(&set.azero_train_forward_small, (product,)),
             }
         }
     }
@@ -432,12 +424,11 @@ impl Layer<'_> {
             option: u32::from(add),
             ..empty(plan, n)
         };
-        let shape = plan.backward.shape(n * plan.lines, plan.n_inputs, 1);
         // SAFETY: as in `outputs`.
         unsafe {
             match plan.backward {
-                LARGE => stream.launch(&set.azero_train_backward_large, shape, (product,)),
-                _ => stream.launch(&set.azero_train_backward_small, shape, (product,)),
+                LARGE => stream.run_unchecked(&set.azero_train_backward_large, (product,)),
+                _ => stream.run_unchecked(&set.azero_train_backward_small, (product,)),
             }
         }
     }
@@ -460,12 +451,11 @@ impl Layer<'_> {
             ..empty(plan, n)
         };
         let n_parts = (n * plan.lines).div_ceil(plan.part);
-        let shape = plan.gradient.shape(plan.gradient_rows(), plan.n_outputs, n_parts);
         // SAFETY: as in `outputs`.
         unsafe {
             match plan.gradient {
-                LARGE => stream.launch(&set.azero_train_gradient_large, shape, (product,))?,
-                _ => stream.launch(&set.azero_train_gradient_small, shape, (product,))?,
+                LARGE => stream.run_unchecked(&set.azero_train_gradient_large, (product,))?,
+                _ => stream.run_unchecked(&set.azero_train_gradient_small, (product,))?,
             }
         }
         let n_bias = if plan.with_bias { plan.n_outputs } else { 0 };
@@ -473,8 +463,8 @@ impl Layer<'_> {
         let (weights, bias) = gradients.view_mut().split_at(plan.bias as usize);
         let (_, weights) = weights.split_at(plan.weights as usize);
         let arguments = (&*parts, weights, bias, n_parts, plan.part_values(), plan.n_weights(), n_bias);
-        // SAFETY: the shape is the kernel's own; the parts were made above, weights and bias are those of the plan.
-        unsafe { stream.launch(&set.azero_train_sum_parts, update::shape(plan.n_weights() + n_bias), arguments) }
+        // SAFETY: the parts were made above; weights and bias are those of the plan, which begin at multiples of 4.
+        unsafe { stream.run_unchecked(&set.azero_train_sum_parts, arguments) }
     }
 }
 
@@ -538,12 +528,6 @@ struct NormOf {
 }
 
 impl NormOf {
-    /// Of the kernels that go through all pixels, and of those that finish.
-    fn shapes(self, plan: &Plan) -> (LaunchShape, LaunchShape) {
-        let channels = plan.norms[self.block].channels;
-        (norm::shape(self.n * plan.shape.cells() as u32, channels), norm::finish_shape(channels))
-    }
-
     fn args(self, arrays: &mut Arrays) -> NormArgs<'_> {
         let NormPlan { channels, weight, bias, running, .. } = arrays.plan.norms[self.block];
         let Activations { before, after, by_before, by, .. } = &mut arrays.activations;
