@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use warpplay::Device;
 use warpplay::cfr::{Checkpoint, Counts, Options, Point, Problem, Report, Solver, SolverBuilder, Updates};
+use warpplay::{AtomicFile, Device};
 
 use crate::cfr::args::SolveArgs;
 use crate::cfr::{check, games};

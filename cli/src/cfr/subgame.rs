@@ -41,7 +41,9 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
             }
             if spots.iter().any(|(other, _)| *other == name) {
                 let path = path.display();
-                return Err(Usage(format!("{path}: spot {name} is in another file too, expected a name of its own")).into());
+                return Err(
+                    Usage(format!("{path}: spot {name} is in another file too, expected a name of its own")).into()
+                );
             }
             spots.push((name, spot));
         }

@@ -62,7 +62,8 @@ impl AtomicFile {
             return Err(refused("the path names no file"));
         }
         // A rename would replace the file to which a redirected stream writes.
-        let is_descriptor = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder) && !target.starts_with(folder));
+        let is_descriptor =
+            ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder) && !target.starts_with(folder));
         if is_descriptor && fs::metadata(&target).is_ok_and(|found| found.is_file()) {
             return Err(refused("it is a stream that is redirected to a file, expected the file's name"));
         }

@@ -68,7 +68,10 @@ impl Canvas {
 
 /// Text that stands as it is, also between double quotes; what XML does not allow is left out.
 pub fn escaped(text: &str) -> String {
-    let text: String = text.chars().filter(|&character| !character.is_control() && !matches!(character, '\u{fffe}' | '\u{ffff}')).collect();
+    let text: String = text
+        .chars()
+        .filter(|&character| !character.is_control() && !matches!(character, '\u{fffe}' | '\u{ffff}'))
+        .collect();
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
