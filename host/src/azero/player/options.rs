@@ -39,6 +39,7 @@ impl Trees {
 
 /// `(1 - epsilon) · prior + epsilon · Dirichlet(alpha)` at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Noise {
     /// Concentration: small numbers give few actions most of the noise. 0.01 to 100.
     pub alpha: f64,
