@@ -1,53 +1,107 @@
 //! `warpplay.cfr`: poker by counterfactual regret minimisation.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use warpplay::cfr::{GameDef, Options, Solver as Library, Strategy as LibraryStrategy};
+use warpplay::cfr::{GameDef, Options, Solver as Library, Spot, SpotRun, Strategy as LibraryStrategy, solve_spots};
 
-use crate::convert::{device, error, options, to_python};
+use crate::convert::{device, error, to_python};
+use crate::options::{argument, options};
 use crate::work::{self, Shared};
 
-/// A game that is solved on a device: `kuhn`, `leduc`, or a definition of the Annual Computer Poker Competition, as text. Value and exploitability are measured after the
-/// iterations `measure_at`, by default at the end. Options are those of the library's `cfr::Options`, such as `algorithm`, `iterations`, `engine`, `precision`.
+/// A game that is solved on a device. After the iterations `measure_at` value and exploitability are measured, else at the end.
+///
+/// Options, with their defaults:
+///
+/// * `algorithm="cfr"`: `cfr`, `cfr_plus`, `lcfr`, `dcfr`, `pcfr_plus` or `cfr_br`. `iterations=1000`.
+/// * `updates="alternating"`: `alternating` or `simultaneous`. `averaging="auto"`: `auto`, `uniform`, `linear` or `quadratic`. `discounts=[1.5, 0.0, 2.0]`: exponents of `dcfr`.
+/// * `sampling="none"`: `none`, `chance`, `public_chance`, `opponent_public`, `self_public`, `external` or `outcome`. `batch=1`: what is sampled in an iteration. `exploration=0.6`: of
+///   `outcome`. `seed=1`: of what is sampled.
+/// * `precision="f32"`: `f32`, `f64` or `i16`. `engine="auto"`: `auto`, `small`, `street`, `subset`, `explicit`, `mccfr`, `walk` or `cpu`.
+/// * `isomorphism=True`: whether boards that differ by names of suits only are solved once. `threads=None`: threads of the CPU, `None` for all cores.
 #[pyclass(module = "warpplay.cfr")]
 pub struct Solver {
     solver: Shared<Library>,
+    options: Options,
+}
+
+/// The game of a name, a text or a path.
+///
+/// # Errors
+/// `ValueError` for a text that looks like a path; those of the library.
+fn game_def(game: &Bound<'_, PyAny>) -> PyResult<GameDef> {
+    let Ok(text) = game.extract::<String>() else {
+        let path: PathBuf = game.extract().map_err(|_| {
+            PyTypeError::new_err(
+                "game is not a name, a definition as text, nor a path such as pathlib.Path(\"x.game\")",
+            )
+        })?;
+        return GameDef::read(path).map_err(error);
+    };
+    let looks_like_path = text.lines().count() == 1 && (text.ends_with(".game") || text.contains(['/', '\\']));
+    match GameDef::named(&text) {
+        Some(game) => Ok(game),
+        None if looks_like_path => Err(PyValueError::new_err(format!(
+            "game is the text {text:?}, which looks like the path of a file: give pathlib.Path({text:?})"
+        ))),
+        None => GameDef::parse(&text).map_err(error),
+    }
+}
+
+/// The iterations after which is measured.
+///
+/// # Errors
+/// `ValueError` for one that does not come.
+fn points(measure_at: Option<&Bound<'_, PyAny>>, limit: u64) -> PyResult<Option<Vec<u64>>> {
+    let Some(given) = measure_at else { return Ok(None) };
+    let given = given.try_iter()?.map(|at| argument("measure_at", &at?)).collect::<PyResult<Vec<u64>>>()?;
+    match given.iter().find(|at| !(1..=limit).contains(*at)) {
+        Some(wrong) => {
+            let text = format!("option measure_at: {wrong} is not allowed (1 to {limit}, the iterations)");
+            Err(PyValueError::new_err(text))
+        }
+        None => Ok(Some(given)),
+    }
 }
 
 #[pymethods]
 impl Solver {
-    /// Solves `"kuhn"`, `"leduc"`, or a definition of the Annual Computer Poker Competition, as text; `measure_at` lists the iterations after which value and exploitability
-    /// are measured.
+    /// Of `"kuhn"`, `"leduc"`, or a definition of the Annual Computer Poker Competition: its text, or the path of its file as an `os.PathLike` (`pathlib.Path("x.game")`); `measure_at` lists the iterations after which value and exploitability are measured.
     #[new]
     #[pyo3(signature = (game, *, device="auto", measure_at=None, **given))]
     fn new(
         py: Python<'_>,
-        game: &str,
+        game: &Bound<'_, PyAny>,
         device: &str,
-        measure_at: Option<Vec<u64>>,
+        measure_at: Option<&Bound<'_, PyAny>>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let limit = options.iterations;
-        if let Some(wrong) = measure_at.iter().flatten().find(|at| !(1..=limit).contains(*at)) {
-            let text = format!("option measure_at: {wrong} is not allowed (1 to {limit}, the iterations)");
-            return Err(PyValueError::new_err(text));
-        }
-        let game = GameDef::named(game).map_or_else(|| GameDef::parse(game), Ok).map_err(error)?;
-        let builder = Library::builder(game).options(options);
+        let measure_at = points(measure_at, options.iterations)?;
+        let builder = Library::builder(game_def(game)?).options(options);
         let builder = match measure_at {
             Some(iterations) => builder.measure_at(iterations),
             None => builder,
         };
-        Ok(Self { solver: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
+        Ok(Self { solver: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?), options })
     }
 
-    /// Runs to the last iteration, or until `progress` returns `False`; returns the report, whose `trajectory` has the measurements: `iteration`, `value` `[players]`,
-    /// `nash_conv`, `exploitability`.
+    /// The options, a dictionary.
+    #[getter]
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.options)
+    }
+
+    /// Runs to the last iteration, or until `progress` returns `False`; returns the report.
+    ///
+    /// * `trajectory`: what was measured, a dictionary each: `iteration`; `value` `[players]`, what each seat wins with the average strategies; `nash_conv` and `exploitability`.
+    /// * `average_utility` `[players]`: the mean of what each seat won in the iterations themselves. Where seats learn in turn (`updates="alternating"`) each entry is of other strategies,
+    ///   so that they need not sum to 0.
     #[pyo3(signature = (*, progress=None))]
     fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let report =
@@ -98,18 +152,54 @@ impl Strategy {
 
     /// Actions and probabilities for every hand of the acting seat, after a history on a board as in `query`.
     ///
-    /// * returns `hands`: the hands, `[n_hands]` strings; `actions`: `[n_actions]` strings; `probabilities`: `[n_hands, n_actions]` float64, whose rows sum to 1.
+    /// * returns a named tuple, `AllHands`: `hands`, `[n_hands]` strings; `actions`, `[n_actions]` strings; `probabilities`, `[n_hands, n_actions]` float64, whose rows sum to 1.
     #[pyo3(signature = (history="", *, board=""))]
-    fn query_all<'py>(&self, py: Python<'py>, history: &str, board: &str) -> PyResult<AllHands<'py>> {
+    fn query_all<'py>(&self, py: Python<'py>, history: &str, board: &str) -> PyResult<Bound<'py, PyAny>> {
         let answers = py.detach(|| self.strategy.query_all(history, board)).map_err(error)?;
         let actions: Vec<String> =
             answers.first().iter().flat_map(|one| &one.choices).map(|choice| choice.action.clone()).collect();
         let hands = answers.iter().map(|answer| answer.hand().to_string()).collect::<Vec<_>>();
         let probabilities = answers.iter().flat_map(|one| &one.choices).map(|choice| choice.probability);
         let probabilities = PyArray1::from_iter(py, probabilities).reshape([hands.len(), actions.len()])?;
-        Ok((hands, actions, probabilities))
+        let tuple = py.import(intern!(py, "warpplay.cfr"))?.getattr(intern!(py, "AllHands"))?;
+        tuple.call1((hands, actions, probabilities))
     }
 }
 
-/// Hands, actions and the probability of each action with each hand.
-type AllHands<'py> = (Vec<String>, Vec<String>, Bound<'py, PyArray2<f64>>);
+/// Solves a spot of hold'em: a board with ranges, pot, stacks and sizes of bets, from the flop, turn or river on. Returns the report.
+///
+/// * `spot`: a dictionary with the fields of a file of `warpplay cfr subgame`. Needed are `pot`, `effective_stack`, `flop` (`"Qs Jh 2h"`) and `ranges` `[2]` (`["AA,QQ:0.5,AKs", "KK"]`, seat 0
+///   acts first on every street). `turn` and `river` are dealt where they are left out. Further: `bet_fraction_of_pot`; by street (`{"river": [0.5, "75%", "all-in"]}`) `bet_sizes`, `raise_sizes`,
+///   `max_raises` or `limit`; `rake` (`{"part": 0.05, "cap": 3}`); `locks`, strategies that are given and not learnt (`[{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}]`).
+/// * `measure_at`: the iterations after which the exploitability is measured; the last one always is.
+/// * `progress` is asked whether to go on; `steps` is 0 until the spot is solved.
+/// * returns a dictionary: `ev` `[2]` and `equity` `[2]`, each seat's share of the pot, in chips and with checks to the end; `trajectory`, the exploitability in chips by iteration; `actions`, those
+///   at each history of the first street; `by_hand` `[2]`, for each seat a list with a dictionary for each hand: `hand`, `weight`, `ev`, `equity` and `strategy`, probabilities by history.
+/// * further options are those of `Solver`.
+#[pyfunction]
+#[pyo3(signature = (spot, *, device="auto", measure_at=None, progress=None, **given))]
+pub fn solve_spot<'py>(
+    py: Python<'py>,
+    spot: &Bound<'py, PyAny>,
+    device: &str,
+    measure_at: Option<&Bound<'py, PyAny>>,
+    progress: Option<Py<PyAny>>,
+    given: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let spot: Spot = argument("spot", spot)?;
+    let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
+    let measure_at = points(measure_at, options.iterations)?.unwrap_or_default();
+    let run = SpotRun { options, measure_at, journal: None };
+    let report = work::wait(py, progress, move |watch| {
+        // Any thread of the solve may ask.
+        let watch = Mutex::new(watch);
+        let mut reports = solve_spots(&[device], &[spot], &run, |n| {
+            watch.lock().unwrap_or_else(PoisonError::into_inner).go_on_at(n as u64, 1)
+        })?;
+        match reports.pop() {
+            Some(report) => report,
+            None => Err(warpplay::Error::Order { what: "solve_spot", reason: "no spot was solved".to_string() }),
+        }
+    })?;
+    to_python(py, &report)
+}

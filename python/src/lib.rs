@@ -9,10 +9,12 @@ mod convert;
 mod dlpack;
 mod mcts;
 mod mlp;
+mod options;
 mod shogi;
 mod work;
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// The module; `warpplay/*.py` export its classes.
 #[pymodule]
@@ -36,7 +38,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     family("azero", |family| {
         family.add_class::<azero::Evaluator>()?;
         family.add_class::<azero::SelfPlay>()?;
-        family.add_class::<azero::Trainer>()
+        family.add_class::<azero::Trainer>()?;
+        family.add("ACTIONS", PyTuple::new(family.py(), azero::actions())?)?;
+        family.add_function(wrap_pyfunction!(azero::observe, family)?)
     })?;
     family("shogi", |family| {
         family.add_class::<shogi::Learner>()?;
@@ -44,6 +48,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     })?;
     family("cfr", |family| {
         family.add_class::<cfr::Solver>()?;
-        family.add_class::<cfr::Strategy>()
+        family.add_class::<cfr::Strategy>()?;
+        family.add_function(wrap_pyfunction!(cfr::solve_spot, family)?)
     })
 }

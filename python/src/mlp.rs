@@ -13,8 +13,9 @@ use warpplay::mlp::{
 };
 use warpplay::{Backend, Buffer, Device, Stream};
 
-use crate::convert::{device, error, expect_shape, options, to_python};
+use crate::convert::{device, error, expect_shape, to_python};
 use crate::dlpack::{Array, Copied, Kind, Shareable, Tensor, copy_of, expect_dimensions};
+use crate::options::options;
 use crate::work::{self, Shared};
 
 /// The layers of a perceptron: weights `[in, out]` and a bias `[out]` each, float32 and finite; ReLU between them.
@@ -54,6 +55,15 @@ impl Network {
         self.network.save(path, layout).map_err(error)
     }
 
+    /// For `pickle` and `copy`: the layers make the network again.
+    #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
+    fn __getnewargs__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Vec<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>,)> {
+        Ok((self.layers(py)?,))
+    }
+
     /// Weights `[in, out]` and bias `[out]` of each layer.
     #[getter]
     #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
@@ -91,13 +101,27 @@ fn dataset(
 /// A training on a device.
 ///
 /// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` uint8, classes from 0 on.
-/// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, both or neither: a set that is classified after every epoch.
-/// * Each is an array of numpy, or another object with `__dlpack__` in the host's memory or, contiguous, in that of the device: tensors of PyTorch, CuPy, JAX. The training
-///   copies it.
-/// * options: those of the library's `mlp::Options`, such as `hidden`, `epochs`, `batch`, `learning_rate`, `optimizer`, `seed`.
+/// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, together or not at all: classified after every epoch.
+/// * Each is an array of numpy, or another object with `__dlpack__` in the host's memory or, contiguous, in that of the device: tensors of PyTorch, CuPy, JAX. A training has a copy
+///   of its own.
+///
+/// Options, with their defaults:
+///
+/// * `hidden=[256]`: units of each hidden layer. `batch=64`: samples of an update. `epochs=10`. `learning_rate=0.01`.
+/// * `optimizer="sgd"`: `sgd`, `momentum`, `nesterov`, `adam`, `adamw` or `rmsprop`, or a dictionary with this `name` and fields that are not as usual, such as
+///   `{"name": "adam", "beta1": 0.5}`: `momentum` 0.9, `beta1` 0.9, `beta2` 0.999, `alpha` 0.99, `epsilon` 1e-8.
+/// * `weight_decay=0.0`: of all weights and biases.
+/// * `schedule="constant"`: `constant`, `step` or `cosine`, or a dictionary with this `name` and `every` (3 epochs) and `factor` (0.1) of a step, `minimum` (0) of a cosine.
+/// * `warmup=0`: updates over which the rate rises. `reduction="mean"`: `mean` or `sum` over a batch.
+/// * `init="he_uniform"`: `he_uniform`, `he_normal`, `xavier_uniform` or `xavier_normal`. `seed=1`: of weights and order.
+/// * `precision="f32"`: `f32`, `f64`, `tf32`, `bf16` or `f16`. `engine="auto"`: `auto`, `epoch`, `layers` or `cpu`. `stream="device"`: where the training set lies, `device` or `host`.
+/// * `held_out=0`: number of samples at the end that are kept for validation. `early_stopping=None`: `{"patience": 3}` stops after 3 epochs without a better loss on these;
+///   `min_delta` (0) is what counts as better.
+/// * `evaluate_batch=256`: samples that are evaluated at once. `threads=None`: threads of the CPU, `None` for all cores.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Trainer {
     trainer: Shared<LibraryTrainer>,
+    options: Options,
 }
 
 #[pymethods]
@@ -115,7 +139,7 @@ impl Trainer {
     ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
         let (set, image) = dataset("", images, labels, &device)?;
-        let mut builder = LibraryTrainer::builder(&set).options(options);
+        let mut builder = LibraryTrainer::builder(&set).options(options.clone());
         match (test_images, test_labels) {
             (Some(test), Some(labels)) => {
                 let (set, found) = dataset("test_", test, labels, &device)?;
@@ -125,7 +149,13 @@ impl Trainer {
             (None, None) => {}
             _ => return Err(PyValueError::new_err("test_images and test_labels are given together, or not at all")),
         }
-        Ok(Self { trainer: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?) })
+        Ok(Self { trainer: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?), options })
+    }
+
+    /// The options, a dictionary.
+    #[getter]
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.options)
     }
 
     /// Trains to the last epoch, or until `progress` returns `False`; returns the report, whose `epochs` have `loss`, and `test_loss` and `test_accuracy` if there is a test set.
@@ -146,12 +176,15 @@ impl Trainer {
 
 /// A network on a device, ready to classify images of bytes `[n, rows, columns]` of as many pixels as it has inputs.
 ///
-/// For images in an array of numpy, results are arrays of numpy. For another object with `__dlpack__` on the classifier's device (a tensor of PyTorch, CuPy or JAX), results
-/// are a `warpplay.Array` there. Such images are read in place, so they must be contiguous and, except on the device `cpu`, aligned to 256 bytes, and must not be written
-/// during the call.
+/// Images are an array of numpy, and results are such too. Or they are another object with `__dlpack__` on the classifier's device, a tensor of PyTorch, CuPy or JAX, and results
+/// are a `warpplay.Array` there. Such images are read where they lie, must be contiguous and, but on the device `cpu`, at a multiple of 256 bytes, and must not be written
+/// meanwhile.
+///
+/// Options are those of `Trainer`, so that those of a training can be given; `precision`, `engine`, `threads` and `evaluate_batch` matter here.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Classifier {
     classifier: Shared<Ready>,
+    options: Options,
 }
 
 /// The library's classifier, with a stream for images that are already on the device.
@@ -166,9 +199,15 @@ impl Classifier {
     #[pyo3(signature = (network, *, device="auto", **given))]
     fn new(py: Python<'_>, network: &Network, device: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let builder = LibraryClassifier::builder(&network.network).options(options);
+        let builder = LibraryClassifier::builder(&network.network).options(options.clone());
         let classifier = py.detach(|| builder.build(&device)).map_err(error)?;
-        Ok(Self { classifier: Shared::new(Ready { classifier, stream: None }) })
+        Ok(Self { classifier: Shared::new(Ready { classifier, stream: None }), options })
+    }
+
+    /// The options, a dictionary.
+    #[getter]
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.options)
     }
 
     /// The outputs of the last layer, `[n, classes]` float32, for images `[n, rows, columns]` uint8; softmax converts them to probabilities. For images on a GPU they stay there.

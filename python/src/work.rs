@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::Progress;
@@ -71,6 +71,7 @@ pub struct Watch {
     /// The channel for its messages, and for the answers whether to continue.
     say: SyncSender<Said>,
     answers: Receiver<bool>,
+    began: Instant,
     said: Instant,
     is_ended: bool,
 }
@@ -78,16 +79,31 @@ pub struct Watch {
 impl Watch {
     /// Whether to continue. The caller is asked from time to time, and after every measurement.
     pub fn go_on<R>(&mut self, progress: &Progress<R>) -> ControlFlow<()> {
-        if !self.is_ended && (progress.latest.is_some() || self.said.elapsed() >= LOOK_EVERY) {
+        let said = || Said {
+            steps: progress.steps,
+            n_steps: progress.n_steps,
+            seconds: progress.elapsed.as_secs_f64(),
+            fraction: progress.fraction(),
+        };
+        self.ask(progress.latest.is_some(), said)
+    }
+
+    /// The same for work that says only how many of its `n_steps` parts are done.
+    pub fn go_on_at(&mut self, steps: u64, n_steps: u64) -> ControlFlow<()> {
+        let began = self.began;
+        self.ask(false, || Said {
+            steps,
+            n_steps: Some(n_steps),
+            seconds: began.elapsed().as_secs_f64(),
+            fraction: steps as f64 / n_steps.max(1) as f64,
+        })
+    }
+
+    fn ask(&mut self, is_measured: bool, said: impl FnOnce() -> Said) -> ControlFlow<()> {
+        if !self.is_ended && (is_measured || self.said.elapsed() >= LOOK_EVERY) {
             self.said = Instant::now();
-            let said = Said {
-                steps: progress.steps,
-                n_steps: progress.n_steps,
-                seconds: progress.elapsed.as_secs_f64(),
-                fraction: progress.fraction(),
-            };
             // A caller that is gone wants no more of it.
-            self.is_ended = self.say.send(said).is_err() || !self.answers.recv().unwrap_or(false);
+            self.is_ended = self.say.send(said()).is_err() || !self.answers.recv().unwrap_or(false);
         }
         // What was said to end, ended.
         if self.is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -118,17 +134,22 @@ pub fn run<T: Send + 'static, R: Send + 'static>(
 /// the call returns, and the work ends at its next check.
 ///
 /// # Errors
-/// Exceptions of a signal or of `progress`; errors of the library; `WarpplayError` in a child of a fork.
+/// `TypeError` for a `progress` that cannot be called; what a signal or `progress` raised; what the library could not do; `WarpplayError` in a child of a fork.
 pub fn wait<R: Send + 'static>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&mut Watch) -> warpplay::Result<R> + Send + 'static,
 ) -> PyResult<R> {
+    if let Some(progress) = progress.as_ref().map(|progress| progress.bind(py)).filter(|given| !given.is_callable()) {
+        let kind = progress.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("progress is a {kind}: a function is expected")));
+    }
     expect_same_process()?;
     let (say, mut said) = mpsc::sync_channel(0);
     let (answer, answers) = mpsc::sync_channel(1);
     let worker = thread::Builder::new().name("warpplay".to_string()).spawn(move || {
-        let mut watch = Watch { say, answers, said: Instant::now(), is_ended: false };
+        let began = Instant::now();
+        let mut watch = Watch { say, answers, began, said: began, is_ended: false };
         work(&mut watch)
     });
     let worker = worker.map_err(|error| PyRuntimeError::new_err(format!("a thread cannot be started: {error}")))?;

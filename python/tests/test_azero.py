@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import warpplay
-from warpplay.azero import Evaluator, SelfPlay, Trainer
+from warpplay.azero import ACTIONS, Evaluator, SelfPlay, Trainer, observe
 
 
 def test_policies_are_of_legal_actions_and_sum_to_one():
@@ -52,3 +52,57 @@ def test_games_are_played_and_learnt_from(tmp_path):
     assert trainer.run()["updates"] == 1
     trainer.save(tmp_path / "net.safetensors")
     assert Evaluator(tmp_path / "net.safetensors", device="cpu").shape == Evaluator(device="cpu").shape
+
+
+def test_a_position_is_made_from_moves():
+    evaluator = Evaluator(device="cpu")
+    observations, legal = observe()
+    assert observations.shape == (1, *evaluator.shape[:3]) and legal.shape == (1, evaluator.shape[3])
+    # Twelve men each, no king, 40 empty squares; seven moves, White's at the bottom.
+    assert observations.sum(axis=(0, 2, 3)).tolist() == [12, 0, 12, 0, 40]
+    assert observations[0, 0, 5:].sum() == 12
+    names = [ACTIONS[action] for action in np.flatnonzero(legal[0])]
+    assert sorted(names) == ["a3b4", "c3b4", "c3d4", "e3d4", "e3f4", "g3f4", "g3h4"]
+    assert (evaluator.value_of, evaluator.layout, len(ACTIONS)) == ("first", "default", 512)
+    after, legal_after = evaluator.observe("a3b4")
+    assert after[0, 0, 4, 1] == 1 and after[0, 0, 5, 0] == 0 and (legal_after != legal).any()
+    # By the player to move, Black, its own men are first.
+    own, _ = observe("a3b4", layout="egocentric")
+    assert (own[0, 0] == after[0, 2]).all() and (own[0, 2] == after[0, 0]).all()
+    values, policies = evaluator.evaluate(after, legal_after)
+    assert values.shape == (1,) and (policies[legal_after == 0] == 0).all()
+    with pytest.raises(ValueError, match="move 1 .`a3c5`. is illegal"):
+        observe("a3c5")
+    with pytest.raises(ValueError, match="upside is not allowed .default, egocentric, legacy"):
+        observe(layout="upside")
+
+
+def test_arrays_of_other_values_are_told():
+    evaluator = Evaluator(device="cpu")
+    observations, legal = observe()
+    expected = evaluator.evaluate(observations, legal)
+    found = evaluator.evaluate(observations, legal.astype(bool))
+    assert all((one == other).all() for one, other in zip(found, expected))
+    for wrong, text in [
+        ((observations.astype(np.float64), legal), "observations has values of float64, expected float32"),
+        ((observations.astype(">f4"), legal), "observations has values of >f4, expected float32"),
+        ((observations, legal.astype(np.int64)), "legal has values of int64, expected uint8"),
+        ((legal, observations), "observations has values of uint8, expected float32"),
+    ]:
+        with pytest.raises(TypeError, match=text):
+            evaluator.evaluate(*wrong)
+    with pytest.raises(ValueError, match="observations has the shape .5, 8, 8., expected 4 dimensions"):
+        evaluator.evaluate(observations[0], legal)
+
+
+def test_a_path_alone_is_a_list_of_one(tmp_path):
+    play = SelfPlay(device="cpu", seed=3, games=2, parallel=2, search={"simulations": 2})
+    play.run()
+    path = tmp_path / "games.jsonl"
+    play.save_games(path)
+    assert set("".join(board for game in play.games for board in game["boards"])) <= set("o8+*.")
+    for given in (path, str(path), [str(path)]):
+        assert Trainer(given, device="cpu", batch=8, steps=1, epochs=1).run()["updates"] == 1
+    for given in (3, [3]):
+        with pytest.raises(TypeError, match="games is not a path, nor a list of paths"):
+            Trainer(given, device="cpu")

@@ -25,12 +25,13 @@ def test_a_second_call_is_told_that_the_object_is_in_use():
     thread = threading.Thread(target=lambda: search.run(progress=progress))
     thread.start()
     assert running.wait(30)
-    for call in (search.run, lambda: search.options):
-        with pytest.raises(warpplay.WarpplayError, match="this object is in use: a call of another thread"):
-            call()
+    with pytest.raises(warpplay.WarpplayError, match="this object is in use: a call of another thread"):
+        search.run()
+    # What cannot change is told meanwhile.
+    assert search.options["n_trees"] == 1
     ended.set()
     thread.join()
-    assert search.options["n_trees"] == 1
+    assert search.run(progress=lambda _: False)["options"]["n_trees"] == 1
 
 
 def test_threads_with_an_object_each_do_not_meet():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import warpplay
-from warpplay.cfr import Solver, Strategy
+from warpplay.cfr import AllHands, Solver, Strategy, solve_spot
 
 KUHN = """GAMEDEF
 numPlayers = 2
@@ -59,3 +59,68 @@ def test_what_is_not_allowed_is_told():
             Solver(KUHN, device="cpu", iterations=10, measure_at=wrong)
     with pytest.raises(warpplay.WarpplayError, match="GAMEDEF"):
         Solver("no game", device="cpu")
+
+
+def test_a_file_is_given_as_a_path(tmp_path):
+    path = tmp_path / "kuhn.game"
+    path.write_text(KUHN)
+    assert Solver(path, device="cpu", iterations=1).run()["iterations"] == 1
+    with pytest.raises(ValueError, match="looks like the path of a file: give pathlib.Path"):
+        Solver(str(path), device="cpu")
+    with pytest.raises(warpplay.WarpplayError, match="missing.game"):
+        Solver(tmp_path / "missing.game", device="cpu")
+    with pytest.raises(TypeError, match="game is not a name"):
+        Solver(3, device="cpu")
+
+
+def test_query_all_has_names(tmp_path):
+    solver = Solver("kuhn", device="cpu", iterations=10)
+    solver.run()
+    found = solver.strategy().query_all("r")
+    assert isinstance(found, AllHands) and found.actions == ["f", "c"]
+    assert found.probabilities.shape == (len(found.hands), 2)
+
+
+# AA or 65s against QQ, for the pot: in equilibrium AA wins 150, and the bluffs nothing.
+SPOT = {
+    "pot": 100,
+    "effective_stack": 100,
+    "bet_fraction_of_pot": 1.0,
+    "flop": "Ks 7h 2d",
+    "turn": "8c",
+    "river": "3s",
+    "ranges": ["AA,65s", "QQ"],
+}
+
+
+def test_a_spot_is_solved():
+    report = solve_spot(SPOT, device="cpu", algorithm="cfr_plus", iterations=500, measure_at=[100])
+    assert list(report["trajectory"]) == [100, 500]
+    # The value is within the exploitability of the game's, for either seat.
+    chips = report["trajectory"][500]
+    assert chips < 0.5 and abs(report["ev"][0] - 90) <= 2 * chips + 1e-3
+    assert [hand["hand"] for hand in report["by_hand"][0] if hand["ev"] > 75] == [
+        hand["hand"] for hand in report["by_hand"][0] if hand["hand"].count("A") == 2
+    ]
+    # The sizes by street, as a file has them.
+    sized = dict(SPOT, bet_sizes={"river": [0.5, "75%", "all-in"]}, rake={"part": 0.05, "cap": 3})
+    report = solve_spot(sized, device="cpu", iterations=1)
+    assert len(report["actions"][""]) == 4 and sum(report["ev"]) < 100
+
+
+def test_a_spot_ends_where_progress_says_so():
+    long = dict(SPOT, flop="Qs Jh 2h", ranges=["22+", "22+"], bet_fraction_of_pot=0.5, effective_stack=300)
+    del long["turn"], long["river"]
+    report = solve_spot(dict(long, turn="2d"), device="cpu", iterations=1_000_000, progress=lambda _: False)
+    assert report["iterations"] < 1_000_000
+
+
+def test_what_is_wrong_with_a_spot_is_told():
+    with pytest.raises(ValueError, match="option spot: the field pot is missing"):
+        solve_spot({name: value for name, value in SPOT.items() if name != "pot"}, device="cpu")
+    with pytest.raises(TypeError, match="spot.stack is not an option; allowed are pot"):
+        solve_spot(dict(SPOT, stack=3), device="cpu")
+    with pytest.raises(TypeError, match="steps is not an option"):
+        solve_spot(SPOT, device="cpu", steps=3)
+    with pytest.raises((ValueError, warpplay.WarpplayError), match="Kx"):
+        solve_spot(dict(SPOT, flop="Kx 7h 2d"), device="cpu")

@@ -86,7 +86,7 @@ def test_what_is_not_allowed_is_told():
         evaluator.evaluate(observations, b)
     with pytest.raises(TypeError, match="observations is a list and legal a ndarray"):
         evaluator.evaluate([1.0], legal)
-    with pytest.raises(TypeError, match="observations has values of DLPack's type 2 with 64 bits, expected float32"):
+    with pytest.raises(TypeError, match="observations has values of float64, expected float32"):
         evaluator.evaluate(Lent(observations.astype(np.float64)), b)
     with pytest.raises(TypeError, match="legal has values of .* expected uint8 or bool"):
         evaluator.evaluate(a, Lent(legal.astype(np.int8)))
@@ -242,3 +242,15 @@ def test_memory_of_a_gpu_is_given_back():
         torch.from_dlpack(evaluator.evaluate(observations, legal)[1])
     # Fifty results are 200 MiB.
     assert free - torch.cuda.mem_get_info()[0] < 32 << 20
+
+
+def test_numpy_takes_an_array_as_it_is():
+    evaluator = Evaluator(device="cpu")
+    observations, legal = evaluator.observe()
+    values, policies = evaluator.evaluate(Lent(observations), Lent(legal))
+    assert len(values) == 1 and len(policies) == 1
+    found = np.asarray(policies)
+    assert found.shape == (1, 512) and found.dtype == np.float32 and (found == policies.numpy()).all()
+    assert np.asarray(policies, np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="the array is copied for numpy"):
+        policies.__array__(copy=False)

@@ -47,7 +47,11 @@ def test_a_public_name_has_a_docstring(name):
 SHAPES = {
     "warpplay.Array.numpy": ["shape"],
     "warpplay.azero.Evaluator.evaluate": ["[n, planes, rows, columns]", "[n, actions]", "[n]"],
+    "warpplay.azero.Evaluator.observe": ["[1, planes, rows, columns]", "[1, actions]"],
     "warpplay.azero.SelfPlay.games": ["[plies]", "[2]"],
+    "warpplay.azero.observe": ["[1, 5, 8, 8]", "[1, 512]"],
+    "warpplay.cfr.Solver.run": ["[players]"],
+    "warpplay.cfr.solve_spot": ["[2]"],
     "warpplay.cfr.Solver.exploitability": ["[players]"],
     "warpplay.cfr.Strategy.query_all": ["[n_hands]", "[n_actions]", "[n_hands, n_actions]"],
     "warpplay.mlp.Classifier.logits": ["[n, rows, columns]", "[n, classes]"],

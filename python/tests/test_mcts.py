@@ -18,9 +18,9 @@ def counts(report):
     return [(action["name"], action["n"], action["wins"]) for action in report["actions"]]
 
 
-@pytest.mark.parametrize("game", ["connect4", "gomoku", "checkers"])
+@pytest.mark.parametrize("game", ["connect4", "connect4_8x8", "gomoku", "gomoku_free", "gomoku_19", "checkers"])
 def test_the_kernels_find_what_the_cpu_finds(game):
-    options = dict(SMALL, steps=2 if game == "gomoku" else 20)
+    options = dict(SMALL, steps=2 if game.startswith("gomoku") else 20)
     found = [Search(game, device=device, **options).run() for device in ("cpu", "simt")]
     assert counts(found[0]) == counts(found[1])
     assert json.loads(json.dumps(found[0]))["options"]["n_trees"] == 2
@@ -32,6 +32,18 @@ def test_a_win_in_one_is_found():
     assert report["best"]["name"] == "4"
 
 
+def test_the_report_has_the_moves():
+    for game, moves in (("connect4", "4453"), ("gomoku", "h8i9"), ("checkers", "a3b4")):
+        assert Search(game, device="cpu", **dict(SMALL, steps=1)).run(moves)["moves"] == moves
+    with pytest.raises(warpplay.WarpplayError, match="position of connect4 is finished .the first player has won"):
+        Search(device="cpu", **SMALL).run("1122334")
+
+
+def test_what_calls_nothing_is_refused_at_once():
+    with pytest.raises(TypeError, match="progress is a int: a function is expected"):
+        Search(device="cpu", **SMALL).run(progress=3)
+
+
 def test_what_is_not_allowed_is_told():
     with pytest.raises(TypeError, match="^trees is not an option; allowed are .*n_trees"):
         Search(device="cpu", trees=2)
@@ -39,7 +51,7 @@ def test_what_is_not_allowed_is_told():
         Search(device="cpu", n_trees="many")
     with pytest.raises(ValueError, match="option n_trees: 0 is not allowed"):
         Search(device="cpu", n_trees=0)
-    with pytest.raises(ValueError, match="option game: chess is not allowed .connect4, gomoku, checkers"):
+    with pytest.raises(ValueError, match="option game: chess is not allowed .connect4, connect4_8x8, gomoku, gomoku_free, gomoku_19, checkers"):
         Search("chess")
     with pytest.raises(ValueError, match="option n_playouts: 100 is not allowed .a power of two"):
         Search(device="cpu", n_playouts=100)

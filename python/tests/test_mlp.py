@@ -1,5 +1,8 @@
 """Perceptrons: against the same arithmetic in numpy, from a training to a file."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -89,3 +92,10 @@ def test_what_is_not_allowed_is_told(tmp_path):
     Trainer(images, labels, device="cpu", batch=np.int64(8), learning_rate=np.float32(0.1))
     with pytest.raises(warpplay.WarpplayError, match="nothing.safetensors"):
         Network.load(tmp_path / "nothing.safetensors")
+
+
+def test_a_network_is_kept_by_pickle():
+    random = np.random.default_rng(1)
+    layers = [(random.normal(size=(6, 3)).astype(np.float32), random.normal(size=3).astype(np.float32))]
+    for kept in (pickle.loads(pickle.dumps(Network(layers))), copy.deepcopy(Network(layers))):
+        assert all((found == given).all() for found, given in zip(kept.layers[0], layers[0]))

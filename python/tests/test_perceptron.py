@@ -20,6 +20,33 @@ def bright(n, seed):
     return samples, np.array(["left", "middle", "right"])[classes]
 
 
+class Sparse:
+    """What tells a sparse matrix of scipy from other objects."""
+
+    nnz = 3
+
+    def toarray(self):
+        return np.zeros((20, 6))
+
+
+def test_a_column_of_classes_is_taken_with_a_warning():
+    samples, names = bright(40, 1)
+    expected = PerceptronClassifier(**OPTIONS).fit(samples, names)
+    with pytest.warns(UserWarning, match="y is a column"):
+        model = PerceptronClassifier(**OPTIONS).fit(samples, names[:, None])
+    assert (model.predict_proba(samples) == expected.predict_proba(samples)).all()
+    with pytest.warns(UserWarning, match="y is a column"):
+        assert model.score(samples, names[:, None]) == expected.score(samples, names)
+
+
+def test_few_samples_are_one_batch():
+    samples, names = bright(40, 1)
+    model = PerceptronClassifier(device="cpu", epochs=2).fit(samples, names)
+    assert model.report_["options"]["batch"] == 40 and model.get_params() == {"device": "cpu", "epochs": 2}
+    model = PerceptronClassifier(device="cpu", epochs=2, held_out=10).fit(samples, names)
+    assert model.report_["options"]["batch"] == 30
+
+
 def test_it_is_fitted_and_predicts_names():
     samples, names = bright(300, 1)
     model = PerceptronClassifier(**OPTIONS)
@@ -73,8 +100,17 @@ def test_what_is_not_allowed_is_told():
         PerceptronClassifier(device="cpu", depth=3).fit(samples, names)
     with pytest.raises(ValueError, match="20 samples and y 19"):
         PerceptronClassifier(device="cpu").fit(samples, names[1:])
-    with pytest.raises(ValueError, match="y has the shape .20, 1., expected .n."):
-        PerceptronClassifier(device="cpu").fit(samples, names[:, None])
+    with pytest.raises(ValueError, match="y has the shape .10, 2., expected .n."):
+        PerceptronClassifier(device="cpu").fit(samples, names.reshape(10, 2))
+    with pytest.raises(ValueError, match="X has complex values, real ones are expected"):
+        PerceptronClassifier(device="cpu").fit(samples + 1j, names)
+    with pytest.raises(ValueError, match="y has complex values, real ones are expected"):
+        PerceptronClassifier(device="cpu").fit(samples, np.full(20, 1j))
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="y has values that are NaN or infinite"):
+            PerceptronClassifier(device="cpu").fit(samples, np.where(names == "left", value, 1.0))
+    with pytest.raises(TypeError, match="X is a sparse Sparse, an array with all values is expected: X.toarray"):
+        PerceptronClassifier(device="cpu").fit(Sparse(), names)
     with pytest.raises(ValueError, match="X has the shape .20., expected"):
         PerceptronClassifier(device="cpu").fit(samples[:, 0], names)
     with pytest.raises(ValueError, match="NaN or infinite"):

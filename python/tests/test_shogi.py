@@ -8,7 +8,7 @@ import pytest
 import warpplay
 from arrays import Elsewhere, Lent
 from peers import peer
-from warpplay.shogi import Evaluator, Learner
+from warpplay.shogi import PIECES, Evaluator, Learner
 
 GAMES = Path(__file__).parents[2] / "tests" / "golden" / "shogi" / "first_100.usi.txt.gz"
 
@@ -65,3 +65,29 @@ def test_weights_of_pytorch_and_jax():
     weights = np.arange(13, dtype=np.float32)
     for given in (torch.from_numpy(weights), jax.device_put(weights, jax.devices("cpu")[0])):
         assert (Evaluator("material", given).weights == weights).all()
+
+
+def test_half_moves_are_a_pair_or_a_range():
+    def weights(plies):
+        learner = Learner(GAMES, plies=plies, device="cpu", iterations=1)
+        learner.run()
+        return learner.evaluator().weights
+
+    assert (weights(range(40, 44)) == weights((40, 44))).all()
+    assert (weights(range(40, 44, 2)) != weights((40, 44))).any()
+    for wrong in (3, (1, 2, 3), "x"):
+        with pytest.raises(TypeError, match="plies is not a pair of numbers, nor a range"):
+            Learner(GAMES, plies=wrong, device="cpu")
+    with pytest.raises(ValueError, match="option plies: -1 is not allowed"):
+        Learner(GAMES, plies=(-1, 3), device="cpu")
+
+
+def test_the_pieces_have_names():
+    assert len(PIECES) == 13 and PIECES[0] == "P"
+    # A rook is worth what its weight says.
+    weights = np.zeros(13, np.float32)
+    weights[[0, PIECES.index("B"), PIECES.index("R")]] = 1, 3, 5
+    # Black has taken a bishop for nothing, and promoted its own.
+    assert Evaluator("material", weights).evaluate("startpos moves 7g7f 3c3d 8h2b+ 3a2b") == 0
+    learner = Learner(GAMES, plies=(40, 42), device="cpu", iterations=1)
+    assert len(learner.run()["rows"][0]["values"]) == len(PIECES[1:])

@@ -231,14 +231,8 @@ impl TrainFlags {
     }
 
     fn set_schedule(&self, schedule: &mut Schedule) -> Result<()> {
-        match self.schedule.as_deref() {
-            None => {}
-            Some("constant") => *schedule = Schedule::Constant,
-            Some("step") => *schedule = Schedule::Step { every: 3, factor: 0.1 },
-            Some("cosine") => *schedule = Schedule::Cosine { minimum: 0.0 },
-            Some(other) => {
-                return Err(Usage(format!("--schedule: {other} is not allowed (constant, step, cosine)")).into());
-            }
+        if let Some(name) = &self.schedule {
+            *schedule = Schedule::from_name(name)?;
         }
         let (mut step_flags, mut cosine_flags) = (false, false);
         match schedule {

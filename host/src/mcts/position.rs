@@ -1,6 +1,6 @@
 //! Positions from moves, with every move checked.
 
-use warpplay_gpu::mcts::{Game, Notation};
+use warpplay_gpu::mcts::{Game, Notation, Outcome, Player};
 
 use crate::{Error, Result};
 
@@ -43,7 +43,12 @@ pub fn play_moves<G: Notation>(position: &mut G, moves: &str) -> Result<Vec<u32>
 pub fn check_playable<G: Game>(position: &G) -> Result<()> {
     let outcome = position.outcome();
     if outcome.is_over() {
-        return Err(Error::Finished { game: G::NAME, outcome: format!("{outcome:?}") });
+        let outcome = match outcome {
+            Outcome::Win(Player::First) => "the first player has won",
+            Outcome::Win(Player::Second) => "the second player has won",
+            Outcome::Draw | Outcome::Ongoing => "a draw",
+        };
+        return Err(Error::Finished { game: G::NAME, outcome: outcome.to_string() });
     }
     if !(0..G::MAX_ACTIONS).any(|action| position.is_legal(action)) {
         return Err(Error::Finished { game: G::NAME, outcome: "no legal action".to_string() });

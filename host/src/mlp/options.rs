@@ -52,7 +52,38 @@ named! {
     Host = "host",
 }
 
-/// How weights are updated from gradients `g`, as defined by PyTorch.
+/// Fields of optimisers, schedules and early stopping that a file leaves out.
+mod defaults {
+    pub const fn momentum() -> f32 {
+        0.9
+    }
+
+    pub const fn beta1() -> f32 {
+        0.9
+    }
+
+    pub const fn beta2() -> f32 {
+        0.999
+    }
+
+    pub const fn alpha() -> f32 {
+        0.99
+    }
+
+    pub const fn epsilon() -> f32 {
+        1e-8
+    }
+
+    pub const fn every() -> u32 {
+        3
+    }
+
+    pub const fn factor() -> f32 {
+        0.1
+    }
+}
+
+/// How weights are updated from gradients `g`, as defined by PyTorch. In a file, fields may be left out; they are then those of [`Optimizer::from_name`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Optimizer {
@@ -61,38 +92,48 @@ pub enum Optimizer {
     /// `v = momentum v + g; w -= lr v`.
     Momentum {
         /// Decay of the velocity, [0, 1).
+        #[serde(default = "defaults::momentum")]
         momentum: f32,
     },
     /// `v = momentum v + g; w -= lr (g + momentum v)`.
     Nesterov {
         /// Decay of the velocity, [0, 1).
+        #[serde(default = "defaults::momentum")]
         momentum: f32,
     },
     /// Kingma and Ba 2015, with bias correction; epsilon is added outside the root.
     Adam {
         /// Decay of the mean, [0, 1).
+        #[serde(default = "defaults::beta1")]
         beta1: f32,
         /// Decay of the mean square, [0, 1).
+        #[serde(default = "defaults::beta2")]
         beta2: f32,
         /// Added to the root, > 0.
+        #[serde(default = "defaults::epsilon")]
         epsilon: f32,
     },
     /// Adam with decoupled weight decay (Loshchilov and Hutter 2019): `w -= lr weight_decay w` first. Files name it `adam_w`; the form of [`name`](Self::name) is read too.
     #[serde(alias = "adamw")]
     AdamW {
         /// Decay of the mean, [0, 1).
+        #[serde(default = "defaults::beta1")]
         beta1: f32,
         /// Decay of the mean square, [0, 1).
+        #[serde(default = "defaults::beta2")]
         beta2: f32,
         /// Added to the root, > 0.
+        #[serde(default = "defaults::epsilon")]
         epsilon: f32,
     },
     /// `s = alpha s + (1 - alpha) g²; w -= lr g / (√s + epsilon)`.
     #[serde(rename = "rmsprop")]
     RmsProp {
         /// Decay of the mean square, [0, 1).
+        #[serde(default = "defaults::alpha")]
         alpha: f32,
         /// Added to the root, > 0.
+        #[serde(default = "defaults::epsilon")]
         epsilon: f32,
     },
 }
@@ -107,7 +148,8 @@ impl Optimizer {
     /// # Errors
     /// [`Error::Option`] for another name.
     pub fn from_name(name: &str) -> Result<Self> {
-        let (momentum, beta1, beta2, alpha, epsilon) = (0.9, 0.9, 0.999, 0.99, 1e-8);
+        let [momentum, beta1, beta2] = [defaults::momentum(), defaults::beta1(), defaults::beta2()];
+        let [alpha, epsilon] = [defaults::alpha(), defaults::epsilon()];
         Ok(match name {
             "sgd" => Self::Sgd,
             "momentum" => Self::Momentum { momentum },
@@ -158,7 +200,7 @@ impl Optimizer {
     }
 }
 
-/// Schedule of the learning rate after the warm-up, as a factor of the base rate.
+/// Schedule of the learning rate after the warm-up, as a factor of the base rate. In a file, fields may be left out; they are then those of [`Schedule::from_name`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Schedule {
@@ -168,15 +210,36 @@ pub enum Schedule {
     /// Multiplied by `factor` after every `every` epochs.
     Step {
         /// Epochs between two reductions, at least 1.
+        #[serde(default = "defaults::every")]
         every: u32,
         /// Factor of each reduction, (0, 1].
+        #[serde(default = "defaults::factor")]
         factor: f32,
     },
     /// From 1 down to `minimum` along half a cosine over all updates of the training after the warm-up.
     Cosine {
         /// Factor at the end, [0, 1].
+        #[serde(default)]
         minimum: f32,
     },
+}
+
+impl Schedule {
+    /// The names that [`Schedule::from_name`] reads.
+    pub const NAMES: [&'static str; 3] = ["constant", "step", "cosine"];
+
+    /// The schedule with its default fields: a step to a tenth after every 3 epochs, a cosine down to 0.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for another name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        Ok(match name {
+            "constant" => Self::Constant,
+            "step" => Self::Step { every: defaults::every(), factor: defaults::factor() },
+            "cosine" => Self::Cosine { minimum: 0.0 },
+            _ => return Err(Error::option("schedule", name, Self::NAMES.join(", "))),
+        })
+    }
 }
 
 /// When to stop before the last epoch.
@@ -184,7 +247,8 @@ pub enum Schedule {
 pub struct EarlyStopping {
     /// Number of epochs without improvement of the validation loss that are tolerated, at least 1.
     pub patience: u32,
-    /// Minimum decrease of the loss that counts as an improvement, at least 0.
+    /// Minimum decrease of the loss that counts as an improvement, at least 0. Default 0.
+    #[serde(default)]
     pub min_delta: f64,
 }
 
@@ -399,6 +463,24 @@ mod tests {
         }
         let error = "paper".parse::<Engine>().unwrap_err().to_string();
         assert_eq!(error, "option engine: paper is not allowed (auto, epoch, layers, cpu)");
+    }
+
+    #[test]
+    fn fields_that_a_file_leaves_out_are_those_of_the_name() {
+        for name in Optimizer::NAMES {
+            let read: Optimizer = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
+            assert_eq!(read, Optimizer::from_name(name).unwrap());
+        }
+        for name in Schedule::NAMES {
+            let read: Schedule = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
+            assert_eq!(read, Schedule::from_name(name).unwrap());
+        }
+        let adam: Optimizer = serde_json::from_str(r#"{"name": "adam", "beta1": 0.5}"#).unwrap();
+        assert_eq!(adam, Optimizer::Adam { beta1: 0.5, beta2: 0.999, epsilon: 1e-8 });
+        let stopping: EarlyStopping = serde_json::from_str(r#"{"patience": 3}"#).unwrap();
+        assert_eq!(stopping, EarlyStopping { patience: 3, min_delta: 0.0 });
+        let error = Schedule::from_name("linear").unwrap_err().to_string();
+        assert_eq!(error, "option schedule: linear is not allowed (constant, step, cosine)");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 """A perceptron with the methods that scikit-learn expects of a classifier. scikit-learn itself is not needed."""
 
+import warnings
+
 import numpy as np
 
 from ._native import mlp as _native
@@ -8,8 +10,8 @@ from ._native import mlp as _native
 class PerceptronClassifier:
     """A perceptron that is trained by ``fit``, for ``cross_val_score``, ``GridSearchCV``, pipelines and ``clone`` of scikit-learn, or alone.
 
-    Options are those of :class:`Trainer` (``hidden``, ``epochs``, ``batch``, ``learning_rate``, ``optimizer``, ``seed``, …); what is not given has the library's default, and
-    ``get_params`` has what was given. What is not allowed is told by ``fit``.
+    Options are those of :class:`Trainer` (``hidden``, ``epochs``, ``batch``, ``learning_rate``, ``optimizer``, ``seed``, …); what is not given has the default written there (a
+    ``batch`` of 64, or all samples where there are fewer), and ``get_params`` has what was given. What is not allowed is told by ``fit``.
 
     The kernels take bytes. ``X`` of uint8 is taken as it is, 0 to 255. Other numbers are brought to 0 to 255 feature by feature, by the least and the largest value that
     ``fit`` has seen, and rounded: 256 levels a feature. What lies beyond in ``predict`` counts as the nearest of the two.
@@ -40,9 +42,7 @@ class PerceptronClassifier:
 
     def fit(self, X, y):
         """Trains on samples ``X`` ``[n, features]`` or ``[n, rows, columns]`` with classes ``y`` ``[n]``, numbers or names, at most 256 of them; returns the object."""
-        X, y = np.asarray(X), np.asarray(y)
-        if y.ndim != 1 or len(y) == 0:
-            raise ValueError(f"y has the shape {list(y.shape)}, expected [n], at least one")
+        X, y = _array("X", X), _classes(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) > 256:
             raise ValueError(f"y has {len(self.classes_)} classes, at most 256 are allowed")
@@ -51,7 +51,7 @@ class PerceptronClassifier:
             raise ValueError(f"X has {len(flat)} samples and y {len(y)}: a class for each is expected")
         self.n_features_in_ = flat.shape[1]
         self._range = None if flat.dtype == np.uint8 else (flat.min(axis=0), flat.max(axis=0))
-        options = dict(self._params)
+        options = {"batch": min(64, len(flat) - int(self._params.get("held_out", 0))), **self._params}
         trainer = _native.Trainer(self._bytes(flat), labels.astype(np.uint8), device=options.pop("device"), **options)
         self.report_ = trainer.run()
         self.network_ = trainer.network()
@@ -70,7 +70,11 @@ class PerceptronClassifier:
 
     def score(self, X, y):
         """The share of samples whose class is predicted."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        y = _classes(y)
+        found = self.predict(X)
+        if len(found) != len(y):
+            raise ValueError(f"X has {len(found)} samples and y {len(y)}: a class for each is expected")
+        return float(np.mean(found == y))
 
     def _ready(self):
         """The network on the device, from the first time on that it is asked."""
@@ -82,7 +86,7 @@ class PerceptronClassifier:
         return self._classifier
 
     def _checked(self, X):
-        flat = _samples(np.asarray(X))
+        flat = _samples(_array("X", X))
         if flat.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {flat.shape[1]} features, this PerceptronClassifier was fitted to {self.n_features_in_}")
         return flat
@@ -127,6 +131,30 @@ class PerceptronClassifier:
 
     def __repr__(self):
         return f"PerceptronClassifier({', '.join(f'{name}={value!r}' for name, value in self._params.items())})"
+
+
+def _array(name, values):
+    """An array of what was given."""
+    # As scipy's sparse matrices and arrays: numpy makes one object of them.
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        raise TypeError(f"{name} is a sparse {type(values).__name__}, an array with all values is expected: {name}.toarray() is one")
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name} has complex values, real ones are expected")
+    return array
+
+
+def _classes(y):
+    """The classes ``[n]``; a column is taken as scikit-learn takes it, with a warning."""
+    y = _array("y", y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn("y is a column [n, 1] where [n] is expected: y.ravel() is such", stacklevel=3)
+        y = y[:, 0]
+    if y.ndim != 1 or len(y) == 0:
+        raise ValueError(f"y has the shape {list(y.shape)}, expected [n], at least one")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y has values that are NaN or infinite, which are no classes")
+    return y
 
 
 def _samples(X):

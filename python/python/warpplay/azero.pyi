@@ -1,4 +1,4 @@
-from typing import Any, Optional, Sequence, Tuple, final, overload
+from typing import Any, Optional, Sequence, Tuple, Union, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,22 +8,31 @@ from ._types import Path, Progress, Shared
 
 @final
 class Evaluator:
-    def __new__(cls, weights: Optional[Path] = None, *, seed: int = 27, device: str = "auto", **given: Any) -> "Evaluator": ...
+    def __new__(cls, weights: Optional[Path] = None, *, seed: Optional[int] = None, device: str = "auto", **given: Any) -> "Evaluator": ...
     @overload
     def evaluate(
-        self, observations: NDArray[np.float32], legal: NDArray[np.uint8]
+        self, observations: NDArray[np.float32], legal: Union[NDArray[np.uint8], NDArray[np.bool_]]
     ) -> Tuple[NDArray[np.float64], NDArray[np.float64]]: ...
     @overload
     def evaluate(self, observations: Shared, legal: Shared) -> Tuple[Array, Array]: ...
+    def observe(self, moves: str = "") -> Tuple[NDArray[np.float32], NDArray[np.uint8]]: ...
+    @property
+    def value_of(self) -> str: ...
+    @property
+    def layout(self) -> str: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
     @property
     def shape(self) -> Tuple[int, int, int, int]: ...
 
 @final
 class SelfPlay:
     def __new__(
-        cls, weights: Optional[Path] = None, *, network_seed: int = 27, seed: Optional[int] = None, device: str = "auto", **given: Any
+        cls, weights: Optional[Path] = None, *, network_seed: Optional[int] = None, seed: Optional[int] = None, device: str = "auto", **given: Any
     ) -> "SelfPlay": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
     @property
     def games(self) -> list[dict[str, Any]]: ...
     def save_games(self, path: Path) -> None: ...
@@ -32,14 +41,20 @@ class SelfPlay:
 class Trainer:
     def __new__(
         cls,
-        games: Sequence[Path],
+        games: Union[Path, Sequence[Path]],
         weights: Optional[Path] = None,
         *,
-        network_seed: int = 27,
+        network_seed: Optional[int] = None,
         device: str = "auto",
         **given: Any,
     ) -> "Trainer": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
     def save(self, path: Path) -> None: ...
 
-__all__ = ["Evaluator", "SelfPlay", "Trainer"]
+def observe(moves: str = "", *, layout: str = "default") -> Tuple[NDArray[np.float32], NDArray[np.uint8]]: ...
+
+ACTIONS: Tuple[str, ...]
+
+__all__ = ["ACTIONS", "Evaluator", "SelfPlay", "Trainer", "observe"]

@@ -1,16 +1,23 @@
-from typing import Any, Optional, Sequence, Tuple, final
+from typing import Any, NamedTuple, Optional, Sequence, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._types import Path, Progress
 
+class AllHands(NamedTuple):
+    hands: list[str]
+    actions: list[str]
+    probabilities: NDArray[np.float64]
+
 @final
 class Solver:
     def __new__(
-        cls, game: str, *, device: str = "auto", measure_at: Optional[Sequence[int]] = None, **given: Any
+        cls, game: Path, *, device: str = "auto", measure_at: Optional[Sequence[int]] = None, **given: Any
     ) -> "Solver": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
     def exploitability(self) -> dict[str, Any]: ...
     def strategy(self) -> "Strategy": ...
 
@@ -20,6 +27,15 @@ class Strategy:
     def load(path: Path) -> "Strategy": ...
     def save(self, path: Path) -> None: ...
     def query(self, history: str = "", *, board: str = "", hand: str) -> dict[str, float]: ...
-    def query_all(self, history: str = "", *, board: str = "") -> Tuple[list[str], list[str], NDArray[np.float64]]: ...
+    def query_all(self, history: str = "", *, board: str = "") -> AllHands: ...
 
-__all__ = ["Solver", "Strategy"]
+def solve_spot(
+    spot: dict[str, Any],
+    *,
+    device: str = "auto",
+    measure_at: Optional[Sequence[int]] = None,
+    progress: Progress = None,
+    **given: Any,
+) -> dict[str, Any]: ...
+
+__all__ = ["AllHands", "Solver", "Strategy", "solve_spot"]

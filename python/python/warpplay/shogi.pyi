@@ -1,4 +1,4 @@
-from typing import Any, Optional, Tuple, final
+from typing import Any, Optional, Tuple, Union, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,15 @@ class Learner:
         cls,
         games: Path,
         *,
-        plies: Tuple[int, int] = ...,
+        plies: Optional[Union[Tuple[int, int], range]] = None,
         held_out: Optional[float] = None,
         device: str = "auto",
         **given: Any,
     ) -> "Learner": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     def save(self, path: Path) -> None: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
     def evaluator(self) -> "Evaluator": ...
 
 @final
@@ -29,4 +31,6 @@ class Evaluator:
     @property
     def weights(self) -> NDArray[np.float32]: ...
 
-__all__ = ["Evaluator", "Learner"]
+PIECES: Tuple[str, ...]
+
+__all__ = ["PIECES", "Evaluator", "Learner"]

@@ -55,16 +55,24 @@ pub fn copy_of<T: Input, const N: usize>(
 ) -> PyResult<Copied<T, N>> {
     match Kind::of(what, value)? {
         Kind::Numpy => {
-            let Ok(array) = value.cast::<PyArrayDyn<T>>() else {
-                let dtype = value.getattr("dtype")?;
-                return Err(PyTypeError::new_err(format!("{what} has values of {dtype}, expected {}", T::DTYPE)));
-            };
-            let array: PyReadonlyArrayDyn<'_, T> = array.try_readonly()?;
+            let array: PyReadonlyArrayDyn<'_, T> = numpy_array(what, value)?;
             let shape = expect_dimensions(what, array.as_array().shape())?;
             Ok(Copied { values: copied(array.as_array())?, shape })
         }
         Kind::Shared => shared(what, value, device),
     }
+}
+
+/// An array of numpy with values of `T`, of any shape.
+///
+/// # Errors
+/// `TypeError` for an array of other values, or in another order of bytes.
+pub fn numpy_array<'py, T: Input>(what: &str, value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
+    let Ok(array) = value.cast::<PyArrayDyn<T>>() else {
+        let dtype = value.getattr("dtype")?;
+        return Err(PyTypeError::new_err(format!("{what} has values of {dtype}, expected {}", T::DTYPE)));
+    };
+    Ok(array.try_readonly()?)
 }
 
 /// The sizes of an array of `N` dimensions.

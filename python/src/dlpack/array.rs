@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use numpy::{Element, PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use warpplay::{Buffer, Device};
@@ -297,6 +297,31 @@ impl Array {
             Contents::Single(values) => self.numpy_of(py, values),
             Contents::Int(values) => self.numpy_of(py, values),
         }
+    }
+
+    /// The same for `numpy.asarray`, always a copy.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(PyValueError::new_err(
+                "the array is copied for numpy: numpy.from_dlpack takes one of the host without a copy",
+            ));
+        }
+        let array = self.numpy(py)?;
+        match dtype {
+            Some(dtype) => array.call_method1("astype", (dtype,)),
+            None => Ok(array),
+        }
+    }
+
+    /// Its first size.
+    fn __len__(&self) -> PyResult<usize> {
+        self.shape.first().copied().ok_or_else(|| PyTypeError::new_err("an array of no dimensions has no length"))
     }
 
     fn __repr__(&self) -> String {

@@ -47,6 +47,26 @@ pub struct DlDataType {
     pub lanes: u16,
 }
 
+impl DlDataType {
+    /// Its name in errors, as numpy has it where numpy has such values.
+    pub fn name(self) -> String {
+        let Self { code, bits, lanes } = self;
+        let kind = match code {
+            0 => "int",
+            1 => "uint",
+            2 => "float",
+            4 => "bfloat",
+            5 => "complex",
+            6 => return "bool".to_string(),
+            _ => return format!("DLPack's type {code} with {bits} bits"),
+        };
+        match lanes {
+            1 => format!("{kind}{bits}"),
+            _ => format!("{lanes} x {kind}{bits}"),
+        }
+    }
+}
+
 /// `DLTensor`.
 #[repr(C)]
 pub struct DlTensor {

@@ -135,7 +135,7 @@ impl Tensor {
         if lanes == 1 && usize::from(bits) == 8 * size_of::<T>() && T::CODES.contains(&code) {
             return Ok(());
         }
-        let text = format!("{what} has values of DLPack's type {code} with {bits} bits, expected {}", T::NAME);
+        let text = format!("{what} has values of {}, expected {}", self.data_type.name(), T::NAME);
         Err(PyTypeError::new_err(text))
     }
 

@@ -561,7 +561,10 @@ fn wrong_options_are_named() {
     let over = Checkers::from_text(&format!(".+{}", ".".repeat(62))).expect("a lone man");
     let mut player = Player::builder(Estimator::Uniform).build(&device).expect("the defaults");
     let error = player.run(&over, on).expect_err("nobody to move").to_string();
-    assert_eq!(error, "position of checkers is finished (Win(Second)): search a position in which a player can move");
+    assert_eq!(
+        error,
+        "position of checkers is finished (the second player has won): search a position in which a player can move"
+    );
 }
 
 /// A thousand games of self-play, each record checked against the rules.

@@ -272,7 +272,7 @@ fn a_finished_position_is_not_searched() {
     let full = full.expect("some seed draws");
     assert_eq!(
         text(check_playable(&won)),
-        "position of connect4 is finished (Win(First)): search a position in which a player can move"
+        "position of connect4 is finished (the first player has won): search a position in which a player can move"
     );
     assert_eq!(
         text(check_playable(&full)),

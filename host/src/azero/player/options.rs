@@ -39,6 +39,7 @@ impl Trees {
 
 /// `(1 - epsilon) · prior + epsilon · Dirichlet(alpha)` at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Noise {
     /// Concentration, 0.01 to 100; small numbers give most of the noise to few actions.
     pub alpha: f64,

@@ -17,7 +17,8 @@ use crate::{Error, Result};
 pub struct EarlyStopping {
     /// Iterations without a new best after which to stop. With mini-batches, held-out games are measured at the beginning of an epoch, and learning can stop only there.
     pub patience: u32,
-    /// Minimum decrease that counts as a new best.
+    /// Minimum decrease that counts as a new best. Default 0.
+    #[serde(default)]
     pub min_delta: f64,
 }
 
@@ -27,7 +28,8 @@ pub struct EarlyStopping {
 pub struct Quiet {
     /// Iterations from one search of all lines to the next. The first search precedes iteration 0.
     pub every: u32,
-    /// Most half-moves of a line.
+    /// Most half-moves of a line. Default [`Quiet::DEPTH`].
+    #[serde(default = "Quiet::depth")]
     pub depth: u32,
 }
 
@@ -45,6 +47,10 @@ named! {
 impl Quiet {
     /// Default number of half-moves of a line: that of [`quiescence::Options`](crate::shogi::quiescence::Options).
     pub const DEPTH: u32 = quiescence::Options::DEPTH;
+
+    const fn depth() -> u32 {
+        Self::DEPTH
+    }
 }
 
 /// Options of a [`Learner`](super::Learner).
@@ -237,6 +243,14 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_that_a_file_leaves_out_have_their_defaults() {
+        let read: Options =
+            serde_json::from_str(r#"{"quiet": {"every": 2}, "early_stopping": {"patience": 3}}"#).unwrap();
+        assert_eq!(read.quiet, Some(Quiet { every: 2, depth: Quiet::DEPTH }));
+        assert_eq!(read.early_stopping, Some(EarlyStopping { patience: 3, min_delta: 0.0 }));
+    }
 
     #[test]
     fn bad_options_are_named() {
