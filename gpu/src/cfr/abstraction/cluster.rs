@@ -36,13 +36,11 @@ pub const fn n_blocks(n: u32) -> u32 {
 ///
 /// * Launch: [`shape`], a thread a point, blocks of 256.
 /// * Reads: `points`, `weights`, `centre`, `distances`.
-/// * Writes: `distances`; `sums`, one a block.
+/// * Writes: `distances`; `sums`, one a block, which are right for weights of at most 24.
 /// * Shared: 64 bytes: a sum of each warp.
 /// * Cost: bins + log block steps a thread.
 /// * Twin: `warpplay_cpu_ref::cfr::abstraction::Points::lower`.
 /// * Source: Johanson et al. 2013.
-///
-/// Sums are right for weights of at most 24.
 #[kernel(shape = shape(n), max_threads = BLOCK)]
 pub fn cfr_abstraction_nearest(
     #[len(n as usize * n_bins as usize)] points: Slice<u32>,
@@ -83,13 +81,11 @@ pub fn cfr_abstraction_nearest(
 ///
 /// * Launch: [`shape`], a thread a point, blocks of 256.
 /// * Reads: `points`, `weights`, `centres`, `nearest`.
-/// * Writes: `nearest`; `sums` and `changed`, added to atomically.
+/// * Writes: `nearest`; `sums`, whose last one of a centre is its weight, and `changed`, both added to atomically.
 /// * Shared: none.
 /// * Cost: bins × centres differences, bins + 1 atomic additions a thread.
 /// * Twin: `warpplay_cpu_ref::cfr::abstraction::Points::nearest`, `warpplay_cpu_ref::cfr::abstraction::Points::sums`.
 /// * Source: Johanson et al. 2013.
-///
-/// A centre's sums have its weight last.
 #[kernel(shape = shape(n), max_threads = BLOCK, require = n_centres > 0 && n_centres.is_multiple_of(TILE))]
 pub fn cfr_abstraction_assign(
     #[len(n as usize * n_bins as usize)] points: Slice<u32>,

@@ -93,13 +93,11 @@ fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
 /// * Launch: [`shape`], as many blocks as fit, 1024 threads.
 /// * Reads: `pairs` `[n]`: two words each, an odd one made whole by 0.
 /// * Writes: `words` and `counts` `[mask + 1]`, a power of two: the grid's table, 0 at the launch; `full`: 1 where it had too little room, and then the
-///   counts are of no use.
+///   counts are of no use. A block must see fewer than 2³² words.
 /// * Shared: 24,576 bytes: a table of 2,048 words and counts.
 /// * Cost: 8 bytes a word; a read and an atomic addition in shared memory, where the word is known there.
 /// * Twin: `warpplay_cpu_ref::shogi::material::program::histogram_of`.
 /// * Source: our own.
-///
-/// A block counts right where it sees fewer than 2³² words.
 #[kernel(shape = |blocks: u32| shape(blocks), max_threads = BLOCK, require = mask.wrapping_add(1).is_power_of_two())]
 pub fn shogi_material_count(
     #[len(n as usize)] pairs: Slice<Vec4>,
