@@ -81,7 +81,7 @@ fn command(program: &Path, words: &[&str]) -> String {
 }
 
 /// The names of the commands below these words.
-fn commands<'a>(about: &'a str) -> impl Iterator<Item = &'a str> {
+fn commands(about: &str) -> impl Iterator<Item = &str> {
     section(about, "Commands:").into_iter().map(|(command, _)| command).filter(|&command| command != "help")
 }
 
