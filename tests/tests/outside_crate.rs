@@ -147,7 +147,7 @@ fn crates_that_the_program_writes_pass_their_tests() {
     let scratch = tempfile::tempdir().expect("a folder");
     for (command, name, n_tests, printed) in [
         // Without moves the start is searched; of its nine actions the middle is the best first move of tic-tac-toe.
-        ("new-game", "three-rows", 5, "best: 4: name b2"),
+        ("new-game", "three-rows", 5, "best        b2, action 4"),
         // 2 · 1 + 10, and so on.
         ("new-kernel", "scaled-sums", 1, "[12.0, 24.0, 36.0] on "),
     ] {

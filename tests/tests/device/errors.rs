@@ -276,7 +276,7 @@ fn a_finished_position_is_not_searched() {
     );
     assert_eq!(
         text(check_playable(&full)),
-        "position of connect4 is finished (Draw): search a position in which a player can move"
+        "position of connect4 is finished (a draw): search a position in which a player can move"
     );
     for device in kernel_devices().into_iter().chain([Device::cpu()]) {
         let mut search = Search::<Connect4>::builder().n_trees(1).n_playouts(1).steps(1).build(&device).expect("small");

@@ -545,7 +545,7 @@ fn the_log_shows_options_and_results_and_with_vv_every_kernel() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let info = said("-v", "cpu");
-    for part in ["tree_capacity", "n_trees: 2", "best", "performance"] {
+    for part in ["tree_capacity", "n_trees: 2", "best", "playouts"] {
         assert!(info.contains(part), "{part} in {info}");
     }
     assert!(!info.contains("DEBUG"), "{info}");

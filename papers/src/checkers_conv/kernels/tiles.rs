@@ -143,7 +143,6 @@ unsafe fn operand<const LAYOUT: u32, const PER_CHANNEL: u32, const BY_VALUES: bo
 /// # Safety
 /// The operands have the channel of the thread's lane; the sums are 64 values, in shared memory or from `out` on.
 #[inline(always)]
-#[track_caller]
 unsafe fn add_channel<const TAPS: u32, const BOARD: u32, const FILTER: u32>(
     boards: Values,
     weights: Values,
