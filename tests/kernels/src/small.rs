@@ -8,7 +8,7 @@ use warpplay_gpu::cuda::{kernel, math, memory, sync, thread};
 
 /// `cfr_small_measure_f64` in single precision.
 ///
-/// * Launch: [`shape`](warpplay_gpu::cfr::small::shape), a block a game.
+/// * Launch: [`shape`], a block a game.
 ///
 /// # Safety
 /// As that kernel.
