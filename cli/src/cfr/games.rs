@@ -8,7 +8,7 @@ use warpplay::cfr::{GameDef, Problem, Tree};
 
 use crate::common::{self, Usage};
 
-/// A definition file, or a game of the library: `kuhn`, `leduc`, `liars_dice` or `liars_dice:DICE,FACES`, `goofspiel:CARDS`; both for two players.
+/// A definition file, or a game of the library: `kuhn`, `leduc`, `liars_dice` or `liars_dice:DICE,FACES`, `goofspiel:CARDS`; all for two players. A file that is named like one of them is read by its path, as `./kuhn`.
 ///
 /// # Errors
 /// The file cannot be read, or is no definition; a number is not allowed.
@@ -33,7 +33,7 @@ pub fn definition(game: &Path) -> Result<GameDef> {
     let read = GameDef::read(game);
     match game.exists() {
         true => Ok(read?),
-        false => read.context("expected a definition file or one of the built-in games kuhn, leduc, liars_dice and goofspiel:N, of which info takes the first two"),
+        false => read.context("expected a definition file, or a built-in game: kuhn, leduc; to solve and compare also liars_dice, goofspiel:N"),
     }
 }
 

@@ -30,9 +30,6 @@ struct Facts<'a> {
 pub fn run(args: &SubgameArgs) -> Result<()> {
     args.output.start_log();
     let stops = args.report.stops(args.report.iterations())?;
-    if stops.is_empty() && args.report.plots.plots.is_some() {
-        return Err(Usage("--plots: nothing is measured, since --report is none".into()).into());
-    }
     let mut spots: Vec<(String, Spot)> = Vec::new();
     for path in &args.spots {
         for (name, spot) in Spot::read_all(path)? {

@@ -93,7 +93,7 @@ impl fmt::Display for Report {
         )?;
         write!(
             f,
-            "trees       {}: depth {:.3} in the mean, {} at most; size {:.1} in the mean, {} at most; {} full, {} expansions refused",
+            "trees       {}: mean depth {:.3}, largest {}; mean size {:.1}, largest {}; {} full, {} expansions refused",
             trees.count, trees.mean_depth, trees.max_depth, trees.mean_size, trees.max_size, trees.full, trees.refused
         )
     }

@@ -48,7 +48,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Creates the hidden file. Detects everything that would prevent the final rename before the caller starts the work whose result the file will hold.
+    /// Creates the hidden file. Detects what can be known of the final rename before the caller starts the work whose result the file will hold.
     ///
     /// # Errors
     /// [`Error::File`] with the path and the reason: the folder is missing or not writable, the path names a folder, a device or a pipe, the file is write-protected, or the

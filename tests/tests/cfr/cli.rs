@@ -300,6 +300,28 @@ fn what_never_ends_is_not_read() {
 }
 
 #[test]
+fn spots_have_names_of_their_own_and_need_not_be_measured() {
+    let scratch = new_scratch();
+    let river = r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c", "ranges": ["AA", "KK"]}"#;
+    fs::create_dir(scratch.path("other")).expect("a folder");
+    for file in ["s.json", "other/s.json"] {
+        fs::write(scratch.path(file), river).expect("a file");
+    }
+    let error = scratch.fails(2, "subgame s.json other/s.json --iterations 2 --device cpu");
+    assert!(error.contains("other/s.json: spot s is in another file too"), "{error}");
+    fs::write(scratch.path("twice.json"), format!(r#"{{"spots": {{"a": {river}, "a": {river}}}}}"#)).expect("a file");
+    let error = scratch.fails(1, "subgame twice.json --iterations 2 --device cpu");
+    assert!(error.contains("the name a occurs twice"), "{error}");
+    scratch.ok("subgame s.json --iterations 2 --report none --device cpu --json s.out --quiet");
+    // A stream that leads to a file would be replaced by it.
+    fs::write(scratch.path("log"), "kept\n").expect("a file");
+    let log = fs::OpenOptions::new().append(true).open(scratch.path("log")).expect("the log");
+    let output = scratch.command("solve kuhn --iterations 2 --device cpu --json /dev/stdout").stdout(log).output();
+    assert_eq!(output.expect("the program starts").status.code(), Some(1));
+    assert_eq!(fs::read_to_string(scratch.path("log")).expect("the log"), "kept\n");
+}
+
+#[test]
 fn the_help_of_subgame_shows_a_spot_that_can_be_solved() {
     let scratch = new_scratch();
     let help = scratch.ok("subgame --help");

@@ -194,7 +194,7 @@ impl BetSize {
     fn of_json(value: serde_json::Value) -> Result<Self, String> {
         let size = match &value {
             serde_json::Value::Number(number) => number.as_f64().map(Self::Pot),
-            serde_json::Value::String(name) if name == "all-in" => Some(Self::AllIn),
+            serde_json::Value::String(name) if name.trim() == "all-in" => Some(Self::AllIn),
             serde_json::Value::String(name) => name
                 .trim()
                 .strip_suffix('%')

@@ -144,7 +144,7 @@ impl Stream {
         unsafe { self.run_declared(function, launch, arguments) }
     }
 
-    /// Launches an `unsafe` kernel that declares its shape. The shape is computed of the arguments; lengths and conditions that the declaration has are checked, the rest of the kernel's contract is
+    /// Launches an `unsafe` kernel that declares its shape. The shape is computed from the arguments; lengths and conditions that the declaration has are checked, the rest of the kernel's contract is
     /// the caller's.
     ///
     /// `arguments` are as in [`launch`](Self::launch), but a pointer whose length is declared takes a buffer or a [`view`](crate::Buffer::view) and no address.

@@ -112,7 +112,8 @@ impl Shape {
                     let value = format!("{n_boards} boards × {n_entries} entries on street {street}");
                     Error::option("engine", value, format!("at most {} betting subtrees a street", i32::MAX))
                 })?;
-                let compiled = compile_street(game, street, stride, n_subtrees * games.len() as u32, info)?;
+                let n_all = n_subtrees.saturating_mul(games.len() as u32);
+                let compiled = compile_street(game, street, stride, n_all, info)?;
                 level.n_subtrees = level.n_subtrees.max(n_subtrees);
                 level.stride = level.stride.max(stride[0]).max(stride[1]);
                 level.n_shared = compiled.iter().map(|c| c.n_shared).fold(level.n_shared, u32::max);
@@ -144,7 +145,8 @@ impl Shape {
                 all_strides.push(stride);
                 all_compiled.push(compiled);
             }
-            level.n_parts = parts(level.n_subtrees * games.len() as u32, level.stride, info.n_multiprocessors);
+            level.n_parts =
+                parts(level.n_subtrees.saturating_mul(games.len() as u32), level.stride, info.n_multiprocessors);
             shape.levels.push(level);
             shape.strides.push(all_strides);
             shape.compiled.push(all_compiled);

@@ -342,7 +342,7 @@ impl Kernels {
         for street in (0..last).rev() {
             let (launch, at) = arrays.launch_of(street, 1);
             let n_blocks = arrays.levels[street].n_return_blocks;
-            // SAFETY: as above.
+            // SAFETY: as above; `n_blocks` is the most of all games, the street is not the last one, and the next one's pass up is done.
             unsafe { stream.run_unchecked_with(&self.set.cfr_street_return, (n_blocks,), (arrays.task(), at, pass)) }?;
             // SAFETY: as above.
             unsafe { stream.run_unchecked_with(&set.cfr_street_up, launch, (arrays.task(), at, pass)) }?;
