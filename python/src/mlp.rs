@@ -256,7 +256,7 @@ enum LogitValues {
 }
 
 impl LogitValues {
-    /// The result of `of` for the logits, in the form and place of the images.
+    /// The result of `of` for the logits, in the form of the images and on their device.
     fn give<'py, T: Shareable>(
         self,
         py: Python<'py>,

@@ -109,7 +109,7 @@ pub fn sync_warp(mask: u32) {
     hooks::sync_warp(mask);
 }
 
-/// A token which shows that all 32 lanes of the warp reached one place together. Products of tensor cores require it.
+/// A token which shows that all 32 lanes of the warp reached one point of the program together. Products of tensor cores require it.
 ///
 /// It proves nothing about code that only some of the lanes run: using it there gives meaningless results, or waits for ever.
 #[derive(Debug)]

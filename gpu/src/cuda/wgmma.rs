@@ -23,7 +23,7 @@ use crate::simt::hooks;
 #[derive(Clone, Copy, Debug)]
 pub struct Tiles(u64);
 
-/// A token which shows that all 128 threads of a warpgroup reached one place together. Its products require it.
+/// A token which shows that all 128 threads of a warpgroup reached one point of the program together. Its products require it.
 #[derive(Debug)]
 pub struct WholeGroup(core::marker::PhantomData<*mut ()>);
 

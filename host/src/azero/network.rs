@@ -260,7 +260,7 @@ enum Part {
     Variance,
 }
 
-/// The place of a tensor in a [`Network`].
+/// Which tensor of a [`Network`] it is.
 #[derive(Clone, Copy)]
 enum Field {
     InputConv(Part),

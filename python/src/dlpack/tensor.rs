@@ -251,7 +251,7 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<(Dl
     };
     let Some(managed) = NonNull::new(managed) else { return Ok(None) };
     let held = Held(managed);
-    // SAFETY: the structure that the name denotes; the version is at the same place in all of them.
+    // SAFETY: the structure that the name denotes; the version is at the same offset in all of them.
     let major = unsafe { held.0.as_ref() }.major();
     if major != 1 {
         return Err(PyBufferError::new_err(format!("a tensor of DLPack {major}, expected version 1")));

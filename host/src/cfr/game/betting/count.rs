@@ -20,7 +20,7 @@ pub const MAX_NODES: u64 = 1 << 24;
 /// thousandth of the pot can exceed it.
 pub const MAX_LEVELS: u32 = 1 << 10;
 
-/// Maximum number of distinct states that are counted; states are far fewer than sequences. Their table fills seven eighths of 2²¹ places before it grows.
+/// Maximum number of distinct states that are counted; states are far fewer than sequences. Their table fills seven eighths of 2²¹ slots before it grows.
 const MAX_STATES: u64 = 7 << 18;
 
 /// Nodes of a betting tree, counted without building it. A number that does not fit is the largest `u64`.
