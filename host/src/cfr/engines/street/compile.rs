@@ -312,7 +312,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Requests the sums over a reach vector and returns their offset in shared memory.
+    /// Requests the sums over a reach vector and returns their offset among the regions.
     fn evaluate(&mut self, source: u32, full: bool) -> u32 {
         if self.open.evals.len() >= self.most_evals {
             self.close();
