@@ -129,6 +129,7 @@ pub mod shogi;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod simt;
 pub mod split_mix;
+mod unroll;
 
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]

@@ -15,15 +15,16 @@
 #![allow(
     clippy::absurd_extreme_comparisons,
     clippy::out_of_bounds_indexing,
-    reason = "turns of `each!` have constants: what would be out of bounds stands behind a condition that is false"
+    reason = "turns of `unroll!` have constants: what would be out of bounds stands behind a condition that is false"
 )]
 
-use super::conv::{ConvLayer, LINE, TAPS, copy_lines, each, rectify};
+use super::conv::{ConvLayer, LINE, TAPS, copy_lines, rectify};
 use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::{kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
+use crate::unroll::unroll;
 
 /// Rows and columns of the board.
 pub const SIDE: u32 = 8;
@@ -76,7 +77,7 @@ pub const fn row_shape(n: u32, n_outputs: u32) -> LaunchShape {
 /// Adds the products of three taps and a row of cells to a row of sums.
 #[inline(always)]
 fn add_row(sums: &mut [f32; 8], taps: [f32; 3], row: &[f32; 8]) {
-    each!(X in [0 1 2 3 4 5 6 7] {
+    unroll!(X in [0, 1, 2, 3, 4, 5, 6, 7] {
         if X > 0 {
             sums[X] = fma(taps[0], row[X - 1], sums[X]);
         }
@@ -92,8 +93,8 @@ fn add_row(sums: &mut [f32; 8], taps: [f32; 3], row: &[f32; 8]) {
 #[track_caller]
 fn taps<const OUTPUTS: u32>(weights: Shared<f32>, first: u32, output: u32) -> [[f32; 3]; 3] {
     let mut taps = [[0.0; 3]; 3];
-    each!(Y in [0 1 2] {
-        each!(X in [0 1 2] {
+    unroll!(Y in [0, 1, 2] {
+        unroll!(X in [0, 1, 2] {
             // SAFETY: inside the tile whose input's weights begin at `first`.
             taps[Y][X] = unsafe { weights.get_unchecked(first + (3 * Y as u32 + X as u32) * OUTPUTS + output) };
         });
@@ -120,7 +121,7 @@ unsafe fn row(cells: Shared<f32>, at: u32) -> [f32; 8] {
 #[inline(always)]
 #[track_caller]
 unsafe fn put_row(layer: &ConvLayer, sums: &[f32; 8], bias: f32, plane: usize, row: usize) {
-    each!(HALF in [0 1] {
+    unroll!(HALF in [0, 1] {
         let at = plane * CELLS as usize + row * SIDE as usize + 4 * HALF;
         let mut quad = [
             sums[4 * HALF] + bias,
@@ -132,7 +133,7 @@ unsafe fn put_row(layer: &ConvLayer, sums: &[f32; 8], bias: f32, plane: usize, r
         unsafe {
             if !layer.residual.is_null() {
                 let residual = memory::load_vec4(layer.residual.add(at).cast::<Vec4>()).0;
-                each!(I in [0 1 2 3] {
+                unroll!(I in [0, 1, 2, 3] {
                     quad[I] += f32::from_bits(residual[I]);
                 });
             }
@@ -212,7 +213,7 @@ unsafe fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS
             for number in 0..INPUTS {
                 let taps = taps::<OUTPUTS>(weights, half * tile + number * TAPS * OUTPUTS, own_output);
                 let plane = ((half * POSITIONS + own_position) * INPUTS + number) * CELLS;
-                each!(Y in [0 1 2 3 4 5 6 7] {
+                unroll!(Y in [0, 1, 2, 3, 4, 5, 6, 7] {
                     let row = row(cells, plane + Y as u32 * SIDE);
                     // The row is below the one above it, so it meets the last taps there; ascending taps for each row of sums.
                     if Y < 7 {
@@ -230,7 +231,7 @@ unsafe fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS
         if position < layer.n && output < layer.n_outputs {
             let plane = position as usize * layer.n_outputs as usize + output as usize;
             let bias = memory::load(layer.bias, output as usize);
-            each!(Y in [0 1 2 3 4 5 6 7] {
+            unroll!(Y in [0, 1, 2, 3, 4, 5, 6, 7] {
                 put_row(layer, &sums[Y], bias, plane, Y);
             });
         }
@@ -367,11 +368,11 @@ pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
                 copy(1 - half, input + ROW_INPUTS);
             }
             // All at once, so that the reads of one input do not wait for the products of the one before.
-            each!(NUMBER in [0 1 2 3 4 5 6 7] {
+            unroll!(NUMBER in [0, 1, 2, 3, 4, 5, 6, 7] {
                 let number = NUMBER as u32;
                 let taps = taps::<WARP_OUTPUTS>(weights, half * TILE + number * TAPS * WARP_OUTPUTS, thread::lane());
                 let plane = (half * ROW_INPUTS + number) * CELLS;
-                each!(Y in [0 1 2] {
+                unroll!(Y in [0, 1, 2] {
                     // A row beyond the board is another with taps of 0, which adds nothing: no branch.
                     let (inside, y) = rows[Y];
                     let taps = if inside { taps[Y] } else { [0.0; 3] };

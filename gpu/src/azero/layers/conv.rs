@@ -24,6 +24,7 @@ use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
+use crate::unroll::unroll;
 
 /// Outputs of a line of weights are a multiple of this.
 pub const LINE: u32 = 128;
@@ -93,15 +94,6 @@ impl Tiles {
         LaunchShape::grid_2d((n * cells).div_ceil(self.cells), n_outputs.div_ceil(self.outputs), self.threads)
     }
 }
-
-/// Writes a block once for each number: a loop that is certainly unrolled, so that arrays indexed by it stay in registers.
-macro_rules! each {
-    ($i:ident in [$($number:literal)*] $body:block) => {$({
-        const $i: usize = $number;
-        $body
-    })*};
-}
-pub(super) use each;
 
 /// Starts to copy `QUADS` quads by a block of `THREADS` threads: lines of `line` values from `from` on, `width` of each, to an array without gaps.
 ///
@@ -297,12 +289,12 @@ unsafe fn write_outputs<const OUTPUTS: u32, const CELLS: u32, const R: usize, co
     sums: &[[[[f32; 4]; 4]; C]; R],
 ) {
     let board = layer.rows * layer.columns;
-    each!(COLUMN in [0 1 2 3 4 5 6 7] {
+    unroll!(COLUMN in [0, 1, 2, 3, 4, 5, 6, 7] {
         if COLUMN < 4 * C {
             let (c, j) = (COLUMN / 4, COLUMN % 4);
             let cell = first_cell + c as u32 * (CELLS / C as u32) + my_cell + j as u32;
             let (position, cell_of) = (cell / board, cell % board);
-            each!(ROW in [0 1 2 3 4 5 6 7] {
+            unroll!(ROW in [0, 1, 2, 3, 4, 5, 6, 7] {
                 if ROW < 4 * R {
                     let (r, i) = (ROW / 4, ROW % 4);
                     let output = first_output + r as u32 * (OUTPUTS / R as u32) + my_output + i as u32;

@@ -14,13 +14,13 @@
 
 use core::marker::PhantomData;
 
-use super::conv::each;
 use super::tensor::{Bf16, Format, Fp16, Tf32};
 use crate::cuda::math::{exp2_approx, fma};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
+use crate::unroll::unroll;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -129,7 +129,7 @@ impl Layout for Planar {
     #[track_caller]
     unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
         let mut values = [0.0; 8];
-        each!(I in [0 1 2 3 4 5 6 7] {
+        unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
             let channel = channel + I as u32;
             if channel < heads.width {
                 let plane = position as usize * heads.width as usize + channel as usize;
@@ -191,10 +191,10 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
             if active {
                 for channel in thread::strided(from, to, AT_ONCE) {
                     let values = L::channels(heads, position, cell_of, channel);
-                    each!(I in [0 1 2 3 4 5 6 7] {
+                    unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
                         let at = (channel as usize + I) * line as usize + filter as usize;
                         let weights = memory::load_vec4(heads.plane_weights.add(at).cast::<Vec4>()).0;
-                        each!(J in [0 1 2 3] {
+                        unroll!(J in [0, 1, 2, 3] {
                             sums[J] = fma(f32::from_bits(weights[J]), values[I], sums[J]);
                         });
                     });
@@ -277,10 +277,10 @@ unsafe fn linear<const P: usize>(
                     let mut number = 0;
                     while number + 8 <= here {
                         let mut ahead = [0.0f32; 8];
-                        each!(I in [0 1 2 3 4 5 6 7] {
+                        unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
                             ahead[I] = weight(number + I as u32);
                         });
-                        each!(I in [0 1 2 3 4 5 6 7] {
+                        unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
                             add(number + I as u32, ahead[I]);
                         });
                         number += 8;

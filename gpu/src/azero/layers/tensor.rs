@@ -16,12 +16,13 @@
 //!
 //! The grid of a convolution is cells x outputs.
 
-use super::conv::{TAPS, each, rectify};
+use super::conv::{TAPS, rectify};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::sync::WholeWarp;
 use crate::cuda::{DeviceArgs, kernel, mma, sync, thread, warp};
 use crate::launch::LaunchShape;
+use crate::unroll::unroll;
 
 /// Words of a chunk of channels.
 pub const CHUNK: u32 = 32;
@@ -323,13 +324,13 @@ unsafe fn read_group<F: Format, const DOWN: usize, const ACROSS: usize>(
     sync::sync_warp(warp::ALL);
     // SAFETY: the addresses are those of rows of the tiles, which are whole, as the caller says, and the groups are pieces of their rows; the warp is together since the barrier above.
     unsafe {
-        each!(D in [0 1 2 3] {
+        unroll!(D in [0, 1, 2, 3] {
             if D < DOWN {
                 left[D] = mma::load_matrix_x4(at_cells[D] ^ (group * 32)).map(F::operand);
             }
         });
         // Two products' columns at once: outputs four further on.
-        each!(J in [0 1 2 3] {
+        unroll!(J in [0, 1, 2, 3] {
             if J < ACROSS / 2 {
                 right[J] = mma::load_matrix_x4((at_weights ^ (group * 32)) + J as u32 * 4 * CHUNK * 4);
             }
@@ -346,8 +347,8 @@ fn multiply<F: Format, const DOWN: usize, const ACROSS: usize>(
     (left, right): &Operands,
 ) {
     let warp = sync::whole_warp();
-    each!(J in [0 1 2 3] {
-        each!(D in [0 1 2 3] {
+    unroll!(J in [0, 1, 2, 3] {
+        unroll!(D in [0, 1, 2, 3] {
             if D < DOWN && J < ACROSS / 2 {
                 let [b0, b1, b2, b3] = right[J];
                 sums[D][2 * J] = F::product(&warp, sums[D][2 * J], left[D], [b0, b1]);
@@ -374,7 +375,7 @@ unsafe fn multiply_groups<F: Format, const DOWN: usize, const ACROSS: usize>(
     if groups == CHUNK / GROUP {
         // The next group is read before the present one is multiplied.
         let mut present = read(0);
-        each!(G in [1 2 3] {
+        unroll!(G in [1, 2, 3] {
             let next = read(G as u32);
             multiply::<F, DOWN, ACROSS>(sums, &present);
             present = next;
@@ -452,7 +453,7 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
 #[inline(always)]
 fn taps_on_board<const DOWN: usize>(layer: &TensorLayer, tile: &Tile, first_row: u32) -> [u32; 4] {
     let mut on_board = [0u32; 4];
-    each!(D in [0 1 2 3] {
+    unroll!(D in [0, 1, 2, 3] {
         if D < DOWN {
             let cell = tile.first_cell + first_row + 16 * D as u32;
             let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
@@ -479,7 +480,7 @@ fn addresses_of_cells<const DOWN: usize>(
     on_board: &[u32; 4],
 ) -> [u32; 4] {
     let mut addresses = [0u32; 4];
-    each!(D in [0 1 2 3] {
+    unroll!(D in [0, 1, 2, 3] {
         if D < DOWN {
             let row = first_row + 16 * D as u32 + shift;
             let row = if on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
@@ -502,9 +503,9 @@ unsafe fn put_quads<F: Format, const DOWN: usize, const ACROSS: usize>(
     output: u32,
     sums: &[[[f32; 4]; 8]; 4],
 ) {
-    each!(D in [0 1 2 3] {
-        each!(LOW in [0 1] {
-            each!(QUAD in [0 1 2 3] {
+    unroll!(D in [0, 1, 2, 3] {
+        unroll!(LOW in [0, 1] {
+            unroll!(QUAD in [0, 1, 2, 3] {
                 if D < DOWN && QUAD < ACROSS / 2 {
                     let (a, b) = (sums[D][2 * QUAD], sums[D][2 * QUAD + 1]);
                     let quad = [a[2 * LOW], a[2 * LOW + 1], b[2 * LOW], b[2 * LOW + 1]];

@@ -1,7 +1,9 @@
 //! Where a block works: its street, board and entry, and how each seat's rows lie there.
 
+use super::hands::Hands;
 use super::layout::{BEGINS, Board, Eval, Link, Op, Pass, Program, ROW, SeatTables, Segment, Street, Task};
 use super::tables::{Cell, Tables};
+use crate::cuda::memory::Vec4;
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{math, memory, thread};
 
@@ -47,45 +49,64 @@ impl Side {
 }
 
 impl<'a> BlockView<'a> {
-    /// The view of block (x, y) of game number y, where `n_parts` blocks after each other share a board and entry. `None` for blocks beyond a game's own number.
+    /// Whether block (x, y) has a subtree, one of game number y, where `n_parts` blocks after each other share one: games of a batch can have fewer than others.
+    /// Asked apart from [`find`](Self::find): an `Option` of the view would keep the task in local memory.
+    ///
+    /// # Safety
+    /// As `find`.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn has_subtree(task: &Task, street: u32, n_parts: u32) -> bool {
+        // SAFETY: every game has a street of this number.
+        let here = unsafe { &memory::row(task.streets, street + thread::block_idx_y(), 1)[0] };
+        thread::block_idx_x() / n_parts < here.n_boards * here.n_entries
+    }
+
+    /// The view of block (x, y), which [has a subtree](Self::has_subtree).
     ///
     /// # Safety
     /// `task` is what the host has made: what its streets, boards and programs name is there, with tables of last regrets and kept strategies where a step or pass uses them, in the precision
     /// that is asked for; `street` is the first of the streets of one number of `n_games` games. The programs' slots are below `n_shared`. What a block writes, no other one uses meanwhile.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32, n_parts: u32) -> Option<Self> {
+    pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32, n_parts: u32) -> Self {
         let game = thread::block_idx_y();
         let (at, part) = (thread::block_idx_x() / n_parts, thread::block_idx_x() % n_parts);
         // SAFETY: every game has a street of this number; behind the last streets there is one more, which no operation uses; the board is one of the street's, as `at` is below boards times
         // entries. No kernel writes streets or boards.
         unsafe {
             let here = &memory::row(task.streets, street + game, 1)[0];
-            if at >= here.n_boards * here.n_entries {
-                return None;
-            }
             let (board, entry) = (at / here.n_entries, at % here.n_entries);
             let next = &*task.streets.add((street + game + n_games) as usize);
             let on = &memory::row(task.boards.add(here.boards as usize), board, 1)[0];
             let part = [part, n_parts];
-            Some(Self { task, street: here, next, on, board, entry, part, shared: shared::dynamic(0, n_shared) })
+            Self { task, street: here, next, on, board, entry, part, shared: shared::dynamic(0, n_shared) }
         }
     }
 
-    /// The view of an exit to the next street in a grid of a thread a hand, blocks of `threads`: its board, with the next street's entry as the entry; the first value of the row that the reach of
-    /// the traverser has there, and the thread's hand as the game numbers it. `None` for blocks beyond a game's own number.
+    /// Whether a thread of a grid of a thread a hand, blocks of `threads`, has an exit to the next street: a board of the street and an entry of the next one.
     ///
     /// # Safety
     /// As [`find`](Self::find); `street` is not the last one.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn find_exit(
-        task: &'a Task,
-        street: u32,
-        n_games: u32,
-        threads: u32,
-        seat: u32,
-    ) -> Option<(Self, usize, u32)> {
+    pub unsafe fn has_exit(task: &Task, street: u32, n_games: u32, threads: u32) -> bool {
+        // SAFETY: every game has a street of this number and one after it.
+        unsafe {
+            let here = &memory::row(task.streets, street + thread::block_idx_y(), 1)[0];
+            let next = &memory::row(task.streets, street + thread::block_idx_y() + n_games, 1)[0];
+            thread::block_idx_x() / next.hand_stride.div_ceil(threads) < here.n_boards * next.n_entries
+        }
+    }
+
+    /// The view of an exit, which [is there](Self::has_exit): its board, with the next street's entry as the entry; the first value of the row that the reach of `seat` has there, and the thread's
+    /// hand as the game numbers it.
+    ///
+    /// # Safety
+    /// As `has_exit`.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn find_exit(task: &'a Task, street: u32, n_games: u32, threads: u32, seat: u32) -> (Self, usize, u32) {
         let game = thread::block_idx_y();
         // SAFETY: as in `find`: both streets are there, and the board is one of the first one's.
         unsafe {
@@ -93,13 +114,10 @@ impl<'a> BlockView<'a> {
             let next = &memory::row(task.streets, street + game + n_games, 1)[0];
             let blocks = next.hand_stride.div_ceil(threads);
             let (exit, part) = (thread::block_idx_x() / blocks, thread::block_idx_x() % blocks);
-            if exit >= here.n_boards * next.n_entries {
-                return None;
-            }
             let (board, entry) = (exit / next.n_entries, exit % next.n_entries);
             let on = &memory::row(task.boards.add(here.boards as usize), board, 1)[0];
             let view = Self { task, street: here, next, on, board, entry, part: [0, 1], shared: shared::dynamic(0, 0) };
-            Some((view, view.next_reach_row(seat, entry), part * threads + thread::thread_idx_x()))
+            (view, view.next_reach_row(seat, entry), part * threads + thread::thread_idx_x())
         }
     }
 
@@ -198,7 +216,10 @@ impl<'a> BlockView<'a> {
     #[inline(always)]
     #[track_caller]
     pub fn op(&self, at: u32) -> Op {
-        ReadView(self.task.ops).get(at as usize)
+        // SAFETY: as `ReadView`; an operation is four aligned vectors of 16 bytes.
+        let quads =
+            [0, 1, 2, 3].map(|i| unsafe { memory::load_vec4(self.task.ops.add(at as usize).cast::<Vec4>().add(i)) }.0);
+        bytemuck::cast(quads)
     }
 
     /// Operands of operations, slots, to be asked for many.
@@ -212,6 +233,13 @@ impl<'a> BlockView<'a> {
     #[track_caller]
     pub fn operand(&self, at: u32) -> u32 {
         ReadView(self.task.operands).get(at as usize)
+    }
+
+    /// Numbers that the game gives some hands of a side.
+    #[inline(always)]
+    #[track_caller]
+    pub fn numbers<const T: usize>(&self, side: &Side, hands: &Hands<T>) -> [usize; T] {
+        hands.index.map(|hand| self.number(side, hand))
     }
 
     /// Number that the game gives hand `hand` of a side, one of its `n`.
@@ -268,11 +296,12 @@ impl<'a> BlockView<'a> {
         (begins.get(0) as u32, begins.get(1) as u32)
     }
 
-    /// Hands of a side by card.
+    /// Hands of a side by card, as (row, card).
     #[inline(always)]
     #[track_caller]
     pub fn lists(&self, side: &Side) -> ReadView<u16> {
-        ReadView(self.task.lists).from(side.hands * 2)
+        let row = self.board as usize * self.street.n_list_rows as usize;
+        ReadView(self.task.lists).from(self.street.lists[side.seat as usize] as usize + row * BEGINS as usize)
     }
 
     /// What is known of hand `hand` of a side, one of its `n`.

@@ -1,10 +1,13 @@
 //! Downwards: reach vectors of a seat along its own decisions. A thread has the same hands at every node, so no barrier is needed on the way.
 
 use super::block::{BlockView, Side};
+use super::hands::{Hands, TOGETHER};
 use super::layout::{NONE, Op, Pass, code, flag, source};
+use super::nodes;
 use super::numbers::Numbers;
 use super::strategy::Weights;
 use crate::cfr::regret::Step;
+use crate::unroll::unroll;
 
 /// The reach of `side` at the block's root, into slot `slot`: what the street before brought, times the board's probability where `chance` asks for it.
 /// Without `chance` it is the reach that averages are weighted with: 1 at the root of the game.
@@ -22,12 +25,22 @@ pub(super) fn arrive<const PARTS: bool>(
     let from = view.reach_row(side.seat);
     let is_first = view.street.is_first != 0;
     let factor = if chance { view.on.chance * factor } else { 1.0 };
-    let mut hand = view.first_hand::<PARTS>();
-    while hand < side.n {
-        let reach = if is_first && !chance { 1.0 } else { view.reach().get(from + view.number(side, hand)) };
-        let drawn = if is_first && chance && pass.sampled & 2 != 0 { view.hand_factor(side, hand) } else { 1.0 };
-        view.set(slot + hand, reach * factor * drawn);
-        hand += view.hands_apart::<PARTS>();
+    let apart = view.hands_apart::<PARTS>();
+    let mut first = view.first_hand::<PARTS>();
+    while first < side.n {
+        let hands = Hands::<TOGETHER>::at(side, first, apart);
+        let reach = view.numbers(side, &hands).map(|number| match is_first && !chance {
+            true => 1.0,
+            false => view.reach().get(from + number),
+        });
+        unroll!(I in [0, 1, 2] {
+            let hand = hands.index[I];
+            if hands.active[I] {
+                let drawn = if is_first && chance && pass.sampled & 2 != 0 { view.hand_factor(side, hand) } else { 1.0 };
+                view.set(slot + hand, reach[I] * factor * drawn);
+            }
+        });
+        first += TOGETHER as u32 * apart;
     }
 }
 
@@ -35,7 +48,7 @@ pub(super) fn arrive<const PARTS: bool>(
 /// Called by all threads of the block, after [`arrive`] has filled the root's slot.
 #[inline(always)]
 #[track_caller]
-pub(super) fn run<N: Numbers, const PARTS: bool>(
+pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
     view: &BlockView<'_>,
     side: &Side,
     range: [u32; 2],
@@ -47,7 +60,9 @@ pub(super) fn run<N: Numbers, const PARTS: bool>(
     let mut at = range[0];
     while at < range[1] {
         let op = &view.op(at);
-        if op.code == code::REACH {
+        if PLAIN && op.code == code::REACH && nodes::is_plain::<PARTS>(view, side, op) {
+            nodes::reach::<N>(view, side, op, step, average);
+        } else if op.code == code::REACH {
             reach::<N, PARTS>(view, side, op, from, step, pass, average);
         } else {
             leave::<PARTS>(view, side, op);

@@ -8,9 +8,12 @@
 //! ```
 
 use super::block::{BlockView, Side};
-use super::layout::{ALL_CARDS, Eval, NO_CARD, ROW, TOTALS};
+use super::layout::{ALL_CARDS, BEGINS, Eval, NO_CARD, ROW, TOTALS};
 use crate::cuda::thread::{WARP, block_dim_x, lane, warp_index};
 use crate::cuda::warp;
+
+/// Hands whose reach is read together.
+const AHEAD: usize = 8;
 
 /// Runs the evaluations `range` of the opponent's reach. Called by all threads of the block, after a barrier that follows the writing of the vectors.
 #[inline(always)]
@@ -39,11 +42,7 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     let from = (lane() * run).min(side.n);
     let to = (from + run).min(side.n);
     let mut sum = 0.0;
-    let mut at = from;
-    while at < to {
-        sum += view.get(eval.source + at);
-        at += 1;
-    }
+    for_each_ahead(view, eval.source, from, to, |_, reach| sum += reach);
     let up_to = warp::inclusive_sum(sum);
     let before = warp::shuffle_up(warp::ALL, up_to, 1);
     let all = warp::shuffle(warp::ALL, up_to, WARP - 1);
@@ -54,15 +53,34 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     if eval.full != 0 {
         let prefix = eval.region + TOTALS;
         let mut sum = if lane() == 0 { 0.0 } else { before };
-        let mut at = from;
-        while at < to {
+        for_each_ahead(view, eval.source, from, to, |at, reach| {
             view.set(prefix + at, sum);
-            sum += view.get(eval.source + at);
-            at += 1;
-        }
+            sum += reach;
+        });
         if lane() == 0 {
             view.set(prefix + side.n, all);
         }
+    }
+}
+
+/// Calls `each` with every index from `from` to below `to` and the value there behind `source`; several are read together.
+#[inline(always)]
+#[track_caller]
+fn for_each_ahead(view: &BlockView<'_>, source: u32, from: u32, to: u32, mut each: impl FnMut(u32, f32)) {
+    let mut at = from;
+    while at + AHEAD as u32 <= to {
+        let mut values = [0.0; AHEAD];
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = view.get(source + at + i as u32);
+        }
+        for (i, &value) in values.iter().enumerate() {
+            each(at + i as u32, value);
+        }
+        at += AHEAD as u32;
+    }
+    while at < to {
+        each(at, view.get(source + at));
+        at += 1;
     }
 }
 
@@ -77,38 +95,29 @@ fn by_card(view: &BlockView<'_>, side: &Side, eval: &Eval, card: u32) {
     let prefix = eval.region + TOTALS + side.stride + ROW + card;
     let (from, to) = view.hands_with(side, card);
     let list = view.lists(side);
+    let position = |row: u32| list.get((row * BEGINS + card) as usize) as u32;
     let mut sum = 0.0;
-    let mut at = from;
-    // Four at a time, so that their loads are under way together.
-    while at + 4 <= to {
-        let mut hands = [0; 4];
-        let mut i = 0;
-        while i < 4 {
-            hands[i] = list.get(at as usize + i) as u32;
-            i += 1;
-        }
-        let reach = [
-            view.get(eval.source + hands[0]),
-            view.get(eval.source + hands[1]),
-            view.get(eval.source + hands[2]),
-            view.get(eval.source + hands[3]),
-        ];
-        let mut i = 0;
-        while i < 4 {
-            if full {
-                view.set(prefix + at + i as u32, sum);
-            }
-            sum += reach[i];
-            i += 1;
-        }
-        at += 4;
-    }
-    while at < to {
+    let mut add = |row: u32, reach: f32| {
         if full {
-            view.set(prefix + at, sum);
+            view.set(prefix + from + row, sum);
         }
-        sum += view.get(eval.source + list.get(at as usize) as u32);
-        at += 1;
+        sum += reach;
+    };
+    let (mut row, n_rows) = (0, to - from);
+    // Several at a time, so that their loads are under way together.
+    while row + AHEAD as u32 <= n_rows {
+        let mut reach = [0.0; AHEAD];
+        for (i, reach) in reach.iter_mut().enumerate() {
+            *reach = view.get(eval.source + position(row + i as u32));
+        }
+        for (i, &reach) in reach.iter().enumerate() {
+            add(row + i as u32, reach);
+        }
+        row += AHEAD as u32;
+    }
+    while row < n_rows {
+        add(row, view.get(eval.source + position(row)));
+        row += 1;
     }
     if full {
         view.set(prefix + to, sum);

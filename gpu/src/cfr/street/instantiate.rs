@@ -10,7 +10,7 @@ use super::{
 /// The kernels, handed to a macro of [`kernel`](crate::kernel) behind what is given to it. `min_blocks = 1`: without it `ptxas` may take so few
 /// registers that a multiprocessor has room for a second block, and spill a kilobyte.
 macro_rules! list {
-    ($then:ident $given:tt $numbers:ty, $any:literal, $suffix:literal) => {
+    ($then:ident $given:tt $numbers:ty, $plain:literal, $suffix:literal) => {
         crate::$then! { $given
             /// A pass down a street that is not the last: averages of the traverser; reach of both seats for the next street.
             ///
@@ -29,7 +29,7 @@ macro_rules! list {
                 require = stride > 0 && at.n_parts > 0
             )]
             pub unsafe fn cfr_street_down(task: Task, at: Where, pass: Pass) {
-                go_down::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) })
+                go_down::<$numbers, $plain>(&task, at, if $plain { learning(pass.traverser) } else { pass })
             }
 
             /// A pass up a street that is not the last: values, and what the traverser learns.
@@ -49,7 +49,7 @@ macro_rules! list {
                 require = stride > 0 && at.n_parts > 0
             )]
             pub unsafe fn cfr_street_up(task: Task, at: Where, pass: Pass) {
-                go_up_once::<$numbers, false>(&task, at, if $any { pass } else { learning(pass.traverser) })
+                go_up_once::<$numbers, $plain, false>(&task, at, if $plain { learning(pass.traverser) } else { pass })
             }
 
             /// A pass down and up the last street.
@@ -69,7 +69,7 @@ macro_rules! list {
                 require = stride > 0 && at.n_parts > 0
             )]
             pub unsafe fn cfr_street_last(task: Task, at: Where, pass: Pass) {
-                go_up_once::<$numbers, true>(&task, at, if $any { pass } else { learning(pass.traverser) })
+                go_up_once::<$numbers, $plain, true>(&task, at, if $plain { learning(pass.traverser) } else { pass })
             }
 
             /// Iterations of games of one street, whose boards know nothing of each other.
@@ -89,7 +89,7 @@ macro_rules! list {
                 require = stride > 0 && at.n_parts > 0
             )]
             pub unsafe fn cfr_street_solve(task: Task, at: Where, passes: Passes) {
-                solve::<$numbers, $any>(&task, at, &passes)
+                solve::<$numbers, $plain>(&task, at, &passes)
             }
         }
     };
@@ -101,7 +101,7 @@ list! { kernel_family {
     /// The kernels of a storage precision and kind of passes, looked up.
     pub struct PassKernels;
     for F32, I16, Any<F32>, Any<I16>
-} (), false, "" }
+} (), true, "" }
 
 /// A storage precision, for any passes.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -120,22 +120,22 @@ list! { kernel_instance {
     /// The kernels that store `f32`, for plain passes.
     pub mod single for F32: StreetKernels {}
     use super::names::*;
-} F32, false, "f32" }
+} F32, true, "f32" }
 
 list! { kernel_instance {
     /// The kernels that store 16-bit numbers, for plain passes.
     pub mod short for I16: StreetKernels {}
     use super::names::*;
-} I16, false, "i16" }
+} I16, true, "i16" }
 
 list! { kernel_instance {
     /// The kernels that store `f32`, for any passes.
     pub mod any_single for Any<F32>: StreetKernels {}
     use super::names::*;
-} F32, true, "any_f32" }
+} F32, false, "any_f32" }
 
 list! { kernel_instance {
     /// The kernels that store 16-bit numbers, for any passes.
     pub mod any_short for Any<I16>: StreetKernels {}
     use super::names::*;
-} I16, true, "any_i16" }
+} I16, false, "any_i16" }

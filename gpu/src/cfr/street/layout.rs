@@ -33,7 +33,7 @@ pub const NO_HAND: u32 = 0xffff;
 pub const ROW: u32 = 32;
 /// Most passes of an iteration.
 pub const MAX_PASSES: usize = 4;
-/// 16-bit words of a board's and seat's table of first entries by card.
+/// 16-bit words of a board's and seat's table of first entries by card, and of a row of its lists of hands by card.
 pub const BEGINS: u32 = 64;
 
 /// What an [`Op`] does.
@@ -61,7 +61,7 @@ pub mod flag {
 }
 
 /// One step of a program. The host has compiled each betting subtree into lists of them; offsets in shared memory are its decision, in `f32`s from the start.
-#[repr(C)]
+#[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Op {
     /// One of [`code`].
@@ -146,6 +146,8 @@ pub struct Street {
     pub tables: [u64; 2],
     /// First board's first hand of each seat; each board has `stride` of them.
     pub hands: [u64; 2],
+    /// First list of each seat; each board has `n_list_rows` rows of [`BEGINS`] values.
+    pub lists: [u64; 2],
     /// First reach vector of each seat: rows (board of the street before, entry), hands as the game numbers them.
     pub reach: [u64; 2],
     /// First value vector of each seat: rows (board, entry), hands as the game numbers them.
@@ -178,8 +180,8 @@ pub struct Street {
     pub n_cards: u32,
     /// 1 on the first street.
     pub is_first: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Rows of a board's lists: the most hands with one card.
+    pub n_list_rows: u32,
 }
 
 /// A board.
@@ -336,6 +338,7 @@ pub struct Counts {
     pub links: usize,
     pub permutations: usize,
     pub hands: usize,
+    pub lists: usize,
     pub reach: u64,
     pub values: u64,
     pub utilities: u64,
@@ -384,8 +387,8 @@ pub struct Task {
     /// What is known of each hand of a board.
     #[len(counts.hands)]
     pub records: *const Record,
-    /// Hands of a board by card, two values a hand.
-    #[len(2 * counts.hands)]
+    /// Hands of a board by card: row k has each card's k-th hand from the weakest on.
+    #[len(counts.lists)]
     pub lists: *const u16,
     /// First entry of each card among them, [`BEGINS`] a board and seat.
     #[len(2 * BEGINS * counts.boards)]
@@ -422,7 +425,7 @@ pub struct Task {
 }
 
 const _: () = assert!(size_of::<Op>() == 64 && size_of::<Eval>() == 16 && size_of::<Segment>() == 24);
-const _: () = assert!(size_of::<Program>() == 40 && size_of::<Street>() == 168 && size_of::<Board>() == 32);
+const _: () = assert!(size_of::<Program>() == 40 && size_of::<Street>() == 184 && size_of::<Board>() == 32);
 const _: () = assert!(size_of::<Task>() == 20 * 8 + 2 * 56 && size_of::<Pass>() == 32);
 
 /// Values that an evaluation takes in shared memory, for rows of `stride` hands of `n_hole` cards.

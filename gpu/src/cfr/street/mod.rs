@@ -12,6 +12,8 @@
 //!                        down once more (reach of the opponent), evaluations of folds, up   a launch a street
 //! ```
 //!
+//! A thread's rounds over the row go three at a time where the compiler knows the node's number of actions (`nodes`), so that their loads are under way together: they are what a block waits for.
+//!
 //! A street of few subtrees would leave most multiprocessors idle: several blocks then share the hands of a subtree ([`parts`]).
 //!
 //! Where there is one street only, a launch runs many iterations: a block needs nobody else.
@@ -25,8 +27,10 @@
 mod block;
 mod down;
 mod eval;
+mod hands;
 mod instantiate;
 pub mod layout;
+mod nodes;
 mod numbers;
 mod pass;
 pub mod returns;

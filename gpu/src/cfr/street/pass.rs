@@ -45,10 +45,13 @@ unsafe fn current_step(task: &Task) -> Step<f32> {
 /// Launched with [`shape`](super::shape) of `at.n_parts` after the street before; the task and its tables are the host's, and `at.n_shared` values of shared memory hold what the programs address.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
+pub(super) unsafe fn go_down<N: Numbers, const PLAIN: bool>(task: &Task, at: Where, pass: Pass) {
     // SAFETY: the task and its tables are the host's, whose programs name what is there, in `n_shared` values of shared memory; there is a step.
     unsafe {
-        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared, at.n_parts) else { return };
+        if !BlockView::has_subtree(task, at.street, at.n_parts) {
+            return;
+        }
+        let view = BlockView::find(task, at.street, at.n_games, at.n_shared, at.n_parts);
         let factor = view.board_factor(&pass);
         if factor <= 0.0 {
             return;
@@ -59,10 +62,10 @@ pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
         let other = view.side(1 - pass.traverser);
         if pass.mode == mode::LEARN {
             down::arrive::<true>(&view, &side, program.own_root, false, factor, &pass);
-            down::run::<N, true>(&view, &side, program.own, pass.own, &step, &pass, pass.averages != 0);
+            down::run::<N, true, PLAIN>(&view, &side, program.own, pass.own, &step, &pass, pass.averages != 0);
         }
         down::arrive::<true>(&view, &other, program.opponent_root, true, factor, &pass);
-        down::run::<N, true>(&view, &other, program.down, pass.opponent, &step, &pass, false);
+        down::run::<N, true, PLAIN>(&view, &other, program.down, pass.opponent, &step, &pass, false);
     }
 }
 
@@ -72,28 +75,33 @@ pub(super) unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
 /// Barriers: three a segment, and none besides. All threads of the block call it.
 #[inline(always)]
 #[track_caller]
-fn go_up<N: Numbers, const IS_LAST: bool>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass, factor: f32) {
+fn go_up<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
+    view: &BlockView<'_>,
+    step: &Step<f32>,
+    pass: &Pass,
+    factor: f32,
+) {
     let program = view.program(pass.traverser);
     let side = view.side(pass.traverser);
     let other = view.side(1 - pass.traverser);
     if IS_LAST && pass.mode == mode::LEARN {
         down::arrive::<false>(view, &side, program.own_root, false, factor, pass);
-        down::run::<N, false>(view, &side, program.own, pass.own, step, pass, pass.averages != 0);
+        down::run::<N, false, PLAIN>(view, &side, program.own, pass.own, step, pass, pass.averages != 0);
     }
     down::arrive::<false>(view, &other, program.opponent_root, true, factor, pass);
     let mut segment = math::opaque(program.segments[0]);
     let end = math::opaque(program.segments[1]);
     while segment < end {
         let ranges = view.segment(segment);
-        down::run::<N, false>(view, &other, ranges.down, pass.opponent, step, pass, false);
+        down::run::<N, false, PLAIN>(view, &other, ranges.down, pass.opponent, step, pass, false);
         // The vectors are there.
         sync::sync_threads();
         eval::run(view, &other, ranges.evals);
         // The sums are there.
         sync::sync_threads();
         match IS_LAST {
-            true => up::run::<N, false>(view, &side, &other, ranges.up, step, pass),
-            false => up::run::<N, true>(view, &side, &other, ranges.up, step, pass),
+            true => up::run::<N, false, PLAIN>(view, &side, &other, ranges.up, step, pass),
+            false => up::run::<N, true, PLAIN>(view, &side, &other, ranges.up, step, pass),
         }
         // All have read the vectors and sums: they may be written again.
         sync::sync_threads();
@@ -111,15 +119,22 @@ fn go_up<N: Numbers, const IS_LAST: bool>(view: &BlockView<'_>, step: &Step<f32>
 /// As [`go_down`], after it, the next street's pass up and its [`returns`](super::returns); on the last street after the street before.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn go_up_once<N: Numbers, const IS_LAST: bool>(task: &Task, at: Where, pass: Pass) {
+pub(super) unsafe fn go_up_once<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
+    task: &Task,
+    at: Where,
+    pass: Pass,
+) {
     let n_parts = if IS_LAST { 1 } else { at.n_parts };
     // SAFETY: as in `go_down`.
     unsafe {
-        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared, n_parts) else { return };
+        if !BlockView::has_subtree(task, at.street, n_parts) {
+            return;
+        }
+        let view = BlockView::find(task, at.street, at.n_games, at.n_shared, n_parts);
         let factor = view.board_factor(&pass);
         if factor > 0.0 {
             let step = current_step(task);
-            go_up::<N, IS_LAST>(&view, &step, &pass, factor);
+            go_up::<N, PLAIN, IS_LAST>(&view, &step, &pass, factor);
         }
     }
 }
@@ -139,21 +154,26 @@ pub(super) const fn learning(traverser: u32) -> Pass {
     }
 }
 
-/// Many iterations of a last street that is the first too; passes are plain ones of seat 0 and seat 1 where they are not `ANY`.
+/// Many iterations of a last street that is the first too; with `PLAIN` passes are plain ones of seat 0 and seat 1.
 ///
 /// # Safety
 /// As [`go_down`]; `task.steps` holds `at.n_iterations` steps; there is at least one pass, and nothing is sampled.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Passes) {
+pub(super) unsafe fn solve<N: Numbers, const PLAIN: bool>(task: &Task, at: Where, passes: &Passes) {
     // SAFETY: as in `go_down`; there is a step for each iteration.
     unsafe {
-        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared, 1) else { return };
-        let n_passes = if ANY { passes.n } else { 2 };
+        if !BlockView::has_subtree(task, at.street, 1) {
+            return;
+        }
+        let view = BlockView::find(task, at.street, at.n_games, at.n_shared, 1);
+        let n_passes = if PLAIN { 2 } else { passes.n };
         let mut turn = 0;
         while turn < at.n_iterations * n_passes {
             let step = memory::load(task.steps, (turn / n_passes) as usize);
-            let pass = if ANY {
+            let pass = if PLAIN {
+                learning(turn % 2)
+            } else {
                 // Chosen, not indexed: an index would send the kernel's parameters to local memory.
                 let mut pass = passes.all[0];
                 let mut i = 1;
@@ -164,10 +184,8 @@ pub(super) unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, 
                     i += 1;
                 }
                 pass
-            } else {
-                learning(turn % 2)
             };
-            go_up::<N, true>(&view, &step, &pass, 1.0);
+            go_up::<N, PLAIN, true>(&view, &step, &pass, 1.0);
             turn += 1;
         }
     }

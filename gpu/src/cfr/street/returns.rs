@@ -41,12 +41,12 @@ pub const fn shape(n_blocks: u32, n_games: u32) -> LaunchShape {
 /// `n_blocks` is at least the [`n_blocks`] of every game; it is launched after the next street's pass up; the task is the host's, and `at.street` has a street after it.
 #[kernel(shape = |n_blocks: u32| shape(n_blocks, at.n_games), max_threads = BLOCK)]
 pub unsafe fn cfr_street_return(task: Task, at: Where, pass: Pass) {
-    // SAFETY: the contract; nobody else uses these rows of reach meanwhile.
-    let Some((view, row, hand)) =
-        (unsafe { BlockView::find_exit(&task, at.street, at.n_games, BLOCK, pass.traverser) })
-    else {
+    // SAFETY: the contract.
+    if !unsafe { BlockView::has_exit(&task, at.street, at.n_games, BLOCK) } {
         return;
-    };
+    }
+    // SAFETY: the contract; nobody else uses these rows of reach meanwhile.
+    let (view, row, hand) = unsafe { BlockView::find_exit(&task, at.street, at.n_games, BLOCK, pass.traverser) };
     let next = view.next;
     let seat = pass.traverser as usize;
     if hand >= next.n_hands[seat] {
@@ -76,7 +76,7 @@ pub unsafe fn cfr_street_return(task: Task, at: Where, pass: Pass) {
         for (i, value) in found.iter_mut().enumerate() {
             *value = one(at + i as u32);
         }
-        for value in found {
+        for value in &found {
             sum += value;
         }
         at += TOGETHER as u32;

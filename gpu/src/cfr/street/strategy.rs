@@ -7,7 +7,7 @@ use super::tables::{Cell, Tables};
 /// Actions whose weights stay in registers.
 const HELD: u32 = 4;
 /// A sum of weights up to this is taken for none: its inverse would overflow.
-const LEAST: f32 = 1e-37;
+pub(super) const LEAST: f32 = 1e-37;
 
 /// Weights of one hand's actions.
 #[derive(Clone, Copy)]

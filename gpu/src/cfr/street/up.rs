@@ -2,17 +2,20 @@
 
 use super::block::{BlockView, Side};
 use super::down::own_factor;
+use super::hands::{Hands, TOGETHER};
 use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, TOTALS, code, flag, mode, source};
+use super::nodes;
 use super::numbers::Numbers;
 use super::strategy::Weights;
 use super::tables::{Cell, Tables};
 use crate::cfr::regret::Step;
+use crate::unroll::unroll;
 
 /// Runs the operations `range` for the traverser's `side` against the opponent's `other`.
 /// Called by all threads of the block, after a barrier that follows the evaluations.
 #[inline(always)]
 #[track_caller]
-pub(super) fn run<N: Numbers, const PARTS: bool>(
+pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
     view: &BlockView<'_>,
     side: &Side,
     other: &Side,
@@ -23,7 +26,9 @@ pub(super) fn run<N: Numbers, const PARTS: bool>(
     let mut at = range[0];
     while at < range[1] {
         let op = &view.op(at);
-        if op.code == code::OWN {
+        if PLAIN && op.code == code::OWN && nodes::is_plain::<PARTS>(view, side, op) {
+            nodes::own::<N>(view, side, op, step);
+        } else if op.code == code::OWN {
             own::<N, PARTS>(view, side, op, step, pass);
         } else if op.code == code::RETURN {
             come_back::<PARTS>(view, side, op);
@@ -38,29 +43,49 @@ pub(super) fn run<N: Numbers, const PARTS: bool>(
 #[inline(always)]
 #[track_caller]
 fn end<const PARTS: bool>(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
+    let apart = view.hands_apart::<PARTS>();
+    let many = !PARTS && apart < side.n;
+    let mut hand = view.first_hand::<PARTS>();
+    while hand < side.n {
+        if many {
+            end_of(view, side, other, op, Hands::<TOGETHER>::at(side, hand, apart));
+            hand += TOGETHER as u32 * apart;
+        } else {
+            end_of(view, side, other, op, Hands::<1>::at(side, hand, apart));
+            hand += apart;
+        }
+    }
+}
+
+/// [`end`], of some hands.
+#[inline(always)]
+#[track_caller]
+fn end_of<const T: usize>(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op, hands: Hands<T>) {
     let add = op.flags & flag::ADD != 0;
     let prefix = op.region + TOTALS;
     let by_card = prefix + other.stride + ROW;
     let all = view.get(op.region + ALL_CARDS);
-    let mut hand = view.first_hand::<PARTS>();
-    while hand < side.n {
-        let record = view.record(side, hand);
+    let records = hands.index.map(|hand| view.record(side, hand));
+    let values = records.map(|record| {
         let low = |word: u32| word & 0xffff;
         let (first, second, same) = (record[3] & 0xff, record[3] >> 8 & 0xff, record[3] >> 16);
         // The same hand was taken away with both of its cards.
         let same = if same == NO_HAND { 0.0 } else { view.get(op.input + same) };
         let met = all - view.get(op.region + first) - view.get(op.region + second) + same;
-        let value = if op.code == code::FOLD {
-            op.payoff[0] * met
-        } else {
-            let below =
-                |all: u32, a: u32, b: u32| view.get(prefix + all) - view.get(by_card + a) - view.get(by_card + b);
-            let weaker = below(low(record[0]), low(record[1]), low(record[2]));
-            let not_stronger = below(record[0] >> 16, record[1] >> 16, record[2] >> 16) + same;
-            op.payoff[0] * weaker + op.payoff[1] * (met - not_stronger) + op.payoff[2] * (not_stronger - weaker)
-        };
-        view.put(op.output + hand, value, add);
-        hand += view.hands_apart::<PARTS>();
+        if op.code == code::FOLD {
+            return op.payoff[0] * met;
+        }
+        let below = |all: u32, a: u32, b: u32| view.get(prefix + all) - view.get(by_card + a) - view.get(by_card + b);
+        let weaker = below(low(record[0]), low(record[1]), low(record[2]));
+        let not_stronger = below(record[0] >> 16, record[1] >> 16, record[2] >> 16) + same;
+        op.payoff[0] * weaker + op.payoff[1] * (met - not_stronger) + op.payoff[2] * (not_stronger - weaker)
+    });
+    let mut i = 0;
+    while i < T {
+        if hands.active[i] {
+            view.put(op.output + hands.index[i], values[i], add);
+        }
+        i += 1;
     }
 }
 
@@ -70,10 +95,17 @@ fn end<const PARTS: bool>(view: &BlockView<'_>, side: &Side, other: &Side, op: &
 fn come_back<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) {
     let add = op.flags & flag::ADD != 0;
     let row = view.next_reach_row(side.seat, op.entry);
-    let mut hand = view.first_hand::<PARTS>();
-    while hand < side.n {
-        view.put(op.output + hand, view.reach().get(row + view.number(side, hand)), add);
-        hand += view.hands_apart::<PARTS>();
+    let apart = view.hands_apart::<PARTS>();
+    let mut first = view.first_hand::<PARTS>();
+    while first < side.n {
+        let hands = Hands::<TOGETHER>::at(side, first, apart);
+        let values = view.numbers(side, &hands).map(|number| view.reach().get(row + number));
+        unroll!(I in [0, 1, 2] {
+            if hands.active[I] {
+                view.put(op.output + hands.index[I], values[I], add);
+            }
+        });
+        first += TOGETHER as u32 * apart;
     }
 }
 
@@ -174,13 +206,21 @@ fn note_gain<N: Numbers>(
 pub(super) fn depart<const PARTS: bool>(view: &BlockView<'_>, side: &Side, slot: u32, pass: &Pass) {
     let row = view.value_row(side.seat);
     let sums = view.street.utilities[side.seat as usize] as usize + view.board as usize * side.stride as usize;
-    let mut hand = view.first_hand::<PARTS>();
-    while hand < side.n {
-        let value = view.get(slot + hand);
-        view.own_values().set(row + view.number(side, hand), value);
-        if pass.utilities != 0 && view.street.is_first != 0 {
-            view.add_utility(sums, hand, value);
-        }
-        hand += view.hands_apart::<PARTS>();
+    let apart = view.hands_apart::<PARTS>();
+    let mut first = view.first_hand::<PARTS>();
+    while first < side.n {
+        let hands = Hands::<TOGETHER>::at(side, first, apart);
+        let numbers = view.numbers(side, &hands);
+        unroll!(I in [0, 1, 2] {
+            let hand = hands.index[I];
+            if hands.active[I] {
+                let value = view.get(slot + hand);
+                view.own_values().set(row + numbers[I], value);
+                if pass.utilities != 0 && view.street.is_first != 0 {
+                    view.add_utility(sums, hand, value);
+                }
+            }
+        });
+        first += TOGETHER as u32 * apart;
     }
 }

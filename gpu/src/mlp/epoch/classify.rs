@@ -8,7 +8,8 @@ use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 use super::forward::{Hidden, Sizes, Tiles, finish_logits, partial_logits, warp_indices};
 use super::network::load_network;
 use super::scale::RANGE_WORDS;
-use super::{BATCH, HIDDEN, cluster_blocks, n_values, unroll};
+use super::{BATCH, HIDDEN, cluster_blocks, n_values};
+use crate::unroll::unroll;
 
 /// One network on one set of images.
 #[repr(C)]

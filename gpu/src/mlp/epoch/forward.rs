@@ -12,8 +12,9 @@ use crate::cuda::{memory, wgmma};
 use super::scale::{SECOND, Scales, Table, W1_BY_HIDDEN};
 use super::{
     BATCH, CLASSES, Four, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTETS, TABLE_BYTES, THREADS,
-    TILE_ROW_STEP, TILE_STRIDE, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
+    TILE_ROW_STEP, TILE_STRIDE, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes,
 };
+use crate::unroll::unroll;
 
 /// A lane's share of `W1`, scaled: `[quartet][tile][4 u + 2 r + e]` is hidden unit 8u + 2t + e and byte `2 tile + r` of the lane's word.
 pub(super) type Weights = [[[f32; 8]; 2]; QUARTETS as usize];

@@ -165,14 +165,6 @@ pub const fn shape(n_clusters: u32, n_inputs: u32, n_hidden: u32) -> LaunchShape
     LaunchShape::new(n_clusters * blocks, THREADS).with_cluster(blocks).with_shared(shared_bytes(n_inputs))
 }
 
-/// Repeats a block with a constant counting up: registers in arrays must be indexed by constants.
-macro_rules! unroll {
-    ($name:ident in [$($value:literal),+] $body:block) => {
-        $({ const $name: usize = $value; $body })+
-    };
-}
-use unroll;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,8 @@ use crate::cuda::{atomic, memory, wgmma};
 
 use super::forward::{Sizes, Tiles, Weights, for_each_weight, store_w1, store_w2};
 use super::scale::{Scales, Table, W1_BY_HIDDEN, power, unit_exponent};
-use super::{CLASSES, HIDDEN, unroll};
+use super::{CLASSES, HIDDEN};
+use crate::unroll::unroll;
 
 /// What a thread has of a network, scaled; `b2` is not.
 #[derive(Clone, Copy)]

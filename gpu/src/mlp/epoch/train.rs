@@ -12,7 +12,8 @@ use super::forward::{
 };
 use super::network::{Values, W2_WARP, load_network, store_network};
 use super::scale::{DZ1_BY_PRODUCT, RANGE_WORDS, SECOND, Table};
-use super::{BATCH, Four, GROUP, OPERAND_BYTES, PIXEL, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll};
+use super::{BATCH, Four, GROUP, OPERAND_BYTES, PIXEL, THREADS, WARPGROUPS, cluster_blocks, n_values, order};
+use crate::unroll::unroll;
 
 /// One epoch of `n_models` networks of one shape on one training set.
 #[repr(C)]

@@ -13,12 +13,13 @@
 use super::product::{LayerProduct, Output};
 use super::tensor::{
     ACROSS, Bf16, DOWN, Format, PIXEL, STRIDE, Share, TENSOR, THREADS, TILE, WARP_COLS, WARP_ROWS, WARPS_ACROSS, WORDS,
-    each, own_quad, put_tile, set_words, store,
+    own_quad, put_tile, set_words, store,
 };
 use super::view::Matrix;
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{kernel, mma, sync, thread};
 use crate::launch::LaunchShape;
+use crate::unroll::unroll;
 
 /// Parts of an operand.
 const PARTS: u32 = 3;
@@ -109,21 +110,21 @@ unsafe fn multiply(
             }
             step += 1;
         }
-        each!(j in [0 1 2 3] {
+        unroll!(J in [0, 1, 2, 3] {
             let mut of_tile = [[0.0f32; 4]; DOWN];
-            each!(step in [0 1] {
+            unroll!(STEP in [0, 1] {
                 // The small parts first.
-                each!(part in [2 1 0] {
-                    let at = at_b + part as u32 * TILE + step as u32 * 8 * STRIDE + 8 * j as u32;
+                unroll!(PART in [2, 1, 0] {
+                    let at = at_b + PART as u32 * TILE + STEP as u32 * 8 * STRIDE + 8 * J as u32;
                     let right = [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)];
                     let warp = sync::whole_warp();
-                    each!(i in [0 1] {
-                        of_tile[i] = Bf16::product(&warp, of_tile[i], left[step][i], right);
+                    unroll!(I in [0, 1] {
+                        of_tile[I] = Bf16::product(&warp, of_tile[I], left[STEP][I], right);
                     });
                 });
             });
-            each!(i in [0 1] {
-                let (sum, add): (&mut [f32; 4], [f32; 4]) = (&mut sums[i][j], of_tile[i]);
+            unroll!(I in [0, 1] {
+                let (sum, add): (&mut [f32; 4], [f32; 4]) = (&mut sums[I][J], of_tile[I]);
                 *sum = [sum[0] + add[0], sum[1] + add[1], sum[2] + add[2], sum[3] + add[3]];
             });
         });

@@ -18,6 +18,7 @@ use crate::cuda::memory::Vec4;
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::WholeWarp;
 use crate::cuda::{kernel, mma, shared_array, sync, thread, warp};
+use crate::unroll::unroll;
 
 /// Tiles of 16-bit formats. Those of TF32 are half as deep, which parts of this depth suit as well.
 pub const TENSOR: Tiles = Tiles { rows: ROWS, cols: COLS, depth: 2 * WORDS, threads: THREADS };
@@ -88,15 +89,6 @@ formats! {
     Bf16, 2, mma::pack_bf16, bf16;
     Fp16, 2, mma::pack_f16, f16;
 }
-
-/// Writes a block once for each number: a loop that is certainly unrolled, so that arrays indexed by it stay in registers.
-macro_rules! each {
-    ($i:ident in [$($number:literal)*] $body:block) => {$({
-        let $i: usize = $number;
-        $body
-    })*};
-}
-pub(super) use each;
 
 /// Which quad a thread moves in its turn `i`: (row or column, depth) within the tile.
 #[inline(always)]
@@ -297,15 +289,15 @@ pub(super) unsafe fn store<O: Output>(sums: &[[[f32; 4]; ACROSS]; DOWN], first_r
     let odd = t % 2 == 1;
     let row = first_row + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g + if odd { 8 } else { 0 };
     let col = first_col + thread::warp_index() % WARPS_ACROSS * WARP_COLS + t / 2 * 4;
-    each!(i in [0 1] {
-        each!(j in [0 1 2 3] {
-            let c: [f32; 4] = sums[i][j];
+    unroll!(I in [0, 1] {
+        unroll!(J in [0, 1, 2, 3] {
+            let c: [f32; 4] = sums[I][J];
             let (give, keep) = if odd { ([c[0], c[1]], [c[2], c[3]]) } else { ([c[2], c[3]], [c[0], c[1]]) };
             let low = warp::shuffle_xor(warp::ALL, give[0], 1);
             let high = warp::shuffle_xor(warp::ALL, give[1], 1);
             let quad = if odd { [low, high, keep[0], keep[1]] } else { [keep[0], keep[1], low, high] };
             // SAFETY: each quad of the tile is one lane's.
-            unsafe { out.put(row + 16 * i as u32, col + 8 * j as u32, quad) };
+            unsafe { out.put(row + 16 * I as u32, col + 8 * J as u32, quad) };
         });
     });
 }

@@ -21,7 +21,7 @@ pub(super) struct Hands {
     pub numbers: [Vec<u16>; 2],
     /// By seat, `[board][stride]`.
     pub records: [Vec<Record>; 2],
-    /// By seat, `[board][2 stride]`: positions of the hands with card 0, with card 1, ….
+    /// By seat, `[board][row][BEGINS]`: row k has the position of each card's k-th hand, as far as it has one.
     pub lists: [Vec<u16>; 2],
     /// `[board][seat][BEGINS]`: first entry of each card.
     pub begins: Vec<u16>,
@@ -36,13 +36,22 @@ pub(super) fn strides(game: &VectorGame, street: usize) -> [u32; 2] {
     [0, 1].map(|seat| n_possible(seat).max(1).div_ceil(ROW) * ROW)
 }
 
+/// Rows of a board's lists of hands by card: the most hands that share a card before any board.
+pub(super) fn n_list_rows(game: &VectorGame) -> u32 {
+    let n_with =
+        |seat: usize, card: usize| game.hands[seat].iter().filter(|&&hand| hand >> card & 1 == 1).count() as u32;
+    let all = (0..MAX_CARDS as usize).flat_map(|card| [n_with(0, card), n_with(1, card)]);
+    all.max().unwrap_or(0).max(1)
+}
+
 /// One seat's hands on a board, the weakest first, and the hands of each card.
 struct Order {
     numbers: Vec<u16>,
     strengths: Vec<u32>,
     /// First entry of each card; one more at the end.
     begins: Vec<u16>,
-    list: Vec<u16>,
+    /// Positions of the hands of each card.
+    by_card: Vec<Vec<u16>>,
 }
 
 impl Order {
@@ -69,7 +78,7 @@ impl Order {
             numbers: hands.iter().map(|&(_, number)| number).collect(),
             strengths: hands.iter().map(|&(strength, _)| strength).collect(),
             begins,
-            list: by_card.concat(),
+            by_card,
         }
     }
 
@@ -81,8 +90,8 @@ impl Order {
 
     /// The same among the hands with `card`, as indices of the prefix sums: a card's list has one more value than hands.
     fn below_with(&self, card: u8, strength: u32) -> (u32, u32) {
-        let (from, to) = (self.begins[card as usize], self.begins[card as usize + 1]);
-        let list = &self.list[from as usize..to as usize];
+        let from = self.begins[card as usize];
+        let list = &self.by_card[card as usize];
         let weaker = list.partition_point(|&position| self.strengths[position as usize] < strength);
         let equal = list.partition_point(|&position| self.strengths[position as usize] <= strength);
         let index = |n: usize| u32::from(from) + u32::from(card) + n as u32;
@@ -116,6 +125,7 @@ impl Hands {
         let stride = strides(game, street);
         let n_boards = game.streets[street].boards.len();
         let shared = game.hands[0] == game.hands[1];
+        let of_lists = n_list_rows(game) as usize * BEGINS as usize;
         // Number of each hand among the other seat's.
         let twins = [0, 1].map(|seat| {
             let numbers: HashMap<CardSet, usize> = (game.hands[1 - seat].iter().copied()).zip(0..).collect();
@@ -127,7 +137,7 @@ impl Hands {
             counts: vec![[0; 2]; n_boards],
             numbers: [0, 1].map(|seat| vec![0; len(seat)]),
             records: [0, 1].map(|seat| vec![Record::default(); len(seat)]),
-            lists: [0, 1].map(|seat| vec![0; 2 * len(seat)]),
+            lists: [0, 1].map(|seat| vec![0; if shared && seat == 1 { 0 } else { n_boards * of_lists }]),
             begins: vec![0; n_boards * 2 * BEGINS as usize],
         };
         let [numbers, other_numbers] = &mut hands.numbers;
@@ -140,12 +150,12 @@ impl Hands {
             empty.extend((0..n_boards).map(|_| (&mut [][..], &mut [][..], &mut [][..])));
         } else {
             let rows = other_numbers.chunks_mut(second).zip(other_records.chunks_mut(second));
-            empty.extend(rows.zip(other_lists.chunks_mut(2 * second)).map(|((a, b), c)| (a, b, c)));
+            empty.extend(rows.zip(other_lists.chunks_mut(of_lists)).map(|((a, b), c)| (a, b, c)));
         }
         numbers
             .par_chunks_mut(first)
             .zip(records.par_chunks_mut(first))
-            .zip(lists.par_chunks_mut(2 * first))
+            .zip(lists.par_chunks_mut(of_lists))
             .zip(empty.par_iter_mut())
             .zip(hands.begins.par_chunks_mut(2 * BEGINS as usize))
             .zip(hands.counts.par_iter_mut())
@@ -165,7 +175,11 @@ impl Hands {
                         let same = twins[seat][number].map_or(NO_HAND as u16, |twin| positions[twin]);
                         *to = record(own, position, game.hands[seat][number], against, same);
                     }
-                    lists[..own.list.len()].copy_from_slice(&own.list);
+                    for (card, list) in own.by_card.iter().enumerate() {
+                        for (row, &position) in list.iter().enumerate() {
+                            lists[row * BEGINS as usize + card] = position;
+                        }
+                    }
                 };
                 fill(0, numbers, records, lists);
                 if !shared {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpplay_gpu::cfr::street::layout::{self, BEGINS, Board, Eval, Link, Op, Program, Record, Segment};
 use warpplay_gpu::cfr::street::{parts, returns};
 
-use super::boards::{Hands, strides};
+use super::boards::{Hands, n_list_rows, strides};
 use super::compile::{Compiled, Frame, compile};
 use crate::cfr::layout::VectorGame;
 use crate::{DeviceInfo, Error, Result};
@@ -124,8 +124,10 @@ impl Shape {
                 shape.reach_len += 2 * n_parents * n_entries * hand_stride(game);
                 shape.values_len += n_sets(game) * n_boards * n_entries * hand_stride(game);
                 let row = u64::from(stride[0]) + if n_sets(game) == 2 { u64::from(stride[1]) } else { 0 };
-                let of_hand = size_of::<Record>() as u64 + 2 + 4;
-                shape.static_bytes += n_boards * (row * of_hand + 4 * u64::from(BEGINS) + size_of::<Board>() as u64);
+                let of_hand = size_of::<Record>() as u64 + 2;
+                let lists = n_sets(game) * u64::from(n_list_rows(game)) * 2 * u64::from(BEGINS);
+                shape.static_bytes +=
+                    n_boards * (row * of_hand + lists + 4 * u64::from(BEGINS) + size_of::<Board>() as u64);
                 if street == 0 {
                     shape.utilities_len += n_boards * u64::from(stride[0] + stride[1]);
                 }
@@ -222,6 +224,8 @@ impl Image {
         let hands = Hands::new(game, street);
         let first = self.hands.len() as u64;
         let second = if hands.shared { first } else { first + hands.numbers[0].len() as u64 };
+        let lists = self.lists.len() as u64;
+        let lists = [lists, if hands.shared { lists } else { lists + hands.lists[0].len() as u64 }];
         for seat in 0..2 {
             self.hands.extend_from_slice(&hands.numbers[seat]);
             self.records.extend_from_slice(&hands.records[seat]);
@@ -232,7 +236,13 @@ impl Image {
         for (board, &n_hands) in game.streets[street].boards.iter().zip(&hands.counts) {
             self.boards.push(Board { parent: board.parent, chance: board.weight as f32, n_hands, ..Board::default() });
         }
-        layout::Street { hands: [first, second], boards, ..layout::Street::default() }
+        layout::Street {
+            hands: [first, second],
+            lists,
+            n_list_rows: n_list_rows(game),
+            boards,
+            ..layout::Street::default()
+        }
     }
 
     fn add_programs(&mut self, compiled: &[Compiled]) -> u32 {

@@ -192,6 +192,7 @@ impl Arrays {
             links: image.links.len(),
             permutations: image.permutations.len(),
             hands: image.hands.len(),
+            lists: image.lists.len(),
             reach: shape.reach_len,
             values: shape.values_len,
             utilities: shape.utilities_len,
