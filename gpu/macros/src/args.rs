@@ -15,7 +15,7 @@ use crate::len;
 /// The kind of a field on the host.
 enum Kind<'a> {
     /// A pointer, or an array of pointers.
-    Pointer { pointer: &'a TypePtr, count: Option<&'a Expr>, len: Expr, nullable: bool },
+    Pointer { pointer: &'a TypePtr, count: Option<&'a Expr>, len: TokenStream, nullable: bool },
     /// Another structure with `#[derive(DeviceArgs)]`.
     Args,
     /// A number, or a structure of numbers.
@@ -78,7 +78,8 @@ fn kind(field: &Field) -> Result<Kind<'_>> {
     };
     match (pointer, len) {
         (Some(pointer), Some(len)) => {
-            Ok(Kind::Pointer { pointer, count, len: len.parse_args()?, nullable: nullable.is_some() })
+            let len = len::saturating(&len.parse_args()?)?;
+            Ok(Kind::Pointer { pointer, count, len, nullable: nullable.is_some() })
         }
         (Some(_), None) => Err(Error::new(
             field.ty.span(),
@@ -186,7 +187,7 @@ fn items(
 /// A field of the device's structure, and the check of its length.
 fn pointer(name: &Ident, kind: &Kind<'_>) -> (TokenStream, TokenStream) {
     let Kind::Pointer { pointer, count, len, nullable } = kind else { return (quote!(#name), quote!()) };
-    let (text, len) = (name.to_string(), len::saturating(len));
+    let text = name.to_string();
     let into = quote!(::warpplay_gpu::args::IntoParam::<#pointer>::into_param);
     let (crossing, views) = match count {
         Some(_) => (quote!(#name: #name.map(|view| #into(view, &mut *binding))), quote!(&#name)),

@@ -191,15 +191,20 @@ fn views(params: &[Param<'_>]) -> TokenStream {
     quote!(#(#views)*)
 }
 
+/// Whether the compiler checks the kernel's body, and a launch has no contract beside the declaration.
+fn is_safe(function: &ItemFn) -> bool {
+    !matches!(function.sig.safety, Safety::Unsafe(_))
+}
+
 /// `body(a, b)`, in `unsafe` where the kernel is.
 fn call(function: &ItemFn, body: &Ident, params: &[Param<'_>]) -> TokenStream {
     let names = params.iter().map(|param| param.name);
-    match function.sig.safety {
-        Safety::Unsafe(_) => quote! {
-            // SAFETY: the caller keeps the kernel's contract.
-            unsafe { #body(#(#names),*) }
-        },
-        _ => quote!(#body(#(#names),*)),
+    if is_safe(function) {
+        return quote!(#body(#(#names),*));
+    }
+    quote! {
+        // SAFETY: the caller keeps the kernel's contract.
+        unsafe { #body(#(#names),*) }
     }
 }
 
@@ -218,14 +223,14 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
     };
     let cfgs = attributes(&function, &["cfg"]);
     let device = device_items(&function, &entry, &options, &cfgs, &params);
-    let host = host_items(&function, &entry, &options, &cfgs, &params);
+    let host = host_items(&function, &entry, &options, &cfgs, &params)?;
     Ok(quote!(#device #host))
 }
 
 /// Refuses what an entry point cannot have, with an error that points at it.
 fn check_signature(function: &ItemFn, options: &Options) -> Result<()> {
     let signature = &function.sig;
-    if options.shape.is_none() && !matches!(signature.safety, Safety::Unsafe(_)) {
+    if options.shape.is_none() && is_safe(function) {
         return Err(Error::new(
             signature.fn_token.span(),
             "a kernel is an `unsafe fn`, since no compiler checks its launch shape and its buffers; or it declares them: \
@@ -273,7 +278,7 @@ fn params<'a>(function: &'a ItemFn, options: &Options) -> Result<Vec<Param<'a>>>
             format!("a kernel has at most {MAX_PARAMS} parameters: pass a `#[repr(C)]` struct by value"),
         ));
     }
-    let (is_shaped, is_safe) = (options.shape.is_some(), !matches!(function.sig.safety, Safety::Unsafe(_)));
+    let (is_shaped, is_safe) = (options.shape.is_some(), is_safe(function));
     inputs.iter().map(|input| param(input, is_shaped, is_safe)).collect()
 }
 
@@ -348,8 +353,7 @@ fn device_items(
     let ItemFn { attrs, vis, sig, block, .. } = function;
     let ident = &sig.ident;
     let plain = plain_inputs(function, options, params);
-    let is_safe = !matches!(sig.safety, Safety::Unsafe(_));
-    let (inputs, block) = if is_safe || params.iter().any(Param::is_view) {
+    let (inputs, block) = if is_safe(function) || params.iter().any(Param::is_view) {
         let (unsafety, views) = (&sig.safety, views(params));
         let call = call(function, &format_ident!("body"), params);
         let (names, crossing) = (params.iter().map(|param| param.name), params.iter().map(Param::crossing));
@@ -413,7 +417,7 @@ fn host_items(
     options: &Options,
     cfgs: &[&Attribute],
     params: &[Param<'_>],
-) -> TokenStream {
+) -> Result<TokenStream> {
     let ItemFn { attrs, vis, sig, block, .. } = function;
     let (ident, inputs) = (&sig.ident, plain_inputs(function, options, params));
     let struct_attributes = attributes(function, &["cfg", "doc", "allow", "deprecated"]);
@@ -438,9 +442,11 @@ fn host_items(
     let body = format_ident!("__{}", ident, span = ident.span());
     let views = views(params);
     let (unsafety, call) = (&sig.safety, call(function, &body, params));
-    let launch =
-        options.shape.as_ref().map(|shape| launch_items(function, shape, options.require.as_ref(), cfgs, params));
-    quote! {
+    let launch = match &options.shape {
+        Some(shape) => Some(launch_items(function, shape, options.require.as_ref(), cfgs, params)?),
+        None => None,
+    };
+    Ok(quote! {
         #(#struct_attributes)*
         #entry_line
         #[cfg(not(target_arch = "nvptx64"))]
@@ -471,7 +477,7 @@ fn host_items(
         }
 
         #launch
-    }
+    })
 }
 
 /// What a launch of a kernel that declares its shape checks.
@@ -481,19 +487,18 @@ fn launch_items(
     require: Option<&Expr>,
     cfgs: &[&Attribute],
     params: &[Param<'_>],
-) -> TokenStream {
+) -> Result<TokenStream> {
     let ident = &function.sig.ident;
     let types = params.iter().map(Param::given);
     let names: Vec<_> = params.iter().map(|param| param.name).collect();
     let structures =
         params.iter().filter(|param| param.args).map(|Param { name, .. }| quote!(let #name = #name.into_inner();));
-    let checks = params.iter().filter_map(|Param { name, len, .. }| {
-        let text = name.to_string();
-        len.as_ref().map(|len| {
-            let len = len::saturating(len);
-            quote!(::warpplay_gpu::args::expect_len(#text, &#name, #len)?;)
-        })
+    let checked = params.iter().filter_map(|Param { name, len, .. }| Some((name, len.as_ref()?)));
+    let checks = checked.map(|(name, len)| {
+        let (text, len) = (name.to_string(), len::saturating(len)?);
+        Ok(quote!(::warpplay_gpu::args::expect_len(#text, &#name, #len)?;))
     });
+    let checks = checks.collect::<Result<Vec<_>>>()?;
     let crossing = params.iter().map(|Param { name, len, .. }| match len {
         Some(_) => quote!(::warpplay_gpu::cuda::view::View::pointer(&#name)),
         None => quote!(#name),
@@ -509,7 +514,7 @@ fn launch_items(
         let named: Vec<&Ident> = values.chain(launch_names).collect();
         len::require(condition, &named, |refusal| quote!(return Err(#refusal);))
     });
-    let safe = (!matches!(function.sig.safety, Safety::Unsafe(_))).then(|| {
+    let safe = is_safe(function).then(|| {
         quote! {
             #(#cfgs)*
             #[cfg(not(target_arch = "nvptx64"))]
@@ -517,7 +522,7 @@ fn launch_items(
             unsafe impl ::warpplay_gpu::kernel::SafeKernel for #ident {}
         }
     });
-    quote! {
+    Ok(quote! {
         #(#cfgs)*
         #[cfg(not(target_arch = "nvptx64"))]
         impl ::warpplay_gpu::kernel::ShapedKernel for #ident {
@@ -537,7 +542,7 @@ fn launch_items(
         }
 
         #safe
-    }
+    })
 }
 
 /// A kernel's type in the trait of a family of kernels: what its launch is given, where it declares its shape. The family has no suffix of its own, so that it may be empty.
@@ -831,7 +836,7 @@ mod tests {
             "fn body (mut sum : Disjoint < f32 > , b : f32 , # [allow (unused_variables)] n : u32) { work (sum) }",
             "let sum = unsafe { < Disjoint < f32 > as :: warpplay_gpu :: cuda :: view :: View > :: new (sum , n as usize) } ;",
             "type Views = (Disjoint < f32 > , f32 , u32 ,) ; type Launch = () ;",
-            r#"expect_len ("sum" , & sum , ((n as usize) as usize)) ? ;"#,
+            r#"expect_len ("sum" , & sum , ((n) as usize)) ? ;"#,
             "Ok ((LaunchShape :: linear (n , 256) , (:: warpplay_gpu :: cuda :: view :: View :: pointer (& sum) , b , n ,)))",
         ] {
             assert!(text.contains(part), "{part}\nis not in\n{text}");

@@ -30,6 +30,7 @@
 //! | --- | --- |
 //! | [`add_u32`], [`add_i32`], [`add_u64`], [`max_u32`], [`min_u32`] and others, [`exchange_u32`] | global memory, by a pointer |
 //! | [`compare_exchange_u32`], [`compare_exchange_u64`] | the same, where an expected value is there |
+//! | [`load_u64`] | the same, without a change |
 //! | [`add_f32`] | the same for a float: the last bits depend on the order |
 //! | `shared_add_u32` and others, [`shared_compare_exchange_u64`], [`shared_add_f32`] | a [`Shared`](super::shared::Shared) array, by an index that is checked |
 //!
@@ -75,6 +76,19 @@ global! {
     min_u64, u64, AtomicU64, fetch_min;
     /// Stores the value and returns the old value.
     exchange_u32, u32, AtomicU32, swap;
+}
+
+/// Returns the value.
+///
+/// # Safety
+/// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn load_u64(at: *const u64) -> u64 {
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::simt::hooks::check_global(at as usize, 8, crate::simt::Access::Update);
+    // SAFETY: the caller vouches for `at`.
+    unsafe { AtomicU64::from_ptr(at.cast_mut()) }.load(Relaxed)
 }
 
 /// Stores `new` if the value is `expected`; returns the old value.

@@ -185,6 +185,16 @@ impl Atomic<u32> {
     }
 }
 
+impl Atomic<u64> {
+    /// Adds (wrapping) and returns the old value.
+    #[inline(always)]
+    #[track_caller]
+    pub fn add(&self, index: usize, value: u64) -> u64 {
+        // SAFETY: as for words.
+        unsafe { atomic::add_u64(self.at(index), value) }
+    }
+}
+
 impl Atomic<f32> {
     /// Adds and returns the old value. The order of the additions is not fixed, and neither are the last bits of the sum.
     #[inline(always)]

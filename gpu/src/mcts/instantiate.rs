@@ -96,7 +96,7 @@ macro_rules! mcts_kernel_list {
             #[kernel(
                 suffix = $suffix,
                 shape = |threads: u32| select::shape(trees.n_trees, threads),
-                require = threads.is_multiple_of(32)
+                require = threads > 0 && threads.is_multiple_of(32)
             )]
             pub unsafe fn mcts_select(trees: Trees<$game>, ucb_c: f32, draw_value: f32) {
                 let scratch = select::Scratch { bounds: shared_array![f32; 32], children: shared_array![u32; 32] };
@@ -307,7 +307,7 @@ macro_rules! mcts_kernel_list {
             #[kernel(
                 suffix = $suffix,
                 shape = |threads: u32| backup::shape(trees.n_trees, threads),
-                require = threads.is_multiple_of(32)
+                require = threads > 0 && threads.is_multiple_of(32)
             )]
             pub unsafe fn mcts_backup_1_acp_thrifty(
                 trees: Trees<$game>,
@@ -328,7 +328,7 @@ macro_rules! mcts_kernel_list {
             #[kernel(
                 suffix = $suffix,
                 shape = |threads: u32| backup::shape(trees.n_trees, threads),
-                require = threads.is_multiple_of(32)
+                require = threads > 0 && threads.is_multiple_of(32)
             )]
             pub unsafe fn mcts_backup_1_acp_prodigal(
                 trees: Trees<$game>,
@@ -363,7 +363,7 @@ macro_rules! mcts_kernel_list {
             #[kernel(
                 suffix = $suffix,
                 shape = |n_totals: u32, threads: u32| reduce::shape_over_trees(n_totals, threads),
-                require = threads.is_multiple_of(32) && threads >= trees.n_trees
+                require = threads > 0 && threads.is_multiple_of(32) && threads >= trees.n_trees
             )]
             pub unsafe fn mcts_reduce_over_trees_thrifty(
                 trees: Trees<$game>,
@@ -385,7 +385,7 @@ macro_rules! mcts_kernel_list {
             #[kernel(
                 suffix = $suffix,
                 shape = |n_totals: u32, threads: u32| reduce::shape_over_trees(n_totals, threads),
-                require = threads.is_multiple_of(32) && threads >= trees.n_trees
+                require = threads > 0 && threads.is_multiple_of(32) && threads >= trees.n_trees
             )]
             pub unsafe fn mcts_reduce_over_trees_prodigal(
                 trees: Trees<$game>,
@@ -407,7 +407,7 @@ macro_rules! mcts_kernel_list {
             #[kernel(
                 suffix = $suffix,
                 shape = |threads: u32| reduce::shape_over_actions(threads),
-                require = threads.is_multiple_of(32)
+                require = threads > 0 && threads.is_multiple_of(32)
             )]
             pub unsafe fn mcts_reduce_over_actions(
                 #[len(n_totals)] totals: *const RootAction,
@@ -516,7 +516,7 @@ macro_rules! mcts_kernel_list {
             #[kernel(
                 suffix = $suffix,
                 shape = |n_blocks: u32, threads: u32| playout::shape_raw::<$game>(n_blocks, threads),
-                require = threads.is_multiple_of(32)
+                require = threads > 0 && threads.is_multiple_of(32)
             )]
             pub unsafe fn mcts_raw_playouts(
                 #[len(1)] root: *const $game,
@@ -539,7 +539,7 @@ macro_rules! mcts_kernel_list {
             #[kernel(
                 suffix = $suffix,
                 shape = |n_blocks: u32, threads: u32| playout::shape_raw_restart(n_blocks, threads),
-                require = threads.is_multiple_of(32)
+                require = threads > 0 && threads.is_multiple_of(32)
             )]
             pub unsafe fn mcts_raw_restart(
                 #[len(1)] root: *const $game,

@@ -560,6 +560,7 @@ fn no_kernel_has_atomics_or_locks_but_those_that_say_so() {
                 "mlp_layers_order_count",
                 "mlp_layers_update",
                 // Counts in buckets, and whether a unit was ever active: their order leaves no trace.
+                "mlp_layers_active",
                 "mlp_epoch_",
                 // The paper's sums by atomic additions.
                 "azero_paper_input_planes_atomic_padded",

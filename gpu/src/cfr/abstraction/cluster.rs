@@ -5,8 +5,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
-use crate::cuda::view::{Disjoint, Slice, View};
-use crate::cuda::{atomic, block, kernel, memory, shared_array, thread};
+use crate::cuda::view::{Atomic, Disjoint, Slice, View};
+use crate::cuda::{block, kernel, memory, shared_array, thread};
 use crate::launch::LaunchShape;
 
 /// Threads per block.
@@ -92,17 +92,17 @@ pub fn cfr_abstraction_assign(
     #[len(n as usize)] weights: Slice<u32>,
     #[len(n_centres as usize * n_bins as usize)] centres: Slice<u32>,
     #[len(n as usize)] nearest: Disjoint<u32>,
-    #[len(n_centres as usize * (n_bins as usize + 1))] sums: Disjoint<u64>,
-    #[len(1)] changed: Disjoint<u32>,
+    #[len(n_centres as usize * (n_bins as usize + 1))] sums: Atomic<u64>,
+    #[len(1)] changed: Atomic<u32>,
     n: u32,
     n_bins: u32,
     n_centres: u32,
 ) {
-    let (points, weights, centres) = (points.pointer(), weights.pointer(), centres.pointer());
-    let (nearest, sums, changed) = (nearest.pointer(), sums.pointer(), changed.pointer());
+    let (points, weights, centres, nearest) =
+        (points.pointer(), weights.pointer(), centres.pointer(), nearest.pointer());
     let Some(point) = thread::index_1d_below(n) else { return };
     let n_bins = n_bins as usize;
-    // SAFETY: the point is below `n`, bins below `n_bins` and centres below `n_centres`, the lengths that the kernel asks for; a point is one thread's, what several add to is added atomically.
+    // SAFETY: the point is below `n`, bins below `n_bins` and centres below `n_centres`, the lengths that the kernel asks for; a point is one thread's.
     unsafe {
         let value_at = |bin: usize| memory::load(points, bin * n as usize + point as usize);
         let (mut least, mut best) = (u32::MAX, 0);
@@ -122,13 +122,13 @@ pub fn cfr_abstraction_assign(
         }
         if memory::load(nearest, point as usize) != best {
             memory::store(nearest, point as usize, best);
-            atomic::add_u32(changed, 1);
+            changed.add(0, 1);
         }
         let weight = memory::load(weights, point as usize) as u64;
         let row = best as usize * (n_bins + 1);
         for bin in 0..n_bins {
-            atomic::add_u64(sums.add(row + bin), weight * value_at(bin) as u64);
+            sums.add(row + bin, weight * value_at(bin) as u64);
         }
-        atomic::add_u64(sums.add(row + n_bins), weight);
+        sums.add(row + n_bins, weight);
     }
 }

@@ -66,7 +66,7 @@ impl<'a> BlockView<'a> {
     ///
     /// # Safety
     /// `task` is what the host has made: what its streets, boards and programs name is there, with tables of last regrets and kept strategies where a step or pass uses them, in the precision
-    /// that is asked for; `street` is the first of the streets of one number of `n_games` games. The programs' slots are below `n_shared`. What a block writes, no other one uses meanwhile.
+    /// that is asked for; `street` is the first of the streets of one number of `n_games` games. The programs' slots are below `n_shared`. What a block writes is of its own hands, and no other block uses it meanwhile.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32, n_parts: u32) -> Self {
@@ -330,7 +330,7 @@ impl<'a> BlockView<'a> {
         ReadView(self.task.values)
     }
 
-    /// The same, to write those of this block's row.
+    /// The same, to write those of the block's own hands in its subtree's row.
     #[inline(always)]
     pub fn own_values(&self) -> WriteView<f32> {
         WriteView(self.task.values)
@@ -342,7 +342,7 @@ impl<'a> BlockView<'a> {
         ReadView(self.task.reach)
     }
 
-    /// The same, to write those of the rows that this block hands on.
+    /// The same, to write those of the block's own hands in the rows that its subtree hands on.
     #[inline(always)]
     pub fn own_reach(&self) -> WriteView<f32> {
         WriteView(self.task.reach)
@@ -386,7 +386,7 @@ impl<T: Copy> ReadView<T> {
     }
 }
 
-/// An array of the task of which the block writes its own rows: whoever made the view has vouched that they are there and that no other block uses them meanwhile.
+/// An array of the task of which the block writes values of its own hands: whoever made the view has vouched that they are there and that no other block uses them meanwhile.
 #[derive(Clone, Copy)]
 pub(super) struct WriteView<T>(*mut T);
 
@@ -395,7 +395,7 @@ impl<T: Copy> WriteView<T> {
     #[inline(always)]
     #[track_caller]
     pub fn set(self, at: usize, value: T) {
-        // SAFETY: the value is one of the block's own rows, which no other block uses meanwhile, as the maker of the view has vouched.
+        // SAFETY: the value is of one of the block's own hands, which no other block uses meanwhile, as the maker of the view has vouched.
         unsafe { memory::store(self.0, at, value) };
     }
 }

@@ -55,7 +55,7 @@ macro_rules! list {
             /// A pass down and up the last street.
             ///
             /// * Launch: [`shape`](crate::cfr::street::shape), a block a board and entry, games along y, up to 384 threads.
-            /// * Reads: as the passes down and up, but for `values` of a next street.
+            /// * Reads: as the passes down and up, but nothing of a next street.
             /// * Writes: `values`; `averages`, `regrets`, `last` and `kept` of the traverser; `utilities`.
             /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
             /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.

@@ -1,4 +1,4 @@
-//! Two-player games as streets: a block is one betting subtree of one street on one board, with all hands of both seats.
+//! Two-player games as streets: a block has one betting subtree of one street on one board, with all hands of both seats or some of them.
 //!
 //! # How a pass is cut
 //! The host compiles a subtree, for each traverser, into lists of operations ([`layout`]); a block runs them in order, all its threads the same. A thread keeps its
@@ -14,7 +14,8 @@
 //!
 //! A thread's rounds over the row go three at a time where the compiler knows the node's number of actions (`nodes`), so that their loads are under way together: they are what a block waits for.
 //!
-//! A street of few subtrees would leave most multiprocessors idle: several blocks then share the hands of a subtree ([`parts`]).
+//! A street of few subtrees would leave most multiprocessors idle: except on the last one, several blocks then share the hands of a subtree ([`parts`]). On the way up each of them makes the
+//! reach of all the opponent's hands and their sums, and the values of its part of the traverser's.
 //!
 //! Where there is one street only, a launch runs many iterations: a block needs nobody else.
 //!
@@ -75,4 +76,31 @@ pub const fn threads(stride: u32) -> u32 {
 /// Launch shape for `n_games` games of at most `n_subtrees` boards × entries, in `n_parts` blocks each, rows of at most `stride` hands and `n_shared` values of shared memory.
 pub const fn shape(n_subtrees: u32, n_parts: u32, n_games: u32, stride: u32, n_shared: u32) -> LaunchShape {
     LaunchShape::grid_2d(n_subtrees * n_parts, n_games, threads(stride)).with_shared(n_shared * 4)
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    /// Rows that take 1, 2 and 3 rounds of a block's threads, at the ends of each.
+    const ROWS: [(u32, u32); 6] = [(32, 1), (384, 1), (416, 2), (768, 2), (800, 3), (1152, 3)];
+
+    #[test]
+    fn blocks_have_a_round_each_where_all_find_a_multiprocessor() {
+        for (stride, rounds) in ROWS {
+            let threads = threads(stride);
+            assert!(threads <= MAX_THREADS && threads.is_multiple_of(layout::ROW), "{stride}: {threads}");
+            assert!(rounds * threads >= stride && (rounds - 1) * threads < stride, "{stride}: {threads}");
+            // What is left over of the multiprocessors is too little for one more subtree.
+            for n_multiprocessors in [rounds, 2 * rounds + 1, 132] {
+                let most = n_multiprocessors / rounds;
+                for (n_subtrees, expected) in [(1, rounds), (most, rounds), (most + 1, 1), (u32::MAX, 1)] {
+                    let found = parts(n_subtrees, stride, n_multiprocessors);
+                    assert_eq!(found, expected, "{n_subtrees} of {stride} on {n_multiprocessors}");
+                }
+            }
+            // Too few for a single subtree.
+            assert_eq!(parts(1, stride, rounds - 1), 1);
+        }
+    }
 }

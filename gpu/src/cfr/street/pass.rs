@@ -1,4 +1,4 @@
-//! The kernels: a block is one betting subtree on one board.
+//! The kernels: a block has one betting subtree on one board, with all hands or, where several blocks share it, some of them.
 
 use super::block::BlockView;
 use super::layout::{MAX_PASSES, Pass, Task, control, mode, source};

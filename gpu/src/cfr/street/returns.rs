@@ -31,7 +31,7 @@ pub const fn shape(n_blocks: u32, n_games: u32) -> LaunchShape {
 ///
 /// * Launch: [`shape`], a thread a board, entry of the next street and hand; games along y, blocks of 128.
 /// * Reads: `streets`, `boards`, `links`, `permutations`; `values` of the next street; `board_factors` where boards are sampled.
-/// * Writes: `reach` of the traverser for the next street.
+/// * Writes: `reach` of the traverser for the next street; where boards are sampled, that of the boards that were drawn.
 /// * Shared: none.
 /// * Cost: a step a link of the board.
 /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
@@ -47,6 +47,10 @@ pub unsafe fn cfr_street_return(task: Task, at: Where, pass: Pass) {
     }
     // SAFETY: the contract; nobody else uses these rows of reach meanwhile.
     let (view, row, hand) = unsafe { BlockView::find_exit(&task, at.street, at.n_games, BLOCK, pass.traverser) };
+    // Nobody reads the row of a board that was not drawn: the pass up leaves the board out, and no board after it is drawn.
+    if view.board_factor(&pass) <= 0.0 {
+        return;
+    }
     let next = view.next;
     let seat = pass.traverser as usize;
     if hand >= next.n_hands[seat] {

@@ -59,8 +59,8 @@ impl Tables {
     /// The tables as a block uses them.
     ///
     /// # Safety
-    /// They are there, those that may be null where they are asked for, with a value for every cell of the seat's, in the precision that the kernel reads and writes; a thread uses cells of
-    /// its own hands alone, and no other block uses those of this block's board and entry.
+    /// They are there, those that may be null where they are asked for, with a value for every cell of the seat's, in the precision that the kernel reads and writes; a thread writes cells of
+    /// its own hands alone, and no other thread uses those meanwhile; no thread writes what several read.
     #[inline(always)]
     pub unsafe fn new(tables: SeatTables) -> Self {
         Self(tables)
@@ -88,7 +88,7 @@ impl Tables {
     #[inline(always)]
     #[track_caller]
     pub fn kept(&self, at: Cell) -> f32 {
-        // SAFETY: as `new` says, there is a value for the cell, and no other thread uses it.
+        // SAFETY: as `new` says, there is a value for the cell, and no other thread writes it meanwhile.
         unsafe { memory::load(self.0.kept, at.number()) }
     }
 
@@ -96,7 +96,7 @@ impl Tables {
     #[inline(always)]
     #[track_caller]
     pub fn keep(&self, at: Cell, probability: f32) {
-        // SAFETY: as in `kept`.
+        // SAFETY: as `new` says, there is a value for the cell, and no other thread uses it meanwhile.
         unsafe { memory::store(self.0.kept, at.number(), probability) };
     }
 }

@@ -291,6 +291,28 @@ mod tests {
             .sum()
     }
 
+    /// A multiple of 32 too, but no block.
+    #[cfg(feature = "mcts-connect4")]
+    #[test]
+    fn a_launch_of_no_threads_is_refused() {
+        use crate::args::Refusal;
+        use crate::cuda::view::{Disjoint, Slice, View};
+        use crate::kernel::ShapedKernel;
+        use crate::mcts::reduce::RootAction;
+
+        let (totals, mut best) = ([RootAction::default(); 2], [RootAction::default()]);
+        let mut prepare = |threads| {
+            // SAFETY: as many values as are said, which nobody else uses; nothing is launched.
+            let views = unsafe { (Slice::new(totals.as_ptr(), 2), Disjoint::new(best.as_mut_ptr(), 1), 2) };
+            standard::mcts_reduce_over_actions::prepare(views, (threads,)).map(|(shape, _)| shape.n_threads())
+        };
+        assert_eq!(prepare(64), Ok(64));
+        for threads in [0, 33] {
+            let condition = "threads > 0 && threads.is_multiple_of(32)";
+            assert_eq!(prepare(threads), Err(Refusal::Unmet { condition, found: format!("threads = {threads}") }));
+        }
+    }
+
     #[test]
     fn move_counts() {
         let counts: Vec<u64> = (1..=8).map(|depth| perft(Connect4::new(), depth)).collect();

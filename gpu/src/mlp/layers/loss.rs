@@ -4,7 +4,7 @@
 
 use super::control;
 use super::view::{Rows, line_length};
-use crate::cuda::view::{Disjoint, Slice, View};
+use crate::cuda::view::{Atomic, Slice, View};
 use crate::cuda::{block, kernel, math, memory, shared_array, thread, warp};
 use crate::launch::LaunchShape;
 
@@ -214,33 +214,32 @@ pub const fn active_shape(n_rows: u32, n_units: u32) -> LaunchShape {
 ///
 /// * Launch: [`active_shape`], a thread a unit and 64 samples, blocks of 256.
 /// * Reads: `outputs` `[n_rows, line_length(n_units)]`.
-/// * Writes: `active` `[n_units]`.
+/// * Writes: `active` `[n_units]`, atomically: threads of other samples write to the same unit.
 /// * Shared: none.
-/// * Cost: 64 loads a thread.
+/// * Cost: 64 loads and at most one atomic operation a thread.
 /// * Twin: `warpplay_cpu_ref::mlp::pieces::mark_active`.
 /// * Source: our own.
-///
 #[kernel(shape = active_shape(n_rows, n_units), max_threads = BLOCK)]
 pub fn mlp_layers_active(
     #[len(n_rows as usize * line_length(n_units) as usize)] outputs: Slice<f32>,
-    #[len(n_units as usize)] active: Disjoint<u32>,
+    #[len(n_units as usize)] active: Atomic<u32>,
     n_rows: u32,
     n_units: u32,
 ) {
-    let (outputs, active) = (outputs.pointer(), active.pointer());
+    let outputs = outputs.pointer();
     let Some(unit) = thread::index_1d_below(n_units) else { return };
     let from = thread::block_idx_y() * ACTIVE_ROWS;
     let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };
     let mut found = false;
     let mut row = from;
-    // SAFETY: rows are below `n_rows` and the unit below `n_units`, so both are inside the outputs, whose length the kernel asks for; every thread that finds a unit active writes the same.
+    // SAFETY: rows are below `n_rows` and the unit below `n_units`, so both are inside the outputs, whose length the kernel asks for.
     unsafe {
         while row < to {
             found |= memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) > 0.0;
             row += 1;
         }
-        if found {
-            memory::store(active, unit as usize, 1);
-        }
+    }
+    if found {
+        active.max(unit as usize, 1);
     }
 }

@@ -4,11 +4,9 @@
 //! atomic addition there, and the words of one pass over memory are all that the grid reads. Then the block adds its rows to one table in global memory.
 //! A word of 0 is not counted: the host knows how many words there were.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
-use crate::cuda::view::{Disjoint, Slice, View};
+use crate::cuda::view::{Atomic, Slice, View};
 use crate::cuda::{atomic, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
@@ -50,7 +48,7 @@ impl Grid {
             // SAFETY: masked, so one of the slots; all access is atomic.
             unsafe {
                 let at = self.words.add(slot as usize);
-                let mut there = AtomicU64::from_ptr(at).load(Relaxed);
+                let mut there = atomic::load_u64(at);
                 if there == 0 {
                     there = atomic::compare_exchange_u64(at, 0, word);
                 }
@@ -102,12 +100,12 @@ fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
 pub fn shogi_material_count(
     #[len(n as usize)] pairs: Slice<Vec4>,
     n: u32,
-    #[len(mask as usize + 1)] words: Disjoint<u64>,
-    #[len(mask as usize + 1)] counts: Disjoint<u64>,
+    #[len(mask as usize + 1)] words: Atomic<u64>,
+    #[len(mask as usize + 1)] counts: Atomic<u64>,
     mask: u32,
-    #[len(1)] full: Disjoint<u32>,
+    #[len(1)] full: Atomic<u32>,
 ) {
-    let (pairs, words, counts, full) = (pairs.pointer(), words.pointer(), counts.pointer(), full.pointer());
+    let (pairs, words, counts) = (pairs.pointer(), words.pointer(), counts.pointer());
     let block_words = shared_array![u64; ROWS as usize];
     let block_counts = shared_array![u32; ROWS as usize];
     for row in thread::strided(thread::thread_idx_x(), ROWS, BLOCK) {
@@ -146,7 +144,6 @@ pub fn shogi_material_count(
         }
     }
     if !room {
-        // SAFETY: one word, which is accessed atomically.
-        unsafe { atomic::max_u32(full, 1) };
+        full.max(0, 1);
     }
 }

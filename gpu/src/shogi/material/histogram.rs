@@ -97,7 +97,6 @@ pub unsafe fn shogi_material_histogram(
 /// * Cost: ⌈rows / 256⌉ rows a thread: an exponential and 12 products where the value is in the row.
 /// * Twin: `warpplay_cpu_ref::shogi::material::program::gradient`.
 /// * Source: the shogi paper of 2009 (`papers/src/shogi_bonanza`), equations (1) and (2), differentiated; the histogram is ours.
-///
 #[kernel(shape = gradient_shape(), max_threads = GRADIENT_BLOCK, require = n < 1 << 24)]
 pub fn shogi_material_gradient(
     #[len(n as usize)] differences: Slice<u64>,

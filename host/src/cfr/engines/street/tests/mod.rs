@@ -4,8 +4,10 @@ mod plain;
 
 use std::sync::Arc;
 
+use warpplay_gpu::cfr::street::threads;
+
 use super::compile::{Frame, compile};
-use super::engine::StreetEngine;
+use super::engine::{StreetEngine, shape};
 use super::{StreetBatch, fits};
 use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
@@ -48,6 +50,15 @@ fn leduc(isomorphism: bool) -> Arc<VectorGame> {
     let rules = GameDef::parse(text).expect("rules");
     let tree = BettingTree::new(&rules).expect("a tree");
     Arc::new(VectorGame::from_game(&rules, &tree, isomorphism).expect("a game"))
+}
+
+/// Hands of two of 40 cards, and a board on the second street alone: the first street's 780 hands are three rounds of a block's threads.
+fn wide() -> Arc<VectorGame> {
+    let text = "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = 2\nblind = 1 1\nraiseSize = 2 4\nfirstPlayer = 1 1\nmaxRaises = 1 1\n\
+                numSuits = 4\nnumRanks = 10\nnumHoleCards = 2\nnumBoardCards = 0 1\nEND GAMEDEF\n";
+    let rules = GameDef::parse(text).expect("rules");
+    let tree = BettingTree::new(&rules).expect("a tree");
+    Arc::new(VectorGame::from_game(&rules, &tree, true).expect("a game"))
 }
 
 /// Hands of two cards with a board of three on the table, unequal ranges with weights that leave no two actions worth the same.
@@ -325,6 +336,35 @@ fn little_shared_memory_changes_nothing() {
                 }
             }
             assert!(tried > 0);
+        }
+    }
+}
+
+#[test]
+fn blocks_that_share_a_subtree_change_nothing() {
+    let game = wide();
+    for device in devices() {
+        for (algorithm, updates, precision, sampling) in [
+            (Algorithm::PcfrPlus, Updates::Alternating, Precision::F32, Sampling::None),
+            (Algorithm::Dcfr, Updates::Simultaneous, Precision::I16, Sampling::None),
+            (Algorithm::Cfr, Updates::Alternating, Precision::F32, Sampling::Chance),
+        ] {
+            let options = Options { precision, sampling, batch: 8, ..options(algorithm, updates) };
+            let solved = |n_parts: u32| {
+                let games = vec![Arc::clone(&game)];
+                let mut shape = shape(&device.info().expect("it answers"), &games, &options).expect("it fits");
+                let street = &mut shape.levels[0];
+                assert_eq!(street.stride.div_ceil(threads(street.stride)), 3);
+                street.n_parts = n_parts;
+                let mut engine = StreetEngine::with_shape(&device, games, &shape, &options).expect("it fits");
+                engine.run(2).expect("it runs");
+                let measured = engine.measure().expect("values");
+                (engine.tables().expect("tables"), measured, engine.utilities().expect("sums"))
+            };
+            let alone = solved(1);
+            for n_parts in [2, 3] {
+                assert!(solved(n_parts) == alone, "{n_parts} blocks, {algorithm} {precision} {sampling} on {device}");
+            }
         }
     }
 }
