@@ -1,14 +1,13 @@
 //! `warpplay.cfr`: poker by counterfactual regret minimisation.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use warpplay::cfr::{GameDef, Options, Solver as Library, Spot, SpotRun, Strategy as LibraryStrategy, solve_spots};
+use warpplay::cfr::{GameDef, Options, Solver as Library, Spot, SpotRun, Strategy as LibraryStrategy};
 
 use crate::convert::{device, error, to_python};
 use crate::options::{argument, options};
@@ -172,7 +171,7 @@ impl Strategy {
 ///   acts first on every street). `turn` and `river` are dealt where they are left out. Further: `bet_fraction_of_pot`; by street (`{"river": [0.5, "75%", "all-in"]}`) `bet_sizes`, `raise_sizes`,
 ///   `max_raises` or `limit`; `rake` (`{"part": 0.05, "cap": 3}`); `locks`, strategies that are given and not learnt (`[{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}]`).
 /// * `measure_at`: the iterations after which the exploitability is measured; the last one always is.
-/// * `progress` is asked whether to go on; `steps` is 0 until the spot is solved.
+/// * `progress` is called with a dictionary (`steps` is the number of iterations done), first after the first iteration; where it returns `False`, the report is that of the iterations so far.
 /// * returns a dictionary: `ev` `[2]` and `equity` `[2]`, each seat's share of the pot, in chips and with checks to the end; `trajectory`, the exploitability in chips by iteration; `actions`, those
 ///   at each history of the first street; `by_hand` `[2]`, for each seat a list with a dictionary for each hand: `hand`, `weight`, `ev`, `equity` and `strategy`, probabilities by history.
 /// * further options are those of `Solver`.
@@ -186,20 +185,15 @@ pub fn solve_spot<'py>(
     progress: Option<Py<PyAny>>,
     given: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if !spot.is_instance_of::<PyDict>() {
+        let kind = spot.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("spot is a {kind}: a dictionary is expected")));
+    }
     let spot: Spot = argument("spot", spot)?;
     let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
     let measure_at = points(measure_at, options.iterations)?.unwrap_or_default();
     let run = SpotRun { options, measure_at, journal: None };
-    let report = work::wait(py, progress, move |watch| {
-        // Any thread of the solve may ask.
-        let watch = Mutex::new(watch);
-        let mut reports = solve_spots(&[device], &[spot], &run, |n| {
-            watch.lock().unwrap_or_else(PoisonError::into_inner).go_on_at(n as u64, 1)
-        })?;
-        match reports.pop() {
-            Some(report) => report,
-            None => Err(warpplay::Error::Order { what: "solve_spot", reason: "no spot was solved".to_string() }),
-        }
-    })?;
+    let report =
+        work::wait(py, progress, move |watch| spot.solve_watched(&device, &run, |progress| watch.go_on(progress)))?;
     to_python(py, &report)
 }

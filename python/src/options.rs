@@ -4,13 +4,17 @@ use std::marker::PhantomData;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use serde_path_to_error::Segment;
 
 /// Most dictionaries and lists inside each other. No option has as many; a dictionary that contains itself has more.
 const DEEPEST: usize = 8;
+
+/// How serde's error of a field that is not known begins.
+const UNKNOWN_FIELD: &str = "unknown field ";
 
 /// Options of the library: `given` by name over the defaults. A dictionary changes the fields that it names, at every depth; a choice with fields of its own, such as an
 /// optimiser, may be its name alone.
@@ -30,10 +34,24 @@ pub fn options<O: Serialize + DeserializeOwned>(defaults: &O, given: Option<&Bou
 /// The value of an argument that is not among the options, such as a seed; `name` is the argument's.
 ///
 /// # Errors
-/// `ValueError` for a value that it cannot have, `TypeError` for what is no number, text, list or dictionary.
+/// `ValueError` for a value that it cannot have, `TypeError` for what is no number, text, list or dictionary; both name the field of a dictionary, as `spot.ranges[1]`.
 pub fn argument<T: DeserializeOwned>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
     let value = to_json(name, value, 0)?;
-    serde_json::from_value(value).map_err(|error| wrong(name, &error))
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let mut path = name.to_string();
+        // The path ends with a field that is not known, which `wrong` adds itself.
+        let is_unknown = error.inner().to_string().starts_with(UNKNOWN_FIELD);
+        let segments = error.path().iter();
+        let n = segments.len().saturating_sub(usize::from(is_unknown));
+        for segment in segments.take(n) {
+            match segment {
+                Segment::Seq { index } => path += &format!("[{index}]"),
+                Segment::Map { key } => path += &format!(".{key}"),
+                Segment::Enum { .. } | Segment::Unknown => {}
+            }
+        }
+        wrong(&path, error.inner())
+    })
 }
 
 /// Options as JSON, with what was given so far.
@@ -68,6 +86,7 @@ impl<O: Serialize + DeserializeOwned> Laid<O> {
         };
         let fields = match given {
             Value::Object(fields) if is_object => fields,
+            Value::Array(_) if kind.is_some() => return Err(is_a_list(path, "a name, or a dictionary with a name")),
             given => return self.replace(path, given),
         };
         // Another optimiser has other fields: those of its defaults.
@@ -90,8 +109,11 @@ impl<O: Serialize + DeserializeOwned> Laid<O> {
         self.expect_fields(path, &given)
     }
 
-    /// Checks that all fields of `given` are fields of the option: some are passed over when they are read.
+    /// Checks that all fields of `given` are fields of the option, and that no list stands for a dictionary: some are passed over when they are read.
     fn expect_fields(&mut self, path: &[&str], given: &Value) -> PyResult<()> {
+        if given.is_array() && self.at(path).is_some_and(|value| value.is_object()) {
+            return Err(is_a_list(path, "a dictionary"));
+        }
         for (field, value) in given.as_object().into_iter().flatten() {
             let path = [path, &[field.as_str()]].concat();
             if self.at(&path).is_none() {
@@ -110,6 +132,11 @@ impl<O: Serialize + DeserializeOwned> Laid<O> {
     }
 }
 
+/// The error for a list that is given for an option which is none.
+fn is_a_list(path: &[&str], allowed: &str) -> PyErr {
+    PyValueError::new_err(format!("option {}: a list is not allowed ({allowed})", path.join(".")))
+}
+
 fn not_an_option(name: &str, allowed: &[&str]) -> PyErr {
     PyTypeError::new_err(format!("{name} is not an option; allowed are {}", allowed.join(", ")))
 }
@@ -123,11 +150,14 @@ fn wrong(name: &str, error: &serde_json::Error) -> PyErr {
     if let Some((found, expected)) = text.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", ")) {
         return not_allowed(found.trim_matches('`'), &names_in(expected).join(", "));
     }
-    if let Some((field, expected)) = text.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", ")) {
+    if let Some((field, expected)) = text.strip_prefix(UNKNOWN_FIELD).and_then(|rest| rest.split_once(", ")) {
         return not_an_option(&format!("{name}.{}", field.trim_matches('`')), &names_in(expected));
     }
     if let Some(field) = text.strip_prefix("missing field ") {
         return PyValueError::new_err(format!("option {name}: the field {} is missing", field.trim_matches('`')));
+    }
+    if text.starts_with("data did not match any variant ") {
+        return PyValueError::new_err(format!("option {name}: a value of this kind is not allowed"));
     }
     let kinds = ["invalid type: ", "invalid value: ", "invalid length "];
     let rest = kinds.iter().find_map(|kind| text.strip_prefix(kind));
@@ -193,8 +223,9 @@ pub fn to_json(name: &str, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<V
     if value.is_none() {
         return Ok(Value::Null);
     }
-    if let Ok(value) = value.cast::<PyBool>() {
-        return Ok(Value::Bool(value.is_true()));
+    // numpy's own type of truth too.
+    if let Ok(truth) = value.extract::<bool>() {
+        return Ok(Value::Bool(truth));
     }
     if let Ok(text) = value.extract::<String>() {
         return Ok(Value::String(text));
@@ -211,7 +242,8 @@ pub fn to_json(name: &str, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<V
         return Ok(Value::Object(object));
     }
     if value.cast::<PyList>().is_ok() || value.cast::<PyTuple>().is_ok() {
-        let values = value.try_iter()?.map(|value| to_json(name, &value?, depth + 1));
+        let values = value.try_iter()?.enumerate();
+        let values = values.map(|(at, value)| to_json(&format!("{name}[{at}]"), &value?, depth + 1));
         return values.collect::<PyResult<Vec<_>>>().map(Value::Array);
     }
     if let Ok(number) = value.extract::<u64>() {

@@ -71,7 +71,6 @@ pub struct Watch {
     /// The channel for its messages, and for the answers whether to continue.
     say: SyncSender<Said>,
     answers: Receiver<bool>,
-    began: Instant,
     said: Instant,
     is_ended: bool,
 }
@@ -86,17 +85,6 @@ impl Watch {
             fraction: progress.fraction(),
         };
         self.ask(progress.latest.is_some(), said)
-    }
-
-    /// The same for work that says only how many of its `n_steps` parts are done.
-    pub fn go_on_at(&mut self, steps: u64, n_steps: u64) -> ControlFlow<()> {
-        let began = self.began;
-        self.ask(false, || Said {
-            steps,
-            n_steps: Some(n_steps),
-            seconds: began.elapsed().as_secs_f64(),
-            fraction: steps as f64 / n_steps.max(1) as f64,
-        })
     }
 
     fn ask(&mut self, is_measured: bool, said: impl FnOnce() -> Said) -> ControlFlow<()> {
@@ -148,8 +136,7 @@ pub fn wait<R: Send + 'static>(
     let (say, mut said) = mpsc::sync_channel(0);
     let (answer, answers) = mpsc::sync_channel(1);
     let worker = thread::Builder::new().name("warpplay".to_string()).spawn(move || {
-        let began = Instant::now();
-        let mut watch = Watch { say, answers, began, said: began, is_ended: false };
+        let mut watch = Watch { say, answers, said: Instant::now(), is_ended: false };
         work(&mut watch)
     });
     let worker = worker.map_err(|error| PyRuntimeError::new_err(format!("a thread cannot be started: {error}")))?;

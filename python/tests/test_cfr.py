@@ -115,7 +115,59 @@ def test_a_spot_ends_where_progress_says_so():
     assert report["iterations"] < 1_000_000
 
 
+def test_a_spot_that_is_stopped_at_once_has_an_iteration():
+    for device in ("cpu", "simt"):
+        steps = []
+
+        def progress(told):
+            steps.append(told["steps"])
+            return False
+
+        report = solve_spot(SPOT, device=device, iterations=1000, measure_at=[1, 2, 3], progress=progress)
+        assert steps == [1] and report["iterations"] == 1 and list(report["trajectory"]) == [1]
+
+
+def test_progress_of_a_spot_is_told_within_it():
+    told = []
+    report = solve_spot(SPOT, device="cpu", iterations=200, measure_at=[50, 100], progress=told.append)
+    # With every measurement; about twenty times a second beside.
+    assert {50, 100, 200} <= {said["steps"] for said in told}
+    assert [said["steps"] for said in told] == sorted(said["steps"] for said in told)
+    assert all(said["n_steps"] == 200 and said["fraction"] == said["steps"] / 200 for said in told)
+    # Who is asked changes nothing.
+    alone = solve_spot(SPOT, device="cpu", iterations=200, measure_at=[50, 100])
+    assert (alone["ev"], alone["trajectory"]) == (report["ev"], report["trajectory"])
+
+
+@pytest.mark.parametrize(
+    "field, value, kind, text",
+    [
+        ("pot", "x", ValueError, 'option spot.pot: "x" is not allowed (a number)'),
+        ("pot", None, ValueError, "option spot.pot: None is not allowed (a number)"),
+        ("pot", {1}, TypeError, "option spot.pot: a set is not a value of an option"),
+        ("turn", 8, ValueError, "option spot.turn: 8 is not allowed (a name)"),
+        ("ranges", ["AA", 3], ValueError, "option spot.ranges[1]: 3 is not allowed (a name)"),
+        ("ranges", ["AA", {3}], TypeError, "option spot.ranges[1]: a set is not a value of an option"),
+        ("ranges", ["AA"], ValueError, "option spot.ranges: a list of 1 is not allowed (a list of 2 values)"),
+        ("bet_sizes", {"river": 0.5}, ValueError, "option spot.bet_sizes.river: 0.5 is not allowed (a list)"),
+        ("bet_sizes", {"river": ["x"]}, ValueError, 'option spot.bet_sizes.river: size "x" is not allowed'),
+        ("bet_sizes", {"preflop": [1]}, TypeError, "spot.bet_sizes.preflop is not an option; allowed are flop, turn, river"),
+        ("max_raises", {"river": -1}, ValueError, "option spot.max_raises.river: -1 is not allowed (a whole number, 0 to"),
+        ("rake", {"part": 0.05}, ValueError, "option spot.rake: the field cap is missing"),
+        ("locks", [{"history": "c", "seat": "x", "strategy": [1]}], ValueError, 'option spot.locks[0].seat: "x" is not allowed'),
+        ("locks", [{"history": "c", "seat": 1, "strategy": 3}], ValueError, "option spot.locks[0].strategy: a value of this kind is not allowed"),
+        ("locks", [{"history": "c", "seats": 1, "strategy": [1]}], TypeError, "spot.locks[0].seats is not an option; allowed are history, seat, strategy"),
+    ],
+)
+def test_an_error_names_the_field_of_a_spot(field, value, kind, text):
+    with pytest.raises(kind) as found:
+        solve_spot({**SPOT, field: value}, device="cpu")
+    assert str(found.value).startswith(text), found.value
+
+
 def test_what_is_wrong_with_a_spot_is_told():
+    with pytest.raises(TypeError, match="spot is a str: a dictionary is expected"):
+        solve_spot("AA", device="cpu")
     with pytest.raises(ValueError, match="option spot: the field pot is missing"):
         solve_spot({name: value for name, value in SPOT.items() if name != "pot"}, device="cpu")
     with pytest.raises(TypeError, match="spot.stack is not an option; allowed are pot"):

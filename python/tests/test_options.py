@@ -1,11 +1,13 @@
 """Options: dictionaries change the fields that they name, names stand for choices, and errors speak of Python."""
 
 import inspect
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import stubs
 from warpplay import azero, cfr, mcts, mlp, shogi
 
 GAMES = Path(__file__).parents[2] / "tests" / "golden" / "shogi" / "first_100.usi.txt.gz"
@@ -76,6 +78,10 @@ def test_a_name_stands_for_a_choice_with_its_usual_fields():
         (lambda: azero.Evaluator(seed=-1, device="cpu"), ValueError, "option seed: -1 is not allowed (a whole number, 0 to 2**64 - 1)"),
         (lambda: azero.SelfPlay(network_seed=-1, device="cpu"), ValueError, "option network_seed: -1 is not allowed"),
         (lambda: azero.SelfPlay(seed=2**64, device="cpu"), ValueError, f"option seed: {2**64} is not allowed"),
+        (lambda: azero.SelfPlay(device="cpu", search=[]), ValueError, "option search: a list is not allowed (a dictionary)"),
+        (lambda: trainer(optimizer=["adam"]), ValueError, "option optimizer: a list is not allowed (a name, or a dictionary with a name)"),
+        (lambda: trainer(early_stopping=[3]), ValueError, "option early_stopping: a list is not allowed (a dictionary)"),
+        (lambda: trainer(hidden=["x"]), ValueError, 'option hidden: "x" is not allowed (a whole number, 0 to 4294967295)'),
         (lambda: azero.SelfPlay(device="cpu", search={"simulations": "x"}), ValueError, 'option search.simulations: "x" is not allowed (a whole number'),
     ],
 )
@@ -83,6 +89,20 @@ def test_what_is_not_allowed_is_told_in_words(make, kind, text):
     with pytest.raises(kind) as found:
         make()
     assert str(found.value).startswith(text), found.value
+
+
+def test_numbers_of_numpy_are_options():
+    found = learner(keep_scale=np.True_, iterations=np.int64(3), l2=np.float32(0.5), init=[np.float64(2)] * 12, quiet={"every": np.uint8(1)}).options
+    assert found["keep_scale"] is True and found["iterations"] == 3 and found["l2"] == 0.5
+    assert list(found["init"]) == [2.0] * 12 and found["quiet"]["every"] == 1
+    assert cfr.Solver("kuhn", device="cpu", isomorphism=np.False_).options["isomorphism"] is False
+    assert trainer(hidden=(np.int32(3), np.uint16(4)), learning_rate=np.float16(0.5)).options["hidden"] == [3, 4]
+    with pytest.raises(ValueError, match="option batch: True is not allowed .a whole number"):
+        trainer(batch=np.True_)
+    with pytest.raises(ValueError, match="option keep_scale: 1 is not allowed .True or False"):
+        learner(keep_scale=np.int64(1))
+    with pytest.raises(TypeError, match=r"option hidden\[1\]: a set is not a value of an option"):
+        trainer(hidden=[3, {4}])
 
 
 def test_a_dictionary_within_itself_is_refused():
@@ -99,6 +119,16 @@ def written(value):
     if isinstance(value, tuple):
         value = list(value)
     return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory):
+    """The file of a short game of `azero`."""
+    path = tmp_path_factory.mktemp("games") / "games.jsonl"
+    play = azero.SelfPlay(device="cpu", seed=3, games=1, parallel=1, search={"simulations": 1})
+    play.run()
+    play.save_games(path)
+    return path
 
 
 @pytest.mark.parametrize(
@@ -126,13 +156,131 @@ def test_the_docstring_names_every_option_with_its_default(kind, make):
             assert f"`{name}={written(value)}`" in text, (name, value)
 
 
-def test_the_options_of_a_training_on_games_are_in_its_docstring(tmp_path):
-    play = azero.SelfPlay(device="cpu", seed=3, games=1, parallel=1, search={"simulations": 1})
-    play.run()
-    play.save_games(tmp_path / "games.jsonl")
+def test_the_options_of_a_training_on_games_are_in_its_docstring(games):
     text = inspect.getdoc(azero.Trainer)
-    for name, value in azero.Trainer(tmp_path / "games.jsonl", device="cpu", batch=2).options.items():
+    for name, value in azero.Trainer(games, device="cpu", batch=2).options.items():
         # A single game has fewer positions than the batch usually has.
         value = 1024 if name == "batch" else value
         assert f"`{name}={written(value)}`" in text, (name, value)
     assert mlp.Classifier(NETWORK, device="cpu", threads=1).options["threads"] == 1
+
+
+STUBS = stubs.Options()
+
+# The dictionary of the stubs, the class whose docstring has the options, and an object with options laid over the defaults.
+TYPED = {
+    "MctsOptions": (mcts.Search, lambda games, /, **options: mcts.Search(device="cpu", **options)),
+    "AzeroEvaluatorOptions": (azero.Evaluator, lambda games, /, **options: azero.Evaluator(device="cpu", **options)),
+    "AzeroSelfPlayOptions": (azero.SelfPlay, lambda games, /, **options: azero.SelfPlay(device="cpu", **options)),
+    "AzeroTrainerOptions": (azero.Trainer, lambda games, /, **options: azero.Trainer(games, device="cpu", **{"batch": 2, **options})),
+    "MlpOptions": (mlp.Trainer, lambda games, /, **options: trainer(**options)),
+    "ShogiOptions": (shogi.Learner, lambda games, /, **options: learner(**options)),
+    "CfrOptions": (cfr.Solver, lambda games, /, **options: cfr.Solver("kuhn", device="cpu", **options)),
+}
+
+
+def test_every_call_with_options_has_their_types_in_the_stubs():
+    found = {name: stubs.unpacked(name, function) for module in stubs.FILES for name, function in stubs.functions(module) if function.args.kwarg}
+    assert found == {
+        "mcts.Search": "MctsOptions",
+        "azero.Evaluator": "AzeroEvaluatorOptions",
+        "azero.SelfPlay": "AzeroSelfPlayOptions",
+        "azero.Trainer": "AzeroTrainerOptions",
+        "mlp.Trainer": "MlpOptions",
+        "mlp.Classifier": "MlpOptions",
+        "_perceptron.PerceptronClassifier": "MlpOptions",
+        "_perceptron.PerceptronClassifier.set_params": "PerceptronParameters",
+        "shogi.Learner": "ShogiOptions",
+        "cfr.Solver": "CfrOptions",
+        "cfr.solve_spot": "CfrOptions",
+    }
+    assert set(STUBS.fields("PerceptronParameters")) == {"device", *STUBS.fields("MlpOptions")}
+
+
+# A value of each kind of the stubs, as the errors write it.
+KINDS = {"None": (None, "None"), "Truth": (True, "True"), "Integer": (3, "3"), "Number": (1.5, "1.5"), "Sequence": ([], "a list( of 0)?")}
+
+# The end of an error for a value that is not of an option's kind.
+NOT_OF_THE_KIND = r"is not allowed \((a whole number, 0 to .*|a number|True or False|a name|a list|a list of \d+ values|a dictionary|a name, or a dictionary with a name)\)"
+
+
+def error_of(make, games, name, value):
+    """What is said of a value of an option; nothing where it is allowed."""
+    try:
+        make(games, **{name: value})
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_the_stubs_have_every_option_with_its_type(typed, games):
+    _, make = TYPED[typed]
+    fields = STUBS.fields(typed)
+    assert set(fields) == set(make(games).options) and not STUBS.required(typed)
+    for name, annotation in fields.items():
+        kinds = STUBS.kinds(annotation)
+        # A whole number is a number.
+        kinds |= {"Integer"} if "Number" in kinds else set()
+        for kind, (value, written) in KINDS.items():
+            if kind == "Sequence" and kind in kinds:
+                # An empty list may be refused for its length.
+                continue
+            text = error_of(make, games, name, value)
+            is_refused = re.fullmatch(rf"option {name}: {written} {NOT_OF_THE_KIND}", text) is not None
+            assert is_refused != (kind in kinds), (name, value, kinds, text)
+
+
+def entry(kind, name):
+    """What stands between backticks in a docstring, from an option to the next."""
+    text = inspect.getdoc(kind)
+    found = re.search(rf"`{name}=.*?(?=`\w+=|\Z)", text, re.S)
+    return set(re.findall(r"`([a-z]\w*)`", found[0]))
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_choices_in_the_stubs_are_those_of_the_docstring_and_allowed(typed, games):
+    kind, make = TYPED[typed]
+    dictionaries = [(None, typed)] + [("search", "AzeroSearchOptions")] * (typed == "AzeroSelfPlayOptions")
+    for outer, dictionary in dictionaries:
+        for name, annotation in STUBS.fields(dictionary).items():
+            choices = STUBS.choices(annotation)
+            if not choices:
+                continue
+            fields = set().union(*(STUBS.fields(inner) for inner in STUBS.dictionaries(annotation)))
+            assert choices <= entry(kind, name) <= choices | fields, (name, choices, entry(kind, name))
+            text = error_of(make, games, outer or name, {name: "?"} if outer else "?")
+            allowed = re.fullmatch(r"option [\w.]+: \? is not allowed \((.*)\)", text)
+            assert allowed and choices <= set(allowed[1].split(", ")), (name, text)
+
+
+def test_the_stubs_have_the_fields_of_nested_options():
+    def expect(dictionary, options, required):
+        assert (set(STUBS.fields(dictionary)), STUBS.required(dictionary)) == (set(options), required), dictionary
+
+    for option in ("optimizer", "schedule"):
+        annotation = STUBS.fields("MlpOptions")[option]
+        named = {}
+        for dictionary in STUBS.dictionaries(annotation):
+            for name in STUBS.choices(STUBS.fields(dictionary)["name"]):
+                named[name] = dictionary
+        assert set(named) == STUBS.choices(annotation)
+        for name, dictionary in named.items():
+            expect(dictionary, trainer(**{option: name}).options[option], {"name"})
+    search = azero.SelfPlay(device="cpu").options["search"]
+    expect("AzeroSearchOptions", search, set())
+    expect("Noise", search["noise"], set())
+    expect("EarlyStopping", trainer(held_out=5, early_stopping={"patience": 1}).options["early_stopping"], {"patience"})
+    found = learner(quiet={"every": 1}, early_stopping={"patience": 1}).options
+    expect("EarlyStopping", found["early_stopping"], {"patience"})
+    expect("Quiet", found["quiet"], {"every"})
+
+
+def test_other_choices_in_the_stubs_are_allowed():
+    def choices(alias):
+        return ", ".join(choice.value for choice in STUBS.aliases[alias].slice.elts)
+
+    for alias, make in (("Game", lambda: mcts.Search("?")), ("Layout", lambda: azero.observe(layout="?")), ("Features", lambda: shogi.Evaluator("?", np.ones(13, np.float32)))):
+        with pytest.raises(ValueError) as found:
+            make()
+        assert str(found.value).endswith(f"? is not allowed ({choices(alias)})"), found.value

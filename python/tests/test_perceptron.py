@@ -45,6 +45,8 @@ def test_few_samples_are_one_batch():
     assert model.report_["options"]["batch"] == 40 and model.get_params() == {"device": "cpu", "epochs": 2}
     model = PerceptronClassifier(device="cpu", epochs=2, held_out=10).fit(samples, names)
     assert model.report_["options"]["batch"] == 30
+    model = PerceptronClassifier(device="cpu", epochs=np.int64(1), held_out=np.uint8(39)).fit(samples, names)
+    assert model.report_["options"]["batch"] == 1
 
 
 def test_it_is_fitted_and_predicts_names():
@@ -98,6 +100,11 @@ def test_what_is_not_allowed_is_told():
         PerceptronClassifier().predict(samples)
     with pytest.raises(TypeError, match="depth is not an option"):
         PerceptronClassifier(device="cpu", depth=3).fit(samples, names)
+    for held_out in (20, 21, -1, None, 0.5, "x"):
+        text = f"option held_out: {held_out!r} is not allowed .a whole number, 0 to 19, since X has 20 samples"
+        for options in ({}, {"batch": 4}):
+            with pytest.raises(ValueError, match=text):
+                PerceptronClassifier(device="cpu", held_out=held_out, **options).fit(samples, names)
     with pytest.raises(ValueError, match="20 samples and y 19"):
         PerceptronClassifier(device="cpu").fit(samples, names[1:])
     with pytest.raises(ValueError, match="y has the shape .10, 2., expected .n."):

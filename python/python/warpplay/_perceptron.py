@@ -1,5 +1,6 @@
 """A perceptron with the methods that scikit-learn expects of a classifier. scikit-learn itself is not needed."""
 
+import operator
 import warnings
 
 import numpy as np
@@ -51,7 +52,7 @@ class PerceptronClassifier:
             raise ValueError(f"X has {len(flat)} samples and y {len(y)}: a class for each is expected")
         self.n_features_in_ = flat.shape[1]
         self._range = None if flat.dtype == np.uint8 else (flat.min(axis=0), flat.max(axis=0))
-        options = {"batch": min(64, len(flat) - int(self._params.get("held_out", 0))), **self._params}
+        options = {"batch": min(64, len(flat) - self._held_out(len(flat))), **self._params}
         trainer = _native.Trainer(self._bytes(flat), labels.astype(np.uint8), device=options.pop("device"), **options)
         self.report_ = trainer.run()
         self.network_ = trainer.network()
@@ -75,6 +76,17 @@ class PerceptronClassifier:
         if len(found) != len(y):
             raise ValueError(f"X has {len(found)} samples and y {len(y)}: a class for each is expected")
         return float(np.mean(found == y))
+
+    def _held_out(self, n_samples):
+        """How many samples are held out, so that at least one is left."""
+        given = self._params.get("held_out", 0)
+        try:
+            held_out = operator.index(given)
+        except TypeError:
+            held_out = -1
+        if not 0 <= held_out < n_samples:
+            raise ValueError(f"option held_out: {given!r} is not allowed (a whole number, 0 to {n_samples - 1}, since X has {n_samples} samples)")
+        return held_out
 
     def _ready(self):
         """The network on the device, from the first time on that it is asked."""

@@ -1,14 +1,18 @@
-from typing import Any, Optional, Sequence, Tuple, Union, final, overload
+from typing import Any, Literal, Optional, Sequence, Tuple, Union, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Unpack
 
 from . import Array
+from ._options import AzeroEvaluatorOptions, AzeroSelfPlayOptions, AzeroTrainerOptions, Integer, Layout
 from ._types import Path, Progress, Shared
 
 @final
 class Evaluator:
-    def __new__(cls, weights: Optional[Path] = None, *, seed: Optional[int] = None, device: str = "auto", **given: Any) -> "Evaluator": ...
+    def __new__(
+        cls, weights: Optional[Path] = None, *, seed: Optional[Integer] = None, device: str = "auto", **given: Unpack[AzeroEvaluatorOptions]
+    ) -> "Evaluator": ...
     @overload
     def evaluate(
         self, observations: NDArray[np.float32], legal: Union[NDArray[np.uint8], NDArray[np.bool_]]
@@ -17,9 +21,9 @@ class Evaluator:
     def evaluate(self, observations: Shared, legal: Shared) -> Tuple[Array, Array]: ...
     def observe(self, moves: str = "") -> Tuple[NDArray[np.float32], NDArray[np.uint8]]: ...
     @property
-    def value_of(self) -> str: ...
+    def value_of(self) -> Literal["first", "mover"]: ...
     @property
-    def layout(self) -> str: ...
+    def layout(self) -> Layout: ...
     @property
     def options(self) -> dict[str, Any]: ...
     @property
@@ -28,7 +32,13 @@ class Evaluator:
 @final
 class SelfPlay:
     def __new__(
-        cls, weights: Optional[Path] = None, *, network_seed: Optional[int] = None, seed: Optional[int] = None, device: str = "auto", **given: Any
+        cls,
+        weights: Optional[Path] = None,
+        *,
+        network_seed: Optional[Integer] = None,
+        seed: Optional[Integer] = None,
+        device: str = "auto",
+        **given: Unpack[AzeroSelfPlayOptions],
     ) -> "SelfPlay": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     @property
@@ -44,16 +54,16 @@ class Trainer:
         games: Union[Path, Sequence[Path]],
         weights: Optional[Path] = None,
         *,
-        network_seed: Optional[int] = None,
+        network_seed: Optional[Integer] = None,
         device: str = "auto",
-        **given: Any,
+        **given: Unpack[AzeroTrainerOptions],
     ) -> "Trainer": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     @property
     def options(self) -> dict[str, Any]: ...
     def save(self, path: Path) -> None: ...
 
-def observe(moves: str = "", *, layout: str = "default") -> Tuple[NDArray[np.float32], NDArray[np.uint8]]: ...
+def observe(moves: str = "", *, layout: Layout = "default") -> Tuple[NDArray[np.float32], NDArray[np.uint8]]: ...
 
 ACTIONS: Tuple[str, ...]
 

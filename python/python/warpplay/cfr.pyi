@@ -1,8 +1,10 @@
-from typing import Any, NamedTuple, Optional, Sequence, final
+from typing import Any, Iterable, NamedTuple, Optional, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Unpack
 
+from ._options import CfrOptions, Integer
 from ._types import Path, Progress
 
 class AllHands(NamedTuple):
@@ -13,7 +15,7 @@ class AllHands(NamedTuple):
 @final
 class Solver:
     def __new__(
-        cls, game: Path, *, device: str = "auto", measure_at: Optional[Sequence[int]] = None, **given: Any
+        cls, game: Path, *, device: str = "auto", measure_at: Optional[Iterable[Integer]] = None, **given: Unpack[CfrOptions]
     ) -> "Solver": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     @property
@@ -33,9 +35,9 @@ def solve_spot(
     spot: dict[str, Any],
     *,
     device: str = "auto",
-    measure_at: Optional[Sequence[int]] = None,
+    measure_at: Optional[Iterable[Integer]] = None,
     progress: Progress = None,
-    **given: Any,
+    **given: Unpack[CfrOptions],
 ) -> dict[str, Any]: ...
 
 __all__ = ["AllHands", "Solver", "Strategy", "solve_spot"]

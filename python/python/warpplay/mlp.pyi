@@ -2,8 +2,10 @@ from typing import Any, Optional, Sequence, Tuple, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Unpack
 
 from . import Array
+from ._options import MlpOptions
 from ._perceptron import PerceptronClassifier as PerceptronClassifier
 from ._types import Bytes, Floats, Path, Progress, Shared
 
@@ -27,7 +29,7 @@ class Trainer:
         test_images: Optional[Bytes] = None,
         test_labels: Optional[Bytes] = None,
         device: str = "auto",
-        **given: Any,
+        **given: Unpack[MlpOptions],
     ) -> "Trainer": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     @property
@@ -36,7 +38,7 @@ class Trainer:
 
 @final
 class Classifier:
-    def __new__(cls, network: Network, *, device: str = "auto", **given: Any) -> "Classifier": ...
+    def __new__(cls, network: Network, *, device: str = "auto", **given: Unpack[MlpOptions]) -> "Classifier": ...
     @property
     def options(self) -> dict[str, Any]: ...
     @overload

@@ -2,7 +2,9 @@ from typing import Any, Optional, Tuple, Union, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Unpack
 
+from ._options import Features, Integer, Number, ShogiOptions
 from ._types import Floats, Path, Progress
 
 @final
@@ -11,10 +13,10 @@ class Learner:
         cls,
         games: Path,
         *,
-        plies: Optional[Union[Tuple[int, int], range]] = None,
-        held_out: Optional[float] = None,
+        plies: Optional[Union[Tuple[Integer, Integer], range]] = None,
+        held_out: Optional[Number] = None,
         device: str = "auto",
-        **given: Any,
+        **given: Unpack[ShogiOptions],
     ) -> "Learner": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     def save(self, path: Path) -> None: ...
@@ -24,7 +26,7 @@ class Learner:
 
 @final
 class Evaluator:
-    def __new__(cls, features: str, weights: Floats) -> "Evaluator": ...
+    def __new__(cls, features: Features, weights: Floats) -> "Evaluator": ...
     @staticmethod
     def load(path: Path) -> "Evaluator": ...
     def evaluate(self, position: str = "startpos") -> float: ...

@@ -8,7 +8,7 @@ use warpplay::cfr::game::BettingKind;
 use warpplay::cfr::layout::Node;
 use warpplay::cfr::{Algorithm, BettingTree, Engine, Options, Solver, Spot, SpotReport, SpotRun, solve_spots};
 use warpplay::journal::Target;
-use warpplay::{Device, Error, Precision};
+use warpplay::{Device, Error, Precision, Progress};
 use warpplay_cpu_ref::cfr::{poker, vector};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::cfr::{holdem_reference, holdem_spots};
@@ -289,6 +289,35 @@ fn what_stops_a_batch_leaves_what_is_done() {
     assert_eq!((first.engine, first.seed, &first.options), (Engine::Cpu, 1, &run.options));
     assert!(first.to_string().contains("engine cpu on cpu, seed 1"), "{first}");
     assert!(matches!(reports[1], Err(Error::Order { .. })), "{:?}", reports[1]);
+}
+
+#[test]
+fn progress_of_a_spot_is_told_within_it_and_may_stop_it() {
+    let spot = parsed(json!({}));
+    let options = Options { iterations: 300, ..options(Algorithm::CfrPlus) };
+    let run = SpotRun { options, measure_at: vec![10, 100], ..SpotRun::default() };
+    let (mut steps, mut measured) = (Vec::new(), Vec::new());
+    let report = spot.solve_watched(&Device::cpu(), &run, |progress| {
+        assert_eq!((progress.n_steps, progress.time_limit), (Some(300), None));
+        steps.push(progress.steps);
+        measured.extend(progress.latest.map(|chips| (progress.steps, chips)));
+        ControlFlow::Continue(())
+    });
+    let report = report.expect("solves");
+    assert!(steps.is_sorted() && steps.first() == Some(&1) && steps.last() == Some(&300), "{steps:?}");
+    assert_eq!(measured, report.trajectory.clone().into_iter().collect::<Vec<_>>());
+    // Who watches changes nothing.
+    let alone = spot.solve(&Device::cpu(), &run).expect("solves");
+    assert_eq!(SpotReport { seconds: 0.0, ..alone }, SpotReport { seconds: 0.0, ..report });
+    // Whoever stops at once has an iteration, at a measurement that and no more.
+    for (stop, expected) in [(1, vec![1]), (10, vec![10]), (300, vec![10, 100, 300])] {
+        let watch = |progress: &Progress<f64>| match progress.steps >= stop {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        let stopped = spot.solve_watched(&Device::cpu(), &run, watch).expect("a report");
+        assert_eq!((stopped.iterations, stopped.trajectory.into_keys().collect::<Vec<_>>()), (stop, expected));
+    }
 }
 
 #[test]

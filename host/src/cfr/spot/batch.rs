@@ -46,7 +46,7 @@ pub(super) fn solve(device: &Device, spots: &[Laid], run: &SpotRun, go_on: GoOn<
     let mut trajectories = vec![BTreeMap::new(); spots.len()];
     let (mut at, mut seconds) = (0, 0.0);
     for point in run.points() {
-        let (done, of_part) = run_on(point - at, |n| batch.run(n), go_on)?;
+        let (done, of_part) = run_on(point - at, |n| batch.run(n), |_| go_on())?;
         seconds += of_part;
         at += done;
         if at == point || done > 0 {

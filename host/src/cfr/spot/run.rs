@@ -33,10 +33,14 @@ impl SpotRun {
 /// Returns whether running work continues.
 pub(super) type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Runs `n` iterations in parts of about a tenth of a second while `go_on` returns true; returns the number done, and their seconds.
-pub(super) fn run_on(n: u64, mut run: impl FnMut(u32) -> Result<()>, go_on: GoOn<'_>) -> Result<(u64, f64)> {
+/// Runs `n` iterations in parts of about a tenth of a second while `go_on`, given the number done, returns true; returns the number done, and their seconds.
+pub(super) fn run_on(
+    n: u64,
+    mut run: impl FnMut(u32) -> Result<()>,
+    mut go_on: impl FnMut(u64) -> bool,
+) -> Result<(u64, f64)> {
     let (mut done, mut all, mut part) = (0, 0.0, 1u32);
-    while done < n && go_on() {
+    while done < n && go_on(done) {
         let now = (n - done).min(part.into()) as u32;
         let began = Instant::now();
         run(now)?;

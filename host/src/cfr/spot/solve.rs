@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use rayon::prelude::*;
 use serde_json::json;
@@ -15,7 +16,7 @@ use super::run::{GoOn, SpotRun, run_on, stopped};
 use crate::cfr::dispatch;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::journal::{self, Header, Journal, Piece};
-use crate::{Backend, Device, Error, Result};
+use crate::{Backend, Device, Error, Progress, Result};
 
 /// The spots that a device solves at once.
 struct Unit {
@@ -174,7 +175,7 @@ fn solve_unit(device: &Device, unit: &Unit, run: &SpotRun, go_on: GoOn<'_>) -> V
     {
         return reports.into_iter().map(Ok).collect();
     }
-    unit.spots.iter().map(|laid| solve_one(device, laid, run, go_on)).collect()
+    unit.spots.iter().map(|laid| solve_one(device, laid, run, &mut |_, _| go_on())).collect()
 }
 
 impl Spot {
@@ -183,20 +184,48 @@ impl Spot {
     /// # Errors
     /// As [`build`](Self::build); [`Error::OutOfMemory`] if the tables do not fit; errors of the device.
     pub fn solve(&self, device: &Device, run: &SpotRun) -> Result<SpotReport> {
+        self.solve_watched(device, run, |_| ControlFlow::Continue(()))
+    }
+
+    /// Solves the spot. Calls `watch` about ten times a second, first after the first iteration, and with every measured exploitability, in chips; if it returns `Break`, the
+    /// report is that of the iterations done so far.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_watched(
+        &self,
+        device: &Device,
+        run: &SpotRun,
+        mut watch: impl FnMut(&Progress<f64>) -> ControlFlow<()>,
+    ) -> Result<SpotReport> {
+        let (began, n_steps) = (Instant::now(), Some(run.options.iterations));
         let (game, tree) = self.build(run.options.isomorphism)?;
-        solve_one(device, &Laid { number: 0, game: Arc::new(game), tree }, run, &|| true)
+        let mut go_on = |steps: u64, latest: Option<f64>| {
+            let progress = Progress { steps, n_steps, elapsed: began.elapsed(), time_limit: None, latest };
+            // A report needs an iteration.
+            (steps == 0 && latest.is_none()) || watch(&progress).is_continue()
+        };
+        solve_one(device, &Laid { number: 0, game: Arc::new(game), tree }, run, &mut go_on)
     }
 }
 
-fn solve_one(device: &Device, laid: &Laid, run: &SpotRun, go_on: GoOn<'_>) -> Result<SpotReport> {
+/// Solves a spot. `go_on` gets the number of iterations done and a new measurement; it is called before each part, and after the last.
+fn solve_one(
+    device: &Device,
+    laid: &Laid,
+    run: &SpotRun,
+    go_on: &mut dyn FnMut(u64, Option<f64>) -> bool,
+) -> Result<SpotReport> {
     let (name, mut engine) = dispatch::build_vector(device, &laid.game, &run.options)?;
-    let (mut trajectory, mut at, mut seconds) = (BTreeMap::new(), 0, 0.0);
+    let (mut trajectory, mut at, mut seconds, mut latest) = (BTreeMap::new(), 0, 0.0, None);
     for point in run.points() {
-        let (done, of_part) = run_on(point - at, |n| engine.run(n), go_on)?;
+        let (done, of_part) = run_on(point - at, |n| engine.run(n), |done| go_on(at + done, latest.take()))?;
         seconds += of_part;
         at += done;
         if at == point || done > 0 {
-            trajectory.insert(at, engine.measure()?.nash_conv() / 2.0);
+            let chips = engine.measure()?.nash_conv() / 2.0;
+            trajectory.insert(at, chips);
+            latest = Some(chips);
         }
         if at < point {
             break;
@@ -205,6 +234,10 @@ fn solve_one(device: &Device, laid: &Laid, run: &SpotRun, go_on: GoOn<'_>) -> Re
     let options = run.options;
     if at == 0 && options.iterations > 0 {
         return Err(stopped());
+    }
+    if at == options.iterations {
+        // Nothing is left to be stopped.
+        let _ = go_on(at, latest);
     }
     let tables = engine.tables()?;
     let [first, second] = &tables.averages[..] else {
