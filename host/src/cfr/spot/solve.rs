@@ -15,6 +15,7 @@ use super::run::{GoOn, SpotRun, run_on, stopped};
 use crate::cfr::dispatch;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::journal::{self, Header, Journal, Piece};
+use crate::runtime::threads;
 use crate::{Backend, Device, Error, Result};
 
 /// The spots that a device solves at once.
@@ -86,9 +87,13 @@ pub fn solve_spots(
     let answers = Mutex::new(answers);
     let is_kept = journal.is_kept();
     let (journal, failed) = (Mutex::new((journal, BTreeSet::new())), Mutex::new(None));
+    let fail = |error: Error| {
+        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        is_stopped.store(true, Ordering::Relaxed);
+    };
     std::thread::scope(|scope| {
         for device in devices {
-            scope.spawn(|| {
+            let started = threads::spawn(scope, || {
                 while go_on()
                     && let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed))
                 {
@@ -103,8 +108,7 @@ pub fn solve_spots(
                     // Spots that are the same stand there once.
                     let whole: Vec<_> = whole.filter(|(key, _)| kept.insert(key.clone())).collect();
                     if let Err(error) = journal.append(&whole) {
-                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                        is_stopped.store(true, Ordering::Relaxed);
+                        fail(error);
                     }
                     let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
                     for (laid, solved) in unit.spots.iter().zip(solved) {
@@ -114,6 +118,9 @@ pub fn solve_spots(
                     finished.fetch_add(unit.spots.len(), Ordering::Relaxed);
                 }
             });
+            if let Err(error) = started {
+                fail(error);
+            }
         }
     });
     if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
