@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Exit codes: 0 done, also when Ctrl-C or another signal that asks for an end ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 130
-//! ended at once by Ctrl-C; 1 everything else, with one line on stderr.
+//! ended at once, by a second Ctrl-C or by one before there was any result; 1 everything else, with one line on stderr.
 
 #[macro_use]
 mod examples;
@@ -33,7 +33,6 @@ mod reference;
 #[cfg(feature = "shogi")]
 mod shogi;
 
-#[cfg(not(feature = "papers-all"))]
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -94,13 +93,37 @@ enum Family {
     Missing(Vec<OsString>),
 }
 
+impl Family {
+    /// Whether its work takes the threads of the process. `azero` starts them by itself, and the doctor says what works without them too.
+    fn computes(&self) -> bool {
+        match self {
+            #[cfg(feature = "mcts")]
+            Self::Mcts(_) => true,
+            #[cfg(feature = "mlp")]
+            Self::Mlp(_) => true,
+            #[cfg(feature = "shogi")]
+            Self::Shogi(_) => true,
+            #[cfg(feature = "cfr")]
+            Self::Cfr(_) => true,
+            #[cfg(feature = "papers")]
+            Self::Papers(_) => true,
+            Self::Demo(_) => true,
+            _ => false,
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    let cli: Cli = common::parse(std::env::args_os().collect());
-    common::exit(run(cli.family))
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let cli: Cli = common::parse(words.clone());
+    common::exit(run(cli.family).map_err(|error| common::flags::value_as_typed(error, &words)))
 }
 
 fn run(family: Family) -> anyhow::Result<()> {
     common::catch_interrupts()?;
+    if family.computes() {
+        common::start_threads(None)?;
+    }
     match family {
         #[cfg(feature = "mcts")]
         Family::Mcts(args) => mcts::run(args),

@@ -130,7 +130,7 @@ def test_a_spot_that_is_stopped_at_once_has_an_iteration():
 def test_progress_of_a_spot_is_told_within_it():
     told = []
     report = solve_spot(SPOT, device="cpu", iterations=200, measure_at=[50, 100], progress=told.append)
-    # With every measurement; about twenty times a second beside.
+    # With every measurement; several times a second beside.
     assert {50, 100, 200} <= {said["steps"] for said in told}
     assert [said["steps"] for said in told] == sorted(said["steps"] for said in told)
     assert all(said["n_steps"] == 200 and said["fraction"] == said["steps"] / 200 for said in told)

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use warpplay_tests::golden;
-use warpplay_tests::programs::warpplay;
+use warpplay_tests::programs::{self, warpplay};
 
 /// The words of a line that name its command, of its words: two in a family.
 fn command_of(words: &[String]) -> Vec<&str> {
@@ -458,6 +458,67 @@ fn what_a_command_writes_has_one_shape_and_says_how_to_repeat_it() {
         wrong.extend(missing.map(|command| format!("{command}: is not in the list")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Ctrl-C before a part is finished leaves the page of an earlier run; later, the page says that it is not whole.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_demonstration_does_not_pass_for_a_whole_one() {
+    use std::io::{BufRead, BufReader, Read};
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("demo.html");
+    std::fs::write(&page, "an earlier page").expect("a file");
+    let interrupted_after = |part: &str| {
+        let mut command = Command::new(warpplay(env!("CARGO_TARGET_TMPDIR")));
+        command.current_dir(folder.path()).args(["demo", "--device", "cpu", "--out", ".", "--json", "demo.json"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
+        let mut shown = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        while !line.contains(part) {
+            line.clear();
+            assert!(shown.read_line(&mut line).expect("text") > 0, "it ended before {part}");
+        }
+        let status = programs::ended_by(&mut child, "INT", std::time::Duration::from_secs(60));
+        let mut rest = String::new();
+        shown.read_to_string(&mut rest).expect("text");
+        (status.code(), rest)
+    };
+    let (code, _) = interrupted_after("warpplay ");
+    assert_eq!(code, Some(130));
+    assert_eq!(std::fs::read_to_string(&page).expect("a page"), "an earlier page");
+    let (code, rest) = interrupted_after("(mcts)");
+    assert!(code == Some(0) && rest.contains("stopped early, 1 of 5 plots"), "{code:?}: {rest}");
+    let text = std::fs::read_to_string(&page).expect("a page");
+    assert!(text.contains("Interrupted: 1 of 5 parts.") && text.matches("<section ").count() == 1, "{text}");
+    let found: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("demo.json")).expect("a file")).expect("JSON");
+    assert_eq!((&found["complete"], found["parts"].as_array().map(Vec::len)), (&Value::from(false), Some(1)));
+}
+
+/// Threads that the system does not start, and words of the environment that mean nothing, are errors that name the variable.
+#[test]
+fn the_environment_is_checked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |name: &str, value: &str, device: &str| {
+        let mut command = Command::new(warpplay(env!("CARGO_TARGET_TMPDIR")));
+        command.current_dir(folder.path()).env(name, value);
+        let output = command.args(["cfr", "solve", "kuhn", "--iterations", "2", "--device", device]).output();
+        let output = output.expect("the program starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for (name, value, allowed) in [
+        ("RAYON_NUM_THREADS", "100000", "0 for all cores, to 1024"),
+        ("RAYON_NUM_THREADS", "many", "0 for all cores, to 1024"),
+        ("WARPPLAY_SIMT_RACES", "shared", "global, or unset to look at shared memory only"),
+    ] {
+        let (code, said) = run(name, value, "simt");
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(&format!("{name}: {value} is not allowed ({allowed})")), "{said}");
+    }
+    for (name, value) in [("RAYON_NUM_THREADS", "2"), ("WARPPLAY_SIMT_RACES", "global")] {
+        let (code, said) = run(name, value, "simt");
+        assert_eq!(code, Some(0), "{name}: {said}");
+    }
 }
 
 /// A page that needs no other file, with a plot of each family, and what it says of its data.

@@ -1,6 +1,6 @@
 //! `match`: two players, many games, both colours of every opening.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::azero::player::{Match, MatchOptions, MatchReport, Results};
 
@@ -35,8 +35,8 @@ pub fn run(args: &MatchArgs) -> Result<()> {
         seed: args.seed.seed.unwrap_or(MatchOptions::default().seed),
     };
     let device = args.device.open()?;
-    let contestants = [args.a.open()?, args.b.open()?];
-    let mut builder = Match::builder(contestants).options(options);
+    let open = |side: &str, spec: &ContestantSpec| spec.open().with_context(|| format!("player {side} ({spec})"));
+    let mut builder = Match::builder([open("A", &args.a)?, open("B", &args.b)?]).options(options);
     if let Some(path) = &args.journal.checkpoint {
         builder = builder.checkpoint(path);
     }

@@ -14,6 +14,7 @@ use warpplay::mcts::Search;
 use warpplay::{Error, Precision};
 
 use crate::azero::network::{self, RunFlags, WeightsFlags};
+use crate::common::{number, once_each};
 
 /// How a search goes; what is not given has the command's own default.
 #[derive(clap::Args, Clone, Debug)]
@@ -193,9 +194,7 @@ impl FromStr for ContestantSpec {
                 options,
             },
         };
-        for part in parts {
-            let (key, value) =
-                part.split_once('=').ok_or_else(|| format!("`{part}` is not an option: expected NAME=VALUE"))?;
+        for (key, value) in once_each(parts)? {
             kind.set(key, value).map_err(|error| format!("{name}: {error}"))?;
         }
         Ok(Self { text: text.to_string(), kind })
@@ -226,22 +225,22 @@ where
 impl Kind {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match (&mut *self, key) {
-            (Self::Mcts { options }, "steps") => options.steps = Some(parsed(key, value)?),
-            (Self::Mcts { options }, "trees") => options.n_trees = parsed(key, value)?,
-            (Self::Mcts { options }, "playouts") => options.n_playouts = parsed(key, value)?,
-            (Self::Mcts { options }, "seed") => options.seed = parsed(key, value)?,
-            (Self::Playouts { playouts, .. }, "playouts") => *playouts = parsed(key, value)?,
+            (Self::Mcts { options }, "steps") => options.steps = Some(number(key, value)?),
+            (Self::Mcts { options }, "trees") => options.n_trees = number(key, value)?,
+            (Self::Mcts { options }, "playouts") => options.n_playouts = number(key, value)?,
+            (Self::Mcts { options }, "seed") => options.seed = number(key, value)?,
+            (Self::Playouts { playouts, .. }, "playouts") => *playouts = number(key, value)?,
             (Self::Network { precision, .. }, "precision") => *precision = parsed(key, value)?,
             (Self::Network { engine, .. }, "engine" | "execution") => *engine = parsed(key, value)?,
             (Self::Network { observation, .. }, "observation") => *observation = Some(parsed(key, value)?),
             (Self::Network { options, .. } | Self::Uniform { options } | Self::Playouts { options, .. }, _) => {
                 match key {
-                    "simulations" => options.simulations = parsed(key, value)?,
-                    "leaves" => options.leaves = parsed(key, value)?,
-                    "c_puct" => options.c_puct = parsed(key, value)?,
-                    "temperature" => options.temperature = parsed(key, value)?,
-                    "temperature_plies" => options.temperature_plies = parsed(key, value)?,
-                    "seed" => options.seed = parsed(key, value)?,
+                    "simulations" => options.simulations = number(key, value)?,
+                    "leaves" => options.leaves = number(key, value)?,
+                    "c_puct" => options.c_puct = number(key, value)?,
+                    "temperature" => options.temperature = number(key, value)?,
+                    "temperature_plies" => options.temperature_plies = number(key, value)?,
+                    "seed" => options.seed = number(key, value)?,
                     _ => return Err(self.unknown(key)),
                 }
             }
@@ -298,8 +297,14 @@ impl ContestantSpec {
                 let estimator = Estimator::network(network, self.text.clone()).with_options(evaluation);
                 Contestant::Search(*options, estimator)
             }
-            Kind::Uniform { options } => Contestant::Search(*options, Estimator::Uniform),
-            Kind::Playouts { playouts, options } => Contestant::Search(*options, Estimator::Playouts(*playouts)),
+            Kind::Uniform { options } => {
+                options.check()?;
+                Contestant::Search(*options, Estimator::Uniform)
+            }
+            Kind::Playouts { playouts, options } => {
+                options.check()?;
+                Contestant::Search(*options, Estimator::Playouts(*playouts))
+            }
             Kind::Mcts { options } => {
                 let builder = Search::<Checkers>::builder().options(options.clone()).profile_steps(0);
                 builder.capacity().map_err(as_typed)?;

@@ -48,6 +48,10 @@ use args::Command;
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<()> {
+    // A training says how many there are.
+    if !matches!(args.command, Command::Train(_)) {
+        crate::common::start_threads(None)?;
+    }
     match args.command {
         Command::Analyse(args) => analyse::run(&args),
         Command::Play(args) => play::run(&args),

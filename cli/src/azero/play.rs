@@ -137,7 +137,7 @@ impl Table<'_> {
     }
 
     fn play(&mut self) -> Result<End> {
-        let input = Input::new();
+        let input = Input::new()?;
         let options = *self.engine.options();
         let who = |side| match side {
             Side::Human => "you".to_string(),

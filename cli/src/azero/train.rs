@@ -47,7 +47,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     // Everything that can be wrong is found before any work is done.
     expect_apart(args)?;
     let gate = Gate::new(args)?;
-    set_threads(flags.threads.threads)?;
+    start_threads(flags.threads.threads)?;
     let checkpoint = checkpoints.resume.as_ref().map(Checkpoint::load).transpose()?;
     let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
     let mut options = flags.options(base)?;
@@ -116,11 +116,9 @@ pub fn run(args: &TrainArgs) -> Result<()> {
 }
 
 /// The threads of the training: its library takes those of the process.
-fn set_threads(threads: Option<usize>) -> Result<()> {
-    let Some(threads) = threads else { return Ok(()) };
-    EvaluatorOptions { threads: Some(threads), ..EvaluatorOptions::default() }.check()?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global().map_err(|error| Usage(format!("option threads: {threads} is not allowed: {error}")).into())
+fn start_threads(threads: Option<usize>) -> Result<()> {
+    EvaluatorOptions { threads, ..EvaluatorOptions::default() }.check()?;
+    common::start_threads(threads)
 }
 
 /// How it ended, and what there is now.

@@ -75,7 +75,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     if asked.batch == 0 {
         return Err(Error::option("batch", 0, "at least 1").into());
     }
-    let problem = games::read(&args.game)?;
+    let problem = games::read(&args.game, &args.output)?;
     let plot = args.plots.path(PLOT);
     let [resume, checkpoint] = args.journal.paths();
     let written = [

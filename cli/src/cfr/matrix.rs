@@ -97,9 +97,10 @@ fn game(text: &str) -> Result<MatrixGame> {
         "prisoners-dilemma" => return Ok(MatrixGame::prisoners_dilemma()),
         _ => {}
     }
-    let rows = text.split(';').map(|row| row.split(',').map(|payoff| payoff.trim().parse::<f64>()).collect());
-    let Ok(rows) = rows.collect::<Result<Vec<Vec<f64>>, _>>() else {
-        let allowed = "rock-paper-scissors, prisoners-dilemma, or payoffs as \"0,-1,1; 1,0,-1; -1,1,0\"";
+    let payoff = |text: &str| text.trim().parse::<f64>().ok().filter(|payoff| payoff.is_finite());
+    let rows = text.split(';').map(|row| row.split(',').map(payoff).collect());
+    let Some(rows) = rows.collect::<Option<Vec<Vec<f64>>>>() else {
+        let allowed = "rock-paper-scissors, prisoners-dilemma, or finite payoffs as \"0,-1,1; 1,0,-1; -1,1,0\"";
         return Err(Usage(format!("game: '{text}' is not allowed ({allowed})")).into());
     };
     let columns = rows[0].len();

@@ -62,7 +62,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
         ranking: Ranking::new(game.deck),
         game: &game,
         strategy: &strategy,
-        input: Input::new(),
+        input: Input::new()?,
         random: Random { seed, n_drawn: 0 },
     };
     let hands = table.play()?;

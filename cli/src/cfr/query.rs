@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use warpplay::Error;
 use warpplay::cfr::{Answer, Strategy};
 
 use crate::cfr::args::QueryArgs;
@@ -34,10 +35,11 @@ pub fn run(args: &QueryArgs) -> Result<()> {
         return export.write(&String::from_utf8(bytes).context("export")?);
     }
     let answers = match (&args.key, &args.hand) {
-        (Some(key), _) => vec![strategy.query_key(key)?],
-        (None, Some(hand)) => vec![strategy.query(&args.history, &args.board, hand)?],
-        (None, None) => strategy.query_all(&args.history, &args.board)?,
+        (Some(key), _) => strategy.query_key(key).map(|answer| vec![answer]),
+        (None, Some(hand)) => strategy.query(&args.history, &args.board, hand).map(|answer| vec![answer]),
+        (None, None) => strategy.query_all(&args.history, &args.board),
     };
+    let answers = answers.map_err(|error| of_flag(error, args))?;
     if let Some(json) = json {
         let facts = Facts {
             strategy: args.strategy.display().to_string(),
@@ -48,6 +50,25 @@ pub fn run(args: &QueryArgs) -> Result<()> {
     }
     args.output.print(table(&answers))?;
     Ok(())
+}
+
+/// An error about a card, under the name of the flag that holds it.
+fn of_flag(error: Error, args: &QueryArgs) -> Error {
+    let holds = |text: &Option<String>, card: &str| text.as_ref().is_some_and(|text| text.contains(card));
+    match error {
+        Error::Option { name: "card", value, allowed } => {
+            let card = value.trim_matches('\'');
+            let flag = if holds(&args.key, card) {
+                "key"
+            } else if holds(&args.hand, card) {
+                "hand"
+            } else {
+                "board"
+            };
+            Error::option(flag, value, allowed)
+        }
+        other => other,
+    }
 }
 
 /// Information sets, a row each with the probability of each action.

@@ -50,7 +50,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     // The last is found when everything else is written.
     let measures_end = stops.pop().is_some();
     let problem = match (&args.game, &checkpoint) {
-        (Some(game), _) => games::read(game)?,
+        (Some(game), _) => games::read(game, &args.output)?,
         (None, Some(checkpoint)) => {
             checkpoint.problem().context("the checkpoint's game must be built by the program that wrote it")?
         }
@@ -91,9 +91,13 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         builder = builder.checkpoint_every(time);
     }
     // What is refused, such as a game that is too large, is refused of this file.
-    let named = args.game.as_ref().or(args.checkpoint.resume.as_ref());
+    let named = || {
+        let game = args.game.as_ref().map(|path| path.display().to_string());
+        let resume = args.checkpoint.resume.as_ref().map(|path| format!("--resume {}", path.display()));
+        game.into_iter().chain(resume).collect::<Vec<_>>().join(" with ")
+    };
     let solver = common::without_results(|| build(builder, &device, args.output.quiet));
-    let mut solver = solver.with_context(|| named.map_or(String::new(), |path| path.display().to_string()))?;
+    let mut solver = solver.with_context(named)?;
     iterate(&mut solver, &args.output)?;
     if let Some(path) = &args.strategy {
         let strategy = solver.strategy()?;

@@ -1,6 +1,7 @@
 //! `subgame`: hold'em spots.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
@@ -31,22 +32,27 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     args.output.start_log();
     let stops = args.report.stops(args.report.iterations())?;
     let mut spots: Vec<(String, Spot)> = Vec::new();
+    let mut files: Vec<&Path> = Vec::new();
+    let mut others: Vec<String> = Vec::new();
     for path in &args.spots {
         for (name, spot) in Spot::read_all(path)? {
             if !args.spot.is_empty() && !args.spot.contains(&name) {
+                others.push(name);
                 continue;
             }
-            if spots.iter().any(|(other, _)| *other == name) {
-                let path = path.display();
-                return Err(
-                    Usage(format!("{path}: spot {name} is in another file too, expected a name of its own")).into()
-                );
+            if let Some(at) = spots.iter().position(|(other, _)| *other == name) {
+                let [first, second] = [files[at].display(), path.display()];
+                let text = format!("{first} and {second}: both have a spot {name}, expected names of their own");
+                return Err(Usage(text).into());
             }
             spots.push((name, spot));
+            files.push(path);
         }
     }
     if let Some(missing) = args.spot.iter().find(|&name| spots.iter().all(|(of, _)| of != name)) {
-        return Err(Usage(format!("option spot: '{missing}' is in none of the files")).into());
+        others.extend(spots.into_iter().map(|(name, _)| name));
+        others.sort();
+        return Err(Usage(format!("option spot: '{missing}' is not allowed ({})", others.join(", "))).into());
     }
     let [resume, checkpoint] = args.journal.paths();
     let read = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).chain([resume]);
@@ -88,6 +94,9 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         let report = report.with_context(|| name.clone())?;
         report.check(spot).map_err(|reason| anyhow!("check failed: {name}: {reason}"))?;
         reports.push((name.as_str(), report));
+    }
+    if common::interrupted() && reports.is_empty() {
+        common::end_without_results();
     }
     if let Some(plot) = plot {
         let points = |report: &SpotReport| report.trajectory.iter().map(|(&at, &chips)| [at as f64, chips]).collect();

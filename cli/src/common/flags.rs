@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,25 @@ use warpplay::journal::Target;
 use warpplay::{Device, Precision};
 
 use super::Usage;
+
+/// An error about an option with the value as it was typed, where the option's type holds another: `1e60` is infinite in single precision, and 0.99999999999 is 1. Values are of
+/// flags that have the option's name.
+pub fn value_as_typed(mut error: anyhow::Error, words: &[OsString]) -> anyhow::Error {
+    if let Some(warpplay::Error::Option { name, value, .. }) = error.downcast_mut::<warpplay::Error>() {
+        let flag = format!("--{}", name.replace(['_', ' '], "-"));
+        let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
+        let typed = words.iter().zip(words.iter().skip(1).chain([&""])).find_map(|(&word, &next)| {
+            if word == flag { Some(next) } else { word.strip_prefix(&flag)?.strip_prefix('=') }
+        });
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        if let (Some(typed), Some(held)) = (typed, number(value))
+            && number(typed).is_some_and(|typed| typed == held || f64::from(typed as f32) == f64::from(held as f32))
+        {
+            *value = typed.to_string();
+        }
+    }
+    error
+}
 
 /// An error about an option under the name of its flag, where the library has another: `flags` lists both.
 pub fn named_as_typed(mut error: anyhow::Error, flags: &[(&str, &'static str)]) -> anyhow::Error {
@@ -275,5 +295,43 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     };
     let seconds = number.parse::<f64>().ok().map(|n| n * unit).filter(|&s| s > 0.0);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    duration.ok_or_else(|| "a time above 0 as 30s, 5m or 1h is allowed".to_string())
+    duration
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "a time from 1 ns to 1e19 s, as 30s, 5m or 1h, is allowed".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_shown_as_it_was_typed() {
+        let shown = |words: &str, name: &'static str, value: &str| {
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            let error = anyhow::Error::from(warpplay::Error::option(name, value, "less")).context("a player");
+            format!("{:#}", value_as_typed(error, &words))
+        };
+        for (words, name, value, expected) in [
+            ("x --ucb-c 1e60 --json f", "ucb_c", "inf", "1e60"),
+            ("x --momentum=0.999999999999", "momentum", "1", "0.999999999999"),
+            ("x --seconds 1e-400", "seconds", "0", "1e-400"),
+            ("x --noise-alpha 0", "noise alpha", "0", "0"),
+            // Not of this option, or not its value.
+            ("x --momentum 0.5", "beta1", "1", "1"),
+            ("x --models 3", "models", "10", "10"),
+            ("x --device gpu", "device", "gpu", "gpu"),
+            ("x --ucb-c", "ucb_c", "2", "2"),
+        ] {
+            let said = shown(words, name, value);
+            assert_eq!(said, format!("a player: option {name}: {expected} is not allowed (less)"), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_above_0() {
+        assert_eq!(duration("0.5m"), Ok(Duration::from_secs(30)));
+        for wrong in ["", "0", "-1", "s", "1e-13", "1e30", "inf", "nan"] {
+            assert!(duration(wrong).is_err_and(|error| error.contains("from 1 ns")), "{wrong}");
+        }
+    }
 }

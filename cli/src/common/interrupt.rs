@@ -7,6 +7,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, anyhow};
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// How many pieces of work run that have nothing to keep.
@@ -24,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// From now on Ctrl-C (and SIGTERM, SIGHUP) sets a flag, which the work looks at; within [`without_results`], and where a second one comes later, it ends the program with exit code 130.
 ///
 /// # Errors
-/// The operating system refuses the handler.
+/// The operating system refuses the handler, or its thread.
 pub fn catch_interrupts() -> anyhow::Result<()> {
     let mut first: Option<Instant> = None;
     ctrlc::set_handler(move || {
@@ -39,16 +41,32 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
         if WITHOUT_RESULTS.load(Ordering::SeqCst) > 0 {
             end_without_results();
         }
-        // Nothing more can be done if stderr is closed.
-        let _ = writeln!(io::stderr(), "\nstopping and saving the results so far (press again to end at once)");
-    })?;
-    Ok(())
+        say("stopping and saving the results so far (press again to end at once)");
+    })
+    .map_err(|error| match error {
+        ctrlc::Error::System(error) => anyhow!("Ctrl-C cannot be caught, by a thread of its own: {error}"),
+        other => anyhow!("Ctrl-C cannot be caught: {other}"),
+    })
 }
 
-fn end_without_results() -> ! {
-    // Nothing more can be done if stderr is closed.
-    let _ = writeln!(io::stderr(), "\nstopped before there was anything to save");
+/// Ends the program after Ctrl-C where no work is finished: no file is written.
+pub fn end_without_results() -> ! {
+    say("stopped before there was anything to save");
     std::process::exit(ENDED_BY_SIGNAL)
+}
+
+/// Writes a line to stderr, from a thread of its own and for a moment only: a terminal or pipe that takes nothing must not delay the end.
+fn say(line: &'static str) {
+    const MOMENT: Duration = Duration::from_millis(200);
+    let (done, is_done) = mpsc::channel();
+    let write = move || {
+        // Nothing more can be done if stderr is closed.
+        let _ = writeln!(io::stderr(), "\n{line}");
+        let _ = done.send(());
+    };
+    if thread::Builder::new().spawn(write).is_ok() {
+        let _ = is_done.recv_timeout(MOMENT);
+    }
 }
 
 /// Runs what cannot be stopped in its middle and leaves nothing behind, such as reading a file or building a game: Ctrl-C meanwhile ends the program at once.
@@ -76,13 +94,12 @@ const GRACE: Duration = Duration::from_millis(700);
 pub fn with_results_written<R>(work: impl FnOnce() -> R) -> R {
     thread::scope(|scope| {
         let (done, is_done) = mpsc::channel::<()>();
-        scope.spawn(move || {
+        // Without this thread the work goes on to its end, which a second Ctrl-C still brings at once.
+        let _ = thread::Builder::new().spawn_scoped(scope, move || {
             let mut asked: Option<Instant> = None;
             while is_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if interrupted() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
-                    // Nothing more can be done if stderr is closed.
-                    let _ =
-                        writeln!(io::stderr(), "\nstopped in the last piece of work: the earlier results are saved");
+                    say("stopped in the last piece of work: the earlier results are saved");
                     std::process::exit(ENDED_BY_SIGNAL);
                 }
             }
@@ -109,10 +126,13 @@ pub struct Input {
 
 impl Input {
     /// Starts to read stdin.
-    pub fn new() -> Self {
+    ///
+    /// # Errors
+    /// The system starts no other thread.
+    pub fn new() -> anyhow::Result<Self> {
         // Room for nothing: a line is taken from stdin only shortly before it is asked for.
         let (sender, lines) = mpsc::sync_channel(0);
-        thread::spawn(move || {
+        let read = move || {
             let mut bytes = Vec::new();
             loop {
                 bytes.clear();
@@ -126,8 +146,9 @@ impl Input {
                     break;
                 }
             }
-        });
-        Self { lines }
+        };
+        thread::Builder::new().spawn(read).context("stdin: a thread for it cannot be started")?;
+        Ok(Self { lines })
     }
 
     /// The next line, without white space around it; `None` at the end of the input and after Ctrl-C.

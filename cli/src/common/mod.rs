@@ -12,6 +12,7 @@ pub mod plot;
 mod record;
 pub mod style;
 pub mod table;
+mod threads;
 
 use std::error::Error;
 use std::fmt;
@@ -25,14 +26,17 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
 pub use flags::DeviceFlag;
-pub use interrupt::{Input, catch_interrupts, interrupted, until_interrupted, with_results_written, without_results};
-pub use parse::parse;
+pub use interrupt::{
+    Input, catch_interrupts, end_without_results, interrupted, until_interrupted, with_results_written, without_results,
+};
+pub use parse::{number, once_each, parse};
 pub use record::{Record, Reported, SCHEMA};
+pub use threads::start_threads;
 
 /// Where results go, and how much is said.
 #[derive(Args, Clone, Debug)]
 pub struct OutputFlags {
-    /// Write the result to this file, completely or not at all; after Ctrl-C, the result so far
+    /// Write the result to this file, completely or not at all; after Ctrl-C, the result so far (a second Ctrl-C ends the program at once)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 

@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::ffi::OsString;
 use std::io;
 use std::num::{ParseFloatError, ParseIntError};
+use std::str::FromStr;
 
 use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -26,10 +27,12 @@ pub fn parse<P: Parser>(words: Vec<OsString>) -> P {
     }
 }
 
-/// The error about a value that is no number, or none that its option may have: with what is allowed, and the usage of the command that has the option.
+/// The error about a value that is no number, or none of its type: with what is allowed, and the usage of the command that has the option.
 fn of_number<P: CommandFactory>(words: &[OsString], error: &clap::Error) -> Option<clap::Error> {
     let source = std::error::Error::source(error)?;
-    if !source.is::<ParseIntError>() && !source.is::<ParseFloatError>() {
+    // Of the parser's own type: the command says which numbers the option may have.
+    let is_of_type = ["0..=255", "0..=4294967295"].iter().any(|range| source.to_string().ends_with(range));
+    if !source.is::<ParseIntError>() && !source.is::<ParseFloatError>() && !is_of_type {
         return None;
     }
     let value = |kind| match error.get(kind) {
@@ -46,24 +49,66 @@ fn of_number<P: CommandFactory>(words: &[OsString], error: &clap::Error) -> Opti
         }
     }
     let id = command.get_arguments().find(|arg| arg.to_string() == *option)?.get_value_parser().type_id();
-    let whole = [
-        (TypeId::of::<u8>(), u8::MAX.into()),
-        (TypeId::of::<u32>(), u32::MAX.into()),
-        (TypeId::of::<u64>(), u64::MAX),
-        (TypeId::of::<usize>(), usize::MAX as u64),
-    ];
-    let allowed = match whole.iter().find(|(other, _)| id == *other) {
-        Some((_, most)) => format!("a whole number from 0 to {most}"),
-        None if source.is::<ParseFloatError>() => "a number".to_string(),
-        None => return None,
-    };
+    let allowed = allowed(|of| id == of).or_else(|| source.is::<ParseFloatError>().then(|| "a number".to_string()))?;
     let text = format!("invalid value '{value}' for '{option}': expected {allowed}");
     Some(command.error(ErrorKind::ValueValidation, text))
+}
+
+/// What a type of whole numbers holds, of which `is` knows the number.
+fn allowed(is: impl Fn(TypeId) -> bool) -> Option<String> {
+    let whole = [
+        (TypeId::of::<u8>(), u8::BITS),
+        (TypeId::of::<u32>(), u32::BITS),
+        (TypeId::of::<u64>(), u64::BITS),
+        (TypeId::of::<usize>(), usize::BITS),
+    ];
+    let (_, bits) = whole.iter().find(|(of, _)| is(*of))?;
+    Some(format!("a whole number of at most {bits} bits, 0 or more"))
+}
+
+/// The number that is an option's value.
+///
+/// # Errors
+/// Names the option, the value and what is allowed.
+pub fn number<T: FromStr + 'static>(name: &str, value: &str) -> Result<T, String> {
+    let allowed = || allowed(|of| TypeId::of::<T>() == of).unwrap_or_else(|| "a number".to_string());
+    value.parse().map_err(|_| format!("option {name}: `{value}` is not allowed ({})", allowed()))
+}
+
+/// Options written as `NAME=VALUE`, each at most once.
+///
+/// # Errors
+/// Says what is no option, or which is given twice.
+pub fn once_each<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Vec<(&'a str, &'a str)>, String> {
+    let mut options: Vec<(&str, &str)> = Vec::new();
+    for part in parts {
+        let (name, value) =
+            part.split_once('=').ok_or_else(|| format!("`{part}` is not an option: expected NAME=VALUE"))?;
+        if let Some((_, before)) = options.iter().find(|(other, _)| *other == name) {
+            return Err(format!("option {name} is given twice, as `{before}` and `{value}`"));
+        }
+        options.push((name, value));
+    }
+    Ok(options)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_option_is_given_once() {
+        let of = |text: &'static str| once_each(text.split(','));
+        assert_eq!(of("trees=2,steps=3"), Ok(vec![("trees", "2"), ("steps", "3")]));
+        assert_eq!(of("trees=2,steps=3,trees=3"), Err("option trees is given twice, as `2` and `3`".to_string()));
+        assert_eq!(number::<f64>("seconds", "0.5"), Ok(0.5));
+        assert_eq!(
+            number::<f64>("seconds", "soon"),
+            Err("option seconds: `soon` is not allowed (a number)".to_string())
+        );
+        assert!(number::<u32>("trees", "-1").is_err_and(|error| error.contains("of at most 32 bits, 0 or more")));
+        assert!(of("trees").is_err_and(|error| error.contains("expected NAME=VALUE")));
+    }
 
     #[derive(Parser)]
     #[command(name = "program")]
@@ -80,7 +125,8 @@ mod tests {
         let words: Vec<OsString> = ["program", "play", "--games", "x"].map(OsString::from).to_vec();
         let error = Program::try_parse_from(&words).err().expect("no number");
         let said = of_number::<Program>(&words, &error).expect("of a number").to_string();
-        assert!(said.contains("'x' for '--games <GAMES>': expected a whole number from 0 to 4294967295"), "{said}");
+        let expected = "'x' for '--games <GAMES>': expected a whole number of at most 32 bits, 0 or more";
+        assert!(said.contains(expected), "{said}");
         assert!(said.contains("Usage: program play --games <GAMES>"), "{said}");
     }
 }

@@ -75,6 +75,8 @@ struct Facts<'a> {
     device: String,
     device_name: String,
     seconds: f64,
+    /// `false` where Ctrl-C ended it before all families had run.
+    complete: bool,
     parts: &'a [Part],
 }
 
@@ -108,14 +110,20 @@ pub fn run(args: &Args) -> Result<()> {
         parts.push(part);
     }
     bar.finish_and_clear();
+    if parts.is_empty() && common::interrupted() {
+        // A page that is there stays.
+        common::end_without_results();
+    }
+    let complete = parts.len() == JOBS.len();
     let seconds = begun.elapsed().as_secs_f64();
-    file.write(&page::html(&parts, &device, seconds))?;
+    file.write(&page::html(&parts, JOBS.len(), &device, seconds))?;
     if let Some(json) = json {
         let facts = Facts {
             page: page.display().to_string(),
             device: device.backend().to_string(),
             device_name: device.name(),
             seconds,
+            complete,
             parts: &parts,
         };
         json.write_json(&Record::new("demo", facts))?;

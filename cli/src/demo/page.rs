@@ -14,6 +14,7 @@ body { margin: 0 auto; max-width: 84rem; padding: 1rem 1.5rem; background: var(-
 h1, h2 { line-height: 1.2; }
 section { border-top: 1px solid var(--line); }
 .soft { color: var(--soft); }
+.mark { border: 2px solid currentColor; padding: 0.5rem 1rem; font-weight: bold; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 1rem; }
 dt { color: var(--soft); }
 dd { margin: 0; }
@@ -23,16 +24,21 @@ figure svg { width: 100%; max-width: 46rem; height: auto; }
 code { overflow-wrap: anywhere; }
 ";
 
-/// The page.
-pub fn html(parts: &[Part], device: &Device, time: f64) -> String {
+/// The page; if it has fewer than all `n_jobs` parts, it says so.
+pub fn html(parts: &[Part], n_jobs: usize, device: &Device, time: f64) -> String {
+    let is_whole = parts.len() == n_jobs;
+    let title = if is_whole { "warpplay demo" } else { "warpplay demo (interrupted)" };
     let mut text = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>warpplay demo</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>warpplay demo</h1>\n<p class=\"soft\">Version {}, on {} ({}), in {}.</p>\n",
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<p class=\"soft\">Version {}, on {} ({}), in {}.</p>\n",
         env!("CARGO_PKG_VERSION"),
         escaped(&device.to_string()),
         escaped(&device.name()),
         seconds(time)
     );
+    if !is_whole {
+        text += &format!("<p class=\"mark\">Interrupted: {} of {n_jobs} parts.</p>\n", parts.len());
+    }
     parts.iter().for_each(|part| text += &section(part));
     text + "</body>\n</html>\n"
 }
@@ -72,6 +78,15 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_of_an_interrupted_run_says_so() {
+        let page = |n_jobs| html(&[], n_jobs, &Device::cpu(), 1.0);
+        assert!(
+            page(5).contains("Interrupted: 0 of 5 parts") && page(5).contains("<title>warpplay demo (interrupted)")
+        );
+        assert!(!page(0).to_lowercase().contains("interrupted"));
+    }
 
     #[test]
     fn text_stands_as_it_is() {

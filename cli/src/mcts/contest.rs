@@ -221,9 +221,14 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
             Ok(())
         };
         thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..left.len().min(self.args.parallel as usize)).map(|_| scope.spawn(worker)).collect();
+            let start = |_| thread::Builder::new().spawn_scoped(scope, worker);
+            let workers: Vec<_> = (0..left.len().min(self.args.parallel as usize)).map(start).collect();
+            // No game begins where not all of them start.
+            failed.fetch_or(workers.iter().any(Result::is_err), Ordering::Relaxed);
             for worker in workers {
+                let worker = worker.with_context(|| {
+                    format!("option parallel: {} is more threads than this machine can start", self.args.parallel)
+                })?;
                 worker.join().map_err(|_| anyhow::anyhow!("a game ended in a panic"))??;
             }
             anyhow::Ok(())

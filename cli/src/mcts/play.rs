@@ -124,7 +124,7 @@ impl<G: KernelSet + Notation> Table<'_, G> {
     }
 
     fn play(&mut self) -> Result<End> {
-        let input = Input::new();
+        let input = Input::new()?;
         let players = match (games::is_puzzle::<G>(), self.human) {
             (true, Player::First) => "you play alone".to_string(),
             (true, Player::Second) => "the search plays alone".to_string(),

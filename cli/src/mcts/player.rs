@@ -8,6 +8,7 @@ use warpplay::Device;
 use warpplay::mcts::contest::{PlayerOptions, VanillaOptions};
 use warpplay::mcts::{Engine, KernelSet, Options, Variant};
 
+use crate::common::{number, once_each};
 use crate::mcts::limits::default_seconds;
 
 /// A player as written on the command line, such as `acp_prodigal,trees=8,seconds=0.2` or `vanilla,seconds=1`.
@@ -50,9 +51,7 @@ impl FromStr for PlayerSpec {
             })?;
         }
         let mut device = "auto".to_string();
-        for part in parts {
-            let (key, value) =
-                part.split_once('=').ok_or_else(|| format!("`{part}` is not an option: expected NAME=VALUE"))?;
+        for (key, value) in once_each(parts)? {
             match key {
                 "steps" => options.steps = Some(number(key, value)?),
                 "seconds" => options.seconds = Some(number(key, value)?),
@@ -84,10 +83,6 @@ impl FromStr for PlayerSpec {
         };
         Ok(Self { text: text.to_string(), kind })
     }
-}
-
-fn number<T: FromStr>(key: &str, value: &str) -> Result<T, String> {
-    value.parse().map_err(|_| format!("option {key}: `{value}` is not a number that fits"))
 }
 
 impl PlayerSpec {

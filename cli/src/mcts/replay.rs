@@ -82,7 +82,7 @@ fn origin(file: &Path, index: usize, n: usize) -> String {
 fn read(file: &Path, text: &str) -> Result<Vec<Report>> {
     let recorded = parse(text).map_err(|error| {
         let what = if input_file::is_cut_off_json(text) { "the file is cut off" } else { "no recorded search" };
-        Error::file(file, Some(error.line() as u64), format!("{what}: {}", input_file::json_reason(&error)))
+        Error::file(file, Some(error.line() as u64), format!("{what}: {}", input_file::json_reason_in(text, &error)))
     })?;
     if recorded.is_empty() {
         return Err(Error::file(file, Some(1), "the file is empty; it should hold what analyse --json wrote").into());

@@ -27,8 +27,9 @@ pub fn is_match(text: &str) -> bool {
 /// Repeats the match of this text, which is that of the arguments' file.
 pub fn run(args: &ReplayArgs, text: &str) -> Result<()> {
     let file = &args.file;
-    let wrong =
-        |error: serde_json::Error| Error::file(file, Some(error.line() as u64), input_file::json_reason(&error));
+    let wrong = |error: serde_json::Error| {
+        Error::file(file, Some(error.line() as u64), input_file::json_reason_in(text, &error))
+    };
     let old: MatchFacts = serde_json::from_str(text).map_err(wrong)?;
     /// What every command writes around its facts; version 0.1 wrote the facts alone.
     #[derive(Deserialize)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use warpplay::mlp::Engine;
+use warpplay::mlp::{Engine, MAX_MODELS};
 
 use crate::common::flags::{
     CheckpointFlags, EngineFlag, JournalFlags, MovedArgs, PlotsFlag, PrecisionFlag, ThreadsFlag, TopFlag, WeightFiles,
@@ -150,7 +150,7 @@ pub struct SweepArgs {
     pub threads: ThreadsFlag,
 
     /// Train only the first N combinations of rates and seeds [default: rates times seeds]
-    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = clap::value_parser!(u32).range(1..=MAX_MODELS as i64), allow_negative_numbers = true)]
     pub models: Option<u32>,
 
     /// Learning rates, separated by commas [default: that of --learning-rate]
@@ -158,7 +158,7 @@ pub struct SweepArgs {
     pub learning_rates: Vec<f64>,
 
     /// Number of seeds for each rate, beginning with --seed [default: 8]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_MODELS as i64), allow_negative_numbers = true)]
     pub seeds: Option<u32>,
 
     /// Also train one model alone, and print the speed-up of training many at the same time

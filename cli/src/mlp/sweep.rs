@@ -79,10 +79,9 @@ pub fn run(args: &SweepArgs) -> Result<()> {
 pub fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u32, f64)>> {
     let rates = if args.learning_rates.is_empty() { vec![options.learning_rate] } else { args.learning_rates.clone() };
     let seeds = args.seeds.or(args.models.map(|models| models.div_ceil(rates.len() as u32))).unwrap_or(8);
-    // Before a list of them is made, which may not fit the memory.
-    let n = args.models.map_or(u64::from(seeds) * rates.len() as u64, u64::from);
-    if n > MAX_MODELS as u64 {
-        return Err(Error::option("models", n, format!("1 to {MAX_MODELS}")).into());
+    if args.models.is_none() && seeds as usize * rates.len() > MAX_MODELS {
+        let allowed = format!("at most {MAX_MODELS} models, and there are {} learning rates", rates.len());
+        return Err(Error::option("seeds", seeds, allowed).into());
     }
     let all = (0..seeds).flat_map(|at| rates.iter().map(move |&rate| (options.seed.checked_add(at), rate)));
     let all = all.map(|(seed, rate)| Some((seed?, rate))).collect::<Option<Vec<_>>>();

@@ -10,6 +10,7 @@ mod templates;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -65,15 +66,10 @@ fn write(command: &'static str, args: &Args, template: &Template) -> Result<()> 
     }
     let source = args.path.as_deref().map(repository).transpose()?;
     let json = args.output.json_file()?;
-    for (file, text) in template.files {
-        let path = args.folder.join(file);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
-        }
-        // The name first: a path may hold what stands for it.
-        let text = templates::depending_on(&name.put_into(text), source.as_deref());
-        fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
-    }
+    // The name first: a path may hold what stands for it.
+    let text_of = |text: &str| templates::depending_on(&name.put_into(text), source.as_deref());
+    let files = template.files.iter().map(|(file, text)| (*file, text_of(text)));
+    write_whole(&args.folder, &files.collect::<Vec<_>>())?;
     let files: Vec<&'static str> = template.files.iter().map(|(file, _)| *file).collect();
     args.output.print(format!(
         "{}, in {}: {}\n\n  cd {1}\n  cargo test    # on the CPU, and on the GPU if there is one\n  cargo run\n",
@@ -86,6 +82,30 @@ fn write(command: &'static str, args: &Args, template: &Template) -> Result<()> 
         json.write_json(&Record::new(command, facts))?;
     }
     Ok(())
+}
+
+/// Writes the files of a new folder, all or none: into a hidden folder beside it, which then gets its name.
+fn write_whole(folder: &Path, files: &[(&str, String)]) -> Result<()> {
+    let make = |folder: &Path| {
+        fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))
+    };
+    let name = folder.file_name().unwrap_or_default();
+    let above = folder.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make(above)?;
+    let hidden = above.join(format!(".{}-{}.part", name.display(), process::id()));
+    let written = || -> Result<()> {
+        fs::create_dir(&hidden).with_context(|| format!("{}: the folder cannot be made", hidden.display()))?;
+        for (file, text) in files {
+            let path = hidden.join(file);
+            path.parent().map_or(Ok(()), make)?;
+            fs::write(&path, text).with_context(|| format!("{}: cannot be written", folder.join(file).display()))?;
+        }
+        fs::rename(&hidden, folder).with_context(|| format!("{}: cannot be made", folder.display()))
+    };
+    written().inspect_err(|_| {
+        // What cannot be removed is hidden, and harms nobody.
+        let _ = fs::remove_dir_all(&hidden);
+    })
 }
 
 /// The repository's folder from the root on, as text in TOML.
@@ -129,6 +149,19 @@ mod tests {
         let text = refused(scratch.path().join("good"), Some(scratch.path().to_path_buf()));
         assert!(text.contains("is not warpplay's repository"), "{text}");
         assert_eq!(std::fs::read_dir(scratch.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn a_crate_that_cannot_be_written_leaves_nothing() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        // A file where the second one needs a folder, as a full disk would stop it: after the first.
+        let files = [("a", "text".to_string()), ("a/b", "text".to_string())];
+        let error = format!("{:#}", write_whole(&scratch.path().join("crate"), &files).expect_err("no folder"));
+        assert!(error.contains("the folder cannot be made"), "{error}");
+        // A name that the system does not accept at the end.
+        let error = write_whole(&scratch.path().join("x".repeat(300)), &files[..1]).expect_err("too long");
+        assert!(format!("{error:#}").contains("cannot be made"), "{error:#}");
+        assert_eq!(fs::read_dir(scratch.path()).expect("a folder").count(), 0);
     }
 
     #[test]

@@ -56,19 +56,17 @@ impl AtomicFile {
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be written: {error}"));
         let refused = |reason: &str| Error::file(path, None, format!("cannot be written: {reason}"));
-        let target = followed(path).map_err(failed)?;
+        let Followed { target, by_descriptor } = followed(path).map_err(failed)?;
         let is_folder_name = path.as_os_str().as_encoded_bytes().ends_with(b"/");
         if target.file_name().is_none() || is_folder_name {
             return Err(refused("the path names no file"));
         }
         // A rename would replace the file to which a redirected stream writes.
-        let is_descriptor =
-            ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder) && !target.starts_with(folder));
-        if is_descriptor && fs::metadata(&target).is_ok_and(|found| found.is_file()) {
+        if by_descriptor && fs::metadata(path).is_ok_and(|found| found.is_file()) {
             return Err(refused("it is a stream that is redirected to a file, expected the file's name"));
         }
-        // Renaming asks none of this.
-        match fs::metadata(&target) {
+        // Renaming asks none of this. The path's own metadata, since the target of a descriptor may be no path.
+        match fs::metadata(path) {
             Ok(found) if found.is_dir() => return Err(refused("it is a folder, expected a file")),
             Ok(found) if !found.is_file() => return Err(refused("it is a device or a pipe, expected a file")),
             Ok(found) if found.permissions().readonly() => return Err(refused("the file is read-only")),
@@ -98,7 +96,7 @@ impl AtomicFile {
     /// # Errors
     /// Errors of the system: the folder does not exist, links form a cycle, or the path names no file.
     pub fn resolved(path: &Path) -> io::Result<PathBuf> {
-        let target = followed(path)?;
+        let Followed { target, .. } = followed(path)?;
         match fs::canonicalize(&target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let name = target.file_name().ok_or(error)?;
@@ -155,18 +153,35 @@ fn failure(path: &Path, hidden: &Path, error: &io::Error) -> Error {
     Error::file(path, None, format!("cannot be written (first to {hidden} beside it): {error}"))
 }
 
+/// Where symbolic links lead.
+struct Followed {
+    target: PathBuf,
+    /// Whether one of the links stands for an open file of a process, as `/dev/stdout` does.
+    by_descriptor: bool,
+}
+
 /// Resolves symbolic links, also to a file that does not exist yet.
-fn followed(path: &Path) -> io::Result<PathBuf> {
-    let mut target = path.to_path_buf();
+fn followed(path: &Path) -> io::Result<Followed> {
+    let (mut target, mut by_descriptor) = (path.to_path_buf(), false);
     for _ in 0..LINKS {
         match fs::symlink_metadata(&target) {
-            Ok(found) if found.is_symlink() => target = folder_of(&target).join(fs::read_link(&target)?),
-            Ok(_) => return Ok(target),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(target),
+            Ok(found) if found.is_symlink() => {
+                let folder = folder_of(&target);
+                by_descriptor |= holds_descriptors(folder)?;
+                target = folder.join(fs::read_link(&target)?);
+            }
+            Ok(_) => return Ok(Followed { target, by_descriptor }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Followed { target, by_descriptor }),
             Err(error) => return Err(error),
         }
     }
     Err(io::Error::other(format!("more than {LINKS} symbolic links lead to one another")))
+}
+
+/// Whether a folder is `/proc/…/fd`, whose links are the open files of a process.
+fn holds_descriptors(folder: &Path) -> io::Result<bool> {
+    let folder = folder.canonicalize()?;
+    Ok(folder.starts_with("/proc") && folder.ends_with("fd"))
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -284,6 +299,37 @@ mod tests {
             assert!(error.contains(&format!("cannot be written: {reason}")), "{error}");
         }
         assert_eq!(names(folder.path()), ["protected"]);
+    }
+
+    /// A link to an open file is refused wherever the link lies; one within `/dev` that leads to an ordinary file is not.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_redirected_stream_is_known_by_where_its_links_lead() {
+        use std::os::fd::AsRawFd;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let log = File::create(at("log")).unwrap();
+        let descriptor = PathBuf::from(format!("/proc/self/fd/{}", log.as_raw_fd()));
+        std::os::unix::fs::symlink(&descriptor, at("link")).unwrap();
+        std::os::unix::fs::symlink("link", at("link to the link")).unwrap();
+        let by_device = PathBuf::from(format!("/dev/fd/{}", log.as_raw_fd()));
+        for path in [descriptor, by_device, at("link"), at("link to the link")] {
+            let error = AtomicFile::create(&path).unwrap_err().to_string();
+            assert!(error.contains("it is a stream that is redirected to a file"), "{}: {error}", path.display());
+        }
+        // Of a file that has no name any more too.
+        fs::remove_file(at("log")).unwrap();
+        let error = AtomicFile::create(&at("link")).unwrap_err().to_string();
+        assert!(error.contains("it is a stream that is redirected to a file"), "{error}");
+        let (_reader, writer) = io::pipe().unwrap();
+        let error = AtomicFile::create(Path::new(&format!("/dev/fd/{}", writer.as_raw_fd()))).unwrap_err().to_string();
+        assert!(error.contains("it is a device or a pipe, expected a file"), "{error}");
+        assert_eq!(names(folder.path()), ["link", "link to the link"]);
+        let Ok(shared) = tempfile::tempdir_in("/dev/shm") else { return };
+        let out = shared.path().join("out");
+        std::os::unix::fs::symlink(at("file"), &out).unwrap();
+        write(&out, b"content").unwrap();
+        assert_eq!(fs::read(at("file")).unwrap(), b"content");
     }
 
     /// A hidden file with a name that a process of the same number had, as in another container, is nobody's business; names are random.

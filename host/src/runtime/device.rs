@@ -1,5 +1,6 @@
 //! Devices: what kernels run on.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,6 +40,19 @@ enum Kind {
 
 /// The spellings that [`Device::parse`] accepts.
 const SPELLINGS: &str = "auto, cuda, cuda:0, cuda:1 and so on, cpu, simt";
+
+/// The environment variable that says where `simt` looks for races besides shared memory.
+const RACES: &str = "WARPPLAY_SIMT_RACES";
+
+/// Checks the value of [`RACES`]: `simt` itself would take an unknown one for none.
+fn expect_known_races(value: Option<&OsStr>) -> Result<()> {
+    match value {
+        Some(value) if !value.is_empty() && value != "global" => {
+            Err(Error::option(RACES, value.display(), "global, or unset to look at shared memory only"))
+        }
+        _ => Ok(()),
+    }
+}
 
 impl Device {
     fn new(kind: Kind) -> Self {
@@ -93,13 +107,16 @@ impl Device {
     /// Parses the name of a device and opens it: `auto`, `cuda` (the first), `cuda:1`, `cpu` or `simt`.
     ///
     /// # Errors
-    /// [`Error::Option`] for another spelling; as [`cuda`](Self::cuda).
+    /// [`Error::Option`] for another spelling, and for `simt` with an unknown value of the environment variable `WARPPLAY_SIMT_RACES`; as [`cuda`](Self::cuda).
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "auto" => Ok(Self::auto()),
             "cuda" => Self::cuda(0),
             "cpu" => Ok(Self::cpu()),
-            "simt" => Ok(Self::simt()),
+            "simt" => {
+                expect_known_races(std::env::var_os(RACES).as_deref())?;
+                Ok(Self::simt())
+            }
             _ => {
                 let ordinal = text.strip_prefix("cuda:").and_then(|n| n.parse().ok());
                 match ordinal {
@@ -278,6 +295,15 @@ mod tests {
             assert_eq!(error.to_string(), format!("option device: {named} is not allowed ({SPELLINGS})"));
         }
         assert!(matches!(Device::parse("cuda:4096"), Err(Error::NoDevice { .. })));
+    }
+
+    #[test]
+    fn an_unknown_kind_of_races_is_refused() {
+        for known in [None, Some(""), Some("global")] {
+            assert!(expect_known_races(known.map(OsStr::new)).is_ok(), "{known:?}");
+        }
+        let error = expect_known_races(Some(OsStr::new("all"))).expect_err("unknown").to_string();
+        assert!(error.starts_with("option WARPPLAY_SIMT_RACES: all is not allowed (global, or unset"), "{error}");
     }
 
     #[test]

@@ -25,7 +25,7 @@
 //! | [`read`], [`read_text`], [`read_short_text`] | bytes, text, text of a limited length |
 //! | [`expect_file`], [`locked`] | that it is a file; the file opened, and locked against other processes |
 //! | [`text_of`] | bytes of a file as text |
-//! | [`json_reason`], [`is_cut_off_json`] | what is wrong with JSON; whether its end is missing |
+//! | [`json_reason`], [`json_reason_in`], [`is_cut_off_json`] | what is wrong with JSON, and in which field; whether its end is missing |
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -60,10 +60,64 @@ pub fn locked(path: &Path) -> Result<File> {
 /// Describes what is wrong with JSON and in which column; [`Error::File`] names the line.
 pub fn json_reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((reason, _)) => format!("{reason} (column {})", error.column()),
-        None => text,
+    let reason = text.rsplit_once(" at line ").map_or(&text[..], |(reason, _)| reason);
+    // The name of a type says nothing to the reader of a file.
+    let reason = match reason.split_once(", expected struct ") {
+        Some((reason, _)) => format!("{reason}, expected an object"),
+        None => reason.to_string(),
+    };
+    if error.line() == 0 { reason } else { format!("{reason} (column {})", error.column()) }
+}
+
+/// As [`json_reason`], with the path of the field of the text in which the error was found, such as `locks[0].seat`.
+pub fn json_reason_in(text: &str, error: &serde_json::Error) -> String {
+    match json_field(text, error) {
+        Some(field) if error.is_data() => format!("field {field}: {}", json_reason(error)),
+        _ => json_reason(error),
     }
+}
+
+/// Path of the field in which an error was found; `None` at the outermost level.
+fn json_field(text: &str, error: &serde_json::Error) -> Option<String> {
+    let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let bytes = &text.as_bytes()[..text.len().min(before + error.column())];
+    // What is open: a list with the number of its entry, or an object with the name of its field, once that has been read.
+    let mut open: Vec<Result<usize, Option<&str>>> = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'{' => open.push(Err(None)),
+            b'[' => open.push(Ok(0)),
+            b'}' | b']' => drop(open.pop()),
+            b',' => match open.last_mut() {
+                Some(Ok(entry)) => *entry += 1,
+                Some(Err(name)) => *name = None,
+                None => {}
+            },
+            b'"' => {
+                let start = at + 1;
+                at = start;
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                if let Some(Err(name @ None)) = open.last_mut() {
+                    *name = text.get(start..at);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut path = String::new();
+    for part in open {
+        match part {
+            Ok(entry) => path += &format!("[{entry}]"),
+            Err(Some(name)) if path.is_empty() => path += name,
+            Err(Some(name)) => path += &format!(".{name}"),
+            Err(None) => {}
+        }
+    }
+    (!path.is_empty()).then_some(path)
 }
 
 /// All bytes of a file.
@@ -127,6 +181,36 @@ fn failed(path: &Path, error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_json_is_in_a_field() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only read")]
+        struct Outer {
+            list: Vec<Inner>,
+            #[serde(default)]
+            other: u32,
+        }
+        #[derive(Debug, serde::Deserialize)]
+        #[expect(dead_code, reason = "only read")]
+        struct Inner {
+            number: f64,
+            words: Vec<String>,
+        }
+        for (text, field, reason) in [
+            (r#"{"list": [{"number": 1, "words": []}, {"number": "x"}]}"#, Some("list[1].number"), "expected f64"),
+            (r#"{"list": [{"number": 1, "words": ["a]{,\"", 5]}]}"#, Some("list[0].words[1]"), "expected a string"),
+            ("{\"list\": [],\n \"other\":\n -1}", Some("other"), "expected u32"),
+            (r#"{"list": [3]}"#, Some("list[0]"), "invalid type: integer `3`, expected an object (column 11)"),
+            (r#"{"other": 3}"#, None, "missing field `list`"),
+            ("[]", None, "invalid length 0, expected an object"),
+        ] {
+            let error = serde_json::from_str::<Outer>(text).unwrap_err();
+            assert_eq!(json_field(text, &error).as_deref(), field, "{text}: {error}");
+            assert!(json_reason(&error).contains(reason), "{text}: {}", json_reason(&error));
+        }
+    }
 
     #[test]
     fn only_texts_of_the_size_are_read() {

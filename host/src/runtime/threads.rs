@@ -1,5 +1,7 @@
 //! Threads of the host, where a caller says how many.
 
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{Error, Result};
@@ -74,6 +76,18 @@ fn pool(n: usize) -> Result<ThreadPool> {
     check(Some(n))?;
     let built = ThreadPoolBuilder::new().num_threads(n).build();
     built.map_err(|error| Error::option("threads", n, format!("as many as this machine can start: {error}")))
+}
+
+/// Starts a thread of its own for some work.
+///
+/// # Errors
+/// [`Error::Option`] names `threads` if the system starts no other one.
+pub(crate) fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>> {
+    let started = Builder::new().spawn_scoped(scope, work);
+    started.map_err(|error| Error::option("threads", "1 more", format!("as many as this machine can start: {error}")))
 }
 
 #[cfg(test)]

@@ -251,14 +251,20 @@ fn wrong_numbers_name_their_flag_and_are_usage_errors() {
         ("compare kuhn.limit.2p.game --seconds -1 --device cpu", "option seconds: -1 is not allowed"),
         ("solve kuhn.limit.2p.game --precision i16 --device cpu", "option precision: i16 is not allowed"),
         ("matrix rock-paper-scissors --precision i16 --device cpu", "option precision: i16 is not allowed"),
+        // As typed, not as it is held.
         (
-            "solve kuhn.limit.2p.game --checkpoint k --checkpoint-every 0.0000000000001 --device cpu",
-            "option checkpoint-every: 0 s is not allowed",
+            "solve kuhn.limit.2p.game --sampling outcome --exploration 1e-400 --device cpu",
+            "option exploration: 1e-400 is not allowed (above 0",
         ),
     ] {
         let error = scratch.fails(2, line);
         assert!(error.contains(told), "{line}: {error}");
     }
+    let error = scratch.misused("solve kuhn.limit.2p.game --checkpoint k --checkpoint-every 0.0000000000001");
+    assert!(
+        error.contains("invalid value '0.0000000000001' for '--checkpoint-every <TIME>': a time from 1 ns"),
+        "{error}"
+    );
     for line in [
         "solve kuhn.limit.2p.game --iterations -1",
         "solve kuhn.limit.2p.game --report -1",
@@ -271,12 +277,12 @@ fn wrong_numbers_name_their_flag_and_are_usage_errors() {
     }
 }
 
-/// The histories of goofspiel with nine cards are counted for as long as memory for them is free: gigabytes take many seconds.
+/// Building a tree of eight million histories takes many seconds.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_signal_ends_at_once_what_has_nothing_to_keep() {
     let scratch = new_scratch();
-    let mut command = scratch.command("solve goofspiel:9 --device cpu --json run.json");
+    let mut command = scratch.command("solve liars_dice:1,8 --device cpu --json run.json");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the program starts");
     programs::await_handler(&mut child);
@@ -285,6 +291,51 @@ fn a_signal_ends_at_once_what_has_nothing_to_keep() {
     let status = programs::ended_by(&mut child, "TERM", std::time::Duration::from_secs(10));
     assert_eq!(status.code(), Some(130));
     assert!(!scratch.path("run.json").exists());
+}
+
+/// A spot with all hands, started by this line; it has said what it will take, and lays the spot out.
+#[cfg(target_os = "linux")]
+fn started_on_a_large_spot(scratch: &Scratch, turn: Option<&str>, line: &str, stderr: Stdio) -> std::process::Child {
+    let all = "22+,A2+,K2+,Q2+,J2+,T2+,92+,82+,72+,62+,52+,42+,32";
+    let spot = json!({"pot": 10, "effective_stack": 100, "flop": "Qs Jh 2d", "turn": turn, "bet_fraction_of_pot": 1, "ranges": [all, all]});
+    fs::write(scratch.path("large.json"), spot.to_string()).expect("a file");
+    let mut child = scratch.command(line).stdout(Stdio::piped()).stderr(stderr).spawn().expect("the program starts");
+    child.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("a line");
+    child
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn spots_none_of_which_was_begun_are_no_result() {
+    let scratch = new_scratch();
+    let line = "subgame large.json --device cpu --report none --json out.json";
+    let mut child = started_on_a_large_spot(&scratch, None, line, Stdio::piped());
+    let status = programs::ended_by(&mut child, "INT", Duration::from_secs(60));
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    assert_eq!(status.code(), Some(130), "{said}");
+    assert!(said.contains("stopped before there was anything to save"), "{said}");
+    assert!(!scratch.path("out.json").exists());
+}
+
+/// The first signal waits for the end of an iteration, which takes minutes thread by thread; nothing waits after the second, not even for a reader of stderr.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_signal_ends_the_program_within_an_iteration() {
+    let scratch = new_scratch();
+    let (_reader, mut writer) = std::io::pipe().expect("a pipe");
+    // As much as a pipe holds.
+    writer.write_all(&[b'x'; 1 << 16]).expect("written");
+    let line = "subgame large.json --device simt --report none --json out.json";
+    let mut child = started_on_a_large_spot(&scratch, Some("7c"), line, writer.into());
+    std::thread::sleep(Duration::from_secs(3));
+    programs::signal(&child, "INT");
+    // Sooner it would count as the same one.
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().expect("a child").is_none(), "the first signal ended it");
+    let status = programs::ended_by(&mut child, "INT", Duration::from_secs(10));
+    assert_eq!(status.code(), Some(130));
+    assert!(!scratch.path("out.json").exists());
 }
 
 #[cfg(unix)]
@@ -308,16 +359,50 @@ fn spots_have_names_of_their_own_and_need_not_be_measured() {
         fs::write(scratch.path(file), river).expect("a file");
     }
     let error = scratch.fails(2, "subgame s.json other/s.json --iterations 2 --device cpu");
-    assert!(error.contains("other/s.json: spot s is in another file too"), "{error}");
+    assert!(error.contains("s.json and other/s.json: both have a spot s, expected names of their own"), "{error}");
     fs::write(scratch.path("twice.json"), format!(r#"{{"spots": {{"a": {river}, "a": {river}}}}}"#)).expect("a file");
     let error = scratch.fails(1, "subgame twice.json --iterations 2 --device cpu");
     assert!(error.contains("the name a occurs twice"), "{error}");
+    let again = river.replacen("\"pot\": 10", "\"pot\": 10, \"pot\": 20", 1);
+    let lock = |hands: &str| {
+        let lock = format!(r#", "locks": [{{"history": "", "seat": 0, "strategy": {{{hands}}}}}]}}"#);
+        river[..river.len() - 1].to_string() + &lock
+    };
+    let hands = lock(r#""AA": [1, 0, 0], "AA": [0, 1, 0]"#);
+    for (text, told) in [
+        (format!(r#"{{"spots": {{"a": {river}, "b": {again}}}}}"#), "spot b: the name pot occurs twice"),
+        (format!(r#"{{"pot": 1, "pot": 2, "spots": {{"a": {river}}}}}"#), "the name pot occurs twice"),
+        (format!(r#"{{"spots": {{"a": {river}}}, "spots": {{"b": {river}}}}}"#), "the name spots occurs twice"),
+        (format!(r#"{{"spots": {{"a": {hands}}}}}"#), "spot a: the name AA occurs twice"),
+        (hands, "the name AA occurs twice"),
+        (again, "duplicate field `pot`"),
+        (lock(r#""AA": ["x", 0, 0]"#), "field locks[0].strategy.AA[0]: invalid type: string \"x\", expected f64"),
+        (
+            format!(r#"{{"spots": {{"a": {}}}}}"#, lock(r#""AA": 1"#)),
+            "spot a: field locks[0].strategy.AA: invalid type",
+        ),
+        (r#"{"spots": {"a": 3}}"#.to_string(), "spot a: is no object"),
+        (r#"{"spots": {}}"#.to_string(), "field spots: has no spot"),
+        ("[]".to_string(), "expected an object"),
+    ] {
+        fs::write(scratch.path("wrong.json"), &text).expect("a file");
+        let error = scratch.fails(1, "subgame wrong.json --iterations 2 --device cpu");
+        assert!(error.starts_with("error: wrong.json") && error.contains(told), "{text}: {error}");
+    }
+    let error = scratch.fails(2, "subgame s.json --spot t --iterations 2 --device cpu");
+    assert!(error.contains("option spot: 't' is not allowed (s)"), "{error}");
     scratch.ok("subgame s.json --iterations 2 --report none --device cpu --json s.out --quiet");
     // A stream that leads to a file would be replaced by it.
     fs::write(scratch.path("log"), "kept\n").expect("a file");
     let log = fs::OpenOptions::new().append(true).open(scratch.path("log")).expect("the log");
-    let output = scratch.command("solve kuhn --iterations 2 --device cpu --json /dev/stdout").stdout(log).output();
-    assert_eq!(output.expect("the program starts").status.code(), Some(1));
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::symlink("/proc/self/fd/1", scratch.path("link")).expect("a link");
+    for stream in ["/dev/stdout", if cfg!(target_os = "linux") { "link" } else { "/dev/stdout" }] {
+        let mut command = scratch.command(&format!("solve kuhn --iterations 2 --device cpu --json {stream}"));
+        let output = command.stdout(log.try_clone().expect("the log")).output().expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && said.contains("a stream that is redirected"), "{stream}: {said}");
+    }
     assert_eq!(fs::read_to_string(scratch.path("log")).expect("the log"), "kept\n");
 }
 
@@ -747,4 +832,7 @@ fn a_game_that_is_too_large_is_named() {
     }
     let said = scratch.fails(2, "solve goofspiel:99 --device cpu");
     assert!(said.starts_with("error: goofspiel:99: option "), "{said}");
+    // Its histories are not counted one by one, which would take hours.
+    let said = scratch.fails(1, "compare goofspiel:9 --device cpu");
+    assert!(said.contains("goofspiel:9: tree of goofspiel") && said.contains("got 678136402037"), "{said}");
 }

@@ -381,7 +381,18 @@ fn bad_spots_are_errors_with_field_and_position() {
             "option bet_fraction_of_pot: 50 is not allowed (more than 0, at most 20 pots",
         ),
         (json!({"bet_sizes": {"river": [33, 75]}}), "option bet_sizes: 33"),
-        (json!({"bet_sizes": {"river": ["2001%"]}}), "option bet_sizes: 20.01"),
+        (json!({"bet_sizes": {"river": ["2001%"]}}), "option bet_sizes: 20.01 (2001%)"),
+        // Chips that no history can name.
+        (
+            json!({"bet_sizes": {"river": [1e-12]}}),
+            "option bet_sizes: 0.000000000001 is not allowed (at least 1e-9 chips",
+        ),
+        (json!({"bet_fraction_of_pot": 1e-12}), "option bet_fraction_of_pot: 0.000000000001 is not allowed (at least"),
+        (json!({"effective_stack": 1e-10}), "option effective_stack: 0.0000000001 is not allowed (a finite number, at"),
+        (
+            json!({"limit": {"river": 1e-10}}),
+            "option limit: 0.0000000001 is not allowed (a finite number, at least 1e-9)",
+        ),
         (json!({"raise_sizes": {"river": [[0.5], [0]]}}), "option raise_sizes: 0"),
         (json!({"limit": {"flop": 1}}), "option limit: nothing for the river"),
         (json!({"limit": {"river": -1}}), "option limit: -1"),
@@ -418,8 +429,8 @@ fn bad_spots_are_errors_with_field_and_position() {
     for (changes, told) in [
         (json!({"stack": 3}), "unknown field `stack`"),
         (json!({"pot": null}), "missing field `pot`"),
-        (json!({"pot": "much"}), "line 1"),
-        (json!({"ranges": ["AA"]}), "column"),
+        (json!({"pot": "much"}), "line 1: field pot: invalid type"),
+        (json!({"ranges": ["AA"]}), "field ranges"),
         (json!({"bet_sizes": {"preflop": [1]}}), "preflop"),
         (
             json!({"bet_sizes": {"river": ["half"]}}),

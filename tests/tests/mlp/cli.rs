@@ -500,10 +500,12 @@ fn a_sweep_survives_its_diverged_models_and_counts_before_it_makes_lists() {
     let none = scratch.json("none.json");
     assert!(none["best"].is_null() && none["one_at_a_time"].is_null(), "{none}");
     assert!(shown.contains("best    none"), "{shown}");
-    for too_many in ["--models 1000000000", "--models 4294967295", "--seeds 4294967295", "--seeds 2049 --lrs 0.1,0.2"] {
-        let said = scratch.fails(2, &format!("{base} {too_many}"));
-        assert!(said.contains("option models") && said.contains("1 to 4096"), "{said}");
+    for too_many in ["--models 4097", "--models 0", "--seeds 4294967295"] {
+        let said = scratch.misused(&format!("{base} {too_many}"));
+        assert!(said.contains("is not in 1..=4096"), "{said}");
     }
+    let said = scratch.fails(2, &format!("{base} --seeds 2049 --lrs 0.1,0.2"));
+    assert!(said.contains("option seeds: 2049 is not allowed (at most 4096 models, and there are 2"), "{said}");
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl<'a> BlockView<'a> {
     ///
     /// # Safety
     /// `task` is what the host has made: what its streets, boards and programs name is there, with tables of last regrets and kept strategies where a step or pass uses them, in the precision
-    /// that is asked for; `street` is the first of the streets of one number of `n_games` games. The programs' slots are below `n_shared`. What a block writes is of its own hands, and no other block uses it meanwhile.
+    /// that is asked for; `street` is the first of the streets of one number of `n_games` games; the block [has a subtree](Self::has_subtree). The programs' slots are below `n_shared`. What a block writes is of its own hands, and no other block uses it meanwhile.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32, n_parts: u32) -> Self {
@@ -103,7 +103,7 @@ impl<'a> BlockView<'a> {
     /// hand as the game numbers it.
     ///
     /// # Safety
-    /// As `has_exit`.
+    /// As `has_exit`, which is true.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn find_exit(task: &'a Task, street: u32, n_games: u32, threads: u32, seat: u32) -> (Self, usize, u32) {
@@ -287,7 +287,7 @@ impl<'a> BlockView<'a> {
         ReadView(self.task.evals)
     }
 
-    /// The hands with a card among those that a side's [`lists`](Self::lists) name, as (first, one behind the last).
+    /// Where the prefix sums of a card's hands begin and end, without the one value more of each card; the difference is the number of hands with the card.
     #[inline(always)]
     #[track_caller]
     pub fn hands_with(&self, side: &Side, card: u32) -> (u32, u32) {

@@ -28,7 +28,7 @@ pub(super) fn arrive<const PARTS: bool>(
     let apart = view.hands_apart::<PARTS>();
     let mut first = view.first_hand::<PARTS>();
     while first < side.n {
-        let hands = Hands::<TOGETHER>::at(side, first, apart);
+        let hands = Hands::<TOGETHER>::of_side(side, first, apart);
         let reach = view.numbers(side, &hands).map(|number| match is_first && !chance {
             true => 1.0,
             false => view.reach().get(from + number),

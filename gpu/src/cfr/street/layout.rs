@@ -33,7 +33,7 @@ pub const NO_HAND: u32 = 0xffff;
 pub const ROW: u32 = 32;
 /// Most passes of an iteration.
 pub const MAX_PASSES: usize = 4;
-/// 16-bit words of a board's and seat's table of first entries by card, and of a row of its lists of hands by card.
+/// Values of a row that has one for each card and one more, padded: of [`Task::begins`] and [`Task::lists`].
 pub const BEGINS: u32 = 64;
 
 /// What an [`Op`] does.
@@ -146,7 +146,7 @@ pub struct Street {
     pub tables: [u64; 2],
     /// First board's first hand of each seat; each board has `stride` of them.
     pub hands: [u64; 2],
-    /// First list of each seat; each board has `n_list_rows` rows of [`BEGINS`] values.
+    /// First value of the lists of each seat; each board has `n_list_rows` rows of [`BEGINS`] values.
     pub lists: [u64; 2],
     /// First reach vector of each seat: rows (board of the street before, entry), hands as the game numbers them.
     pub reach: [u64; 2],
@@ -390,7 +390,7 @@ pub struct Task {
     /// Hands of a board by card: row k has each card's k-th hand from the weakest on.
     #[len(counts.lists)]
     pub lists: *const u16,
-    /// First entry of each card among them, [`BEGINS`] a board and seat.
+    /// Number of hands of lower cards, for each card: where its prefix sums begin. [`BEGINS`] a board and seat.
     #[len(2 * BEGINS * counts.boards)]
     pub begins: *const u16,
     /// Reach.

@@ -12,7 +12,7 @@
 //!                        down once more (reach of the opponent), evaluations of folds, up   a launch a street
 //! ```
 //!
-//! A thread's rounds over the row go three at a time where the compiler knows the node's number of actions (`nodes`), so that their loads are under way together: they are what a block waits for.
+//! A thread works on three of its hands at a time, so that their loads are under way together: a block waits for loads more than for anything else. At nodes of two to four actions (`nodes`) the compiler knows the number of actions too.
 //!
 //! A street of few subtrees would leave most multiprocessors idle: except on the last one, several blocks then share the hands of a subtree ([`parts`]). On the way up each of them makes the
 //! reach of all the opponent's hands and their sums, and the values of its part of the traverser's.

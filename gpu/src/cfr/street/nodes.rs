@@ -1,4 +1,4 @@
-//! Nodes of plain passes, of two to four actions: the compiler knows the number of actions and of hands, so all loads of a node come before its arithmetic.
+//! Nodes of plain passes, of two to four actions: the compiler knows the number of actions and of hands, so all loads from tables come before a node's arithmetic and stores.
 //! The results have the bits of [`down`](super::down) and [`up`](super::up), which do the same for any pass and number.
 
 use super::block::{BlockView, Side};
@@ -10,13 +10,13 @@ use super::tables::{Cell, Tables};
 use crate::cfr::regret::Step;
 use crate::unroll::unroll;
 
-/// Whether a node is one of these: of a block's own hands, more than a round of them.
+/// Whether a node is one of these: of two to four actions, not locked, of a row that is longer than the block and not shared with other blocks.
 #[inline(always)]
 pub(super) fn is_plain<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) -> bool {
     !PARTS && view.hands_apart::<PARTS>() < side.padded && matches!(op.n, 2..=4) && op.flags & flag::LOCKED == 0
 }
 
-/// A function of a node for each number of actions.
+/// Calls a function for the thread's hands of the row, [`TOGETHER`] at a time, with the node's number of actions as a constant.
 macro_rules! for_all_hands {
     ($function:ident::<$numbers:ident>($view:expr, $side:expr, $op:expr, $($rest:expr),*)) => {{
         let (view, side, op) = ($view, $side, $op);
@@ -24,7 +24,7 @@ macro_rules! for_all_hands {
         let mut hand = view.first_hand::<false>();
         // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
         while hand < side.padded {
-            let hands = Hands::at(side, hand, apart);
+            let hands = Hands::of_row(side, hand, apart);
             match op.n {
                 2 => $function::<$numbers, 2>(view, side, op, hands, $($rest),*),
                 3 => $function::<$numbers, 3>(view, side, op, hands, $($rest),*),
@@ -49,7 +49,7 @@ pub(super) fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: 
     for_all_hands!(own_of::<N>(view, side, op, step));
 }
 
-/// A value for each of some hands and `A` actions.
+/// A value for each of a thread's hands and each of `A` actions.
 type Each<const A: usize> = [[f32; A]; TOGETHER];
 
 /// Where the hands' values of a node's actions are.
@@ -161,7 +161,7 @@ fn reach_of<N: Numbers, const A: usize>(
         let mut action = 0;
         while action < A {
             let p = strategies[I][action];
-            if average && hands.in_row[I] {
+            if average && hands.is_below[I] {
                 let sum = averages[I][action] + gain * p;
                 N::store::<false>(tables.averages(), rows.cell(I, action), if active { sum } else { 0.0 });
             }
@@ -209,7 +209,7 @@ fn own_of<N: Numbers, const A: usize>(
             value += strategies[I][action] * values[I][action];
             action += 1;
         }
-        if hands.in_row[I] {
+        if hands.is_below[I] {
             let mut action = 0;
             while action < A {
                 let (at, gain) = (rows.cell(I, action), values[I][action] - value);

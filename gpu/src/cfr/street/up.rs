@@ -44,14 +44,15 @@ pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
 #[track_caller]
 fn end<const PARTS: bool>(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
     let apart = view.hands_apart::<PARTS>();
+    // Where blocks share the row, each has one round of it.
     let many = !PARTS && apart < side.n;
     let mut hand = view.first_hand::<PARTS>();
     while hand < side.n {
         if many {
-            end_of(view, side, other, op, Hands::<TOGETHER>::at(side, hand, apart));
+            end_of(view, side, other, op, Hands::<TOGETHER>::of_side(side, hand, apart));
             hand += TOGETHER as u32 * apart;
         } else {
-            end_of(view, side, other, op, Hands::<1>::at(side, hand, apart));
+            end_of(view, side, other, op, Hands::<1>::of_side(side, hand, apart));
             hand += apart;
         }
     }
@@ -98,7 +99,7 @@ fn come_back<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) {
     let apart = view.hands_apart::<PARTS>();
     let mut first = view.first_hand::<PARTS>();
     while first < side.n {
-        let hands = Hands::<TOGETHER>::at(side, first, apart);
+        let hands = Hands::<TOGETHER>::of_side(side, first, apart);
         let values = view.numbers(side, &hands).map(|number| view.reach().get(row + number));
         unroll!(I in [0, 1, 2] {
             if hands.active[I] {
@@ -209,7 +210,7 @@ pub(super) fn depart<const PARTS: bool>(view: &BlockView<'_>, side: &Side, slot:
     let apart = view.hands_apart::<PARTS>();
     let mut first = view.first_hand::<PARTS>();
     while first < side.n {
-        let hands = Hands::<TOGETHER>::at(side, first, apart);
+        let hands = Hands::<TOGETHER>::of_side(side, first, apart);
         let numbers = view.numbers(side, &hands);
         unroll!(I in [0, 1, 2] {
             let hand = hands.index[I];

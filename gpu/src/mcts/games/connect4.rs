@@ -291,7 +291,7 @@ mod tests {
             .sum()
     }
 
-    /// A multiple of 32 too, but no block.
+    /// 0 is a multiple of 32, but a block has at least one thread.
     #[cfg(feature = "mcts-connect4")]
     #[test]
     fn a_launch_of_no_threads_is_refused() {

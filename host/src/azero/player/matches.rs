@@ -24,6 +24,7 @@ use crate::azero::checkers::Checkers;
 use crate::mcts::{Game, Outcome, Search, SearchBuilder};
 use crate::runtime::journal::{self, Header, Journal, Piece, Target};
 use crate::runtime::setters::{journal_setters, setters};
+use crate::runtime::threads;
 use crate::{Device, Memory, Progress, Result};
 
 /// Time between two calls of `go_on` while a tree search by playouts runs on another thread.
@@ -457,11 +458,11 @@ fn search_beside(
     };
     let report = thread::scope(|scope| {
         let (running, ended) = mpsc::channel::<()>();
-        let worker = scope.spawn(move || {
+        let worker = threads::spawn(scope, move || {
             // Dropped when the search ends, in whatever way.
             let _running = running;
             search.run(position, watch)
-        });
+        })?;
         while ended.recv_timeout(ASK_EVERY) == Err(RecvTimeoutError::Timeout) {
             if !stopped.load(Ordering::Relaxed) && !go_on() {
                 stopped.store(true, Ordering::Relaxed);

@@ -1,11 +1,14 @@
 //! What a spot is made of, as it is written in JSON.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use super::unique::{TWICE, Unique, entries, twice};
 use crate::cfr::game::betting::Rake;
 use crate::runtime::input_file;
 use crate::{Error, Result};
@@ -239,7 +242,7 @@ pub struct SpotLock {
 }
 
 /// Probabilities in the order of the actions: fold, call, raises from the smallest; without a bet to call there is no fold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum LockStrategy {
     /// The same for all hands.
@@ -248,37 +251,83 @@ pub enum LockStrategy {
     ByHand(BTreeMap<String, Vec<f64>>),
 }
 
+impl<'de> Deserialize<'de> for LockStrategy {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct EitherForm;
+        impl<'de> Visitor<'de> for EitherForm {
+            type Value = LockStrategy;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of probabilities, or an object with a list for each group of hands")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<LockStrategy, A::Error> {
+                Deserialize::deserialize(SeqAccessDeserializer::new(list)).map(LockStrategy::All)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LockStrategy, A::Error> {
+                entries(map, |_, error| error).map(LockStrategy::ByHand)
+            }
+        }
+        from.deserialize_any(EitherForm)
+    }
+}
+
 /// A file of several spots: what they have in common, and each by name.
-#[derive(Deserialize)]
+#[derive(Default)]
 struct SpotsFile {
-    #[serde(deserialize_with = "by_name")]
-    spots: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
-    #[serde(flatten)]
+    spots: Option<Spots>,
     common: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Values by name, no name twice.
-fn by_name<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<BTreeMap<String, T>, D::Error> {
-    struct ByName<T>(std::marker::PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for ByName<T> {
-        type Value = BTreeMap<String, T>;
+impl<'de> Deserialize<'de> for SpotsFile {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = SpotsFile;
 
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut all = BTreeMap::new();
-            while let Some((name, value)) = map.next_entry::<String, T>()? {
-                if all.contains_key(&name) {
-                    return Err(serde::de::Error::custom(format!("the name {name} occurs twice")));
-                }
-                all.insert(name, value);
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
             }
-            Ok(all)
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SpotsFile, A::Error> {
+                let mut file = SpotsFile::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    let is_first = match &name[..] {
+                        "spots" => file.spots.replace(map.next_value()?).is_none(),
+                        _ => file.common.insert(name.clone(), map.next_value::<Unique>()?.0).is_none(),
+                    };
+                    if !is_first {
+                        return Err(twice(&name));
+                    }
+                }
+                Ok(file)
+            }
         }
+        from.deserialize_map(Fields)
     }
-    from.deserialize_map(ByName(std::marker::PhantomData))
+}
+
+/// The spots of a file by name, each with its own fields.
+struct Spots(BTreeMap<String, serde_json::Value>);
+
+impl<'de> Deserialize<'de> for Spots {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct ByName;
+        impl<'de> Visitor<'de> for ByName {
+            type Value = Spots;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of spots")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Spots, A::Error> {
+                let spots = entries(map, |spot, error| A::Error::custom(format!("spot {spot}: {error}")))?;
+                Ok(Spots(spots.into_iter().map(|(name, Unique(fields))| (name, fields)).collect()))
+            }
+        }
+        from.deserialize_map(ByName)
+    }
 }
 
 impl Spot {
@@ -308,37 +357,48 @@ impl Spot {
     pub fn read_all(path: impl AsRef<Path>) -> Result<Vec<(String, Self)>> {
         let path = path.as_ref();
         let text = input_file::read_short_text(path, MAX_BYTES)?;
-        let file: serde_json::Value = serde_json::from_str(&text).map_err(|error| at_line(path, &error))?;
+        let file: serde_json::Value = serde_json::from_str(&text).map_err(|error| at_line(path, &text, &error))?;
         if file.get("spots").is_none() {
             let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             return Ok(vec![(name, Self::parse_at(&text, path)?)]);
         }
-        let file: SpotsFile = serde_json::from_str(&text).map_err(|error| at_line(path, &error))?;
-        let spot = |(name, own): (String, serde_json::Map<String, serde_json::Value>)| {
+        let file: SpotsFile = serde_json::from_str(&text).map_err(|error| at_line(path, &text, &error))?;
+        let spot = |(name, own): (String, serde_json::Value)| {
+            let wrong = |reason: &str| Error::file(path, None, format!("spot {name}: {reason}"));
+            let serde_json::Value::Object(own) = own else { return Err(wrong("is no object, expected its fields")) };
             let mut fields = file.common.clone();
             fields.extend(own);
-            let spot = serde_json::from_value(serde_json::Value::Object(fields));
-            spot.map_err(|error| Error::file(path, None, format!("spot {name}: {}", reason(&error))))
-                .map(|spot| (name, spot))
+            // As a text again, in which an error has a place.
+            let text = serde_json::Value::Object(fields).to_string();
+            let spot = serde_json::from_str(&text).map_err(|error| wrong(&without_column(&reason(&text, &error))))?;
+            Ok((name, spot))
         };
-        if file.spots.is_empty() {
-            return Err(Error::file(path, None, "field spots: has no spot"));
+        match file.spots {
+            Some(Spots(spots)) if !spots.is_empty() => spots.into_iter().map(spot).collect(),
+            _ => Err(Error::file(path, None, "field spots: has no spot")),
         }
-        file.spots.into_iter().map(spot).collect()
     }
 
     fn parse_at(text: &str, path: &Path) -> Result<Self> {
-        serde_json::from_str(text).map_err(|error| at_line(path, &error))
+        serde_json::from_str(text).map_err(|error| at_line(path, text, &error))
     }
 }
 
 /// Converts an error, whose text names line and column.
-fn at_line(path: &Path, error: &serde_json::Error) -> Error {
-    Error::file(path, Some(error.line() as u64), reason(error))
+fn at_line(path: &Path, text: &str, error: &serde_json::Error) -> Error {
+    Error::file(path, Some(error.line() as u64), reason(text, error))
 }
 
-/// Describes the error. The list of expected fields does not name ignored ones.
-fn reason(error: &serde_json::Error) -> String {
+/// Describes the error, with the field that has a wrong value. The list of expected fields does not name ignored ones.
+fn reason(text: &str, error: &serde_json::Error) -> String {
     let passed_over = ["format", "hands", "trajectory", "ev", "equity"];
-    passed_over.iter().fold(input_file::json_reason(error), |text, field| text.replace(&format!(", `{field}`"), ""))
+    let reason = input_file::json_reason(error);
+    // What is named twice is named by its error.
+    let reason = if reason.contains(TWICE) { reason } else { input_file::json_reason_in(text, error) };
+    passed_over.iter().fold(reason, |text, field| text.replace(&format!(", `{field}`"), ""))
+}
+
+/// A reason without the column, which is that of no text of the user's.
+fn without_column(reason: &str) -> String {
+    reason.rsplit_once(" (column ").map_or(reason, |(reason, _)| reason).to_string()
 }

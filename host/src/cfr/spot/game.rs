@@ -3,7 +3,7 @@
 use super::betting::{STREETS, tree};
 use super::file::{BetSize, LockStrategy, Spot, SpotLock};
 use super::range::Range;
-use crate::cfr::game::betting::{BettingKind, BettingTree};
+use crate::cfr::game::betting::{BettingKind, BettingTree, rounded_chips};
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::cfr::layout::{Setup, SetupLock, VectorGame};
 use crate::{Error, Result};
@@ -13,6 +13,9 @@ const LOCK_TOLERANCE: f64 = 1e-6;
 
 /// The largest bet as a multiple of the pot, other than all-in: a larger number was most likely meant as percent.
 const LARGEST_PART: f64 = 20.0;
+
+/// The least bet, stack or pot in chips: histories write chips with nine decimals.
+const LEAST_CHIPS: f64 = 1e-9;
 
 /// Hands with their weights.
 type Weighted = Vec<(CardSet, f64)>;
@@ -81,24 +84,32 @@ impl Spot {
     }
 
     fn check_chips(&self, first_street: usize) -> Result<()> {
-        const POSITIVE: &str = "a positive number";
         let positive = |name: &'static str, value: f64| {
-            if value > 0.0 && value.is_finite() { Ok(()) } else { Err(Error::option(name, value, POSITIVE)) }
+            let allowed = || format!("a finite number, at least {LEAST_CHIPS:e}");
+            if value >= LEAST_CHIPS && value.is_finite() { Ok(()) } else { Err(Error::option(name, value, allowed())) }
         };
         positive("pot", self.pot)?;
         positive("effective_stack", self.effective_stack)?;
-        let part_of_pot = |name: &'static str, part: f64| {
+        let part_of_pot = |name: &'static str, part: f64, shown: String| {
+            if part > 0.0 && part * self.pot < LEAST_CHIPS {
+                let (pot, chips) = (self.pot, part * self.pot);
+                let allowed = format!("at least {LEAST_CHIPS:e} chips: of the pot of {pot} it is {chips:e}");
+                return Err(Error::option(name, shown, allowed));
+            }
             let allowed = format!(
                 "more than 0, at most {LARGEST_PART} pots: half the pot is 0.5, in bet_sizes and raise_sizes also \"50%\""
             );
-            if part > 0.0 && part <= LARGEST_PART { Ok(()) } else { Err(Error::option(name, part, allowed)) }
+            if part > 0.0 && part <= LARGEST_PART { Ok(()) } else { Err(Error::option(name, shown, allowed)) }
         };
-        self.bet_fraction_of_pot.map_or(Ok(()), |part| part_of_pot("bet_fraction_of_pot", part))?;
+        self.bet_fraction_of_pot.map_or(Ok(()), |part| part_of_pot("bet_fraction_of_pot", part, part.to_string()))?;
         for (name, sizes) in [("bet_sizes", &self.bet_sizes), ("raise_sizes", &self.raise_sizes)] {
             let streets = sizes.iter().flat_map(|sizes| (0..STREETS.len()).filter_map(|street| sizes.get(street)));
             for size in streets.flat_map(|sizes| sizes.of(0).iter().chain(sizes.of(1))) {
                 if let BetSize::Pot(part) = size {
-                    part_of_pot(name, *part)?;
+                    // It may have been written in either form.
+                    let percent = rounded_chips(100.0 * part);
+                    let shown = if percent > 100.0 { format!("{part} ({percent}%)") } else { part.to_string() };
+                    part_of_pot(name, *part, shown)?;
                 }
             }
         }

@@ -56,6 +56,7 @@ mod range;
 mod report;
 mod run;
 mod solve;
+mod unique;
 
 pub use file::{BetSize, LockStrategy, SeatSizes, Spot, SpotLock, Streets};
 pub use range::Range;

@@ -16,6 +16,7 @@ use super::run::{GoOn, SpotRun, run_on, stopped};
 use crate::cfr::dispatch;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::journal::{self, Header, Journal, Piece};
+use crate::runtime::threads;
 use crate::{Backend, Device, Error, Progress, Result};
 
 /// The spots that a device solves at once.
@@ -87,9 +88,13 @@ pub fn solve_spots(
     let answers = Mutex::new(answers);
     let is_kept = journal.is_kept();
     let (journal, failed) = (Mutex::new((journal, BTreeSet::new())), Mutex::new(None));
+    let fail = |error: Error| {
+        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        is_stopped.store(true, Ordering::Relaxed);
+    };
     std::thread::scope(|scope| {
         for device in devices {
-            scope.spawn(|| {
+            let started = threads::spawn(scope, || {
                 while go_on()
                     && let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed))
                 {
@@ -104,8 +109,7 @@ pub fn solve_spots(
                     // Spots that are the same stand there once.
                     let whole: Vec<_> = whole.filter(|(key, _)| kept.insert(key.clone())).collect();
                     if let Err(error) = journal.append(&whole) {
-                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                        is_stopped.store(true, Ordering::Relaxed);
+                        fail(error);
                     }
                     let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
                     for (laid, solved) in unit.spots.iter().zip(solved) {
@@ -115,6 +119,9 @@ pub fn solve_spots(
                     finished.fetch_add(unit.spots.len(), Ordering::Relaxed);
                 }
             });
+            if let Err(error) = started {
+                fail(error);
+            }
         }
     });
     if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -187,8 +194,8 @@ impl Spot {
         self.solve_watched(device, run, |_| ControlFlow::Continue(()))
     }
 
-    /// Solves the spot. Calls `watch` about ten times a second, first after the first iteration, and with every measured exploitability, in chips; if it returns `Break`, the
-    /// report is that of the iterations done so far.
+    /// Solves the spot. Calls `watch` about ten times a second, first after the first iteration, and with the exploitability at each point of `measure_at` that is reached, in chips; if it
+    /// returns `Break`, the report is that of the iterations done so far.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).

@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 use super::Ranks;
+use crate::runtime::threads;
 use crate::{Error, Result};
 
 /// One rank of a group of threads.
@@ -86,7 +88,7 @@ impl Threads {
     /// Runs `work` as every rank of a new group, each in its own thread, waits for all, and returns the results rank by rank.
     ///
     /// # Errors
-    /// [`Error::Option`] for no ranks; the error of the rank that failed first, which ends the others.
+    /// [`Error::Option`] for no ranks, and for more threads than the system starts; the error of the rank that failed first, which ends the others.
     ///
     /// # Panics
     /// If `work` does, after all ranks have ended.
@@ -96,7 +98,7 @@ impl Threads {
         let work = &work;
         let ends: Vec<_> = std::thread::scope(|scope| {
             let one = |ranks: Threads| {
-                scope.spawn(move || {
+                threads::spawn(scope, move || {
                     let end = work(&ranks);
                     if let Err(error) = &end {
                         ranks.abort(&error.to_string());
@@ -105,7 +107,11 @@ impl Threads {
                 })
             };
             let threads: Vec<_> = ranks.into_iter().map(one).collect();
-            threads.into_iter().map(|thread| thread.join()).collect()
+            // The rank of one that was not started is dropped, which ends the others.
+            threads
+                .into_iter()
+                .map(|thread| thread.map_or_else(|error| Ok(Err(error)), ScopedJoinHandle::join))
+                .collect()
         });
         let first = lock(&group.state).failed.as_ref().map(|(rank, _)| *rank);
         let (mut answers, mut errors) = (Vec::with_capacity(size), Vec::new());

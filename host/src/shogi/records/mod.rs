@@ -58,6 +58,7 @@ use rayon::prelude::*;
 
 use crate::runtime::host_machine;
 use crate::runtime::memory::out_of_memory;
+use crate::runtime::threads;
 use crate::{Error, Progress, Result};
 use content::Content;
 use encoding::{Lines, Wrong};
@@ -146,14 +147,16 @@ pub fn read(path: &Path, mut watch: impl FnMut(&Progress) -> ControlFlow<()>) ->
     let reading = Reading::new(free / 2);
     let begun = Instant::now();
     let mut is_stopped = false;
-    let parts: Vec<Records> = thread::scope(|scope| {
+    let parts: Vec<Records> = thread::scope(|scope| -> Result<_> {
         let (done, is_done) = mpsc::channel::<()>();
-        let read = scope.spawn(|| {
+        let reading = &reading;
+        let paths = &paths;
+        let read = threads::spawn(scope, move || {
             // Dropped at the end, however it comes.
             let _done = done;
-            let one = |path: &PathBuf| Records::of(path, Content::File(path, &reading.read), Some(&reading));
+            let one = |path: &PathBuf| Records::of(path, Content::File(path, &reading.read), Some(reading));
             paths.par_iter().map(one).collect()
-        });
+        })?;
         while is_done.recv_timeout(WATCH_EVERY) == Err(RecvTimeoutError::Timeout) {
             let progress = Progress {
                 steps: reading.read.load(Ordering::Relaxed),
@@ -167,8 +170,8 @@ pub fn read(path: &Path, mut watch: impl FnMut(&Progress) -> ControlFlow<()>) ->
                 reading.stop();
             }
         }
-        read.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    });
+        Ok(read.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
     if let Some(taken) = reading.excess() {
         return Err(out_of_memory("the host", taken.saturating_mul(2), free));
     }

@@ -23,7 +23,7 @@ pub(super) struct Hands {
     pub records: [Vec<Record>; 2],
     /// By seat, `[board][row][BEGINS]`: row k has the position of each card's k-th hand, as far as it has one.
     pub lists: [Vec<u16>; 2],
-    /// `[board][seat][BEGINS]`: first entry of each card.
+    /// `[board][seat][BEGINS]`: for each card the number of hands of lower cards, where its prefix sums begin.
     pub begins: Vec<u16>,
 }
 
@@ -38,17 +38,21 @@ pub(super) fn strides(game: &VectorGame, street: usize) -> [u32; 2] {
 
 /// Rows of a board's lists of hands by card: the most hands that share a card before any board.
 pub(super) fn n_list_rows(game: &VectorGame) -> u32 {
-    let n_with =
-        |seat: usize, card: usize| game.hands[seat].iter().filter(|&&hand| hand >> card & 1 == 1).count() as u32;
-    let all = (0..MAX_CARDS as usize).flat_map(|card| [n_with(0, card), n_with(1, card)]);
-    all.max().unwrap_or(0).max(1)
+    let of_seat = |hands: &Vec<CardSet>| {
+        let mut n_with = [0; MAX_CARDS as usize];
+        for card in hands.iter().flat_map(|&hand| members(hand)) {
+            n_with[card as usize] += 1;
+        }
+        n_with.into_iter().max().unwrap_or(0)
+    };
+    game.hands.iter().map(of_seat).max().unwrap_or(0).max(1)
 }
 
 /// One seat's hands on a board, the weakest first, and the hands of each card.
 struct Order {
     numbers: Vec<u16>,
     strengths: Vec<u32>,
-    /// First entry of each card; one more at the end.
+    /// For each card the number of hands of lower cards; one more at the end.
     begins: Vec<u16>,
     /// Positions of the hands of each card.
     by_card: Vec<Vec<u16>>,

@@ -148,4 +148,19 @@ impl Game for Goofspiel {
     fn action_name(&self, state: &Bids, action: usize) -> String {
         self.hand(state, self.seat(state)).get(action).map_or_else(String::new, ToString::to_string)
     }
+
+    fn n_histories(&self) -> Option<u128> {
+        // A round in which seats hold `cards` begins with `rounds` histories, one prize turned up each or one for each prize left. Every bid multiplies them by the cards.
+        let (mut all, mut rounds) = (0u128, 1u128);
+        for cards in (1..=self.n_cards as u128).rev() {
+            all = all.saturating_add(rounds);
+            let mut bids = if self.order == PrizeOrder::Random { rounds.saturating_mul(cards) } else { rounds };
+            for _ in 0..self.n_players {
+                all = all.saturating_add(bids);
+                bids = bids.saturating_mul(cards);
+            }
+            rounds = bids;
+        }
+        Some(all.saturating_add(rounds))
+    }
 }

@@ -146,6 +146,17 @@ impl Game for Broken {
 }
 
 #[test]
+fn the_histories_of_goofspiel_are_as_many_as_it_says() {
+    for order in [PrizeOrder::Ascending, PrizeOrder::Descending, PrizeOrder::Random] {
+        for (n_players, n_cards) in [(2, 1), (2, 4), (3, 3), (4, 2)] {
+            let game = Goofspiel::new(n_players, n_cards, order).expect("a game");
+            let tree = Tree::build(&game).expect("a tree");
+            assert_eq!(Some(tree.n_nodes() as u128), game.n_histories(), "{}", game.name());
+        }
+    }
+}
+
+#[test]
 fn broken_rules_are_errors() {
     for (rule, part) in [
         ("players", "players of broken: expected 1 to 32, got 0"),
@@ -167,12 +178,43 @@ fn trees_that_do_not_fit_say_their_size() {
     let game = Poker::new(&rules(LEDUC)).expect("a game");
     let error = Tree::build_within(&game, 1000).expect_err("too small").to_string();
     assert!(error.contains("at most 1000 histories") && error.ends_with("got 9457"), "{error}");
-    let game = Goofspiel::new(2, 5, PrizeOrder::Random).expect("a game");
+    // Of rules that do not say their number they are counted up to the limit.
+    struct Uncounted(Goofspiel);
+    impl Game for Uncounted {
+        type State = <Goofspiel as Game>::State;
+
+        fn name(&self) -> String {
+            self.0.name()
+        }
+
+        fn n_players(&self) -> usize {
+            self.0.n_players()
+        }
+
+        fn root(&self) -> Self::State {
+            self.0.root()
+        }
+
+        fn turn(&self, state: &Self::State) -> Turn {
+            self.0.turn(state)
+        }
+
+        fn next(&self, state: &Self::State, action: usize) -> Self::State {
+            self.0.next(state, action)
+        }
+
+        fn key(&self, state: &Self::State) -> String {
+            self.0.key(state)
+        }
+    }
+    let game = Uncounted(Goofspiel::new(2, 5, PrizeOrder::Random).expect("a game"));
     let error = Tree::build_within(&game, 1000).expect_err("too small").to_string();
     assert!(error.ends_with("got more than 1000"), "{error}");
-    // Refused at once, though it could never be counted.
-    let game = LiarsDice::new(8, 5, 6).expect("a game");
-    assert!(Tree::build(&game).is_err());
+    // Refused at once, though they could never be counted.
+    assert!(Tree::build(&LiarsDice::new(8, 5, 6).expect("a game")).is_err());
+    assert!(Tree::build(&Goofspiel::new(8, 13, PrizeOrder::Random).expect("a game")).is_err());
+    let error = Tree::build(&Goofspiel::new(2, 8, PrizeOrder::Descending).expect("a game")).expect_err("too large");
+    assert!(error.to_string().ends_with("got 8372054346"), "{error}");
     assert!(LiarsDice::new(1, 1, 6).is_err() && Goofspiel::new(2, 14, PrizeOrder::Random).is_err());
     assert!(MatrixGame::new("no", vec![vec!["a".into()]], vec![vec![0.0, 0.0]]).is_err());
     assert!(MatrixGame::zero_sum("one", &["a"], &["b", "c"], &[&[1.0]]).is_err());

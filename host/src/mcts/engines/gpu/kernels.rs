@@ -386,6 +386,7 @@ impl<G: KernelSet> RawArrays<G> {
         n_games: u32,
         restart: bool,
     ) -> Result<()> {
+        // A launch of 0 threads is refused by the kernel's condition.
         let launch = ((self.streams.len() as u32).checked_div(threads).unwrap_or(0), threads);
         let arguments = (&self.root, InOut::from(self.streams.view_mut()), &mut self.totals, n_games);
         // SAFETY: the position is not over.
