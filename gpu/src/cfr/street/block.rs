@@ -1,6 +1,5 @@
 //! Where a block works: its street, board and entry, and how each seat's rows lie there.
 
-use super::hands::Hands;
 use super::layout::{BEGINS, Board, Eval, Link, Op, Pass, Program, ROW, SeatTables, Segment, Street, Task};
 use super::tables::{Cell, Tables};
 use crate::cuda::memory::Vec4;
@@ -238,8 +237,8 @@ impl<'a> BlockView<'a> {
     /// Numbers that the game gives some hands of a side.
     #[inline(always)]
     #[track_caller]
-    pub fn numbers<const T: usize>(&self, side: &Side, hands: &Hands<T>) -> [usize; T] {
-        hands.index.map(|hand| self.number(side, hand))
+    pub fn numbers<const T: usize>(&self, side: &Side, hands: [u32; T]) -> [usize; T] {
+        hands.map(|hand| self.number(side, hand))
     }
 
     /// Number that the game gives hand `hand` of a side, one of its `n`.

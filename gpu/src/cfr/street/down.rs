@@ -29,7 +29,7 @@ pub(super) fn arrive<const PARTS: bool>(
     let mut first = view.first_hand::<PARTS>();
     while first < side.n {
         let hands = Hands::<TOGETHER>::of_side(side, first, apart);
-        let reach = view.numbers(side, &hands).map(|number| match is_first && !chance {
+        let reach = view.numbers(side, hands.index).map(|number| match is_first && !chance {
             true => 1.0,
             false => view.reach().get(from + number),
         });

@@ -100,7 +100,7 @@ fn come_back<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) {
     let mut first = view.first_hand::<PARTS>();
     while first < side.n {
         let hands = Hands::<TOGETHER>::of_side(side, first, apart);
-        let values = view.numbers(side, &hands).map(|number| view.reach().get(row + number));
+        let values = view.numbers(side, hands.index).map(|number| view.reach().get(row + number));
         unroll!(I in [0, 1, 2] {
             if hands.active[I] {
                 view.put(op.output + hands.index[I], values[I], add);
@@ -211,7 +211,7 @@ pub(super) fn depart<const PARTS: bool>(view: &BlockView<'_>, side: &Side, slot:
     let mut first = view.first_hand::<PARTS>();
     while first < side.n {
         let hands = Hands::<TOGETHER>::of_side(side, first, apart);
-        let numbers = view.numbers(side, &hands);
+        let numbers = view.numbers(side, hands.index);
         unroll!(I in [0, 1, 2] {
             let hand = hands.index[I];
             if hands.active[I] {
