@@ -155,7 +155,7 @@ def test_progress_of_a_spot_is_told_within_it():
         ("max_raises", {"river": -1}, ValueError, "option spot.max_raises.river: -1 is not allowed (a whole number, 0 to"),
         ("rake", {"part": 0.05}, ValueError, "option spot.rake: the field cap is missing"),
         ("locks", [{"history": "c", "seat": "x", "strategy": [1]}], ValueError, 'option spot.locks[0].seat: "x" is not allowed'),
-        ("locks", [{"history": "c", "seat": 1, "strategy": 3}], ValueError, "option spot.locks[0].strategy: a value of this kind is not allowed"),
+        ("locks", [{"history": "c", "seat": 1, "strategy": 3}], ValueError, "option spot.locks[0].strategy: 3 is not allowed (a list of probabilities"),
         ("locks", [{"history": "c", "seats": 1, "strategy": [1]}], TypeError, "spot.locks[0].seats is not an option; allowed are history, seat, strategy"),
     ],
 )
