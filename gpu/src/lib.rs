@@ -129,6 +129,7 @@ pub mod shogi;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod simt;
 pub mod split_mix;
+#[cfg(any(feature = "azero-layers", feature = "cfr-street", feature = "mlp-epoch", feature = "mlp-layers"))]
 mod unroll;
 
 #[cfg(target_arch = "nvptx64")]
