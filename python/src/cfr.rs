@@ -192,7 +192,7 @@ pub fn solve_spot<'py>(
     let spot: Spot = argument("spot", spot)?;
     let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
     let measure_at = points(measure_at, options.iterations)?.unwrap_or_default();
-    let run = SpotRun { options, measure_at, journal: None };
+    let run = SpotRun { options, measure_at, ..SpotRun::default() };
     let report =
         work::wait(py, progress, move |watch| spot.solve_watched(&device, &run, |progress| watch.go_on(progress)))?;
     to_python(py, &report)

@@ -78,7 +78,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         device.expect_memory(plan.memory_needed()).with_context(|| name.clone())?;
     }
     let bar = args.output.bar(spots.len() as u64);
-    let run = SpotRun { options, measure_at: stops, journal: args.journal.target() };
+    let run = SpotRun { options, measure_at: stops, journal: args.journal.target(), ..SpotRun::default() };
     let list: Vec<Spot> = spots.iter().map(|(_, spot)| spot.clone()).collect();
     let solved = solve_spots(&devices, &list, &run, |n| {
         bar.set_position(n as u64);

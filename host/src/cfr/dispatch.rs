@@ -53,6 +53,12 @@ impl Plan {
         &self.memory
     }
 
+    /// With memory of the host that is taken beside the engine's.
+    pub(in crate::cfr) fn with_host(mut self, what: &str, bytes: u64) -> Self {
+        self.memory = self.memory.on_host(what, bytes);
+        self
+    }
+
     /// Bytes of regrets and averages, and of last regrets if the algorithm predicts.
     pub(in crate::cfr) fn tables(&self) -> u64 {
         self.tables
@@ -69,6 +75,16 @@ impl fmt::Display for Plan {
 
 /// Applies the rule of [`cfr`](super): lays the problem out, and checks that the engine supports it. The choice does not depend on free memory.
 pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options) -> Result<Plan> {
+    let kind = kind_on(device, problem, options)?;
+    let layout = layout_of(problem, kind, options.isomorphism)?;
+    plan_layout(device, &layout, options)
+}
+
+/// The layout for a problem on a device, as far as that depends on no sizes.
+///
+/// # Errors
+/// [`Error::Option`] for an engine that the device or the problem does not have, and for options that do not go together.
+pub(in crate::cfr) fn kind_on(device: &Device, problem: &Problem, options: &Options) -> Result<LayoutKind> {
     let on_cpu = matches!(options.engine, Engine::Auto | Engine::Explicit | Engine::Mccfr | Engine::Walk | Engine::Cpu);
     match device.backend() {
         Backend::Cpu if !on_cpu => {
@@ -83,9 +99,7 @@ pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options
         }
         _ => {}
     }
-    let kind = layout_kind(problem, options, device)?;
-    let layout = layout_of(problem, kind, options.isomorphism)?;
-    plan_layout(device, &layout, options)
+    layout_kind(problem, options, device)
 }
 
 /// The layout for a problem.
@@ -202,17 +216,6 @@ fn build_engine(device: &Device, engine: Engine, game: &Arc<VectorGame>, options
         Engine::Street => street::build(device, Arc::clone(game), options),
         _ => cpu::build(Arc::clone(game), options),
     }
-}
-
-/// Builds the engine for a game in vector form, chosen by the same rule; returns it with its name.
-pub(in crate::cfr) fn build_vector(
-    device: &Device,
-    game: &Arc<VectorGame>,
-    options: &Options,
-) -> Result<(Engine, Box<dyn Solve>)> {
-    let (engine, memory) = vector_engine(device, game, options)?;
-    device.expect_memory(&memory)?;
-    Ok((engine, build_engine(device, engine, game, options)?))
 }
 
 /// Allocates the memory and builds the engine.

@@ -195,6 +195,68 @@ impl Options {
         Ok(())
     }
 
+    /// Names of all options, as a builder's setters are called.
+    pub(in crate::cfr) const NAMES: [&str; 13] = [
+        "algorithm",
+        "updates",
+        "averaging",
+        "sampling",
+        "batch",
+        "discounts",
+        "exploration",
+        "seed",
+        "precision",
+        "engine",
+        "isomorphism",
+        "iterations",
+        "threads",
+    ];
+
+    /// The options of a solve that goes on from a checkpoint: those `asked` for by name, and otherwise the checkpoint's.
+    ///
+    /// * `kept`, `engine`, `done`: options, engine and iterations of the checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for one that differs from the checkpoint's, other than `threads` and `iterations`, and for fewer iterations than are done.
+    pub(in crate::cfr) fn going_on(
+        &self,
+        asked: &[&'static str],
+        kept: &Self,
+        engine: Engine,
+        done: u64,
+    ) -> Result<Self> {
+        let mut options = *kept;
+        for &name in asked {
+            let text = |options: &Self| match name {
+                "algorithm" => options.algorithm.to_string(),
+                "updates" => options.updates.to_string(),
+                "averaging" => options.averaging.to_string(),
+                "sampling" => options.sampling.to_string(),
+                "batch" => options.batch.to_string(),
+                "discounts" => format!("{:?}", options.discounts),
+                "exploration" => options.exploration.to_string(),
+                "seed" => options.seed.to_string(),
+                "precision" => options.precision.to_string(),
+                "isomorphism" => options.isomorphism.to_string(),
+                _ => String::new(),
+            };
+            match name {
+                "threads" => options.threads = self.threads,
+                "iterations" => options.iterations = self.iterations,
+                // What was chosen then may be asked for now.
+                "engine" if [Engine::Auto, kept.engine, engine].contains(&self.engine) => {}
+                "engine" => return Err(Error::option("engine", self.engine, in_checkpoint(engine))),
+                _ if text(self) == text(kept) => {}
+                _ => return Err(Error::option(name, text(self), in_checkpoint(text(kept)))),
+            }
+        }
+        if options.iterations < done {
+            let allowed = format!("at least {done}, the number done in the checkpoint");
+            return Err(Error::option("iterations", options.iterations, allowed));
+        }
+        Ok(options)
+    }
+
     /// The step of iteration `t`, from 1.
     pub(in crate::cfr) fn step(&self, t: u64) -> Step {
         let t = t as f64;
@@ -214,4 +276,9 @@ impl Options {
         };
         Step { positive, negative, weight, predicts: self.algorithm == Algorithm::PcfrPlus }
     }
+}
+
+/// Describes the value allowed when a solve is resumed.
+fn in_checkpoint(value: impl std::fmt::Display) -> String {
+    format!("{value}, as in the checkpoint that is resumed")
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
+#[cfg(feature = "cfr")]
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -109,6 +111,20 @@ impl AtomicFile {
     /// The hidden file, which holds the data written so far.
     pub fn part(&self) -> &Path {
         self.part.path()
+    }
+
+    /// Writes over what stands at the beginning of the file.
+    #[cfg(feature = "cfr")]
+    pub(crate) fn rewrite_start(&mut self, bytes: &[u8]) -> Result<()> {
+        let file = self.part.as_file_mut();
+        let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(bytes));
+        written.map_err(|error| failure(&self.given, self.part.path(), &error))
+    }
+
+    /// Writes more of the file, with an error that names it.
+    #[cfg(feature = "cfr")]
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_all(bytes).map_err(|error| failure(&self.given, self.part.path(), &error))
     }
 
     /// Renames the file to its final name, once its content is on the disk. If it replaces a file, it takes over that file's permissions.

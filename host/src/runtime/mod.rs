@@ -13,6 +13,7 @@
 //! | `input_file`, `folder_lock`, `same_file` | files that are read, and folders that one process at a time writes to |
 //! | `journal` | the finished pieces of long work, a line each |
 //! | `checkpoint`, `keep`, `sealed`, `tensors`, `atomic_file`, `fnv` | files that are written whole or not at all, and known as damaged when they are |
+//! | `streamed`, `mapped` | the same for files that need not fit into memory |
 
 pub(crate) mod atomic_file;
 #[allow(unsafe_code)]
@@ -42,6 +43,9 @@ pub mod journal;
 pub(crate) mod keep;
 #[allow(unsafe_code)]
 pub(crate) mod launch;
+#[cfg(any(feature = "cfr", feature = "shogi"))]
+#[allow(unsafe_code)]
+pub(crate) mod mapped;
 pub(crate) mod memory;
 #[allow(unsafe_code)]
 pub(crate) mod module;
@@ -55,6 +59,8 @@ pub(crate) mod sealed;
 pub(crate) mod setters;
 #[allow(unsafe_code)]
 pub(crate) mod stream;
+#[cfg(feature = "cfr")]
+pub(crate) mod streamed;
 pub(crate) mod tensors;
 #[cfg(test)]
 #[allow(unsafe_code)]

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use safetensors::SafeTensors;
+use safetensors::tensor::Metadata;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ use crate::{Error, Result};
 /// Text before the checksum's digits: JSON within a JSON string.
 const MARK: &[u8] = br#"\"checksum\":\""#;
 /// Hexadecimal digits of the checksum.
-const DIGITS: usize = 16;
+pub(super) const DIGITS: usize = 16;
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +74,7 @@ impl Kind {
 
     /// Checks the checksum and version of a file's bytes and returns its content and tensors. The checksum's digits are overwritten.
     pub fn parse<'b, T: DeserializeOwned>(self, path: &Path, bytes: &'b mut [u8]) -> Result<(T, SafeTensors<'b>)> {
-        let Self { key, name, version } = self;
+        let Self { key, name, .. } = self;
         let wrong = |reason: String| Error::file(path, None, reason);
         if bytes.is_empty() {
             return Err(wrong(format!("the file is empty, expected a {name}")));
@@ -89,6 +90,14 @@ impl Kind {
         }
         let file = tensors::parse(path, bytes)?;
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
+        let meta: Meta<T> = self.meta(path, &header)?;
+        Ok((meta.content, file))
+    }
+
+    /// The metadata of a header, after its version is checked.
+    pub(super) fn meta<M: DeserializeOwned>(self, path: &Path, header: &Metadata) -> Result<M> {
+        let Self { key, name, version } = self;
+        let wrong = |reason: String| Error::file(path, None, reason);
         let text = header.metadata().as_ref().and_then(|entries| entries.get(key));
         let text = text.ok_or_else(|| wrong(format!("not a {name}: the metadata {key} is missing")))?;
         let read = |error: serde_json::Error| wrong(format!("metadata {key}: {error}"));
@@ -96,8 +105,7 @@ impl Kind {
         if found.version != version {
             return Err(wrong(format!("{name} of format version {}, expected {version}", found.version)));
         }
-        let meta: Meta<T> = serde_json::from_str(text).map_err(read)?;
-        Ok((meta.content, file))
+        serde_json::from_str(text).map_err(read)
     }
 
     /// Writes a file: first to a new file beside it, which is synced and then renamed.
@@ -119,7 +127,7 @@ impl Kind {
 
 /// Takes the checksum's digits out of a file's bytes, leaving zeros, and computes the sum; `None` where the bytes hold none.
 fn seal(bytes: &mut [u8]) -> Option<([u8; DIGITS], u64)> {
-    let range = digits_range(bytes)?;
+    let range = digits_range(bytes, MARK)?;
     let digits = <[u8; DIGITS]>::try_from(&bytes[range.clone()]).ok()?;
     bytes[range].fill(b'0');
     Some((digits, Fnv::of(bytes)))
@@ -127,7 +135,7 @@ fn seal(bytes: &mut [u8]) -> Option<([u8; DIGITS], u64)> {
 
 /// Writes the digits of a sum into the header.
 fn set_digits(bytes: &mut [u8], sum: u64) {
-    if let Some(range) = digits_range(bytes) {
+    if let Some(range) = digits_range(bytes, MARK) {
         bytes[range].copy_from_slice(format!("{sum:016x}").as_bytes());
     }
 }
@@ -140,12 +148,12 @@ pub(crate) fn reseal(bytes: &mut [u8]) {
     }
 }
 
-/// The position of the digits within the header, which comes first.
-fn digits_range(bytes: &[u8]) -> Option<Range<usize>> {
+/// The position of the digits after `mark` within the header, which comes first.
+pub(super) fn digits_range(bytes: &[u8], mark: &[u8]) -> Option<Range<usize>> {
     let length = u64::from_le_bytes(*bytes.first_chunk()?);
     let end = usize::try_from(length).ok()?.checked_add(8)?;
     let header = bytes.get(..end)?;
-    let at = header.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
+    let at = header.windows(mark.len()).position(|window| window == mark)? + mark.len();
     let range = at..at.checked_add(DIGITS)?;
     (range.end <= header.len()).then_some(range)
 }

@@ -35,6 +35,25 @@ impl Tensor {
         let bytes = bytes_of(&shape, values.map(f64::to_le_bytes));
         Self { name, dtype: Dtype::F64, shape, bytes }
     }
+
+    fn planned(&self) -> Planned {
+        Planned { name: self.name.clone(), dtype: self.dtype, shape: self.shape.clone() }
+    }
+}
+
+/// A tensor without its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    pub name: String,
+    pub dtype: Dtype,
+    pub shape: Vec<usize>,
+}
+
+impl Planned {
+    /// Bytes of its values.
+    pub fn n_bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.dtype.bitsize() / 8
+    }
 }
 
 /// Concatenates the bytes of all values. Tables may hold gigabytes, so memory is reserved once, and each number is copied as a whole.
@@ -64,12 +83,21 @@ pub(crate) fn to_bytes_described(
     tensors: &[Tensor],
     metadata: BTreeMap<String, String>,
 ) -> Result<Vec<u8>> {
-    let failed = |error: &dyn std::fmt::Display| Error::file(path, None, format!("cannot be written: {error}"));
     let mut tensors: Vec<&Tensor> = tensors.iter().collect();
     tensors.sort_by_key(|tensor| Reverse(tensor.dtype.bitsize()));
+    let planned: Vec<Planned> = tensors.iter().map(|tensor| tensor.planned()).collect();
+    let mut bytes = header(path, &planned, metadata)?;
+    bytes.reserve_exact(tensors.iter().map(|tensor| tensor.bytes.len()).sum());
+    tensors.iter().for_each(|tensor| bytes.extend_from_slice(&tensor.bytes));
+    Ok(bytes)
+}
+
+/// The beginning of a file up to the bytes of its tensors, which follow in this order; equal arguments give equal bytes.
+pub(crate) fn header(path: &Path, tensors: &[Planned], metadata: BTreeMap<String, String>) -> Result<Vec<u8>> {
+    let failed = |error: &dyn std::fmt::Display| Error::file(path, None, format!("cannot be written: {error}"));
     let mut at = 0;
     let infos = tensors.iter().map(|tensor| {
-        let data_offsets = (at, at + tensor.bytes.len());
+        let data_offsets = (at, at + tensor.n_bytes());
         at = data_offsets.1;
         (tensor.name.clone(), TensorInfo { dtype: tensor.dtype, shape: tensor.shape.clone(), data_offsets })
     });
@@ -81,10 +109,8 @@ pub(crate) fn to_bytes_described(
     header.insert("__metadata__".into(), serde_json::to_value(metadata).map_err(|error| failed(&error))?);
     let mut header = serde_json::to_vec(&header).map_err(|error| failed(&error))?;
     header.resize(header.len().next_multiple_of(8), b' ');
-    let mut bytes = Vec::with_capacity(8 + header.len() + at);
-    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend_from_slice(&header);
-    tensors.iter().for_each(|tensor| bytes.extend_from_slice(&tensor.bytes));
     Ok(bytes)
 }
 

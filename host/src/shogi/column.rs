@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use super::mapped::Mapping;
 use crate::Result;
+use crate::runtime::mapped::Mapping;
 
 /// The type of a column's cells: plain numbers, for which every bit pattern is valid.
 pub trait Cell: sealed::Cell {}

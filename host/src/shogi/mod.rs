@@ -50,8 +50,6 @@ mod features;
 mod histogram;
 pub mod learner;
 mod loss;
-#[allow(unsafe_code)]
-mod mapped;
 pub mod material;
 mod objective;
 mod options;

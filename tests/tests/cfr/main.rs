@@ -7,6 +7,7 @@ mod games;
 mod old_files;
 mod reference;
 mod small;
+mod solved;
 mod solver;
 mod spot;
 mod street;

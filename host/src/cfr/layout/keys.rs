@@ -70,7 +70,7 @@ impl VectorGame {
     }
 
     /// The board after `parent` that represents `cards`, and the renaming that maps `cards` to it.
-    fn child(&self, street: usize, parent: usize, cards: CardSet) -> Option<(usize, u32)> {
+    pub(super) fn child(&self, street: usize, parent: usize, cards: CardSet) -> Option<(usize, u32)> {
         let boards = &self.streets[street].boards;
         let first = boards.partition_point(|board| (board.parent as usize) < parent);
         let children = boards[first..].iter().take_while(|board| board.parent as usize == parent);

@@ -73,6 +73,7 @@ mod entries;
 mod keys;
 mod layouts;
 mod number;
+mod placed;
 pub(in crate::cfr) mod public;
 mod row;
 mod size;
@@ -91,8 +92,9 @@ pub(in crate::cfr) use build::Setup;
 pub(in crate::cfr) use entries::SetupLock;
 pub(in crate::cfr) use layouts::{Layout, LayoutKind};
 pub(in crate::cfr) use number::Number;
+pub(in crate::cfr) use placed::Placed;
 pub(in crate::cfr) use row::Row;
-pub(in crate::cfr) use tables::{Measured, Tables, Values};
+pub(in crate::cfr) use tables::{Measured, Table, Tables, Values};
 pub(in crate::cfr) use terminals::{Removal, Shown, showdown};
 
 /// Maximum number of histories of a tree that is built for one measurement: about a minute and some gigabytes.

@@ -23,6 +23,17 @@ pub(in crate::cfr) enum Values {
     F64(Vec<f64>),
 }
 
+/// One of the tables of a seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cfr) enum Table {
+    /// Cumulative regrets.
+    Regrets,
+    /// Weighted sums of strategies.
+    Averages,
+    /// Last regrets, if the algorithm predicts.
+    Predictions,
+}
+
 /// The complete state of a solve between two iterations. Tables are by seat. Their layouts: two players in vector form as by `VectorGame::offset`; explicit trees
 /// `[infoset][action]` in the order of the tree's information sets; betting trees by hands have the seat's decision nodes in the order of the tree, each `[index of the hand
 /// × boards + index of the board][action]` (`layout::buckets`).

@@ -67,7 +67,7 @@ impl SolverBuilder {
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
-        self.asked = NAMES.to_vec();
+        self.asked = Options::NAMES.to_vec();
         self
     }
 
@@ -170,58 +170,6 @@ impl SolverBuilder {
     /// The options of the solve: those that the caller set, and otherwise the checkpoint's, if there is one.
     fn settled(&self) -> Result<Options> {
         let Some(checkpoint) = &self.resume else { return Ok(self.options) };
-        let (mut options, asked, kept) = (*checkpoint.options(), &self.options, checkpoint.options());
-        for &name in &self.asked {
-            let text = |options: &Options| match name {
-                "algorithm" => options.algorithm.to_string(),
-                "updates" => options.updates.to_string(),
-                "averaging" => options.averaging.to_string(),
-                "sampling" => options.sampling.to_string(),
-                "batch" => options.batch.to_string(),
-                "discounts" => format!("{:?}", options.discounts),
-                "exploration" => options.exploration.to_string(),
-                "seed" => options.seed.to_string(),
-                "precision" => options.precision.to_string(),
-                "isomorphism" => options.isomorphism.to_string(),
-                _ => String::new(),
-            };
-            match name {
-                "threads" => options.threads = asked.threads,
-                "iterations" => options.iterations = asked.iterations,
-                // What was chosen then may be asked for now.
-                "engine" if [Engine::Auto, kept.engine, checkpoint.engine()].contains(&asked.engine) => {}
-                "engine" => return Err(Error::option("engine", asked.engine, in_checkpoint(checkpoint.engine()))),
-                _ if text(asked) == text(kept) => {}
-                _ => return Err(Error::option(name, text(asked), in_checkpoint(text(kept)))),
-            }
-        }
-        let done = checkpoint.iteration();
-        if options.iterations < done {
-            let allowed = format!("at least {done}, the number done in the checkpoint");
-            return Err(Error::option("iterations", options.iterations, allowed));
-        }
-        Ok(options)
+        self.options.going_on(&self.asked, checkpoint.options(), checkpoint.engine(), checkpoint.iteration())
     }
 }
-
-/// Describes the value allowed when a solve is resumed.
-fn in_checkpoint(value: impl std::fmt::Display) -> String {
-    format!("{value}, as in the checkpoint that is resumed")
-}
-
-/// Names of all options.
-const NAMES: [&str; 13] = [
-    "algorithm",
-    "updates",
-    "averaging",
-    "sampling",
-    "batch",
-    "discounts",
-    "exploration",
-    "seed",
-    "precision",
-    "engine",
-    "isomorphism",
-    "iterations",
-    "threads",
-];

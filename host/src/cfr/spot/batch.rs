@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::file::Spot;
 use super::report::{Run, SpotReport};
 use super::run::{GoOn, SpotRun, run_on, stopped};
 use crate::cfr::engines::street::StreetBatch;
@@ -20,8 +21,9 @@ pub(super) const MAX_BATCH: usize = 1024;
 pub(super) struct Laid {
     /// Its index among the spots.
     pub number: usize,
+    pub spot: Arc<Spot>,
     pub game: Arc<VectorGame>,
-    pub tree: BettingTree,
+    pub tree: Arc<BettingTree>,
 }
 
 impl Laid {
@@ -29,6 +31,8 @@ impl Laid {
     pub fn is_batched(&self, device: &Device, run: &SpotRun) -> bool {
         let options = &run.options;
         device.backend() != Backend::Cpu
+            // Each ends at its own time.
+            && run.target.is_none()
             && self.game.streets.len() == 1
             && matches!(options.engine, Engine::Auto | Engine::Street)
             && options.precision != Precision::F64

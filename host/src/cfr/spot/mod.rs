@@ -1,7 +1,8 @@
 //! Hold'em spots: a given board, ranges, pot, stacks and sizes, from the flop, turn or river on.
 //!
 //! A player who studies hands does not solve the whole game but a position in it: the board lies there, and each player has a range of hands. [`Spot`] describes it, as JSON or in
-//! code; [`Spot::solve`] finds both players' strategies, and [`solve_spots`] those of many spots on several devices. The [`SpotReport`] has every hand's value and actions.
+//! code; [`Spot::solve`] finds both players' strategies, and [`solve_spots`] those of many spots on several devices. The [`SpotReport`] has every hand's value, and its actions on the first
+//! street. [`SpotSolver`] solves in steps up to a target, and saves everything; a [`SolvedSpot`] is walked node by node, to the river.
 //!
 //! ```
 //! use warpplay::Device;
@@ -23,6 +24,36 @@
 //! # Ok::<(), warpplay::Error>(())
 //! ```
 //!
+//! All streets, from a file:
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use warpplay::Device;
+//! use warpplay::cfr::Algorithm;
+//! use warpplay::cfr::spot::{SolvedSpot, Spot, SpotForm, SpotSolver, SpotTarget};
+//!
+//! let spot = Spot::parse(
+//!     r#"{"pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1.0, "flop": "Ks 7h 2d", "turn": "8c",
+//!         "ranges": ["AA,65s", "QQ"], "max_raises": {"turn": 1, "river": 1}}"#,
+//! )?;
+//! let builder = SpotSolver::builder(&spot).algorithm(Algorithm::Dcfr).target(SpotTarget::PartOfPot(0.02));
+//! let mut solver = builder.build(&Device::cpu())?;
+//! solver.run(|_| ControlFlow::Continue(()))?;
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("turn.spot");
+//! solver.save(&path, SpotForm::I16)?;
+//!
+//! // Both check the turn, and a four comes on the river.
+//! let solved = SolvedSpot::open(&path)?;
+//! let node = solved.root().child("c")?.child("c")?.deal("4c")?;
+//! assert_eq!((node.history().as_str(), node.street(), node.actions()), ("cc/", "river", vec!["c".into(), "r100".into()]));
+//! let straight = node.strategy("6c5c")?; // check, bet
+//! assert!((straight.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+//! let report = node.report()?;
+//! assert!((report.ev[0] + report.ev[1] - report.pot).abs() < 1e-6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | type | what it is |
 //! | --- | --- |
 //! | [`Spot`], [`Streets`] | the spot; something for each of its streets |
@@ -32,6 +63,9 @@
 //! | [`SpotRun`] | options, when to measure, and a journal |
 //! | [`solve_spots`] | many spots, on one device or several |
 //! | [`SpotReport`], [`HandReport`] | what came of it, hand by hand |
+//! | [`SpotSolver`], [`SpotSolverBuilder`], [`SpotTarget`] | a solve of one spot, in steps, to a target, saved and gone on with |
+//! | [`SolvedSpot`], [`SpotForm`] | a solved spot, and what its file holds |
+//! | [`Node`], [`NodeReport`], [`NodeHand`] | a node of it: where one can go, what is played, what each hand is worth |
 //!
 //! # The file
 //!
@@ -47,19 +81,39 @@
 //! ```
 //!
 //! [`Spot`] explains every field; a file may also hold several spots ([`Spot::read_all`]).
+//!
+//! # Solved spots
+//!
+//! ```text
+//! FILE.spot   safetensors, written whole or not at all; the spot, the options and the trajectory stand in the metadata
+//!   regrets.0.turn, averages.0.turn, …   form f32: [boards, action vectors of a board, hands] of seat 0 on the turn, F32 or F64 as the solver has them
+//!   strategy.0.turn, …                   form i16: probabilities in U16, 65535 together in each information set; 0 in sets never reached
+//! ```
+//!
+//! The header has a checksum, and so has each tensor: a reader maps the file and checks only what it uses. The order of numbers is that of [`layout`](super::layout).
 
 mod batch;
 mod betting;
 mod file;
 mod game;
+mod node;
 mod range;
 mod report;
 mod run;
+mod saved;
 mod solve;
+mod solved;
+mod solver;
+mod target;
 mod unique;
 
 pub use file::{BetSize, LockStrategy, SeatSizes, Spot, SpotLock, Streets};
+pub use node::{Node, NodeHand, NodeReport};
 pub use range::Range;
 pub use report::{HandReport, SpotReport};
 pub use run::SpotRun;
+pub use saved::SpotForm;
 pub use solve::solve_spots;
+pub use solved::SolvedSpot;
+pub use solver::{SpotSolver, SpotSolverBuilder};
+pub use target::SpotTarget;

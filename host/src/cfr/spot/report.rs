@@ -124,8 +124,8 @@ impl SpotReport {
         let (mut ev, mut equity) = ([0.0; 2], [0.0; 2]);
         let mut by_hand = [Vec::new(), Vec::new()];
         for seat in 0..2 {
-            let values = evaluator.values(seat, Play::Average, averages);
-            let shares = evaluator.values(seat, Play::Equity, averages);
+            let values = evaluator.values(seat, Play::Average, &averages);
+            let shares = evaluator.values(seat, Play::Equity, &averages);
             let beside = evaluator.beside(seat);
             ev[seat] = evaluator.total(seat, &values);
             equity[seat] = evaluator.total(seat, &shares);

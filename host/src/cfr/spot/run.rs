@@ -2,6 +2,9 @@
 
 use std::time::Instant;
 
+use super::file::Spot;
+use super::report::SpotReport;
+use super::target::SpotTarget;
 use crate::cfr::options::Options;
 use crate::runtime::journal::Target;
 use crate::{Error, Result};
@@ -13,6 +16,8 @@ pub struct SpotRun {
     pub options: Options,
     /// Iterations after which the exploitability is measured; the last one always is.
     pub measure_at: Vec<u64>,
+    /// Exploitability at which each spot ends, if that is before its iterations; default none. [`SpotSolver::run`](super::SpotSolver::run) says when it is measured.
+    pub target: Option<SpotTarget>,
     /// File in which [`solve_spots`](super::solve_spots) saves the report of every spot as soon as it is solved: a new [journal](crate::journal), or an existing one, whose
     /// spots are not solved again. Default none.
     pub journal: Option<Target>,
@@ -27,6 +32,13 @@ impl SpotRun {
         points.sort_unstable();
         points.dedup();
         points
+    }
+
+    /// Whether a report of `spot` is that of a whole solve: all iterations, or the target reached.
+    pub fn is_finished(&self, report: &SpotReport, spot: &Spot) -> bool {
+        let is_reached =
+            |target: SpotTarget| report.exploitability().is_some_and(|chips| chips <= target.chips(spot.pot));
+        report.iterations == self.options.iterations || self.target.is_some_and(is_reached)
     }
 }
 

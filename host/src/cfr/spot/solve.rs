@@ -1,19 +1,19 @@
 //! Solving spots, one or many, on one or more devices.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::batch::{self, Laid, MAX_BATCH};
 use super::file::Spot;
-use super::report::{Run, SpotReport};
-use super::run::{GoOn, SpotRun, run_on, stopped};
-use crate::cfr::dispatch;
+use super::report::SpotReport;
+use super::run::{GoOn, SpotRun, stopped};
+use super::solver::SpotSolverBuilder;
+use crate::cfr::layout::Layout;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::journal::{self, Header, Journal, Piece};
 use crate::runtime::threads;
@@ -66,7 +66,8 @@ pub fn solve_spots(
         match built {
             Err(error) => answers[number] = Some(Err(error)),
             Ok((game, tree)) => {
-                let laid = Laid { number, game: Arc::new(game), tree };
+                let spot = Arc::new(spots[number].clone());
+                let laid = Laid { number, spot, game: Arc::new(game), tree: Arc::new(tree) };
                 // The devices of a call are alike; one that is not says so when it gets the batch.
                 match laid.is_batched(first, run) {
                     true => batched.push(laid),
@@ -101,7 +102,7 @@ pub fn solve_spots(
                     let solved = solve_unit(device, unit, run, &go_on);
                     let whole = solved.iter().zip(&unit.spots).filter(|_| is_kept).filter_map(|(solved, laid)| {
                         let report =
-                            solved.as_ref().ok().filter(|report| report.iterations == run.options.iterations)?;
+                            solved.as_ref().ok().filter(|report| run.is_finished(report, &spots[laid.number]))?;
                         Some((key(&spots[laid.number]), Piece { result: report.clone(), seconds: report.seconds }))
                     });
                     let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,6 +138,9 @@ fn taken(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<(Journal, 
     let facts = || {
         let mut facts = journal::options(&run.options, &["threads"]);
         facts["report"] = json!(run.points());
+        if let Some(target) = run.target {
+            facts["target"] = json!(target);
+        }
         // A single one has another engine, which finds other bits.
         let n_rivers = spots.iter().filter(|spot| spot.river.is_some()).count();
         if devices.iter().any(|device| device.backend() != Backend::Cpu) {
@@ -151,7 +155,7 @@ fn taken(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<(Journal, 
             let key = key(spot);
             let Some(Piece { result, .. }) = records.get(&key) else { continue };
             result.check(spot).map_err(|reason| journal.wrong(&key, reason))?;
-            if result.iterations != run.options.iterations {
+            if !run.is_finished(result, spot) {
                 let reason = format!("{} of {} iterations", result.iterations, run.options.iterations);
                 return Err(journal.wrong(&key, reason));
             }
@@ -182,7 +186,22 @@ fn solve_unit(device: &Device, unit: &Unit, run: &SpotRun, go_on: GoOn<'_>) -> V
     {
         return reports.into_iter().map(Ok).collect();
     }
-    unit.spots.iter().map(|laid| solve_one(device, laid, run, &mut |_, _| go_on())).collect()
+    unit.spots.iter().map(|laid| solve_one(device, laid, run, go_on)).collect()
+}
+
+fn solve_one(device: &Device, laid: &Laid, run: &SpotRun, go_on: GoOn<'_>) -> Result<SpotReport> {
+    let layout = Layout::Vector { game: Arc::clone(&laid.game), tree: Arc::clone(&laid.tree) };
+    let mut solver = builder(Arc::clone(&laid.spot), run).laid(layout).build(device)?;
+    if run.options.iterations > 0 && !go_on() {
+        return Err(stopped());
+    }
+    solver.run(|_| if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })?;
+    solver.report()
+}
+
+fn builder(spot: Arc<Spot>, run: &SpotRun) -> SpotSolverBuilder {
+    let builder = SpotSolverBuilder::new(spot).options(run.options);
+    builder.measure_at(run.measure_at.iter().copied()).target(run.target)
 }
 
 impl Spot {
@@ -203,53 +222,10 @@ impl Spot {
         &self,
         device: &Device,
         run: &SpotRun,
-        mut watch: impl FnMut(&Progress<f64>) -> ControlFlow<()>,
+        watch: impl FnMut(&Progress<f64>) -> ControlFlow<()>,
     ) -> Result<SpotReport> {
-        let (began, n_steps) = (Instant::now(), Some(run.options.iterations));
-        let (game, tree) = self.build(run.options.isomorphism)?;
-        let mut go_on = |steps: u64, latest: Option<f64>| {
-            let progress = Progress { steps, n_steps, elapsed: began.elapsed(), time_limit: None, latest };
-            // A report needs an iteration.
-            (steps == 0 && latest.is_none()) || watch(&progress).is_continue()
-        };
-        solve_one(device, &Laid { number: 0, game: Arc::new(game), tree }, run, &mut go_on)
+        let mut solver = builder(Arc::new(self.clone()), run).build(device)?;
+        solver.run(watch)?;
+        solver.report()
     }
-}
-
-/// Solves a spot. `go_on` gets the number of iterations done and a new measurement; it is called before each part, and after the last.
-fn solve_one(
-    device: &Device,
-    laid: &Laid,
-    run: &SpotRun,
-    go_on: &mut dyn FnMut(u64, Option<f64>) -> bool,
-) -> Result<SpotReport> {
-    let (name, mut engine) = dispatch::build_vector(device, &laid.game, &run.options)?;
-    let (mut trajectory, mut at, mut seconds, mut latest) = (BTreeMap::new(), 0, 0.0, None);
-    for point in run.points() {
-        let (done, of_part) = run_on(point - at, |n| engine.run(n), |done| go_on(at + done, latest.take()))?;
-        seconds += of_part;
-        at += done;
-        if at == point || done > 0 {
-            let chips = engine.measure()?.nash_conv() / 2.0;
-            trajectory.insert(at, chips);
-            latest = Some(chips);
-        }
-        if at < point {
-            break;
-        }
-    }
-    let options = run.options;
-    if at == 0 && options.iterations > 0 {
-        return Err(stopped());
-    }
-    if at == options.iterations {
-        // Nothing is left to be stopped.
-        let _ = go_on(at, latest);
-    }
-    let tables = engine.tables()?;
-    let [first, second] = &tables.averages[..] else {
-        return Err(Error::shape("tables of averages", 2, tables.averages.len()));
-    };
-    let run = Run { trajectory, iterations: at, seconds, device: device.to_string(), engine: name, options };
-    Ok(SpotReport::new(&laid.game, &laid.tree, [first, second], run))
 }

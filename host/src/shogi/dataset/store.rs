@@ -23,11 +23,11 @@ use serde::{Deserialize, Serialize};
 
 use super::checksum::Checksum;
 use super::{Builder, Dataset, Origin, builder};
+use crate::runtime::mapped::Mapping;
 use crate::runtime::same_file::is_same_file;
 use crate::runtime::{atomic_file, folder_lock, input_file};
 use crate::shogi::Shard;
 use crate::shogi::column::{Cell, Column};
-use crate::shogi::mapped::Mapping;
 use crate::shogi::records::Records;
 use crate::{Error, Result};
 

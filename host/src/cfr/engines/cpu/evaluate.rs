@@ -25,6 +25,35 @@ pub(in crate::cfr) enum Play {
     Equity,
 }
 
+/// Where an evaluation finds the average strategies.
+pub(in crate::cfr) trait Averages: Sync {
+    /// The strategy of a node on a board, `[action][hand]`; uniform where it was never reached.
+    fn strategy(
+        &self,
+        game: &VectorGame,
+        seat: usize,
+        street: usize,
+        board: usize,
+        slot: u32,
+        n_actions: usize,
+    ) -> Vec<Vec<f64>>;
+}
+
+/// Tables by seat.
+impl Averages for [&Values; 2] {
+    fn strategy(
+        &self,
+        game: &VectorGame,
+        seat: usize,
+        street: usize,
+        board: usize,
+        slot: u32,
+        n_actions: usize,
+    ) -> Vec<Vec<f64>> {
+        game.average(self[seat], seat, street, board, slot, n_actions)
+    }
+}
+
 /// A game prepared for evaluations.
 pub(in crate::cfr) struct Evaluator {
     pub game: Arc<VectorGame>,
@@ -32,11 +61,21 @@ pub(in crate::cfr) struct Evaluator {
     pub shown: Vec<Shown>,
 }
 
+/// A node of the betting on a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cfr) struct At {
+    pub street: usize,
+    /// The board: a representative of its class.
+    pub board: usize,
+    pub entry: usize,
+    pub node: usize,
+}
+
 /// One evaluation: the values that are constant during the walk.
 struct Pass<'a> {
     seat: usize,
     play: Play,
-    averages: [&'a Values; 2],
+    averages: &'a dyn Averages,
 }
 
 impl Evaluator {
@@ -44,11 +83,21 @@ impl Evaluator {
         Self { removal: Removal::new(&game), shown: game.shown(), game }
     }
 
-    /// Counterfactual values of each hand of `seat` at the root: Σ over the other's hands of weight · value, including the probabilities of chance. `averages` are tables by
-    /// seat, as by [`VectorGame::offset`].
-    pub fn values(&self, seat: usize, play: Play, averages: [&Values; 2]) -> Vec<f64> {
+    /// Counterfactual values of each hand of `seat` at the root: Σ over the other's hands of weight · value, including the probabilities of chance.
+    pub fn values(&self, seat: usize, play: Play, averages: &dyn Averages) -> Vec<f64> {
         let pass = Pass { seat, play, averages };
         self.deal(&pass, 0, 0, 0, &self.game.weights[1 - seat])
+    }
+
+    /// The same at a node; `reach` is the other's there.
+    pub fn values_at(&self, at: At, seat: usize, averages: &dyn Averages, reach: &[f64]) -> Vec<f64> {
+        let pass = Pass { seat, play: Play::Average, averages };
+        self.node(&pass, at.street, at.board, at.entry, at.node, reach)
+    }
+
+    /// Share of the hands that each hand of `seat` wins if nobody bets any more, as counterfactual values.
+    pub fn shares_at(&self, at: At, seat: usize, reach: &[f64]) -> Vec<f64> {
+        self.equity(seat, at.street, at.board, reach)
     }
 
     /// Weight of the other's hands compatible with each hand of `seat`, which converts its counterfactual value into an expectation.
@@ -62,7 +111,7 @@ impl Evaluator {
     }
 
     /// Weight of the opponent's hands compatible with each hand of `seat`; 0 for a hand that `board` blocks.
-    fn against(&self, seat: usize, reach: &[f64], board: u64) -> Vec<f64> {
+    pub fn against(&self, seat: usize, reach: &[f64], board: u64) -> Vec<f64> {
         let mut sums = self.removal.sums();
         for (hand, &weight) in reach.iter().enumerate() {
             self.removal.add(&mut sums, 1 - seat, hand, weight);
@@ -130,10 +179,9 @@ impl Evaluator {
             let board = &boards[number];
             let possible = |(&reach, &hand): (&f64, &u64)| if hand & board.cards == 0 { reach } else { 0.0 };
             let reach: Vec<f64> = reach.iter().zip(&self.game.hands[1 - pass.seat]).map(possible).collect();
-            let values = if pass.play == Play::Equity {
-                self.equity(pass, street, number, &reach)
-            } else {
-                self.node(pass, street, number, entry, 0, &reach)
+            let values = match pass.play {
+                Play::Equity => self.equity(pass.seat, street, number, &reach),
+                Play::Average | Play::Best => self.node(pass, street, number, entry, 0, &reach),
             };
             for &member in &board.members {
                 let images = &self.game.permutations[member as usize][pass.seat];
@@ -154,12 +202,14 @@ impl Evaluator {
         })
     }
 
-    fn equity(&self, pass: &Pass, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
+    fn equity(&self, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
         if street + 1 < self.game.streets.len() {
-            return self.deal(pass, street + 1, board, 0, reach);
+            let none = Values::default();
+            let pass = Pass { seat, play: Play::Equity, averages: &[&none; 2] };
+            return self.deal(&pass, street + 1, board, 0, reach);
         }
-        let mut values = vec![0.0; self.game.hands[pass.seat].len()];
-        showdown(&self.removal, &self.shown[board], pass.seat, reach, |hand, weaker, equal| {
+        let mut values = vec![0.0; self.game.hands[seat].len()];
+        showdown(&self.removal, &self.shown[board], seat, reach, |hand, weaker, equal| {
             values[hand] = weaker + 0.5 * equal
         });
         values
@@ -180,7 +230,7 @@ impl Evaluator {
                     }
                     return best;
                 }
-                let strategy = self.game.average(pass.averages[*seat], *seat, street, board, *slot, children.len());
+                let strategy = pass.averages.strategy(&self.game, *seat, street, board, *slot, children.len());
                 let mut sum = vec![0.0; self.game.hands[pass.seat].len()];
                 for (&child, played) in children.iter().zip(&strategy) {
                     if *seat == pass.seat {
@@ -212,10 +262,19 @@ impl VectorGame {
         n_actions: usize,
     ) -> Vec<Vec<f64>> {
         let first = self.offset(seat, street, board, slot);
+        self.normalised(seat, n_actions, |at| averages.get(first + at))
+    }
+
+    /// The strategy of weighted sums: `sums` has those of action `a` from `a` times the number of hands on. Uniform where all are 0.
+    pub(in crate::cfr) fn normalised(
+        &self,
+        seat: usize,
+        n_actions: usize,
+        sums: impl Fn(usize) -> f64,
+    ) -> Vec<Vec<f64>> {
         let n_hands = self.hands[seat].len();
-        let mut strategy: Vec<Vec<f64>> = (0..n_actions)
-            .map(|action| (0..n_hands).map(|hand| averages.get(first + action * n_hands + hand)).collect())
-            .collect();
+        let mut strategy: Vec<Vec<f64>> =
+            (0..n_actions).map(|action| (0..n_hands).map(|hand| sums(action * n_hands + hand)).collect()).collect();
         for hand in 0..n_hands {
             let sum: f64 = strategy.iter().map(|vector| vector[hand]).sum();
             for vector in &mut strategy {

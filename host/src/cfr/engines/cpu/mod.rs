@@ -12,12 +12,12 @@ mod tests;
 
 use std::sync::Arc;
 
-pub(in crate::cfr) use self::evaluate::{Evaluator, Play};
+pub(in crate::cfr) use self::evaluate::{At, Averages, Evaluator, Play};
 use self::pass::{Opponent, Pass, Role};
 use self::regret::Step;
 use self::seat::{Part, Seat};
 use super::Solve;
-use crate::cfr::layout::{Measured, Number, Tables, Values, VectorGame};
+use crate::cfr::layout::{Measured, Number, Table, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::threads::Threads;
 use crate::{Error, Memory, Precision, Result};
@@ -149,7 +149,7 @@ impl<T: Number> Solve for Cpu<T> {
         let averages = self.seats.each_ref().map(|seat| T::wrap(seat.averages.clone()));
         let averages = [&averages[0], &averages[1]];
         let total = |seat: usize, play: Play| {
-            let values = self.threads.run(|| self.evaluator.values(seat, play, averages));
+            let values = self.threads.run(|| self.evaluator.values(seat, play, &averages));
             self.evaluator.total(seat, &values)
         };
         Ok(Measured {
@@ -177,6 +177,19 @@ impl<T: Number> Solve for Cpu<T> {
             utilities: self.utilities.to_vec(),
             random: Vec::new(),
         })
+    }
+
+    fn table(&mut self, table: Table, seat: usize) -> Result<Values> {
+        let seat = &self.seats[seat];
+        Ok(T::wrap(match table {
+            Table::Regrets => seat.regrets.clone(),
+            Table::Averages => seat.averages.clone(),
+            Table::Predictions => seat.predictions.clone(),
+        }))
+    }
+
+    fn random(&mut self) -> Result<Vec<u64>> {
+        Ok(Vec::new())
     }
 
     fn set_tables(&mut self, tables: &Tables) -> Result<()> {

@@ -10,7 +10,7 @@ use super::kernels::{Arrays, Kernels, Room, STEPS, Urn};
 use super::needs::{check, room};
 use super::tables::{self, Kind};
 use crate::cfr::engines::Solve;
-use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
+use crate::cfr::layout::{Measured, Table, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::graph::Graph;
 use crate::{Device, DeviceInfo, Error, Result, Stream};
@@ -283,27 +283,34 @@ impl StreetEngine {
 
     /// The complete state of game `number`.
     pub fn tables_of(&mut self, number: usize) -> Result<Tables> {
-        let sums = self.stream.read(&self.arrays.utilities)?;
-        let sums = &sums[self.utility_sums(number)];
         let utilities = self.utilities_all()?[number].to_vec();
-        let read = |seat: usize, which: u32| {
-            let of = &self.arrays.seats[seat];
-            let (table, kind) = match which {
-                0 => (&of.regrets, self.kind(true)),
-                1 => (&of.averages, self.kind(false)),
-                _ => (&of.last, self.kind(true)),
-            };
-            tables::read(&self.stream, table, kind, &self.games, &self.image, number, seat)
-        };
+        let read = |table: Table| (0..2).map(|seat| self.table_of(number, table, seat)).collect::<Result<Vec<_>>>();
         Ok(Tables {
             iteration: self.iteration,
-            regrets: vec![read(0, 0)?, read(1, 0)?],
-            averages: vec![read(0, 1)?, read(1, 1)?],
-            predictions: if self.room.last { vec![read(0, 2)?, read(1, 2)?] } else { Vec::new() },
+            regrets: read(Table::Regrets)?,
+            averages: read(Table::Averages)?,
+            predictions: if self.room.last { read(Table::Predictions)? } else { Vec::new() },
             utilities,
-            // The sums by hand, so that a resumed solve goes on with the same bits.
-            random: sums.iter().map(|sum| sum.to_bits()).collect(),
+            random: self.sums_of(number)?,
         })
+    }
+
+    /// A table of a seat of game `number`.
+    fn table_of(&self, number: usize, table: Table, seat: usize) -> Result<Values> {
+        let of = &self.arrays.seats[seat];
+        let (table, kind) = match table {
+            Table::Regrets => (&of.regrets, self.kind(true)),
+            Table::Averages => (&of.averages, self.kind(false)),
+            Table::Predictions if !self.room.last => return Ok(Values::default()),
+            Table::Predictions => (&of.last, self.kind(true)),
+        };
+        tables::read(&self.stream, table, kind, &self.games, &self.image, number, seat)
+    }
+
+    /// The sums of utilities by hand of game `number`, so that a resumed solve goes on with the same bits.
+    fn sums_of(&self, number: usize) -> Result<Vec<u64>> {
+        let sums = self.stream.read(&self.arrays.utilities)?;
+        Ok(sums[self.utility_sums(number)].iter().map(|sum| sum.to_bits()).collect())
     }
 }
 
@@ -356,6 +363,14 @@ impl Solve for StreetEngine {
 
     fn tables(&mut self) -> Result<Tables> {
         self.tables_of(0)
+    }
+
+    fn table(&mut self, table: Table, seat: usize) -> Result<Values> {
+        self.table_of(0, table, seat)
+    }
+
+    fn random(&mut self) -> Result<Vec<u64>> {
+        self.sums_of(0)
     }
 
     fn set_tables(&mut self, tables: &Tables) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Files mapped into memory: the only file of the data sets that needs `unsafe`.
+//! Files mapped into memory: the only reader of files that needs `unsafe`.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// A file's bytes, mapped for reading. They begin at a page, so that every offset that is a multiple of 64 is aligned for any number.
 #[derive(Debug)]
-pub(super) struct Mapping {
+pub(crate) struct Mapping {
     map: Mmap,
     file: File,
     path: PathBuf,
@@ -20,7 +20,7 @@ pub(super) struct Mapping {
 impl Mapping {
     /// Maps a whole file.
     ///
-    /// The file must not be changed or truncated while it is mapped: data sets are replaced by new files under new names, never overwritten.
+    /// The file must not be changed or truncated while it is mapped: this library writes new files and renames them, and never overwrites one.
     ///
     /// # Errors
     /// [`Error::File`] with the path and the system's reason.
@@ -29,8 +29,8 @@ impl Mapping {
         input_file::expect_file(path)?;
         let file = File::open(path).map_err(failed)?;
         // SAFETY: the map is read-only and private to this value. The remaining risk is that another program truncates or overwrites the file while it is mapped. This
-        // library never does so (files are written under a new name, synced, and renamed), the documentation of data sets forbids it to other programs, and `expect_whole`
-        // detects a truncated file before the next pass reads it.
+        // library never does so (files are written under a new name, synced, and renamed), `docs/safety.md` forbids it to other programs, and `expect_whole` detects a truncated
+        // file before the next piece of it is read.
         let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
         Ok(Self { map, file, path: path.to_path_buf() })
     }

@@ -1,0 +1,268 @@
+//! The solver of one spot: runs in steps, measures, stops at a target, saves and goes on.
+
+mod builder;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use builder::SpotSolverBuilder;
+
+use super::file::Spot;
+use super::report::{Run, SpotReport};
+use super::saved::{self, Head, SpotForm};
+use super::solved::SolvedSpot;
+use crate::cfr::dispatch::Plan;
+use crate::cfr::engines::Solve;
+use crate::cfr::game::betting::BettingTree;
+use crate::cfr::layout::{Table, VectorGame};
+use crate::cfr::options::Options;
+use crate::runtime::keep::Keep;
+use crate::{Device, Memory, Progress, Result};
+
+/// First iteration after which a solve with a target is measured; later ones follow every tenth more.
+const FIRST_MEASUREMENT: u64 = 10;
+
+/// A solve of one spot, which can be run in steps, inspected, saved and resumed.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use warpplay::Device;
+/// use warpplay::cfr::Algorithm;
+/// use warpplay::cfr::spot::{SolvedSpot, Spot, SpotForm, SpotSolver, SpotTarget};
+///
+/// let spot = Spot::parse(
+///     r#"{"pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1.0, "flop": "Ks 7h 2d", "turn": "8c", "river": "3s",
+///         "ranges": ["AA,65s", "QQ"]}"#,
+/// )?;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("river.spot");
+/// let builder = SpotSolver::builder(&spot).algorithm(Algorithm::CfrPlus).target(SpotTarget::PartOfPot(0.005));
+/// let mut solver = builder.build(&Device::cpu())?;
+/// let chips = solver.run(|_| ControlFlow::Continue(()))?;
+/// assert!(chips <= 0.5);
+/// solver.save(&path, SpotForm::F32)?;
+///
+/// // Asked: after the bet, QQ calls about half the time.
+/// let solved = SolvedSpot::open(&path)?;
+/// let answer = solved.root().child("r100")?;
+/// assert_eq!((answer.seat(), answer.actions()), (Some(1), vec!["f".to_string(), "c".to_string()]));
+/// assert!((answer.strategy("QsQh")?[1] - 0.5).abs() < 0.1);
+///
+/// // Gone on with.
+/// let mut solver = SpotSolver::resume(&path)?.target(SpotTarget::PartOfPot(0.001)).build(&Device::cpu())?;
+/// assert!(solver.run(|_| ControlFlow::Continue(()))? <= 0.1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// An engine on a device gives the same bits every time, however the iterations are divided among calls; a solve that is saved and resumed by the same engine gives the same bits, too.
+pub struct SpotSolver {
+    device: Device,
+    spot: Arc<Spot>,
+    options: Options,
+    plan: Plan,
+    game: Arc<VectorGame>,
+    tree: Arc<BettingTree>,
+    engine: Box<dyn Solve>,
+    iteration: u64,
+    seconds: f64,
+    trajectory: BTreeMap<u64, f64>,
+    measure_at: Vec<u64>,
+    /// The target in chips.
+    target: Option<f64>,
+    form: SpotForm,
+    keep: Keep,
+    /// Iterations, measurements and form of the file written last.
+    kept: Option<(u64, usize, SpotForm)>,
+}
+
+impl std::fmt::Debug for SpotSolver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SpotSolver")
+            .field("device", &self.device)
+            .field("plan", &self.plan)
+            .field("options", &self.options)
+            .field("iteration", &self.iteration)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SpotSolver {
+    /// Iterates until the [`target`](SpotSolverBuilder::target) is reached or a total of [`iterations`](SpotSolverBuilder::iterations) is done, and returns the exploitability then, in
+    /// chips. Calls `watch` about ten times a second, and with every measurement; if it returns `Break`, the solver stops early and can be run again.
+    ///
+    /// The exploitability is measured after the iterations of [`measure_at`](SpotSolverBuilder::measure_at) and at the end; with a target also after 10, 20 and so on, from 100 on after
+    /// every tenth more. The [`checkpoint`](SpotSolverBuilder::checkpoint) is written at the end too.
+    ///
+    /// # Errors
+    /// Errors of the device, after which the solver is unusable; [`Error::File`](crate::Error::File) if a checkpoint cannot be written.
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress<f64>) -> ControlFlow<()>) -> Result<f64> {
+        let (began, limit) = (Instant::now(), self.options.iterations);
+        self.keep.begin();
+        let mut part = 1u32;
+        while !self.is_finished() {
+            let stop = self.next_measurement();
+            let now = (stop - self.iteration).min(u64::from(part)) as u32;
+            let start = Instant::now();
+            self.engine.run(now)?;
+            let seconds = start.elapsed().as_secs_f64();
+            self.seconds += seconds;
+            self.iteration += u64::from(now);
+            let latest = if self.iteration == stop { Some(self.measure()?) } else { None };
+            let (steps, n_steps, elapsed) = (self.iteration, Some(limit), began.elapsed());
+            let go_on = watch(&Progress { steps, n_steps, elapsed, time_limit: None, latest }).is_continue();
+            if !go_on {
+                break;
+            }
+            if self.keep.is_due() {
+                self.keep_state(SpotForm::F32)?;
+            }
+            // Large enough that the calls cost nothing, small enough that a caller is heard.
+            if seconds < 0.05 {
+                part = part.saturating_mul(2);
+            } else if seconds > 0.2 {
+                part = (part / 2).max(1);
+            }
+        }
+        let chips = self.measure()?;
+        self.keep_state(if self.is_finished() { self.form } else { SpotForm::F32 })?;
+        Ok(chips)
+    }
+
+    /// Whether all iterations are done, or the target is reached.
+    pub fn is_finished(&self) -> bool {
+        let chips = self.trajectory.get(&self.iteration);
+        let is_reached = chips.zip(self.target).is_some_and(|(chips, target)| *chips <= target);
+        is_reached || self.iteration >= self.options.iterations
+    }
+
+    /// The iteration after which the next measurement is due: the same whether or not the solve was resumed.
+    fn next_measurement(&self) -> u64 {
+        let limit = self.options.iterations;
+        let mut next = self.measure_at.iter().copied().filter(|&at| at > self.iteration).min().unwrap_or(limit);
+        if self.target.is_some() {
+            let mut at = FIRST_MEASUREMENT;
+            while at <= self.iteration {
+                at = at.saturating_add(FIRST_MEASUREMENT.max(at / 10));
+            }
+            next = next.min(at);
+        }
+        next.min(limit)
+    }
+
+    /// Measures the exploitability of the average strategies now, in chips (half the sum of both players' possible gains), and adds it to the trajectory.
+    ///
+    /// # Errors
+    /// Errors of the device; the checkpoint is written before.
+    pub fn measure(&mut self) -> Result<f64> {
+        if let Some(&chips) = self.trajectory.get(&self.iteration) {
+            return Ok(chips);
+        }
+        let measured = self.engine.measure().inspect_err(|_| {
+            // Whether or not that can be written, the measurement's error is what is told.
+            let _ = self.keep_state(SpotForm::F32);
+        });
+        let chips = measured?.nash_conv() / 2.0;
+        self.trajectory.insert(self.iteration, chips);
+        Ok(chips)
+    }
+
+    /// Writes the file if one was given that does not hold this state already.
+    fn keep_state(&mut self, form: SpotForm) -> Result<()> {
+        let now = Some((self.iteration, self.trajectory.len(), form));
+        if self.kept == now {
+            return Ok(());
+        }
+        if let Some(path) = self.keep.path.clone() {
+            self.save(&path, form)?;
+            self.keep.begin();
+            self.kept = now;
+        }
+        Ok(())
+    }
+
+    /// Writes all that is known to a new file beside `path`, syncs that file, and then renames it to `path`. [`SolvedSpot::open`] reads it; from form `f32` a solve can
+    /// [go on](Self::resume).
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File) if it cannot be written; an existing file is unchanged. Errors of the device.
+    pub fn save(&mut self, path: impl AsRef<Path>, form: SpotForm) -> Result<()> {
+        let head = self.head(form)?;
+        let Self { engine, game, .. } = self;
+        saved::write(path.as_ref(), &head, game, |table, seat| engine.table(table, seat))
+    }
+
+    fn head(&mut self, form: SpotForm) -> Result<Head> {
+        Ok(Head {
+            spot: Spot::clone(&self.spot),
+            form,
+            layout: self.plan.layout.fingerprint(),
+            engine: self.plan.engine(),
+            device: self.device.to_string(),
+            options: self.options,
+            iteration: self.iteration,
+            seconds: self.seconds,
+            trajectory: self.trajectory.clone(),
+            utilities: self.engine.utilities()?,
+            random: self.engine.random()?,
+        })
+    }
+
+    /// The average strategies now, to be walked node by node without a file.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn solved(&mut self) -> Result<SolvedSpot> {
+        let averages = [self.engine.table(Table::Averages, 0)?, self.engine.table(Table::Averages, 1)?];
+        SolvedSpot::in_memory(self.head(SpotForm::F32)?, self.plan.layout.clone(), averages)
+    }
+
+    /// The report of all hands at the first street's nodes. Values of hands are computed on all cores of the CPU, whatever the device.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn report(&mut self) -> Result<SpotReport> {
+        let averages = [self.engine.table(Table::Averages, 0)?, self.engine.table(Table::Averages, 1)?];
+        let run = Run {
+            trajectory: self.trajectory.clone(),
+            iterations: self.iteration,
+            seconds: self.seconds,
+            device: self.device.to_string(),
+            engine: self.plan.engine(),
+            options: self.options,
+        };
+        Ok(SpotReport::new(&self.game, &self.tree, averages.each_ref(), run))
+    }
+
+    /// Memory that was requested.
+    pub fn memory_needed(&self) -> &Memory {
+        self.plan.memory_needed()
+    }
+
+    /// Iterations done.
+    pub fn iterations(&self) -> u64 {
+        self.iteration
+    }
+
+    /// Exploitability in chips, by iteration, where it was measured.
+    pub fn trajectory(&self) -> &BTreeMap<u64, f64> {
+        &self.trajectory
+    }
+
+    /// The plan of the solve.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The spot being solved.
+    pub fn spot(&self) -> &Spot {
+        &self.spot
+    }
+}
