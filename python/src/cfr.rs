@@ -167,7 +167,7 @@ impl Strategy {
 
 /// Solves a spot of hold'em: a board with ranges, pot, stacks and sizes of bets, from the flop, turn or river on. Returns the report.
 ///
-/// * `spot`: a dictionary with the fields of a file of `warpplay cfr subgame`. Needed are `pot`, `effective_stack`, `flop` (`"Qs Jh 2h"`) and `ranges` `[2]` (`["AA,QQ:0.5,AKs", "KK"]`, seat 0
+/// * `spot`: a dictionary with the fields of a file of `warpplay cfr solve-spot`. Needed are `pot`, `effective_stack`, `flop` (`"Qs Jh 2h"`) and `ranges` `[2]` (`["AA,QQ:0.5,AKs", "KK"]`, seat 0
 ///   acts first on every street). `turn` and `river` are dealt where they are left out. Further: `bet_fraction_of_pot`; by street (`{"river": [0.5, "75%", "all-in"]}`) `bet_sizes`, `raise_sizes`,
 ///   `max_raises` or `limit`; `rake` (`{"part": 0.05, "cap": 3}`); `locks`, strategies that are given and not learnt (`[{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}]`).
 /// * `measure_at`: the iterations after which the exploitability is measured; the last one always is.

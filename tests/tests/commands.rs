@@ -127,7 +127,7 @@ fn lines_of_regret_minimisation() {
 }
 
 /// Lines of the pages that are not run, by a part of them, and why. Their command and flags are held to its `--help`.
-const NOT_RUN: [(&str, &str); 20] = [
+const NOT_RUN: [(&str, &str); 21] = [
     ("--device cuda", "needs a GPU"),
     ("--ranks ", "needs MPI"),
     ("mpirun ", "needs MPI"),
@@ -143,6 +143,7 @@ const NOT_RUN: [(&str, &str); 20] = [
     ("verify games.jsonl", "reads the games of the line before"),
     ("--records games.jsonl", "reads the games of the line before"),
     ("cfr match c.strategy", "reads the strategy of the line before"),
+    ("cfr query spot.spot", "reads the spot of the line before"),
     ("--tables ", "minutes on two cores"),
     ("--only claims,speed", "minutes without a GPU"),
     ("--features kpp ", "minutes on two cores"),
@@ -328,7 +329,7 @@ const WITH_JSON: [(&str, Json); 38] = [
     ("cfr play k.strategy", Facts),
     ("cfr match k.strategy k.strategy --device cpu", Found),
     ("cfr matrix rock-paper-scissors --iterations 2 --device cpu", Report(&[])),
-    ("cfr subgame GOLDEN/cfr/v0.1/river.json --iterations 2 --device cpu", Report(&[])),
+    ("cfr solve-spot GOLDEN/cfr/v0.1/river.json --iterations 2 --device cpu", Report(&[])),
     ("shogi analyse startpos", Facts),
     ("shogi build-dataset --records GOLDEN/shogi/six.usi --limit 2 --plies 40..44 --out set", Found),
     ("shogi inspect --data set", Found),

@@ -1,13 +1,16 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use warpplay::Precision;
-use warpplay::cfr::{Algorithm, Sampling};
+use warpplay::cfr::spot::{SpotForm, SpotTarget};
+use warpplay::cfr::{Algorithm, Engine, Sampling};
+use warpplay::{Error, Precision};
 
 use crate::cfr::solve_flags::{ReportFlags, SolveFlags};
-use crate::common::flags::{CheckpointFlags, JournalFlags, PlotsFlag, SeedFlag, TopFlag};
+use crate::common::flags::{CheckpointFlags, JournalFlags, PlotsFlag, SeedFlag, TopFlag, duration};
 use crate::common::{DeviceFlag, OutputFlags};
 
 /// Poker solved by counterfactual regret minimisation, on the GPU, or on the CPU if there is no GPU
@@ -31,12 +34,12 @@ pub enum Command {
     /// Compute the value and exact exploitability of a saved strategy
     #[command(after_help = examples!["cfr exploitability game.strategy"])]
     Exploitability(ExploitabilityArgs),
-    /// Show what a saved strategy does with a hand after a history, or export all of it as JSON or CSV
-    #[command(after_help = examples!["cfr query game.strategy --history cr --hand Kc"])]
+    /// Show what a saved strategy or a solved spot does with a hand after a history, or export it as JSON or CSV
+    #[command(after_help = examples!["cfr query game.strategy --history cr --hand Kc", "cfr query turn.spot --line cr50c/ --board 8c --csv node.csv"])]
     Query(QueryArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
-    #[command(after_help = SPOT)]
-    Subgame(Box<SubgameArgs>),
+    #[command(alias = "subgame", after_help = SPOT)]
+    SolveSpot(Box<SolveSpotArgs>),
     /// Moved: `warpplay papers cfr_thesis`
     #[cfg(feature = "papers")]
     #[command(hide = true)]
@@ -54,7 +57,9 @@ pub enum Command {
 
 /// What a spot's file looks like.
 pub const SPOT: &str = r#"Examples:
-  warpplay cfr subgame SPOT.json --iterations 1000 --json spot.json
+  warpplay cfr solve-spot SPOT.json --iterations 1000 --json spot.json
+  warpplay cfr solve-spot SPOT.json --algorithm dcfr --target 0.5%pot --save turn.spot --checkpoint-every 60s
+  warpplay cfr solve-spot --resume turn.spot --target 0.1%pot --save turn.spot
 
 A spot, SPOT.json; seat 0 acts first on every street:
 
@@ -161,15 +166,15 @@ pub struct ExploitabilityArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct QueryArgs {
-    /// The strategy, written by solve
+    /// The strategy, written by solve, or the spot, written by solve-spot --save
     #[arg(value_name = "FILE")]
     pub strategy: PathBuf,
 
     /// The actions so far: f, c, r (in no-limit r12 means raise to 12 in all), with / between rounds
-    #[arg(long, value_name = "ACTIONS", default_value = "")]
+    #[arg(long, visible_alias = "line", value_name = "ACTIONS", default_value = "")]
     pub history: String,
 
-    /// The board so far, with / between rounds: 3c, or QsJh2h/2d
+    /// The board so far, with / between rounds: 3c, or QsJh2h/2d; of a spot, the cards dealt since its beginning are enough
     #[arg(long, value_name = "CARDS", default_value = "")]
     pub board: String,
 
@@ -185,14 +190,21 @@ pub struct QueryArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["history", "board", "hand", "key"])]
     pub export: Option<PathBuf>,
 
+    /// Of a spot: write a line for each hand of both seats to this file, with reach, equity, value, and probability and value of each action
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "export"])]
+    pub csv: Option<PathBuf>,
+
     #[command(flatten)]
     pub output: OutputFlags,
 }
 
 #[derive(clap::Args, Debug)]
-pub struct SubgameArgs {
-    /// Spots as JSON; --help shows an example
-    #[arg(required = true, value_name = "SPOT.json")]
+// The engine was once called --form.
+#[command(mut_arg("engine", |engine| engine.alias(None).aliases(["execution", "program"])))]
+#[command(mut_arg("resume", |resume| resume.help(RESUME).long_help(None)))]
+pub struct SolveSpotArgs {
+    /// Spots as JSON; --help shows an example [default: that of --resume FILE.spot]
+    #[arg(value_name = "SPOT.json", required_unless_present = "resume")]
     pub spots: Vec<PathBuf>,
 
     /// Name of one spot in a file with several [default: all]
@@ -204,6 +216,22 @@ pub struct SubgameArgs {
     #[command(flatten)]
     pub report: ReportFlags,
 
+    /// End a spot at this exploitability, if that is before --iterations: chips (0.25), or a part of its pot (0.5%pot)
+    #[arg(long, value_name = "EXPLOITABILITY", allow_negative_numbers = true)]
+    pub target: Option<SpotTarget>,
+
+    /// Write the spot with the strategies of all streets to this file at the end, also after Ctrl-C, and at the interval of --checkpoint-every; one spot
+    #[arg(long, value_name = "FILE.spot", conflicts_with = "checkpoint")]
+    pub save: Option<PathBuf>,
+
+    /// Time between two writes of --save during the run: 30s, 5m, 1h; a number alone means seconds [default: 5m]
+    #[arg(long, value_name = "TIME", requires = "save", value_parser = duration, allow_negative_numbers = true)]
+    pub checkpoint_every: Option<Duration>,
+
+    /// What --save writes when the solve is finished: f32, from which --resume goes on; i16, strategies alone, in a quarter of the space or less [default: f32]
+    #[arg(long, value_name = "FORM")]
+    pub form: Option<FormFlag>,
+
     /// Devices, separated by commas: auto, cuda, cuda:1 and so on, cpu, simt; the spots are divided among them
     #[arg(long, value_name = "DEVICES", default_value = "auto", value_delimiter = ',')]
     pub device: Vec<String>,
@@ -214,6 +242,28 @@ pub struct SubgameArgs {
     pub top: TopFlag<10>,
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+/// What `--resume` does for spots.
+const RESUME: &str = "Continue from a file of --save (one spot, with its options), or a run of several spots from its --checkpoint file, without repeating those in it (needs the options of \
+                      that run, except names of files)";
+
+/// A value of `--form`: what it means, and what it meant.
+#[derive(Clone, Copy, Debug)]
+pub enum FormFlag {
+    /// What is saved.
+    Saved(SpotForm),
+    /// An engine, under the old name of `--engine`.
+    Engine(Engine),
+}
+
+impl FromStr for FormFlag {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let engine = |error| text.parse().map(Self::Engine).map_err(|_: Error| error);
+        text.parse().map(Self::Saved).or_else(engine)
+    }
 }
 
 #[derive(clap::Args, Debug)]
@@ -294,10 +344,11 @@ mod tests {
     fn helps_tell_the_defaults() {
         let case = |command, needs| Case { command, needs, beside: &[] };
         let cases =
-            [case("solve", "x"), case("compare", "x"), case("subgame", "x"), case("matrix", "rock-paper-scissors")];
+            [case("solve", "x"), case("compare", "x"), case("solve-spot", "x"), case("matrix", "rock-paper-scissors")];
         let prose = [
             ("--threads", "all cores: as many as there are"),
             ("solve game", "that of --resume"),
+            ("solve-spot spots", "that of --resume"),
             ("--report", "a rule"),
             ("--hand", "every hand"),
             ("--spot", "all"),
@@ -310,7 +361,7 @@ mod tests {
             Ok(match &args.command {
                 Command::Solve(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
                 Command::Compare(args) => format!("{:?}", args.solve.options()),
-                Command::Subgame(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
+                Command::SolveSpot(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
                 Command::Matrix(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
                 _ => return Err("no options".into()),
             })

@@ -6,7 +6,8 @@
 //! warpplay cfr compare GAME.game --samplings none,public_chance,opponent_public,self_public --plots compare.svg
 //! warpplay cfr exploitability game.strategy
 //! warpplay cfr query game.strategy --history cr --hand Kc
-//! warpplay cfr subgame SPOT.json --iterations 1000 --json spot.json
+//! warpplay cfr solve-spot SPOT.json --target 0.5%pot --save turn.spot
+//! warpplay cfr query turn.spot --line cr50c/ --board 8c
 //! warpplay cfr play game.strategy
 //! warpplay cfr match a.strategy b.strategy
 //! warpplay cfr matrix rock-paper-scissors
@@ -33,7 +34,8 @@ mod play;
 mod query;
 mod solve;
 mod solve_flags;
-mod subgame;
+mod solve_spot;
+mod spot_node;
 
 pub use args::Args;
 use args::Command;
@@ -52,7 +54,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Exploitability(args) => exploitability::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Play(args) => play::run(&args),
-        Command::Subgame(args) => subgame::run(&args),
+        Command::SolveSpot(args) => solve_spot::run(&args),
         #[cfg(feature = "papers")]
         Command::Thesis(args) => crate::papers::cfr_thesis::run(*args),
         Command::Match(args) => exploitability::run_match(&args),

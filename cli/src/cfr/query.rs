@@ -5,11 +5,12 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::Error;
-use warpplay::cfr::{Answer, Strategy};
+use warpplay::cfr::{Answer, SolvedSpot, Strategy};
 
 use crate::cfr::args::QueryArgs;
+use crate::cfr::spot_node;
 use crate::common::table::Table;
-use crate::common::{self, OutputFile};
+use crate::common::{self, OutputFile, Usage};
 
 /// What is written.
 #[derive(Serialize)]
@@ -22,8 +23,18 @@ struct Facts<'a> {
 /// Runs the command.
 pub fn run(args: &QueryArgs) -> Result<()> {
     args.output.start_log();
-    let written = [("--json", args.output.json.as_deref()), ("--export", args.export.as_deref())];
+    let written =
+        [("--json", args.output.json.as_deref()), ("--export", args.export.as_deref()), ("--csv", args.csv.as_deref())];
     common::expect_apart(&[("FILE", Some(&args.strategy))], &written, &[])?;
+    if common::without_results(|| SolvedSpot::is_saved_at(&args.strategy))? {
+        return spot_node::run(args);
+    }
+    if args.csv.is_some() {
+        return Err(Usage(
+            "--csv: only of a spot, written by solve-spot --save; --export FILE.csv writes a strategy".into(),
+        )
+        .into());
+    }
     let json = args.output.json_file()?;
     let export = OutputFile::prepare_option(args.export.as_deref())?;
     let strategy = common::without_results(|| Strategy::load(&args.strategy))?;

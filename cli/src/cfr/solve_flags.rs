@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use warpplay::cfr::spot::SpotSolverBuilder;
 use warpplay::cfr::{Algorithm, Averaging, Engine, Options, Sampling, SolverBuilder, Updates};
 
 use crate::common::Usage;
@@ -47,6 +48,35 @@ pub struct SolveFlags {
     pub threads: ThreadsFlag,
 }
 
+/// A builder that was asked for the flags that were given.
+macro_rules! asked {
+    ($flags:ident, $builder:ident: $($setter:ident: $given:expr),+ $(,)?) => {{
+        let mut builder = $builder;
+        $(if let Some(given) = $given {
+            builder = builder.$setter(given);
+        })+
+        match $flags.threads.threads {
+            None => builder,
+            given => builder.threads(given),
+        }
+    }};
+    ($flags:ident, $builder:ident) => {
+        asked! {
+            $flags, $builder:
+            algorithm: $flags.algorithm,
+            updates: $flags.updates,
+            averaging: $flags.averaging,
+            sampling: $flags.sampling,
+            batch: $flags.batch,
+            discounts: $flags.discounts,
+            exploration: $flags.exploration,
+            seed: $flags.seed.seed,
+            precision: $flags.precision.precision,
+            engine: $flags.engine.engine,
+        }
+    };
+}
+
 impl SolveFlags {
     /// The library's options with what was given.
     pub fn options(&self) -> Options {
@@ -68,30 +98,13 @@ impl SolveFlags {
     }
 
     /// Asks a builder for what was given, and for nothing else.
-    pub fn ask(&self, mut builder: SolverBuilder) -> SolverBuilder {
-        macro_rules! ask {
-            ($($setter:ident: $given:expr),+ $(,)?) => {
-                $(if let Some(given) = $given {
-                    builder = builder.$setter(given);
-                })+
-            };
-        }
-        ask! {
-            algorithm: self.algorithm,
-            updates: self.updates,
-            averaging: self.averaging,
-            sampling: self.sampling,
-            batch: self.batch,
-            discounts: self.discounts,
-            exploration: self.exploration,
-            seed: self.seed.seed,
-            precision: self.precision.precision,
-            engine: self.engine.engine,
-        }
-        match self.threads.threads {
-            None => builder,
-            given => builder.threads(given),
-        }
+    pub fn ask(&self, builder: SolverBuilder) -> SolverBuilder {
+        asked!(self, builder)
+    }
+
+    /// The same of a spot's builder.
+    pub fn ask_spot(&self, builder: SpotSolverBuilder) -> SpotSolverBuilder {
+        asked!(self, builder)
     }
 }
 

@@ -308,7 +308,7 @@ fn started_on_a_large_spot(scratch: &Scratch, turn: Option<&str>, line: &str, st
 #[test]
 fn spots_none_of_which_was_begun_are_no_result() {
     let scratch = new_scratch();
-    let line = "subgame large.json --device cpu --report none --json out.json";
+    let line = "solve-spot large.json --device cpu --report none --json out.json";
     let mut child = started_on_a_large_spot(&scratch, None, line, Stdio::piped());
     let status = programs::ended_by(&mut child, "INT", Duration::from_secs(60));
     let mut said = String::new();
@@ -326,7 +326,7 @@ fn a_second_signal_ends_the_program_within_an_iteration() {
     let (_reader, mut writer) = std::io::pipe().expect("a pipe");
     // As much as a pipe holds.
     writer.write_all(&[b'x'; 1 << 16]).expect("written");
-    let line = "subgame large.json --device simt --report none --json out.json";
+    let line = "solve-spot large.json --device simt --report none --json out.json";
     let mut child = started_on_a_large_spot(&scratch, Some("7c"), line, writer.into());
     std::thread::sleep(Duration::from_secs(3));
     programs::signal(&child, "INT");
@@ -342,7 +342,7 @@ fn a_second_signal_ends_the_program_within_an_iteration() {
 #[test]
 fn what_never_ends_is_not_read() {
     let scratch = new_scratch();
-    for line in ["info /dev/zero", "solve /dev/zero --device cpu", "subgame /dev/zero --device cpu"] {
+    for line in ["info /dev/zero", "solve /dev/zero --device cpu", "solve-spot /dev/zero --device cpu"] {
         let error = scratch.fails(1, line);
         assert!(error.contains("/dev/zero: cannot be read: it is a folder, a device or a pipe"), "{line}: {error}");
     }
@@ -358,10 +358,10 @@ fn spots_have_names_of_their_own_and_need_not_be_measured() {
     for file in ["s.json", "other/s.json"] {
         fs::write(scratch.path(file), river).expect("a file");
     }
-    let error = scratch.fails(2, "subgame s.json other/s.json --iterations 2 --device cpu");
+    let error = scratch.fails(2, "solve-spot s.json other/s.json --iterations 2 --device cpu");
     assert!(error.contains("s.json and other/s.json: both have a spot s, expected names of their own"), "{error}");
     fs::write(scratch.path("twice.json"), format!(r#"{{"spots": {{"a": {river}, "a": {river}}}}}"#)).expect("a file");
-    let error = scratch.fails(1, "subgame twice.json --iterations 2 --device cpu");
+    let error = scratch.fails(1, "solve-spot twice.json --iterations 2 --device cpu");
     assert!(error.contains("the name a occurs twice"), "{error}");
     let again = river.replacen("\"pot\": 10", "\"pot\": 10, \"pot\": 20", 1);
     let lock = |hands: &str| {
@@ -386,12 +386,12 @@ fn spots_have_names_of_their_own_and_need_not_be_measured() {
         ("[]".to_string(), "expected an object"),
     ] {
         fs::write(scratch.path("wrong.json"), &text).expect("a file");
-        let error = scratch.fails(1, "subgame wrong.json --iterations 2 --device cpu");
+        let error = scratch.fails(1, "solve-spot wrong.json --iterations 2 --device cpu");
         assert!(error.starts_with("error: wrong.json") && error.contains(told), "{text}: {error}");
     }
-    let error = scratch.fails(2, "subgame s.json --spot t --iterations 2 --device cpu");
+    let error = scratch.fails(2, "solve-spot s.json --spot t --iterations 2 --device cpu");
     assert!(error.contains("option spot: 't' is not allowed (s)"), "{error}");
-    scratch.ok("subgame s.json --iterations 2 --report none --device cpu --json s.out --quiet");
+    scratch.ok("solve-spot s.json --iterations 2 --report none --device cpu --json s.out --quiet");
     // A stream that leads to a file would be replaced by it.
     fs::write(scratch.path("log"), "kept\n").expect("a file");
     let log = fs::OpenOptions::new().append(true).open(scratch.path("log")).expect("the log");
@@ -407,18 +407,119 @@ fn spots_have_names_of_their_own_and_need_not_be_measured() {
 }
 
 #[test]
-fn the_help_of_subgame_shows_a_spot_that_can_be_solved() {
+fn the_help_of_solve_spot_shows_a_spot_that_can_be_solved() {
     let scratch = new_scratch();
-    let help = scratch.ok("subgame --help");
+    let help = scratch.ok("solve-spot --help");
     let start = help.find("{\"pot\"").unwrap_or_else(|| panic!("no spot in {help}"));
     let end = start + help[start..].find("]}").expect("its end") + 2;
     fs::write(scratch.path("spot.json"), &help[start..end]).expect("a file");
-    scratch.ok("subgame spot.json --iterations 2 --device cpu --json s.json --quiet");
+    scratch.ok("solve-spot spot.json --iterations 2 --device cpu --json s.json --quiet");
     assert_eq!(scratch.json("s.json")["report"]["iterations"], 2);
     fs::write(scratch.path("wrong.json"), help[start..end].replace("\"turn\"", "\"trun\"")).expect("a file");
-    let error = scratch.fails(1, "subgame wrong.json --device cpu");
+    let error = scratch.fails(1, "solve-spot wrong.json --device cpu");
     assert!(error.contains("trun") && error.contains("bet_fraction_of_pot"), "{error}");
     assert!(!error.contains("trajectory") && !error.contains("equity"), "{error}");
+}
+
+/// A turn with narrow ranges.
+const TURN: &str = r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h", "turn": "2d", "ranges": ["AA,KK", "QQ,AKs"]}"#;
+
+#[test]
+fn a_spot_is_saved_gone_on_with_and_asked() {
+    let scratch = new_scratch();
+    scratch.write("turn.json", TURN.as_bytes());
+    let line = "solve-spot turn.json --algorithm cfr_plus --report 20 --device cpu --threads 1";
+    let said = scratch.ok(&format!("{line} --iterations 20 --save a.spot --checkpoint-every 60s --json a.json"));
+    assert!(said.starts_with("turn: engine cpu, ") && said.contains("regrets and averages"), "{said}");
+    scratch.ok(&format!("{line} --iterations 60 --save whole.spot --json whole.json --quiet"));
+    // Gone on with, by its own options.
+    scratch
+        .ok("solve-spot --resume a.spot --iterations 60 --report 60 --device cpu --save a.spot --json a.json --quiet");
+    assert_eq!(scratch.json("a.json")["report"]["by_hand"], scratch.json("whole.json")["report"]["by_hand"]);
+    assert_eq!(scratch.json("a.json")["kind"], "solve-spot");
+    let said = scratch.fails(2, "solve-spot --resume a.spot --algorithm dcfr --iterations 70 --device cpu");
+    assert!(said.contains("option algorithm: dcfr is not allowed (cfr_plus, as in the checkpoint"), "{said}");
+    // To a target, of strategies alone; the old name of the command works, and the old --form.
+    let target = "--iterations 100000 --report none --target 1%pot";
+    scratch.ok(&format!("{line} {target} --save b.spot --form i16 --json b.json --quiet").replace("--report 20 ", ""));
+    let report = &scratch.json("b.json")["report"];
+    let last = report["trajectory"].as_object().expect("points").values().filter_map(Value::as_f64).next_back();
+    let chips: Vec<f64> =
+        report["trajectory"].as_object().expect("points").values().filter_map(Value::as_f64).collect();
+    assert!(last.is_some() && chips.iter().any(|chips| *chips <= 0.1), "{report}");
+    assert!(report["iterations"].as_u64().is_some_and(|iterations| iterations < 100_000));
+    let size = |name: &str| fs::metadata(scratch.path(name)).expect("a file").len();
+    assert!(3 * size("b.spot") < size("a.spot"));
+    scratch.ok("subgame turn.json --iterations 2 --device cpu --form auto --quiet");
+    let said = scratch.fails(1, "solve-spot --resume b.spot --device cpu");
+    assert!(said.contains("b.spot: has strategies alone (form i16), expected form f32"), "{said}");
+    // Asked.
+    let said = scratch.ok("query a.spot --line cr10c --board 8c");
+    assert!(said.starts_with("after 'cr10c' on QsJh8c2h2d, pot 30; nobody acts\n"), "{said}");
+    let line = "query a.spot --line cc/ --board 8c --json q.json --csv q.csv";
+    let said = scratch.ok(line);
+    assert!(said.starts_with("after 'cc/' on QsJh8c2h2d, pot 10; seat 0: c, r10\n"), "{said}");
+    let found = scratch.json("q.json");
+    has(&found, &["spot", "iterations", "exploitability", "report"]);
+    let report = &found["report"];
+    let ev = [0, 1].map(|seat| report["ev"][seat].as_f64().expect("a number"));
+    assert!((ev[0] + ev[1] - 10.0).abs() < 1e-6, "{ev:?}");
+    let csv = scratch.text("q.csv");
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("seat,hand,reach,equity,ev,probability c,probability r10,ev c,ev r10"));
+    let hands = [0, 1].map(|seat| report["by_hand"][seat].as_array().expect("a list").len());
+    assert_eq!(lines.count(), hands[0] + hands[1]);
+    scratch.ok("query a.spot --line cc/ --board 8c --hand AhAd --json hand.json --quiet");
+    let hand = scratch.json("hand.json");
+    assert_eq!(hand["report"]["by_hand"][0].as_array().map(Vec::len), Some(1));
+    let same = |of: &Value| of["hand"] == hand["report"]["by_hand"][0][0]["hand"];
+    assert!(report["by_hand"][0].as_array().expect("a list").iter().any(same));
+    for (code, line, told) in [
+        (2, "query a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
+        (1, "query a.spot --line x", "expected c, r10"),
+        (2, "query a.spot --hand 2c2s", "option hand: '2c2s' is not allowed (a hand of one of the seats)"),
+        (2, "query a.spot --key 0:AhAd::", "--key: only of a strategy"),
+        (2, "query a.spot --export a.csv", "--export: only of a strategy"),
+        (2, "solve-spot turn.json --device cpu --form f32", "--form: nothing is saved, expected --save FILE.spot"),
+        (2, "solve-spot turn.json --device cpu,cpu --save c.spot", "--save: 1 spot on 2 devices, expected one spot on"),
+        (1, "solve-spot --resume a.spot --iterations 60 --device simt", "expected engine cpu, which wrote it"),
+        (2, "solve-spot --resume turn.json --device cpu", "SPOT.json is needed beside --resume, unless that is a file"),
+        (2, "solve-spot turn.json --device cpu --save turn.json", "--save and SPOT.json name the same file"),
+        (1, "exploitability a.spot --device cpu", "a.spot: not a strategy: "),
+    ] {
+        let said = scratch.fails(code, line);
+        assert!(said.contains(told), "{line}: {said}");
+    }
+    assert!(scratch.misused("solve-spot turn.json --checkpoint-every 60s").contains("--save"));
+    assert!(
+        scratch.misused("solve-spot turn.json --target 0").contains("above 0: chips as 0.25, or a part of the pot")
+    );
+    assert!(scratch.misused("solve-spot turn.json --form fish").contains("f32, i16"));
+    let mut bytes = fs::read(scratch.path("a.spot")).expect("a file");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(scratch.path("a.spot"), &bytes).expect("a file");
+    let said = scratch.fails(1, "query a.spot --line cc/ --board 8c");
+    assert!(said.contains("a.spot: damaged solved spot: the checksum of tensor "), "{said}");
+}
+
+#[test]
+fn a_spot_that_does_not_fit_is_told_with_what_would() {
+    let scratch = new_scratch();
+    // Five sizes on three streets: terabytes of tables.
+    let sizes = json!([0.33, 0.5, 1, 2, "all-in"]);
+    let streets = |value: Value| json!({"flop": value, "turn": value, "river": value});
+    let spot = json!({
+        "pot": 10, "effective_stack": 5000, "flop": "Qs Jh 2c", "ranges": ["all", "all"],
+        "bet_sizes": streets(sizes), "raise_sizes": streets(json!([1])), "max_raises": streets(json!(4)),
+    });
+    scratch.write("large.json", spot.to_string().as_bytes());
+    let said = scratch.fails(1, "solve-spot large.json --device cpu --save a.spot");
+    assert!(
+        said.contains(" of memory free, ") && said.contains(" needed") && said.contains("; it would fit with "),
+        "{said}"
+    );
+    assert!(!scratch.path("a.spot").exists());
 }
 
 #[test]
@@ -704,7 +805,7 @@ fn rivers(scratch: &Scratch) {
 fn spots_that_were_cut_off_go_on_with_their_journal() {
     let scratch = new_scratch();
     rivers(&scratch);
-    let line = "subgame spots.json --iterations 20 --report 10,20 --device cpu --threads 1";
+    let line = "solve-spot spots.json --iterations 20 --report 10,20 --device cpu --threads 1";
     let other = (
         "--iterations 20 --report 10,20",
         "--iterations 30 --report 10,30",
@@ -764,8 +865,8 @@ fn a_comparison_and_spots_that_are_refused_leave_no_journal() {
             format!("{compare} --engine mccfr --algorithms cfr --samplings external,none"),
             "cfr, sampling none: option sampling: none",
         ),
-        ("subgame spots.json --iterations 5 --device cpu --precision i16".into(), "option precision: i16"),
-        ("subgame spots.json --iterations 5 --device cpu --engine explicit".into(), "option engine: explicit"),
+        ("solve-spot spots.json --iterations 5 --device cpu --precision i16".into(), "option precision: i16"),
+        ("solve-spot spots.json --iterations 5 --device cpu --engine explicit".into(), "option engine: explicit"),
     ] {
         refused_without_journal(&scratch, 2, &line, told);
     }

@@ -83,7 +83,8 @@ fn a_saved_spot_has_the_strategies_of_the_engine_on_every_street() {
         ("turn", turn(), Device::cpu(), 20),
         ("flop", flop(), Device::cpu(), 5),
         ("river", river(), simt.clone(), 5),
-        ("turn", turn(), simt, 2),
+        ("turn", turn(), simt.clone(), 2),
+        ("flop", flop(), simt, 1),
     ] {
         let mut solver = solved_builder(&spot, iterations, &device);
         solver.save(&path, SpotForm::F32).expect("written");

@@ -94,7 +94,7 @@ fn the_size_of_a_game_is_found_without_its_tree() {
     }
     let spot = r#"{"pot": 10, "effective_stack": 1000, "flop": "Qs Jh 2h", "turn": "7c", "river": "3d", "ranges": ["AA", "KK"], "bet_sizes": {"river": [1e-9, 2e-9]}, "raise_sizes": {"river": [1e-9, 2e-9]}}"#;
     fs::write(folder.path("spot.json"), spot).expect("a file");
-    let (code, said) = within(&folder, 1024, 10, "subgame spot.json --device cpu");
+    let (code, said) = within(&folder, 1024, 10, "solve-spot spot.json --device cpu");
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("betting tree: at least 4194"), "{said}");
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use warpplay::cfr::{Checkpoint, Strategy};
+use warpplay::cfr::{Checkpoint, SolvedSpot, Strategy};
 use warpplay_tests::golden;
 use warpplay_tests::programs::Scratch;
 
@@ -17,6 +17,13 @@ fn checkpoint(path: &Path) -> Found {
 fn strategy(path: &Path) -> Found {
     Strategy::load(path).map_err(text)?;
     same_bytes(path)
+}
+
+fn solved_spot(path: &Path) -> Found {
+    let solved = SolvedSpot::open(path).map_err(text)?;
+    // Reads the strategies of all streets.
+    let report = solved.root().report().map_err(text)?;
+    Ok(format!("{} {:?} {report:?}", solved.iterations(), solved.trajectory()).into_bytes())
 }
 
 fn course(path: &Path) -> Found {
@@ -70,14 +77,39 @@ fn solve() {
 }
 
 #[test]
-fn subgame() {
+fn solve_spot() {
+    Job {
+        family: "cfr",
+        prepare: |scratch| {
+            scratch.write(
+                "turn.json",
+                br#"{"pot": 10, "effective_stack": 20, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h", "turn": "2d", "ranges": ["AA,KK", "QQ,AKs"]}"#,
+            );
+        },
+        line: "solve-spot turn.json --iterations 300 --report 100 --device cpu --threads 1 --save found.spot --checkpoint-every 0.001 --json found.json",
+        resume: Some((
+            "found.spot",
+            "solve-spot --resume found.spot --iterations 300 --report 100 --device cpu --threads 1 --save found.spot --json found.json",
+        )),
+        old: Some(("--iterations 300", "--iterations 100")),
+        leaves: None,
+        outputs: &[
+            Output { kind: "solved spot", path: "found.spot", read: solved_spot },
+            Output { kind: "result (JSON)", path: "found.json", read: |path| fields(path, &["/report/by_hand"]) },
+        ],
+    }
+    .kill();
+}
+
+#[test]
+fn solve_spots() {
     Job {
         family: "cfr",
         prepare: game,
-        line: "subgame spots.json --iterations 100 --report 100 --device cpu --threads 1 --json found.json --checkpoint journal",
+        line: "solve-spot spots.json --iterations 100 --report 100 --device cpu --threads 1 --json found.json --checkpoint journal",
         resume: Some((
             "journal",
-            "subgame spots.json --iterations 100 --report 100 --device cpu --threads 1 --json found.json --resume journal",
+            "solve-spot spots.json --iterations 100 --report 100 --device cpu --threads 1 --json found.json --resume journal",
         )),
         // A journal that is there is gone on with, never replaced.
         old: None,

@@ -1,15 +1,16 @@
 //! Games, spots, ranges, strategies and checkpoints of poker.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use warpplay::Device;
-use warpplay::cfr::spot::Range;
-use warpplay::cfr::{Checkpoint, Counts, GameDef, Solver, Spot, Strategy};
+use warpplay::cfr::spot::{Range, SpotForm};
+use warpplay::cfr::{Checkpoint, Counts, GameDef, SolvedSpot, Solver, Spot, SpotSolver, Strategy};
 use warpplay_tests::programs::{Scratch, warpplay};
 
 use super::change::Form;
 use super::mcts::journal;
-use super::{Named, Parser, checksums, golden, mutants, text};
+use super::{Named, Parser, checksums, golden, mutants, seed, text};
 
 const GAMES: [&str; 7] = [
     "cfr/games/leduc.limit.2p.game",
@@ -97,11 +98,38 @@ mutants!(checkpoint, "cfr: checkpoint", |_| {
     parser.repairing(checksums::state)
 });
 
+mutants!(solved_spot, "cfr: solved spot", |folder| {
+    let spot = Spot::read(warpplay_tests::golden::path("cfr/v0.1/river.json")).expect("a spot");
+    let mut solver = SpotSolver::builder(&spot).iterations(3).build(&Device::cpu()).expect("a solver");
+    solver.run(|_| ControlFlow::Continue(())).expect("runs");
+    let seeds = SpotForm::ALL.iter().map(|&form| {
+        let path = folder.join(format!("{form}.seed"));
+        solver.save(&path, form).expect("written");
+        seed(&path)
+    });
+    let parser = Parser::new(seeds.collect(), Form::Tensors, |path: &Path| {
+        let solved = SolvedSpot::open(path).map_err(text)?;
+        let report = solved.root().report().map_err(text)?;
+        for hand in report.by_hand.iter().flatten().filter(|hand| !hand.strategy.is_empty()) {
+            let sum: f64 = hand.strategy.iter().sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{}: probabilities add up to {sum}", hand.hand);
+        }
+        if let Ok(builder) = SpotSolver::resume(path) {
+            // What cannot be gone on from here is told.
+            drop(builder.build(&Device::cpu()));
+        }
+        Ok(())
+    });
+    parser.repairing(checksums::streamed)
+});
+
 mutants!(journal_of_spots, "cfr: journal of spots", 20, |_| {
     let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), "cfr");
     let file = warpplay_tests::golden::path("commands/spots.json");
-    let line =
-        format!("subgame {} --iterations 10 --report 10 --device cpu --threads 1 --checkpoint journal", file.display());
+    let line = format!(
+        "solve-spot {} --iterations 10 --report 10 --device cpu --threads 1 --checkpoint journal",
+        file.display()
+    );
     journal(&scratch, "cfr", &line)
 });
 

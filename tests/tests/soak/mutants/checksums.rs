@@ -31,6 +31,15 @@ pub fn state(path: &Path, error: &str) -> bool {
         )
 }
 
+/// The checksums of a file that is written tensor by tensor: that of its header, or of a tensor, which the header has.
+pub fn streamed(path: &Path, error: &str) -> bool {
+    let digits = between(error, " is ", ",").zip(error.rsplit_once("the file says "));
+    let Some((found, (_, said))) = digits else { return false };
+    let (said, field) = (said.trim(), between(error, "the checksum of tensor ", " ").unwrap_or("header_checksum"));
+    said.len() == found.len()
+        && replace(path, format!(r#"\"{field}\":\"{said}"#).as_bytes(), format!(r#"\"{field}\":\"{found}"#).as_bytes())
+}
+
 /// The checksums of a shard, in itself and in its set, and the fingerprint of the set. `path` is one of the files of the set.
 pub fn dataset(path: &Path, error: &str) -> bool {
     let folder = path.parent().expect("a folder");

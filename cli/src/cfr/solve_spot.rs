@@ -1,0 +1,296 @@
+//! `solve-spot`: hold'em spots.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use serde::Serialize;
+use warpplay::cfr::spot::{HandReport, SpotSolverBuilder, Streets};
+use warpplay::cfr::{Options, Plan, SolvedSpot, Spot, SpotReport, SpotRun, SpotSolver, solve_spots};
+use warpplay::{AtomicFile, Backend, Device, Error, Precision};
+
+use crate::cfr::args::{FormFlag, SolveSpotArgs};
+use crate::common::plot::{self, Axis, Line, Panel};
+use crate::common::table::{Table, count, seconds};
+use crate::common::{self, OutputFile, Usage};
+
+/// The plot's name in a folder.
+const PLOT: &str = "solve-spot.svg";
+
+/// What is written: one spot's report, or `spots` with a report for each name.
+#[derive(Serialize)]
+struct Facts<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<&'a SpotReport>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    spots: BTreeMap<&'a str, &'a SpotReport>,
+    device_name: String,
+}
+
+/// The spots of the files, those that were asked for.
+fn spots(args: &SolveSpotArgs) -> Result<Vec<(String, Spot)>> {
+    let mut spots: Vec<(String, Spot)> = Vec::new();
+    let mut files: Vec<&Path> = Vec::new();
+    let mut others: Vec<String> = Vec::new();
+    for path in &args.spots {
+        for (name, spot) in Spot::read_all(path)? {
+            if !args.spot.is_empty() && !args.spot.contains(&name) {
+                others.push(name);
+                continue;
+            }
+            if let Some(at) = spots.iter().position(|(other, _)| *other == name) {
+                let [first, second] = [files[at].display(), path.display()];
+                let text = format!("{first} and {second}: both have a spot {name}, expected names of their own");
+                return Err(Usage(text).into());
+            }
+            spots.push((name, spot));
+            files.push(path);
+        }
+    }
+    if let Some(missing) = args.spot.iter().find(|&name| spots.iter().all(|(of, _)| of != name)) {
+        others.extend(spots.into_iter().map(|(name, _)| name));
+        others.sort();
+        return Err(Usage(format!("option spot: '{missing}' is not allowed ({})", others.join(", "))).into());
+    }
+    Ok(spots)
+}
+
+/// The file of a solved spot to go on from, which is no journal.
+fn solved_before(args: &SolveSpotArgs) -> Result<Option<&PathBuf>> {
+    match &args.journal.resume {
+        Some(path) if common::without_results(|| SolvedSpot::is_saved_at(path))? => Ok(Some(path)),
+        Some(_) if args.spots.is_empty() => {
+            let text = "SPOT.json is needed beside --resume, unless that is a file of --save".to_string();
+            Err(Usage(text).into())
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &SolveSpotArgs) -> Result<()> {
+    args.output.start_log();
+    let before = solved_before(args)?;
+    let mut spots = spots(args)?;
+    let mut iterations = args.report.iterations();
+    let mut resumed = None;
+    if let Some(path) = before {
+        let builder = common::without_results(|| SpotSolver::resume(path))?;
+        iterations = args.report.iterations.unwrap_or(builder.settled()?.iterations);
+        if spots.iter().any(|(_, spot)| spot != builder.spot()) {
+            let text = format!("{}: has another spot than SPOT.json, which is not needed beside it", path.display());
+            return Err(Usage(text).into());
+        }
+        let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        spots = vec![(name, builder.spot().clone())];
+        resumed = Some(builder);
+    }
+    let stops = args.report.stops(iterations)?;
+    let is_journaled = resumed.is_none() && args.journal.target().is_some();
+    if args.save.is_some() && (spots.len() != 1 || args.device.len() != 1 || is_journaled) {
+        let text = format!(
+            "--save: {} on {}{}, expected one spot on one device, without a journal",
+            count(spots.len() as u64, "spot"),
+            count(args.device.len() as u64, "device"),
+            if is_journaled { ", with a journal" } else { "" }
+        );
+        return Err(Usage(text).into());
+    }
+    if let (Some(FormFlag::Saved(_)), None) = (args.form, &args.save) {
+        return Err(Usage("--form: nothing is saved, expected --save FILE.spot".into()).into());
+    }
+    let [resume, checkpoint] = args.journal.paths();
+    let read = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).chain([resume]);
+    let plots = &args.report.plots;
+    let plot = plots.path(PLOT);
+    let written = [
+        ("--json", args.output.json.as_deref()),
+        ("--plots", plots.plots.as_deref()),
+        ("--plots", plot.as_deref()),
+        ("--save", args.save.as_deref()),
+        checkpoint,
+    ];
+    common::expect_apart(&read.collect::<Vec<_>>(), &written, &[("--save", "--resume")])?;
+    let json = args.output.json_file()?;
+    if let Some(path) = &args.save {
+        // No device or pipe: its writer needs a file.
+        AtomicFile::create(path)?;
+    }
+    let plot = OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?;
+    let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
+    let device = devices.first().context("no device")?;
+    let mut options = Options { iterations, ..args.solve.options() };
+    if let Some(FormFlag::Engine(engine)) = args.form {
+        options.engine = engine;
+    }
+    let mut reports = Vec::new();
+    let mut n_whole = 0;
+    if let ([(name, spot)], false) = (&spots[..], is_journaled) {
+        let builder = match resumed {
+            Some(builder) => args.solve.ask_spot(builder),
+            None => SpotSolver::builder(spot).options(options),
+        };
+        let mut builder = builder.iterations(iterations).measure_at(stops).target(args.target);
+        if let Some(path) = &args.save {
+            builder = builder.checkpoint(path);
+        }
+        if let Some(time) = args.checkpoint_every {
+            builder = builder.checkpoint_every(time);
+        }
+        if let Some(FormFlag::Saved(form)) = args.form {
+            builder = builder.form(form);
+        }
+        let (report, is_whole) = solve_one(args, name, builder, device)?;
+        n_whole += usize::from(is_whole);
+        check(name, spot, &report)?;
+        reports.push((name.as_str(), report));
+    } else {
+        // Wrong spots, and those that do not fit, are found before any is solved.
+        for (name, spot) in &spots {
+            let builder = SpotSolver::builder(spot).options(options);
+            let plan = common::without_results(|| builder.plan(device)).with_context(|| name.clone())?;
+            args.output.print(format!("{name}: {plan}\n"))?;
+            common::without_results(|| expect_fits(&builder, &plan, device)).with_context(|| name.clone())?;
+        }
+        let bar = args.output.bar(spots.len() as u64);
+        let run = SpotRun { options, measure_at: stops, target: args.target, journal: args.journal.target() };
+        let list: Vec<Spot> = spots.iter().map(|(_, spot)| spot.clone()).collect();
+        let solved = solve_spots(&devices, &list, &run, |n| {
+            bar.set_position(n as u64);
+            common::until_interrupted()
+        })?;
+        bar.finish_and_clear();
+        for ((name, spot), report) in spots.iter().zip(solved) {
+            if common::interrupted() && matches!(report, Err(Error::Order { .. })) {
+                args.output.print(format!("{name}: not begun\n"))?;
+                continue;
+            }
+            let report = report.with_context(|| name.clone())?;
+            n_whole += usize::from(run.is_finished(&report, spot));
+            check(name, spot, &report)?;
+            reports.push((name.as_str(), report));
+        }
+        if common::interrupted() && reports.is_empty() {
+            common::end_without_results();
+        }
+    }
+    if let Some(plot) = plot {
+        let points = |report: &SpotReport| report.trajectory.iter().map(|(&at, &chips)| [at as f64, chips]).collect();
+        let lines = reports.iter().map(|(name, report)| Line::new(*name, points(report))).collect();
+        let (x, y) = (Axis::log("iteration"), Axis::log("exploitability, chips"));
+        let panel = Panel::lines("Spots of hold'em: exploitability by iteration", x, y, lines);
+        plot.write(&plot::svg(&[panel]))?;
+    }
+    if let Some(json) = json {
+        let only = reports.first().filter(|_| spots.len() == 1).map(|(_, report)| report);
+        let several = reports.iter().filter(|_| only.is_none()).map(|(name, report)| (*name, report));
+        let facts = Facts { report: only, spots: several.collect(), device_name: device.name() };
+        json.write_json(&common::Record::new("cfr solve-spot", facts))?;
+    }
+    if !args.output.quiet {
+        for (name, report) in &reports {
+            common::print(text(name, report, args.top.top))?;
+        }
+        if n_whole < spots.len() {
+            let go_on = match &args.save {
+                Some(path) => format!("; continue with --resume {}", path.display()),
+                None => args.journal.go_on(),
+            };
+            common::print(format!("\nended early: {n_whole} of {} spots{go_on}\n", spots.len()))?;
+        }
+    }
+    Ok(())
+}
+
+fn check(name: &str, spot: &Spot, report: &SpotReport) -> Result<()> {
+    report.check(spot).map_err(|reason| anyhow!("check failed: {name}: {reason}"))
+}
+
+/// Solves one spot; the report, and whether the solve is finished. Says what it will take before it takes it.
+fn solve_one(
+    args: &SolveSpotArgs,
+    name: &str,
+    builder: SpotSolverBuilder,
+    device: &Device,
+) -> Result<(SpotReport, bool)> {
+    let named = || name.to_string();
+    let plan = common::without_results(|| builder.plan(device)).with_context(named)?;
+    args.output.print(format!("{name}: {plan}\n"))?;
+    common::without_results(|| expect_fits(&builder, &plan, device)).with_context(named)?;
+    let mut solver = common::without_results(|| builder.build_plan(device, plan)).with_context(named)?;
+    let bar = args.output.bar(solver.options().iterations);
+    solver.run(|progress| {
+        bar.set_position(progress.steps);
+        if let Some(chips) = progress.latest {
+            bar.set_message(format!("exploitability {chips:.3e} chips"));
+        }
+        common::until_interrupted()
+    })?;
+    bar.finish_and_clear();
+    let is_finished = solver.is_finished();
+    let report = match args.save {
+        Some(_) => common::with_results_written(|| solver.report()),
+        None => solver.report(),
+    };
+    Ok((report?, is_finished))
+}
+
+/// Refuses what does not fit, with what would.
+fn expect_fits(builder: &SpotSolverBuilder, plan: &Plan, device: &Device) -> Result<()> {
+    let Err(error) = device.expect_memory(plan.memory_needed()) else { return Ok(()) };
+    if !matches!(error, Error::OutOfMemory { .. }) {
+        return Err(error.into());
+    }
+    let (spot, options) = (builder.spot(), builder.settled()?);
+    let short = Options { precision: Precision::I16, ..options };
+    let few = Streets { flop: Some(1), turn: Some(1), river: Some(1) };
+    let few = Spot { max_raises: Some(few), ..spot.clone() };
+    let one = Spot { bet_sizes: None, raise_sizes: None, bet_fraction_of_pot: Some(0.5), ..few.clone() };
+    let mut ways = vec![
+        ("--precision f32", spot, Options { precision: Precision::F32, ..options }),
+        ("--precision i16", spot, short),
+        ("\"max_raises\" of 1", &few, options),
+        ("--precision i16 and \"max_raises\" of 1", &few, short),
+        ("one bet of half the pot a street", &one, options),
+        ("--precision i16 and one bet of half the pot a street", &one, short),
+    ];
+    ways.retain(|(_, _, of)| match of.precision {
+        Precision::F32 => options.precision != Precision::I16,
+        Precision::I16 => device.backend() != Backend::Cpu,
+        _ => true,
+    });
+    let fits = ways.iter().find_map(|(way, spot, options)| {
+        let memory = SpotSolver::builder(spot).options(*options).memory_needed(device).ok()?;
+        let is_smaller = memory != *plan.memory_needed() && device.expect_memory(&memory).is_ok();
+        is_smaller.then(|| format!("it would fit with {way}: {memory}"))
+    });
+    let fits = fits.unwrap_or_else(|| "it would fit with fewer sizes, fewer raises or narrower ranges".to_string());
+    Err(anyhow!("{error}; {fits}"))
+}
+
+/// A solved spot in some lines.
+fn text(name: &str, report: &SpotReport, top: usize) -> String {
+    let SpotReport { iterations, seconds: time, device, .. } = report;
+    let mut text = format!("\n{name}: {} in {} on {device}\n", count(*iterations, "iteration"), seconds(*time));
+    for line in report.to_string().lines() {
+        text += &format!("  {line}\n");
+    }
+    for seat in 0..2 {
+        let mut list: Vec<&HandReport> = report.by_hand[seat].iter().collect();
+        list.sort_by(|a, b| b.ev.total_cmp(&a.ev));
+        let shown = if top == 0 { list.len() } else { top.min(list.len()) };
+        text += &format!("\n  seat {seat}: the {} of the highest expected value\n", count(shown as u64, "hand"));
+        let row = |hand: &&HandReport| {
+            let first = hand.strategy.iter().next().map(|(history, probabilities)| {
+                let actions = report.actions.get(history).map(Vec::as_slice).unwrap_or_default();
+                let parts = actions.iter().zip(probabilities).map(|(action, part)| format!("{action} {part:.3}"));
+                format!("after '{history}': {}", parts.collect::<Vec<_>>().join("  "))
+            });
+            let [ev, equity] = [hand.ev, hand.equity].map(|value| format!("{value:.3}"));
+            vec![hand.hand.to_string(), ev, equity, first.unwrap_or_default()]
+        };
+        let rows: Vec<Vec<String>> = list[..shown].iter().map(row).collect();
+        text += &Table::new(&["hand", "value, chips", "equity", "first decision"]).words_at(3).rows(&rows);
+    }
+    text
+}
