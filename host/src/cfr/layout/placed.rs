@@ -19,7 +19,7 @@ pub(in crate::cfr) struct Placed {
 
 impl Placed {
     /// What stands at the hands' images, by hand.
-    pub fn from_tables<T: Copy>(&self, seat: usize, values: &[T]) -> Vec<T> {
+    pub fn by_hand<T: Copy>(&self, seat: usize, values: &[T]) -> Vec<T> {
         self.images[seat].iter().map(|&image| values[image as usize]).collect()
     }
 

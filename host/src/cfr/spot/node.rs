@@ -257,7 +257,7 @@ impl<'a> Node<'a> {
 
     /// Probability of an action of the seat that acts, by hand.
     fn played(&self, seat: usize, action: usize) -> Result<Vec<f64>> {
-        Ok(self.table_strategy()?.get(action).map(|vector| self.placed.from_tables(seat, vector)).unwrap_or_default())
+        Ok(self.table_strategy()?.get(action).map(|vector| self.placed.by_hand(seat, vector)).unwrap_or_default())
     }
 
     /// The strategy of the seat that acts, as the tables have it; empty where nobody acts.
