@@ -9,6 +9,42 @@ use super::strategy::Weights;
 use crate::cfr::regret::Step;
 use crate::unroll::unroll;
 
+/// How a seat's strategies are added to its averages as its reach goes down.
+#[derive(Clone, Copy)]
+pub(super) struct Averaging {
+    /// The iteration's weight; with 0 nothing is added.
+    pub weight: f32,
+    /// Whether the reach has the priors in it, which averages are not weighted with.
+    pub with_priors: bool,
+    /// Whether that is all that the pass does.
+    pub alone: bool,
+}
+
+impl Averaging {
+    /// Nothing is added.
+    pub const NONE: Self = Self { weight: 0.0, with_priors: false, alone: false };
+
+    /// With a reach that has the priors in it.
+    #[inline(always)]
+    pub const fn with_priors(weight: f32, alone: bool) -> Self {
+        Self { weight, with_priors: true, alone }
+    }
+
+    /// Whether something is added at a node: where its children's reach is made one after the other, with the first.
+    #[inline(always)]
+    pub const fn adds_at(&self, op: &Op) -> bool {
+        self.weight > 0.0 && op.first == 0
+    }
+
+    /// The weight of a hand's strategy where it arrives with `reach`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn gain(&self, view: &BlockView<'_>, side: &Side, hand: u32, reach: f32) -> f32 {
+        let own = if self.with_priors { reach * view.inverse_prior(side, hand) } else { reach };
+        self.weight * own
+    }
+}
+
 /// The reach of `side` at the block's root, into slot `slot`: what the street before brought, times the board's probability where `chance` asks for it.
 /// Without `chance` it is the reach that averages are weighted with: 1 at the root of the game.
 /// Called by all threads of the block.
@@ -44,7 +80,7 @@ pub(super) fn arrive<const PARTS: bool>(
     }
 }
 
-/// Runs the operations `range` on the reach of `side`, strategies from `from`; with `average`, adds weighted strategies to the averages.
+/// Runs the operations `range` on the reach of `side`, strategies from `from`; adds weighted strategies to the averages.
 /// Called by all threads of the block, after [`arrive`] has filled the root's slot.
 #[inline(always)]
 #[track_caller]
@@ -55,15 +91,15 @@ pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
     from: u32,
     step: &Step<f32>,
     pass: &Pass,
-    average: bool,
+    averaging: Averaging,
 ) {
     let mut at = range[0];
     while at < range[1] {
         let op = &view.op(at);
         if PLAIN && op.code == code::REACH && nodes::is_plain::<PARTS>(view, side, op) {
-            nodes::reach::<N>(view, side, op, step, average);
+            nodes::reach::<N>(view, side, op, step, averaging);
         } else if op.code == code::REACH {
-            reach::<N, PARTS>(view, side, op, from, step, pass, average);
+            reach::<N, PARTS>(view, side, op, from, step, pass, averaging);
         } else {
             leave::<PARTS>(view, side, op);
         }
@@ -81,10 +117,10 @@ fn reach<N: Numbers, const PARTS: bool>(
     from: u32,
     step: &Step<f32>,
     pass: &Pass,
-    average: bool,
+    averaging: Averaging,
 ) {
     let locked = op.flags & flag::LOCKED != 0;
-    let average = average && !locked;
+    let average = averaging.adds_at(op) && !locked;
     let from = if locked { source::AVERAGES } else { from };
     let tables = &view.tables(side);
     let operands = view.operands();
@@ -96,7 +132,7 @@ fn reach<N: Numbers, const PARTS: bool>(
         let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
         let reach = if active { view.get(op.input + hand) } else { 0.0 };
         let learns = active && own_factor(view, side, pass, hand) > 0.0;
-        let gain = if learns { step.weight * reach } else { 0.0 };
+        let gain = if average && learns { averaging.gain(view, side, hand, reach) } else { 0.0 };
         weights.for_each::<N>(tables, |action, at, _, p| {
             if average {
                 let sum = N::load::<false>(tables.averages(), at) + gain * p;
