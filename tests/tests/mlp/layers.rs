@@ -153,11 +153,14 @@ fn images_on_the_device_have_the_logits_of_those_on_the_host() {
         for_each_device(|device| {
             let stream = device.stream()?;
             let on_device = stream.upload(set.images())?;
+            // The classifier has a stream of its own.
+            stream.synchronize()?;
             let mut classifier = Classifier::builder(&network).engine(Engine::Layers).build(device)?;
             let found = stream.read(&classifier.logits_on_device(&on_device)?)?;
             same("logits", &found, &classifier.logits(set.images())?);
             // Nothing of it is kept.
             let first = stream.upload(&set.images()[..set.n_inputs() as usize])?;
+            stream.synchronize()?;
             same("logits", &stream.read(&classifier.logits_on_device(&first)?)?, &found[..10]);
             let error = classifier.logits_on_device(&stream.alloc(1)?).expect_err("no whole image").to_string();
             assert_eq!(error, format!("images: expected a multiple of {} bytes, got 1", set.n_inputs()));

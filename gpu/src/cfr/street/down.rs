@@ -1,5 +1,6 @@
 //! Downwards: reach vectors of a seat along its own decisions. A thread has the same hands at every node, so no barrier is needed on the way.
 
+use super::averaging::Averaging;
 use super::block::{BlockView, Side};
 use super::hands::{Hands, TOGETHER};
 use super::layout::{NONE, Op, Pass, code, flag, source};
@@ -8,42 +9,6 @@ use super::numbers::Numbers;
 use super::strategy::Weights;
 use crate::cfr::regret::Step;
 use crate::unroll::unroll;
-
-/// How a seat's strategies are added to its averages as its reach goes down.
-#[derive(Clone, Copy)]
-pub(super) struct Averaging {
-    /// The iteration's weight; with 0 nothing is added.
-    pub weight: f32,
-    /// Whether the reach has the priors in it, which averages are not weighted with.
-    pub with_priors: bool,
-    /// Whether that is all that the pass does.
-    pub alone: bool,
-}
-
-impl Averaging {
-    /// Nothing is added.
-    pub const NONE: Self = Self { weight: 0.0, with_priors: false, alone: false };
-
-    /// With a reach that has the priors in it.
-    #[inline(always)]
-    pub const fn with_priors(weight: f32, alone: bool) -> Self {
-        Self { weight, with_priors: true, alone }
-    }
-
-    /// Whether something is added at a node: where its children's reach is made one after the other, with the first.
-    #[inline(always)]
-    pub const fn adds_at(&self, op: &Op) -> bool {
-        self.weight > 0.0 && op.first == 0
-    }
-
-    /// The weight of a hand's strategy where it arrives with `reach`.
-    #[inline(always)]
-    #[track_caller]
-    pub fn gain(&self, view: &BlockView<'_>, side: &Side, hand: u32, reach: f32) -> f32 {
-        let own = if self.with_priors { reach * view.inverse_prior(side, hand) } else { reach };
-        self.weight * own
-    }
-}
 
 /// The reach of `side` at the block's root, into slot `slot`: what the street before brought, times the board's probability where `chance` asks for it.
 /// Without `chance` it is the reach that averages are weighted with: 1 at the root of the game.

@@ -29,6 +29,7 @@
 //!
 //! Updates of regrets, for all algorithms, are in [`regret`](crate::cfr::regret).
 
+mod averaging;
 mod block;
 mod down;
 mod eval;

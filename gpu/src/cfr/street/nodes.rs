@@ -1,8 +1,8 @@
 //! Nodes of plain passes, of two to four actions: the compiler knows the number of actions and of hands, so all loads from tables come before a node's arithmetic and stores.
 //! The results have the bits of [`down`](super::down) and [`up`](super::up), which do the same for any pass and number.
 
+use super::averaging::Averaging;
 use super::block::{BlockView, Side};
-use super::down::Averaging;
 use super::hands::{Hands, TOGETHER};
 use super::layout::{NONE, Op, flag};
 use super::numbers::Numbers;

@@ -1,10 +1,10 @@
 //! The kernels: a block has one betting subtree on one board, with all hands or, where several blocks share it, some of them.
 
+use super::averaging::Averaging;
 use super::block::BlockView;
-use super::down::{self, Averaging};
 use super::layout::{MAX_PASSES, Pass, Task, control, mode, source};
 use super::numbers::Numbers;
-use super::{eval, up};
+use super::{down, eval, up};
 use crate::cfr::regret::Step;
 use crate::cuda::{math, memory, sync};
 
