@@ -63,7 +63,7 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     }
 }
 
-/// Calls `each` with every index from `from` to below `to` and the value there behind `source`; several are read together.
+/// Calls `each` with every index from `from` to below `to` and its value in the vector that begins at offset `source`; several are read together.
 #[inline(always)]
 #[track_caller]
 fn for_each_ahead(view: &BlockView<'_>, source: u32, from: u32, to: u32, mut each: impl FnMut(u32, f32)) {
