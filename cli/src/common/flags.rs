@@ -17,23 +17,24 @@ use warpplay::{Device, Precision};
 use super::Usage;
 
 /// An error about an option with the value as it was typed, where the option's type holds another: `1e60` is infinite in single precision, and 0.99999999999 is 1. The value is that
-/// of the flag with the option's name, one of its values separated by commas, or written as `NAME=VALUE` in a player's text.
+/// of the flag with the option's name, one of its values separated by commas, or written as `NAME=VALUE` in a player's text. An infinite one is found under every name, as after `--lr`.
 pub fn value_as_typed(mut error: anyhow::Error, words: &[OsString]) -> anyhow::Error {
-    if let Some(warpplay::Error::Option { name, value, .. }) = error.downcast_mut::<warpplay::Error>() {
-        let number = |text: &str| text.parse::<f64>().ok();
-        let is_held =
-            |typed: f64, held: f64| typed == held || typed as f32 == held as f32 || (typed.is_nan() && held.is_nan());
+    let number = |text: &str| text.parse::<f64>().ok();
+    if let Some(warpplay::Error::Option { name, value, .. }) = error.downcast_mut::<warpplay::Error>()
+        && let Some(held) = number(value)
+    {
+        let is_held = |typed: f64| typed == held || typed as f32 == held as f32 || (typed.is_nan() && held.is_nan());
         let flag = format!("--{}", name.replace(['_', ' '], "-"));
         let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
         let nexts = words.iter().skip(1).copied().chain([""]);
-        let mut typed = words.iter().zip(nexts).flat_map(|(&word, next)| {
+        let named = words.iter().zip(nexts).flat_map(|(&word, next)| {
             let of_flag = if word == flag { Some(next) } else { value_after(word, &flag) };
             let of_player = word.split(',').filter_map(|part| value_after(part.trim(), name));
-            of_flag.into_iter().flat_map(|values| values.split(',')).map(str::trim).chain(of_player)
+            of_flag.into_iter().flat_map(|values| values.split(',')).chain(of_player)
         });
-        if let Some(held) = number(value)
-            && let Some(typed) = typed.find(|typed| number(typed).is_some_and(|typed| is_held(typed, held)))
-        {
+        let infinite = words.iter().filter(|_| held.is_infinite()).flat_map(|word| word.split([',', '=']));
+        let mut typed = named.chain(infinite).map(str::trim);
+        if let Some(typed) = typed.find(|typed| number(typed).is_some_and(is_held)) {
             *value = typed.to_string();
         }
     }
@@ -330,11 +331,13 @@ mod tests {
             ("x --discounts 1,-1e400,1e400", "discounts", "inf", "1e400"),
             ("x --discounts=1e400,0,2", "discounts", "inf", "1e400"),
             ("x --a acp_prodigal,ucb_c=2,seconds=1 --b vanilla,ucb_c=1e60", "ucb_c", "inf", "1e60"),
+            ("x --learning-rates 0.1,1e400", "learning-rate", "inf", "1e400"),
+            ("x --lr=1e400", "learning-rate", "inf", "1e400"),
             ("x --a=uniform,temperature=1e-60", "temperature", "0", "1e-60"),
             // Not of this option, or not its value.
             ("x --momentum 0.5", "beta1", "1", "1"),
             ("x --models 3", "models", "10", "10"),
-            ("x --a acp_prodigal,seconds=1e400", "ucb_c", "inf", "inf"),
+            ("x --a acp_prodigal,seconds=1e-60", "ucb_c", "0", "0"),
             ("x --device gpu", "device", "gpu", "gpu"),
             ("x --ucb-c", "ucb_c", "2", "2"),
         ] {
