@@ -760,7 +760,7 @@ fn a_comparison_and_spots_that_are_refused_leave_no_journal() {
     for (line, told) in [
         (format!("{compare} --precision i16"), "kuhn.limit.2p.game: cfr, sampling none: option precision: i16"),
         (format!("{compare} --engine street"), "option engine: street"),
-        (format!("{compare} --discounts 1,nan,2"), "option discounts: NaN is not allowed (finite numbers)"),
+        (format!("{compare} --discounts 1,nan,2"), "option discounts: nan is not allowed (finite numbers)"),
         (format!("{compare} --threads 0"), "option threads: 0"),
         // The first combination could be run.
         (
