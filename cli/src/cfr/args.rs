@@ -32,7 +32,7 @@ pub enum Command {
     #[command(after_help = examples!["cfr exploitability game.strategy"])]
     Exploitability(ExploitabilityArgs),
     /// Show what a saved strategy does with a hand after a history, or export all of it as JSON or CSV
-    #[command(after_help = examples!["cfr query game.strategy --history cr --hand Kc"])]
+    #[command(after_help = examples!["cfr query game.strategy --history cr --hand 4c"])]
     Query(QueryArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
     #[command(after_help = SPOT)]

@@ -520,7 +520,7 @@ fn a_checkpoint_is_written_while_a_training_runs_and_changes_nothing() {
         assert_eq!((end.epochs().len(), end.step()), (2, 0));
         let other = Trainer::builder(&set).seed(77).resume(end.clone());
         let (error, seed) = (other.build(&device).expect_err("another seed").to_string(), options.seed);
-        assert_eq!(error, format!("option seed: 77 is not allowed ({seed} as in the checkpoint)"));
+        assert_eq!(error, format!("option seed: 77 is not allowed ({seed}, as in the checkpoint)"));
         let builder = Trainer::builder(&set).options(options).resume(end);
         let mut resumed = builder.epochs(3).build(&device).expect("built");
         resumed.run(|_| ControlFlow::Continue(())).expect("trained");

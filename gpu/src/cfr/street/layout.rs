@@ -264,9 +264,9 @@ pub struct Pass {
     pub traverser: u32,
     /// One of [`mode`].
     pub mode: u32,
-    /// The traverser's [`source`].
+    /// Where the traverser's strategy comes from: one of [`source`].
     pub own: u32,
-    /// The opponent's [`source`].
+    /// Where the opponent's strategy comes from: one of [`source`].
     pub opponent: u32,
     /// Whether the traverser's strategy is added to its average.
     pub averages: u32,

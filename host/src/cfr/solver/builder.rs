@@ -5,6 +5,7 @@ use crate::cfr::dispatch::{self, Plan};
 use crate::cfr::options::{Algorithm, Averaging, Engine, Options, Sampling, Updates};
 use crate::cfr::problem::Problem;
 use crate::cfr::strategy::Checkpoint;
+use crate::runtime::checkpoint::expect_same;
 use crate::runtime::keep::Keep;
 use crate::runtime::setters::{checkpoint_setters, setters};
 use crate::{Device, Error, Memory, Precision, Result};
@@ -172,28 +173,31 @@ impl SolverBuilder {
         let Some(checkpoint) = &self.resume else { return Ok(self.options) };
         let (mut options, asked, kept) = (*checkpoint.options(), &self.options, checkpoint.options());
         for &name in &self.asked {
-            let text = |options: &Options| match name {
-                "algorithm" => options.algorithm.to_string(),
-                "updates" => options.updates.to_string(),
-                "averaging" => options.averaging.to_string(),
-                "sampling" => options.sampling.to_string(),
-                "batch" => options.batch.to_string(),
-                "discounts" => format!("{:?}", options.discounts),
-                "exploration" => options.exploration.to_string(),
-                "seed" => options.seed.to_string(),
-                "precision" => options.precision.to_string(),
-                "isomorphism" => options.isomorphism.to_string(),
-                _ => String::new(),
-            };
-            match name {
-                "threads" => options.threads = asked.threads,
-                "iterations" => options.iterations = asked.iterations,
-                // What was chosen then may be asked for now.
-                "engine" if [Engine::Auto, kept.engine, checkpoint.engine()].contains(&asked.engine) => {}
-                "engine" => return Err(Error::option("engine", asked.engine, in_checkpoint(checkpoint.engine()))),
-                _ if text(asked) == text(kept) => {}
-                _ => return Err(Error::option(name, text(asked), in_checkpoint(text(kept)))),
+            macro_rules! settle {
+                ($($same:ident),+) => {
+                    match name {
+                        $(stringify!($same) => expect_same(stringify!($same), &asked.$same, &kept.$same)?,)+
+                        "threads" => options.threads = asked.threads,
+                        "iterations" => options.iterations = asked.iterations,
+                        // What was chosen then may be asked for now.
+                        "engine" if [Engine::Auto, kept.engine].contains(&asked.engine) => {}
+                        "engine" => expect_same("engine", &asked.engine, &checkpoint.engine())?,
+                        _ => {}
+                    }
+                };
             }
+            settle!(
+                algorithm,
+                updates,
+                averaging,
+                sampling,
+                batch,
+                discounts,
+                exploration,
+                seed,
+                precision,
+                isomorphism
+            );
         }
         let done = checkpoint.iteration();
         if options.iterations < done {
@@ -202,11 +206,6 @@ impl SolverBuilder {
         }
         Ok(options)
     }
-}
-
-/// Describes the value allowed when a solve is resumed.
-fn in_checkpoint(value: impl std::fmt::Display) -> String {
-    format!("{value}, as in the checkpoint that is resumed")
 }
 
 /// Names of all options.

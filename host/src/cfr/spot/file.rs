@@ -368,7 +368,7 @@ impl Spot {
             let serde_json::Value::Object(own) = own else { return Err(wrong("is no object, expected its fields")) };
             let mut fields = file.common.clone();
             fields.extend(own);
-            // As a text again, in which an error has a place.
+            // As text again, so that an error has a line and a column.
             let text = serde_json::Value::Object(fields).to_string();
             let spot = serde_json::from_str(&text).map_err(|error| wrong(&without_column(&reason(&text, &error))))?;
             Ok((name, spot))
