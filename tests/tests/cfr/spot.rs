@@ -345,7 +345,8 @@ const LARGE: &str = r#"{
 #[test]
 fn a_report_can_be_read_as_a_spot_and_back() {
     let spot = parsed(
-        json!({"locks": [{"history": "", "seat": 0, "strategy": [0, 1, 0]}], "bet_sizes": {"river": [0.5, "all-in"]}, "rake": {"part": 0.01, "cap": 1}}),
+        json!({"locks": [{"history": "", "seat": 0, "strategy": [0, 1, 0]}], "bet_sizes": {"river": [0.5, "all-in"]}, "rake": {"part": 0.01, "cap": 1},
+            "raise_sizes": {"river": [["2.5x", "a"], ["120c", "e150%"]]}, "donk_sizes": {"river": ["30%"]}, "add_all_in": 1.5, "force_all_in": 0.2, "merge_sizes": 0.1}),
     );
     let text = serde_json::to_string(&spot).expect("JSON");
     assert_eq!(Spot::parse(&text).expect("its own"), spot);
@@ -394,6 +395,27 @@ fn bad_spots_are_errors_with_field_and_position() {
             "option limit: 0.0000000001 is not allowed (a finite number, at least 1e-9)",
         ),
         (json!({"raise_sizes": {"river": [[0.5], [0]]}}), "option raise_sizes: 0"),
+        (
+            json!({"bet_sizes": {"river": ["2.5x"]}}),
+            "option bet_sizes: 2.5x is not allowed (a multiple only in raise_sizes",
+        ),
+        (json!({"donk_sizes": {"river": ["2.5x"]}}), "option donk_sizes: 2.5x"),
+        (
+            json!({"donk_sizes": {"flop": ["50%"]}}),
+            "option donk_sizes: sizes for the flop is not allowed (turn and river",
+        ),
+        (
+            json!({"raise_sizes": {"river": ["1x"]}}),
+            "option raise_sizes: 1x is not allowed (more than 1x, at most 20x)",
+        ),
+        (json!({"raise_sizes": {"river": ["250x"]}}), "option raise_sizes: 250x"),
+        (json!({"bet_sizes": {"river": ["0c"]}}), "option bet_sizes: 0c is not allowed (at least 1e-9 chips)"),
+        (json!({"bet_sizes": {"river": ["0e"]}}), "option bet_sizes: 0e is not allowed (1 to 10 bets before the e)"),
+        (
+            json!({"bet_sizes": {"river": ["2e9000%"]}}),
+            "option bet_sizes: 2e9000% is not allowed (more than 0, at most 20",
+        ),
+        (json!({"force_all_in": 67}), "option force_all_in: 67 is not allowed (0 to 20, where 1 is the pot)"),
         (json!({"limit": {"flop": 1}}), "option limit: nothing for the river"),
         (json!({"limit": {"river": -1}}), "option limit: -1"),
         (json!({"limit": {"river": 10}, "bet_sizes": {"river": [1]}}), "not both"),
@@ -434,7 +456,7 @@ fn bad_spots_are_errors_with_field_and_position() {
         (json!({"bet_sizes": {"preflop": [1]}}), "preflop"),
         (
             json!({"bet_sizes": {"river": ["half"]}}),
-            "size \"half\" is not allowed (a part of the pot such as 0.5 or \"50%\", or \"all-in\")",
+            "size \"half\" is not allowed (a part of the pot such as 0.5 or \"50%\", chips \"20c\", a multiple",
         ),
         (json!({"bet_sizes": {"river": ["%"]}}), "size \"%\" is not allowed"),
         (json!({"bet_sizes": {"river": [[0.5], 1]}}), "1 beside a list is not allowed"),
