@@ -346,7 +346,8 @@ const LARGE: &str = r#"{
 fn a_report_can_be_read_as_a_spot_and_back() {
     let spot = parsed(
         json!({"locks": [{"history": "", "seat": 0, "strategy": [0, 1, 0]}], "bet_sizes": {"river": [0.5, "all-in"]}, "rake": {"part": 0.01, "cap": 1},
-            "raise_sizes": {"river": [["2.5x", "a"], ["120c", "e150%"]]}, "donk_sizes": {"river": ["30%"]}, "add_all_in": 1.5, "force_all_in": 0.2, "merge_sizes": 0.1}),
+            "raise_sizes": {"river": [["2.5x", "a"], ["120c", "e150%"]]}, "donk_sizes": {"river": ["30%"]}, "add_all_in": 1.5, "force_all_in": 0.2, "merge_sizes": 0.1,
+            "added_lines": ["cr80"], "removed_lines": ["cr50"]}),
     );
     let text = serde_json::to_string(&spot).expect("JSON");
     assert_eq!(Spot::parse(&text).expect("its own"), spot);
@@ -414,6 +415,14 @@ fn bad_spots_are_errors_with_field_and_position() {
         (
             json!({"bet_sizes": {"river": ["2e9000%"]}}),
             "option bet_sizes: 2e9000% is not allowed (more than 0, at most 20",
+        ),
+        (
+            json!({"bet_fraction_of_pot": null, "limit": {"river": 10}, "added_lines": ["r20"]}),
+            "option added_lines: 'r20' is not allowed (nothing beside limit",
+        ),
+        (
+            json!({"removed_lines": ["r60"]}),
+            "option removed_lines: 'r60' is not allowed (column 1: 'r60': expected c, r50, r300)",
         ),
         (json!({"force_all_in": 67}), "option force_all_in: 67 is not allowed (0 to 20, where 1 is the pot)"),
         (json!({"limit": {"flop": 1}}), "option limit: nothing for the river"),
@@ -536,7 +545,11 @@ fn the_reference_s_best_response_confirms_a_solved_river() {
 /// Rivers in one batch on the devices that run kernels: the plain program finds their strategies worth what they say, and both precisions lie around the value of the game.
 #[test]
 fn kernels_solve_batches_of_rivers() {
-    let spots: Vec<Spot> = [60, 150, 300].iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
+    let mut spots: Vec<Spot> = [60, 150, 300].iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
+    // Seat 1 must call a bet of 50.
+    spots.push(parsed(
+        json!({"effective_stack": 200, "added_lines": ["r80"], "removed_lines": ["r50f", "r50r200", "cr50"]}),
+    ));
     let run = |precision| SpotRun {
         options: Options { algorithm: Algorithm::CfrPlus, precision, iterations: 8, ..Options::default() },
         measure_at: vec![1],

@@ -8,7 +8,7 @@ mod tree;
 pub(in crate::cfr) use count::NODE_BYTES;
 pub use count::{MAX_LEVELS, MAX_NODES, Size};
 pub use state::BettingState;
-pub(in crate::cfr) use tree::{Grown, rounded_chips};
+pub(in crate::cfr) use tree::{Grown, follow, rounded_chips};
 
 /// What a player does.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -64,6 +64,13 @@ pub struct Spot {
     /// Maximum number of bets and raises of a street; default no limit (4 with `limit`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_raises: Option<Streets<u32>>,
+    /// Histories, as those of `locks`, that end with a raise which the sizes do not make: it becomes an action there, also beyond `max_raises`. A line may go on with the
+    /// raise of one before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added_lines: Vec<String>,
+    /// Histories whose last action does not exist there, with everything after it; they may begin with an added line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed_lines: Vec<String>,
     /// Limit betting: chips of every bet and raise, by street. It replaces the sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Streets<f64>>,
@@ -93,6 +100,10 @@ struct SpotFile {
     force_all_in: Option<f64>,
     merge_sizes: Option<f64>,
     max_raises: Option<Streets<u32>>,
+    #[serde(default)]
+    added_lines: Vec<String>,
+    #[serde(default)]
+    removed_lines: Vec<String>,
     limit: Option<Streets<f64>>,
     rake: Option<Rake>,
     #[serde(default)]
@@ -126,6 +137,8 @@ impl From<SpotFile> for Spot {
             force_all_in: file.force_all_in,
             merge_sizes: file.merge_sizes,
             max_raises: file.max_raises,
+            added_lines: file.added_lines,
+            removed_lines: file.removed_lines,
             limit: file.limit,
             rake: file.rake,
             locks: file.locks,

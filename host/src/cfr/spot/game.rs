@@ -127,6 +127,10 @@ impl Spot {
         {
             return Err(Error::option("limit", "given", "limit, or bet_sizes, raise_sizes and donk_sizes, not both"));
         }
+        if let (Some(_), Some(line)) = (&self.limit, self.added_lines.first()) {
+            let allowed = "nothing beside limit, whose bets have one size";
+            return Err(Error::option("added_lines", format!("'{line}'"), allowed));
+        }
         if let Some(rake) = self.rake {
             if !(0.0..=1.0).contains(&rake.part) {
                 return Err(Error::option("rake.part", rake.part, "0 to 1"));

@@ -45,7 +45,9 @@
 //!   "raise_sizes": {"flop": ["2.5x", "a"]},        likewise; "donk_sizes" are seat 0's against the last bettor of the street before
 //!   "add_all_in": 1.5, "force_all_in": 0.2,        thresholds in pots: adds all-in; makes a bet that leaves little all-in
 //!   "merge_sizes": 0.1,                            leaves out sizes that are close to a larger one
-//!   "max_raises": {"river": 2}, "rake": …, "locks": …
+//!   "max_raises": {"river": 2},
+//!   "added_lines": ["cr50"], "removed_lines": ["r50r150"],  actions by history that the sizes do not make, and that do not exist
+//!   "rake": …, "locks": …
 //! }
 //! ```
 //!
