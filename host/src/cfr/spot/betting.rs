@@ -63,7 +63,7 @@ pub(super) fn tree(spot: &Spot, first_street: usize) -> Result<BettingTree> {
     spot.removed_lines.iter().try_for_each(|line| betting.remove(line))?;
     let root = betting.root();
     expect_free("the host", betting.count(root)? * NODE_BYTES, host_machine::memory().free)?;
-    let tree = BettingTree::grow(2, true, spot.pot, spot.rake.unwrap_or_default(), root, |state| Grown {
+    let mut tree = BettingTree::grow(2, true, spot.pot, spot.rake.unwrap_or_default(), root, |state| Grown {
         round: (state.street - first_street) as u32,
         contributed: state.contributed.to_vec(),
         folded: state.folded,
@@ -74,6 +74,7 @@ pub(super) fn tree(spot: &Spot, first_street: usize) -> Result<BettingTree> {
         let allowed = "lines after some of which the cards are shown";
         return Err(Error::option("removed_lines", spot.removed_lines.join(", "), allowed));
     }
+    tree.icm = spot.icm();
     Ok(tree)
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::sizes::{BetSize, SeatSizes};
 use super::unique::{TWICE, Unique, entries, twice};
-use crate::cfr::game::betting::Rake;
+use crate::cfr::game::betting::{Icm, Rake};
 use crate::runtime::input_file;
 use crate::{Error, Result};
 
@@ -77,6 +77,9 @@ pub struct Spot {
     /// The rake of the house.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rake: Option<Rake>,
+    /// A tournament: prizes are played for, rather than chips. `stacks` are those of both seats, by default the effective stack each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icm: Option<Icm>,
     /// Strategies that are given rather than learnt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<SpotLock>,
@@ -106,6 +109,7 @@ struct SpotFile {
     removed_lines: Vec<String>,
     limit: Option<Streets<f64>>,
     rake: Option<Rake>,
+    icm: Option<Icm>,
     #[serde(default)]
     locks: Vec<SpotLock>,
     #[serde(default, rename = "format")]
@@ -141,6 +145,7 @@ impl From<SpotFile> for Spot {
             removed_lines: file.removed_lines,
             limit: file.limit,
             rake: file.rake,
+            icm: file.icm,
             locks: file.locks,
         }
     }

@@ -5,7 +5,7 @@ use super::file::{LockStrategy, Spot, SpotLock};
 use super::range::Range;
 use super::sizes::{self, LEAST_CHIPS};
 use super::thresholds;
-use crate::cfr::game::betting::{BettingKind, BettingTree};
+use crate::cfr::game::betting::{BettingKind, BettingTree, Icm};
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::cfr::layout::{Setup, SetupLock, VectorGame};
 use crate::{Error, Result};
@@ -139,7 +139,16 @@ impl Spot {
                 return Err(Error::option("rake.cap", rake.cap, "0 or more"));
             }
         }
-        Ok(())
+        self.icm().map_or(Ok(()), |icm| icm.check(self.effective_stack))
+    }
+
+    /// The tournament with the stacks of both seats.
+    pub(super) fn icm(&self) -> Option<Icm> {
+        let mut icm = self.icm.clone()?;
+        if icm.stacks.is_empty() {
+            icm.stacks = vec![self.effective_stack; 2];
+        }
+        Some(icm)
     }
 
     fn range(&self, seat: usize, board: CardSet) -> Result<Weighted> {

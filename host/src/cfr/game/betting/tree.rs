@@ -95,7 +95,7 @@ impl BettingTree {
             level = next;
             depth += 1;
         }
-        Ok(Self { n_players, sized, nodes, dead, rake })
+        Ok(Self { n_players, sized, nodes, dead, rake, icm: None })
     }
 
     /// The actions that lead to a node, as competition logs write them: `f`, `c`, `r` (followed by the total if the tree is [`sized`](Self::sized)), rounds separated by
