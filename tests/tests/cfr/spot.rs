@@ -638,6 +638,31 @@ fn prizes_are_played_for() {
     });
 }
 
+/// After one iteration the averages are uniform: on every board and in every line, kernels find what the CPU does.
+#[test]
+fn kernels_see_the_same_tree() {
+    let changes = json!({
+        "effective_stack": 200, "bet_fraction_of_pot": null, "river": null, "ranges": ["AA,T9s", "KK,98s"],
+        "bet_sizes": {"turn": ["30%", "e"], "river": [["e"], ["50c", "a"]]}, "raise_sizes": {"turn": ["2.5x"], "river": ["a"]},
+        "donk_sizes": {"river": []}, "max_raises": {"turn": 2, "river": 2}, "add_all_in": 1, "force_all_in": 0.2, "merge_sizes": 0.1,
+        "added_lines": ["cc/r80"], "removed_lines": ["cr30r75f", "r30c/c"], "icm": {"stacks": [200, 300], "others": [250, 50], "prizes": [200, 100, 50]},
+    });
+    let spot = parsed(changes);
+    let solve = |device: &Device, precision, engine| {
+        let options = Options { algorithm: Algorithm::CfrPlus, precision, engine, iterations: 1, ..Options::default() };
+        spot.solve(device, &SpotRun { options, ..SpotRun::default() })
+    };
+    let expected = solve(&Device::cpu(), Precision::F64, Engine::Cpu).expect("solves");
+    for_each_device(|device| {
+        let report = solve(device, Precision::F32, Engine::Street)?;
+        let exactly = Tolerance { abs: 2.0 * SINGLE, rel: 0.0 };
+        close(&format!("ev on {device}"), &report.ev, &expected.ev, exactly);
+        let [found, uniform] = [&report, &expected].map(|report| report.trajectory[&1]);
+        close(&format!("exploitability on {device}"), &[found], &[uniform], exactly);
+        Ok(())
+    });
+}
+
 /// Rivers that a journal does not hold are solved in smaller batches: to the same bits.
 #[test]
 fn batches_of_rivers_go_on_with_their_journal() {
