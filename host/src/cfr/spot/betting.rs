@@ -1,8 +1,9 @@
 //! The betting of a spot.
 
+mod edits;
 mod lines;
 
-use self::lines::Lines;
+use self::edits::Lines;
 use super::file::Spot;
 use super::sizes::{BetSize, Turn};
 use super::thresholds;

@@ -1,9 +1,9 @@
 //! A spot checked and laid out in vector form.
 
 use super::betting::{STREETS, tree};
-use super::file::{LockStrategy, Spot, SpotLock};
+use super::file::{LockStrategy, Spot, SpotLock, Streets};
 use super::range::Range;
-use super::sizes::{self, LEAST_CHIPS};
+use super::sizes::{self, BetSize, LEAST_CHIPS, SeatSizes};
 use super::thresholds;
 use crate::cfr::game::betting::{BettingKind, BettingTree, Icm};
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
@@ -15,6 +15,12 @@ const LOCK_TOLERANCE: f64 = 1e-6;
 
 /// Hands with their weights.
 type Weighted = Vec<(CardSet, f64)>;
+
+/// The sizes of a field on all streets and of both seats.
+fn all_sizes(sizes: Option<&Streets<SeatSizes>>) -> impl Iterator<Item = BetSize> {
+    let streets = sizes.into_iter().flat_map(|sizes| [&sizes.flop, &sizes.turn, &sizes.river]).flatten();
+    streets.flat_map(|sizes| sizes.of(0).iter().chain(sizes.of(1))).copied()
+}
 
 impl Spot {
     /// The spot in vector form, and its betting tree.
@@ -87,11 +93,11 @@ impl Spot {
         positive("pot", self.pot)?;
         positive("effective_stack", self.effective_stack)?;
         if let Some(part) = self.bet_fraction_of_pot {
-            sizes::check_part(self, "bet_fraction_of_pot", part, part.to_string())?;
+            sizes::check_part(self.pot, "bet_fraction_of_pot", part, part.to_string())?;
         }
         let fields = [("bet_sizes", &self.bet_sizes, false), ("raise_sizes", &self.raise_sizes, true)];
         for (name, of_streets, is_raise) in fields {
-            sizes::all(of_streets.as_ref()).try_for_each(|size| sizes::check(self, name, size, is_raise))?;
+            all_sizes(of_streets.as_ref()).try_for_each(|size| sizes::check(self.pot, name, size, is_raise))?;
         }
         if let Some(sizes) = &self.donk_sizes {
             if sizes.flop.is_some() {
@@ -99,7 +105,7 @@ impl Spot {
                 return Err(Error::option("donk_sizes", "sizes for the flop", allowed));
             }
             let mut sizes = [&sizes.turn, &sizes.river].into_iter().flatten().flatten();
-            sizes.try_for_each(|&size| sizes::check(self, "donk_sizes", size, false))?;
+            sizes.try_for_each(|&size| sizes::check(self.pot, "donk_sizes", size, false))?;
         }
         thresholds::check(self)?;
         for (street, name) in STREETS.iter().enumerate().skip(first_street) {

@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{Spot, Streets};
 use crate::cfr::game::betting::rounded_chips;
 use crate::{Error, Result};
 
@@ -220,8 +219,8 @@ impl Turn {
     }
 }
 
-/// Checks the sizes of a field on all streets. Only raises may be a multiple of the bet before.
-pub(super) fn check(spot: &Spot, name: &'static str, size: BetSize, is_raise: bool) -> Result<()> {
+/// Checks a size of a field, in a spot with this pot. Only raises may be a multiple of the bet before.
+pub(super) fn check(pot: f64, name: &'static str, size: BetSize, is_raise: bool) -> Result<()> {
     let refuse = |allowed: String| Err(Error::option(name, size, allowed));
     match size {
         BetSize::AllIn => Ok(()),
@@ -229,7 +228,7 @@ pub(super) fn check(spot: &Spot, name: &'static str, size: BetSize, is_raise: bo
             // It may have been written in either form.
             let percent = rounded_chips(100.0 * part);
             let shown = if percent > 100.0 { format!("{part} ({percent}%)") } else { part.to_string() };
-            check_part(spot, name, part, shown)
+            check_part(pot, name, part, shown)
         }
         BetSize::Chips(chips) if chips >= LEAST_CHIPS && chips.is_finite() => Ok(()),
         BetSize::Chips(_) => refuse(format!("at least {LEAST_CHIPS:e} chips")),
@@ -242,16 +241,16 @@ pub(super) fn check(spot: &Spot, name: &'static str, size: BetSize, is_raise: bo
             refuse(format!("1 to {MOST_BETS} bets before the e"))
         }
         BetSize::Geometric { most_percent: Some(percent), .. } => {
-            check_part(spot, name, percent / 100.0, size.to_string())
+            check_part(pot, name, percent / 100.0, size.to_string())
         }
         BetSize::Geometric { .. } => Ok(()),
     }
 }
 
-/// Checks a fraction of the pot, which an error shows as `shown`.
-pub(super) fn check_part(spot: &Spot, name: &'static str, part: f64, shown: String) -> Result<()> {
-    if part > 0.0 && part * spot.pot < LEAST_CHIPS {
-        let (pot, chips) = (spot.pot, part * spot.pot);
+/// Checks a fraction of this pot, which an error shows as `shown`.
+pub(super) fn check_part(pot: f64, name: &'static str, part: f64, shown: String) -> Result<()> {
+    if part > 0.0 && part * pot < LEAST_CHIPS {
+        let chips = part * pot;
         let allowed = format!("at least {LEAST_CHIPS:e} chips: of the pot of {pot} it is {chips:e}");
         return Err(Error::option(name, shown, allowed));
     }
@@ -259,12 +258,6 @@ pub(super) fn check_part(spot: &Spot, name: &'static str, part: f64, shown: Stri
         "more than 0, at most {LARGEST_PART} pots: half the pot is 0.5, in bet_sizes and raise_sizes also \"50%\""
     );
     if part > 0.0 && part <= LARGEST_PART { Ok(()) } else { Err(Error::option(name, shown, allowed)) }
-}
-
-/// The sizes of a field on all streets and of both seats.
-pub(super) fn all(sizes: Option<&Streets<SeatSizes>>) -> impl Iterator<Item = BetSize> {
-    let streets = sizes.into_iter().flat_map(|sizes| [&sizes.flop, &sizes.turn, &sizes.river]).flatten();
-    streets.flat_map(|sizes| sizes.of(0).iter().chain(sizes.of(1))).copied()
 }
 
 #[cfg(test)]
