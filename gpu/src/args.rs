@@ -41,6 +41,12 @@
 use std::any::Any;
 use std::fmt;
 
+/// The length that `#[len]` asks for; more than any array has where its arithmetic leaves `usize`.
+#[doc(hidden)]
+pub fn length(of: impl FnOnce() -> Option<usize>) -> usize {
+    of().unwrap_or(usize::MAX)
+}
+
 use bytemuck::Pod;
 
 use crate::cuda::view::{Atomic, Disjoint, Slice, View};

@@ -169,10 +169,10 @@ impl Strategy {
 ///
 /// * `spot`: a dictionary with the fields of a file of `warpplay cfr solve-spot`. Needed are `pot`, `effective_stack`, `flop` (`"Qs Jh 2h"`) and `ranges` `[2]` (`["AA,QQ:0.5,AKs", "KK"]`, seat 0
 ///   acts first on every street). `turn` and `river` are dealt where they are left out. Further: `bet_fraction_of_pot`; by street (`{"river": [0.5, "75%", "all-in"]}`) `bet_sizes`, `raise_sizes`,
-///   `max_raises` or `limit`; `rake` (`{"part": 0.05, "cap": 3}`); `locks`, strategies that are given and not learnt (`[{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}]`).
+///   `donk_sizes`, `max_raises` or `limit`; `add_all_in`, `force_all_in`, `merge_sizes`; `added_lines`, `removed_lines`; `rake` (`{"part": 0.05, "cap": 3}`); `icm`, a tournament (`{"others": [800, 250], "prizes": [50, 30, 20]}`); `locks`, strategies that are given and not learnt (`[{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}]`).
 /// * `measure_at`: the iterations after which the exploitability is measured; the last one always is.
 /// * `progress` is called with a dictionary (`steps` is the number of iterations done), first after the first iteration; where it returns `False`, the report is that of the iterations so far.
-/// * returns a dictionary: `ev` `[2]` and `equity` `[2]`, each seat's share of the pot, in chips and with checks to the end; `trajectory`, the exploitability in chips by iteration; `actions`, those
+/// * returns a dictionary: `ev` `[2]` and `equity` `[2]`, each seat's share of the pot, in chips (with `icm` in prizes, beyond `icm_base` `[2]`) and with checks to the end; `trajectory`, the exploitability in chips by iteration; `actions`, those
 ///   at each history of the first street; `by_hand` `[2]`, for each seat a list with a dictionary for each hand: `hand`, `weight`, `ev`, `equity` and `strategy`, probabilities by history.
 /// * further options are those of `Solver`.
 #[pyfunction]

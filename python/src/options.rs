@@ -156,9 +156,6 @@ fn wrong(name: &str, error: &serde_json::Error) -> PyErr {
     if let Some(field) = text.strip_prefix("missing field ") {
         return PyValueError::new_err(format!("option {name}: the field {} is missing", field.trim_matches('`')));
     }
-    if text.starts_with("data did not match any variant ") {
-        return PyValueError::new_err(format!("option {name}: a value of this kind is not allowed"));
-    }
     let kinds = ["invalid type: ", "invalid value: ", "invalid length "];
     let rest = kinds.iter().find_map(|kind| text.strip_prefix(kind));
     match rest.and_then(|rest| rest.rsplit_once(", expected ")) {

@@ -35,7 +35,7 @@ pub enum Command {
     #[command(after_help = examples!["cfr exploitability game.strategy"])]
     Exploitability(ExploitabilityArgs),
     /// Show what a saved strategy or a solved spot does with a hand after a history, or export it as JSON or CSV
-    #[command(after_help = examples!["cfr query game.strategy --history cr --hand Kc", "cfr query turn.spot --line cr50c/ --board 8c --csv node.csv"])]
+    #[command(after_help = examples!["cfr query game.strategy --history cr --hand 4c", "cfr query turn.spot --line cr50c/ --board 8c --csv node.csv"])]
     Query(QueryArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
     #[command(alias = "subgame", after_help = SPOT)]
@@ -68,8 +68,10 @@ A spot, SPOT.json; seat 0 acts first on every street:
    "ranges": ["AA,QQ:0.5,AKs,T9s", "KK,JJ,77:0.25,AQ"]}
 
 Optional: turn and river (if absent, the solve deals them), bet_fraction_of_pot; and for each street (flop, turn, river):
-  "bet_sizes": {"river": [0.5, "75%", "all-in"]}, "raise_sizes": {...}, "max_raises": {"river": 2}, or "limit": {"river": 10}
-and "rake": {"part": 0.05, "cap": 3}, "locks": [{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}].
+  "bet_sizes": {"river": [0.5, "75%", "20c", "2e", "all-in"]}, "raise_sizes": {"river": ["2.5x", "a"]}, "donk_sizes": {...},
+  "max_raises": {"river": 2}, or "limit": {"river": 10}
+and "add_all_in": 1.5, "force_all_in": 0.2, "merge_sizes": 0.1, "added_lines": ["cr80"], "removed_lines": ["r50r300"],
+  "rake": {"part": 0.05, "cap": 3}, "icm": {"others": [800, 250], "prizes": [50, 30, 20]}, "locks": [{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}].
 Several spots: {"spots": {"NAME": {...}}, ...fields in common...}"#;
 
 #[derive(clap::Args, Debug)]

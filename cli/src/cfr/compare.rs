@@ -12,7 +12,7 @@ use crate::cfr::args::CompareArgs;
 use crate::cfr::{check, games, solve};
 use crate::common::plot::{self, Axis, Line, Panel};
 use crate::common::table::{Table, significant, thousands};
-use crate::common::{self, OutputFile, Usage};
+use crate::common::{self, OutputFile};
 
 /// The plot's name in a folder.
 const PLOT: &str = "compare.svg";
@@ -68,7 +68,7 @@ fn facts(args: &CompareArgs, asked: &Options) -> Result<Value> {
 pub fn run(args: &CompareArgs) -> Result<()> {
     args.output.start_log();
     if !(args.seconds.is_finite() && args.seconds > 0.0) {
-        return Err(Usage(format!("option seconds: {} is not allowed (a finite number above 0)", args.seconds)).into());
+        return Err(warpplay::Error::option("seconds", args.seconds, "a finite number above 0").into());
     }
     let asked = args.solve.options();
     // Where nothing is sampled it would be passed over.

@@ -5,7 +5,7 @@
 //! warpplay cfr solve GAME.game --algorithm cfr_plus --iterations 1000 --report 1,10,100,1000 --strategy game.strategy
 //! warpplay cfr compare GAME.game --samplings none,public_chance,opponent_public,self_public --plots compare.svg
 //! warpplay cfr exploitability game.strategy
-//! warpplay cfr query game.strategy --history cr --hand Kc
+//! warpplay cfr query game.strategy --history cr --hand 4c
 //! warpplay cfr solve-spot SPOT.json --target 0.5%pot --save turn.spot
 //! warpplay cfr query turn.spot --line cr50c/ --board 8c
 //! warpplay cfr play game.strategy

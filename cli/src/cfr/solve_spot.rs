@@ -177,7 +177,13 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     if let Some(plot) = plot {
         let points = |report: &SpotReport| report.trajectory.iter().map(|(&at, &chips)| [at as f64, chips]).collect();
         let lines = reports.iter().map(|(name, report)| Line::new(*name, points(report))).collect();
-        let (x, y) = (Axis::log("iteration"), Axis::log("exploitability, chips"));
+        let n_icm = reports.iter().filter(|(_, report)| report.icm_base.is_some()).count();
+        let y = match n_icm {
+            0 => "exploitability, chips",
+            n if n == reports.len() => "exploitability, prizes",
+            _ => "exploitability, chips or prizes",
+        };
+        let (x, y) = (Axis::log("iteration"), Axis::log(y));
         let panel = Panel::lines("Spots of hold'em: exploitability by iteration", x, y, lines);
         plot.write(&plot::svg(&[panel]))?;
     }

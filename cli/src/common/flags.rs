@@ -16,23 +16,34 @@ use warpplay::{Device, Precision};
 
 use super::Usage;
 
-/// An error about an option with the value as it was typed, where the option's type holds another: `1e60` is infinite in single precision, and 0.99999999999 is 1. Values are of
-/// flags that have the option's name.
+/// An error about an option with the value as it was typed, where the option's type holds another: `1e60` is infinite in single precision, and 0.99999999999 is 1. The value is that
+/// of the flag with the option's name, one of its values separated by commas, or written as `NAME=VALUE` in a player's text. An infinite one is found under every name, as after `--lr`.
 pub fn value_as_typed(mut error: anyhow::Error, words: &[OsString]) -> anyhow::Error {
-    if let Some(warpplay::Error::Option { name, value, .. }) = error.downcast_mut::<warpplay::Error>() {
+    let number = |text: &str| text.parse::<f64>().ok();
+    if let Some(warpplay::Error::Option { name, value, .. }) = error.downcast_mut::<warpplay::Error>()
+        && let Some(held) = number(value)
+    {
+        let is_held = |typed: f64| typed == held || typed as f32 == held as f32 || (typed.is_nan() && held.is_nan());
         let flag = format!("--{}", name.replace(['_', ' '], "-"));
         let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
-        let typed = words.iter().zip(words.iter().skip(1).chain([&""])).find_map(|(&word, &next)| {
-            if word == flag { Some(next) } else { word.strip_prefix(&flag)?.strip_prefix('=') }
+        let nexts = words.iter().skip(1).copied().chain([""]);
+        let named = words.iter().zip(nexts).flat_map(|(&word, next)| {
+            let of_flag = if word == flag { Some(next) } else { value_after(word, &flag) };
+            let of_player = word.split(',').filter_map(|part| value_after(part.trim(), name));
+            of_flag.into_iter().flat_map(|values| values.split(',')).chain(of_player)
         });
-        let number = |text: &str| text.trim().parse::<f64>().ok();
-        if let (Some(typed), Some(held)) = (typed, number(value))
-            && number(typed).is_some_and(|typed| typed == held || f64::from(typed as f32) == f64::from(held as f32))
-        {
+        let infinite = words.iter().filter(|_| held.is_infinite()).flat_map(|word| word.split([',', '=']));
+        let mut typed = named.chain(infinite).map(str::trim);
+        if let Some(typed) = typed.find(|typed| number(typed).is_some_and(is_held)) {
             *value = typed.to_string();
         }
     }
     error
+}
+
+/// The value of `NAME=VALUE`.
+fn value_after<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.strip_prefix(name)?.strip_prefix('=')
 }
 
 /// An error about an option under the name of its flag, where the library has another: `flags` lists both.
@@ -316,9 +327,17 @@ mod tests {
             ("x --momentum=0.999999999999", "momentum", "1", "0.999999999999"),
             ("x --seconds 1e-400", "seconds", "0", "1e-400"),
             ("x --noise-alpha 0", "noise alpha", "0", "0"),
+            ("x --exploration nan", "exploration", "NaN", "nan"),
+            ("x --discounts 1,-1e400,1e400", "discounts", "inf", "1e400"),
+            ("x --discounts=1e400,0,2", "discounts", "inf", "1e400"),
+            ("x --a acp_prodigal,ucb_c=2,seconds=1 --b vanilla,ucb_c=1e60", "ucb_c", "inf", "1e60"),
+            ("x --learning-rates 0.1,1e400", "learning-rate", "inf", "1e400"),
+            ("x --lr=1e400", "learning-rate", "inf", "1e400"),
+            ("x --a=uniform,temperature=1e-60", "temperature", "0", "1e-60"),
             // Not of this option, or not its value.
             ("x --momentum 0.5", "beta1", "1", "1"),
             ("x --models 3", "models", "10", "10"),
+            ("x --a acp_prodigal,seconds=1e-60", "ucb_c", "0", "0"),
             ("x --device gpu", "device", "gpu", "gpu"),
             ("x --ucb-c", "ucb_c", "2", "2"),
         ] {

@@ -10,8 +10,8 @@ use warpplay::mlp::{Dataset, Split};
 use crate::common;
 
 /// Seeds of the drawn sets: every run has the same.
-const TRAIN_SEED: u32 = 1;
-const TEST_SEED: u32 = 2;
+const TRAIN_SEED: u64 = 1;
+const TEST_SEED: u64 = 2;
 
 /// Where images and labels come from.
 #[derive(clap::Args, Clone, Debug)]

@@ -76,16 +76,16 @@ pub fn run(args: &SweepArgs) -> Result<()> {
 }
 
 /// Seeds and rates: every rate with every seed, the rates first.
-pub fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u32, f64)>> {
+pub fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u64, f64)>> {
     let rates = if args.learning_rates.is_empty() { vec![options.learning_rate] } else { args.learning_rates.clone() };
     let seeds = args.seeds.or(args.models.map(|models| models.div_ceil(rates.len() as u32))).unwrap_or(8);
     if args.models.is_none() && seeds as usize * rates.len() > MAX_MODELS {
         let allowed = format!("at most {MAX_MODELS} models, and there are {} learning rates", rates.len());
         return Err(Error::option("seeds", seeds, allowed).into());
     }
-    let all = (0..seeds).flat_map(|at| rates.iter().map(move |&rate| (options.seed.checked_add(at), rate)));
+    let all = (0..seeds).flat_map(|at| rates.iter().map(move |&rate| (options.seed.checked_add(at.into()), rate)));
     let all = all.map(|(seed, rate)| Some((seed?, rate))).collect::<Option<Vec<_>>>();
-    let mut all = all.ok_or_else(|| Usage(format!("{seeds} seeds from {} on do not fit 32 bits", options.seed)))?;
+    let mut all = all.ok_or_else(|| Usage(format!("{seeds} seeds from {} on do not fit 64 bits", options.seed)))?;
     all.truncate(args.models.map_or(usize::MAX, |models| models as usize));
     Ok(all)
 }
@@ -107,7 +107,7 @@ fn check(report: &SweepReport, n_models: usize) -> Result<Option<usize>> {
 /// Models a second if one is trained after the other: one is.
 fn alone(
     options: &Options,
-    (seed, learning_rate): (u32, f64),
+    (seed, learning_rate): (u64, f64),
     device: &Device,
     train: &Arc<Dataset>,
     threads: Option<usize>,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use warpplay::Error;
 use warpplay::mlp::{Dataset, EarlyStopping, Engine, Init, Optimizer, Options, Reduction, Residence, Schedule, Split};
 
 use crate::common::flags::{EngineFlag, HeldOut, PrecisionFlag, SeedFlag};
@@ -153,10 +152,7 @@ impl TrainFlags {
         set(&mut options.warmup, self.warmup);
         set(&mut options.reduction, self.reduction);
         set(&mut options.init, self.init);
-        if let Some(seed) = self.seed.seed {
-            options.seed =
-                u32::try_from(seed).map_err(|_| Error::option("seed", seed, "0 to 4294967295: it has 32 bits"))?;
-        }
+        set(&mut options.seed, self.seed.seed);
         set(&mut options.precision, self.precision.precision);
         set(&mut options.engine, self.engine.engine);
         set(&mut options.stream, self.stream);

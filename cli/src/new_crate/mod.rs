@@ -11,6 +11,7 @@ mod templates;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -18,6 +19,11 @@ use serde::Serialize;
 use crate::common::{OutputFlags, Record, Usage};
 use name::Name;
 use templates::Template;
+
+/// End of a hidden folder's name, behind the crate's name and the number of the process.
+const SUFFIX: &str = ".part";
+/// Minimum age at which a hidden folder counts as left by a killed process; a new one gets its name within a moment.
+const STALE: Duration = Duration::from_secs(3600);
 
 /// Flags of both commands.
 #[derive(clap::Args, Debug)]
@@ -92,7 +98,9 @@ fn write_whole(folder: &Path, files: &[(&str, String)]) -> Result<()> {
     let name = folder.file_name().unwrap_or_default();
     let above = folder.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make(above)?;
-    let hidden = above.join(format!(".{}-{}.part", name.display(), process::id()));
+    let prefix = format!(".{}-", name.display());
+    remove_stale(above, &prefix);
+    let hidden = above.join(format!("{prefix}{}{SUFFIX}", process::id()));
     let written = || -> Result<()> {
         fs::create_dir(&hidden).with_context(|| format!("{}: the folder cannot be made", hidden.display()))?;
         for (file, text) in files {
@@ -106,6 +114,22 @@ fn write_whole(folder: &Path, files: &[(&str, String)]) -> Result<()> {
         // What cannot be removed is hidden, and harms nobody.
         let _ = fs::remove_dir_all(&hidden);
     })
+}
+
+/// Removes the hidden folders that killed processes left for a crate of this name.
+fn remove_stale(above: &Path, prefix: &str) {
+    for entry in fs::read_dir(above).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_suffix(SUFFIX));
+        let is_ours = number.is_some_and(|number| number.parse::<u32>().is_ok());
+        let is_old = entry.metadata().is_ok_and(|found| {
+            found.is_dir() && found.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= STALE))
+        });
+        if is_ours && is_old {
+            // One that cannot be removed is hidden, and harms nobody.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// The repository's folder from the root on, as text in TOML.
@@ -162,6 +186,28 @@ mod tests {
         let error = write_whole(&scratch.path().join("x".repeat(300)), &files[..1]).expect_err("too long");
         assert!(format!("{error:#}").contains("cannot be made"), "{error:#}");
         assert_eq!(fs::read_dir(scratch.path()).expect("a folder").count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_killed_process_left_is_removed_when_it_is_old() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let left = |name: &str, age: Duration| {
+            let path = scratch.path().join(name);
+            fs::create_dir(&path).expect("a folder");
+            fs::write(path.join("file"), "text").expect("written");
+            let folder = fs::File::open(&path).expect("a folder");
+            folder.set_modified(std::time::SystemTime::now() - age).expect("a time");
+        };
+        left(".crate-1.part", 2 * STALE);
+        left(".crate-2.part", Duration::ZERO);
+        left(".crate-two-1.part", 2 * STALE);
+        left(".crate-mine", 2 * STALE);
+        write_whole(&scratch.path().join("crate"), &[("a", "text".to_string())]).expect("written");
+        let entries = fs::read_dir(scratch.path()).expect("a folder");
+        let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        assert_eq!(names, [".crate-2.part", ".crate-mine", ".crate-two-1.part", "crate"]);
     }
 
     #[test]

@@ -1,23 +1,28 @@
 //! Lengths and conditions of a declaration, as the host evaluates them.
 
 use proc_macro2::{TokenStream, TokenTree};
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Error, Expr, ExprBinary, ExprMethodCall, Ident, Result, Stmt, Type};
 
-/// A length as `usize`, for any types of its numbers. Arithmetic saturates, so that an impossibly large length is never mistaken for a small one; what is below 0 or divided by 0 is impossibly large too.
-/// Where arithmetic could not saturate, it is refused.
+/// A length as `usize`, for any types of its numbers. What exceeds `usize`, is below 0 or divided by 0 on the way is impossibly large: `usize::MAX`. Arithmetic that could not be checked is refused.
 pub(crate) fn saturating(expression: &Expr) -> Result<TokenStream> {
+    let value = checked(expression)?;
+    Ok(quote!(::warpplay_gpu::args::length(|| ::core::option::Option::Some(#value))))
+}
+
+/// The value as `usize`, where `?` leaves with what is impossible.
+fn checked(expression: &Expr) -> Result<TokenStream> {
     Ok(match expression {
-        Expr::Group(group) => saturating(&group.expr)?,
-        Expr::Paren(paren) => saturating(&paren.expr)?,
-        Expr::Cast(cast) if is_wide(&cast.ty) => saturating(&cast.expr)?,
+        Expr::Group(group) => checked(&group.expr)?,
+        Expr::Paren(paren) => checked(&paren.expr)?,
+        Expr::Cast(cast) if is_wide(&cast.ty) => checked(&cast.expr)?,
         Expr::Binary(binary) => of_operator(binary)?,
         Expr::MethodCall(call) => of_method(call)?,
         Expr::If(branch) => {
             let (condition, then) = (&branch.cond, of_block(&branch.then_branch)?);
             let Some((_, other)) = &branch.else_branch else { return as_written(expression) };
-            let other = saturating(other)?;
+            let other = checked(other)?;
             check_plain(condition)?;
             quote!((if #condition { #then } else { #other }))
         }
@@ -33,29 +38,19 @@ fn is_wide(ty: &Type) -> bool {
 
 fn of_operator(binary: &ExprBinary) -> Result<TokenStream> {
     let (left, right) = (&binary.left, &binary.right);
-    Ok(match binary.op {
-        BinOp::Add(_) => {
-            let (left, right) = (saturating(left)?, saturating(right)?);
-            quote!(#left.saturating_add(#right))
-        }
-        BinOp::Sub(_) => {
-            let (left, right) = (saturating(left)?, saturating(right)?);
-            quote!(#left.checked_sub(#right).unwrap_or(usize::MAX))
-        }
-        BinOp::Mul(_) => {
-            let (left, right) = (saturating(left)?, saturating(right)?);
-            quote!(#left.saturating_mul(#right))
-        }
-        BinOp::Div(_) => {
-            let (left, right) = (saturating(left)?, as_written(right)?);
-            quote!(#left.checked_div(#right).unwrap_or(usize::MAX))
-        }
+    let method = match binary.op {
+        BinOp::Add(_) => quote!(checked_add),
+        BinOp::Sub(_) => quote!(checked_sub),
+        BinOp::Mul(_) => quote!(checked_mul),
+        BinOp::Div(_) => quote!(checked_div),
         BinOp::Shl(_) => {
-            let (left, right) = (saturating(left)?, saturating(right)?);
-            quote!(#left.saturating_mul(2usize.saturating_pow(u32::try_from(#right).unwrap_or(u32::MAX))))
+            let (left, right) = (checked(left)?, checked(right)?);
+            return Ok(quote!(#left.checked_mul(2usize.checked_pow(u32::try_from(#right).ok()?)?)?));
         }
-        _ => as_written(&Expr::Binary(binary.clone()))?,
-    })
+        _ => return as_written(&Expr::Binary(binary.clone())),
+    };
+    let (left, right) = (checked(left)?, checked(right)?);
+    Ok(quote!(#left.#method(#right)?))
 }
 
 fn of_method(call: &ExprMethodCall) -> Result<TokenStream> {
@@ -63,24 +58,24 @@ fn of_method(call: &ExprMethodCall) -> Result<TokenStream> {
     let Some(argument) = call.args.first().filter(|_| call.args.len() == 1) else {
         return as_written(&Expr::MethodCall(call.clone()));
     };
-    Ok(if method == "min" || method == "max" {
-        let (receiver, argument) = (saturating(receiver)?, saturating(argument)?);
-        quote!(#receiver.#method(#argument))
-    } else if method == "next_multiple_of" {
-        let (receiver, argument) = (saturating(receiver)?, as_written(argument)?);
-        quote!(#receiver.checked_next_multiple_of(#argument).unwrap_or(usize::MAX))
-    } else if method == "div_ceil" {
-        let (receiver, argument) = (saturating(receiver)?, as_written(argument)?);
-        quote!(#receiver.checked_next_multiple_of(#argument).map_or(usize::MAX, |all| all / #argument))
+    let is = |name: &str| method == name;
+    if !["min", "max", "next_multiple_of", "div_ceil"].iter().any(|name| is(name)) {
+        return as_written(&Expr::MethodCall(call.clone()));
+    }
+    let (receiver, argument) = (checked(receiver)?, checked(argument)?);
+    Ok(if is("next_multiple_of") {
+        quote!(#receiver.checked_next_multiple_of(#argument)?)
+    } else if is("div_ceil") {
+        quote!((#receiver.checked_next_multiple_of(#argument)? / #argument))
     } else {
-        as_written(&Expr::MethodCall(call.clone()))?
+        quote!(#receiver.#method(#argument))
     })
 }
 
 /// The value of a block in braces.
 fn of_block(block: &Block) -> Result<TokenStream> {
     match block.stmts.as_slice() {
-        [Stmt::Expr(value, None)] => saturating(value),
+        [Stmt::Expr(value, None)] => checked(value),
         _ => Err(Error::new(block.brace_token.span.join(), "in a length, a block is one expression")),
     }
 }
@@ -91,21 +86,33 @@ fn as_written(expression: &Expr) -> Result<TokenStream> {
     Ok(quote!(((#expression) as usize)))
 }
 
+/// Methods of numbers that overflow or divide.
+const ARITHMETIC: [&str; 7] = ["pow", "next_multiple_of", "next_power_of_two", "div_ceil", "abs", "sum", "product"];
+
 /// Refuses arithmetic, which would be in the types of its numbers.
 fn check_plain(expression: &Expr) -> Result<()> {
-    /// The first operator that could overflow or divide by 0.
-    struct Finder(Option<BinOp>);
+    /// The first operator or method that could overflow or divide by 0.
+    struct Finder(Option<TokenStream>);
 
     impl<'ast> Visit<'ast> for Finder {
         fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
-            let is_arithmetic = matches!(
-                binary.op,
-                BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) | BinOp::Shl(_)
-            );
+            let is_arithmetic = match binary.op {
+                BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) | BinOp::Shl(_) => true,
+                // By a number that stands there the compiler looks.
+                BinOp::Shr(_) => !matches!(*binary.right, Expr::Lit(_)),
+                _ => false,
+            };
             if is_arithmetic {
-                self.0.get_or_insert(binary.op);
+                self.0.get_or_insert(binary.op.to_token_stream());
             }
             visit::visit_expr_binary(self, binary);
+        }
+
+        fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+            if ARITHMETIC.iter().any(|name| call.method == name) {
+                self.0.get_or_insert(call.method.to_token_stream());
+            }
+            visit::visit_expr_method_call(self, call);
         }
     }
 
@@ -115,8 +122,8 @@ fn check_plain(expression: &Expr) -> Result<()> {
         None => Ok(()),
         Some(operator) => Err(Error::new_spanned(
             operator,
-            "this operator could overflow here: in a length, `+`, `-`, `*`, `/` and `<<` saturate in parentheses, in casts to `usize` or `u64`, in the branches of `if`, in `a.min(b)` and `a.max(b)`, and in \
-             the `a` of `a / b`, `a.div_ceil(b)` and `a.next_multiple_of(b)`; not in conditions, divisors and the arguments of other calls",
+            "this could overflow here: in a length, `+`, `-`, `*`, `/`, `<<`, `div_ceil` and `next_multiple_of` are checked in parentheses, in casts to `usize` or `u64`, in the branches of `if`, and in \
+             each other and `min` and `max`; not in conditions and the arguments of other calls",
         )),
     }
 }
@@ -184,37 +191,27 @@ mod tests {
 
     use super::*;
 
+    /// What a length becomes, without what is around each.
     fn length(expression: TokenStream) -> Result<String> {
-        saturating(&syn::parse2(expression)?).map(|tokens| tokens.to_string())
+        checked(&syn::parse2(expression)?).map(|tokens| tokens.to_string())
     }
 
     #[test]
-    fn arithmetic_saturates_wherever_it_stands() {
-        let n = "((n) as usize)";
-        let product = format!("{n} . saturating_mul (((m) as usize))");
+    fn arithmetic_is_checked_wherever_it_stands() {
+        let (n, m, k) = ("((n) as usize)", "((m) as usize)", "((K) as usize)");
+        let product = format!("{n} . checked_mul ({m}) ?");
         for (expression, expected) in [
             (quote!((n * m) as usize), product.clone()),
             (quote!((n * m) as u64), product.clone()),
             (quote!({ n * m }), product.clone()),
-            (quote!(n - m), format!("{n} . checked_sub (((m) as usize)) . unwrap_or (usize :: MAX)")),
-            (quote!((n * m) / 4), format!("{product} . checked_div (((4) as usize)) . unwrap_or (usize :: MAX)")),
-            (
-                quote!(n << m),
-                format!(
-                    "{n} . saturating_mul (2usize . saturating_pow (u32 :: try_from (((m) as usize)) . unwrap_or (u32 :: MAX)))"
-                ),
-            ),
+            (quote!(n - m), format!("{n} . checked_sub ({m}) ?")),
+            (quote!(n * m - n * m), format!("{product} . checked_sub ({product}) ?")),
+            (quote!((n * m) / (n * m)), format!("{product} . checked_div ({product}) ?")),
+            (quote!(n << m), format!("{n} . checked_mul (2usize . checked_pow (u32 :: try_from ({m}) . ok () ?) ?) ?")),
+            (quote!(n >> 1), "((n >> 1) as usize)".into()),
             (quote!((n * m).max(1)), format!("{product} . max (((1) as usize))")),
-            (
-                quote!((n * m).next_multiple_of(K)),
-                format!("{product} . checked_next_multiple_of (((K) as usize)) . unwrap_or (usize :: MAX)"),
-            ),
-            (
-                quote!((n * m).div_ceil(K)),
-                format!(
-                    "{product} . checked_next_multiple_of (((K) as usize)) . map_or (usize :: MAX , | all | all / ((K) as usize))"
-                ),
-            ),
+            (quote!((n * m).next_multiple_of(K)), format!("{product} . checked_next_multiple_of ({k}) ?")),
+            (quote!((n * m).div_ceil(K)), format!("({product} . checked_next_multiple_of ({k}) ? / {k})")),
             (
                 quote!(if n == 0 {
                     0
@@ -232,17 +229,17 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_that_cannot_saturate_is_refused() {
+    fn arithmetic_that_cannot_be_checked_is_refused() {
         for expression in [
             quote!(words(n * m)),
+            quote!(words(n.next_multiple_of(m))),
+            quote!(n.pow(2)),
             quote!(n.pow(m + 1)),
-            quote!((n + m).pow(2)),
+            quote!(n >> m),
             quote!(sizes[n + 1]),
             quote!((n * m) as u32),
             quote!(n % m),
             quote!((n + m) >> 1),
-            quote!(n / (m * m)),
-            quote!(n.div_ceil(m - 1)),
             quote!(if n + 1 > m { n } else { m }),
             quote!(-(n + m)),
         ] {

@@ -25,7 +25,7 @@ mod shared;
 /// * `max_threads = 256`: most threads of a block (`.maxntid`), 1 to 1024; a literal or a constant expression.
 ///   The assembler may then give each thread more registers, and a launch with more threads is refused.
 /// * `shape = LaunchShape::linear(n, 256)`: the launch shape, an expression of the parameters. Where it depends on more, it is a closure of that, as `|block: u32| LaunchShape::linear(n, block)`.
-///   The launch computes it, and checks `#[len(n as usize)]`, the values that a parameter must have; as in [`DeviceArgs`](derive@DeviceArgs), its arithmetic saturates.
+///   The launch computes it, and checks `#[len(n as usize)]`, the values that a parameter must have; as in [`DeviceArgs`](derive@DeviceArgs), its arithmetic is checked.
 ///   * A kernel that is a safe `fn` takes `Slice<T>` and `Disjoint<T>` in the place of pointers, each with its length, and a structure with [`DeviceArgs`](derive@DeviceArgs) as `#[args]`.
 ///     `warpplay::Stream::run` launches it, and `run_with` where the shape is a closure.
 ///   * A kernel that is an `unsafe fn` takes pointers too, with or without a length. `Stream::run_unchecked` launches it, and `run_unchecked_with` where the shape is a closure: what is left to the
@@ -66,8 +66,8 @@ pub fn kernel_type(input: TokenStream) -> TokenStream {
 /// A launch that is given `SArgs` for a parameter `S` checks that each array is on the stream's device and as long as its field says; it borrows what the kernel reads and borrows
 /// exclusively what it writes, and a graph that records the launch keeps the memory.
 ///
-/// * `#[len(n * width)]` stands at each pointer: the values that the kernel uses, an expression of the structure's fields. It is evaluated in `usize`, where arithmetic saturates; arithmetic
-///   that cannot, in conditions, divisors and arguments of calls, does not compile.
+/// * `#[len(n * width)]` stands at each pointer: the values that the kernel uses, an expression of the structure's fields. It is evaluated in `usize`; what overflows or is below 0 on the way is a length that no array has. Arithmetic
+///   that cannot be checked, in conditions and arguments of calls, does not compile.
 /// * `#[nullable]` at a pointer that may be null.
 /// * `#[args]` at a field that is itself such a structure; lengths may name its fields.
 /// * `#[args(n_models: u32)]` at the structure: further numbers for lengths, which do not cross to the device.

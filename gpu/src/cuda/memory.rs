@@ -33,8 +33,10 @@
 //! | item | what it is |
 //! | --- | --- |
 //! | [`load`], [`store`] | a value at an index |
+//! | [`load_global`], [`store_global`] | the same, where a pointer comes out of a structure |
 //! | [`Vec4`], [`load_vec4`], [`store_vec4`] | 16 bytes in one instruction |
 //! | [`row`], [`row_mut`] | a row of a matrix as a slice |
+//! | [`prefetch`] | a line on its way to the second-level cache |
 //! | [`copy_by_block`] | a structure, copied by all threads of a block |
 //! | [`copy_async`], [`async_commit`], [`async_wait`], [`async_wait_all`] | copies into shared memory that go on while the thread does (from `sm_80` on; before it they are plain copies) |
 //!
@@ -74,6 +76,115 @@ pub unsafe fn store<T: Copy>(base: *mut T, index: usize, value: T) {
         crate::simt::hooks::check_global(at as usize, size_of::<T>(), crate::simt::Access::Write);
         at.write(value);
     }
+}
+
+mod sealed {
+    /// Of [`Word`](super::Word)'s types alone.
+    pub trait Sealed {}
+}
+
+/// What [`load_global`] and [`store_global`] move: numbers of 2, 4 or 8 bytes.
+pub trait Word: sealed::Sealed + Copy {
+    /// Reads the number at `at`.
+    ///
+    /// # Safety
+    /// As [`load`].
+    #[cfg(target_arch = "nvptx64")]
+    #[doc(hidden)]
+    unsafe fn load_at(at: *const Self) -> Self;
+
+    /// Writes the number at `at`.
+    ///
+    /// # Safety
+    /// As [`store`].
+    #[cfg(target_arch = "nvptx64")]
+    #[doc(hidden)]
+    unsafe fn store_at(at: *mut Self, value: Self);
+}
+
+macro_rules! word {
+    ($type:ty, $register:ident, $suffix:literal) => {
+        impl sealed::Sealed for $type {}
+        impl Word for $type {
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn load_at(at: *const Self) -> Self {
+                let value;
+                // SAFETY: the caller vouches for the number.
+                unsafe {
+                    core::arch::asm!(concat!("ld.global.", $suffix, " {0}, [{1}];"), out($register) value, in(reg64) at,
+                        options(pure, readonly, nostack, preserves_flags))
+                };
+                value
+            }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn store_at(at: *mut Self, value: Self) {
+                // SAFETY: the caller vouches for the number.
+                unsafe {
+                    core::arch::asm!(concat!("st.global.", $suffix, " [{0}], {1};"), in(reg64) at, in($register) value,
+                        options(nostack, preserves_flags))
+                };
+            }
+        }
+    };
+}
+word!(u16, reg16, "b16");
+word!(u32, reg32, "b32");
+word!(f32, reg32, "b32");
+word!(f64, reg64, "b64");
+
+/// [`load`], as an instruction for global memory. The compiler knows that of pointers that are parameters of a kernel; where they come out of a structure, the plain instruction looks into all
+/// spaces, and waits for stores to shared memory before it.
+///
+/// # Safety
+/// As [`load`].
+#[inline(always)]
+#[track_caller]
+pub unsafe fn load_global<T: Word>(base: *const T, index: usize) -> T {
+    // SAFETY: the caller vouches for the element.
+    unsafe {
+        #[cfg(target_arch = "nvptx64")]
+        return T::load_at(base.add(index));
+        #[cfg(not(target_arch = "nvptx64"))]
+        load(base, index)
+    }
+}
+
+/// [`store`], as an instruction for global memory; see [`load_global`].
+///
+/// # Safety
+/// As [`store`].
+#[inline(always)]
+#[track_caller]
+pub unsafe fn store_global<T: Word>(base: *mut T, index: usize, value: T) {
+    // SAFETY: the caller vouches for the element.
+    unsafe {
+        #[cfg(target_arch = "nvptx64")]
+        T::store_at(base.add(index), value);
+        #[cfg(not(target_arch = "nvptx64"))]
+        store(base, index, value)
+    }
+}
+
+/// Bytes of a line of the second-level cache.
+pub const LINE: usize = 128;
+
+/// Asks for the line around `at` to be brought to the second-level cache. Nothing waits for it.
+///
+/// # Safety
+/// `at` is in global memory.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn prefetch(at: *const u8) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller vouches for the address; nothing is changed.
+    unsafe {
+        core::arch::asm!("prefetch.global.L2 [{0}];", in(reg64) at, options(readonly, nostack, preserves_flags))
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::simt::hooks::check_global(at as usize, 1, crate::simt::Access::Read);
 }
 
 /// Copies one value by all threads of a block that extends along x: one word per thread if the value consists of words, otherwise one byte per thread.

@@ -1,5 +1,6 @@
 //! What a solver is asked to do.
 
+use crate::runtime::checkpoint::expect_same;
 use crate::runtime::named::named;
 use crate::{Error, Precision, Result};
 
@@ -227,28 +228,31 @@ impl Options {
     ) -> Result<Self> {
         let mut options = *kept;
         for &name in asked {
-            let text = |options: &Self| match name {
-                "algorithm" => options.algorithm.to_string(),
-                "updates" => options.updates.to_string(),
-                "averaging" => options.averaging.to_string(),
-                "sampling" => options.sampling.to_string(),
-                "batch" => options.batch.to_string(),
-                "discounts" => format!("{:?}", options.discounts),
-                "exploration" => options.exploration.to_string(),
-                "seed" => options.seed.to_string(),
-                "precision" => options.precision.to_string(),
-                "isomorphism" => options.isomorphism.to_string(),
-                _ => String::new(),
-            };
-            match name {
-                "threads" => options.threads = self.threads,
-                "iterations" => options.iterations = self.iterations,
-                // What was chosen then may be asked for now.
-                "engine" if [Engine::Auto, kept.engine, engine].contains(&self.engine) => {}
-                "engine" => return Err(Error::option("engine", self.engine, in_checkpoint(engine))),
-                _ if text(self) == text(kept) => {}
-                _ => return Err(Error::option(name, text(self), in_checkpoint(text(kept)))),
+            macro_rules! settle {
+                ($($same:ident),+) => {
+                    match name {
+                        $(stringify!($same) => expect_same(stringify!($same), &self.$same, &kept.$same)?,)+
+                        "threads" => options.threads = self.threads,
+                        "iterations" => options.iterations = self.iterations,
+                        // What was chosen then may be asked for now.
+                        "engine" if [Engine::Auto, kept.engine].contains(&self.engine) => {}
+                        "engine" => expect_same("engine", &self.engine, &engine)?,
+                        _ => {}
+                    }
+                };
             }
+            settle!(
+                algorithm,
+                updates,
+                averaging,
+                sampling,
+                batch,
+                discounts,
+                exploration,
+                seed,
+                precision,
+                isomorphism
+            );
         }
         if options.iterations < done {
             let allowed = format!("at least {done}, the number done in the checkpoint");
@@ -276,9 +280,4 @@ impl Options {
         };
         Step { positive, negative, weight, predicts: self.algorithm == Algorithm::PcfrPlus }
     }
-}
-
-/// Describes the value allowed when a solve is resumed.
-fn in_checkpoint(value: impl std::fmt::Display) -> String {
-    format!("{value}, as in the checkpoint that is resumed")
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::options::{MAX_CLASSES, MAX_WIDTH, Precision};
 use super::state::{LayerValues, TrainState};
 use super::{Dataset, EpochReport, Network, Options};
-use crate::runtime::checkpoint::{Bits, State};
+use crate::runtime::checkpoint::{Bits, State, expect_same};
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
@@ -226,7 +226,7 @@ impl TrainerState {
     /// [`Error::Shape`] for other widths; [`Error::Option`] for the first option that differs and must not differ.
     pub(super) fn check_options(&self, options: &Options, sizes: &[u32]) -> Result<()> {
         if sizes != self.sizes {
-            let expected = format!("{:?} as in the checkpoint", self.sizes);
+            let expected = format!("{:?}, as in the checkpoint", self.sizes);
             return Err(Error::shape("widths of the layers", expected, format!("{sizes:?}")));
         }
         // Exhaustive, so that a new option is thought of here.
@@ -251,21 +251,21 @@ impl TrainerState {
             threads: _,
         } = options;
         let old = &self.options;
-        same("batch", batch, &old.batch)?;
-        same("learning_rate", learning_rate, &old.learning_rate)?;
-        same("optimizer", optimizer, &old.optimizer)?;
-        same("weight_decay", weight_decay, &old.weight_decay)?;
-        same("schedule", schedule, &old.schedule)?;
+        expect_same("batch", batch, &old.batch)?;
+        expect_same("learning_rate", learning_rate, &old.learning_rate)?;
+        expect_same("optimizer", optimizer, &old.optimizer)?;
+        expect_same("weight_decay", weight_decay, &old.weight_decay)?;
+        expect_same("schedule", schedule, &old.schedule)?;
         if matches!(schedule, super::Schedule::Cosine { .. }) {
             // The course ends with the last epoch: another number would be another course.
-            same("epochs", epochs, &old.epochs)?;
+            expect_same("epochs", epochs, &old.epochs)?;
         }
-        same("warmup", warmup, &old.warmup)?;
-        same("reduction", reduction, &old.reduction)?;
-        same("init", init, &old.init)?;
-        same("seed", seed, &old.seed)?;
-        same("precision", precision, &old.precision)?;
-        same("held_out", held_out, &old.held_out)
+        expect_same("warmup", warmup, &old.warmup)?;
+        expect_same("reduction", reduction, &old.reduction)?;
+        expect_same("init", init, &old.init)?;
+        expect_same("seed", seed, &old.seed)?;
+        expect_same("precision", precision, &old.precision)?;
+        expect_same("held_out", held_out, &old.held_out)
     }
 
     /// Checks that a training with this data may continue from this checkpoint.
@@ -283,7 +283,7 @@ impl TrainerState {
 }
 
 impl State for TrainerState {
-    const KIND: Kind = Kind { key: "warpplay_checkpoint", name: "checkpoint", version: 2 };
+    const KIND: Kind = Kind { key: "warpplay_checkpoint", name: "checkpoint of mlp", version: 2 };
 
     fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
         let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
@@ -382,16 +382,6 @@ impl State for TrainerState {
 
 fn moment_prefix(number: u32) -> String {
     format!("moment{number}.")
-}
-
-/// Checks an option that must not change.
-fn same<T: PartialEq + Serialize>(name: &'static str, new: &T, old: &T) -> Result<()> {
-    if new == old {
-        return Ok(());
-    }
-    // Options are plain data, which always has a JSON form.
-    let text = |value: &T| serde_json::to_string(value).unwrap_or_default().replace('"', "");
-    Err(Error::option(name, text(new), format!("{} as in the checkpoint", text(old))))
 }
 
 /// Checks a checkpoint's numbers and describes the first error.

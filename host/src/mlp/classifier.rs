@@ -165,6 +165,7 @@ impl Classifier {
     /// let device = Device::simt();
     /// let stream = device.stream()?;
     /// let images = stream.upload(&[255u8, 0, 0, 255])?;
+    /// stream.synchronize()?; // the classifier has a stream of its own
     /// let mut classifier = Classifier::builder(&Network::new(vec![layer])?).build(&device)?;
     /// let logits = classifier.logits_on_device(&images)?;
     /// assert_eq!(stream.read(&logits)?, [1.0, 0.5, 0.0, 1.5]);

@@ -171,7 +171,7 @@ impl Dataset {
     /// assert_eq!((digits.len(), digits.image_size(), digits.n_classes()), (20, (28, 28), 10));
     /// # Ok::<(), warpplay::Error>(())
     /// ```
-    pub fn drawn_digits(seed: u32, n: usize) -> Result<Self> {
+    pub fn drawn_digits(seed: u64, n: usize) -> Result<Self> {
         if !(1..=10_000_000).contains(&n) {
             return Err(Error::option("drawn digits", n, "1 to 10000000"));
         }

@@ -6,6 +6,8 @@
 
 use warpplay_gpu::mlp::random;
 
+use super::options::seed_in_32_bits;
+
 /// Rows and columns of a drawn digit.
 pub(super) const SIDE: u32 = 28;
 /// Number of digits.
@@ -55,8 +57,8 @@ const STROKES: [&[Stroke]; N_CLASSES as usize] = [
 ];
 
 /// Images and labels of the samples 0 to `n - 1`. Every group of ten consecutive samples holds the ten digits in random order.
-pub(super) fn draw(seed: u32, n: usize) -> (Vec<u8>, Vec<u8>) {
-    let key = random::key(seed, STREAM);
+pub(super) fn draw(seed: u64, n: usize) -> (Vec<u8>, Vec<u8>) {
+    let key = random::key(seed_in_32_bits(seed), STREAM);
     let labels: Vec<u8> = (0..n).map(|sample| label(key, sample as u64)).collect();
     let mut images = Vec::with_capacity(n * (SIDE * SIDE) as usize);
     for (sample, &digit) in labels.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use warpplay_gpu::mlp::random;
 
-use super::options::{Init, MAX_WIDTH};
+use super::options::{Init, MAX_WIDTH, seed_in_32_bits};
 use super::state::{LayerValues, TrainState};
 use crate::{Error, Result};
 
@@ -89,7 +89,7 @@ impl Network {
     ///
     /// # Errors
     /// [`Error::Shape`] for fewer than two widths, or a width outside 1 to [`MAX_WIDTH`].
-    pub fn initial(sizes: &[u32], init: Init, seed: u32) -> Result<Self> {
+    pub fn initial(sizes: &[u32], init: Init, seed: u64) -> Result<Self> {
         initial(sizes, init, seed)
     }
 
@@ -113,7 +113,7 @@ impl Network {
 }
 
 /// Initial weights of a training.
-pub(super) fn initial(sizes: &[u32], init: Init, seed: u32) -> Result<Network> {
+pub(super) fn initial(sizes: &[u32], init: Init, seed: u64) -> Result<Network> {
     let allowed = 1..=MAX_WIDTH;
     if sizes.len() < 2 || sizes.iter().any(|size| !allowed.contains(size)) {
         let expected = format!("at least 2, each 1 to {MAX_WIDTH}");
@@ -122,7 +122,7 @@ pub(super) fn initial(sizes: &[u32], init: Init, seed: u32) -> Result<Network> {
     let layers = sizes.windows(2).zip(1..).map(|(size, stream)| {
         let (fan_in, fan_out) = (f64::from(size[0]), f64::from(size[1]));
         let n = u64::from(size[0]) * u64::from(size[1]);
-        let key = random::key(seed, stream);
+        let key = random::key(seed_in_32_bits(seed), stream);
         let weights = match init {
             Init::HeUniform => uniform(key, n, (6.0 / fan_in).sqrt()),
             Init::XavierUniform => uniform(key, n, (6.0 / (fan_in + fan_out)).sqrt()),

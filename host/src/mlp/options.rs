@@ -292,8 +292,8 @@ pub struct Options {
     pub reduction: Reduction,
     /// Distribution of the initial weights. Default [`Init::HeUniform`].
     pub init: Init,
-    /// Seed of weights and of every epoch's order; 32 bits. Default 1.
-    pub seed: u32,
+    /// Seed of weights and of every epoch's order. The kernels take 32 bits: a larger seed is mixed into them. Default 1.
+    pub seed: u64,
     /// Arithmetic of the products. Weights, optimiser and everything else stay f32 (f64 with `F64`); with `F16` gradients are scaled by an adaptive loss scale.
     /// [`Precision::I16`] is not supported. Default [`Precision::F32`].
     pub precision: Precision,
@@ -338,6 +338,12 @@ impl Default for Options {
             threads: None,
         }
     }
+}
+
+/// A seed in the 32 bits that the kernels' streams of random numbers have for it: one of 32 bits as it is, a larger one mixed.
+pub(super) const fn seed_in_32_bits(seed: u64) -> u32 {
+    // An odd factor: seeds that differ in the upper half alone stay different.
+    (seed as u32) ^ ((seed >> 32) as u32).wrapping_mul(0x9E37_79B1)
 }
 
 /// Reads an engine's name in a file. The error for an engine of an older version names that version.
@@ -450,6 +456,16 @@ mod tests {
         assert_eq!(cosine.learning_rate_at(10, 10), 0.5);
         assert!((cosine.learning_rate_at(25, 10) - 0.25).abs() < 1e-12);
         assert!(cosine.learning_rate_at(40, 10) < 1e-12);
+    }
+
+    #[test]
+    fn seeds_of_32_bits_are_themselves_and_larger_ones_are_others() {
+        let mixed = |seed: u64| u64::from(seed_in_32_bits(seed));
+        for seed in [0, 1, 77, u64::from(u32::MAX)] {
+            assert_eq!(mixed(seed), seed);
+            let upper: std::collections::BTreeSet<u64> = (0..1000).map(|upper| mixed(upper << 32 | seed)).collect();
+            assert_eq!(upper.len(), 1000, "seed {seed}");
+        }
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub struct Report {
     pub engine: Engine,
     /// Seed of weights and orders.
     #[serde(default)]
-    pub seed: u32,
+    pub seed: u64,
     /// Seconds of training, without evaluation.
     #[serde(default)]
     pub seconds: f64,
@@ -177,7 +177,7 @@ pub struct SweepEpoch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepModel {
     /// Seed of its weights and orders.
-    pub seed: u32,
+    pub seed: u64,
     /// Its base learning rate.
     pub learning_rate: f64,
     /// Its epochs, up to the one before its loss ceased to be finite.
@@ -195,7 +195,7 @@ pub struct SweepModel {
 
 impl SweepModel {
     /// Makes the results of a model that has not been trained yet.
-    pub(super) fn new(seed: u32, learning_rate: f64) -> Self {
+    pub(super) fn new(seed: u64, learning_rate: f64) -> Self {
         Self {
             seed,
             learning_rate,
@@ -226,7 +226,7 @@ pub struct SweepReport {
     pub engine: Engine,
     /// Seed of the first model; each has its own in `models`.
     #[serde(default)]
-    pub seed: u32,
+    pub seed: u64,
     /// Whether all models were trained at the same time, in one launch per epoch; otherwise one after the other.
     pub side_by_side: bool,
     /// Seconds of training, without evaluation.

@@ -25,7 +25,7 @@ const GROUP: usize = 64;
 pub struct SweepBuilder {
     train: Arc<Dataset>,
     options: Options,
-    models: Vec<(u32, f64)>,
+    models: Vec<(u64, f64)>,
     test: Option<Arc<Dataset>>,
     journal: Option<Target>,
 }
@@ -44,7 +44,7 @@ impl SweepBuilder {
     }
 
     /// Adds a model with its seed and its base learning rate.
-    pub fn model(mut self, seed: u32, learning_rate: f64) -> Self {
+    pub fn model(mut self, seed: u64, learning_rate: f64) -> Self {
         self.models.push((seed, learning_rate));
         self
     }
@@ -121,7 +121,7 @@ impl SweepBuilder {
 
     /// The models of a journal by their keys, each checked against the options.
     fn taken(&self, journal: &Journal, records: BTreeMap<String, Piece<SweepModel>>) -> Result<Finished> {
-        let keys: BTreeMap<String, (u32, f64)> = self.models.iter().map(|&model| (key(model), model)).collect();
+        let keys: BTreeMap<String, (u64, f64)> = self.models.iter().map(|&model| (key(model), model)).collect();
         for (name, Piece { result, .. }) in &records {
             let Some(&(seed, learning_rate)) = keys.get(name) else { return Err(journal.not_asked(name)) };
             let n = result.epochs.len();
@@ -176,12 +176,12 @@ impl SweepBuilder {
 /// ```
 pub struct Sweep {
     options: Options,
-    models: Vec<(u32, f64)>,
+    models: Vec<(u64, f64)>,
     test: Option<Arc<Dataset>>,
     device: Device,
     setup: Setup,
     /// Models of these seeds, which are trained at the same time.
-    opened: Option<(Vec<u32>, SideBySide)>,
+    opened: Option<(Vec<u64>, SideBySide)>,
     /// Maximum number of models of a group.
     group: usize,
     engine: Engine,
@@ -195,7 +195,7 @@ pub struct Sweep {
 type Finished = BTreeMap<String, Piece<SweepModel>>;
 
 /// The key of a model; models with equal keys give equal results.
-fn key((seed, learning_rate): (u32, f64)) -> String {
+fn key((seed, learning_rate): (u64, f64)) -> String {
     format!("seed {seed}, learning rate {learning_rate}")
 }
 
@@ -275,12 +275,12 @@ impl Sweep {
         (0..self.models.len()).filter(|&at| !self.finished.contains_key(&key(self.models[at]))).collect()
     }
 
-    fn seeds(&self, places: &[usize]) -> Vec<u32> {
+    fn seeds(&self, places: &[usize]) -> Vec<u64> {
         places.iter().map(|&at| self.models[at].0).collect()
     }
 
     /// Allocates the memory for models that are trained at the same time.
-    fn open(&self, seeds: Vec<u32>) -> Result<(Vec<u32>, SideBySide)> {
+    fn open(&self, seeds: Vec<u64>) -> Result<(Vec<u64>, SideBySide)> {
         let mut side_by_side = SideBySide::new(&self.device, &self.setup, &seeds)?;
         if let Some(test) = &self.test {
             side_by_side.load_test(test)?;
@@ -325,7 +325,7 @@ impl Sweep {
 
     fn alone(
         &self,
-        (seed, learning_rate): (u32, f64),
+        (seed, learning_rate): (u64, f64),
         told: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<(SweepModel, Duration)> {
         let mut model = SweepModel::new(seed, learning_rate);

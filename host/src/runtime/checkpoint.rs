@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
 use crate::runtime::sealed::Kind;
 use crate::runtime::{atomic_file, input_file};
+use crate::{Error, Result};
 
 /// The content of a family's checkpoint. It converts itself to and from the bytes of a sealed file; [`Checkpoint`] does the file access.
 pub trait State: Sized {
@@ -63,6 +63,26 @@ impl<S> Deref for Checkpoint<S> {
     }
 }
 
+/// Checks that an option which a run cannot change is the checkpoint's.
+///
+/// # Errors
+/// [`Error::Option`] with both values.
+pub(crate) fn expect_same<T: PartialEq + Serialize>(name: &'static str, new: &T, old: &T) -> Result<()> {
+    match new == old {
+        true => Ok(()),
+        false => Err(Error::option(name, shown(new), format!("{}, as in the checkpoint", shown(old)))),
+    }
+}
+
+/// An option as a user would write it.
+fn shown(value: &impl Serialize) -> String {
+    // Options are plain data, which always has a JSON form.
+    match &serde_json::to_string(value).unwrap_or_default()[..] {
+        "null" => "none".into(),
+        text => text.replace('"', ""),
+    }
+}
+
 /// Any `f64`, stored as its bits, since JSON has neither infinities nor NaN.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Bits(u64);
@@ -76,5 +96,20 @@ impl From<f64> for Bits {
 impl From<Bits> for f64 {
     fn from(bits: Bits) -> Self {
         f64::from_bits(bits.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_differs_is_shown_as_it_is_written() {
+        let text = |new, old| expect_same("seconds", &new, &old).unwrap_err().to_string();
+        assert!(expect_same("seconds", &Some(0.1_f32), &Some(0.1)).is_ok());
+        assert_eq!(text(Some(0.1_f32), None), "option seconds: 0.1 is not allowed (none, as in the checkpoint)");
+        assert_eq!(text(None, Some(2.5)), "option seconds: none is not allowed (2.5, as in the checkpoint)");
+        let error = expect_same("engine", &"cpu", &"epoch").unwrap_err().to_string();
+        assert_eq!(error, "option engine: cpu is not allowed (epoch, as in the checkpoint)");
     }
 }

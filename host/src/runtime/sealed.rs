@@ -99,7 +99,13 @@ impl Kind {
         let Self { key, name, version } = self;
         let wrong = |reason: String| Error::file(path, None, reason);
         let text = header.metadata().as_ref().and_then(|entries| entries.get(key));
-        let text = text.ok_or_else(|| wrong(format!("not a {name}: the metadata {key} is missing")))?;
+        let text = text.ok_or_else(|| {
+            let keys = header.metadata().iter().flatten().map(|(key, _)| key.as_str());
+            let mut ours: Vec<&str> = keys.filter(|key| key.starts_with("warpplay_")).collect();
+            ours.sort_unstable();
+            let found = if ours.is_empty() { String::new() } else { format!(", the file has {}", ours.join(" and ")) };
+            wrong(format!("not a {name}: the metadata {key} is missing{found}"))
+        })?;
         let read = |error: serde_json::Error| wrong(format!("metadata {key}: {error}"));
         let found: Version = serde_json::from_str(text).map_err(read)?;
         if found.version != version {

@@ -296,6 +296,7 @@ fn options_that_are_wrong_are_refused_by_name() {
         ("perft --depth 0", "option depth: 0 is not allowed (1 to 14)"),
         ("match --games 3 --device cpu", "option games: 3"),
         ("match --a uniform,simulations=0 --device cpu", "option simulations: 0"),
+        ("match --a uniform,c_puct=1e400 --device cpu", "option c_puct: 1e400 is not allowed (above 0, at most 1e6)"),
         ("analyse --inputs io --out io --device cpu", "--out and --inputs name the same file io"),
         (
             "analyse --weights net.safetensors --json ./net.safetensors --device cpu",

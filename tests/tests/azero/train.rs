@@ -348,16 +348,16 @@ fn what_a_checkpoint_does_not_fit_is_refused() {
     let refused = |builder: warpplay::azero::train::TrainerBuilder| {
         builder.resume(checkpoint.clone()).build(&Device::cpu()).unwrap_err().to_string()
     };
-    assert_eq!(refused(builder.clone().batch(4)), "option batch: 4 is not allowed (6 as in the checkpoint)");
+    assert_eq!(refused(builder.clone().batch(4)), "option batch: 4 is not allowed (6, as in the checkpoint)");
     let text = refused(builder.clone().learning_rate(0.5));
-    assert_eq!(text, "option learning_rate: 0.5 is not allowed (0.001 as in the checkpoint)");
+    assert_eq!(text, "option learning_rate: 0.5 is not allowed (0.001, as in the checkpoint)");
     let other = Trainer::builder(&network, &positions(shape, 12, 8)).batch(6).epochs(1);
     assert!(refused(other).contains("positions with checksum"));
     // What is not asked for is the checkpoint's.
     let unasked = Trainer::builder(&network, &samples).resume(checkpoint.clone()).build(&Device::cpu());
     assert_eq!(unasked.expect("a trainer").options(), checkpoint.options());
     let other = Trainer::builder(&network, &samples).beta1(0.5).beta2(0.999).epsilon(1e-8);
-    assert_eq!(refused(other), "option beta1: 0.5 is not allowed (0.9 as in the checkpoint)");
+    assert_eq!(refused(other), "option beta1: 0.5 is not allowed (0.9, as in the checkpoint)");
     let text = refused(Trainer::builder(&network, &samples).engine(Engine::Device));
     assert_eq!(text, "option engine: device is not allowed (auto, cpu on cpu)");
     // More epochs are no other training.

@@ -345,7 +345,9 @@ const LARGE: &str = r#"{
 #[test]
 fn a_report_can_be_read_as_a_spot_and_back() {
     let spot = parsed(
-        json!({"locks": [{"history": "", "seat": 0, "strategy": [0, 1, 0]}], "bet_sizes": {"river": [0.5, "all-in"]}, "rake": {"part": 0.01, "cap": 1}}),
+        json!({"locks": [{"history": "", "seat": 0, "strategy": [0, 1, 0]}], "bet_sizes": {"river": [0.5, "all-in"]}, "rake": {"part": 0.01, "cap": 1},
+            "raise_sizes": {"river": [["2.5x", "a"], ["120c", "e150%"]]}, "donk_sizes": {"river": ["30%"]}, "add_all_in": 1.5, "force_all_in": 0.2, "merge_sizes": 0.1,
+            "added_lines": ["cr80"], "removed_lines": ["cr50"], "icm": {"stacks": [300, 400], "others": [100], "prizes": [3, 1]}}),
     );
     let text = serde_json::to_string(&spot).expect("JSON");
     assert_eq!(Spot::parse(&text).expect("its own"), spot);
@@ -394,6 +396,48 @@ fn bad_spots_are_errors_with_field_and_position() {
             "option limit: 0.0000000001 is not allowed (a finite number, at least 1e-9)",
         ),
         (json!({"raise_sizes": {"river": [[0.5], [0]]}}), "option raise_sizes: 0"),
+        (
+            json!({"bet_sizes": {"river": ["2.5x"]}}),
+            "option bet_sizes: 2.5x is not allowed (a multiple only in raise_sizes",
+        ),
+        (json!({"donk_sizes": {"river": ["2.5x"]}}), "option donk_sizes: 2.5x"),
+        (
+            json!({"donk_sizes": {"flop": ["50%"]}}),
+            "option donk_sizes: sizes for the flop is not allowed (turn and river",
+        ),
+        (
+            json!({"raise_sizes": {"river": ["1x"]}}),
+            "option raise_sizes: 1x is not allowed (more than 1x, at most 20x)",
+        ),
+        (json!({"raise_sizes": {"river": ["250x"]}}), "option raise_sizes: 250x"),
+        (json!({"bet_sizes": {"river": ["0c"]}}), "option bet_sizes: 0c is not allowed (at least 1e-9 chips)"),
+        (json!({"bet_sizes": {"river": ["0e"]}}), "option bet_sizes: 0e is not allowed (1 to 10 bets before the e)"),
+        (
+            json!({"bet_sizes": {"river": ["2e9000%"]}}),
+            "option bet_sizes: 2e9000% is not allowed (more than 0, at most 20",
+        ),
+        (
+            json!({"bet_fraction_of_pot": null, "limit": {"river": 10}, "added_lines": ["r20"]}),
+            "option added_lines: 'r20' is not allowed (nothing beside limit",
+        ),
+        (
+            json!({"removed_lines": ["r60"]}),
+            "option removed_lines: 'r60' is not allowed (column 1: 'r60': expected c, r50, r300)",
+        ),
+        (
+            json!({"icm": {"others": [100], "prizes": [5, 3, 2, 1]}}),
+            "option icm.prizes: 5, 3, 2, 1 is not allowed (1 to 3 prizes for as many players, from the highest",
+        ),
+        (json!({"icm": {"others": [100], "prizes": [3, 5]}}), "option icm.prizes: 3, 5"),
+        (
+            json!({"icm": {"others": [0], "prizes": [3]}}),
+            "option icm.others: 0 is not allowed (chips of at most 8 players",
+        ),
+        (
+            json!({"icm": {"stacks": [400, 500], "others": [], "prizes": [3]}}),
+            "option icm.stacks: 400, 500 is not allowed (chips of both seats, the fewer of them the effective_stack of 300)",
+        ),
+        (json!({"force_all_in": 67}), "option force_all_in: 67 is not allowed (0 to 20, where 1 is the pot)"),
         (json!({"limit": {"flop": 1}}), "option limit: nothing for the river"),
         (json!({"limit": {"river": -1}}), "option limit: -1"),
         (json!({"limit": {"river": 10}, "bet_sizes": {"river": [1]}}), "not both"),
@@ -434,7 +478,7 @@ fn bad_spots_are_errors_with_field_and_position() {
         (json!({"bet_sizes": {"preflop": [1]}}), "preflop"),
         (
             json!({"bet_sizes": {"river": ["half"]}}),
-            "size \"half\" is not allowed (a part of the pot such as 0.5 or \"50%\", or \"all-in\")",
+            "size \"half\" is not allowed (a part of the pot such as 0.5 or \"50%\", chips \"20c\", a multiple",
         ),
         (json!({"bet_sizes": {"river": ["%"]}}), "size \"%\" is not allowed"),
         (json!({"bet_sizes": {"river": [[0.5], 1]}}), "1 beside a list is not allowed"),
@@ -514,7 +558,11 @@ fn the_reference_s_best_response_confirms_a_solved_river() {
 /// Rivers in one batch on the devices that run kernels: the plain program finds their strategies worth what they say, and both precisions lie around the value of the game.
 #[test]
 fn kernels_solve_batches_of_rivers() {
-    let spots: Vec<Spot> = [60, 150, 300].iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
+    let mut spots: Vec<Spot> = [60, 150, 300].iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
+    // Seat 1 must call a bet of 50.
+    spots.push(parsed(
+        json!({"effective_stack": 200, "added_lines": ["r80"], "removed_lines": ["r50f", "r50r200", "cr50"]}),
+    ));
     let run = |precision| SpotRun {
         options: Options { algorithm: Algorithm::CfrPlus, precision, iterations: 8, ..Options::default() },
         measure_at: vec![1],
@@ -535,6 +583,82 @@ fn kernels_solve_batches_of_rivers() {
                 assert!((got - want).abs() < apart(&report) + apart(expected), "{what}: ev {got}, {want}");
             }
         }
+        Ok(())
+    });
+}
+
+/// Prizes that are worth more to keep than to gain: who faces an all-in calls only if more of the bets are bluffs.
+#[test]
+fn prizes_are_played_for() {
+    let changes = json!({
+        "effective_stack": 100, "bet_fraction_of_pot": 1, "flop": "Ks 7h 2d", "turn": "8c", "river": "3s", "ranges": ["AA,65s,64s", "QQ"],
+        "icm": {"others": [100], "prizes": [50, 30, 20]},
+    });
+    let spot = parsed(changes);
+    let (_, tree) = spot.build(true).expect("good");
+    let node = &tree.nodes[tree.find("r100c").expect("the call") as usize];
+    // With 300 of 400 chips, first or second; without chips, third.
+    let (win, lose) = (0.75 * 50.0 + 0.25 * 30.0, 20.0);
+    // Who folds has 100 chips, the winner 200, and so has the third 100.
+    let second = 0.5 * 100.0 / 200.0 + 0.25 * 100.0 / 300.0;
+    let fold = 0.25 * 50.0 + second * 30.0 + (0.75 - second) * 20.0;
+    let exactly = Tolerance { abs: 1e-12, rel: 0.0 };
+    close("seat 1 wins", &tree.payoffs(node, &[0, 1]), &[lose - fold, win - fold], exactly);
+    let folded = &tree.nodes[tree.find("r100f").expect("the fold") as usize];
+    close("seat 1 folds", &tree.payoffs(folded, &[0, 0])[1..], &[0.0], exactly);
+
+    let report = solved(&spot, 2000, &[]);
+    report.check(&spot).expect("an intact report");
+    confirm("prizes", &spot, &report, DOUBLE);
+    close("folding at once", &report.icm_base.expect("prizes"), &[fold, fold], exactly);
+    // All hands of a kind are alike, since no suit matters; none blocks another.
+    let mean = |seat: usize, history: &str, action: usize, bluffs: bool| -> f64 {
+        let hands = report.by_hand[seat].iter().filter(|hand| hand.hand.contains('6') == bluffs);
+        hands.map(|hand| hand.strategy[history][action]).sum()
+    };
+    let (bluffs, best) = (mean(0, "", 1, true), mean(0, "", 1, false));
+    let (part_of_bluffs, bets) = (bluffs / (bluffs + best), (bluffs + best) / 14.0);
+    let calls = mean(1, "r100", 1, false) / 6.0;
+    // What seat 1 gains if it always took the better of call and fold is at most both seats' possible gains.
+    let call = part_of_bluffs * (win - fold) + (1.0 - part_of_bluffs) * (lose - fold);
+    let worse = if call > 0.0 { 1.0 - calls } else { calls };
+    assert!(call.abs() * worse * bets <= apart(&report) + DOUBLE, "{call} {worse} {bets}");
+    // So the bets have the part of bluffs that makes a call worth a fold. With chips it is a third.
+    let indifferent = (fold - lose) / (win - lose);
+    let most = apart(&report) / (worse * bets * (win - lose));
+    assert!(
+        (part_of_bluffs - indifferent).abs() <= most + DOUBLE && most < 0.05 && indifferent > 0.43,
+        "{part_of_bluffs}, {most}"
+    );
+    for_each_device(|device| {
+        let options = Options { algorithm: Algorithm::CfrPlus, iterations: 8, ..Options::default() };
+        let report = spot.solve(device, &SpotRun { options, ..SpotRun::default() })?;
+        confirm(&format!("prizes on {device}"), &spot, &report, SINGLE);
+        Ok(())
+    });
+}
+
+/// After one iteration the averages are uniform: on every board and in every line, kernels find what the CPU does.
+#[test]
+fn kernels_see_the_same_tree() {
+    let changes = json!({
+        "effective_stack": 200, "bet_fraction_of_pot": null, "river": null, "ranges": ["AA,T9s", "KK,98s"],
+        "bet_sizes": {"turn": ["30%", "e"], "river": [["e"], ["50c", "a"]]}, "raise_sizes": {"turn": ["2.5x"], "river": ["a"]},
+        "donk_sizes": {"river": []}, "max_raises": {"turn": 2, "river": 2}, "add_all_in": 1, "force_all_in": 0.2, "merge_sizes": 0.1,
+        "added_lines": ["cc/r80"], "removed_lines": ["cr30r75f", "r30c/c"], "icm": {"stacks": [200, 300], "others": [250, 50], "prizes": [200, 100, 50]},
+    });
+    let spot = parsed(changes);
+    let solve = |device: &Device, precision, engine| {
+        let options = Options { algorithm: Algorithm::CfrPlus, precision, engine, iterations: 1, ..Options::default() };
+        spot.solve(device, &SpotRun { options, ..SpotRun::default() })
+    };
+    let expected = solve(&Device::cpu(), Precision::F64, Engine::Cpu).expect("solves");
+    for_each_device(|device| {
+        let report = solve(device, Precision::F32, Engine::Street)?;
+        let exactly = Tolerance { abs: 2.0 * SINGLE, rel: 0.0 };
+        close(&format!("ev on {device}"), &report.ev, &expected.ev, exactly);
+        let [found, uniform] = [&report, &expected].map(|report| report.trajectory[&1]);
+        close(&format!("exploitability on {device}"), &[found], &[uniform], exactly);
         Ok(())
     });
 }

@@ -622,6 +622,8 @@ fn a_match_that_is_refused_leaves_no_journal() {
         (format!("--a {small},engine=graph,device=cpu --b vanilla,steps=9"), "player A"),
         (format!("--a vanilla,steps=9 --b {small},engine=cpu,device=simt"), "player B"),
         (format!("--a {small},device=cpu,threads=0 --b vanilla,steps=9"), "option threads: 0"),
+        // As typed, not as it is held.
+        (format!("--a {small},ucb_c=2,device=cpu --b vanilla,steps=9,ucb_c=1e60"), "option ucb_c: 1e60 is not"),
     ] {
         refused_without_journal(&scratch, 2, &format!("match --games 2 {players}"), told);
     }

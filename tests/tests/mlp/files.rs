@@ -623,7 +623,8 @@ fn damaged_weight_files_are_refused() {
     );
     let error = Checkpoint::load(folder.write("weights", &whole)).unwrap_err().to_string();
     assert!(
-        error.ends_with("weights: not a checkpoint: the metadata warpplay_checkpoint with a checksum is missing"),
+        error
+            .ends_with("weights: not a checkpoint of mlp: the metadata warpplay_checkpoint with a checksum is missing"),
         "{error}"
     );
 }

@@ -153,11 +153,14 @@ fn images_on_the_device_have_the_logits_of_those_on_the_host() {
         for_each_device(|device| {
             let stream = device.stream()?;
             let on_device = stream.upload(set.images())?;
+            // The classifier has a stream of its own.
+            stream.synchronize()?;
             let mut classifier = Classifier::builder(&network).engine(Engine::Layers).build(device)?;
             let found = stream.read(&classifier.logits_on_device(&on_device)?)?;
             same("logits", &found, &classifier.logits(set.images())?);
             // Nothing of it is kept.
             let first = stream.upload(&set.images()[..set.n_inputs() as usize])?;
+            stream.synchronize()?;
             same("logits", &stream.read(&classifier.logits_on_device(&first)?)?, &found[..10]);
             let error = classifier.logits_on_device(&stream.alloc(1)?).expect_err("no whole image").to_string();
             assert_eq!(error, format!("images: expected a multiple of {} bytes, got 1", set.n_inputs()));
@@ -517,7 +520,7 @@ fn a_checkpoint_is_written_while_a_training_runs_and_changes_nothing() {
         assert_eq!((end.epochs().len(), end.step()), (2, 0));
         let other = Trainer::builder(&set).seed(77).resume(end.clone());
         let (error, seed) = (other.build(&device).expect_err("another seed").to_string(), options.seed);
-        assert_eq!(error, format!("option seed: 77 is not allowed ({seed} as in the checkpoint)"));
+        assert_eq!(error, format!("option seed: 77 is not allowed ({seed}, as in the checkpoint)"));
         let builder = Trainer::builder(&set).options(options).resume(end);
         let mut resumed = builder.epochs(3).build(&device).expect("built");
         resumed.run(|_| ControlFlow::Continue(())).expect("trained");

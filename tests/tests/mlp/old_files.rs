@@ -66,7 +66,7 @@ fn a_checkpoint_of_the_engine_epoch_goes_on_as_well_as_version_0_1_did() -> Chec
     let Options { seed, batch, learning_rate, .. } = *trainer.options();
     let mut training = reference::Training::new(in_double(&first), reference::Settings::default());
     for epoch in [2, 3] {
-        let order = reference::epoch_order(seed, epoch, train.len());
+        let order = reference::epoch_order(seed as u32, epoch, train.len());
         training.epoch::<reference::Sequential>(train.images(), train.labels(), &order, batch as usize, learning_rate);
     }
     let layers = training.network.layers().iter();

@@ -94,7 +94,7 @@ fn trained(device: &Device, network: &Network, options: &Options, set: &Arc<Data
 /// The same epoch in double precision.
 fn trained_in_double(network: &Network, options: &Options, set: &Dataset) -> reference::Training<f64> {
     let mut training = reference::Training::new(in_double(network), reference::Settings::default());
-    let order = reference::epoch_order(options.seed, 0, set.len());
+    let order = reference::epoch_order(options.seed as u32, 0, set.len());
     training.epoch::<Parallel>(set.images(), set.labels(), &order, options.batch as usize, options.learning_rate);
     training
 }

@@ -57,6 +57,8 @@ fn within(folder: &Scratch, mib: u64, seconds: u64, line: &str) -> (Option<i32>,
     let limits = format!("ulimit -v {} && ulimit -t {seconds} && exec \"$@\"", mib << 10);
     let mut command = Command::new("sh");
     command.current_dir(folder.folder()).args(["-c", &limits, "sh"]).arg(asked.get_program()).args(asked.get_args());
+    // On a machine of many cores glibc would reserve 64 MiB of addresses for each of as many threads.
+    command.env("MALLOC_ARENA_MAX", "2");
     let output = command.stdin(Stdio::null()).output().expect("sh starts");
     let text = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8_lossy(&text).into_owned())

@@ -222,6 +222,29 @@ mod tests {
         }
     }
 
+    /// Figures whose measurements are not kept cannot be drawn anew: they must have the titles that [`title`] would draw today. A package has no figures.
+    #[test]
+    fn titles_of_the_publications_figures_fit() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/papers");
+        let entries = |folder| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let figures = entries(folder).filter(|path| path.is_dir()).flat_map(entries);
+        for path in figures.filter(|path| path.extension().is_some_and(|end| end == "svg")) {
+            let svg = std::fs::read_to_string(&path).expect("a figure");
+            let [width, label] = ["width", "aria-label"]
+                .map(|name| between(&svg, &format!(" {name}=\""), "\"").expect("an attribute of the picture"));
+            let most = width.parse::<f64>().expect("a number") - 2.0 * MARGIN;
+            let title = format!("font-size=\"{TITLE}\" font-weight=\"600\"");
+            let lines = svg.lines().filter(|line| line.contains(&title)).map(|line| between(line, ">", "<"));
+            let lines: Vec<&str> = lines.flatten().collect();
+            // Every figure has one axis system, whose whole title is the label.
+            assert_eq!(lines, wrapped(label, TITLE * SEMI_BOLD, most), "{}", path.display());
+        }
+    }
+
+    fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+        Some(text.split_once(before)?.1.split_once(after)?.0)
+    }
+
     #[test]
     fn three_panels_are_two_rows() {
         let three: Vec<Panel> = (0..3).map(|_| panel(Content::Lines(lines()))).collect();

@@ -1,8 +1,9 @@
 //! Where a block works: its street, board and entry, and how each seat's rows lie there.
 
 use super::layout::{BEGINS, Board, Eval, Link, Op, Pass, Program, ROW, SeatTables, Segment, Street, Task};
+use super::numbers::Numbers;
 use super::tables::{Cell, Tables};
-use crate::cuda::memory::Vec4;
+use crate::cuda::memory::{Vec4, Word};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{math, memory, thread};
 
@@ -159,6 +160,27 @@ impl<'a> BlockView<'a> {
         unsafe { Tables::new(tables) }
     }
 
+    /// Asks for the block's `rows` of a seat's regrets, and of its averages if they are used too: the second-level cache then has them when the operations come to them. All threads of the block
+    /// call it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn prefetch<N: Numbers>(&self, side: &Side, rows: [u32; 2], averages: bool) {
+        let tables = self.tables(side);
+        let first = side.cell(rows[0], 0).number() * N::BYTES;
+        let len = rows[1] as usize * side.stride as usize * N::BYTES;
+        let mut at = thread::thread_idx_x() as usize * memory::LINE;
+        while at < len {
+            // SAFETY: the rows are the subtree's, in the tables.
+            unsafe {
+                memory::prefetch(tables.regrets().cells().add(first + at));
+                if averages {
+                    memory::prefetch(tables.averages().cells().add(first + at));
+                }
+            }
+            at += thread::block_dim_x() as usize * memory::LINE;
+        }
+    }
+
     /// The program of a traverser, 0 or 1.
     #[inline(always)]
     #[track_caller]
@@ -311,6 +333,15 @@ impl<'a> BlockView<'a> {
         unsafe { memory::load_vec4(self.task.records.add(side.hands + hand as usize)) }.0
     }
 
+    /// 1 / the prior of hand `hand` of a side: of its weight times the probability of the board, on the last street.
+    #[inline(always)]
+    #[track_caller]
+    pub fn inverse_prior(&self, side: &Side, hand: u32) -> f32 {
+        let row = self.board as usize * side.stride as usize;
+        ReadView(self.task.inverse_priors)
+            .get(self.street.inverse_priors[side.seat as usize] as usize + row + hand as usize)
+    }
+
     /// Links between boards.
     #[inline(always)]
     pub fn links(&self) -> ReadView<Link> {
@@ -360,13 +391,16 @@ impl<'a> BlockView<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct ReadView<T>(*const T);
 
-impl<T: Copy> ReadView<T> {
+impl<T> ReadView<T> {
     /// Value `at`.
     #[inline(always)]
     #[track_caller]
-    pub fn get(self, at: usize) -> T {
+    pub fn get(self, at: usize) -> T
+    where
+        T: Word,
+    {
         // SAFETY: the value is named by the host's tables, so it is there, as the maker of the view has vouched.
-        unsafe { memory::load(self.0, at) }
+        unsafe { memory::load_global(self.0, at) }
     }
 
     /// The values from `first` on.
@@ -379,7 +413,7 @@ impl<T: Copy> ReadView<T> {
     /// Value `at` where it is.
     #[inline(always)]
     #[track_caller]
-    fn row<'a>(self, at: u32) -> &'a T {
+    pub fn row<'a>(self, at: u32) -> &'a T {
         // SAFETY: as the type says; kernels write none of those that are asked for in this way.
         unsafe { &memory::row(self.0, at, 1)[0] }
     }
@@ -389,12 +423,12 @@ impl<T: Copy> ReadView<T> {
 #[derive(Clone, Copy)]
 pub(super) struct WriteView<T>(*mut T);
 
-impl<T: Copy> WriteView<T> {
+impl<T: Word> WriteView<T> {
     /// Replaces value `at`.
     #[inline(always)]
     #[track_caller]
     pub fn set(self, at: usize, value: T) {
         // SAFETY: the value is of one of the block's own hands, which no other block uses meanwhile, as the maker of the view has vouched.
-        unsafe { memory::store(self.0, at, value) };
+        unsafe { memory::store_global(self.0, at, value) };
     }
 }

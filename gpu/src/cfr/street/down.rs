@@ -1,5 +1,6 @@
 //! Downwards: reach vectors of a seat along its own decisions. A thread has the same hands at every node, so no barrier is needed on the way.
 
+use super::averaging::Averaging;
 use super::block::{BlockView, Side};
 use super::hands::{Hands, TOGETHER};
 use super::layout::{NONE, Op, Pass, code, flag, source};
@@ -44,7 +45,7 @@ pub(super) fn arrive<const PARTS: bool>(
     }
 }
 
-/// Runs the operations `range` on the reach of `side`, strategies from `from`; with `average`, adds weighted strategies to the averages.
+/// Runs the operations `range` on the reach of `side`, strategies from `from`; adds weighted strategies to the averages.
 /// Called by all threads of the block, after [`arrive`] has filled the root's slot.
 #[inline(always)]
 #[track_caller]
@@ -55,15 +56,15 @@ pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
     from: u32,
     step: &Step<f32>,
     pass: &Pass,
-    average: bool,
+    averaging: Averaging,
 ) {
     let mut at = range[0];
     while at < range[1] {
         let op = &view.op(at);
         if PLAIN && op.code == code::REACH && nodes::is_plain::<PARTS>(view, side, op) {
-            nodes::reach::<N>(view, side, op, step, average);
+            nodes::reach::<N>(view, side, op, step, averaging);
         } else if op.code == code::REACH {
-            reach::<N, PARTS>(view, side, op, from, step, pass, average);
+            reach::<N, PARTS>(view, side, op, from, step, pass, averaging);
         } else {
             leave::<PARTS>(view, side, op);
         }
@@ -81,10 +82,10 @@ fn reach<N: Numbers, const PARTS: bool>(
     from: u32,
     step: &Step<f32>,
     pass: &Pass,
-    average: bool,
+    averaging: Averaging,
 ) {
     let locked = op.flags & flag::LOCKED != 0;
-    let average = average && !locked;
+    let average = averaging.adds_at(op) && !locked;
     let from = if locked { source::AVERAGES } else { from };
     let tables = &view.tables(side);
     let operands = view.operands();
@@ -96,7 +97,7 @@ fn reach<N: Numbers, const PARTS: bool>(
         let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
         let reach = if active { view.get(op.input + hand) } else { 0.0 };
         let learns = active && own_factor(view, side, pass, hand) > 0.0;
-        let gain = if learns { step.weight * reach } else { 0.0 };
+        let gain = if average && learns { averaging.gain(view, side, hand, reach) } else { 0.0 };
         weights.for_each::<N>(tables, |action, at, _, p| {
             if average {
                 let sum = N::load::<false>(tables.averages(), at) + gain * p;

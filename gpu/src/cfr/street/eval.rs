@@ -23,7 +23,7 @@ pub(super) fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
     let n_tasks = (range[1] - range[0]) * parts;
     let mut task = warp_index();
     while task < n_tasks {
-        let eval = &view.evals().get((range[0] + task / parts) as usize);
+        let eval = &{ *view.evals().row(range[0] + task / parts) };
         let part = task % parts;
         if part == 0 {
             by_strength(view, side, eval);
@@ -41,8 +41,9 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     let run = side.n.div_ceil(WARP) | 1;
     let from = (lane() * run).min(side.n);
     let to = (from + run).min(side.n);
+    let reach_of = |at: u32| view.get(eval.source + at);
     let mut sum = 0.0;
-    for_each_ahead(view, eval.source, from, to, |_, reach| sum += reach);
+    for_each_ahead(from, to, reach_of, |_, reach| sum += reach);
     let up_to = warp::inclusive_sum(sum);
     let before = warp::shuffle_up(warp::ALL, up_to, 1);
     let all = warp::shuffle(warp::ALL, up_to, WARP - 1);
@@ -53,7 +54,7 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     if eval.full != 0 {
         let prefix = eval.region + TOTALS;
         let mut sum = if lane() == 0 { 0.0 } else { before };
-        for_each_ahead(view, eval.source, from, to, |at, reach| {
+        for_each_ahead(from, to, reach_of, |at, reach| {
             view.set(prefix + at, sum);
             sum += reach;
         });
@@ -63,15 +64,15 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     }
 }
 
-/// Calls `each` with every index from `from` to below `to` and the value there behind `source`; several are read together.
+/// Calls `each` with every index from `from` to below `to` and what `load` reads there; several are read together.
 #[inline(always)]
 #[track_caller]
-fn for_each_ahead(view: &BlockView<'_>, source: u32, from: u32, to: u32, mut each: impl FnMut(u32, f32)) {
+fn for_each_ahead(from: u32, to: u32, load: impl Fn(u32) -> f32, mut each: impl FnMut(u32, f32)) {
     let mut at = from;
     while at + AHEAD as u32 <= to {
         let mut values = [0.0; AHEAD];
         for (i, value) in values.iter_mut().enumerate() {
-            *value = view.get(source + at + i as u32);
+            *value = load(at + i as u32);
         }
         for (i, &value) in values.iter().enumerate() {
             each(at + i as u32, value);
@@ -79,7 +80,7 @@ fn for_each_ahead(view: &BlockView<'_>, source: u32, from: u32, to: u32, mut eac
         at += AHEAD as u32;
     }
     while at < to {
-        each(at, view.get(source + at));
+        each(at, load(at));
         at += 1;
     }
 }
@@ -95,30 +96,14 @@ fn by_card(view: &BlockView<'_>, side: &Side, eval: &Eval, card: u32) {
     let prefix = eval.region + TOTALS + side.stride + ROW + card;
     let (from, to) = view.hands_with(side, card);
     let list = view.lists(side);
-    let position = |row: u32| list.get((row * BEGINS + card) as usize) as u32;
+    let reach_of = |row: u32| view.get(eval.source + list.get((row * BEGINS + card) as usize) as u32);
     let mut sum = 0.0;
-    let mut add = |row: u32, reach: f32| {
+    for_each_ahead(0, to - from, reach_of, |row, reach| {
         if full {
             view.set(prefix + from + row, sum);
         }
         sum += reach;
-    };
-    let (mut row, n_rows) = (0, to - from);
-    // Several at a time, so that their loads are under way together.
-    while row + AHEAD as u32 <= n_rows {
-        let mut reach = [0.0; AHEAD];
-        for (i, reach) in reach.iter_mut().enumerate() {
-            *reach = view.get(eval.source + position(row + i as u32));
-        }
-        for (i, &reach) in reach.iter().enumerate() {
-            add(row + i as u32, reach);
-        }
-        row += AHEAD as u32;
-    }
-    while row < n_rows {
-        add(row, view.get(eval.source + position(row)));
-        row += 1;
-    }
+    });
     if full {
         view.set(prefix + to, sum);
     }

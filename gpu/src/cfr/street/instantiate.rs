@@ -49,14 +49,14 @@ macro_rules! list {
                 require = stride > 0 && at.n_parts > 0
             )]
             pub unsafe fn cfr_street_up(task: Task, at: Where, pass: Pass) {
-                go_up_once::<$numbers, $plain, false>(&task, at, if $plain { learning(pass.traverser) } else { pass })
+                go_up_once::<$numbers, $plain, false>(&task, at, pass)
             }
 
             /// A pass down and up the last street.
             ///
             /// * Launch: [`shape`](crate::cfr::street::shape), a block a board and entry, games along y, up to 384 threads.
-            /// * Reads: as the passes down and up, but nothing of a next street.
-            /// * Writes: `values`; `averages`, `regrets`, `last` and `kept` of the traverser; `utilities`.
+            /// * Reads: as the passes down and up, but nothing of a next street; `inverse_priors`.
+            /// * Writes: `values`; `regrets`, `last` and `kept` of the traverser; `averages` of the traverser, in plain passes of the opponent; `utilities`.
             /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
             /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
@@ -69,13 +69,13 @@ macro_rules! list {
                 require = stride > 0 && at.n_parts > 0
             )]
             pub unsafe fn cfr_street_last(task: Task, at: Where, pass: Pass) {
-                go_up_once::<$numbers, $plain, true>(&task, at, if $plain { learning(pass.traverser) } else { pass })
+                go_up_once::<$numbers, $plain, true>(&task, at, pass)
             }
 
             /// Iterations of games of one street, whose boards know nothing of each other.
             ///
             /// * Launch: [`shape`](crate::cfr::street::shape), a block a board and entry, games along y, up to 384 threads.
-            /// * Reads: as the pass of a last street; `steps`.
+            /// * Reads: as the pass of a last street; `steps`, and one behind them.
             /// * Writes: `averages`, `regrets` and `last` of both seats; `utilities`.
             /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
             /// * Cost: iterations × passes × operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.

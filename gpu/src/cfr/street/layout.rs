@@ -128,6 +128,8 @@ pub struct Program {
     pub down: [u32; 2],
     /// Segments.
     pub segments: [u32; 2],
+    /// The entry's first action vector among those of a board, and how many it has, by seat.
+    pub rows: [[u32; 2]; 2],
     /// Slot of the opponent's reach at the root.
     pub opponent_root: u32,
     /// Slot of the own reach at the root.
@@ -154,6 +156,8 @@ pub struct Street {
     pub values: [u64; 2],
     /// First sum of utilities of each seat; on the first street only.
     pub utilities: [u64; 2],
+    /// First inverse prior of each seat, on the last street; each board has `stride` of them.
+    pub inverse_priors: [u64; 2],
     /// First board.
     pub boards: u64,
     /// First map between hands of the game's permutations; each permutation has two, seat 0's first.
@@ -248,6 +252,8 @@ pub mod mode {
     pub const BEST: u32 = 1;
     /// Plays its strategy.
     pub const VALUE: u32 = 2;
+    /// Only adds the opponent's strategy to its averages, on the last street, by a plain pass.
+    pub const AVERAGE: u32 = 3;
 }
 
 /// One seat's turn.
@@ -258,9 +264,9 @@ pub struct Pass {
     pub traverser: u32,
     /// One of [`mode`].
     pub mode: u32,
-    /// The traverser's [`source`].
+    /// Where the traverser's strategy comes from: one of [`source`].
     pub own: u32,
-    /// The opponent's [`source`].
+    /// Where the opponent's strategy comes from: one of [`source`].
     pub opponent: u32,
     /// Whether the traverser's strategy is added to its average.
     pub averages: u32,
@@ -338,6 +344,7 @@ pub struct Counts {
     pub links: usize,
     pub permutations: usize,
     pub hands: usize,
+    pub inverse_priors: usize,
     pub lists: usize,
     pub reach: u64,
     pub values: u64,
@@ -387,6 +394,9 @@ pub struct Task {
     /// What is known of each hand of a board.
     #[len(counts.hands)]
     pub records: *const Record,
+    /// For each hand of the last street's boards 1 / (its weight × the probability of the board): by which its own reach is found from the reach that includes both.
+    #[len(counts.inverse_priors)]
+    pub inverse_priors: *const f32,
     /// Hands of a board by card: row k has each card's k-th hand from the weakest on.
     #[len(counts.lists)]
     pub lists: *const u16,
@@ -425,8 +435,8 @@ pub struct Task {
 }
 
 const _: () = assert!(size_of::<Op>() == 64 && size_of::<Eval>() == 16 && size_of::<Segment>() == 24);
-const _: () = assert!(size_of::<Program>() == 40 && size_of::<Street>() == 184 && size_of::<Board>() == 32);
-const _: () = assert!(size_of::<Task>() == 20 * 8 + 2 * 56 && size_of::<Pass>() == 32);
+const _: () = assert!(size_of::<Program>() == 56 && size_of::<Street>() == 200 && size_of::<Board>() == 32);
+const _: () = assert!(size_of::<Task>() == 21 * 8 + 2 * 56 && size_of::<Pass>() == 32);
 
 /// Values that an evaluation takes in shared memory, for rows of `stride` hands of `n_hole` cards.
 pub const fn region_len(stride: u32, n_hole: u32, full: bool) -> u32 {

@@ -12,6 +12,10 @@
 //!                        down once more (reach of the opponent), evaluations of folds, up   a launch a street
 //! ```
 //!
+//! Averages: on the streets before the last, the pass of a seat adds that seat's strategies. On the last one a plain pass (the one without sampling and best responses) adds those of the opponent,
+//! whose tables it reads for the reach anyway; what the reach includes besides strategies, the weight of the hand and the probability of the board, is divided out. An iteration's strategies of
+//! seat 1 are those that it plays in the pass of seat 0, and those of seat 0 the ones that it plays in the pass of seat 1 of the iteration before; ahead of the first iteration of a run they are added by a pass of their own.
+//!
 //! A thread works on three of its hands at a time, so that their loads are under way together: a block waits for loads more than for anything else. At nodes of two to four actions (`nodes`) the compiler knows the number of actions too.
 //!
 //! A street of few subtrees would leave most multiprocessors idle: except on the last one, several blocks then share the hands of a subtree ([`parts`]). On the way up each of them makes the
@@ -25,6 +29,7 @@
 //!
 //! Updates of regrets, for all algorithms, are in [`regret`](crate::cfr::regret).
 
+mod averaging;
 mod block;
 mod down;
 mod eval;

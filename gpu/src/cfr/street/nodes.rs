@@ -1,6 +1,7 @@
 //! Nodes of plain passes, of two to four actions: the compiler knows the number of actions and of hands, so all loads from tables come before a node's arithmetic and stores.
 //! The results have the bits of [`down`](super::down) and [`up`](super::up), which do the same for any pass and number.
 
+use super::averaging::Averaging;
 use super::block::{BlockView, Side};
 use super::hands::{Hands, TOGETHER};
 use super::layout::{NONE, Op, flag};
@@ -38,8 +39,8 @@ macro_rules! for_all_hands {
 /// Reach of a node's children; see [`down`](super::down).
 #[inline(always)]
 #[track_caller]
-pub(super) fn reach<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, average: bool) {
-    for_all_hands!(reach_of::<N>(view, side, op, step, average));
+pub(super) fn reach<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, averaging: Averaging) {
+    for_all_hands!(reach_of::<N>(view, side, op, step, averaging));
 }
 
 /// Value of the traverser's node, and what it learns; see [`up`](super::up).
@@ -145,8 +146,9 @@ fn reach_of<N: Numbers, const A: usize>(
     op: &Op,
     hands: Hands<TOGETHER>,
     step: &Step<f32>,
-    average: bool,
+    averaging: Averaging,
 ) {
+    let average = averaging.adds_at(op);
     let tables = &view.tables(side);
     let rows = Rows::of(side, op, &hands);
     let regrets = regrets::<N, A>(tables, &rows);
@@ -157,7 +159,7 @@ fn reach_of<N: Numbers, const A: usize>(
     unroll!(I in [0, 1, 2] {
         let (hand, active) = (hands.index[I], hands.active[I]);
         let reach = if active { view.get(op.input + hand) } else { 0.0 };
-        let gain = step.weight * reach;
+        let gain = if average && active { averaging.gain(view, side, hand, reach) } else { 0.0 };
         let mut action = 0;
         while action < A {
             let p = strategies[I][action];

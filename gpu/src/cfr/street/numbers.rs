@@ -8,6 +8,9 @@ use crate::cuda::{memory, thread, warp};
 
 /// A storage precision: how tables are stored, whatever is computed in.
 pub trait Numbers {
+    /// Bytes of a cell.
+    const BYTES: usize;
+
     /// The value of a cell; `SIGNED` tables hold regrets, others averages.
     fn load<const SIGNED: bool>(table: Table, at: Cell) -> f32;
 
@@ -20,16 +23,18 @@ pub trait Numbers {
 pub struct F32;
 
 impl Numbers for F32 {
+    const BYTES: usize = 4;
+
     #[inline(always)]
     fn load<const SIGNED: bool>(table: Table, at: Cell) -> f32 {
         // SAFETY: the table has a value for the cell, as `Tables` says, in `f32`.
-        unsafe { memory::load(table.cells().cast::<f32>(), at.number()) }
+        unsafe { memory::load_global(table.cells().cast::<f32>(), at.number()) }
     }
 
     #[inline(always)]
     fn store<const SIGNED: bool>(table: Table, at: Cell, value: f32) {
         // SAFETY: as in `load`; the value is this lane's.
-        unsafe { memory::store(table.cells().cast::<f32>(), at.number(), value) }
+        unsafe { memory::store_global(table.cells().cast::<f32>(), at.number(), value) }
     }
 }
 
@@ -38,13 +43,15 @@ impl Numbers for F32 {
 pub struct I16;
 
 impl Numbers for I16 {
+    const BYTES: usize = 2;
+
     #[inline(always)]
     fn load<const SIGNED: bool>(table: Table, at: Cell) -> f32 {
         let at = at.number();
         // SAFETY: the table has a value for the cell, as `Tables` says, of 16 bits, and a scale for each warp's worth of values.
         unsafe {
-            let scale = memory::load(table.scales(), at / thread::WARP as usize);
-            let bits = memory::load(table.cells().cast::<u16>(), at);
+            let scale = memory::load_global(table.scales(), at / thread::WARP as usize);
+            let bits = memory::load_global(table.cells().cast::<u16>(), at);
             let whole = if SIGNED { bits as i16 as f32 } else { bits as f32 };
             whole * scale
         }
@@ -64,9 +71,9 @@ impl Numbers for I16 {
         let bits = if value < 0.0 { (whole as u16).wrapping_neg() } else { whole as u16 };
         // SAFETY: as in `load`; the value is this lane's, and the first lane writes the scale of the warp's values.
         unsafe {
-            memory::store(table.cells().cast::<u16>(), at, bits);
+            memory::store_global(table.cells().cast::<u16>(), at, bits);
             if thread::lane() == 0 {
-                memory::store(
+                memory::store_global(
                     table.scales(),
                     at / thread::WARP as usize,
                     if largest > 1e-30 { largest / steps } else { 0.0 },

@@ -1,5 +1,6 @@
 //! The kernels: a block has one betting subtree on one board, with all hands or, where several blocks share it, some of them.
 
+use super::averaging::Averaging;
 use super::block::BlockView;
 use super::layout::{MAX_PASSES, Pass, Task, control, mode, source};
 use super::numbers::Numbers;
@@ -25,16 +26,16 @@ pub struct Where {
 
 const _: () = assert!(size_of::<Where>() == 20);
 
-/// The step of the iteration under way. Not asked of the view: the compiler would keep more of the task in local memory.
+/// The step of the iteration under way, or one `behind` it. Not asked of the view: the compiler would keep more of the task in local memory.
 ///
 /// # Safety
-/// As [`BlockView::find`]; the host has made a step for each iteration that it launches.
+/// As [`BlockView::find`]; the host has made a step for each iteration that it launches, and one behind the last.
 #[inline(always)]
 #[track_caller]
-unsafe fn current_step(task: &Task) -> Step<f32> {
-    // SAFETY: the number of the iteration is below that of the steps.
+unsafe fn step(task: &Task, behind: u32) -> Step<f32> {
+    // SAFETY: the number of the iteration is below that of the steps, and one behind it is there.
     unsafe {
-        let iteration = memory::load(task.control, control::STEP);
+        let iteration = memory::load(task.control, control::STEP) + behind;
         memory::load(task.steps, iteration as usize)
     }
 }
@@ -56,21 +57,30 @@ pub(super) unsafe fn go_down<N: Numbers, const PLAIN: bool>(task: &Task, at: Whe
         if factor <= 0.0 {
             return;
         }
-        let step = current_step(task);
+        let step = step(task, 0);
         let program = view.program(pass.traverser);
         let side = view.side(pass.traverser);
         let other = view.side(1 - pass.traverser);
         if pass.mode == mode::LEARN {
             down::arrive::<true>(&view, &side, program.own_root, false, factor, &pass);
-            down::run::<N, true, PLAIN>(&view, &side, program.own, pass.own, &step, &pass, pass.averages != 0);
+            down::run::<N, true, PLAIN>(&view, &side, program.own, pass.own, &step, &pass, own_averaging(&step, &pass));
         }
         down::arrive::<true>(&view, &other, program.opponent_root, true, factor, &pass);
-        down::run::<N, true, PLAIN>(&view, &other, program.down, pass.opponent, &step, &pass, false);
+        down::run::<N, true, PLAIN>(&view, &other, program.down, pass.opponent, &step, &pass, Averaging::NONE);
     }
+}
+
+/// How a pass adds the traverser's strategy to its averages.
+#[inline(always)]
+fn own_averaging(step: &Step<f32>, pass: &Pass) -> Averaging {
+    Averaging { weight: if pass.averages != 0 { step.weight } else { 0.0 }, ..Averaging::NONE }
 }
 
 /// One pass over the block's subtree: on a last street all of it, else the way back up, on which each of the blocks that share a subtree makes all of the opponent's reach and sums
 /// and has its part of the traverser's hands.
+///
+/// On the last street a plain pass adds the opponent's strategy to its averages, as `averaging` says, and not the traverser's: the tables are read for its reach anyway. Of the strategies that an
+/// iteration averages, seat 1's are those that it plays in the pass of seat 0, and seat 0's those that it plays in the pass of seat 1 in the iteration before.
 ///
 /// Barriers: three a segment, and none besides. All threads of the block call it.
 #[inline(always)]
@@ -80,20 +90,25 @@ fn go_up<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
     step: &Step<f32>,
     pass: &Pass,
     factor: f32,
+    averaging: Averaging,
 ) {
     let program = view.program(pass.traverser);
     let side = view.side(pass.traverser);
     let other = view.side(1 - pass.traverser);
-    if IS_LAST && pass.mode == mode::LEARN {
+    if IS_LAST && !PLAIN && pass.mode == mode::LEARN {
         down::arrive::<false>(view, &side, program.own_root, false, factor, pass);
-        down::run::<N, false, PLAIN>(view, &side, program.own, pass.own, step, pass, pass.averages != 0);
+        down::run::<N, false, PLAIN>(view, &side, program.own, pass.own, step, pass, own_averaging(step, pass));
     }
     down::arrive::<false>(view, &other, program.opponent_root, true, factor, pass);
     let mut segment = math::opaque(program.segments[0]);
     let end = math::opaque(program.segments[1]);
     while segment < end {
         let ranges = view.segment(segment);
-        down::run::<N, false, PLAIN>(view, &other, ranges.down, pass.opponent, step, pass, false);
+        down::run::<N, false, PLAIN>(view, &other, ranges.down, pass.opponent, step, pass, averaging);
+        segment += 1;
+        if averaging.alone {
+            continue;
+        }
         // The vectors are there.
         sync::sync_threads();
         eval::run(view, &other, ranges.evals);
@@ -105,7 +120,9 @@ fn go_up<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
         }
         // All have read the vectors and sums: they may be written again.
         sync::sync_threads();
-        segment += 1;
+    }
+    if averaging.alone {
+        return;
     }
     match IS_LAST {
         true => up::depart::<false>(view, &side, program.value_root, pass),
@@ -113,10 +130,22 @@ fn go_up<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
     }
 }
 
+/// Asks for the block's tables, for a plain pass of the last street.
+#[inline(always)]
+#[track_caller]
+fn prefetch<N: Numbers>(view: &BlockView<'_>, pass: &Pass) {
+    let program = view.program(pass.traverser);
+    let rows = program.rows;
+    // Chosen, not indexed: an index would send the rows to local memory.
+    let (own, other) = if pass.traverser == 0 { (rows[0], rows[1]) } else { (rows[1], rows[0]) };
+    view.prefetch::<N>(&view.side(1 - pass.traverser), other, true);
+    view.prefetch::<N>(&view.side(pass.traverser), own, false);
+}
+
 /// A pass up a street, or down and up the last one.
 ///
 /// # Safety
-/// As [`go_down`], after it, the next street's pass up and its [`returns`](super::returns); on the last street after the street before.
+/// As [`go_down`], after it, the next street's pass up and its [`returns`](super::returns); on the last street after the street before, with a step behind that of the iteration.
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn go_up_once<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
@@ -125,17 +154,28 @@ pub(super) unsafe fn go_up_once<N: Numbers, const PLAIN: bool, const IS_LAST: bo
     pass: Pass,
 ) {
     let n_parts = if IS_LAST { 1 } else { at.n_parts };
-    // SAFETY: as in `go_down`.
+    // SAFETY: as in `go_down`; a pass of the last street has a step behind its own.
     unsafe {
         if !BlockView::has_subtree(task, at.street, n_parts) {
             return;
         }
         let view = BlockView::find(task, at.street, at.n_games, at.n_shared, n_parts);
-        let factor = view.board_factor(&pass);
-        if factor > 0.0 {
-            let step = current_step(task);
-            go_up::<N, PLAIN, IS_LAST>(&view, &step, &pass, factor);
+        if IS_LAST && PLAIN {
+            prefetch::<N>(&view, &pass);
         }
+        let factor = view.board_factor(&pass);
+        if factor <= 0.0 {
+            return;
+        }
+        let of_iteration = step(task, 0);
+        let averaging = if IS_LAST && PLAIN {
+            let alone = pass.mode == mode::AVERAGE;
+            Averaging::with_priors(step(task, if alone { 0 } else { pass.traverser }).weight, alone)
+        } else {
+            Averaging::NONE
+        };
+        let pass = if PLAIN { learning(pass.traverser) } else { pass };
+        go_up::<N, PLAIN, IS_LAST>(&view, &of_iteration, &pass, factor, averaging);
     }
 }
 
@@ -157,35 +197,41 @@ pub(super) const fn learning(traverser: u32) -> Pass {
 /// Many iterations of a last street that is the first too; with `PLAIN` passes are plain ones of seat 0 and seat 1.
 ///
 /// # Safety
-/// As [`go_down`]; `task.steps` holds `at.n_iterations` steps; there is at least one pass, and nothing is sampled.
+/// As [`go_down`]; `task.steps` holds `at.n_iterations` steps and one behind them; there is at least one pass, and nothing is sampled.
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn solve<N: Numbers, const PLAIN: bool>(task: &Task, at: Where, passes: &Passes) {
-    // SAFETY: as in `go_down`; there is a step for each iteration.
+    // SAFETY: as in `go_down`; there is a step for each iteration, and one more.
     unsafe {
         if !BlockView::has_subtree(task, at.street, 1) {
             return;
         }
         let view = BlockView::find(task, at.street, at.n_games, at.n_shared, 1);
-        let n_passes = if PLAIN { 2 } else { passes.n };
+        if PLAIN {
+            // Turn 0 is before the first iteration: seat 0's strategy is added to its average, as the later ones are at the end of the iteration before theirs.
+            let mut turn = 0;
+            while turn <= 2 * at.n_iterations {
+                let step = memory::load(task.steps, turn.saturating_sub(1) as usize / 2);
+                let weight = memory::load(task.steps, turn as usize / 2).weight;
+                let averaging = Averaging::with_priors(weight, turn == 0);
+                go_up::<N, PLAIN, true>(&view, &step, &learning((turn + 1) % 2), 1.0, averaging);
+                turn += 1;
+            }
+            return;
+        }
         let mut turn = 0;
-        while turn < at.n_iterations * n_passes {
-            let step = memory::load(task.steps, (turn / n_passes) as usize);
-            let pass = if PLAIN {
-                learning(turn % 2)
-            } else {
-                // Chosen, not indexed: an index would send the kernel's parameters to local memory.
-                let mut pass = passes.all[0];
-                let mut i = 1;
-                while i < MAX_PASSES {
-                    if turn % n_passes == i as u32 {
-                        pass = passes.all[i];
-                    }
-                    i += 1;
+        while turn < at.n_iterations * passes.n {
+            let step = memory::load(task.steps, (turn / passes.n) as usize);
+            // Chosen, not indexed: an index would send the kernel's parameters to local memory.
+            let mut pass = passes.all[0];
+            let mut i = 1;
+            while i < MAX_PASSES {
+                if turn % passes.n == i as u32 {
+                    pass = passes.all[i];
                 }
-                pass
-            };
-            go_up::<N, PLAIN, true>(&view, &step, &pass, 1.0);
+                i += 1;
+            }
+            go_up::<N, PLAIN, true>(&view, &step, &pass, 1.0, Averaging::NONE);
             turn += 1;
         }
     }

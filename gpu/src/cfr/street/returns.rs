@@ -62,7 +62,7 @@ pub unsafe fn cfr_street_return(task: Task, at: Where, pass: Pass) {
     let row_stride = next.n_entries as usize * hand_stride;
     let permutations = next.permutations as usize + seat * hand_stride;
     let one = |at: u32| {
-        let link = links.get(at as usize);
+        let link = *links.row(at);
         if pass.sampled & 1 != 0 && view.next_board_factor(link.board) <= 0.0 {
             return 0.0;
         }

@@ -89,7 +89,7 @@ impl Tables {
     #[track_caller]
     pub fn kept(&self, at: Cell) -> f32 {
         // SAFETY: as `new` says, there is a value for the cell, and no other thread writes it meanwhile.
-        unsafe { memory::load(self.0.kept, at.number()) }
+        unsafe { memory::load_global(self.0.kept, at.number()) }
     }
 
     /// Keeps one.
@@ -97,6 +97,6 @@ impl Tables {
     #[track_caller]
     pub fn keep(&self, at: Cell, probability: f32) {
         // SAFETY: as `new` says, there is a value for the cell, and no other thread uses it meanwhile.
-        unsafe { memory::store(self.0.kept, at.number(), probability) };
+        unsafe { memory::store_global(self.0.kept, at.number(), probability) };
     }
 }

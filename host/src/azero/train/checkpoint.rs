@@ -17,7 +17,7 @@ use super::step::Numbers;
 use super::{EpochReport, Losses, Options};
 use crate::azero::network::MOMENTS;
 use crate::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
-use crate::runtime::checkpoint::Bits;
+use crate::runtime::checkpoint::{Bits, expect_same};
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
@@ -160,7 +160,7 @@ impl State {
         let asked = |name: &str| asked.contains(&name);
         macro_rules! same {
             ($($name:ident),+) => { $(if asked(stringify!($name)) {
-                same(stringify!($name), $name, &old.$name)?;
+                expect_same(stringify!($name), $name, &old.$name)?;
             })+ };
         }
         same!(batch, learning_rate, weight_decay, value_weight, momentum, beta1, beta2, epsilon, validation, seed);
@@ -183,7 +183,7 @@ impl State {
 }
 
 impl crate::runtime::checkpoint::State for State {
-    const KIND: Kind = Kind { key: "warpplay_azero_checkpoint", name: "checkpoint", version: 2 };
+    const KIND: Kind = Kind { key: "warpplay_azero_checkpoint", name: "checkpoint of azero", version: 2 };
 
     fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
         let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
@@ -270,14 +270,6 @@ fn tensor(path: &Path, file: &safetensors::SafeTensors<'_>, name: &str, dims: &[
     let values = tensors::singles(&tensors::find_as(path, file, name, safetensors::Dtype::F32, dims)?);
     check_values(name, &values).map_err(|reason| Error::file(path, None, reason))?;
     Ok(values)
-}
-
-/// Checks an option that must not change.
-fn same<T: PartialEq + ToString>(name: &'static str, new: &T, old: &T) -> Result<()> {
-    match new == old {
-        true => Ok(()),
-        false => Err(Error::option(name, new.to_string(), format!("{} as in the checkpoint", old.to_string()))),
-    }
 }
 
 fn check_values(name: &str, values: &[f32]) -> Result<(), String> {

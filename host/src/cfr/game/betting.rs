@@ -1,14 +1,16 @@
 //! The betting of a game without its cards: the state machine, and the tree of all sequences of actions.
 
 mod count;
+mod icm;
 mod payoffs;
 mod state;
 mod tree;
 
 pub(in crate::cfr) use count::NODE_BYTES;
 pub use count::{MAX_LEVELS, MAX_NODES, Size};
+pub use icm::Icm;
 pub use state::BettingState;
-pub(in crate::cfr) use tree::{Grown, rounded_chips};
+pub(in crate::cfr) use tree::{Grown, follow, rounded_chips};
 
 /// What a player does.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -67,6 +69,8 @@ pub struct BettingTree {
     pub dead: f64,
     /// The rake that the house takes from a called pot.
     pub rake: Rake,
+    /// The tournament whose prizes are paid; `None`: chips are.
+    pub(in crate::cfr) icm: Option<Icm>,
 }
 
 /// The rake that the house takes at the end of a hand: a part of the pot, up to a cap. The part of a bet above the highest bet of the others is returned first and does not count.

@@ -23,6 +23,7 @@
 //! | --- | --- |
 //! | [`GameDef`] | the rules of a poker game, read from a file |
 //! | [`BettingTree`], [`BettingNode`], [`BettingState`], [`Action`] | the betting without its cards |
+//! | [`Rake`], [`Icm`] | what the house takes, and what chips are worth in prizes |
 //! | [`Sequences`], [`Sequence`], [`End`], [`Pot`] | the same where at most one size of raise is legal at a time, with side pots |
 //! | [`Deck`], [`CardSet`], [`set_of`], [`members`], [`subsets`] | cards, and sets of them |
 //! | [`Ranking`], [`Category`] | which hand wins |
@@ -99,7 +100,9 @@ pub(in crate::cfr) mod game_file;
 pub(in crate::cfr) mod ranking;
 pub(in crate::cfr) mod sequences;
 
-pub use betting::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_LEVELS, MAX_NODES, Rake, Size};
+pub use betting::{
+    Action, BettingKind, BettingNode, BettingState, BettingTree, Icm, MAX_LEVELS, MAX_NODES, Rake, Size,
+};
 pub use cards::{CardSet, Deck, RANKS, SUITS, choose, colex_rank, members, set_of, subsets};
 pub use counts::Counts;
 pub use deal::{Deal, Deals, Lcg};

@@ -109,6 +109,9 @@ impl Sequences {
         if tree.rake.part > 0.0 {
             return Err(Error::option("rake", tree.rake.part, "none where deals are sampled"));
         }
+        if tree.icm.is_some() {
+            return Err(Error::option("icm", "given", "none where deals are sampled"));
+        }
         // Numbers of the nodes among their kind; breadth first, so levels stay ranges.
         let mut numbers = Vec::with_capacity(tree.nodes.len());
         let (mut n_sequences, mut n_ends) = (0, 0);

@@ -8,8 +8,9 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::sizes::{BetSize, SeatSizes};
 use super::unique::{TWICE, Unique, entries, twice};
-use crate::cfr::game::betting::Rake;
+use crate::cfr::game::betting::{Icm, Rake};
 use crate::runtime::input_file;
 use crate::{Error, Result};
 
@@ -46,15 +47,39 @@ pub struct Spot {
     /// Sizes of raises, by street; default all-in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raise_sizes: Option<Streets<SeatSizes>>,
+    /// Sizes of bets of seat 0 at the start of the turn or the river, if seat 1 made the last bet or raise of the street before; default those of `bet_sizes`. An empty
+    /// list: seat 0 only checks there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub donk_sizes: Option<Streets<Vec<BetSize>>>,
+    /// Where there is a bet or raise, all-in is another one if the stack after a call is at most this part of the pot after the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub add_all_in: Option<f64>,
+    /// A bet or raise is all-in if its call would leave a stack of at most this part of the pot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub force_all_in: Option<f64>,
+    /// From the largest down, a bet or raise stays only if the pot with the next larger one that stays is at least this part larger: 0.1 leaves out a bet of half the pot
+    /// beside 60 % of it (1.6 / 1.5 is less than 1.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_sizes: Option<f64>,
     /// Maximum number of bets and raises of a street; default no limit (4 with `limit`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_raises: Option<Streets<u32>>,
+    /// Histories, as those of `locks`, that end with a raise which the sizes do not make: it becomes an action there, also beyond `max_raises`. A line may go on with the
+    /// raise of one before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added_lines: Vec<String>,
+    /// Histories whose last action does not exist there, with everything after it; they may begin with an added line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed_lines: Vec<String>,
     /// Limit betting: chips of every bet and raise, by street. It replaces the sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Streets<f64>>,
     /// The rake of the house.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rake: Option<Rake>,
+    /// A tournament: prizes are played for, rather than chips. `stacks` are those of both seats, by default the effective stack each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icm: Option<Icm>,
     /// Strategies that are given rather than learnt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<SpotLock>,
@@ -73,9 +98,18 @@ struct SpotFile {
     ranges: [String; 2],
     bet_sizes: Option<Streets<SeatSizes>>,
     raise_sizes: Option<Streets<SeatSizes>>,
+    donk_sizes: Option<Streets<Vec<BetSize>>>,
+    add_all_in: Option<f64>,
+    force_all_in: Option<f64>,
+    merge_sizes: Option<f64>,
     max_raises: Option<Streets<u32>>,
+    #[serde(default)]
+    added_lines: Vec<String>,
+    #[serde(default)]
+    removed_lines: Vec<String>,
     limit: Option<Streets<f64>>,
     rake: Option<Rake>,
+    icm: Option<Icm>,
     #[serde(default)]
     locks: Vec<SpotLock>,
     #[serde(default, rename = "format")]
@@ -102,9 +136,16 @@ impl From<SpotFile> for Spot {
             ranges: file.ranges,
             bet_sizes: file.bet_sizes,
             raise_sizes: file.raise_sizes,
+            donk_sizes: file.donk_sizes,
+            add_all_in: file.add_all_in,
+            force_all_in: file.force_all_in,
+            merge_sizes: file.merge_sizes,
             max_raises: file.max_raises,
+            added_lines: file.added_lines,
+            removed_lines: file.removed_lines,
             limit: file.limit,
             rake: file.rake,
+            icm: file.icm,
             locks: file.locks,
         }
     }
@@ -133,99 +174,6 @@ impl<T> Streets<T> {
     /// The value of a street, 0 for the flop.
     pub(super) fn get(&self, street: usize) -> Option<&T> {
         [&self.flop, &self.turn, &self.river].get(street).and_then(|of_street| of_street.as_ref())
-    }
-}
-
-/// Sizes of both seats: one list for both, or a list for each.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, try_from = "Vec<serde_json::Value>")]
-pub enum SeatSizes {
-    /// The same for both.
-    Both(Vec<BetSize>),
-    /// Of seat 0 and of seat 1.
-    Each([Vec<BetSize>; 2]),
-}
-
-impl TryFrom<Vec<serde_json::Value>> for SeatSizes {
-    type Error = String;
-
-    fn try_from(values: Vec<serde_json::Value>) -> Result<Self, String> {
-        let list = |values: Vec<serde_json::Value>| values.into_iter().map(BetSize::of_json).collect::<Result<_, _>>();
-        if !values.iter().any(serde_json::Value::is_array) {
-            return list(values).map(Self::Both);
-        }
-        let of_seat = |value| match value {
-            serde_json::Value::Array(values) => list(values),
-            value => Err(format!("{value} beside a list is not allowed (sizes for both seats, or a list for each)")),
-        };
-        let lists: Vec<_> = values.into_iter().map(of_seat).collect::<Result<_, _>>()?;
-        let n_lists = lists.len();
-        lists
-            .try_into()
-            .map(Self::Each)
-            .map_err(|_| format!("{n_lists} lists of sizes are not allowed (one for each of 2 seats)"))
-    }
-}
-
-impl SeatSizes {
-    pub(super) fn of(&self, seat: usize) -> &[BetSize] {
-        match self {
-            Self::Both(sizes) => sizes,
-            Self::Each(sizes) => &sizes[seat],
-        }
-    }
-}
-
-/// The size of a bet or raise: in JSON a fraction of the pot as a number (`0.5`) or in percent (`"50%"`), or `"all-in"`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value", into = "SizeText")]
-pub enum BetSize {
-    /// This fraction of the pot; for a raise, of the pot after the call.
-    Pot(f64),
-    /// All chips.
-    AllIn,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum SizeText {
-    Pot(f64),
-    Name(String),
-}
-
-impl BetSize {
-    fn of_json(value: serde_json::Value) -> Result<Self, String> {
-        let size = match &value {
-            serde_json::Value::Number(number) => number.as_f64().map(Self::Pot),
-            serde_json::Value::String(name) if name.trim() == "all-in" => Some(Self::AllIn),
-            serde_json::Value::String(name) => name
-                .trim()
-                .strip_suffix('%')
-                .and_then(|percent| percent.trim().parse::<f64>().ok())
-                .filter(|percent| percent.is_finite())
-                .map(|percent| Self::Pot(percent / 100.0)),
-            _ => None,
-        };
-        size.ok_or_else(|| {
-            format!("size {value} is not allowed (a part of the pot such as 0.5 or \"50%\", or \"all-in\")")
-        })
-    }
-}
-
-impl TryFrom<serde_json::Value> for BetSize {
-    type Error = String;
-
-    fn try_from(value: serde_json::Value) -> Result<Self, String> {
-        Self::of_json(value)
-    }
-}
-
-impl From<BetSize> for SizeText {
-    fn from(size: BetSize) -> Self {
-        match size {
-            BetSize::Pot(part) => Self::Pot(part),
-            BetSize::AllIn => Self::Name("all-in".to_string()),
-        }
     }
 }
 
@@ -368,7 +316,7 @@ impl Spot {
             let serde_json::Value::Object(own) = own else { return Err(wrong("is no object, expected its fields")) };
             let mut fields = file.common.clone();
             fields.extend(own);
-            // As a text again, in which an error has a place.
+            // As text again, so that an error has a line and a column.
             let text = serde_json::Value::Object(fields).to_string();
             let spot = serde_json::from_str(&text).map_err(|error| wrong(&without_column(&reason(&text, &error))))?;
             Ok((name, spot))

@@ -1,9 +1,11 @@
 //! A spot checked and laid out in vector form.
 
 use super::betting::{STREETS, tree};
-use super::file::{BetSize, LockStrategy, Spot, SpotLock};
+use super::file::{LockStrategy, Spot, SpotLock, Streets};
 use super::range::Range;
-use crate::cfr::game::betting::{BettingKind, BettingTree, rounded_chips};
+use super::sizes::{self, BetSize, LEAST_CHIPS, SeatSizes};
+use super::thresholds;
+use crate::cfr::game::betting::{BettingKind, BettingTree, Icm};
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::cfr::layout::{Setup, SetupLock, VectorGame};
 use crate::{Error, Result};
@@ -11,14 +13,14 @@ use crate::{Error, Result};
 /// Tolerance of the sum of a lock's probabilities.
 const LOCK_TOLERANCE: f64 = 1e-6;
 
-/// The largest bet as a multiple of the pot, other than all-in: a larger number was most likely meant as percent.
-const LARGEST_PART: f64 = 20.0;
-
-/// The least bet, stack or pot in chips: histories write chips with nine decimals.
-const LEAST_CHIPS: f64 = 1e-9;
-
 /// Hands with their weights.
 type Weighted = Vec<(CardSet, f64)>;
+
+/// The sizes of a field on all streets and of both seats.
+fn all_sizes(sizes: Option<&Streets<SeatSizes>>) -> impl Iterator<Item = BetSize> {
+    let streets = sizes.into_iter().flat_map(|sizes| [&sizes.flop, &sizes.turn, &sizes.river]).flatten();
+    streets.flat_map(|sizes| sizes.of(0).iter().chain(sizes.of(1))).copied()
+}
 
 impl Spot {
     /// The spot in vector form, and its betting tree.
@@ -90,29 +92,22 @@ impl Spot {
         };
         positive("pot", self.pot)?;
         positive("effective_stack", self.effective_stack)?;
-        let part_of_pot = |name: &'static str, part: f64, shown: String| {
-            if part > 0.0 && part * self.pot < LEAST_CHIPS {
-                let (pot, chips) = (self.pot, part * self.pot);
-                let allowed = format!("at least {LEAST_CHIPS:e} chips: of the pot of {pot} it is {chips:e}");
-                return Err(Error::option(name, shown, allowed));
-            }
-            let allowed = format!(
-                "more than 0, at most {LARGEST_PART} pots: half the pot is 0.5, in bet_sizes and raise_sizes also \"50%\""
-            );
-            if part > 0.0 && part <= LARGEST_PART { Ok(()) } else { Err(Error::option(name, shown, allowed)) }
-        };
-        self.bet_fraction_of_pot.map_or(Ok(()), |part| part_of_pot("bet_fraction_of_pot", part, part.to_string()))?;
-        for (name, sizes) in [("bet_sizes", &self.bet_sizes), ("raise_sizes", &self.raise_sizes)] {
-            let streets = sizes.iter().flat_map(|sizes| (0..STREETS.len()).filter_map(|street| sizes.get(street)));
-            for size in streets.flat_map(|sizes| sizes.of(0).iter().chain(sizes.of(1))) {
-                if let BetSize::Pot(part) = size {
-                    // It may have been written in either form.
-                    let percent = rounded_chips(100.0 * part);
-                    let shown = if percent > 100.0 { format!("{part} ({percent}%)") } else { part.to_string() };
-                    part_of_pot(name, *part, shown)?;
-                }
-            }
+        if let Some(part) = self.bet_fraction_of_pot {
+            sizes::check_part(self.pot, "bet_fraction_of_pot", part, part.to_string())?;
         }
+        let fields = [("bet_sizes", &self.bet_sizes, false), ("raise_sizes", &self.raise_sizes, true)];
+        for (name, of_streets, is_raise) in fields {
+            all_sizes(of_streets.as_ref()).try_for_each(|size| sizes::check(self.pot, name, size, is_raise))?;
+        }
+        if let Some(sizes) = &self.donk_sizes {
+            if sizes.flop.is_some() {
+                let allowed = "turn and river: no street before the flop has a bet";
+                return Err(Error::option("donk_sizes", "sizes for the flop", allowed));
+            }
+            let mut sizes = [&sizes.turn, &sizes.river].into_iter().flatten().flatten();
+            sizes.try_for_each(|&size| sizes::check(self.pot, "donk_sizes", size, false))?;
+        }
+        thresholds::check(self)?;
         for (street, name) in STREETS.iter().enumerate().skip(first_street) {
             match &self.limit {
                 Some(limit) => match limit.get(street) {
@@ -134,8 +129,13 @@ impl Spot {
                 None => {}
             }
         }
-        if self.limit.is_some() && (self.bet_sizes.is_some() || self.raise_sizes.is_some()) {
-            return Err(Error::option("limit", "given", "limit, or bet_sizes and raise_sizes, not both"));
+        if self.limit.is_some() && (self.bet_sizes.is_some() || self.raise_sizes.is_some() || self.donk_sizes.is_some())
+        {
+            return Err(Error::option("limit", "given", "limit, or bet_sizes, raise_sizes and donk_sizes, not both"));
+        }
+        if let (Some(_), Some(line)) = (&self.limit, self.added_lines.first()) {
+            let allowed = "nothing beside limit, whose bets have one size";
+            return Err(Error::option("added_lines", format!("'{line}'"), allowed));
         }
         if let Some(rake) = self.rake {
             if !(0.0..=1.0).contains(&rake.part) {
@@ -145,7 +145,16 @@ impl Spot {
                 return Err(Error::option("rake.cap", rake.cap, "0 or more"));
             }
         }
-        Ok(())
+        self.icm().map_or(Ok(()), |icm| icm.check(self.effective_stack))
+    }
+
+    /// The tournament with the stacks of both seats.
+    pub(super) fn icm(&self) -> Option<Icm> {
+        let mut icm = self.icm.clone()?;
+        if icm.stacks.is_empty() {
+            icm.stacks = vec![self.effective_stack; 2];
+        }
+        Some(icm)
     }
 
     fn range(&self, seat: usize, board: CardSet) -> Result<Weighted> {

@@ -58,7 +58,7 @@
 //! | --- | --- |
 //! | [`Spot`], [`Streets`] | the spot; something for each of its streets |
 //! | [`Range`] | hands with weights, in the usual notation |
-//! | [`BetSize`], [`SeatSizes`] | sizes of bets and raises |
+//! | [`BetSize`], [`SeatSizes`] | sizes of bets and raises: parts of the pot, chips, multiples, geometric |
 //! | [`SpotLock`], [`LockStrategy`] | strategies that are given and not learnt |
 //! | [`SpotRun`] | options, when to measure, and a journal |
 //! | [`solve_spots`] | many spots, on one device or several |
@@ -75,8 +75,15 @@
 //!   "flop": "Ks 7h 2d", "turn": "8c", "river": …   turn and river may be left out: then they are dealt
 //!   "ranges": ["AA,65s", "QQ"],                    seat 0 acts first on every street
 //!   "bet_fraction_of_pot": 1.0,                    one size of bets where bet_sizes names none
-//!   "bet_sizes": {"flop": [0.5, "75%", "all-in"]}, by street; one list for both seats or a list each; raise_sizes likewise
-//!   "max_raises": {"river": 2}, "rake": …, "locks": …
+//!   "bet_sizes": {"flop": [0.5, "75%", "all-in"]}, by street; one list for both seats or a list each (BetSize has all forms)
+//!   "raise_sizes": {"flop": ["2.5x", "a"]},        likewise; "donk_sizes" are seat 0's against the last bettor of the street before
+//!   "add_all_in": 1.5, "force_all_in": 0.2,        thresholds in pots: adds all-in; makes a bet that leaves little all-in
+//!   "merge_sizes": 0.1,                            leaves out sizes that are close to a larger one
+//!   "max_raises": {"river": 2},
+//!   "added_lines": ["cr50"], "removed_lines": ["r50r150"],  actions by history that the sizes do not make, and that do not exist
+//!   "rake": {"part": 0.05, "cap": 3},              what the house takes
+//!   "icm": {"others": [800], "prizes": [50, 30, 20]}, a tournament's prizes, and the chips of players who are not in the hand
+//!   "locks": …                                     strategies that are given
 //! }
 //! ```
 //!
@@ -101,18 +108,21 @@ mod range;
 mod report;
 mod run;
 mod saved;
+mod sizes;
 mod solve;
 mod solved;
 mod solver;
 mod target;
+mod thresholds;
 mod unique;
 
-pub use file::{BetSize, LockStrategy, SeatSizes, Spot, SpotLock, Streets};
+pub use file::{LockStrategy, Spot, SpotLock, Streets};
 pub use node::{Node, NodeHand, NodeReport};
 pub use range::Range;
 pub use report::{HandReport, SpotReport};
 pub use run::SpotRun;
 pub use saved::SpotForm;
+pub use sizes::{BetSize, SeatSizes};
 pub use solve::solve_spots;
 pub use solved::SolvedSpot;
 pub use solver::{SpotSolver, SpotSolverBuilder};

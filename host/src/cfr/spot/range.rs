@@ -1,5 +1,7 @@
 //! Ranges of hold'em hands in the usual notation.
 
+mod top;
+
 use crate::cfr::game::cards::{CardSet, Deck, RANKS};
 use crate::{Error, Result};
 
@@ -7,6 +9,9 @@ use crate::{Error, Result};
 const N_CARDS: usize = 52;
 /// Pairs of its cards.
 const N_HANDS: usize = N_CARDS * (N_CARDS - 1) / 2;
+
+/// What brackets look like.
+const GROUP: &str = "a group as [50]AA,KK[/50]: 0 to 100 per cent, the same at both ends";
 
 /// The weight with which a player holds each of the 1,326 hands, from 0 (never) to 1.
 ///
@@ -18,9 +23,12 @@ const N_HANDS: usize = N_CARDS * (N_CARDS - 1) / 2;
 /// | `66+` | this pair and the higher ones |
 /// | `A9s+` | A9s, ATs and so on to AKs: the lower card rises |
 /// | `99-66`, `A5s-A2s`, `JTs-76s` | pairs; hands with the same high card; hands as far apart |
+/// | `top 20%` | the best hands against a random one, at least a fifth of all |
 /// | `AQo:0.75` | with this weight |
+/// | `[75]AQo,KQs[/75]` | several parts with a weight in per cent |
 ///
-/// Parts are separated by commas. If two parts name the same hand, the later one counts.
+/// Parts are separated by commas. If two parts name the same hand, the later one counts. `top` takes all suits of a hand, in the order of the exact equity against a random hand
+/// before the flop: AA, KK, QQ and so on down to 32o. Ranges that players open or call with differ from it.
 ///
 /// ```
 /// use warpplay::cfr::spot::Range;
@@ -57,14 +65,19 @@ impl Range {
     pub fn parse(text: &str) -> Result<Self> {
         let mut range = Self { weights: vec![0.0; N_HANDS] };
         let mut column = 1;
+        // Weight of the parts in brackets, in per cent.
+        let mut group = None;
         for part in text.split(',') {
             let at = column + part.chars().take_while(|letter| letter.is_whitespace()).count();
             column += part.chars().count() + 1;
             range
-                .add(part.trim())
+                .add_of_group(part.trim(), &mut group)
                 .map_err(|allowed| Error::option("range", format!("'{}' at column {at}", part.trim()), allowed))?;
         }
-        Ok(range)
+        match group {
+            None => Ok(range),
+            Some(_) => Err(Error::option("range", format!("'' at column {column}"), GROUP)),
+        }
     }
 
     /// Hands of positive weight that `blocked` leaves possible, with their weights, in ascending order of the sets.
@@ -74,9 +87,36 @@ impl Range {
         held.filter(|&(hand, weight)| weight > 0.0 && hand & blocked == 0).collect()
     }
 
-    fn add(&mut self, part: &str) -> Result<(), &'static str> {
+    /// Adds a part, which may begin or end a group.
+    fn add_of_group(&mut self, part: &str, group: &mut Option<f64>) -> Result<(), &'static str> {
+        let percent = |text: &str| {
+            let percent: Option<f64> = text.trim().parse().ok();
+            percent.filter(|percent| (0.0..=100.0).contains(percent)).ok_or(GROUP)
+        };
+        let mut body = part;
+        if let Some(rest) = part.strip_prefix('[').filter(|rest| !rest.starts_with('/')) {
+            let (number, rest) = rest.split_once(']').ok_or(GROUP)?;
+            if group.replace(percent(number)?).is_some() {
+                return Err(GROUP);
+            }
+            body = rest.trim_start();
+        }
+        let (body, end) = body.split_once("[/").map_or((body, None), |(body, end)| (body.trim_end(), Some(end)));
+        self.add(body, *group)?;
+        if let Some(end) = end {
+            let end = percent(end.strip_suffix(']').ok_or(GROUP)?)?;
+            if group.take() != Some(end) {
+                return Err(GROUP);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a part, in a group with its weight.
+    fn add(&mut self, part: &str, group: Option<f64>) -> Result<(), &'static str> {
         let (body, weight) = match part.split_once(':') {
-            None => (part, 1.0),
+            None => (part, group.map_or(1.0, |percent| percent / 100.0)),
+            Some(_) if group.is_some() => return Err("no weight after ':' in a group"),
             Some((body, weight)) => {
                 let weight: Option<f64> = weight.trim().parse().ok();
                 (
@@ -87,12 +127,18 @@ impl Range {
         };
         if body.eq_ignore_ascii_case("all") {
             self.weights.fill(weight);
+        } else if let Some(percent) = body.strip_prefix("top ") {
+            let percent: Option<f64> = percent.trim().strip_suffix('%').and_then(|percent| percent.trim().parse().ok());
+            let good = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
+            for name in top::names(good.ok_or("more than 0%, at most 100%, as top 20%")?) {
+                self.set(group_of(name)?, weight);
+            }
         } else if let Some((first, last)) = body.split_once('-') {
-            for group in between(group(first.trim())?, group(last.trim())?)? {
+            for group in between(group_of(first.trim())?, group_of(last.trim())?)? {
                 self.set(group, weight);
             }
         } else if let Some(lowest) = body.strip_suffix('+') {
-            for group in upwards(group(lowest)?) {
+            for group in upwards(group_of(lowest)?) {
                 self.set(group, weight);
             }
         } else if body.chars().count() == 4 {
@@ -101,7 +147,7 @@ impl Range {
                 self.weights[pair(first.into(), second.into())] = weight;
             }
         } else {
-            self.set(group(body)?, weight);
+            self.set(group_of(body)?, weight);
         }
         Ok(())
     }
@@ -129,8 +175,8 @@ fn pair(one: usize, other: usize) -> usize {
     high * (high - 1) / 2 + low
 }
 
-fn group(text: &str) -> Result<Group, &'static str> {
-    const ALLOWED: &str = "all, or hands as QQ, AKs, AKo, AK, AhKd, 66+, A9s+, 99-66, A5s-A2s, JTs-76s";
+fn group_of(text: &str) -> Result<Group, &'static str> {
+    const ALLOWED: &str = "all, top 20%, or hands as QQ, AKs, AKo, AK, AhKd, 66+, A9s+, 99-66, A5s-A2s, JTs-76s";
     let rank = |letter: char| RANKS.find(letter.to_ascii_uppercase()).ok_or(ALLOWED);
     let mut letters = text.chars();
     let (Some(one), Some(other)) = (letters.next(), letters.next()) else { return Err(ALLOWED) };
@@ -195,6 +241,11 @@ mod tests {
             ("JTs-76s", 20),
             ("Q9-T7", 48),
             (" TT+ , AKs:0.5,AA:0", 4 * 6 + 4),
+            // A hand that is needed for the percentage is taken whole: 1 % is 13.26, AA and KK are 12.
+            ("top 0.4%", 6),
+            ("top 1 %", 18),
+            ("top 100%", 1326),
+            ("top 2%:0.5, AA:0", 4 * 6),
         ] {
             assert_eq!(count(text), hands, "{text}");
         }
@@ -202,14 +253,45 @@ mod tests {
         let hands = range.hands(1 << 51);
         assert_eq!(hands.len(), 12);
         assert_eq!(hands.iter().map(|&(_, weight)| weight).sum::<f64>(), 2.0 * 0.5 + 1.0 + 9.0 * 0.25);
+        let of_groups = Range::parse("[25]AK[/25], [ 50 ] AKs , QQ [/50.0],AhKh").expect("good");
+        let of_parts = Range::parse("AK:0.25,AKs:0.5,QQ:0.5,AhKh").expect("good");
+        assert_eq!(of_groups, of_parts);
         assert!(hands.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
 
     #[test]
     fn mistakes_are_told_with_their_column() {
         for text in [
-            "", "AA,", "AX", "AAs", "AKx", "AKs:2", "AKs:-1", "AKs:", "AKs:nan", "AhAh", "AK-QQ", "AKs-AQo", "A",
-            "66++", "AhK",
+            "",
+            "AA,",
+            "AX",
+            "AAs",
+            "AKx",
+            "AKs:2",
+            "AKs:-1",
+            "AKs:",
+            "AKs:nan",
+            "AhAh",
+            "AK-QQ",
+            "AKs-AQo",
+            "A",
+            "66++",
+            "AhK",
+            "top 0%",
+            "top 101%",
+            "top 20",
+            "top",
+            "top nan%",
+            "[50]AA",
+            "[50]AA,[50]KK[/50]",
+            "AA[/50]",
+            "[50]AA[/40]",
+            "[50AA",
+            "[50]AA[/50",
+            "[150]AA[/150]",
+            "[50]AA:0.5[/50]",
+            "[50]AA[/50]KK",
+            "[/50]",
         ] {
             let error = Range::parse(text).expect_err(text).to_string();
             assert!(error.starts_with("option range: '"), "{error}");

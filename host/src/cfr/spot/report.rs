@@ -17,10 +17,13 @@ use crate::cfr::options::{Engine, Options};
 pub struct SpotReport {
     /// Hands of each seat that the board leaves possible.
     pub hands: [usize; 2],
-    /// Exploitability of the average strategies in chips (half the sum of both players' possible gains), by iteration.
+    /// Exploitability of the average strategies in chips, with `icm` in prizes (half the sum of both players' possible gains), by iteration.
     pub trajectory: BTreeMap<u64, f64>,
-    /// Expected share of the pot, net of later bets, by seat. They add up to the pot less the rake.
+    /// Expected share of the pot, net of later bets, by seat. They add up to the pot less the rake. With `icm`: the prize beyond `icm_base`.
     pub ev: [f64; 2],
+    /// With `icm`: the prize that each seat expects if it gives up the pot at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icm_base: Option<[f64; 2]>,
     /// Share of the pot that each seat's range wins if everybody checks to the end.
     pub equity: [f64; 2],
     /// Each hand of seats 0 and 1.
@@ -57,7 +60,8 @@ impl fmt::Display for SpotReport {
             writeln!(f, "seat {seat}: {} hands, ev {:.4}, equity {:.4}", hands[seat], ev[seat], equity[seat])?;
         }
         for (iteration, chips) in &self.trajectory {
-            writeln!(f, "exploitability after {iteration}: {chips:.6} chips")?;
+            let unit = if self.icm_base.is_some() { "in prizes" } else { "chips" };
+            writeln!(f, "exploitability after {iteration}: {chips:.6} {unit}")?;
         }
         let algorithm = options.algorithm;
         write!(
@@ -74,7 +78,7 @@ pub struct HandReport {
     pub hand: String,
     /// Its weight in the range.
     pub weight: f64,
-    /// Expected share of the pot with it, net of later bets; 0 if the other cannot hold any compatible hand.
+    /// Expected share of the pot with it, net of later bets, or prize as in [`SpotReport::ev`]; 0 if the other cannot hold any compatible hand.
     pub ev: f64,
     /// Share of the pot that it wins if everybody checks to the end.
     pub equity: f64,
@@ -99,12 +103,14 @@ impl SpotReport {
     /// A description of the first violation.
     pub fn check(&self, spot: &Spot) -> std::result::Result<(), String> {
         let total = self.ev[0] + self.ev[1];
-        let slack = 1e-3 * (spot.pot + spot.effective_stack);
-        if !(total.is_finite() && total <= spot.pot + slack) {
-            return Err(format!("ev sums to {total}, more than the pot"));
+        let prizes = spot.icm.as_ref().map(|icm| icm.prizes.iter().sum::<f64>());
+        let slack = 1e-3 * prizes.unwrap_or(spot.pot + spot.effective_stack);
+        let (most, of) = prizes.map_or((spot.pot, "pot"), |prizes| (prizes, "prizes"));
+        if !(total.is_finite() && total <= most + slack) {
+            return Err(format!("ev sums to {total}, more than the {of}"));
         }
         let raked = spot.rake.is_some_and(|rake| rake.part > 0.0);
-        if !raked && (total - spot.pot).abs() > slack {
+        if !raked && spot.icm.is_none() && (total - spot.pot).abs() > slack {
             return Err(format!("ev sums to {total}, expected the pot of {}", spot.pot));
         }
         let equity = self.equity[0] + self.equity[1];
@@ -153,10 +159,26 @@ impl SpotReport {
         let actions = nodes.into_iter().map(|node| (node.history, node.actions)).collect();
         let Run { trajectory, iterations, seconds, device, engine, options } = run;
         let seed = options.seed;
-        Self { hands, trajectory, ev, equity, by_hand, actions, iterations, seconds, device, engine, seed, options }
+        let base = tree.icm.as_ref().map(|icm| icm.prizes_without_pot(tree.dead));
+        let icm_base = base.and_then(|base| base.try_into().ok());
+        Self {
+            hands,
+            trajectory,
+            ev,
+            icm_base,
+            equity,
+            by_hand,
+            actions,
+            iterations,
+            seconds,
+            device,
+            engine,
+            seed,
+            options,
+        }
     }
 
-    /// Exploitability at the end, in chips; `None` where it was never measured.
+    /// Exploitability at the end, in chips or prizes; `None` where it was never measured.
     pub fn exploitability(&self) -> Option<f64> {
         self.trajectory.last_key_value().map(|(_, &exploitability)| exploitability)
     }

@@ -22,7 +22,7 @@ use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
 
-const KIND: Kind = Kind { key: "warpplay_cfr_checkpoint", name: "checkpoint of a solver", version: 1 };
+const KIND: Kind = Kind { key: "warpplay_cfr_checkpoint", name: "checkpoint of cfr", version: 1 };
 
 /// Everything needed to continue a solve as if it had never stopped: [`SolverBuilder::resume`](crate::cfr::SolverBuilder::resume).
 pub type Checkpoint = crate::Checkpoint<State>;

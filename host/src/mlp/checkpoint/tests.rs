@@ -164,7 +164,7 @@ fn every_damaged_byte_is_found() {
     let mut long = bytes.clone();
     long.push(0);
     let text = read(&long).unwrap_err().to_string();
-    assert!(text.starts_with("training.ckpt: damaged checkpoint: its checksum is "), "{text}");
+    assert!(text.starts_with("training.ckpt: damaged checkpoint of mlp: its checksum is "), "{text}");
 }
 
 /// Damage that a careful hand covered up with a right checksum: any answer is fine but a panic or a checkpoint that could not be written.
@@ -199,19 +199,26 @@ fn no_bytes_make_it_panic() {
 #[test]
 fn other_files_are_refused() {
     let text = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
-    assert_eq!(text(b""), "training.ckpt: the file is empty, expected a checkpoint");
+    assert_eq!(text(b""), "training.ckpt: the file is empty, expected a checkpoint of mlp");
     assert!(text(b"no tensors at all").starts_with("training.ckpt: not a safetensors file, or a damaged one: "));
     let tensors = [Tensor::single("W1".into(), vec![1], [1.0].into_iter())];
     let weights = tensors::to_bytes(Path::new(PATH), &tensors, "format", "pt").unwrap();
-    let expected = "training.ckpt: not a checkpoint: the metadata warpplay_checkpoint with a checksum is missing";
+    let expected =
+        "training.ckpt: not a checkpoint of mlp: the metadata warpplay_checkpoint with a checksum is missing";
     assert_eq!(text(&weights), expected);
+    // Another family's is told by the name of its metadata.
+    let other = Kind { key: "warpplay_cfr_checkpoint", ..TrainerState::KIND };
+    let bytes = other.to_bytes(Path::new(PATH), &(), &[], BTreeMap::new()).unwrap();
+    let expected =
+        "not a checkpoint of mlp: the metadata warpplay_checkpoint is missing, the file has warpplay_cfr_checkpoint";
+    assert_eq!(text(&bytes), format!("training.ckpt: {expected}"));
 }
 
 #[test]
 fn every_field_is_checked() {
     let base = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::F32);
     let cases = [
-        (r#"\"version\":2"#, r#"\"version\":1"#, "checkpoint of format version 1, expected 2"),
+        (r#"\"version\":2"#, r#"\"version\":1"#, "checkpoint of mlp of format version 1, expected 2"),
         (r#"\"sizes\":[5,3,2]"#, r#"\"sizes\":[]"#, "sizes is empty"),
         (
             r#"\"sizes\":[5,3,2]"#,
@@ -283,32 +290,35 @@ fn a_training_goes_on_only_with_what_it_had() {
     .unwrap();
     type Change = &'static dyn Fn(&mut Options);
     let cases: [(Change, &str); 11] = [
-        (&|options| options.batch = 5, "option batch: 5 is not allowed (4 as in the checkpoint)"),
-        (&|options| options.learning_rate = 0.2, "option learning_rate: 0.2 is not allowed (0.1 as in the checkpoint)"),
+        (&|options| options.batch = 5, "option batch: 5 is not allowed (4, as in the checkpoint)"),
+        (
+            &|options| options.learning_rate = 0.2,
+            "option learning_rate: 0.2 is not allowed (0.1, as in the checkpoint)",
+        ),
         (
             &|options| options.optimizer = Optimizer::Sgd,
-            "option optimizer: {name:sgd} is not allowed ({name:momentum,momentum:0.9} as",
+            "option optimizer: {name:sgd} is not allowed ({name:momentum,momentum:0.9}, as",
         ),
-        (&|options| options.weight_decay = 0.0, "option weight_decay: 0.0 is not allowed (0.3 as in the checkpoint)"),
+        (&|options| options.weight_decay = 0.0, "option weight_decay: 0.0 is not allowed (0.3, as in the checkpoint)"),
         (
             &|options| options.schedule = crate::mlp::Schedule::Cosine { minimum: 0.5 },
             "option schedule: {name:cosine,minimum:0.5} is not",
         ),
-        (&|options| options.warmup = 9, "option warmup: 9 is not allowed (0 as in the checkpoint)"),
+        (&|options| options.warmup = 9, "option warmup: 9 is not allowed (0, as in the checkpoint)"),
         (
             &|options| options.reduction = Reduction::Sum,
-            "option reduction: sum is not allowed (mean as in the checkpoint)",
+            "option reduction: sum is not allowed (mean, as in the checkpoint)",
         ),
         (
             &|options| options.init = crate::mlp::Init::HeNormal,
-            "option init: he_normal is not allowed (he_uniform as in the checkpoint)",
+            "option init: he_normal is not allowed (he_uniform, as in the checkpoint)",
         ),
-        (&|options| options.seed = 2, "option seed: 2 is not allowed (1 as in the checkpoint)"),
+        (&|options| options.seed = 2, "option seed: 2 is not allowed (1, as in the checkpoint)"),
         (
             &|options| options.precision = Precision::F64,
-            "option precision: f64 is not allowed (f32 as in the checkpoint)",
+            "option precision: f64 is not allowed (f32, as in the checkpoint)",
         ),
-        (&|options| options.held_out = 3, "option held_out: 3 is not allowed (2 as in the checkpoint)"),
+        (&|options| options.held_out = 3, "option held_out: 3 is not allowed (2, as in the checkpoint)"),
     ];
     for (change, expected) in cases {
         let text = with(change).unwrap_err().to_string();
@@ -316,7 +326,7 @@ fn a_training_goes_on_only_with_what_it_had() {
     }
     let error = old.check_options(&old.options, &[5, 4, 2]).unwrap_err();
     assert!(matches!(error, Error::Shape { .. }));
-    assert_eq!(error.to_string(), "widths of the layers: expected [5, 3, 2] as in the checkpoint, got [5, 4, 2]");
+    assert_eq!(error.to_string(), "widths of the layers: expected [5, 3, 2], as in the checkpoint, got [5, 4, 2]");
     let other = set(vec![1, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
     let text = old.check_data(&other, other.checksum()).unwrap_err().to_string();
     assert!(

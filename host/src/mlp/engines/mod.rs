@@ -15,7 +15,7 @@ use crate::{Buffer, Result};
 pub(super) struct EpochPlan<'a> {
     /// The epoch, from 0; its order is that of random stream 64 + epoch.
     pub epoch: u32,
-    /// Seed of the order.
+    /// Seed of the order, in 32 bits.
     pub seed: u32,
     /// First step to do; earlier ones were done before an interruption.
     pub from_step: u32,

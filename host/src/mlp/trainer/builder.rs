@@ -51,7 +51,7 @@ impl TrainerBuilder {
     setters! {
         noted in given;
         hidden: Vec<u32>, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, schedule: Schedule, warmup: u64,
-        reduction: Reduction, init: Init, seed: u32, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
+        reduction: Reduction, init: Init, seed: u64, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
         early_stopping: Option<EarlyStopping>, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
 

@@ -10,7 +10,7 @@ pub use builder::TrainerBuilder;
 
 use super::checkpoint::{Checkpoint, TrainerState};
 use super::engines::{EpochPlan, SetId, Train};
-use super::options::{EarlyStopping, Engine, Options, Schedule};
+use super::options::{EarlyStopping, Engine, Options, Schedule, seed_in_32_bits};
 use super::report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy};
 use super::{Dataset, Network};
 use crate::runtime::keep::Keep;
@@ -174,7 +174,7 @@ impl Trainer {
         self.engine.keep()?;
         let plan = EpochPlan {
             epoch: number,
-            seed: self.options.seed,
+            seed: seed_in_32_bits(self.options.seed),
             from_step: self.position.step,
             learning_rates: &learning_rates,
             updates: before,

@@ -36,7 +36,7 @@ impl Stream {
     ///
     /// ```
     /// use warpplay::{Device, LaunchShape, Module, PtxSet};
-    /// use warpplay_gpu::cuda::{kernel, thread};
+    /// use warpplay_gpu::cuda::{kernel, memory, thread};
     ///
     /// /// `sum[i] = a[i] + b` for every i below n.
     /// ///
@@ -46,7 +46,7 @@ impl Stream {
     /// pub unsafe fn add(sum: *mut f32, a: *const f32, b: f32, n: u32) {
     ///     let Some(i) = thread::index_1d_below(n) else { return };
     ///     // SAFETY: i < n, and no other thread has this i.
-    ///     unsafe { *sum.add(i as usize) = *a.add(i as usize) + b };
+    ///     unsafe { memory::store(sum, i as usize, memory::load(a, i as usize) + b) };
     /// }
     ///
     /// // A build script with `warpplay-gpu-builder` writes this for a crate of kernels; on simt it may be empty.
@@ -151,7 +151,7 @@ impl Stream {
     ///
     /// ```
     /// use warpplay::{Device, LaunchShape, Module, PtxSet};
-    /// use warpplay_gpu::cuda::{kernel, thread};
+    /// use warpplay_gpu::cuda::{kernel, memory, thread};
     ///
     /// /// `to[i] = from[rows[i]]` for every i below n.
     /// ///
@@ -167,7 +167,7 @@ impl Stream {
     /// ) {
     ///     let Some(i) = thread::index_1d_below(n) else { return };
     ///     // SAFETY: i < n, and no other thread has this i; the row is below `n_rows`.
-    ///     unsafe { *to.add(i as usize) = *from.add(*rows.add(i as usize) as usize) };
+    ///     unsafe { memory::store(to, i as usize, memory::load(from, memory::load(rows, i as usize) as usize)) };
     /// }
     ///
     /// const KERNELS: PtxSet = PtxSet { name: "example", images: &[], missing: Some("this is an example") };

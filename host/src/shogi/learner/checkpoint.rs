@@ -23,14 +23,14 @@ use super::lbfgs::{Pair, Steps};
 use super::options::Options;
 use super::report::LearnRow;
 use super::weights::Weights;
-use crate::runtime::checkpoint;
+use crate::runtime::checkpoint::{self, expect_same};
 use crate::runtime::fnv::Fnv;
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::shogi::update::Optimizer;
 use crate::{Error, Result};
 
-const KIND: Kind = Kind { key: "warpplay_shogi_checkpoint", name: "checkpoint", version: 2 };
+const KIND: Kind = Kind { key: "warpplay_shogi_checkpoint", name: "checkpoint of shogi", version: 2 };
 
 /// Everything needed to continue learning as if it had never stopped.
 pub type Checkpoint = crate::Checkpoint<State>;
@@ -131,9 +131,8 @@ impl State {
         let mut merged = self.options.clone();
         macro_rules! same {
             ($($name:ident),+) => {$(
-                if given.contains(&stringify!($name)) && *$name != merged.$name {
-                    let (new, old) = (shown($name), shown(&merged.$name));
-                    return Err(Error::option(stringify!($name), new, format!("{old}, as in the checkpoint")));
+                if given.contains(&stringify!($name)) {
+                    expect_same(stringify!($name), $name, &merged.$name)?;
                 }
             )+};
         }
@@ -296,15 +295,6 @@ fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
         return Err("leaves is true, expected false without the option quiet".into());
     }
     Ok(())
-}
-
-/// An option as a user would write it.
-fn shown(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::Null) | Err(_) => "none".into(),
-        Ok(serde_json::Value::String(text)) => text,
-        Ok(value) => value.to_string(),
-    }
 }
 
 /// A checksum over the bits of weights, to compare them between ranks.

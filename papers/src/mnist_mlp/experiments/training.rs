@@ -256,7 +256,7 @@ fn ours(options: &Options, way: Way) -> mlp::Options {
         learning_rate: options.learning_rate,
         reduction: options.reduction,
         init: options.init,
-        seed: options.seed,
+        seed: options.seed.into(),
         stream: options.stream,
         evaluate_batch: options.evaluate_batch,
         precision: if way == Way::CpuDouble { Precision::F64 } else { Precision::F32 },

@@ -81,6 +81,18 @@ struct Open {
     len: u32,
 }
 
+/// First action vector of a seat in a subtree, and how many it has: they stand one behind the other.
+fn rows(nodes: &[Node], seat: usize) -> [u32; 2] {
+    let of_node = |node: &Node| match node {
+        Node::Decision { seat: acts, children, slot, .. } if *acts == seat => {
+            Some((*slot, slot + children.len() as u32))
+        }
+        _ => None,
+    };
+    let ends = nodes.iter().filter_map(of_node).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    ends.map_or([0; 2], |(first, end)| [first, end - first])
+}
+
 struct Compiler<'a> {
     nodes: &'a [Node],
     traverser: usize,
@@ -154,6 +166,7 @@ impl<'a> Compiler<'a> {
         self.out.program.opponent_root = root;
         self.out.program.value_root = value;
         self.out.program.segments = [0, self.out.segments.len() as u32];
+        self.out.program.rows = [0, 1].map(|seat| rows(self.nodes, seat));
         self.resolve();
         self.out
     }

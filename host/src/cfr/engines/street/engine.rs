@@ -20,7 +20,7 @@ pub(in crate::cfr) struct StreetEngine {
     /// Declared first, so that it is dropped before the arrays that it uses.
     graph: Option<Graph>,
     arrays: Arrays,
-    kernels: Kernels,
+    pub(super) kernels: Kernels,
     stream: Stream,
     games: Vec<Arc<VectorGame>>,
     image: Image,
@@ -150,17 +150,18 @@ impl StreetEngine {
         let stream = device.stream()?;
         let urn = room.sampled.then(|| urn(&games[0], options));
         let arrays = Arrays::new(&stream, &image, shape, &room, urn.as_ref())?;
+        let passes = passes(options);
         let mut engine = Self {
             graph: None,
             arrays,
-            kernels: Kernels::load(device)?,
+            kernels: Kernels::load(device, &passes)?,
             stream,
             earlier: vec![[0.0; 2]; games.len()],
             games,
             image,
             options: *options,
             room,
-            passes: passes(options),
+            passes,
             iteration: 0,
         };
         engine.write_locks()?;
@@ -319,7 +320,7 @@ impl Solve for StreetEngine {
         let mut left = n as usize;
         while left > 0 {
             let now = left.min(STEPS);
-            let steps: Vec<Step<f32>> = (1..=now as u64)
+            let mut steps: Vec<Step<f32>> = (1..=now as u64)
                 .map(|more| {
                     let step = self.options.step(self.iteration + more);
                     Step {
@@ -330,6 +331,8 @@ impl Solve for StreetEngine {
                     }
                 })
                 .collect();
+            // The strategies after the last iteration are not averaged yet.
+            steps.push(Step::default());
             self.stream.write(&mut self.arrays.steps, 0, &steps)?;
             let mut words = [0; control::WORDS];
             words[control::ITERATION] = self.iteration as u32;
@@ -340,6 +343,9 @@ impl Solve for StreetEngine {
             } else {
                 if self.graph.is_none() {
                     self.graph = Some(self.record()?);
+                }
+                if self.kernels.plain {
+                    self.kernels.average(&self.stream, &mut self.arrays)?;
                 }
                 for _ in 0..now {
                     if let Some(graph) = &self.graph {

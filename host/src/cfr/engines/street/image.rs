@@ -128,6 +128,9 @@ impl Shape {
                 let lists = n_sets(game) * u64::from(n_list_rows(game)) * 2 * u64::from(BEGINS);
                 shape.static_bytes +=
                     n_boards * (row * of_hand + lists + 4 * u64::from(BEGINS) + size_of::<Board>() as u64);
+                if street + 1 == n_streets {
+                    shape.static_bytes += 4 * n_boards * u64::from(stride[0] + stride[1]);
+                }
                 if street == 0 {
                     shape.utilities_len += n_boards * u64::from(stride[0] + stride[1]);
                 }
@@ -172,6 +175,7 @@ pub(super) struct Image {
     pub permutations: Vec<u16>,
     pub hands: Vec<u16>,
     pub records: Vec<Record>,
+    pub inverse_priors: Vec<f32>,
     pub lists: Vec<u16>,
     pub begins: Vec<u16>,
     /// Reach at the roots, by offset.
@@ -205,6 +209,7 @@ impl Image {
             }
         }
         image.add_boards(games);
+        image.add_priors(games);
         image.streets.extend((0..games.len()).map(|_| layout::Street::default()));
         image
     }
@@ -331,6 +336,38 @@ impl Image {
                     child += 1;
                 }
                 self.boards[first + parent as usize].links = [from, self.links.len() as u32];
+            }
+        }
+    }
+}
+
+impl Image {
+    /// The inverse priors of the last street's hands: of what their reach there is multiplied with besides strategies.
+    fn add_priors(&mut self, games: &[Arc<VectorGame>]) {
+        let first_of_last = self.streets.len() - games.len();
+        for (number, game) in games.iter().enumerate() {
+            // Probabilities of the boards of a street, by those of the street before.
+            let mut chances = vec![1.0];
+            for street in &game.streets {
+                let chance =
+                    |board: &crate::cfr::layout::Board| f64::from(board.weight as f32) * chances[board.parent as usize];
+                chances = street.boards.iter().map(chance).collect();
+            }
+            let at = first_of_last + number;
+            for seat in 0..2 {
+                let here = self.streets[at];
+                let (first, stride) = (here.hands[seat] as usize, here.stride[seat] as usize);
+                self.streets[at].inverse_priors[seat] = self.inverse_priors.len() as u64;
+                for (board, chance) in chances.iter().enumerate() {
+                    let n = self.boards[here.boards as usize + board].n_hands[seat] as usize;
+                    let inverse = |&hand: &u16| {
+                        let prior = f64::from((game.weights[seat][hand as usize] * game.scale) as f32) * chance;
+                        if prior > 0.0 { (1.0 / prior) as f32 } else { 0.0 }
+                    };
+                    let end = self.inverse_priors.len() + stride;
+                    self.inverse_priors.extend(self.hands[first + board * stride..][..n].iter().map(inverse));
+                    self.inverse_priors.resize(end, 0.0);
+                }
             }
         }
     }

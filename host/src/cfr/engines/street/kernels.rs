@@ -3,7 +3,7 @@
 use warpplay_gpu::cfr::regret::Step;
 use warpplay_gpu::cfr::street::layout::{
     self, Board, Counts, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTablesArgs, Segment, TaskArgs,
-    control,
+    control, mode, source,
 };
 use warpplay_gpu::cfr::street::sample::DrawsArgs;
 use warpplay_gpu::cfr::street::{self, Any, F32, I16, PassKernels, Passes, StreetKernels, Where};
@@ -142,6 +142,7 @@ pub(super) struct Arrays {
     permutations: Buffer<u16>,
     hands: Buffer<u16>,
     records: Buffer<Record>,
+    inverse_priors: Buffer<f32>,
     lists: Buffer<u16>,
     begins: Buffer<u16>,
     reach: Buffer<f32>,
@@ -192,6 +193,7 @@ impl Arrays {
             links: image.links.len(),
             permutations: image.permutations.len(),
             hands: image.hands.len(),
+            inverse_priors: image.inverse_priors.len(),
             lists: image.lists.len(),
             reach: shape.reach_len,
             values: shape.values_len,
@@ -211,6 +213,7 @@ impl Arrays {
             permutations: stream.upload(&image.permutations)?,
             hands: stream.upload(&image.hands)?,
             records: stream.upload(&image.records)?,
+            inverse_priors: stream.upload(&image.inverse_priors)?,
             lists: stream.upload(&image.lists)?,
             begins: stream.upload(&image.begins)?,
             reach,
@@ -259,7 +262,7 @@ impl Arrays {
         let [first, second] = &mut self.seats;
         let task = views! { TaskArgs {
             self reads streets, programs, segments, evals, ops, operands, boards, links, permutations, hands,
-                records, lists, begins, steps;
+                records, inverse_priors, lists, begins, steps;
             self writes reach, values, utilities, control;
             counts: self.counts,
             board_factors: In::none(),
@@ -297,11 +300,13 @@ pub(super) struct Kernels {
     any_f32: PassKernels<Module, Any<F32>>,
     any_i16: PassKernels<Module, Any<I16>>,
     set: street::Kernels<Module>,
+    /// Whether a solve's iterations have plain passes alone, by kernels that know them.
+    pub plain: bool,
 }
 
 impl Kernels {
-    /// Loads the module: a kernel that is missing is found here, at the door.
-    pub fn load(device: &Device) -> Result<Self> {
+    /// Loads the module, for iterations of these `passes`: a kernel that is missing is found here, at the door.
+    pub fn load(device: &Device, passes: &[Pass]) -> Result<Self> {
         let module = Module::load(device, &CFR_STREET)?;
         Ok(Self {
             f32: PassKernels::load(&module)?,
@@ -309,12 +314,13 @@ impl Kernels {
             any_f32: PassKernels::load(&module)?,
             any_i16: PassKernels::load(&module)?,
             set: street::Kernels::load(&module)?,
+            plain: passes.len() == 2 && (0..).zip(passes).all(|(seat, pass)| pass.is_plain() && pass.traverser == seat),
         })
     }
 
     /// One pass over all streets: down, the last, and back up.
     pub fn pass(&self, stream: &Stream, arrays: &mut Arrays, pass: Pass) -> Result<()> {
-        match (arrays.short, pass.is_plain()) {
+        match (arrays.short, self.plain && pass.is_plain()) {
             (false, true) => self.pass_by(&self.f32, stream, arrays, pass),
             (true, true) => self.pass_by(&self.i16, stream, arrays, pass),
             (false, false) => self.pass_by(&self.any_f32, stream, arrays, pass),
@@ -330,25 +336,40 @@ impl Kernels {
         arrays: &mut Arrays,
         pass: Pass,
     ) -> Result<()> {
-        let last = arrays.levels.len() - 1;
-        // SAFETY (all four): the arrays were made together, for these levels. One stream keeps the order of streets. A step is there for the word of `control`.
-        for street in 0..last {
-            let (launch, at) = arrays.launch_of(street, 1);
-            // SAFETY: as above.
-            unsafe { stream.run_unchecked_with(&set.cfr_street_down, launch, (arrays.task(), at, pass)) }?;
-        }
-        let (launch, at) = arrays.launch_of(last, 1);
-        // SAFETY: as above.
-        unsafe { stream.run_unchecked_with(&set.cfr_street_last, launch, (arrays.task(), at, pass)) }?;
-        for street in (0..last).rev() {
+        down_by(set, stream, arrays, pass)?;
+        last_by(set, stream, arrays, pass)?;
+        for street in (0..arrays.levels.len() - 1).rev() {
             let (launch, at) = arrays.launch_of(street, 1);
             let n_blocks = arrays.levels[street].n_return_blocks;
-            // SAFETY: as above; `n_blocks` is the most of all games, the street is not the last one, and the next one's pass up is done.
+            // SAFETY: as in `down_by`; `n_blocks` is the most of all games, the street is not the last one, and the next one's pass up is done.
             unsafe { stream.run_unchecked_with(&self.set.cfr_street_return, (n_blocks,), (arrays.task(), at, pass)) }?;
-            // SAFETY: as above.
+            // SAFETY: as in `down_by`.
             unsafe { stream.run_unchecked_with(&set.cfr_street_up, launch, (arrays.task(), at, pass)) }?;
         }
         Ok(())
+    }
+
+    /// Adds seat 0's strategies of the first step to its averages on the last street. Plain passes of the iterations that follow add what else belongs there, as
+    /// [`solve`](Self::solve) does by itself.
+    pub fn average(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
+        let pass = Pass {
+            traverser: 1,
+            mode: mode::AVERAGE,
+            own: source::REGRETS,
+            opponent: source::REGRETS,
+            ..Pass::default()
+        };
+        // On the streets before, a plain pass would average too.
+        match arrays.short {
+            false => {
+                down_by(&self.any_f32, stream, arrays, pass)?;
+                last_by(&self.f32, stream, arrays, pass)
+            }
+            true => {
+                down_by(&self.any_i16, stream, arrays, pass)?;
+                last_by(&self.i16, stream, arrays, pass)
+            }
+        }
     }
 
     /// Draws boards and hands of the iteration under way; nothing where nothing is sampled.
@@ -372,15 +393,41 @@ impl Kernels {
         let mut all = [Pass::default(); MAX_PASSES];
         let n_passes = passes.len().min(MAX_PASSES);
         all[..n_passes].copy_from_slice(&passes[..n_passes]);
-        let plain = n_passes == 2 && (0..).zip(passes).all(|(seat, pass)| pass.is_plain() && pass.traverser == seat);
         let passes = Passes { all, n: n_passes as u32 };
-        match (arrays.short, plain) {
+        match (arrays.short, self.plain) {
             (false, true) => solve_by(&self.f32, stream, arrays, passes, n),
             (true, true) => solve_by(&self.i16, stream, arrays, passes, n),
             (false, false) => solve_by(&self.any_f32, stream, arrays, passes, n),
             (true, false) => solve_by(&self.any_i16, stream, arrays, passes, n),
         }
     }
+}
+
+/// The part of a pass down to the last street.
+fn down_by<N: StreetKernels>(
+    set: &PassKernels<Module, N>,
+    stream: &Stream,
+    arrays: &mut Arrays,
+    pass: Pass,
+) -> Result<()> {
+    for street in 0..arrays.levels.len() - 1 {
+        let (launch, at) = arrays.launch_of(street, 1);
+        // SAFETY: the arrays were made together, for these levels. One stream keeps the order of streets. A step is there for the word of `control`, and one behind it.
+        unsafe { stream.run_unchecked_with(&set.cfr_street_down, launch, (arrays.task(), at, pass)) }?;
+    }
+    Ok(())
+}
+
+/// The last street of a pass, after the way down.
+fn last_by<N: StreetKernels>(
+    set: &PassKernels<Module, N>,
+    stream: &Stream,
+    arrays: &mut Arrays,
+    pass: Pass,
+) -> Result<()> {
+    let (launch, at) = arrays.launch_of(arrays.levels.len() - 1, 1);
+    // SAFETY: as in `down_by`.
+    unsafe { stream.run_unchecked_with(&set.cfr_street_last, launch, (arrays.task(), at, pass)) }
 }
 
 /// The first `n` steps of games of one street, in one launch.
@@ -392,6 +439,6 @@ fn solve_by<N: StreetKernels>(
     n: u32,
 ) -> Result<()> {
     let (launch, at) = arrays.launch_of(0, n);
-    // SAFETY: as in `pass_by`; `n` is at most the steps there are, and nothing is sampled.
+    // SAFETY: as in `pass_by`; there are `n` steps and one behind them, and nothing is sampled.
     unsafe { stream.run_unchecked_with(&set.cfr_street_solve, launch, (arrays.task(), at, passes)) }
 }

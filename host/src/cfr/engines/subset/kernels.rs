@@ -178,7 +178,7 @@ impl<T: SubsetKernels> Arrays<T> {
         })
     }
 
-    /// Puts the steps of a run in place.
+    /// Writes the steps of a run to the device, and begins with the first.
     pub fn write_steps(&mut self, stream: &Stream, steps: &[Step<T>]) -> Result<()> {
         stream.write(&mut self.steps, 0, steps)?;
         stream.zero(&mut self.step)

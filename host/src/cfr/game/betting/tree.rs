@@ -95,7 +95,7 @@ impl BettingTree {
             level = next;
             depth += 1;
         }
-        Ok(Self { n_players, sized, nodes, dead, rake })
+        Ok(Self { n_players, sized, nodes, dead, rake, icm: None })
     }
 
     /// The actions that lead to a node, as competition logs write them: `f`, `c`, `r` (followed by the total if the tree is [`sized`](Self::sized)), rounds separated by
@@ -140,54 +140,16 @@ impl BettingTree {
     /// # Errors
     /// [`Error::Moves`] with the column, and the actions allowed there.
     pub fn find(&self, history: &str) -> Result<u32> {
-        let mut node = 0u32;
-        let mut rest = history;
-        let column = |rest: &str| history.chars().count() - rest.chars().count() + 1;
-        let error = |rest: &str, reason: String| Error::Moves {
-            game: "poker",
-            reason: format!("'{history}', column {}: {reason}", column(rest)),
+        let after = |&node: &u32| match self.nodes.get(node as usize).map(|node| &node.kind) {
+            Some(BettingKind::Decision { actions, children, .. }) => {
+                actions.iter().copied().zip(children.iter().copied()).collect()
+            }
+            _ => Vec::new(),
         };
-        // Whether the last step ended a round, so that its `/` is due.
-        let mut due = false;
-        while let Some(letter) = rest.chars().next() {
-            if letter == '/' {
-                if !due {
-                    return Err(error(rest, "'/', but the round is not over".to_string()));
-                }
-                due = false;
-                rest = &rest[1..];
-                continue;
-            }
-            if due {
-                return Err(error(rest, format!("'{letter}' in a new round: expected '/' before it")));
-            }
-            let Some(BettingNode { kind: BettingKind::Decision { actions, children, .. }, round, .. }) =
-                self.nodes.get(node as usize)
-            else {
-                return Err(error(rest, format!("'{letter}' after the end of the betting: expected nothing more")));
-            };
-            let expected = || actions.iter().map(|&action| self.spell(action)).collect::<Vec<_>>().join(", ");
-            let digits = rest[letter.len_utf8()..]
-                .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
-                .map_or(rest.len(), |end| end + letter.len_utf8());
-            let word = &rest[..digits];
-            let raises = || actions.iter().filter(|action| matches!(action, Action::Raise(_)));
-            let index = actions.iter().position(|&action| match action {
-                Action::Fold => word == "f",
-                Action::Call => word == "c",
-                Action::Raise(to) => match word.strip_prefix('r') {
-                    Some("") => raises().count() == 1,
-                    Some(size) => size.parse::<f64>().is_ok_and(|size| rounded_chips(size) == rounded_chips(to)),
-                    None => false,
-                },
-            });
-            let Some(&child) = index.and_then(|index| children.get(index)) else {
-                return Err(error(rest, format!("'{word}': expected {}", expected())));
-            };
-            due = self.nodes.get(child as usize).is_some_and(|after| after.round > *round);
-            node = child;
-            rest = &rest[digits..];
-        }
+        let round = |&node: &u32| self.nodes.get(node as usize).map_or(0, |node| node.round);
+        let found = follow(history, 0, round, after, |action| self.spell(action));
+        let (_, node) =
+            found.map_err(|reason| Error::Moves { game: "poker", reason: format!("'{history}', {reason}") })?;
         Ok(node)
     }
 
@@ -195,4 +157,64 @@ impl BettingTree {
     pub fn n_decisions(&self) -> usize {
         self.nodes.iter().filter(|node| matches!(node.kind, BettingKind::Decision { .. })).count()
     }
+}
+
+/// The steps of a history from the state `start` on, each with the state before it, and the state at the end. `after` lists the actions of a state with the states that
+/// follow, none at the end of the betting.
+///
+/// # Errors
+/// The column, what stands there, and what is allowed.
+pub(in crate::cfr) fn follow<S>(
+    history: &str,
+    start: S,
+    round: impl Fn(&S) -> u32,
+    after: impl Fn(&S) -> Vec<(Action, S)>,
+    spell: impl Fn(Action) -> String,
+) -> Result<(Vec<(S, Action)>, S), String> {
+    let (mut steps, mut state) = (Vec::new(), start);
+    let mut rest = history;
+    let error =
+        |rest: &str, reason: String| format!("column {}: {reason}", history.chars().count() - rest.chars().count() + 1);
+    // Whether the last step ended a round, so that its `/` is due.
+    let mut due = false;
+    while let Some(letter) = rest.chars().next() {
+        if letter == '/' {
+            if !due {
+                return Err(error(rest, "'/', but the round is not over".to_string()));
+            }
+            due = false;
+            rest = &rest[1..];
+            continue;
+        }
+        if due {
+            return Err(error(rest, format!("'{letter}' in a new round: expected '/' before it")));
+        }
+        let mut choices = after(&state);
+        if choices.is_empty() {
+            return Err(error(rest, format!("'{letter}' after the end of the betting: expected nothing more")));
+        }
+        let digits = rest[letter.len_utf8()..]
+            .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+            .map_or(rest.len(), |end| end + letter.len_utf8());
+        let word = &rest[..digits];
+        let n_raises = choices.iter().filter(|(action, _)| matches!(action, Action::Raise(_))).count();
+        let index = choices.iter().position(|&(action, _)| match action {
+            Action::Fold => word == "f",
+            Action::Call => word == "c",
+            Action::Raise(to) => match word.strip_prefix('r') {
+                Some("") => n_raises == 1,
+                Some(size) => size.parse::<f64>().is_ok_and(|size| rounded_chips(size) == rounded_chips(to)),
+                None => false,
+            },
+        });
+        let Some(index) = index else {
+            let expected: Vec<String> = choices.into_iter().map(|(action, _)| spell(action)).collect();
+            return Err(error(rest, format!("'{word}': expected {}", expected.join(", "))));
+        };
+        let (action, next) = choices.swap_remove(index);
+        due = round(&next) > round(&state);
+        steps.push((std::mem::replace(&mut state, next), action));
+        rest = &rest[digits..];
+    }
+    Ok((steps, state))
 }

@@ -12,7 +12,7 @@ use warpplay_gpu::mlp::epoch::{BATCH, CLASSES, HIDDEN, INPUT_MULTIPLE};
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Engine, Optimizer, Options, Precision, Reduction, Residence};
+use crate::mlp::options::{Engine, Optimizer, Options, Precision, Reduction, Residence, seed_in_32_bits};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::{Buffer, Device, Error, Memory, Result, Stream};
 use kernels::{Course, DeviceSet, Kernels, Networks, Shape};
@@ -105,7 +105,13 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     let training = match &setup.train {
         Some(train) => {
             let Options { batch, reduction, seed, .. } = setup.options;
-            let course = Course::new(&stream, train.len() as u32, batch, reduction == Reduction::Mean, &[seed])?;
+            let course = Course::new(
+                &stream,
+                train.len() as u32,
+                batch,
+                reduction == Reduction::Mean,
+                &[seed_in_32_bits(seed)],
+            )?;
             Some(Training { course, rates: Vec::new() })
         }
         None => None,

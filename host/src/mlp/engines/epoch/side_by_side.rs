@@ -9,7 +9,7 @@ use super::spare::Spare;
 use super::{fits, outcome, pack, unpack};
 use crate::mlp::engines::{EpochPlan, Setup};
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Options, Reduction};
+use crate::mlp::options::{Options, Reduction, seed_in_32_bits};
 use crate::mlp::report::{SweepEpoch, SweepModel};
 use crate::mlp::{Dataset, Network};
 use crate::{Buffer, Device, Error, Result, Stream};
@@ -33,7 +33,7 @@ pub(in crate::mlp) struct SideBySide {
 
 impl SideBySide {
     /// Allocates the memory and draws each model's initial weights by its seed.
-    pub fn new(device: &Device, setup: &Setup, seeds: &[u32]) -> Result<Self> {
+    pub fn new(device: &Device, setup: &Setup, seeds: &[u64]) -> Result<Self> {
         fits(device, setup)?;
         let (Setup { options, sizes, .. }, Some(train)) = (setup, &setup.train) else {
             return Err(Error::shape("training set", "one", "none"));
@@ -46,6 +46,7 @@ impl SideBySide {
         }
         let stream = device.stream()?;
         let mean = options.reduction == Reduction::Mean;
+        let short_seeds: Vec<u32> = seeds.iter().map(|&seed| seed_in_32_bits(seed)).collect();
         Ok(Self {
             networks: Networks::new(&stream, shape)?,
             kept: stream.alloc(first_values.len())?,
@@ -53,7 +54,7 @@ impl SideBySide {
             // Only classified sets need room for each model's answers.
             set: DeviceSet::new(&stream, train, alone)?,
             test: None,
-            course: Course::new(&stream, train.len() as u32, options.batch, mean, seeds)?,
+            course: Course::new(&stream, train.len() as u32, options.batch, mean, &short_seeds)?,
             kernels: Kernels::load(device, shape)?,
             n_samples: train.len(),
             first_values,
@@ -73,7 +74,7 @@ impl SideBySide {
     /// models.
     pub fn run(
         &mut self,
-        models: &[(u32, f64)],
+        models: &[(u64, f64)],
         told: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<(Vec<SweepModel>, Duration)> {
         let Self { first_values, networks, kept, spare, set, course, kernels, stream, n_samples, options, shape, test } =
@@ -88,7 +89,7 @@ impl SideBySide {
         while epochs < options.epochs {
             let start = Instant::now();
             let before = u64::from(epochs) * n_steps as u64;
-            let rates_of = |&(seed, learning_rate): &(u32, f64)| {
+            let rates_of = |&(seed, learning_rate): &(u64, f64)| {
                 let options = Options { seed, learning_rate, ..options.clone() };
                 let rate = move |step| options.learning_rate_at(before + step, n_steps as u64);
                 (0..n_steps as u64).map(rate).collect::<Vec<f64>>()
@@ -106,7 +107,7 @@ impl SideBySide {
                 }
                 let plan = EpochPlan {
                     epoch: epochs,
-                    seed: models[model].0,
+                    seed: seed_in_32_bits(models[model].0),
                     from_step: 0,
                     learning_rates: &rates_of(&models[model]),
                     updates: before,

@@ -2,9 +2,10 @@
 
 mod plain;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use warpplay_gpu::cfr::street::threads;
+use warpplay_gpu::cfr::street::{MAX_THREADS, threads};
 
 use super::compile::{Frame, compile};
 use super::engine::{StreetEngine, shape};
@@ -13,8 +14,9 @@ use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::cards::{CardSet, subsets};
 use crate::cfr::game::game_file::GameDef;
-use crate::cfr::layout::{Setup, SetupLock, Values, VectorGame};
+use crate::cfr::layout::{Node, Setup, SetupLock, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::cfr::spot::{BetSize, SeatSizes, Spot, Streets};
 use crate::runtime::test_kernels::devices;
 use crate::{Device, Error, Precision};
 
@@ -141,6 +143,29 @@ const SINGLE: f64 = 5.0 * (36.0 + 9.0) / (1 << 24) as f64;
 
 /// The same with tables in 16 bits, after an iteration in which all play the first strategy: a number is rounded to a 32,767th of its vector's largest.
 const SHORT: f64 = SINGLE + 1.0 / 32767.0;
+
+/// Part of a table's largest number by which averages may differ where own reach is found by priors: two roundings of the reach at each of at most six decisions in a row, and four of the prior and its
+/// inverse, in each of two iterations; in 16 bits besides one step of storage in each.
+const fn by_priors(precision: Precision) -> f64 {
+    let rounding = 2.0 * (2.0 * 6.0 + 4.0) / (1 << 24) as f64;
+    if matches!(precision, Precision::I16) { rounding + 2.0 / 65535.0 } else { rounding }
+}
+
+const RIVER: &str =
+    r#"{"pot": 100, "effective_stack": 300, "flop": "Ks 7h 2d", "turn": "8c", "river": "3s", "ranges": ["AA", "QQ"]}"#;
+
+/// The same sizes on the river for both seats.
+fn river_sizes(sizes: &[f64]) -> Option<Streets<SeatSizes>> {
+    let sizes = SeatSizes::Both(sizes.iter().map(|&part| BetSize::Pot(part)).collect());
+    Some(Streets { river: Some(sizes), flop: None, turn: None })
+}
+
+fn n_actions(node: &Node) -> Option<usize> {
+    match node {
+        Node::Decision { children, .. } => Some(children.len()),
+        _ => None,
+    }
+}
 
 const ALGORITHMS: [Algorithm; 5] =
     [Algorithm::Cfr, Algorithm::CfrPlus, Algorithm::Lcfr, Algorithm::Dcfr, Algorithm::PcfrPlus];
@@ -364,6 +389,48 @@ fn blocks_that_share_a_subtree_change_nothing() {
             let alone = solved(1);
             for n_parts in [2, 3] {
                 assert!(solved(n_parts) == alone, "{n_parts} blocks, {algorithm} {precision} {sampling} on {device}");
+            }
+        }
+    }
+}
+
+/// The kernels that know a plain pass, against those for any pass: the same bits of regrets, and averages as near as the detour by priors allows.
+#[test]
+fn plain_passes_are_as_general_ones() {
+    // Seat 0 has one hand, seat 1 more than a thread a hand; or both have all, in three rounds of a block's threads.
+    let [narrow, wide] = ["AsAc", "22+,A2+,K2+,Q2+,J2+,T2+,92+,82+,72+,62+,52+,42+,32"].map(str::to_string);
+    for ranges in [[narrow, wide.clone()], [wide.clone(), wide]] {
+        let spot = Spot {
+            bet_sizes: river_sizes(&[0.3, 0.7, 1.5, 2.5]),
+            raise_sizes: river_sizes(&[0.5, 1.0]),
+            max_raises: Some(Streets { river: Some(2), flop: None, turn: None }),
+            ranges,
+            ..Spot::parse(RIVER).expect("a spot")
+        };
+        let game = Arc::new(spot.build(true).expect("a game").0);
+        let n_actions: BTreeSet<usize> = game.streets[0].entries[0].nodes.iter().filter_map(n_actions).collect();
+        assert!(game.hands[1].len() > MAX_THREADS as usize);
+        assert!(n_actions.is_superset(&[2, 3, 4].into()) && n_actions.iter().any(|&n| n > 4), "{n_actions:?}");
+        for (algorithm, precision) in [(Algorithm::PcfrPlus, Precision::F32), (Algorithm::Dcfr, Precision::I16)] {
+            for device in devices() {
+                let options = Options { precision, ..options(algorithm, Updates::Alternating) };
+                let solved = |plain: bool| {
+                    let mut engine = StreetEngine::new(&device, vec![Arc::clone(&game)], &options).expect("it fits");
+                    assert!(engine.kernels.plain);
+                    engine.kernels.plain = plain;
+                    engine.run(2).expect("it runs");
+                    engine.tables().expect("tables")
+                };
+                let [plain, general] = [true, false].map(solved);
+                let what = format!("{algorithm} {precision} on {device}");
+                assert_eq!(plain.regrets, general.regrets, "{what}");
+                assert_eq!(plain.predictions, general.predictions, "{what}");
+                for seat in 0..2 {
+                    let general: Vec<f64> =
+                        (0..general.averages[seat].len()).map(|at| general.averages[seat].get(at)).collect();
+                    let averages = apart(&plain.averages[seat], &general);
+                    assert!(averages <= by_priors(precision), "{what}: averages of seat {seat}: {averages:e}");
+                }
             }
         }
     }
