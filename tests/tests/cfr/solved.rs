@@ -393,7 +393,7 @@ fn options_and_engines_of_a_resumed_spot_are_the_file_s() {
     let error = |builder: SpotSolverBuilder, device: &Device| builder.build(device).expect_err("refused").to_string();
     let cpu = Device::cpu();
     let told = error(resume().algorithm(Algorithm::Dcfr), &cpu);
-    assert_eq!(told, "option algorithm: dcfr is not allowed (cfr_plus, as in the checkpoint that is resumed)");
+    assert_eq!(told, "option algorithm: dcfr is not allowed (cfr_plus, as in the checkpoint)");
     assert!(error(resume().iterations(4), &cpu).contains("at least 5"));
     assert!(
         error(resume(), &Device::simt()).starts_with("resuming a solved spot: expected engine cpu, which wrote it")
