@@ -11,7 +11,10 @@ pub(crate) fn saturating(expression: &Expr) -> Result<TokenStream> {
     if !value.to_string().contains('?') {
         return Ok(value);
     }
-    Ok(quote!(::warpplay_gpu::args::length(|| ::core::option::Option::Some(#value))))
+    Ok(quote!(::warpplay_gpu::args::length(|| {
+        let length = #value;
+        ::core::option::Option::Some(length)
+    })))
 }
 
 /// The value as `usize`, where `?` leaves with what is impossible.
