@@ -277,7 +277,7 @@ mod tests {
             "pub tree : tree :: ViewArgs < 'args , T >",
             "pub n_models : u32",
             "IntoParam < Task < T > > for TaskArgs < 'args , T >",
-            r#"binding . expect_len ("values" , view . len () , :: warpplay_gpu :: args :: length (|| :: core :: option :: Option :: Some (((n_models) as usize) . checked_mul (((n) as usize) . checked_add (((1) as usize)) ?) ?)))"#,
+            r#"binding . expect_len ("values" , view . len () , :: warpplay_gpu :: args :: length (|| { let length = ((n_models) as usize) . checked_mul (((n) as usize) . checked_add (((1) as usize)) ?) ? ; :: core :: option :: Option :: Some (length) }))"#,
             "if ! view . is_none ()",
             "if ! (batch >= 1) { binding . refuse (",
             "IntoParam < :: warpplay_gpu :: args :: Checked < Task < T > >> for TaskArgs < 'args , T >",

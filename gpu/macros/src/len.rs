@@ -8,7 +8,13 @@ use syn::{BinOp, Block, Error, Expr, ExprBinary, ExprMethodCall, Ident, Result, 
 /// A length as `usize`, for any types of its numbers. What exceeds `usize`, is below 0 or divided by 0 on the way is impossibly large: `usize::MAX`. Arithmetic that could not be checked is refused.
 pub(crate) fn saturating(expression: &Expr) -> Result<TokenStream> {
     let value = checked(expression)?;
-    Ok(quote!(::warpplay_gpu::args::length(|| ::core::option::Option::Some(#value))))
+    if !value.to_string().contains('?') {
+        return Ok(value);
+    }
+    Ok(quote!(::warpplay_gpu::args::length(|| {
+        let length = #value;
+        ::core::option::Option::Some(length)
+    })))
 }
 
 /// The value as `usize`, where `?` leaves with what is impossible.

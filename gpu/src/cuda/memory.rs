@@ -184,7 +184,7 @@ pub unsafe fn prefetch(at: *const u8) {
         core::arch::asm!("prefetch.global.L2 [{0}];", in(reg64) at, options(readonly, nostack, preserves_flags))
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::simt::hooks::check_global(at as usize, 1, crate::simt::Access::Read);
+    crate::simt::hooks::check_prefetch(at as usize);
 }
 
 /// Copies one value by all threads of a block that extends along x: one word per thread if the value consists of words, otherwise one byte per thread.

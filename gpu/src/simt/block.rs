@@ -442,23 +442,35 @@ impl Runner {
 
     /// Checks an access to global memory.
     pub(super) fn check_global(&self, address: usize, bytes: usize, access: Access, location: SourceLocation) {
+        let inside = self.check_global_bounds(address, bytes, access != Access::Read, location);
+        if inside && let Some(global) = &self.plan().global {
+            self.check_global_race(global, address, bytes, access, location);
+        }
+    }
+
+    /// Checks that bytes of global memory are in one buffer, and says whether they are.
+    pub(super) fn check_global_bounds(
+        &self,
+        address: usize,
+        bytes: usize,
+        write: bool,
+        location: SourceLocation,
+    ) -> bool {
         let mut last = self.last_buffer.get();
         let buffers = &self.plan().buffers;
         if buffers.holds(address, bytes, &mut last) {
             self.last_buffer.set(last);
-            if let Some(global) = &self.plan().global {
-                self.check_global_race(global, address, bytes, access, location);
-            }
-            return;
+            return true;
         }
         self.fail(FaultKind::OutOfBounds {
             space: Space::Global,
             address,
             bytes,
-            write: access != Access::Read,
+            write,
             location,
             nearest: buffers.nearest(address, bytes),
         });
+        false
     }
 
     /// Detects a thread that accessed the same global memory without order.

@@ -135,6 +135,13 @@ pub fn check_global(address: usize, bytes: usize, access: Access) {
     current().check_global(address, bytes, access, Location::caller());
 }
 
+/// Checks that the byte at `address` lies in a registered buffer. A prefetch reads no value, so it needs no order with writes.
+#[inline]
+#[track_caller]
+pub fn check_prefetch(address: usize) {
+    current().check_global_bounds(address, 1, false, Location::caller());
+}
+
 /// Address of the static shared array `name` of `bytes` bytes; the same in every block of a cluster.
 #[track_caller]
 pub fn shared_static(name: &'static str, bytes: u32) -> u32 {

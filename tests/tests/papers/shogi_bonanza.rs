@@ -486,7 +486,7 @@ fn objective_and_windows_are_parameters() {
     for (wrong, said) in [
         ("--a 0", "option a: 0"),
         ("--delta -1", "option delta: -1"),
-        ("--h nan", "option h: NaN"),
+        ("--h nan", "option h: nan"),
         ("--factor inf", "option factor: inf"),
         ("--limit 0", "option limit: 0"),
         ("--device gpu", "option device: gpu"),

@@ -270,6 +270,30 @@ fn each_kind_of_race_on_global_memory_is_found() {
 }
 
 #[test]
+fn a_prefetch_is_no_access_but_stays_inside() {
+    kernel!(write_and_prefetch(out: *mut u32, ahead: usize) {
+        if x() == 0 {
+            hooks::check_global(out as usize, 4, Access::Write);
+        } else {
+            hooks::check_prefetch(out as usize + ahead);
+        }
+    });
+    let word = [0u32; 1];
+    let _registration = memory::register(word.as_ptr() as usize, 4);
+    let options = Options { check_global_races: true, ..Options::default() };
+    let go = |ahead: usize| {
+        // SAFETY: the kernel only announces its touches.
+        unsafe { launch(write_and_prefetch, LaunchShape::new(1, 2), (word.as_ptr().cast_mut(), ahead), &options) }
+    };
+    go(3).expect("no race");
+    let fault = go(4).expect_err("behind the buffer");
+    assert!(
+        matches!(fault.kind, FaultKind::OutOfBounds { space: Space::Global, bytes: 1, write: false, .. }),
+        "{fault}"
+    );
+}
+
+#[test]
 fn barriers_order_touches_of_global_memory() {
     let both = [(Access::Write, 0), (Access::Write, 0)];
     let grid = LaunchShape::new(2, 64).cooperative();
