@@ -78,7 +78,7 @@ fn kind(field: &Field) -> Result<Kind<'_>> {
     };
     match (pointer, len) {
         (Some(pointer), Some(len)) => {
-            let len = len::saturating(&len.parse_args()?)?;
+            let len = len::length(&len.parse_args()?)?;
             Ok(Kind::Pointer { pointer, count, len, nullable: nullable.is_some() })
         }
         (Some(_), None) => Err(Error::new(

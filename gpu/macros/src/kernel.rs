@@ -495,7 +495,7 @@ fn launch_items(
         params.iter().filter(|param| param.args).map(|Param { name, .. }| quote!(let #name = #name.into_inner();));
     let checked = params.iter().filter_map(|Param { name, len, .. }| Some((name, len.as_ref()?)));
     let checks = checked.map(|(name, len)| {
-        let (text, len) = (name.to_string(), len::saturating(len)?);
+        let (text, len) = (name.to_string(), len::length(len)?);
         Ok(quote!(::warpplay_gpu::args::expect_len(#text, &#name, #len)?;))
     });
     let checks = checks.collect::<Result<Vec<_>>>()?;

@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Error, Expr, ExprBinary, ExprMethodCall, Ident, Result, Stmt, Type};
 
 /// A length as `usize`, for any types of its numbers. What exceeds `usize`, is below 0 or divided by 0 on the way is impossibly large: `usize::MAX`. Arithmetic that could not be checked is refused.
-pub(crate) fn saturating(expression: &Expr) -> Result<TokenStream> {
+pub(crate) fn length(expression: &Expr) -> Result<TokenStream> {
     let value = checked(expression)?;
     if !value.to_string().contains('?') {
         return Ok(value);

@@ -171,7 +171,7 @@ impl Options {
             precision,
             engine: _,
             isomorphism: _,
-            iterations: _,
+            iterations,
             threads,
         } = *self;
         if batch == 0 {
@@ -183,6 +183,9 @@ impl Options {
         if let Some(exponent) = discounts.iter().find(|exponent| !exponent.is_finite()) {
             return Err(Error::option("discounts", exponent, "finite numbers"));
         }
+        if algorithm == Algorithm::Dcfr {
+            self.check_discounts()?;
+        }
         if !(exploration > 0.0 && exploration <= 1.0) {
             return Err(Error::option("exploration", exploration, "above 0, at most 1"));
         }
@@ -192,6 +195,25 @@ impl Options {
         crate::runtime::threads::check(threads)?;
         if algorithm == Algorithm::CfrBr && sampling != Sampling::None {
             return Err(Error::option("sampling", sampling, "none with cfr_br, whose best responses are exact"));
+        }
+        Ok(())
+    }
+
+    /// Checks that discounts and weights are numbers at every iteration.
+    fn check_discounts(&self) -> Result<()> {
+        let Self { discounts: [alpha, beta, gamma], precision, iterations, .. } = *self;
+        let last = self.step(iterations.max(1));
+        for (factor, exponent) in [(last.positive, alpha), (last.negative, beta)] {
+            if !factor.is_finite() {
+                let allowed = format!("small enough for t to that power to be finite at iteration {iterations}");
+                return Err(Error::option("discounts", exponent, allowed));
+            }
+        }
+        let largest = if precision == Precision::F64 { f64::MAX } else { f32::MAX.into() };
+        // An average is at most the sum of all weights, and the largest of these is the first or the last.
+        if last.weight.max(1.0) * iterations as f64 > largest && self.averaging == Averaging::Auto {
+            let allowed = format!("small enough for the weights of {iterations} iterations to add up in {precision}");
+            return Err(Error::option("discounts", gamma, allowed));
         }
         Ok(())
     }

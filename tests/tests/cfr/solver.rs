@@ -276,6 +276,15 @@ fn wrong_options_are_refused_with_their_name() {
     refused(Options { batch: 0, ..OPTIONS }, "batch");
     refused(Options { batch: 2, ..OPTIONS }, "batch");
     refused(Options { discounts: [f64::NAN, 0.0, 0.0], ..OPTIONS }, "discounts");
+    // 1000^13 overflows single precision, 1000^12 times 1000 does not.
+    let dcfr = |discounts, precision| Options { algorithm: Algorithm::Dcfr, discounts, precision, ..OPTIONS };
+    refused(dcfr([1.5, 0.0, 13.0], Precision::F32), "discounts");
+    refused(dcfr([200.0, 0.0, 2.0], Precision::F64), "discounts");
+    refused(dcfr([1.5, 200.0, 2.0], Precision::F64), "discounts");
+    refused(dcfr([1.5, 0.0, 103.0], Precision::F64), "discounts");
+    for (gamma, precision) in [(11.0, Precision::F32), (13.0, Precision::F64)] {
+        dcfr([1.5, -200.0, gamma], precision).check().expect("discounts that are numbers");
+    }
     refused(Options { exploration: 0.0, ..OPTIONS }, "exploration");
     refused(Options { threads: Some(0), ..OPTIONS }, "threads");
     refused(Options { threads: Some(1025), ..OPTIONS }, "threads");
