@@ -171,7 +171,7 @@ impl Options {
             precision,
             engine: _,
             isomorphism: _,
-            iterations,
+            iterations: _,
             threads,
         } = *self;
         if batch == 0 {
