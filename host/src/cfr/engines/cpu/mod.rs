@@ -1,23 +1,25 @@
 //! The CPU device's engine for games in vector form: whole vectors of hands, boards side by side with rayon.
 //!
-//! Arithmetic is in double precision; [`Precision::F32`] keeps the tables in single precision. Boards are added in a fixed order, so the bits do not depend on the
+//! Arithmetic and tables are in the precision of the options; exploitability is measured in double precision. Boards are added in a fixed order, so the bits do not depend on the
 //! number of threads. Tables are laid out as the GPU's engines lay them out: a solve can be stored on one device and gone on with on the other.
 
+mod ends;
 mod evaluate;
 mod pass;
-mod regret;
+mod program;
 mod seat;
 #[cfg(test)]
 mod tests;
+mod vectors;
 
 use std::sync::Arc;
 
 pub(in crate::cfr) use self::evaluate::{At, Averages, Evaluator, Play};
-use self::pass::{Opponent, Pass, Role};
-use self::regret::Step;
+use self::pass::{Ground, Opponent, Pass, Role, Step};
 use self::seat::{Part, Seat};
+use self::vectors::Real;
 use super::Solve;
-use crate::cfr::layout::{Measured, Number, Table, Tables, Values, VectorGame};
+use crate::cfr::layout::{Measured, Table, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::threads::Threads;
 use crate::{Error, Memory, Precision, Result};
@@ -72,6 +74,7 @@ fn memory(game: &VectorGame, options: &Options) -> Memory {
 
 struct Cpu<T> {
     evaluator: Evaluator,
+    ground: Ground<T>,
     options: Options,
     iteration: u64,
     seats: [Seat<T>; 2],
@@ -81,7 +84,7 @@ struct Cpu<T> {
     threads: Threads,
 }
 
-impl<T: Number> Cpu<T> {
+impl<T: Real> Cpu<T> {
     fn new(game: Arc<VectorGame>, options: &Options) -> Result<Self> {
         let seats = [0, 1].map(|seat| Seat::new(&game, seat, options.algorithm == Algorithm::PcfrPlus));
         let answers = [0, 1].map(|seat| {
@@ -90,6 +93,7 @@ impl<T: Number> Cpu<T> {
         });
         Ok(Self {
             threads: Threads::pooled(options.threads)?,
+            ground: Ground::new(&game),
             evaluator: Evaluator::new(game),
             options: *options,
             iteration: 0,
@@ -103,22 +107,17 @@ impl<T: Number> Cpu<T> {
         self.iteration += 1;
         let step = self.options.step(self.iteration);
         let step = Step {
-            positive: step.positive,
-            negative: step.negative,
-            weight: step.weight,
-            predicts: f64::from(u8::from(step.predicts)),
+            factors: [step.positive, step.negative].map(T::rounded),
+            weight: T::rounded(step.weight),
+            predicts: T::rounded(f64::from(u8::from(step.predicts))),
         };
+        let (game, shown, ground) = (&*self.evaluator.game, &self.evaluator.shown[..], &self.ground);
         let before = (self.options.updates == Updates::Simultaneous).then(|| self.seats[0].clone());
         for seat in 0..2 {
             if self.options.algorithm == Algorithm::CfrBr {
                 // The other seat's best response to what this seat plays now.
-                let pass = Pass {
-                    evaluator: &self.evaluator,
-                    seat: 1 - seat,
-                    role: Role::Answer,
-                    step,
-                    opponent: Opponent::Regrets(&self.seats[seat]),
-                };
+                let opponent = Opponent::Regrets(&self.seats[seat]);
+                let pass = Pass { game, shown, ground, seat: 1 - seat, role: Role::Answer, step, opponent };
                 pass.run(Part::answer(&mut self.answers[1 - seat]));
             }
             let (first, second) = self.seats.split_at_mut(1);
@@ -128,15 +127,15 @@ impl<T: Number> Cpu<T> {
             } else {
                 Opponent::Regrets(before.as_ref().filter(|_| seat == 1).unwrap_or(other))
             };
-            let pass = Pass { evaluator: &self.evaluator, seat, role: Role::Learn, step, opponent };
+            let pass = Pass { game, shown, ground, seat, role: Role::Learn, step, opponent };
             let values = pass.run(own.part());
-            let weights = &self.evaluator.game.weights[seat];
-            self.utilities[seat] += weights.iter().zip(&values).map(|(weight, value)| weight * value).sum::<f64>();
+            self.utilities[seat] +=
+                game.weights[seat].iter().zip(&values).map(|(weight, value)| weight * value.widened()).sum::<f64>();
         }
     }
 }
 
-impl<T: Number> Solve for Cpu<T> {
+impl<T: Real> Solve for Cpu<T> {
     fn run(&mut self, n: u32) -> Result<()> {
         // Taken out for the call, since the work borrows the engine.
         let threads = std::mem::replace(&mut self.threads, Threads::All);

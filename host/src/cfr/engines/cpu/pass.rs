@@ -1,13 +1,17 @@
-//! One walk over all boards and hands for one seat: values upwards, reaches downwards.
+//! One pass over all boards and hands for one seat: reaches downwards, values upwards.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::evaluate::{CHUNK, Evaluator};
-use super::regret::{Step, probability};
+use super::ends::{self, Ends, Hands};
+use super::program::{Op, Other, Own, Program};
 use super::seat::{Part, Seat, divide};
-use crate::cfr::layout::{Node, Number};
+use super::vectors::{Real, add, add_weighted, learn, matched, multiply, subtract};
+use crate::cfr::layout::{Lock, Shown, VectorGame};
 
-/// What the walked seat does.
+/// What the passing seat does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Plays its current strategy, and updates regrets and averages.
@@ -24,17 +28,54 @@ pub(super) enum Opponent<'a, T> {
     Answer(&'a [T]),
 }
 
-/// A walk of the game for one seat.
+/// Factors and weights that an iteration applies to cumulative regrets and averages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step<T> {
+    /// Factors of cumulative regrets after adding this iteration's regrets: of those that are ≥ 0, and of the others.
+    pub factors: [T; 2],
+    /// Weight of this iteration's strategy in the average.
+    pub weight: T,
+    /// 1 if the next strategy is matched from `max(cumulative + last, 0)`, else 0.
+    pub predicts: T,
+}
+
+/// What all passes need: the game as they go through it, and their vectors.
+pub(super) struct Ground<T> {
+    ends: Ends,
+    /// `[seat][street][entry]`.
+    programs: [Vec<Vec<Program>>; 2],
+    /// Vectors that no pass uses at the moment.
+    vectors: Mutex<Vec<Vectors<T>>>,
+}
+
+/// The vectors of an entry on a board.
+#[derive(Default)]
+struct Vectors<T> {
+    /// Reach of the passing seat and of the other.
+    reaches: [Vec<Vec<T>>; 2],
+    /// The passing seat's strategy, one vector after the other.
+    played: Vec<T>,
+    /// The strategy of the other seat at a node.
+    other: Vec<T>,
+    /// Sums over the actions of a node.
+    sums: Vec<T>,
+    values: Vec<Vec<T>>,
+    ends: ends::Scratch<T>,
+}
+
+/// A pass over the game for one seat.
 pub(super) struct Pass<'a, T> {
-    pub evaluator: &'a Evaluator,
-    /// The walked seat.
+    pub game: &'a VectorGame,
+    pub shown: &'a [Shown],
+    pub ground: &'a Ground<T>,
+    /// The passing seat.
     pub seat: usize,
     pub role: Role,
-    pub step: Step,
+    pub step: Step<T>,
     pub opponent: Opponent<'a, T>,
 }
 
-/// Position of a walk: a betting subtree on a board.
+/// A betting subtree on a board.
 #[derive(Clone, Copy)]
 struct At {
     street: usize,
@@ -42,173 +83,244 @@ struct At {
     entry: usize,
 }
 
-impl<T: Number> Pass<'_, T> {
-    /// Walks the game and returns the values of the seat's hands at the root; the seat writes to `part`.
-    pub fn run(&self, part: Part<T>) -> Vec<f64> {
-        let game = &self.evaluator.game;
-        let mut parts = part.by_street(game, self.seat);
-        // With the scale in it values are chips times probabilities, as the regrets have to be.
-        let other: Vec<f64> = game.weights[1 - self.seat].iter().map(|weight| weight * game.scale).collect();
-        self.deal(0, 0, 0, &mut parts, [&game.weights[self.seat], &other])
+impl<T: Real> Ground<T> {
+    pub fn new(game: &VectorGame) -> Self {
+        let programs = [0, 1].map(|seat| {
+            let of_street = |street: &crate::cfr::layout::Street| {
+                street.entries.iter().map(|entry| Program::new(entry, seat)).collect()
+            };
+            game.streets.iter().map(of_street).collect()
+        });
+        Self { ends: Ends::new(game), programs, vectors: Mutex::default() }
     }
 
-    /// Values at the end of a street, from the boards after `parent`. `reach` holds the walked seat's reach and the other's.
-    fn deal(&self, street: usize, parent: usize, entry: usize, parts: &mut [Part<T>], reach: [&[f64]; 2]) -> Vec<f64> {
-        let game = &self.evaluator.game;
+    /// Vectors as a program needs them, with any values.
+    fn take(&self, program: &Program, n_hands: [usize; 2]) -> Vectors<T> {
+        let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let [own, other] = n_hands;
+        let grow = |vectors: &mut Vec<Vec<T>>, n: usize, n_hands: usize| {
+            if vectors.len() < n {
+                vectors.resize_with(n, || vec![T::default(); n_hands]);
+            }
+            vectors[..n].iter_mut().for_each(|vector| vector.resize(n_hands, T::default()));
+        };
+        grow(&mut vectors.reaches[0], program.n_reaches[0], own);
+        grow(&mut vectors.reaches[1], program.n_reaches[1], other);
+        grow(&mut vectors.values, program.n_values, own);
+        let room = program.n_played * own;
+        if vectors.played.len() < room {
+            vectors.played.resize(room, T::default());
+        }
+        vectors
+    }
+
+    fn give_back(&self, vectors: Vectors<T>) {
+        self.vectors.lock().unwrap_or_else(PoisonError::into_inner).push(vectors);
+    }
+}
+
+impl<T: Real> Pass<'_, T> {
+    /// Passes through the game and returns the values of the seat's hands at the root; the seat writes to `part`.
+    pub fn run(&self, part: Part<T>) -> Vec<T> {
+        let mut parts = part.by_street(self.game, self.seat);
+        let rounded = |values: &[f64], factor: f64| values.iter().map(|value| T::rounded(value * factor)).collect();
+        let [own, other]: [Vec<T>; 2] = [
+            rounded(&self.game.weights[self.seat], 1.0),
+            // With the scale in it values are chips times probabilities, as the regrets have to be.
+            rounded(&self.game.weights[1 - self.seat], self.game.scale),
+        ];
+        self.deal(0, 0, 0, &mut parts, [&own, &other])
+    }
+
+    /// Values at the end of a street, from the boards after `parent`. `reach` is that of the passing seat and of the other.
+    fn deal(&self, street: usize, parent: usize, entry: usize, parts: &mut [Part<T>], reach: [&[T]; 2]) -> Vec<T> {
+        let game = self.game;
         let boards = &game.streets[street].boards;
         let first = boards.partition_point(|board| (board.parent as usize) < parent);
         let end = boards.partition_point(|board| board.parent as usize <= parent);
-        let n_hands = game.hands[self.seat].len();
         let mut divided = divide(game, self.seat, street, first..end, parts);
-        let sum = |(chunk, parts): (usize, &mut [Vec<Part<T>>])| {
-            let mut sum = vec![0.0; n_hands];
-            for (at, parts) in parts.iter_mut().enumerate() {
-                let number = first + chunk * CHUNK + at;
-                let board = &boards[number];
-                let possible = |seat: usize, reach: &[f64], chance: f64| -> Vec<f64> {
-                    let open =
-                        |(&reach, &hand): (&f64, &u64)| if hand & board.cards == 0 { reach * chance } else { 0.0 };
-                    reach.iter().zip(&game.hands[seat]).map(open).collect()
-                };
-                // The other's reach carries the probability of the cards, so that regrets below are weighed with it.
-                let own = possible(self.seat, reach[0], 1.0);
-                let other = possible(1 - self.seat, reach[1], board.weight);
-                let values = self.node(At { street, board: number, entry }, 0, parts, [&own, &other]);
-                for &member in &board.members {
-                    for (sum, &image) in sum.iter_mut().zip(&game.permutations[member as usize][self.seat]) {
-                        *sum += values[image as usize];
-                    }
+        let of_board = |(number, parts): (usize, &mut Vec<Part<T>>)| {
+            let at = At { street, board: first + number, entry };
+            let values = self.board(at, parts, reach);
+            let mut sum = vec![T::default(); values.len()];
+            for &member in &boards[at.board].members {
+                for (sum, &image) in sum.iter_mut().zip(&game.permutations[member as usize][self.seat]) {
+                    *sum += values[image as usize];
                 }
             }
             sum
         };
-        let sums: Vec<Vec<f64>> = divided.par_chunks_mut(CHUNK).enumerate().map(sum).collect();
-        sums.into_iter().fold(vec![0.0; n_hands], |mut total, sum| {
-            total.iter_mut().zip(sum).for_each(|(total, sum)| *total += sum);
-            total
-        })
+        let sums: Vec<Vec<T>> = divided.par_iter_mut().enumerate().map(of_board).collect();
+        // In the order of the boards, so that the bits do not depend on the number of threads.
+        sums.into_iter()
+            .reduce(|mut total, sum| {
+                add(&mut total, &sum);
+                total
+            })
+            .unwrap_or_else(|| vec![T::default(); game.hands[self.seat].len()])
     }
 
-    fn node(&self, at: At, node: usize, parts: &mut [Part<T>], reach: [&[f64]; 2]) -> Vec<f64> {
-        let game = &self.evaluator.game;
-        match &game.streets[at.street].entries[at.entry].nodes[node] {
-            Node::Exit { entry } => self.deal(at.street + 1, at.board, *entry as usize, &mut parts[1..], reach),
-            Node::Decision { seat, children, slot, locked, .. } => {
-                let given = if *locked { game.lock(at.street, at.entry, node) } else { None };
-                let n_actions = children.len();
-                if *seat != self.seat {
-                    let strategy = match given {
-                        Some(lock) => lock.strategy.clone(),
-                        None => self.of_opponent(at, *slot, n_actions),
-                    };
-                    let mut sum = vec![0.0; game.hands[self.seat].len()];
-                    for (&child, played) in children.iter().zip(&strategy) {
-                        let other = product(reach[1], played);
-                        add(&mut sum, &self.node(at, child as usize, parts, [reach[0], &other]));
-                    }
-                    return sum;
-                }
-                let n_hands = game.hands[self.seat].len();
-                // Row of the first action in the part of this board.
-                let row = *slot as usize * n_hands..(*slot as usize + n_actions) * n_hands;
-                let strategy = match (given, self.role) {
-                    (Some(lock), _) => lock.strategy.clone(),
-                    (None, Role::Answer) => vec![vec![1.0; n_hands]; n_actions],
-                    (None, Role::Learn) => {
-                        let [regrets, _, last] = &parts[0].written;
-                        matched(&self.step, &regrets[row.clone()], last.get(row.clone()), n_hands)
-                    }
-                };
-                let values: Vec<Vec<f64>> = children
-                    .iter()
-                    .zip(&strategy)
-                    .map(|(&child, played)| {
-                        self.node(at, child as usize, parts, [&product(reach[0], played), reach[1]])
-                    })
-                    .collect();
-                let [regrets, averages, last] = &mut parts[0].written;
-                if self.role == Role::Answer {
-                    return answer(&mut regrets[row], given.is_some().then_some(&strategy[..]), &values);
-                }
-                let mut sum = vec![0.0; n_hands];
-                for (values, played) in values.iter().zip(&strategy) {
-                    add(&mut sum, &product(values, played));
-                }
-                if given.is_some() {
-                    return sum;
-                }
-                for (action, (values, played)) in values.iter().zip(&strategy).enumerate() {
-                    for hand in 0..n_hands {
-                        let index = row.start + action * n_hands + hand;
-                        let gain = values[hand] - sum[hand];
-                        regrets[index] = T::rounded(self.step.regret(regrets[index].widened(), gain));
-                        let weight = self.step.weight * reach[0][hand] * played[hand];
-                        averages[index] = T::rounded(averages[index].widened() + weight);
-                        if let Some(last) = last.get_mut(index) {
-                            *last = T::rounded(gain);
-                        }
-                    }
-                }
-                sum
+    /// Values of an entry on a board, from the reach before its cards are dealt.
+    fn board(&self, at: At, parts: &mut [Part<T>], reach: [&[T]; 2]) -> Vec<T> {
+        let program = &self.ground.programs[self.seat][at.street][at.entry];
+        let (game, seats) = (self.game, [self.seat, 1 - self.seat]);
+        let mut vectors = self.ground.take(program, seats.map(|seat| game.hands[seat].len()));
+        let board = &game.streets[at.street].boards[at.board];
+        // The other's reach carries the probability of the cards, so that regrets below are weighed with it.
+        for (side, chance) in [T::rounded(1.0), T::rounded(board.weight)].into_iter().enumerate() {
+            let possible = vectors.reaches[side][0].iter_mut().zip(reach[side].iter().zip(&game.hands[seats[side]]));
+            for (possible, (&reach, &hand)) in possible {
+                *possible = if hand & board.cards == 0 { reach * chance } else { T::default() };
             }
-            end => self.evaluator.end(end, self.seat, at.street, at.board, reach[1]),
+        }
+        self.down(at, program, &mut parts[0], &mut vectors);
+        let is_last = at.street + 1 == game.streets.len();
+        let hands = Hands { game, seat: self.seat, cards: board.cards, shown: is_last.then(|| &self.shown[at.board]) };
+        let ends = (&program.showdowns[..], &program.folds[..]);
+        self.ground.ends.evaluate(hands, ends, &vectors.reaches[1], &mut vectors.values, &mut vectors.ends);
+        for op in &program.ops {
+            if let Op::Exit { entry, reach: [own, other], value } = *op {
+                let reach = [&vectors.reaches[0][own][..], &vectors.reaches[1][other]];
+                vectors.values[value] = self.deal(at.street + 1, at.board, entry, &mut parts[1..], reach);
+            }
+        }
+        self.up(at, program, &mut parts[0], &mut vectors);
+        let values = vectors.values[program.value].clone();
+        self.ground.give_back(vectors);
+        values
+    }
+
+    /// Strategies, reaches and averages.
+    fn down(&self, at: At, program: &Program, part: &mut Part<T>, vectors: &mut Vectors<T>) {
+        for op in &program.ops {
+            match op {
+                Op::Own(own) if self.role == Role::Learn => self.play(at, own, part, vectors),
+                Op::Other(other) => self.play_other(at, other, vectors),
+                Op::Own(_) | Op::Exit { .. } | Op::End => {}
+            }
         }
     }
 
-    /// The other seat's strategy: `[action][hand]`.
-    fn of_opponent(&self, at: At, slot: u32, n_actions: usize) -> Vec<Vec<f64>> {
-        let (game, seat) = (&self.evaluator.game, 1 - self.seat);
-        let n_hands = game.hands[seat].len();
-        let first = game.offset(seat, at.street, at.board, slot);
-        let row = first..first + n_actions * n_hands;
-        match &self.opponent {
-            Opponent::Regrets(tables) => {
-                matched(&self.step, &tables.regrets[row.clone()], tables.predictions.get(row), n_hands)
+    fn play(&self, at: At, own: &Own, part: &mut Part<T>, vectors: &mut Vectors<T>) {
+        let n = self.game.hands[self.seat].len();
+        let row = vectors_of(own.slot, own.n_actions, n);
+        let played = &mut vectors.played[vectors_of(own.played, own.n_actions, n)];
+        let [regrets, averages, last] = &mut part.written;
+        if let Some(lock) = self.lock(at, own.locked) {
+            write_lock(played, lock);
+        } else {
+            let last = last.get(row.clone()).unwrap_or_default();
+            vectors.sums.resize(n, T::default());
+            matched(played, &regrets[row.clone()], last, self.step.predicts, &mut vectors.sums);
+        }
+        for (action, &after) in own.reach_after.iter().enumerate() {
+            let played = &played[vectors_of(action, 1, n)];
+            if own.locked.is_none() {
+                let averages = &mut averages[vectors_of(own.slot + action, 1, n)];
+                add_weighted(averages, self.step.weight, &vectors.reaches[0][own.reach], played);
             }
-            Opponent::Answer(answers) => answers[row]
-                .chunks(n_hands.max(1))
-                .map(|vector| vector.iter().map(|&value| value.widened()).collect())
-                .collect(),
+            if let Some(after) = after {
+                let (before, after) = vectors.reaches[0].split_at_mut(after);
+                multiply(&mut after[0], &before[own.reach], played);
+            }
         }
     }
-}
 
-/// Regret matching for every hand: `[action][hand]`.
-fn matched<T: Number>(step: &Step, regrets: &[T], last: Option<&[T]>, n_hands: usize) -> Vec<Vec<f64>> {
-    let last_of = |at: usize| last.map_or(0.0, |last| last[at].widened());
-    let positive = |at: usize| step.matched(regrets[at].widened(), last_of(at));
-    let mut sums = vec![0.0; n_hands];
-    for at in 0..regrets.len() {
-        sums[at % n_hands] += positive(at);
+    fn play_other(&self, at: At, other: &Other, vectors: &mut Vectors<T>) {
+        let (game, seat) = (self.game, 1 - self.seat);
+        let n = game.hands[seat].len();
+        let first = game.offset(seat, at.street, at.board, other.slot as u32);
+        let row = first..first + other.n_actions * n;
+        let mut written = std::mem::take(&mut vectors.other);
+        written.resize(other.n_actions * n, T::default());
+        let strategy = match (self.lock(at, other.locked), &self.opponent) {
+            (Some(lock), _) => {
+                write_lock(&mut written, lock);
+                &written
+            }
+            (None, Opponent::Regrets(tables)) => {
+                let last = tables.predictions.get(row.clone()).unwrap_or_default();
+                vectors.sums.resize(n, T::default());
+                matched(&mut written, &tables.regrets[row], last, self.step.predicts, &mut vectors.sums);
+                &written
+            }
+            (None, Opponent::Answer(answers)) => &answers[row],
+        };
+        let (before, after) = vectors.reaches[1].split_at_mut(other.reach_after);
+        for (action, after) in after[..other.n_actions].iter_mut().enumerate() {
+            multiply(after, &before[other.reach], &strategy[vectors_of(action, 1, n)]);
+        }
+        vectors.other = written;
     }
-    let n_actions = regrets.len() / n_hands.max(1);
-    let of_hand =
-        |action: usize, hand: usize| probability(positive(action * n_hands + hand), sums[hand], n_actions as u32);
-    (0..n_actions).map(|action| (0..n_hands).map(|hand| of_hand(action, hand)).collect()).collect()
+
+    /// Values and regrets.
+    fn up(&self, at: At, program: &Program, part: &mut Part<T>, vectors: &mut Vectors<T>) {
+        for op in program.ops.iter().rev() {
+            match op {
+                Op::Own(own) => self.value(at, own, part, vectors),
+                Op::Other(other) => {
+                    let mut sum = std::mem::take(&mut vectors.values[other.values[0]]);
+                    for &after in &other.values[1..] {
+                        add(&mut sum, &vectors.values[after]);
+                    }
+                    vectors.values[other.values[0]] = sum;
+                }
+                Op::Exit { .. } | Op::End => {}
+            }
+        }
+    }
+
+    fn value(&self, at: At, own: &Own, part: &mut Part<T>, vectors: &mut Vectors<T>) {
+        let n = self.game.hands[self.seat].len();
+        let row = vectors_of(own.slot, own.n_actions, n);
+        let [regrets, _, last] = &mut part.written;
+        let mut mean = std::mem::take(&mut vectors.values[own.value]);
+        mean.fill(T::default());
+        if self.role == Role::Answer {
+            let values: Vec<&[T]> = own.values.iter().map(|&after| &vectors.values[after][..]).collect();
+            answer(&mut regrets[row], self.lock(at, own.locked), &values, &mut mean);
+        } else {
+            let played = &vectors.played[vectors_of(own.played, own.n_actions, n)];
+            for (action, &after) in own.values.iter().enumerate() {
+                add_weighted(&mut mean, T::rounded(1.0), &vectors.values[after], &played[vectors_of(action, 1, n)]);
+            }
+            for (action, &after) in own.values.iter().enumerate().filter(|_| own.locked.is_none()) {
+                let (row, values) = (vectors_of(own.slot + action, 1, n), &vectors.values[after]);
+                learn(&mut regrets[row.clone()], values, &mean, self.step.factors);
+                if let Some(last) = last.get_mut(row) {
+                    subtract(last, values, &mean);
+                }
+            }
+        }
+        vectors.values[own.value] = mean;
+    }
+
+    /// The strategy that is given at a node.
+    fn lock(&self, at: At, node: Option<usize>) -> Option<&Lock> {
+        self.game.lock(at.street, at.entry, node?)
+    }
 }
 
-/// Writes the best action of every hand, or the `given` strategy, and returns the resulting values. Among equal actions it takes the first.
-fn answer<T: Number>(answers: &mut [T], given: Option<&[Vec<f64>]>, values: &[Vec<f64>]) -> Vec<f64> {
-    let n_hands = values.first().map_or(0, Vec::len);
-    let best_of = |hand: usize| {
-        (1..values.len()).fold(0, |best, at| if values[at][hand] > values[best][hand] { at } else { best })
-    };
-    let mut sum = vec![0.0; n_hands];
+/// Where `count` vectors of `n_hands` hands lie, from the one numbered `first` on.
+fn vectors_of(first: usize, count: usize, n_hands: usize) -> Range<usize> {
+    first * n_hands..(first + count) * n_hands
+}
+
+/// Writes a given strategy, one vector after the other.
+fn write_lock<T: Real>(into: &mut [T], lock: &Lock) {
+    into.iter_mut().zip(lock.strategy.iter().flatten()).for_each(|(into, &part)| *into = T::rounded(part));
+}
+
+/// Writes the best action of every hand, or the given strategy, and adds the resulting values to `sum`. Among equal actions it takes the first.
+fn answer<T: Real>(answers: &mut [T], given: Option<&Lock>, values: &[&[T]], sum: &mut [T]) {
+    let n_hands = sum.len();
     for (hand, sum) in sum.iter_mut().enumerate() {
-        let best = best_of(hand);
+        let best = (1..values.len()).fold(0, |best, at| if values[at][hand] > values[best][hand] { at } else { best });
         for (action, values) in values.iter().enumerate() {
-            let part = given.map_or(f64::from(u8::from(action == best)), |given| given[action][hand]);
-            answers[action * n_hands + hand] = T::rounded(part);
+            let best = f64::from(u8::from(action == best));
+            let part = T::rounded(given.map_or(best, |given| given.strategy[action][hand]));
+            answers[action * n_hands + hand] = part;
             *sum += part * values[hand];
         }
     }
-    sum
-}
-
-fn product(one: &[f64], other: &[f64]) -> Vec<f64> {
-    one.iter().zip(other).map(|(one, other)| one * other).collect()
-}
-
-fn add(sum: &mut [f64], values: &[f64]) {
-    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
 }

@@ -1,0 +1,361 @@
+//! The ends of hands: what each hand wins against the other's reach. Several ends are evaluated at once, a lane each, so that one walk over the hands serves them all.
+
+use super::program::{Fold, Showdown};
+use super::vectors::{Real, wide};
+use crate::cfr::game::cards::members;
+use crate::cfr::layout::{Shown, VectorGame};
+
+/// Ends evaluated at once.
+const LANES: usize = 8;
+
+/// A number for each lane.
+type Lanes<T> = [T; LANES];
+
+/// Up to this many hands of the other seat are compared pair by pair. Differences of sums leave rounding errors where hands are equally good, and regret matching depends on their sign, so small
+/// games, which have exact ties, would leave the exact solution.
+const FEW: usize = 64;
+
+/// A hand of the other seat that shares no hand's cards.
+const NONE: u32 = u32::MAX;
+
+/// Ends of a game, by the number of hole cards.
+pub(super) enum Ends {
+    /// One: there are at most as many hands as cards, which are [`FEW`].
+    One,
+    /// Two.
+    Two(CardSums<3>),
+    /// Three.
+    Three(CardSums<7>),
+}
+
+/// Card removal by inclusion and exclusion: the weight of all hands that share no card with a hand is Σ over the sets S of its cards of (−1)^|S| · the weight of the hands that contain S. All
+/// cards of a hand are contained in one hand alone.
+pub(super) struct CardSums<const N: usize> {
+    /// Numbers of the sets that are not all of a hand's cards, by seat and hand; the empty one is the first.
+    sets: [Vec<[u32; N]>; 2],
+    /// The same cards as a hand of the other seat, by seat and hand.
+    same: [Vec<u32>; 2],
+    n_sets: usize,
+}
+
+/// The hands of a board as a pass of a seat sees them.
+#[derive(Clone, Copy)]
+pub(super) struct Hands<'a> {
+    pub game: &'a VectorGame,
+    /// The passing seat.
+    pub seat: usize,
+    /// The cards that the board shows.
+    pub cards: u64,
+    /// The order of hands, on the last street.
+    pub shown: Option<&'a Shown>,
+}
+
+/// What an evaluation needs room for.
+#[derive(Default)]
+pub(super) struct Scratch<T> {
+    /// The other's reach, by hand.
+    reach: Vec<Lanes<T>>,
+    /// By set of cards.
+    sums: Vec<Lanes<T>>,
+    /// Values, by the passing seat's hand.
+    values: Vec<Lanes<T>>,
+}
+
+impl Ends {
+    pub fn new(game: &VectorGame) -> Self {
+        match game.n_hole {
+            1 => Self::One,
+            2 => Self::Two(CardSums::new(game)),
+            _ => Self::Three(CardSums::new(game)),
+        }
+    }
+
+    /// Writes the values of all hands at these ends, 0 for hands that the board blocks. `reaches` are the other's.
+    pub fn evaluate<T: Real>(
+        &self,
+        on: Hands,
+        (showdowns, folds): (&[Showdown], &[Fold]),
+        reaches: &[Vec<T>],
+        values: &mut [Vec<T>],
+        scratch: &mut Scratch<T>,
+    ) {
+        let is_few = on.game.hands[1 - on.seat].len() <= FEW;
+        match self {
+            Self::Two(sums) if !is_few => sums.evaluate(on, (showdowns, folds), reaches, values, scratch),
+            Self::Three(sums) if !is_few => sums.evaluate(on, (showdowns, folds), reaches, values, scratch),
+            Self::One | Self::Two(_) | Self::Three(_) => few(on, (showdowns, folds), reaches, values),
+        }
+    }
+}
+
+impl<const N: usize> CardSums<N> {
+    fn new(game: &VectorGame) -> Self {
+        let mut numbers = std::collections::HashMap::from([(0u64, 0)]);
+        let mut sets_of = |hand: u64| -> [u32; N] {
+            let cards: Vec<u8> = members(hand).collect();
+            std::array::from_fn(|chosen| {
+                let set =
+                    (0..cards.len()).filter(|at| chosen >> at & 1 != 0).fold(0, |set, at| set | 1u64 << cards[at]);
+                let next = numbers.len() as u32;
+                *numbers.entry(set).or_insert(next)
+            })
+        };
+        let sets = game.hands.each_ref().map(|hands| hands.iter().map(|&hand| sets_of(hand)).collect());
+        let same = [0, 1].map(|seat: usize| {
+            let others = game.hands[1 - seat].iter().zip(0..).collect::<std::collections::HashMap<_, u32>>();
+            game.hands[seat].iter().map(|hand| others.get(hand).copied().unwrap_or(NONE)).collect()
+        });
+        Self { sets, same, n_sets: numbers.len() }
+    }
+
+    fn evaluate<T: Real>(
+        &self,
+        on: Hands,
+        (showdowns, folds): (&[Showdown], &[Fold]),
+        reaches: &[Vec<T>],
+        values: &mut [Vec<T>],
+        scratch: &mut Scratch<T>,
+    ) {
+        scratch.sums.resize(self.n_sets, Lanes::default());
+        scratch.reach.resize(on.game.hands[1 - on.seat].len(), Lanes::default());
+        scratch.values.resize(on.game.hands[on.seat].len(), Lanes::default());
+        for showdowns in showdowns.chunks(LANES) {
+            if let Some(shown) = on.shown {
+                gather(&mut scratch.reach, reaches, showdowns.iter().map(|end| end.reach));
+                let payoffs = [
+                    lanes(showdowns.iter().map(|end| end.win - end.tie)),
+                    lanes(showdowns.iter().map(|end| end.tie - end.lose)),
+                    lanes(showdowns.iter().map(|end| end.lose)),
+                ];
+                compare(self, on.seat, shown, &payoffs, scratch);
+                scatter(values, &scratch.values, showdowns.iter().map(|end| end.value));
+            }
+        }
+        for folds in folds.chunks(LANES) {
+            gather(&mut scratch.reach, reaches, folds.iter().map(|end| end.reach));
+            let payoffs = lanes(folds.iter().map(|end| end.payoff));
+            total(self, on.seat, &on.game.hands[on.seat], on.cards, &payoffs, scratch);
+            scatter(values, &scratch.values, folds.iter().map(|end| end.value));
+        }
+    }
+
+    /// Adds the reach of a hand of `seat`.
+    #[inline(always)]
+    fn add<T: Real>(&self, sums: &mut [Lanes<T>], seat: usize, hand: usize, reach: &Lanes<T>) {
+        for &set in &self.sets[seat][hand] {
+            let sum = &mut sums[set as usize];
+            for lane in 0..LANES {
+                sum[lane] += reach[lane];
+            }
+        }
+    }
+
+    /// Reach of all hands added so far that are compatible with a hand of `seat`, if the same hand of the other seat is not among them.
+    #[inline(always)]
+    fn beside<T: Real>(&self, sums: &[Lanes<T>], seat: usize, hand: usize) -> Lanes<T> {
+        let mut beside = Lanes::default();
+        for (chosen, &set) in self.sets[seat][hand].iter().enumerate() {
+            let sum = &sums[set as usize];
+            for lane in 0..LANES {
+                beside[lane] += if chosen.count_ones() % 2 == 0 { sum[lane] } else { -sum[lane] };
+            }
+        }
+        beside
+    }
+
+    /// The same, if the same hand is among them.
+    #[inline(always)]
+    fn beside_with_same<T: Real>(&self, scratch: &Scratch<T>, seat: usize, hand: usize) -> Lanes<T> {
+        let mut beside = self.beside(&scratch.sums, seat, hand);
+        let same = self.same[seat][hand];
+        if same != NONE {
+            let reach = &scratch.reach[same as usize];
+            for lane in 0..LANES {
+                // The set of all its cards would be number N.
+                beside[lane] += if N.count_ones() % 2 == 0 { reach[lane] } else { -reach[lane] };
+            }
+        }
+        beside
+    }
+}
+
+wide! {
+    /// Values at showdowns: `payoffs` are for each hand that is weaker, for each that is not stronger, and for each.
+    pub fn compare<T, const N: usize>(removal: &CardSums<N>, seat: usize, shown: &Shown, payoffs: &[Lanes<T>; 3], scratch: &mut Scratch<T>) {
+        scratch.sums.fill(Lanes::default());
+        scratch.values.fill(Lanes::default());
+        let (own, others) = (&shown[seat], &shown[1 - seat]);
+        let mut next = 0;
+        for equals in own.chunk_by(|one, other| one.0 == other.0) {
+            let strength = equals[0].0;
+            while let Some(&(_, hand)) = others.get(next).filter(|other| other.0 < strength) {
+                removal.add(&mut scratch.sums, 1 - seat, hand.into(), &scratch.reach[usize::from(hand)]);
+                next += 1;
+            }
+            for &(_, hand) in equals {
+                let weaker = removal.beside(&scratch.sums, seat, hand.into());
+                let value = &mut scratch.values[usize::from(hand)];
+                for lane in 0..LANES {
+                    value[lane] = payoffs[0][lane] * weaker[lane];
+                }
+            }
+            while let Some(&(_, hand)) = others.get(next).filter(|other| other.0 == strength) {
+                removal.add(&mut scratch.sums, 1 - seat, hand.into(), &scratch.reach[usize::from(hand)]);
+                next += 1;
+            }
+            for &(_, hand) in equals {
+                let up_to = removal.beside_with_same(scratch, seat, hand.into());
+                let value = &mut scratch.values[usize::from(hand)];
+                for lane in 0..LANES {
+                    value[lane] += payoffs[1][lane] * up_to[lane];
+                }
+            }
+        }
+        for &(_, hand) in &others[next..] {
+            removal.add(&mut scratch.sums, 1 - seat, hand.into(), &scratch.reach[usize::from(hand)]);
+        }
+        for &(_, hand) in own {
+            let all = removal.beside_with_same(scratch, seat, hand.into());
+            let value = &mut scratch.values[usize::from(hand)];
+            for lane in 0..LANES {
+                value[lane] += payoffs[2][lane] * all[lane];
+            }
+        }
+    }
+
+    /// Values at folds, of hands that the board does not block.
+    pub fn total<T, const N: usize>(
+        removal: &CardSums<N>, seat: usize, hands: &[u64], board: u64, payoffs: &Lanes<T>, scratch: &mut Scratch<T>,
+    ) {
+        scratch.sums.fill(Lanes::default());
+        for hand in 0..scratch.reach.len() {
+            removal.add(&mut scratch.sums, 1 - seat, hand, &scratch.reach[hand]);
+        }
+        for (hand, &cards) in hands.iter().enumerate() {
+            let mut value = Lanes::default();
+            if cards & board == 0 {
+                let all = removal.beside_with_same(scratch, seat, hand);
+                for lane in 0..LANES {
+                    value[lane] = payoffs[lane] * all[lane];
+                }
+            }
+            scratch.values[hand] = value;
+        }
+    }
+}
+
+/// A number for each end; 0 in the lanes that are left.
+fn lanes<T: Real>(numbers: impl Iterator<Item = f64>) -> Lanes<T> {
+    let mut lanes = Lanes::default();
+    lanes.iter_mut().zip(numbers).for_each(|(lane, number)| *lane = T::rounded(number));
+    lanes
+}
+
+/// The reaches of these numbers beside each other. What is in the lanes that are left is a number, and nobody asks for it.
+fn gather<T: Real>(into: &mut [Lanes<T>], reaches: &[Vec<T>], numbers: impl Iterator<Item = usize>) {
+    for (lane, number) in numbers.enumerate() {
+        into.iter_mut().zip(&reaches[number]).for_each(|(into, &reach)| into[lane] = reach);
+    }
+}
+
+/// The lanes as vectors of these numbers.
+fn scatter<T: Real>(values: &mut [Vec<T>], from: &[Lanes<T>], numbers: impl Iterator<Item = usize>) {
+    for (lane, number) in numbers.enumerate() {
+        values[number].iter_mut().zip(from).for_each(|(value, from)| *value = from[lane]);
+    }
+}
+
+/// The same pair by pair.
+fn few<T: Real>(on: Hands, (showdowns, folds): (&[Showdown], &[Fold]), reaches: &[Vec<T>], values: &mut [Vec<T>]) {
+    let Hands { game, seat, cards, shown } = on;
+    let strengths = |seat: usize| {
+        let mut of_hands = vec![0; game.hands[seat].len()];
+        let shown = shown.map_or(&[][..], |shown| &shown[seat]);
+        shown.iter().for_each(|&(strength, hand)| of_hands[usize::from(hand)] = strength);
+        of_hands
+    };
+    let (own, others) = (strengths(seat), strengths(1 - seat));
+    let mut write = |reach: &[T], value: usize, payoff: &dyn Fn(usize, usize) -> f64| {
+        for (hand, &held) in game.hands[seat].iter().enumerate() {
+            let apart = |&(_, &other): &(usize, &u64)| held & (other | cards) == 0 && other & cards == 0;
+            let mut sum = T::default();
+            for (other, _) in game.hands[1 - seat].iter().enumerate().filter(apart) {
+                sum += reach[other] * T::rounded(payoff(hand, other));
+            }
+            values[value][hand] = sum;
+        }
+    };
+    for &Showdown { reach, win, lose, tie, value } in showdowns {
+        write(&reaches[reach], value, &|hand, other| match own[hand].cmp(&others[other]) {
+            std::cmp::Ordering::Greater => win,
+            std::cmp::Ordering::Less => lose,
+            std::cmp::Ordering::Equal => tie,
+        });
+    }
+    for &Fold { reach, payoff, value } in folds {
+        write(&reaches[reach], value, &|_, _| payoff);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cfr::engines::cpu::Evaluator;
+    use crate::cfr::game::betting::BettingTree;
+    use crate::cfr::game::game_file::GameDef;
+    use crate::cfr::spot::Spot;
+
+    /// A river on which seat 0 has more hands than seat 1, and a game with three hole cards.
+    fn games() -> [VectorGame; 2] {
+        let spot = r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 1, "flop": "Qs Js 2s", "turn": "2d",
+            "river": "9h", "ranges": ["all", "22+,AKs,T9o"]}"#;
+        let (spot, _) = Spot::parse(spot).and_then(|spot| spot.build(true)).expect("a spot");
+        let three = "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = 1\nblind = 1 1\nraiseSize = 1\nfirstPlayer = 1\nmaxRaises = 1\nnumSuits = 3\nnumRanks = 4\nnumHoleCards = 3\nnumBoardCards = 0\nEND GAMEDEF\n";
+        let rules = GameDef::parse(three).expect("good rules");
+        let tree = BettingTree::new(&rules).expect("small");
+        [spot, VectorGame::from_game(&rules, &tree, true).expect("two players")]
+    }
+
+    #[test]
+    fn ends_together_are_ends_pair_by_pair() {
+        for game in games() {
+            let shown = Evaluator::new(std::sync::Arc::new(game.clone())).shown;
+            for seat in 0..2 {
+                let n = game.hands.each_ref().map(Vec::len);
+                assert!(n[1 - seat] > FEW);
+                let cards = game.streets[0].boards[0].cards;
+                let on = Hands { game: &game, seat, cards, shown: Some(&shown[0]) };
+                // More than one group of lanes, and one that is not full; reaches of hands that the board blocks are 0, as in a pass.
+                let n_ends = LANES + 3;
+                let reaches: Vec<Vec<f64>> = (0..n_ends)
+                    .map(|end| {
+                        let of = |(hand, &held): (usize, &u64)| {
+                            if held & cards == 0 { ((hand * 37 + end * 11) % 101) as f64 / 101.0 } else { 0.0 }
+                        };
+                        game.hands[1 - seat].iter().enumerate().map(of).collect()
+                    })
+                    .collect();
+                let showdowns: Vec<Showdown> = (0..n_ends)
+                    .map(|end| {
+                        let chips = end as f64;
+                        Showdown { reach: end, win: 1.0 + chips, lose: -2.0 - chips, tie: -0.25 * chips, value: end }
+                    })
+                    .collect();
+                let folds: Vec<Fold> =
+                    (0..n_ends).map(|end| Fold { reach: end, payoff: end as f64 - 3.0, value: n_ends + end }).collect();
+                let mut values = [0, 1].map(|_| vec![vec![f64::NAN; n[seat]]; 2 * n_ends]);
+                let [together, pairs] = &mut values;
+                Ends::new(&game).evaluate(on, (&showdowns, &folds), &reaches, together, &mut Scratch::default());
+                few(on, (&showdowns, &folds), &reaches, pairs);
+                // Each is a sum of at most eight times all hands' reach, at most 1 each, by payoffs of at most 15 chips.
+                let terms = 8.0 * n[1 - seat] as f64;
+                let bound = terms * terms * 15.0 * f64::EPSILON;
+                for (number, (one, other)) in together.iter().zip(&*pairs).enumerate() {
+                    for (hand, (one, other)) in one.iter().zip(other).enumerate() {
+                        assert!((one - other).abs() <= bound, "seat {seat}, end {number}, hand {hand}: {one}, {other}");
+                    }
+                }
+            }
+        }
+    }
+}
