@@ -242,6 +242,14 @@ wide! {
             scratch.values[hand] = value;
         }
     }
+
+    /// These vectors, a lane each, by hand.
+    pub fn interleave<T>(into: &mut [Lanes<T>], vectors: &[&[T]; LANES]) {
+        let vectors = vectors.map(|vector| &vector[..into.len()]);
+        for (hand, into) in into.iter_mut().enumerate() {
+            *into = std::array::from_fn(|lane| vectors[lane][hand]);
+        }
+    }
 }
 
 /// A number for each end; 0 in the lanes that are left.
@@ -251,11 +259,11 @@ fn lanes<T: Real>(numbers: impl Iterator<Item = f64>) -> Lanes<T> {
     lanes
 }
 
-/// The reaches of these numbers beside each other. What is in the lanes that are left is a number, and nobody asks for it.
+/// The reaches of these numbers beside each other; the first again in the lanes that are left.
 fn gather<T: Real>(into: &mut [Lanes<T>], reaches: &[Vec<T>], numbers: impl Iterator<Item = usize>) {
-    for (lane, number) in numbers.enumerate() {
-        into.iter_mut().zip(&reaches[number]).for_each(|(into, &reach)| into[lane] = reach);
-    }
+    let mut vectors: [Option<&[T]>; LANES] = [None; LANES];
+    vectors.iter_mut().zip(numbers).for_each(|(vector, number)| *vector = Some(&reaches[number]));
+    interleave(into, &vectors.map(|vector| vector.or(vectors[0]).unwrap_or_default()));
 }
 
 /// The lanes as vectors of these numbers.

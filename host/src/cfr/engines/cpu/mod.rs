@@ -16,10 +16,11 @@ use std::sync::Arc;
 
 pub(in crate::cfr) use self::evaluate::{At, Averages, Evaluator, Play};
 use self::pass::{Ground, Opponent, Pass, Role, Step};
+use self::program::Program;
 use self::seat::{Part, Seat};
 use self::vectors::Real;
 use super::Solve;
-use crate::cfr::layout::{Measured, Table, Tables, Values, VectorGame};
+use crate::cfr::layout::{Entry, Measured, Street, Table, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::threads::Threads;
 use crate::{Error, Memory, Precision, Result};
@@ -69,7 +70,19 @@ fn memory(game: &VectorGame, options: &Options) -> Memory {
             memory = memory.on_host(what, tables(1));
         }
     }
-    memory.on_host("orders of hands", 8 * (hands * boards) as u64)
+    // A thread works on a board of each street.
+    let vectors = |street: &Street| {
+        let of_entry = |(seat, entry): (usize, &Entry)| {
+            Program::new(entry, seat).len([game.hands[seat].len(), game.hands[1 - seat].len()])
+        };
+        let entries = street.entries.iter().flat_map(|entry| [(0, entry), (1, entry)]);
+        entries.map(of_entry).max().unwrap_or_default() as u64
+    };
+    let n_vectors: u64 = game.streets.iter().map(vectors).sum();
+    memory.on_host("orders of hands", 8 * (hands * boards) as u64).on_host(
+        "vectors of hands",
+        options.threads.unwrap_or_else(rayon::current_num_threads) as u64 * n_vectors * value,
+    )
 }
 
 struct Cpu<T> {

@@ -130,6 +130,11 @@ impl Program {
         program
     }
 
+    /// Numbers of all vectors, with `n_hands` of the passing seat and of the other.
+    pub fn len(&self, [own, other]: [usize; 2]) -> usize {
+        (self.n_reaches[0] + self.n_played + self.n_values) * own + self.n_reaches[1] * other
+    }
+
     /// Chooses the vectors of values on the way up. Those of ends and of next streets are all computed first; a node's takes one that is free again.
     fn place_values(&mut self, entry: &Entry, seat: usize, reaches: &[[usize; 2]]) {
         let mut values = vec![0; entry.nodes.len()];
