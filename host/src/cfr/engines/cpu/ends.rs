@@ -53,11 +53,13 @@ pub(super) struct Hands<'a> {
 /// What an evaluation needs room for.
 #[derive(Default)]
 pub(super) struct Scratch<T> {
-    /// The other's reach, by hand.
+    /// The other's reach, in the order of its hands or of their strength.
     reach: Vec<Lanes<T>>,
+    /// Where each of the other's hands stands in that order.
+    places: Vec<usize>,
     /// By set of cards.
     sums: Vec<Lanes<T>>,
-    /// Values, by the passing seat's hand.
+    /// Values, in the order of the passing seat's hands or of their strength.
     values: Vec<Lanes<T>>,
 }
 
@@ -117,25 +119,39 @@ impl<const N: usize> CardSums<N> {
         scratch: &mut Scratch<T>,
     ) {
         scratch.sums.resize(self.n_sets, Lanes::default());
-        scratch.reach.resize(on.game.hands[1 - on.seat].len(), Lanes::default());
-        scratch.values.resize(on.game.hands[on.seat].len(), Lanes::default());
-        for showdowns in showdowns.chunks(LANES) {
-            if let Some(shown) = on.shown {
-                gather(&mut scratch.reach, reaches, showdowns.iter().map(|end| end.reach));
+        scratch.places.resize(on.game.hands[1 - on.seat].len(), 0);
+        if let Some(shown) = on.shown.filter(|_| !showdowns.is_empty()) {
+            let (own, others) = (&shown[on.seat], &shown[1 - on.seat]);
+            scratch.reach.resize(others.len(), Lanes::default());
+            scratch.values.resize(own.len(), Lanes::default());
+            others.iter().enumerate().for_each(|(place, other)| scratch.places[usize::from(other.1)] = place);
+            for showdowns in showdowns.chunks(LANES) {
+                let vectors = vectors_of(reaches, showdowns.iter().map(|end| end.reach));
+                interleave_shown(&mut scratch.reach, &vectors, others);
                 let payoffs = [
                     lanes(showdowns.iter().map(|end| end.win - end.tie)),
                     lanes(showdowns.iter().map(|end| end.tie - end.lose)),
                     lanes(showdowns.iter().map(|end| end.lose)),
                 ];
                 compare(self, on.seat, shown, &payoffs, scratch);
-                scatter(values, &scratch.values, showdowns.iter().map(|end| end.value));
+                for (lane, end) in showdowns.iter().enumerate() {
+                    let values = &mut values[end.value];
+                    values.fill(T::default());
+                    own.iter().zip(&scratch.values).for_each(|(own, from)| values[usize::from(own.1)] = from[lane]);
+                }
             }
         }
+        scratch.reach.resize(on.game.hands[1 - on.seat].len(), Lanes::default());
+        scratch.values.resize(on.game.hands[on.seat].len(), Lanes::default());
+        scratch.places.iter_mut().enumerate().for_each(|(hand, place)| *place = hand);
         for folds in folds.chunks(LANES) {
-            gather(&mut scratch.reach, reaches, folds.iter().map(|end| end.reach));
+            let vectors = vectors_of(reaches, folds.iter().map(|end| end.reach));
+            interleave(&mut scratch.reach, &vectors);
             let payoffs = lanes(folds.iter().map(|end| end.payoff));
             total(self, on.seat, &on.game.hands[on.seat], on.cards, &payoffs, scratch);
-            scatter(values, &scratch.values, folds.iter().map(|end| end.value));
+            for (lane, end) in folds.iter().enumerate() {
+                values[end.value].iter_mut().zip(&scratch.values).for_each(|(value, from)| *value = from[lane]);
+            }
         }
     }
 
@@ -169,7 +185,7 @@ impl<const N: usize> CardSums<N> {
         let mut beside = self.beside(&scratch.sums, seat, hand);
         let same = self.same[seat][hand];
         if same != NONE {
-            let reach = &scratch.reach[same as usize];
+            let reach = &scratch.reach[scratch.places[same as usize]];
             for lane in 0..LANES {
                 // The set of all its cards would be number N.
                 beside[lane] += if N.count_ones() % 2 == 0 { reach[lane] } else { -reach[lane] };
@@ -183,40 +199,39 @@ wide! {
     /// Values at showdowns: `payoffs` are for each hand that is weaker, for each that is not stronger, and for each.
     pub fn compare<T, const N: usize>(removal: &CardSums<N>, seat: usize, shown: &Shown, payoffs: &[Lanes<T>; 3], scratch: &mut Scratch<T>) {
         scratch.sums.fill(Lanes::default());
-        scratch.values.fill(Lanes::default());
         let (own, others) = (&shown[seat], &shown[1 - seat]);
-        let mut next = 0;
+        let (mut place, mut next) = (0, 0);
         for equals in own.chunk_by(|one, other| one.0 == other.0) {
             let strength = equals[0].0;
             while let Some(&(_, hand)) = others.get(next).filter(|other| other.0 < strength) {
-                removal.add(&mut scratch.sums, 1 - seat, hand.into(), &scratch.reach[usize::from(hand)]);
+                removal.add(&mut scratch.sums, 1 - seat, hand.into(), &scratch.reach[next]);
                 next += 1;
             }
-            for &(_, hand) in equals {
+            for (&(_, hand), value) in equals.iter().zip(&mut scratch.values[place..]) {
                 let weaker = removal.beside(&scratch.sums, seat, hand.into());
-                let value = &mut scratch.values[usize::from(hand)];
                 for lane in 0..LANES {
                     value[lane] = payoffs[0][lane] * weaker[lane];
                 }
             }
             while let Some(&(_, hand)) = others.get(next).filter(|other| other.0 == strength) {
-                removal.add(&mut scratch.sums, 1 - seat, hand.into(), &scratch.reach[usize::from(hand)]);
+                removal.add(&mut scratch.sums, 1 - seat, hand.into(), &scratch.reach[next]);
                 next += 1;
             }
             for &(_, hand) in equals {
                 let up_to = removal.beside_with_same(scratch, seat, hand.into());
-                let value = &mut scratch.values[usize::from(hand)];
+                let value = &mut scratch.values[place];
                 for lane in 0..LANES {
                     value[lane] += payoffs[1][lane] * up_to[lane];
                 }
+                place += 1;
             }
         }
-        for &(_, hand) in &others[next..] {
-            removal.add(&mut scratch.sums, 1 - seat, hand.into(), &scratch.reach[usize::from(hand)]);
+        for (&(_, hand), reach) in others.iter().zip(&scratch.reach).skip(next) {
+            removal.add(&mut scratch.sums, 1 - seat, hand.into(), reach);
         }
-        for &(_, hand) in own {
+        for (place, &(_, hand)) in own.iter().enumerate() {
             let all = removal.beside_with_same(scratch, seat, hand.into());
-            let value = &mut scratch.values[usize::from(hand)];
+            let value = &mut scratch.values[place];
             for lane in 0..LANES {
                 value[lane] += payoffs[2][lane] * all[lane];
             }
@@ -243,7 +258,14 @@ wide! {
         }
     }
 
-    /// These vectors, a lane each, by hand.
+    /// These vectors, a lane each, in the order of strength.
+    pub fn interleave_shown<T>(into: &mut [Lanes<T>], vectors: &[&[T]; LANES], shown: &[(u32, u16)]) {
+        for (into, &(_, hand)) in into.iter_mut().zip(shown) {
+            *into = std::array::from_fn(|lane| vectors[lane][usize::from(hand)]);
+        }
+    }
+
+    /// These vectors, a lane each, in the order of hands.
     pub fn interleave<T>(into: &mut [Lanes<T>], vectors: &[&[T]; LANES]) {
         let vectors = vectors.map(|vector| &vector[..into.len()]);
         for (hand, into) in into.iter_mut().enumerate() {
@@ -259,18 +281,11 @@ fn lanes<T: Real>(numbers: impl Iterator<Item = f64>) -> Lanes<T> {
     lanes
 }
 
-/// The reaches of these numbers beside each other; the first again in the lanes that are left.
-fn gather<T: Real>(into: &mut [Lanes<T>], reaches: &[Vec<T>], numbers: impl Iterator<Item = usize>) {
+/// The reaches of these numbers, a lane each; the first again in the lanes that are left.
+fn vectors_of<T: Real>(reaches: &[Vec<T>], numbers: impl Iterator<Item = usize>) -> [&[T]; LANES] {
     let mut vectors: [Option<&[T]>; LANES] = [None; LANES];
     vectors.iter_mut().zip(numbers).for_each(|(vector, number)| *vector = Some(&reaches[number]));
-    interleave(into, &vectors.map(|vector| vector.or(vectors[0]).unwrap_or_default()));
-}
-
-/// The lanes as vectors of these numbers.
-fn scatter<T: Real>(values: &mut [Vec<T>], from: &[Lanes<T>], numbers: impl Iterator<Item = usize>) {
-    for (lane, number) in numbers.enumerate() {
-        values[number].iter_mut().zip(from).for_each(|(value, from)| *value = from[lane]);
-    }
+    vectors.map(|vector| vector.or(vectors[0]).unwrap_or_default())
 }
 
 /// The same pair by pair.
