@@ -169,7 +169,7 @@ impl<const N: usize> CardSums<N> {
     /// Reach of all hands added so far that are compatible with a hand of `seat`, if the same hand of the other seat is not among them.
     #[inline(always)]
     fn beside<T: Real>(&self, sums: &[Lanes<T>], seat: usize, hand: usize) -> Lanes<T> {
-        let mut beside = Lanes::default();
+        let mut beside = [T::default(); LANES];
         for (chosen, &set) in self.sets[seat][hand].iter().enumerate() {
             let sum = &sums[set as usize];
             for lane in 0..LANES {
@@ -247,7 +247,7 @@ wide! {
             removal.add(&mut scratch.sums, 1 - seat, hand, &scratch.reach[hand]);
         }
         for (hand, &cards) in hands.iter().enumerate() {
-            let mut value = Lanes::default();
+            let mut value = [T::default(); LANES];
             if cards & board == 0 {
                 let all = removal.beside_with_same(scratch, seat, hand);
                 for lane in 0..LANES {
@@ -261,7 +261,9 @@ wide! {
     /// These vectors, a lane each, in the order of strength.
     pub fn interleave_shown<T>(into: &mut [Lanes<T>], vectors: &[&[T]; LANES], shown: &[(u32, u16)]) {
         for (into, &(_, hand)) in into.iter_mut().zip(shown) {
-            *into = std::array::from_fn(|lane| vectors[lane][usize::from(hand)]);
+            for lane in 0..LANES {
+                into[lane] = vectors[lane][usize::from(hand)];
+            }
         }
     }
 
@@ -269,7 +271,9 @@ wide! {
     pub fn interleave<T>(into: &mut [Lanes<T>], vectors: &[&[T]; LANES]) {
         let vectors = vectors.map(|vector| &vector[..into.len()]);
         for (hand, into) in into.iter_mut().enumerate() {
-            *into = std::array::from_fn(|lane| vectors[lane][hand]);
+            for lane in 0..LANES {
+                into[lane] = vectors[lane][hand];
+            }
         }
     }
 }
