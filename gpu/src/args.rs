@@ -41,15 +41,15 @@
 use std::any::Any;
 use std::fmt;
 
-/// The length that `#[len]` asks for; more than any array has where its arithmetic leaves `usize`.
+use bytemuck::Pod;
+
+use crate::cuda::view::{Atomic, Disjoint, Slice, View};
+
+/// The length that `#[len]` declares, or `usize::MAX`, which no buffer has, where its arithmetic fails.
 #[doc(hidden)]
 pub fn length(of: impl FnOnce() -> Option<usize>) -> usize {
     of().unwrap_or(usize::MAX)
 }
-
-use bytemuck::Pod;
-
-use crate::cuda::view::{Atomic, Disjoint, Slice, View};
 
 /// Collects what a launch needs to know about its arguments.
 ///

@@ -220,6 +220,7 @@ fn solve_one(
     device: &Device,
 ) -> Result<(SpotReport, bool)> {
     let named = || name.to_string();
+    let unit = if builder.spot().icm.is_some() { "prize units" } else { "chips" };
     let plan = common::without_results(|| builder.plan(device)).with_context(named)?;
     args.output.print(format!("{name}: {plan}\n"))?;
     common::without_results(|| expect_fits(&builder, &plan, device)).with_context(named)?;
@@ -227,8 +228,8 @@ fn solve_one(
     let bar = args.output.bar(solver.options().iterations);
     solver.run(|progress| {
         bar.set_position(progress.steps);
-        if let Some(chips) = progress.latest {
-            bar.set_message(format!("exploitability {chips:.3e} chips"));
+        if let Some(value) = progress.latest {
+            bar.set_message(format!("exploitability {value:.3e} {unit}"));
         }
         common::until_interrupted()
     })?;
@@ -296,7 +297,8 @@ fn text(name: &str, report: &SpotReport, top: usize) -> String {
             vec![hand.hand.to_string(), ev, equity, first.unwrap_or_default()]
         };
         let rows: Vec<Vec<String>> = list[..shown].iter().map(row).collect();
-        text += &Table::new(&["hand", "value, chips", "equity", "first decision"]).words_at(3).rows(&rows);
+        let value = if report.icm_base.is_some() { "value, prizes" } else { "value, chips" };
+        text += &Table::new(&["hand", value, "equity", "first decision"]).words_at(3).rows(&rows);
     }
     text
 }

@@ -16,8 +16,9 @@ use warpplay::{Device, Precision};
 
 use super::Usage;
 
-/// An error about an option with the value as it was typed, where the option's type holds another: `1e60` is infinite in single precision, and 0.99999999999 is 1. The value is that
-/// of the flag with the option's name, one of its values separated by commas, or written as `NAME=VALUE` in a player's text. An infinite one is found under every name, as after `--lr`.
+/// An error about an option with the value as it was typed, where the option's type holds another: `1e60` is infinite in single precision, and 0.99999999999 is 1. The value is
+/// searched in the flag with the option's name, in its comma-separated values, and as `NAME=VALUE` in a player's text. An infinite value is searched in all arguments, since its flag may have another
+/// name (`--lr`).
 pub fn value_as_typed(mut error: anyhow::Error, words: &[OsString]) -> anyhow::Error {
     let number = |text: &str| text.parse::<f64>().ok();
     if let Some(warpplay::Error::Option { name, value, .. }) = error.downcast_mut::<warpplay::Error>()

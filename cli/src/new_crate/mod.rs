@@ -20,7 +20,7 @@ use crate::common::{OutputFlags, Record, Usage};
 use name::Name;
 use templates::Template;
 
-/// End of a hidden folder's name, behind the crate's name and the number of the process.
+/// End of a hidden folder's name, after the crate's name and the process number.
 const SUFFIX: &str = ".part";
 /// Minimum age at which a hidden folder counts as left by a killed process; a new one gets its name within a moment.
 const STALE: Duration = Duration::from_secs(3600);

@@ -5,10 +5,11 @@ use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Error, Expr, ExprBinary, ExprMethodCall, Ident, Result, Stmt, Type};
 
-/// A length as `usize`, for any types of its numbers. What exceeds `usize`, is below 0 or divided by 0 on the way is impossibly large: `usize::MAX`. Arithmetic that could not be checked is refused.
+/// A length as `usize`, for any types of its numbers: `usize::MAX`, which no buffer has, where a step overflows, is below 0 or is divided by 0. Arithmetic that cannot be checked is refused.
 pub(crate) fn length(expression: &Expr) -> Result<TokenStream> {
-    let value = checked(expression)?;
-    if !value.to_string().contains('?') {
+    let mut can_fail = false;
+    let value = checked(expression, &mut can_fail)?;
+    if !can_fail {
         return Ok(value);
     }
     Ok(quote!(::warpplay_gpu::args::length(|| {
@@ -17,22 +18,22 @@ pub(crate) fn length(expression: &Expr) -> Result<TokenStream> {
     })))
 }
 
-/// The value as `usize`, where `?` leaves with what is impossible.
-fn checked(expression: &Expr) -> Result<TokenStream> {
+/// The expression in checked `usize` arithmetic: `?`, which sets `can_fail`, returns `None` where a result does not fit, is below 0, or is divided by 0.
+fn checked(expression: &Expr, can_fail: &mut bool) -> Result<TokenStream> {
     Ok(match expression {
-        Expr::Group(group) => checked(&group.expr)?,
-        Expr::Paren(paren) => checked(&paren.expr)?,
-        Expr::Cast(cast) if is_wide(&cast.ty) => checked(&cast.expr)?,
-        Expr::Binary(binary) => of_operator(binary)?,
-        Expr::MethodCall(call) => of_method(call)?,
+        Expr::Group(group) => checked(&group.expr, can_fail)?,
+        Expr::Paren(paren) => checked(&paren.expr, can_fail)?,
+        Expr::Cast(cast) if is_wide(&cast.ty) => checked(&cast.expr, can_fail)?,
+        Expr::Binary(binary) => of_operator(binary, can_fail)?,
+        Expr::MethodCall(call) => of_method(call, can_fail)?,
         Expr::If(branch) => {
-            let (condition, then) = (&branch.cond, of_block(&branch.then_branch)?);
+            let (condition, then) = (&branch.cond, of_block(&branch.then_branch, can_fail)?);
             let Some((_, other)) = &branch.else_branch else { return as_written(expression) };
-            let other = checked(other)?;
+            let other = checked(other, can_fail)?;
             check_plain(condition)?;
             quote!((if #condition { #then } else { #other }))
         }
-        Expr::Block(block) => of_block(&block.block)?,
+        Expr::Block(block) => of_block(&block.block, can_fail)?,
         other => as_written(other)?,
     })
 }
@@ -42,24 +43,25 @@ fn is_wide(ty: &Type) -> bool {
     matches!(ty, Type::Path(path) if path.path.is_ident("usize") || path.path.is_ident("u64"))
 }
 
-fn of_operator(binary: &ExprBinary) -> Result<TokenStream> {
+fn of_operator(binary: &ExprBinary, can_fail: &mut bool) -> Result<TokenStream> {
     let (left, right) = (&binary.left, &binary.right);
     let method = match binary.op {
         BinOp::Add(_) => quote!(checked_add),
         BinOp::Sub(_) => quote!(checked_sub),
         BinOp::Mul(_) => quote!(checked_mul),
         BinOp::Div(_) => quote!(checked_div),
-        BinOp::Shl(_) => {
-            let (left, right) = (checked(left)?, checked(right)?);
-            return Ok(quote!(#left.checked_mul(2usize.checked_pow(u32::try_from(#right).ok()?)?)?));
-        }
+        BinOp::Shl(_) => quote!(checked_mul),
         _ => return as_written(&Expr::Binary(binary.clone())),
     };
-    let (left, right) = (checked(left)?, checked(right)?);
+    let (left, mut right) = (checked(left, can_fail)?, checked(right, can_fail)?);
+    if let BinOp::Shl(_) = binary.op {
+        right = quote!(2usize.checked_pow(u32::try_from(#right).ok()?)?);
+    }
+    *can_fail = true;
     Ok(quote!(#left.#method(#right)?))
 }
 
-fn of_method(call: &ExprMethodCall) -> Result<TokenStream> {
+fn of_method(call: &ExprMethodCall, can_fail: &mut bool) -> Result<TokenStream> {
     let (receiver, method) = (&call.receiver, &call.method);
     let Some(argument) = call.args.first().filter(|_| call.args.len() == 1) else {
         return as_written(&Expr::MethodCall(call.clone()));
@@ -68,20 +70,19 @@ fn of_method(call: &ExprMethodCall) -> Result<TokenStream> {
     if !["min", "max", "next_multiple_of", "div_ceil"].iter().any(|name| is(name)) {
         return as_written(&Expr::MethodCall(call.clone()));
     }
-    let (receiver, argument) = (checked(receiver)?, checked(argument)?);
-    Ok(if is("next_multiple_of") {
-        quote!(#receiver.checked_next_multiple_of(#argument)?)
-    } else if is("div_ceil") {
-        quote!((#receiver.checked_next_multiple_of(#argument)? / #argument))
-    } else {
-        quote!(#receiver.#method(#argument))
-    })
+    let (receiver, argument) = (checked(receiver, can_fail)?, checked(argument, can_fail)?);
+    if is("min") || is("max") {
+        return Ok(quote!(#receiver.#method(#argument)));
+    }
+    *can_fail = true;
+    let multiple = quote!(#receiver.checked_next_multiple_of(#argument)?);
+    Ok(if is("div_ceil") { quote!((#multiple / #argument)) } else { multiple })
 }
 
 /// The value of a block in braces.
-fn of_block(block: &Block) -> Result<TokenStream> {
+fn of_block(block: &Block, can_fail: &mut bool) -> Result<TokenStream> {
     match block.stmts.as_slice() {
-        [Stmt::Expr(value, None)] => checked(value),
+        [Stmt::Expr(value, None)] => checked(value, can_fail),
         _ => Err(Error::new(block.brace_token.span.join(), "in a length, a block is one expression")),
     }
 }
@@ -104,7 +105,7 @@ fn check_plain(expression: &Expr) -> Result<()> {
         fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
             let is_arithmetic = match binary.op {
                 BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) | BinOp::Shl(_) => true,
-                // By a number that stands there the compiler looks.
+                // rustc itself refuses a literal shift that is too large.
                 BinOp::Shr(_) => !matches!(*binary.right, Expr::Lit(_)),
                 _ => false,
             };
@@ -197,9 +198,13 @@ mod tests {
 
     use super::*;
 
-    /// What a length becomes, without what is around each.
+    /// The tokens of a length, without the call of `args::length` around them.
     fn length(expression: TokenStream) -> Result<String> {
-        checked(&syn::parse2(expression)?).map(|tokens| tokens.to_string())
+        let mut can_fail = false;
+        let tokens = checked(&syn::parse2(expression)?, &mut can_fail)?.to_string();
+        // None of the examples has a `?` of its own.
+        assert_eq!(can_fail, tokens.contains('?'), "{tokens}");
+        Ok(tokens)
     }
 
     #[test]

@@ -66,8 +66,8 @@ pub fn kernel_type(input: TokenStream) -> TokenStream {
 /// A launch that is given `SArgs` for a parameter `S` checks that each array is on the stream's device and as long as its field says; it borrows what the kernel reads and borrows
 /// exclusively what it writes, and a graph that records the launch keeps the memory.
 ///
-/// * `#[len(n * width)]` stands at each pointer: the values that the kernel uses, an expression of the structure's fields. It is evaluated in `usize`; what overflows or is below 0 on the way is a length that no array has. Arithmetic
-///   that cannot be checked, in conditions and arguments of calls, does not compile.
+/// * `#[len(n * width)]` stands at each pointer: the values that the kernel uses, an expression of the structure's fields. It is evaluated in `usize`; where a step overflows, is below 0 or is divided by 0, the launch is refused. Arithmetic that
+///   cannot be checked (in conditions and arguments of calls) does not compile.
 /// * `#[nullable]` at a pointer that may be null.
 /// * `#[args]` at a field that is itself such a structure; lengths may name its fields.
 /// * `#[args(n_models: u32)]` at the structure: further numbers for lengths, which do not cross to the device.

@@ -33,10 +33,10 @@
 //! | item | what it is |
 //! | --- | --- |
 //! | [`load`], [`store`] | a value at an index |
-//! | [`load_global`], [`store_global`] | the same, where a pointer comes out of a structure |
+//! | [`load_global`], [`store_global`] | the same, for a pointer that is a field of a structure |
 //! | [`Vec4`], [`load_vec4`], [`store_vec4`] | 16 bytes in one instruction |
 //! | [`row`], [`row_mut`] | a row of a matrix as a slice |
-//! | [`prefetch`] | a line on its way to the second-level cache |
+//! | [`prefetch`] | brings a cache line into the second-level cache |
 //! | [`copy_by_block`] | a structure, copied by all threads of a block |
 //! | [`copy_async`], [`async_commit`], [`async_wait`], [`async_wait_all`] | copies into shared memory that go on while the thread does (from `sm_80` on; before it they are plain copies) |
 //!
@@ -79,16 +79,16 @@ pub unsafe fn store<T: Copy>(base: *mut T, index: usize, value: T) {
 }
 
 mod sealed {
-    /// Of [`Word`](super::Word)'s types alone.
+    /// Of the types of [`GlobalNumber`](super::GlobalNumber) alone.
     pub trait Sealed {}
 }
 
-/// What [`load_global`] and [`store_global`] move: numbers of 2, 4 or 8 bytes.
-pub trait Word: sealed::Sealed + Copy {
+/// A type that [`load_global`] and [`store_global`] move: `u16`, `u32`, `f32` or `f64`.
+pub trait GlobalNumber: sealed::Sealed + Copy {
     /// Reads the number at `at`.
     ///
     /// # Safety
-    /// As [`load`].
+    /// `at` is an aligned, initialised number in global memory, not in shared or local memory, and nobody writes it meanwhile.
     #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn load_at(at: *const Self) -> Self;
@@ -96,21 +96,21 @@ pub trait Word: sealed::Sealed + Copy {
     /// Writes the number at `at`.
     ///
     /// # Safety
-    /// As [`store`].
+    /// `at` is the aligned place of a number in global memory, not in shared or local memory, and nobody else accesses it meanwhile.
     #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn store_at(at: *mut Self, value: Self);
 }
 
-macro_rules! word {
+macro_rules! global_number {
     ($type:ty, $register:ident, $suffix:literal) => {
         impl sealed::Sealed for $type {}
-        impl Word for $type {
+        impl GlobalNumber for $type {
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn load_at(at: *const Self) -> Self {
                 let value;
-                // SAFETY: the caller vouches for the number.
+                // SAFETY: `at` is an initialised number in global memory, as `# Safety` says; a load changes nothing, and `pure, readonly` lets the compiler only merge or drop it between writes.
                 unsafe {
                     core::arch::asm!(concat!("ld.global.", $suffix, " {0}, [{1}];"), out($register) value, in(reg64) at,
                         options(pure, readonly, nostack, preserves_flags))
@@ -121,7 +121,7 @@ macro_rules! word {
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn store_at(at: *mut Self, value: Self) {
-                // SAFETY: the caller vouches for the number.
+                // SAFETY: `at` is in global memory and nobody else accesses it, as `# Safety` says; without `readonly` or `pure` the compiler orders the store with all other accesses.
                 unsafe {
                     core::arch::asm!(concat!("st.global.", $suffix, " [{0}], {1};"), in(reg64) at, in($register) value,
                         options(nostack, preserves_flags))
@@ -130,20 +130,20 @@ macro_rules! word {
         }
     };
 }
-word!(u16, reg16, "b16");
-word!(u32, reg32, "b32");
-word!(f32, reg32, "b32");
-word!(f64, reg64, "b64");
+global_number!(u16, reg16, "b16");
+global_number!(u32, reg32, "b32");
+global_number!(f32, reg32, "b32");
+global_number!(f64, reg64, "b64");
 
-/// [`load`], as an instruction for global memory. The compiler knows that of pointers that are parameters of a kernel; where they come out of a structure, the plain instruction looks into all
-/// spaces, and waits for stores to shared memory before it.
+/// [`load`] as `ld.global`. The compiler infers global memory for a pointer that is a kernel's parameter. For a pointer from a structure it emits a generic load, which is slower and also
+/// waits for earlier stores to shared memory.
 ///
 /// # Safety
-/// As [`load`].
+/// As [`load`]; the array is aligned and in global memory, not in shared or local memory.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn load_global<T: Word>(base: *const T, index: usize) -> T {
-    // SAFETY: the caller vouches for the element.
+pub unsafe fn load_global<T: GlobalNumber>(base: *const T, index: usize) -> T {
+    // SAFETY: `# Safety` names the element: it is in the array, aligned, initialised, in global memory, and not written meanwhile.
     unsafe {
         #[cfg(target_arch = "nvptx64")]
         return T::load_at(base.add(index));
@@ -152,14 +152,14 @@ pub unsafe fn load_global<T: Word>(base: *const T, index: usize) -> T {
     }
 }
 
-/// [`store`], as an instruction for global memory; see [`load_global`].
+/// [`store`] as `st.global`; see [`load_global`].
 ///
 /// # Safety
-/// As [`store`].
+/// As [`store`]; the array is aligned and in global memory, not in shared or local memory.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn store_global<T: Word>(base: *mut T, index: usize, value: T) {
-    // SAFETY: the caller vouches for the element.
+pub unsafe fn store_global<T: GlobalNumber>(base: *mut T, index: usize, value: T) {
+    // SAFETY: `# Safety` names the element: it is in the array, aligned, in global memory, and nobody else accesses it meanwhile.
     unsafe {
         #[cfg(target_arch = "nvptx64")]
         T::store_at(base.add(index), value);
@@ -171,7 +171,7 @@ pub unsafe fn store_global<T: Word>(base: *mut T, index: usize, value: T) {
 /// Bytes of a line of the second-level cache.
 pub const LINE: usize = 128;
 
-/// Asks for the line around `at` to be brought to the second-level cache. Nothing waits for it.
+/// Prefetches the cache line that contains `at` into the second-level cache. The thread does not wait.
 ///
 /// # Safety
 /// `at` is in global memory.
@@ -179,7 +179,7 @@ pub const LINE: usize = 128;
 #[track_caller]
 pub unsafe fn prefetch(at: *const u8) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller vouches for the address; nothing is changed.
+    // SAFETY: a prefetch reads and writes no value; `at` is in global memory, as the instruction requires.
     unsafe {
         core::arch::asm!("prefetch.global.L2 [{0}];", in(reg64) at, options(readonly, nostack, preserves_flags))
     };

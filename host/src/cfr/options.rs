@@ -158,12 +158,28 @@ impl Options {
     /// # Errors
     /// [`Error::Option`] with the first option that is not allowed.
     pub fn check(&self) -> Result<()> {
+        self.check_each()?;
+        let Self { algorithm, sampling, batch, .. } = *self;
+        if sampling == Sampling::None && batch != 1 {
+            return Err(Error::option("batch", batch, "1 where nothing is sampled"));
+        }
+        if algorithm == Algorithm::Dcfr {
+            self.check_discounts()?;
+        }
+        if algorithm == Algorithm::CfrBr && sampling != Sampling::None {
+            return Err(Error::option("sampling", sampling, "none with cfr_br, whose best responses are exact"));
+        }
+        Ok(())
+    }
+
+    /// Checks each option by itself.
+    fn check_each(&self) -> Result<()> {
         // Exhaustive, so that a new option is thought of here.
         let Self {
-            algorithm,
+            algorithm: _,
             updates: _,
             averaging: _,
-            sampling,
+            sampling: _,
             batch,
             discounts,
             exploration,
@@ -177,14 +193,8 @@ impl Options {
         if batch == 0 {
             return Err(Error::option("batch", batch, "at least 1"));
         }
-        if sampling == Sampling::None && batch != 1 {
-            return Err(Error::option("batch", batch, "1 where nothing is sampled"));
-        }
         if let Some(exponent) = discounts.iter().find(|exponent| !exponent.is_finite()) {
             return Err(Error::option("discounts", exponent, "finite numbers"));
-        }
-        if algorithm == Algorithm::Dcfr {
-            self.check_discounts()?;
         }
         if !(exploration > 0.0 && exploration <= 1.0) {
             return Err(Error::option("exploration", exploration, "above 0, at most 1"));
@@ -192,11 +202,7 @@ impl Options {
         if !matches!(precision, Precision::F32 | Precision::F64 | Precision::I16) {
             return Err(Error::option("precision", precision, "f32, f64 or i16"));
         }
-        crate::runtime::threads::check(threads)?;
-        if algorithm == Algorithm::CfrBr && sampling != Sampling::None {
-            return Err(Error::option("sampling", sampling, "none with cfr_br, whose best responses are exact"));
-        }
-        Ok(())
+        crate::runtime::threads::check(threads)
     }
 
     /// Checks that discounts and weights are numbers at every iteration.
@@ -240,7 +246,7 @@ impl Options {
     /// * `kept`, `engine`, `done`: options, engine and iterations of the checkpoint.
     ///
     /// # Errors
-    /// [`Error::Option`] for one that differs from the checkpoint's, other than `threads` and `iterations`, and for fewer iterations than are done.
+    /// [`Error::Option`] for one that is not allowed, or differs from the checkpoint's, other than `threads` and `iterations`; and for fewer iterations than are done.
     pub(in crate::cfr) fn going_on(
         &self,
         asked: &[&'static str],
@@ -248,33 +254,26 @@ impl Options {
         engine: Engine,
         done: u64,
     ) -> Result<Self> {
+        // Before the comparison, so that a wrong value is reported as such. Combinations are checked with the checkpoint's values.
+        self.check_each()?;
         let mut options = *kept;
-        for &name in asked {
-            macro_rules! settle {
-                ($($same:ident),+) => {
-                    match name {
-                        $(stringify!($same) => expect_same(stringify!($same), &self.$same, &kept.$same)?,)+
-                        "threads" => options.threads = self.threads,
-                        "iterations" => options.iterations = self.iterations,
-                        // What was chosen then may be asked for now.
-                        "engine" if [Engine::Auto, kept.engine].contains(&self.engine) => {}
-                        "engine" => expect_same("engine", &self.engine, &engine)?,
-                        _ => {}
-                    }
-                };
-            }
-            settle!(
-                algorithm,
-                updates,
-                averaging,
-                sampling,
-                batch,
-                discounts,
-                exploration,
-                seed,
-                precision,
-                isomorphism
-            );
+        macro_rules! same {
+            ($($name:ident),+) => {$(
+                if asked.contains(&stringify!($name)) {
+                    expect_same(stringify!($name), &self.$name, &kept.$name)?;
+                }
+            )+};
+        }
+        same!(algorithm, updates, averaging, sampling, batch, discounts, exploration, seed, precision, isomorphism);
+        // What was chosen then may be asked for now.
+        if asked.contains(&"engine") && ![Engine::Auto, kept.engine].contains(&self.engine) {
+            expect_same("engine", &self.engine, &engine)?;
+        }
+        if asked.contains(&"threads") {
+            options.threads = self.threads;
+        }
+        if asked.contains(&"iterations") {
+            options.iterations = self.iterations;
         }
         if options.iterations < done {
             let allowed = format!("at least {done}, the number done in the checkpoint");
@@ -301,5 +300,22 @@ impl Options {
             (Averaging::Auto, Algorithm::Dcfr) => t.powf(gamma),
         };
         Step { positive, negative, weight, predicts: self.algorithm == Algorithm::PcfrPlus }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_not_allowed_is_refused_before_it_is_compared() {
+        let kept = Options { sampling: Sampling::Chance, batch: 8, ..Options::default() };
+        let going_on = |asked, options: Options| options.going_on(&[asked], &kept, Engine::Walk, 0);
+        let wrong = Options { exploration: f64::NAN, ..Options::default() };
+        let error = going_on("exploration", wrong).expect_err("no number").to_string();
+        assert!(error.contains("above 0, at most 1"), "{error}");
+        // The batch goes with the sampling of the checkpoint.
+        let same = Options { batch: 8, ..Options::default() };
+        assert_eq!(going_on("batch", same).expect("the same"), kept);
     }
 }

@@ -292,7 +292,7 @@ pub struct Options {
     pub reduction: Reduction,
     /// Distribution of the initial weights. Default [`Init::HeUniform`].
     pub init: Init,
-    /// Seed of weights and of every epoch's order. The kernels take 32 bits: a larger seed is mixed into them. Default 1.
+    /// Seed of weights and of every epoch's order. A seed above 32 bits is reduced to 32 bits, so two such seeds can give the same training. Default 1.
     pub seed: u64,
     /// Arithmetic of the products. Weights, optimiser and everything else stay f32 (f64 with `F64`); with `F16` gradients are scaled by an adaptive loss scale.
     /// [`Precision::I16`] is not supported. Default [`Precision::F32`].
@@ -340,9 +340,9 @@ impl Default for Options {
     }
 }
 
-/// A seed in the 32 bits that the kernels' streams of random numbers have for it: one of 32 bits as it is, a larger one mixed.
+/// The 32-bit seed of the kernels' random streams: a 32-bit seed unchanged, a larger one reduced.
 pub(super) const fn seed_in_32_bits(seed: u64) -> u32 {
-    // An odd factor: seeds that differ in the upper half alone stay different.
+    // The factor is odd, so seeds that differ only in the upper half stay different.
     (seed as u32) ^ ((seed >> 32) as u32).wrapping_mul(0x9E37_79B1)
 }
 

@@ -43,7 +43,7 @@ impl SweepBuilder {
         threads: impl Into<Option<usize>> = threads.into(),
     }
 
-    /// Adds a model with its seed and its base learning rate.
+    /// Adds a model with its seed and its base learning rate. A seed above 32 bits is reduced to 32 bits, so two such seeds can give the same training.
     pub fn model(mut self, seed: u64, learning_rate: f64) -> Self {
         self.models.push((seed, learning_rate));
         self

@@ -74,7 +74,7 @@ pub(crate) fn expect_same<T: PartialEq + Serialize>(name: &'static str, new: &T,
     }
 }
 
-/// An option as a user would write it.
+/// An option's JSON without quotes; `none` for null.
 fn shown(value: &impl Serialize) -> String {
     // Options are plain data, which always has a JSON form.
     match &serde_json::to_string(value).unwrap_or_default()[..] {

@@ -343,7 +343,7 @@ const LARGE: &str = r#"{
 }"#;
 
 #[test]
-fn a_report_can_be_read_as_a_spot_and_back() {
+fn spots_and_reports_are_read_as_they_were_written() {
     let spot = parsed(
         json!({"locks": [{"history": "", "seat": 0, "strategy": [0, 1, 0]}], "bet_sizes": {"river": [0.5, "all-in"]}, "rake": {"part": 0.01, "cap": 1},
             "raise_sizes": {"river": [["2.5x", "a"], ["120c", "e150%"]]}, "donk_sizes": {"river": ["30%"]}, "add_all_in": 1.5, "force_all_in": 0.2, "merge_sizes": 0.1,
@@ -655,10 +655,10 @@ fn kernels_see_the_same_tree() {
     let expected = solve(&Device::cpu(), Precision::F64, Engine::Cpu).expect("solves");
     for_each_device(|device| {
         let report = solve(device, Precision::F32, Engine::Street)?;
-        let exactly = Tolerance { abs: 2.0 * SINGLE, rel: 0.0 };
-        close(&format!("ev on {device}"), &report.ev, &expected.ev, exactly);
+        let rounding = Tolerance { abs: 2.0 * SINGLE, rel: 0.0 };
+        close(&format!("ev on {device}"), &report.ev, &expected.ev, rounding);
         let [found, uniform] = [&report, &expected].map(|report| report.trajectory[&1]);
-        close(&format!("exploitability on {device}"), &[found], &[uniform], exactly);
+        close(&format!("exploitability on {device}"), &[found], &[uniform], rounding);
         Ok(())
     });
 }

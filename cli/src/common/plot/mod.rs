@@ -226,9 +226,14 @@ mod tests {
     #[test]
     fn titles_of_the_publications_figures_fit() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/papers");
+        if !folder.exists() {
+            return;
+        }
         let entries = |folder| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let figures = entries(folder).filter(|path| path.is_dir()).flat_map(entries);
+        let figures = entries(folder.clone()).filter(|path| path.is_dir()).flat_map(entries);
+        let mut n_figures = 0;
         for path in figures.filter(|path| path.extension().is_some_and(|end| end == "svg")) {
+            n_figures += 1;
             let svg = std::fs::read_to_string(&path).expect("a figure");
             let [width, label] = ["width", "aria-label"]
                 .map(|name| between(&svg, &format!(" {name}=\""), "\"").expect("an attribute of the picture"));
@@ -239,6 +244,7 @@ mod tests {
             // Every figure has one axis system, whose whole title is the label.
             assert_eq!(lines, wrapped(label, TITLE * SEMI_BOLD, most), "{}", path.display());
         }
+        assert!(n_figures > 0, "no figure in {}", folder.display());
     }
 
     fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {

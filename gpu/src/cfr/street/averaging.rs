@@ -8,23 +8,23 @@ use super::layout::Op;
 pub(super) struct Averaging {
     /// The iteration's weight; with 0 nothing is added.
     pub weight: f32,
-    /// Whether the reach has the priors in it, which averages are not weighted with.
+    /// Whether the reach includes the prior (weight of the hand × scale of the game × probability of the board), which averages must not include.
     pub with_priors: bool,
-    /// Whether that is all that the pass does.
+    /// Whether the pass adds to averages and does nothing else.
     pub alone: bool,
 }
 
 impl Averaging {
-    /// Nothing is added.
+    /// Adds nothing.
     pub const NONE: Self = Self { weight: 0.0, with_priors: false, alone: false };
 
-    /// With a reach that has the priors in it.
+    /// For a reach that includes priors: adds with `weight`; `alone`: the pass does nothing else.
     #[inline(always)]
     pub const fn with_priors(weight: f32, alone: bool) -> Self {
         Self { weight, with_priors: true, alone }
     }
 
-    /// Whether something is added at a node: where its children's reach is made one after the other, with the first.
+    /// Whether operation `op` adds to the averages of its node. Where several operations compute the reach of one node's children, only the first does.
     #[inline(always)]
     pub const fn adds_at(&self, op: &Op) -> bool {
         self.weight > 0.0 && op.first == 0

@@ -3,7 +3,7 @@
 use super::layout::{BEGINS, Board, Eval, Link, Op, Pass, Program, ROW, SeatTables, Segment, Street, Task};
 use super::numbers::Numbers;
 use super::tables::{Cell, Tables};
-use crate::cuda::memory::{Vec4, Word};
+use crate::cuda::memory::{GlobalNumber, Vec4};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{math, memory, thread};
 
@@ -72,7 +72,7 @@ impl<'a> BlockView<'a> {
     pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32, n_parts: u32) -> Self {
         let game = thread::block_idx_y();
         let (at, part) = (thread::block_idx_x() / n_parts, thread::block_idx_x() % n_parts);
-        // SAFETY: every game has a street of this number; behind the last streets there is one more, which no operation uses; the board is one of the street's, as `at` is below boards times
+        // SAFETY: every game has a street of this number; after the last streets there is one more, which no operation uses; the board is one of the street's, as `at` is below boards times
         // entries. No kernel writes streets or boards.
         unsafe {
             let here = &memory::row(task.streets, street + game, 1)[0];
@@ -160,8 +160,7 @@ impl<'a> BlockView<'a> {
         unsafe { Tables::new(tables) }
     }
 
-    /// Asks for the block's `rows` of a seat's regrets, and of its averages if they are used too: the second-level cache then has them when the operations come to them. All threads of the block
-    /// call it.
+    /// Prefetches the block's `rows` of a seat's regrets, and with `averages` of its averages, into the second-level cache. Called by all threads of the block.
     #[inline(always)]
     #[track_caller]
     pub fn prefetch<N: Numbers>(&self, side: &Side, rows: [u32; 2], averages: bool) {
@@ -233,7 +232,7 @@ impl<'a> BlockView<'a> {
         self.set(at, value);
     }
 
-    /// Operation `at` of a program's range. A copy: behind a store the compiler would read each field again.
+    /// Operation `at` of a program's range. A copy: after a store the compiler would read each field again.
     #[inline(always)]
     #[track_caller]
     pub fn op(&self, at: u32) -> Op {
@@ -333,7 +332,7 @@ impl<'a> BlockView<'a> {
         unsafe { memory::load_vec4(self.task.records.add(side.hands + hand as usize)) }.0
     }
 
-    /// 1 / the prior of hand `hand` of a side: of its weight times the probability of the board, on the last street.
+    /// 1 / prior of hand `hand` of a side (weight × scale of the game × probability of the board), on the last street.
     #[inline(always)]
     #[track_caller]
     pub fn inverse_prior(&self, side: &Side, hand: u32) -> f32 {
@@ -397,7 +396,7 @@ impl<T> ReadView<T> {
     #[track_caller]
     pub fn get(self, at: usize) -> T
     where
-        T: Word,
+        T: GlobalNumber,
     {
         // SAFETY: the value is named by the host's tables, so it is there, as the maker of the view has vouched.
         unsafe { memory::load_global(self.0, at) }
@@ -423,7 +422,7 @@ impl<T> ReadView<T> {
 #[derive(Clone, Copy)]
 pub(super) struct WriteView<T>(*mut T);
 
-impl<T: Word> WriteView<T> {
+impl<T: GlobalNumber> WriteView<T> {
     /// Replaces value `at`.
     #[inline(always)]
     #[track_caller]

@@ -23,6 +23,7 @@ pub(super) fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
     let n_tasks = (range[1] - range[0]) * parts;
     let mut task = warp_index();
     while task < n_tasks {
+        // A copy: after a store the compiler would read each field again.
         let eval = &{ *view.evals().row(range[0] + task / parts) };
         let part = task % parts;
         if part == 0 {

@@ -7,7 +7,7 @@ use super::{
     pass::{Passes, Where},
 };
 
-/// The kernels, handed to a macro of [`kernel`](crate::kernel) behind what is given to it. `min_blocks = 1`: without it `ptxas` may take so few
+/// The kernels, handed to a macro of [`kernel`](crate::kernel) after what is given to it. `min_blocks = 1`: without it `ptxas` may take so few
 /// registers that a multiprocessor has room for a second block, and spill a kilobyte.
 macro_rules! list {
     ($then:ident $given:tt $numbers:ty, $plain:literal, $suffix:literal) => {
@@ -55,8 +55,8 @@ macro_rules! list {
             /// A pass down and up the last street.
             ///
             /// * Launch: [`shape`](crate::cfr::street::shape), a block a board and entry, games along y, up to 384 threads.
-            /// * Reads: as the passes down and up, but nothing of a next street; `inverse_priors`.
-            /// * Writes: `values`; `regrets`, `last` and `kept` of the traverser; `averages` of the traverser, in plain passes of the opponent; `utilities`.
+            /// * Reads: as the passes down and up, but nothing of a next street; `steps`, `inverse_priors`.
+            /// * Writes: `values`; `regrets`, `last`, `kept` of the traverser; `averages`: of the opponent in plain passes, of the traverser in others; `utilities`. With `mode::AVERAGE` only `averages` of the opponent.
             /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
             /// * Cost: operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.
             /// * Twin: `warpplay_cpu_ref::cfr::vector::pass::Pass::values`.
@@ -75,7 +75,7 @@ macro_rules! list {
             /// Iterations of games of one street, whose boards know nothing of each other.
             ///
             /// * Launch: [`shape`](crate::cfr::street::shape), a block a board and entry, games along y, up to 384 threads.
-            /// * Reads: as the pass of a last street; `steps`, and one behind them.
+            /// * Reads: as the pass of a last street; `steps`, and one more after the last.
             /// * Writes: `averages`, `regrets` and `last` of both seats; `utilities`.
             /// * Shared: dynamic: vectors of hands in the slots that the programs address, and the sums of the evaluations.
             /// * Cost: iterations × passes × operations of the block's programs × ⌈hands / threads⌉ steps a thread, three barriers a segment.

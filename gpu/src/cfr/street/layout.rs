@@ -394,7 +394,7 @@ pub struct Task {
     /// What is known of each hand of a board.
     #[len(counts.hands)]
     pub records: *const Record,
-    /// For each hand of the last street's boards 1 / (its weight × the probability of the board): by which its own reach is found from the reach that includes both.
+    /// 1 / (weight of the hand × scale of the game × probability of the board), for each hand of the last street's boards: reach × this is the own reach.
     #[len(counts.inverse_priors)]
     pub inverse_priors: *const f32,
     /// Hands of a board by card: row k has each card's k-th hand from the weakest on.

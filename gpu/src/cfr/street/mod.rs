@@ -12,9 +12,9 @@
 //!                        down once more (reach of the opponent), evaluations of folds, up   a launch a street
 //! ```
 //!
-//! Averages: on the streets before the last, the pass of a seat adds that seat's strategies. On the last one a plain pass (the one without sampling and best responses) adds those of the opponent,
-//! whose tables it reads for the reach anyway; what the reach includes besides strategies, the weight of the hand and the probability of the board, is divided out. An iteration's strategies of
-//! seat 1 are those that it plays in the pass of seat 0, and those of seat 0 the ones that it plays in the pass of seat 1 of the iteration before; ahead of the first iteration of a run they are added by a pass of their own.
+//! Averages. On the streets before the last, the pass of a seat adds that seat's strategy. On the last street a plain pass (no sampling, no best response) adds the opponent's, because it reads
+//! those tables for the reach anyway; the prior of each hand is divided out of the reach. Seat 1's strategy of iteration t is thus added in the pass of seat 0 of iteration t, and seat 0's in the
+//! pass of seat 1 of iteration t − 1. For the first iteration of a run, a separate pass adds seat 0's.
 //!
 //! A thread works on three of its hands at a time, so that their loads are under way together: a block waits for loads more than for anything else. At nodes of two to four actions (`nodes`) the compiler knows the number of actions too.
 //!

@@ -26,16 +26,16 @@ pub struct Where {
 
 const _: () = assert!(size_of::<Where>() == 20);
 
-/// The step of the iteration under way, or one `behind` it. Not asked of the view: the compiler would keep more of the task in local memory.
+/// The step of the current iteration, or with `ahead` = 1 that of the next one. Read here and not through the view, which would make the compiler keep more of the task in local memory.
 ///
 /// # Safety
-/// As [`BlockView::find`]; the host has made a step for each iteration that it launches, and one behind the last.
+/// As [`BlockView::find`]; the host has made a step for each iteration that it launches, and one more after the last.
 #[inline(always)]
 #[track_caller]
-unsafe fn step(task: &Task, behind: u32) -> Step<f32> {
-    // SAFETY: the number of the iteration is below that of the steps, and one behind it is there.
+unsafe fn step(task: &Task, ahead: u32) -> Step<f32> {
+    // SAFETY: there is a step for the number of the iteration, and one more after it.
     unsafe {
-        let iteration = memory::load(task.control, control::STEP) + behind;
+        let iteration = memory::load(task.control, control::STEP) + ahead;
         memory::load(task.steps, iteration as usize)
     }
 }
@@ -79,10 +79,10 @@ fn own_averaging(step: &Step<f32>, pass: &Pass) -> Averaging {
 /// One pass over the block's subtree: on a last street all of it, else the way back up, on which each of the blocks that share a subtree makes all of the opponent's reach and sums
 /// and has its part of the traverser's hands.
 ///
-/// On the last street a plain pass adds the opponent's strategy to its averages, as `averaging` says, and not the traverser's: the tables are read for its reach anyway. Of the strategies that an
-/// iteration averages, seat 1's are those that it plays in the pass of seat 0, and seat 0's those that it plays in the pass of seat 1 in the iteration before.
+/// On the last street a plain pass adds the opponent's strategy to its averages, as `averaging` says, instead of the traverser's, because it reads the opponent's tables for the reach anyway. See
+/// the [module](super) for which iteration they belong to.
 ///
-/// Barriers: three a segment, and none besides. All threads of the block call it.
+/// Barriers: three a segment; none if `averaging.alone`. All threads of the block call it.
 #[inline(always)]
 #[track_caller]
 fn go_up<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
@@ -130,7 +130,7 @@ fn go_up<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
     }
 }
 
-/// Asks for the block's tables, for a plain pass of the last street.
+/// Prefetches the block's regrets, and the opponent's averages, for a plain pass of the last street.
 #[inline(always)]
 #[track_caller]
 fn prefetch<N: Numbers>(view: &BlockView<'_>, pass: &Pass) {
@@ -145,7 +145,7 @@ fn prefetch<N: Numbers>(view: &BlockView<'_>, pass: &Pass) {
 /// A pass up a street, or down and up the last one.
 ///
 /// # Safety
-/// As [`go_down`], after it, the next street's pass up and its [`returns`](super::returns); on the last street after the street before, with a step behind that of the iteration.
+/// As [`go_down`], after it, the next street's pass up and its [`returns`](super::returns); on the last street after the street before, with one more step after that of the iteration.
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn go_up_once<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
@@ -154,7 +154,7 @@ pub(super) unsafe fn go_up_once<N: Numbers, const PLAIN: bool, const IS_LAST: bo
     pass: Pass,
 ) {
     let n_parts = if IS_LAST { 1 } else { at.n_parts };
-    // SAFETY: as in `go_down`; a pass of the last street has a step behind its own.
+    // SAFETY: as in `go_down`; for a pass of the last street there is one more step after its own.
     unsafe {
         if !BlockView::has_subtree(task, at.street, n_parts) {
             return;
@@ -197,7 +197,7 @@ pub(super) const fn learning(traverser: u32) -> Pass {
 /// Many iterations of a last street that is the first too; with `PLAIN` passes are plain ones of seat 0 and seat 1.
 ///
 /// # Safety
-/// As [`go_down`]; `task.steps` holds `at.n_iterations` steps and one behind them; there is at least one pass, and nothing is sampled.
+/// As [`go_down`]; `task.steps` holds `at.n_iterations` steps, and one more after the last; there is at least one pass, and nothing is sampled.
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn solve<N: Numbers, const PLAIN: bool>(task: &Task, at: Where, passes: &Passes) {

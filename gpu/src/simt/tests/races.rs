@@ -286,7 +286,7 @@ fn a_prefetch_is_no_access_but_stays_inside() {
         unsafe { launch(write_and_prefetch, LaunchShape::new(1, 2), (word.as_ptr().cast_mut(), ahead), &options) }
     };
     go(3).expect("no race");
-    let fault = go(4).expect_err("behind the buffer");
+    let fault = go(4).expect_err("past the buffer's end");
     assert!(
         matches!(fault.kind, FaultKind::OutOfBounds { space: Space::Global, bytes: 1, write: false, .. }),
         "{fault}"

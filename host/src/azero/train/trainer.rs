@@ -105,6 +105,7 @@ impl TrainerBuilder {
 
     /// The options of the training: those that the caller set, and otherwise the checkpoint's, if there is one.
     fn settled(&self) -> Result<Options> {
+        // Before the comparison with the checkpoint, so that a wrong value is reported as such.
         self.options.check()?;
         let options = match &self.resume {
             Some(checkpoint) => checkpoint.settled(&self.options, &self.asked)?,

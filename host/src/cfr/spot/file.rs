@@ -14,13 +14,13 @@ use crate::cfr::game::betting::{Icm, Rake};
 use crate::runtime::input_file;
 use crate::{Error, Result};
 
-/// Maximum size of a file in bytes, well above a file of a thousand spots or a report with all hands of a spot.
+/// Maximum size of a file in bytes, well above a file of a thousand spots.
 const MAX_BYTES: u64 = 1 << 26;
 
 /// A heads-up hold'em hand from the flop, turn or river on. Seat 0 is out of position and acts first on every street.
 ///
-/// The fields are those of the JSON; fields of type `Option` or `Vec` may be omitted. `hands`, `trajectory`, `ev`, `equity` and `format` are ignored, so that a report or an
-/// entry of a reference file can be read as a spot.
+/// The fields are those of the JSON; fields of type `Option` or `Vec` may be omitted. `hands`, `trajectory`, `ev`, `equity` and `format` are ignored, so that an entry of a reference file, a spot
+/// with its results, can be read. A [`SpotReport`](super::SpotReport) cannot be read as a spot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "SpotFile")]
 pub struct Spot {
@@ -48,7 +48,7 @@ pub struct Spot {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raise_sizes: Option<Streets<SeatSizes>>,
     /// Sizes of bets of seat 0 at the start of the turn or the river, if seat 1 made the last bet or raise of the street before; default those of `bet_sizes`. An empty
-    /// list: seat 0 only checks there.
+    /// list: seat 0 only checks there. It has no effect on the first street of the spot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub donk_sizes: Option<Streets<Vec<BetSize>>>,
     /// Where there is a bet or raise, all-in is another one if the stack after a call is at most this part of the pot after the call.
@@ -57,18 +57,17 @@ pub struct Spot {
     /// A bet or raise is all-in if its call would leave a stack of at most this part of the pot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub force_all_in: Option<f64>,
-    /// From the largest down, a bet or raise stays only if the pot with the next larger one that stays is at least this part larger: 0.1 leaves out a bet of half the pot
-    /// beside 60 % of it (1.6 / 1.5 is less than 1.1).
+    /// Removes sizes that are close: from the largest down, a size is kept only if (pot + next larger kept size) / (pot + size) ≥ 1 + this value, with the pot after a call.
+    /// 0.1 removes a bet of 50 % beside one of 60 % (1.6 / 1.5 < 1.1). `add_all_in` is applied first, then `force_all_in`, then `merge_sizes`; added lines are not changed by them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_sizes: Option<f64>,
     /// Maximum number of bets and raises of a street; default no limit (4 with `limit`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_raises: Option<Streets<u32>>,
-    /// Histories, as those of `locks`, that end with a raise which the sizes do not make: it becomes an action there, also beyond `max_raises`. A line may go on with the
-    /// raise of one before it.
+    /// Histories, written as in `locks`, whose last action is a raise to add to the tree, also beyond `max_raises`. A line may continue an earlier one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub added_lines: Vec<String>,
-    /// Histories whose last action does not exist there, with everything after it; they may begin with an added line.
+    /// Histories whose last action is removed from the tree, with everything after it; they may begin with an added line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed_lines: Vec<String>,
     /// Limit betting: chips of every bet and raise, by street. It replaces the sizes.
@@ -78,6 +77,7 @@ pub struct Spot {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rake: Option<Rake>,
     /// A tournament: prizes are played for, rather than chips. `stacks` are those of both seats, by default the effective stack each.
+    /// Such a game is not zero-sum: the algorithms are not guaranteed to converge to an equilibrium. The exploitability says how close the result is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icm: Option<Icm>,
     /// Strategies that are given rather than learnt.

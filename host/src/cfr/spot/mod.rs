@@ -80,7 +80,7 @@
 //!   "add_all_in": 1.5, "force_all_in": 0.2,        thresholds in pots: adds all-in; makes a bet that leaves little all-in
 //!   "merge_sizes": 0.1,                            leaves out sizes that are close to a larger one
 //!   "max_raises": {"river": 2},
-//!   "added_lines": ["cr50"], "removed_lines": ["r50r150"],  actions by history that the sizes do not make, and that do not exist
+//!   "added_lines": ["cr50"], "removed_lines": ["r50r150"],  histories whose last action is added to the tree, or removed from it
 //!   "rake": {"part": 0.05, "cap": 3},              what the house takes
 //!   "icm": {"others": [800], "prizes": [50, 30, 20]}, a tournament's prizes, and the chips of players who are not in the hand
 //!   "locks": …                                     strategies that are given

@@ -10,7 +10,7 @@ const N_CARDS: usize = 52;
 /// Pairs of its cards.
 const N_HANDS: usize = N_CARDS * (N_CARDS - 1) / 2;
 
-/// What brackets look like.
+/// What an error says of groups in brackets.
 const GROUP: &str = "a group as [50]AA,KK[/50]: 0 to 100 per cent, the same at both ends";
 
 /// The weight with which a player holds each of the 1,326 hands, from 0 (never) to 1.
@@ -23,7 +23,7 @@ const GROUP: &str = "a group as [50]AA,KK[/50]: 0 to 100 per cent, the same at b
 /// | `66+` | this pair and the higher ones |
 /// | `A9s+` | A9s, ATs and so on to AKs: the lower card rises |
 /// | `99-66`, `A5s-A2s`, `JTs-76s` | pairs; hands with the same high card; hands as far apart |
-/// | `top 20%` | the best hands against a random one, at least a fifth of all |
+/// | `top 20%` | the hands with the highest equity against a random hand, at least a fifth of all |
 /// | `AQo:0.75` | with this weight |
 /// | `[75]AQo,KQs[/75]` | several parts with a weight in per cent |
 ///
@@ -65,19 +65,21 @@ impl Range {
     pub fn parse(text: &str) -> Result<Self> {
         let mut range = Self { weights: vec![0.0; N_HANDS] };
         let mut column = 1;
-        // Weight of the parts in brackets, in per cent.
-        let mut group = None;
+        // Weight of the parts in brackets, in per cent; and the part that has the opening one, with its column.
+        let (mut group, mut opening) = (None, ("", 0));
+        let wrong = |(part, at): (&str, usize), allowed: &'static str| {
+            Error::option("range", format!("'{part}' at column {at}"), allowed)
+        };
         for part in text.split(',') {
             let at = column + part.chars().take_while(|letter| letter.is_whitespace()).count();
             column += part.chars().count() + 1;
-            range
-                .add_of_group(part.trim(), &mut group)
-                .map_err(|allowed| Error::option("range", format!("'{}' at column {at}", part.trim()), allowed))?;
+            let here = (part.trim(), at);
+            if group.is_none() {
+                opening = here;
+            }
+            range.add_of_group(here.0, &mut group).map_err(|allowed| wrong(here, allowed))?;
         }
-        match group {
-            None => Ok(range),
-            Some(_) => Err(Error::option("range", format!("'' at column {column}"), GROUP)),
-        }
+        if group.is_some() { Err(wrong(opening, GROUP)) } else { Ok(range) }
     }
 
     /// Hands of positive weight that `blocked` leaves possible, with their weights, in ascending order of the sets.
@@ -127,7 +129,9 @@ impl Range {
         };
         if body.eq_ignore_ascii_case("all") {
             self.weights.fill(weight);
-        } else if let Some(percent) = body.strip_prefix("top ") {
+        } else if let Some((_, percent)) =
+            body.split_at_checked(4).filter(|(start, _)| start.eq_ignore_ascii_case("top "))
+        {
             let percent: Option<f64> = percent.trim().strip_suffix('%').and_then(|percent| percent.trim().parse().ok());
             let good = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
             for name in top::names(good.ok_or("more than 0%, at most 100%, as top 20%")?) {
@@ -244,7 +248,7 @@ mod tests {
             // A hand that is needed for the percentage is taken whole: 1 % is 13.26, AA and KK are 12.
             ("top 0.4%", 6),
             ("top 1 %", 18),
-            ("top 100%", 1326),
+            ("Top 100%", 1326),
             ("top 2%:0.5, AA:0", 4 * 6),
         ] {
             assert_eq!(count(text), hands, "{text}");
@@ -298,5 +302,8 @@ mod tests {
         }
         let error = Range::parse("AA, KK,  QZ").expect_err("no rank Z").to_string();
         assert!(error.contains("'QZ' at column 10"), "{error}");
+        // A group that is never closed is named by the part that opens it.
+        let error = Range::parse("[25]QQ[/25], [50]AA, KK").expect_err("no closing bracket").to_string();
+        assert!(error.contains("'[50]AA' at column 14"), "{error}");
     }
 }

@@ -60,7 +60,7 @@ impl fmt::Display for SpotReport {
             writeln!(f, "seat {seat}: {} hands, ev {:.4}, equity {:.4}", hands[seat], ev[seat], equity[seat])?;
         }
         for (iteration, chips) in &self.trajectory {
-            let unit = if self.icm_base.is_some() { "in prizes" } else { "chips" };
+            let unit = if self.icm_base.is_some() { "prize units" } else { "chips" };
             writeln!(f, "exploitability after {iteration}: {chips:.6} {unit}")?;
         }
         let algorithm = options.algorithm;

@@ -63,9 +63,9 @@ impl SeatSizes {
 /// | `0.5`, `"50%"` | half the pot | by half the pot after the call |
 /// | `"20c"` | 20 chips | to 20 chips of its player on this street |
 /// | `"2.5x"` | not allowed | to 2.5 times the bet or raise before it, both counted on this street |
-/// | `"2e"` | the part of the pot that two bets of the same part put all-in, on this street and the next | by that part of the pot after the call |
-/// | `"e"` | the same with a bet for each street left | likewise |
-/// | `"3e150%"`, `"e150%"` | geometric, at most 150 % of the pot | likewise |
+/// | `"2e"` | the fraction of the pot with which two bets, this one and one more, put in the whole stack | by that fraction of the pot after the call |
+/// | `"e"` | the same with one bet for each street left | likewise |
+/// | `"3e150%"`, `"e150%"` | geometric, but at most 150 % of the pot | likewise |
 /// | `"all-in"`, `"a"` | all chips | to all chips |
 ///
 /// A size above the stack is all-in. A raise adds at least as much as the bet or raise before it.

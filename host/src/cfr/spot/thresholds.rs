@@ -10,7 +10,7 @@ const LARGEST: f64 = 20.0;
 
 /// Applies the spot's thresholds to the totals to which a seat may bet or raise. Returns them in rising order.
 pub(super) fn apply(spot: &Spot, turn: &Turn, mut totals: Vec<f64>) -> Vec<f64> {
-    // Parts of a pot are compared as chips are written, without what rounding leaves.
+    // Compared as rounded to the nine decimals that histories have.
     let within = |behind: f64, part: Option<f64>, pot: f64| {
         part.is_some_and(|part| rounded_chips(behind) <= rounded_chips(part * pot))
     };
@@ -41,14 +41,18 @@ pub(super) fn apply(spot: &Spot, turn: &Turn, mut totals: Vec<f64>) -> Vec<f64> 
     kept
 }
 
-/// Checks the fields.
+/// Checks `add_all_in`, `force_all_in` and `merge_sizes`: [`Error::Option`] outside 0 to 20, or beside `limit`.
 pub(super) fn check(spot: &Spot) -> Result<()> {
-    let fields =
-        [("add_all_in", spot.add_all_in), ("force_all_in", spot.force_all_in), ("merge_sizes", spot.merge_sizes)];
-    for (name, value) in fields {
+    const POTS: &str = ", where 1 is the pot";
+    let fields = [
+        ("add_all_in", spot.add_all_in, POTS),
+        ("force_all_in", spot.force_all_in, POTS),
+        ("merge_sizes", spot.merge_sizes, ", where 0.1 is 10 %"),
+    ];
+    for (name, value, unit) in fields {
         let Some(value) = value else { continue };
         if !(0.0..=LARGEST).contains(&value) {
-            return Err(Error::option(name, value, format!("0 to {LARGEST}, where 1 is the pot")));
+            return Err(Error::option(name, value, format!("0 to {LARGEST}{unit}")));
         }
         if spot.limit.is_some() {
             return Err(Error::option(name, value, "nothing beside limit, whose bets have one size"));
@@ -105,7 +109,7 @@ mod tests {
         for (changes, told) in [
             (r#", "add_all_in": -1"#, "option add_all_in: -1 is not allowed (0 to 20"),
             (r#", "force_all_in": 67"#, "option force_all_in: 67"),
-            (r#", "merge_sizes": 21"#, "option merge_sizes: 21"),
+            (r#", "merge_sizes": 21"#, "option merge_sizes: 21 is not allowed (0 to 20, where 0.1 is 10 %)"),
             (r#", "merge_sizes": 0.1, "limit": {"flop": 1, "turn": 1, "river": 1}"#, "nothing beside limit"),
         ] {
             let text = format!(

@@ -174,7 +174,7 @@ pub struct Options {
     pub reduction: Reduction,
     /// First weights. Default [`Init::HeUniform`].
     pub init: Init,
-    /// Seed of weights and of every epoch's order, in 32 bits, as the keys of the random streams have it. Default 1.
+    /// Seed of weights and of every epoch's order; 32 bits, as in the publication's kernels. Default 1.
     pub seed: u32,
     /// Where the training set lies. Default [`Residence::Device`].
     pub stream: Residence,

@@ -81,7 +81,7 @@ struct Open {
     len: u32,
 }
 
-/// First action vector of a seat in a subtree, and how many it has: they stand one behind the other.
+/// First action vector of a seat in a subtree, and how many it has; they are contiguous.
 fn rows(nodes: &[Node], seat: usize) -> [u32; 2] {
     let of_node = |node: &Node| match node {
         Node::Decision { seat: acts, children, slot, .. } if *acts == seat => {

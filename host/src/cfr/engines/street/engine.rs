@@ -154,7 +154,7 @@ impl StreetEngine {
         let mut engine = Self {
             graph: None,
             arrays,
-            kernels: Kernels::load(device, &passes)?,
+            kernels: Kernels::load(device, &passes, image.has_usable_priors())?,
             stream,
             earlier: vec![[0.0; 2]; games.len()],
             games,
@@ -331,7 +331,7 @@ impl Solve for StreetEngine {
                     }
                 })
                 .collect();
-            // The strategies after the last iteration are not averaged yet.
+            // In the last plain pass the next step's weight is 0: the next run adds that iteration's strategies itself.
             steps.push(Step::default());
             self.stream.write(&mut self.arrays.steps, 0, &steps)?;
             let mut words = [0; control::WORDS];

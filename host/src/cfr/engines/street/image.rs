@@ -13,6 +13,9 @@ use crate::{DeviceInfo, Error, Result};
 
 /// Shared memory that the driver reserves in every block, in bytes.
 const RESERVED_SHARED: u32 = 1024;
+/// The largest inverse prior, 2⁶⁴, with which averages are added from a reach that includes priors. Own reach is at most 1, so reach × inverse, which is the own reach, does not overflow; and an
+/// own reach down to 2⁻⁶² leaves a reach of at least 2⁻¹²⁶, a normal number that has lost no bits.
+const LARGEST_INVERSE_PRIOR: f32 = (1u128 << 64) as f32;
 
 /// A street of all games.
 #[derive(Clone, Copy, Debug, Default)]
@@ -339,19 +342,16 @@ impl Image {
             }
         }
     }
-}
 
-impl Image {
-    /// The inverse priors of the last street's hands: of what their reach there is multiplied with besides strategies.
+    /// The inverse priors of the last street's hands: 1 / the factors of their reach that are not strategies.
     fn add_priors(&mut self, games: &[Arc<VectorGame>]) {
         let first_of_last = self.streets.len() - games.len();
         for (number, game) in games.iter().enumerate() {
             // Probabilities of the boards of a street, by those of the street before.
             let mut chances = vec![1.0];
             for street in &game.streets {
-                let chance =
-                    |board: &crate::cfr::layout::Board| f64::from(board.weight as f32) * chances[board.parent as usize];
-                chances = street.boards.iter().map(chance).collect();
+                let boards = street.boards.iter();
+                chances = boards.map(|board| f64::from(board.weight as f32) * chances[board.parent as usize]).collect();
             }
             let at = first_of_last + number;
             for seat in 0..2 {
@@ -361,8 +361,9 @@ impl Image {
                 for (board, chance) in chances.iter().enumerate() {
                     let n = self.boards[here.boards as usize + board].n_hands[seat] as usize;
                     let inverse = |&hand: &u16| {
-                        let prior = f64::from((game.weights[seat][hand as usize] * game.scale) as f32) * chance;
-                        if prior > 0.0 { (1.0 / prior) as f32 } else { 0.0 }
+                        let weight = game.weights[seat][hand as usize];
+                        let prior = f64::from((weight * game.scale) as f32) * chance;
+                        if weight > 0.0 { (1.0 / prior) as f32 } else { 0.0 }
                     };
                     let end = self.inverse_priors.len() + stride;
                     self.inverse_priors.extend(self.hands[first + board * stride..][..n].iter().map(inverse));
@@ -370,6 +371,11 @@ impl Image {
                 }
             }
         }
+    }
+
+    /// Whether own reach can be found as reach × inverse prior, without overflow and with all bits.
+    pub fn has_usable_priors(&self) -> bool {
+        self.inverse_priors.iter().all(|&inverse| inverse <= LARGEST_INVERSE_PRIOR)
     }
 }
 

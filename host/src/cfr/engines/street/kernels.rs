@@ -300,13 +300,15 @@ pub(super) struct Kernels {
     any_f32: PassKernels<Module, Any<F32>>,
     any_i16: PassKernels<Module, Any<I16>>,
     set: street::Kernels<Module>,
-    /// Whether a solve's iterations have plain passes alone, by kernels that know them.
+    /// Whether every pass of an iteration is plain and priors are usable, so that the kernels for plain passes run.
     pub plain: bool,
 }
 
 impl Kernels {
     /// Loads the module, for iterations of these `passes`: a kernel that is missing is found here, at the door.
-    pub fn load(device: &Device, passes: &[Pass]) -> Result<Self> {
+    ///
+    /// * `has_usable_priors`: whether averages can be found by priors, see [`Image::has_usable_priors`].
+    pub fn load(device: &Device, passes: &[Pass], has_usable_priors: bool) -> Result<Self> {
         let module = Module::load(device, &CFR_STREET)?;
         Ok(Self {
             f32: PassKernels::load(&module)?,
@@ -314,7 +316,9 @@ impl Kernels {
             any_f32: PassKernels::load(&module)?,
             any_i16: PassKernels::load(&module)?,
             set: street::Kernels::load(&module)?,
-            plain: passes.len() == 2 && (0..).zip(passes).all(|(seat, pass)| pass.is_plain() && pass.traverser == seat),
+            plain: has_usable_priors
+                && passes.len() == 2
+                && (0..).zip(passes).all(|(seat, pass)| pass.is_plain() && pass.traverser == seat),
         })
     }
 
@@ -412,7 +416,8 @@ fn down_by<N: StreetKernels>(
 ) -> Result<()> {
     for street in 0..arrays.levels.len() - 1 {
         let (launch, at) = arrays.launch_of(street, 1);
-        // SAFETY: the arrays were made together, for these levels. One stream keeps the order of streets. A step is there for the word of `control`, and one behind it.
+        // SAFETY: shape and `n_shared` are those of `launch_of`, computed from the programs of these arrays, which were made together for these levels. One stream runs the streets in order.
+        // `control` holds the number of a step of this run, and there is one more after the last.
         unsafe { stream.run_unchecked_with(&set.cfr_street_down, launch, (arrays.task(), at, pass)) }?;
     }
     Ok(())
@@ -439,6 +444,6 @@ fn solve_by<N: StreetKernels>(
     n: u32,
 ) -> Result<()> {
     let (launch, at) = arrays.launch_of(0, n);
-    // SAFETY: as in `pass_by`; there are `n` steps and one behind them, and nothing is sampled.
+    // SAFETY: as in `down_by`; there are `n` steps and one more, and nothing is sampled.
     unsafe { stream.run_unchecked_with(&set.cfr_street_solve, launch, (arrays.task(), at, passes)) }
 }

@@ -9,14 +9,14 @@ const MOST_SEATS: usize = 2;
 
 /// A tournament whose prizes are played for, rather than chips.
 ///
-/// By the independent chip model, a player comes first with the probability that is its part of all chips, second with its part of those of the players who did not come
-/// first, and so on; its chips are worth the prizes that it expects. A player without chips comes behind all others.
+/// Under the independent chip model, a player finishes first with probability equal to its share of all chips, second with its share of the chips of the players who are left, and so on; a stack is
+/// worth the prize that it expects. Players without chips finish last, in random order.
 ///
 /// ```
 /// use warpplay::cfr::game::Icm;
 /// let icm = Icm { stacks: vec![50.0, 30.0], others: vec![20.0], prizes: vec![50.0, 30.0, 20.0] };
 /// let prizes = icm.expected_prizes(&[50.0, 30.0])?;
-/// // First half the time, second behind either of the others, else third.
+/// // First half the time, second after either of the others, else third.
 /// let second = 0.3 * 50.0 / 70.0 + 0.2 * 50.0 / 80.0;
 /// assert!((prizes[0] - (0.5 * 50.0 + second * 30.0 + (0.5 - second) * 20.0)).abs() < 1e-12);
 /// # Ok::<(), warpplay::Error>(())
@@ -29,7 +29,7 @@ pub struct Icm {
     pub stacks: Vec<f64>,
     /// Chips of the players who are not in the hand.
     pub others: Vec<f64>,
-    /// The prizes, that of the first player first. Players behind the last prize win nothing.
+    /// Prizes by place, first place first; later places win nothing.
     pub prizes: Vec<f64>,
 }
 
@@ -73,7 +73,8 @@ impl Icm {
     /// The prize that each seat expects when the seats have these chips.
     ///
     /// # Errors
-    /// [`Error::Option`] for more than two seats or eight others, more prizes than players, and numbers that are below 0 or not finite.
+    /// [`Error::Option`] for more than two seats, chips below 0; more than eight `others`, or one without chips; no prize, more prizes than players, prizes that rise or are below 0; numbers that are
+    /// not finite. `stacks` is not used.
     pub fn expected_prizes(&self, chips: &[f64]) -> Result<Vec<f64>> {
         if chips.len() > MOST_SEATS || !are(chips, |chips| chips >= 0.0) {
             return Err(Error::option("chips", list(chips), format!("those of at most {MOST_SEATS} seats, 0 or more")));
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(icm(&[100.0], &[50.0, 30.0, 20.0]).expected(&[300.0, 0.0])[1], 20.0);
         assert_eq!(icm(&[100.0], &[50.0, 30.0]).expected(&[300.0, 0.0])[1], 0.0);
         assert_eq!(icm(&[], &[2.0, 1.0]).expected(&[0.0, 300.0]), [1.0, 2.0]);
-        // The winner of 300 of 400 chips is first so often, else second.
+        // The winner of 300 of 400 chips is first with probability 3/4, else second.
         assert_eq!(icm(&[100.0], &[50.0, 30.0, 20.0]).expected(&[300.0, 0.0])[0], 0.75 * 50.0 + 0.25 * 30.0);
     }
 

@@ -9,7 +9,7 @@ impl BettingTree {
     /// without an entry counts as the weakest. Seats that put in different amounts play for side pots: each layer of the bets goes to the best hand among those who paid it.
     /// A layer that only one seat paid is returned to it.
     ///
-    /// In a spot with [`Icm`](super::Icm) they are prizes, net of what the seat expects if it gives up the dead money at once; they add up to no fixed sum.
+    /// In a spot with [`Icm`](super::Icm) they are prizes, net of what the seat expects if it gives up the dead money at once; their sum is not constant.
     pub fn payoffs(&self, node: &BettingNode, strengths: &[u32]) -> Vec<f64> {
         let paid = &node.contributed;
         let stays = |seat: usize| node.folded >> seat & 1 == 0;

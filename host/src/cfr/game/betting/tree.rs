@@ -163,7 +163,7 @@ impl BettingTree {
 /// follow, none at the end of the betting.
 ///
 /// # Errors
-/// The column, what stands there, and what is allowed.
+/// The column, the text there, and what is allowed.
 pub(in crate::cfr) fn follow<S>(
     history: &str,
     start: S,

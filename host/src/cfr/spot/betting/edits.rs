@@ -24,7 +24,7 @@ pub(super) fn same(one: Action, other: Action) -> bool {
 }
 
 impl Lines {
-    /// The node of some actions from the root on, which is made if it is not there.
+    /// The node after these actions from the root; created if missing.
     pub fn insert(&mut self, path: impl IntoIterator<Item = Action>) -> u32 {
         if self.nodes.is_empty() {
             self.nodes.push(Edited::default());

@@ -42,7 +42,7 @@ impl Betting<'_> {
         }
         let node = self.lines.insert(steps.into_iter().map(|(_, action)| action));
         self.lines.add(node, to);
-        // With the mark of a new street where it is due.
+        // The whole line again: a `/` that is missing before the raise is found here.
         self.follow(field, line).map(drop)
     }
 

@@ -66,7 +66,7 @@ mod tests {
         format!("{}{}{suits}", rank(first.max(second)), rank(first.min(second)))
     }
 
-    /// For each hand, twice the opponents' hands that it beats and those that are equal, by hand number `high (high − 1) / 2 + low`.
+    /// For each hand, the number of opposing hands that it beats, times two, plus the number that it ties with; by hand number `high (high − 1) / 2 + low`.
     fn points(ranking: &Ranking, board: Board) -> Vec<u64> {
         let cards: CardSet =
             (0..52).filter(|card| board[card % 4] >> (card / 4) & 1 != 0).map(|card| 1u64 << card).sum();
