@@ -150,7 +150,7 @@ fn best(ev: &[f64]) -> usize {
 /// Every decision is judged by the report of its node, on boards whose tables lie under other suits too, and what is best loses nothing.
 #[test]
 fn decisions_are_judged_as_nodes_are() {
-    let mut random = Random::new(3);
+    let mut random = Random(3);
     for (name, spot, iterations, n) in [("river", river(), 30, 12), ("turn", turn(), 10, 12), ("flop", flop(), 3, 4)] {
         let solved = solved(&spot, iterations);
         let mut practice = Practice::new(solved.root(), 1).expect("good");
@@ -236,7 +236,7 @@ fn the_saved_strategy_loses_no_more_than_it_can_be_improved() {
 fn without_luck_the_mean_is_the_same() {
     let solved = solved(&turn(), 30);
     let report = solved.root().report().expect("a report");
-    let mut random = Random::new(11);
+    let mut random = Random(11);
     for seat in 0..2 {
         let mut practice = Practice::new(solved.root(), 100 + seat as u64).expect("good");
         let n = 1500;
