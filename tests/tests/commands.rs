@@ -127,7 +127,7 @@ fn lines_of_regret_minimisation() {
 }
 
 /// Lines of the pages that are not run, by a part of them, and why. Their command and flags are held to its `--help`.
-const NOT_RUN: [(&str, &str); 21] = [
+const NOT_RUN: [(&str, &str); 22] = [
     ("--device cuda", "needs a GPU"),
     ("--ranks ", "needs MPI"),
     ("mpirun ", "needs MPI"),
@@ -144,6 +144,7 @@ const NOT_RUN: [(&str, &str); 21] = [
     ("--records games.jsonl", "reads the games of the line before"),
     ("cfr match c.strategy", "reads the strategy of the line before"),
     ("cfr query spot.spot", "reads the spot of the line before"),
+    ("cfr play spot.spot", "reads the spot of a line before"),
     ("--tables ", "minutes on two cores"),
     ("--only claims,speed", "minutes without a GPU"),
     ("--features kpp ", "minutes on two cores"),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use warpplay::cfr::spot::{SpotForm, SpotTarget};
 use warpplay::cfr::{Algorithm, Engine, Sampling};
 use warpplay::{Error, Precision};
@@ -44,8 +44,8 @@ pub enum Command {
     #[cfg(feature = "papers")]
     #[command(hide = true)]
     Thesis(Box<crate::papers::cfr_thesis::Args>),
-    /// Play in the terminal against a saved strategy
-    #[command(after_help = examples!["cfr play game.strategy"])]
+    /// Play in the terminal against a saved strategy; hands of a solved spot are judged
+    #[command(after_help = examples!["cfr play game.strategy", "cfr play turn.spot --seat 0 --hands 20 --history hands.txt"])]
     Play(PlayArgs),
     /// Compute the value of one saved strategy against another, exactly or over sampled deals
     #[command(after_help = examples!["cfr match a.strategy b.strategy"])]
@@ -270,13 +270,13 @@ impl FromStr for FormFlag {
 
 #[derive(clap::Args, Debug)]
 pub struct PlayArgs {
-    /// The strategy, written by solve; it plays all other seats
+    /// The strategy, written by solve, or the spot, written by solve-spot --save; it plays all other seats
     #[arg(value_name = "FILE")]
     pub strategy: PathBuf,
 
-    /// Your seat in the first hand, from 0; it changes after every hand
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    pub seat: usize,
+    /// Your seat, from 0: of a strategy in the first hand, after which it changes; of a spot 0, 1, or both in turn [default: 0; of a spot both]
+    #[arg(long, value_name = "SEAT", allow_negative_numbers = true)]
+    pub seat: Option<SeatFlag>,
 
     #[command(flatten)]
     pub seed: SeedFlag,
@@ -289,8 +289,52 @@ pub struct PlayArgs {
     #[arg(long)]
     pub hints: bool,
 
+    /// Of a spot: begin each hand after these actions: f, c, r50 (in chips since the spot began), with / between streets
+    #[arg(long, value_name = "ACTIONS")]
+    pub line: Option<String>,
+
+    /// Of a spot: the cards dealt in --line
+    #[arg(long, value_name = "CARDS")]
+    pub board: Option<String>,
+
+    /// Of a spot: when to say what your decisions lose: each (after every one), end (in the score), none (in --json alone) [default: each]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub feedback: Option<Feedback>,
+
+    /// Of a spot: add each finished hand to this file, as a hand history in the text form of PokerStars
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+/// A value of `--seat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeatFlag {
+    /// One.
+    Seat(usize),
+    /// Seats 0 and 1 in turn.
+    Both,
+}
+
+impl FromStr for SeatFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "both" => Ok(Self::Both),
+            _ => text.parse().map(Self::Seat).map_err(|_| "expected a seat from 0, or both".to_string()),
+        }
+    }
+}
+
+/// When `play` says what decisions of the user lose.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    Each,
+    End,
+    None,
 }
 
 #[derive(clap::Args, Debug)]
@@ -355,6 +399,8 @@ mod tests {
             ("--hand", "every hand"),
             ("--spot", "all"),
             ("--hands", "until one leaves"),
+            ("--seat", "a rule"),
+            ("--feedback", "hands would be played to see it"),
             ("--deals", "a rule"),
             ("match --precision", "whole matches would be played to see it"),
             ("--checkpoint-every", "a constant of the library that is not public"),

@@ -9,6 +9,7 @@
 //! warpplay cfr solve-spot SPOT.json --target 0.5%pot --save turn.spot
 //! warpplay cfr query turn.spot --line cr50c/ --board 8c
 //! warpplay cfr play game.strategy
+//! warpplay cfr play turn.spot --seat 0 --hands 20 --history hands.txt
 //! warpplay cfr match a.strategy b.strategy
 //! warpplay cfr matrix rock-paper-scissors
 //! ```
@@ -31,6 +32,7 @@ mod games;
 mod info;
 mod matrix;
 mod play;
+mod play_spot;
 mod query;
 mod solve;
 mod solve_flags;

@@ -2,14 +2,15 @@
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
+use warpplay::Error;
 use warpplay::cfr::game::{BettingKind, category, set_of};
-use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, Strategy};
+use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, SolvedSpot, Strategy};
 use warpplay_gpu::split_mix;
 
-use crate::cfr::args::PlayArgs;
-use crate::cfr::query;
+use crate::cfr::args::{PlayArgs, SeatFlag};
+use crate::cfr::{play_spot, query};
 use crate::common::table::count;
-use crate::common::{self, Input};
+use crate::common::{self, Input, Usage};
 
 const HELP: &str = "  f, c, r   fold, check or call, bet or raise (in no-limit r12: to 12 chips in all)
   hint      what the strategy would do in your place
@@ -42,22 +43,36 @@ struct Hand {
 /// Runs the command.
 pub fn run(args: &PlayArgs) -> Result<()> {
     args.output.start_log();
-    common::expect_apart(&[("FILE", Some(&args.strategy))], &[("--json", args.output.json.as_deref())], &[])?;
+    let written = [("--json", args.output.json.as_deref()), ("--history", args.history.as_deref())];
+    common::expect_apart(&[("FILE", Some(&args.strategy))], &written, &[])?;
+    if common::without_results(|| SolvedSpot::is_saved_at(&args.strategy))? {
+        return play_spot::run(args, seed(args));
+    }
+    for (flag, is_given) in [
+        ("--line", args.line.is_some()),
+        ("--board", args.board.is_some()),
+        ("--feedback", args.feedback.is_some()),
+        ("--history", args.history.is_some()),
+    ] {
+        if is_given {
+            return Err(Usage(format!("{flag}: only of a spot, written by solve-spot --save")).into());
+        }
+    }
     let json = args.output.json_file()?;
     let strategy = common::without_results(|| Strategy::load(&args.strategy))?;
     let Problem::Poker(game) = strategy.problem().clone() else {
         bail!("{}: the strategy is not of a whole game of poker", args.strategy.display());
     };
-    if args.seat >= game.n_players {
-        let allowed = format!("option seat: {} is not allowed (0 to {})", args.seat, game.n_players - 1);
-        return Err(common::Usage(allowed).into());
-    }
-    let seed = args.seed.seed.unwrap_or_else(|| {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.map_or(1, |now| now.as_nanos() as u64)
-    });
+    let allowed = || format!("0 to {}", game.n_players - 1);
+    let seat = match args.seat.unwrap_or(SeatFlag::Seat(0)) {
+        SeatFlag::Seat(seat) if seat < game.n_players => seat,
+        SeatFlag::Seat(seat) => return Err(Error::option("seat", seat, allowed()).into()),
+        SeatFlag::Both => return Err(Error::option("seat", "both", allowed()).into()),
+    };
+    let seed = seed(args);
     let mut table = Table {
         args,
+        seat,
         tree: BettingTree::new(&game)?,
         ranking: Ranking::new(game.deck),
         game: &game,
@@ -74,6 +89,14 @@ pub fn run(args: &PlayArgs) -> Result<()> {
         json.write_json(&common::Record::new("cfr play", facts))?;
     }
     Ok(())
+}
+
+/// The seed that was given, or one of the clock.
+fn seed(args: &PlayArgs) -> u64 {
+    args.seed.seed.unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(1, |now| now.as_nanos() as u64)
+    })
 }
 
 /// The numbers of a seed, one after the other.
@@ -101,6 +124,8 @@ impl Random {
 
 struct Table<'a> {
     args: &'a PlayArgs,
+    /// The user's in the first hand.
+    seat: usize,
     tree: BettingTree,
     ranking: Ranking,
     game: &'a GameDef,
@@ -122,10 +147,10 @@ impl Table<'_> {
         let you = |seat: usize| {
             format!("Poker, {} players. You begin at seat {seat}; the strategy plays the others.", self.game.n_players)
         };
-        common::print(format!("{}\n{HELP}\n", you(self.args.seat)))?;
+        common::print(format!("{}\n{HELP}\n", you(self.seat)))?;
         let mut hands = Vec::new();
         while self.args.hands.is_none_or(|n| (hands.len() as u64) < n) {
-            let seat = (self.args.seat + hands.len()) % self.game.n_players;
+            let seat = (self.seat + hands.len()) % self.game.n_players;
             match self.hand(seat, hands.len() + 1)? {
                 Some(hand) => hands.push(hand),
                 None => break,

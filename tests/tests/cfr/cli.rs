@@ -549,6 +549,87 @@ fn play_deals_hands_and_keeps_the_account() {
     assert!(left.contains("Hand 1") && left.ends_with("You won +0 chips in 0 hands.\n"), "{left}");
 }
 
+#[test]
+fn hands_of_a_spot_are_played_judged_and_kept() {
+    let scratch = new_scratch();
+    scratch.write("turn.json", TURN.as_bytes());
+    scratch
+        .ok("solve-spot turn.json --algorithm cfr_plus --iterations 50 --report 50 --device cpu --save a.spot --quiet");
+    // A number, a letter, what cannot be done; a check or call, or a fold, is always the first action.
+    let line = "play a.spot --seed 3 --hands 6 --json play.json --history hands.txt";
+    let shown = typed(&scratch, line, &"hint\nx\n9\nhelp\n1\n".repeat(40));
+    for part in [
+        "A spot solved in 50 iterations, exploitability ",
+        "Hand 1: seat 0, first to act",
+        "Hand 2: seat 1, last to act",
+        "Hand 6: seat 1",
+        "'x' cannot be done here: 1 to 2, or c, r10",
+        "'9' cannot be done here",
+        " (r10)\n",
+        "without luck",
+        "lost a hand",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let record = scratch.json("play.json");
+    has(&record, &["spot", "iterations", "exploitability", "line", "board", "seed", "score", "hands"]);
+    let hands = record["hands"].as_array().expect("a list");
+    assert_eq!((hands.len(), record["kind"].as_str(), record["score"]["hands"].as_u64()), (6, Some("play"), Some(6)));
+    let sum = |of: &dyn Fn(&Value) -> f64| hands.iter().map(of).sum::<f64>();
+    close(&record["score"]["won"], sum(&|hand| hand["won"].as_f64().expect("chips")), 1e-9);
+    let loss = |hand: &Value| {
+        let decisions = hand["decisions"].as_array().expect("a list").iter();
+        decisions.map(|decision| decision["loss"].as_f64().expect("chips")).sum()
+    };
+    close(&record["score"]["loss"], sum(&loss), 1e-9);
+    has(&hands[0]["decisions"][0], &["history", "board", "hand", "pot", "actions", "ev", "strategy", "action", "loss"]);
+    let history = scratch.text("hands.txt");
+    assert_eq!(history.matches("PokerStars Hand #").count(), 6);
+    assert!(history.matches("*** SUMMARY ***").count() == 6 && history.ends_with("\n\n\n"), "{history}");
+    // The same seed, the same hands; what was written stays.
+    let line = "play a.spot --seed 3 --hands 6 --feedback none --json again.json --history hands.txt";
+    let shown = typed(&scratch, line, &"1\n".repeat(40));
+    assert!(!shown.contains("without luck") && shown.contains("won"), "{shown}");
+    assert_eq!(scratch.json("again.json")["hands"], record["hands"]);
+    assert!(scratch.text("hands.txt").starts_with(&history));
+    assert_eq!(scratch.text("hands.txt").matches("PokerStars Hand #").count(), 12);
+    // From a node on, as one seat; the input ends within the second hand, which does not count.
+    let line = "play a.spot --seat 0 --line cc/ --board 8c --seed 1 --feedback end --hints --json end.json";
+    let shown = typed(&scratch, line, "r\nc\nc\nc\n");
+    assert!(shown.contains("after 'cc/', board QsJh8c2h2d, pot 10") && shown.contains("your action> \n"), "{shown}");
+    let record = scratch.json("end.json");
+    let hands = record["hands"].as_array().expect("a list");
+    assert_eq!((record["line"].as_str(), record["score"]["hands"].as_u64()), (Some("cc/"), Some(hands.len() as u64)));
+    assert!(hands.iter().all(|hand| hand["history"].as_str().is_some_and(|line| line.starts_with("cc/"))), "{record}");
+    let left = typed(&scratch, "play a.spot --seat 1", "quit\n");
+    assert!(left.contains("Hand 1: seat 1") && left.contains("0 hands"), "{left}");
+    scratch.ok("solve kuhn.limit.2p.game --iterations 2 --device cpu --strategy k.strategy --quiet");
+    for (code, line, told) in [
+        (2, "play a.spot --seat 2", "option seat: 2 is not allowed (a seat that acts: 0, 1)"),
+        (2, "play a.spot --line r10 --seat 0", "option seat: 0 is not allowed (a seat that acts: 1)"),
+        (2, "play a.spot --line r10c", "option line: 'r10c' is not allowed (a line after which a seat acts)"),
+        (1, "play a.spot --line x", "expected c, r10"),
+        (2, "play a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
+        (2, "play a.spot --history a.spot", "--history and FILE name the same file"),
+        (1, "play a.spot --history nowhere/hands.txt", "nowhere/hands.txt: cannot be written"),
+        (1, "play turn.json", "turn.json: not a safetensors file"),
+        (2, "play k.strategy --line c", "--line: only of a spot"),
+        (2, "play k.strategy --feedback end", "--feedback: only of a spot"),
+        (2, "play k.strategy --history hands.txt", "--history: only of a spot"),
+        (2, "play k.strategy --seat both", "option seat: both is not allowed (0 to 1)"),
+        (2, "play k.strategy --seat 2", "option seat: 2 is not allowed (0 to 1)"),
+    ] {
+        let said = scratch.fails(code, line);
+        assert!(said.contains(told), "{line}: {said}");
+    }
+    let mut bytes = fs::read(scratch.path("a.spot")).expect("a file");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(scratch.path("a.spot"), &bytes).expect("a file");
+    let said = scratch.fails(1, "play a.spot --line cc/ --board 8c --hints");
+    assert!(said.contains("a.spot: damaged solved spot: the checksum of tensor "), "{said}");
+}
+
 /// Iterations on a matrix.
 const ROUNDS: f64 = 2000.0;
 

@@ -5,6 +5,7 @@ mod cli;
 mod explicit;
 mod games;
 mod old_files;
+mod practice;
 mod reference;
 mod small;
 mod solved;

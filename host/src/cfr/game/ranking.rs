@@ -35,7 +35,7 @@ pub struct Ranking {
 }
 
 /// Bits of a strength for the hand's main ranks, and below them for the other cards.
-const RANK_BITS: u32 = 13;
+pub(in crate::cfr) const RANK_BITS: u32 = 13;
 
 /// The category of a strength.
 pub fn category(strength: u32) -> Category {

@@ -66,6 +66,8 @@
 //! | [`SpotSolver`], [`SpotSolverBuilder`], [`SpotTarget`] | a solve of one spot, in steps, to a target, saved and gone on with |
 //! | [`SolvedSpot`], [`SpotForm`] | a solved spot, and what its file holds |
 //! | [`Node`], [`NodeReport`], [`NodeHand`] | a node of it: where one can go, what is played, what each hand is worth |
+//! | [`Practice`], [`PracticeHand`], [`PracticeEvent`], [`PracticeMove`], [`Verb`] | hands of it, dealt to a player and played against the saved strategy |
+//! | [`PracticeJudgement`], [`PracticeDecision`], [`PracticeRecord`], [`PracticeScore`] | what the player's decisions were worth |
 //!
 //! # The file
 //!
@@ -104,6 +106,7 @@ mod betting;
 mod file;
 mod game;
 mod node;
+mod practice;
 mod range;
 mod report;
 mod run;
@@ -118,6 +121,10 @@ mod unique;
 
 pub use file::{LockStrategy, Spot, SpotLock, Streets};
 pub use node::{Node, NodeHand, NodeReport};
+pub use practice::{
+    Practice, PracticeDecision, PracticeEvent, PracticeHand, PracticeJudgement, PracticeMove, PracticeRecord,
+    PracticeScore, Verb,
+};
 pub use range::Range;
 pub use report::{HandReport, SpotReport};
 pub use run::SpotRun;

@@ -1,5 +1,7 @@
 //! The nodes of a solved spot: where one can go from there, what is played, and what it is worth.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use super::betting::STREETS;
@@ -18,15 +20,41 @@ const ROUNDING: f64 = 1e-12;
 /// A seat acts ([`child`](Self::child)), a card is dealt ([`deal`](Self::deal)), or the hand is over.
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
-    solved: &'a SolvedSpot,
+    pub(super) solved: &'a SolvedSpot,
     /// The board as it lies, and in the tables.
     placed: Placed,
     entry: usize,
     node: usize,
     /// Number in the betting tree; where a card is to be dealt, of the node after it.
-    betting: u32,
+    pub(super) betting: u32,
+    /// Cards dealt since the spot began, in their order.
+    pub(super) dealt: Vec<u8>,
     /// Weight of the range times the probability that the seat plays to here, by seat and hand.
-    reach: [Vec<f64>; 2],
+    pub(super) reach: [Vec<f64>; 2],
+}
+
+/// What a seat's hands can expect at a node, as the tables number them.
+struct SeatValues {
+    /// Counterfactual values of the node, and after each action if the seat acts.
+    of_node: Vec<f64>,
+    actions: Vec<Vec<f64>>,
+    /// Weight of the other's hands beside each; 0 where rounding leaves less than it hides.
+    beside: Vec<f64>,
+}
+
+impl SeatValues {
+    /// Expectations from counterfactual values, net of what is put in from the node on.
+    fn each(&self, values: &[f64], image: usize, given_up: f64) -> f64 {
+        if self.beside[image] > 0.0 { values[image] / self.beside[image] - given_up } else { 0.0 }
+    }
+}
+
+/// What a seat's hands can expect at a node, by hand, as [`NodeHand`] has it.
+#[derive(Debug)]
+pub(super) struct Expectations {
+    pub ev: Vec<f64>,
+    /// After each action, if the seat acts.
+    pub action_ev: Vec<Vec<f64>>,
 }
 
 /// A node with the values of all hands, in chips, if both seats play their average strategies from there on.
@@ -42,7 +70,8 @@ pub struct NodeReport {
     pub seat: Option<usize>,
     /// Its actions.
     pub actions: Vec<String>,
-    /// Expected share of the pot, net of what the seat puts in from here on, by seat. They add up to the pot less the rake; 0 where the strategies never come here.
+    /// Expected share of the pot, net of what the seat puts in from here on, by seat. They add up to the pot less the rake; 0 where the strategies never come here. With
+    /// [`icm`](super::Spot::icm) these and all other values are prizes beyond those that the seat expects if it gives up the pot here.
     pub ev: [f64; 2],
     /// Share of the pot that each seat's hands win if nobody bets any more.
     pub equity: [f64; 2],
@@ -71,7 +100,15 @@ impl SolvedSpot {
     /// The first node.
     pub fn root(&self) -> Node<'_> {
         let game = &self.game;
-        Node { solved: self, placed: game.placed(), entry: 0, node: 0, betting: 0, reach: game.weights.clone() }
+        Node {
+            solved: self,
+            placed: game.placed(),
+            entry: 0,
+            node: 0,
+            betting: 0,
+            dealt: Vec::new(),
+            reach: game.weights.clone(),
+        }
     }
 
     /// The node after these actions and cards.
@@ -126,7 +163,7 @@ impl<'a> Node<'a> {
         &self.solved.game.streets[self.placed.street].entries[self.entry].nodes[self.node]
     }
 
-    fn betting(&self) -> &'a BettingNode {
+    pub(super) fn betting(&self) -> &'a BettingNode {
         &self.solved.tree.nodes[self.betting as usize]
     }
 
@@ -205,7 +242,7 @@ impl<'a> Node<'a> {
         self.after(actions.iter().position(|name| name == action).ok_or_else(wrong)?)
     }
 
-    fn after(&self, action: usize) -> Result<Node<'a>> {
+    pub(super) fn after(&self, action: usize) -> Result<Node<'a>> {
         let mut next = self.clone();
         if let Entry::Decision { seat, children, .. } = self.entry()
             && let BettingKind::Decision { children: betting, .. } = &self.betting().kind
@@ -229,7 +266,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn deal_card(&self, card: u8, name: &'static str, text: &str) -> Result<Node<'a>> {
+    pub(super) fn deal_card(&self, card: u8, name: &'static str, text: &str) -> Result<Node<'a>> {
         let wrong = |allowed: String| Error::option(name, format!("'{text}'"), allowed);
         let Entry::Exit { entry } = self.entry() else {
             return Err(wrong("a card only where one is dealt".into()));
@@ -238,6 +275,7 @@ impl<'a> Node<'a> {
         let placed = placed.ok_or_else(|| wrong(format!("a card that is not on the board: {}", self.board())))?;
         let cards = placed.cards;
         let mut next = Node { placed, entry: *entry as usize, node: 0, ..self.clone() };
+        next.dealt.push(card);
         for (seat, reach) in next.reach.iter_mut().enumerate() {
             let blocked = self.solved.game.hands[seat].iter().map(|&hand| hand & cards != 0);
             reach.iter_mut().zip(blocked).filter(|(_, blocked)| *blocked).for_each(|(reach, _)| *reach = 0.0);
@@ -253,6 +291,39 @@ impl<'a> Node<'a> {
 
     fn name(&self, seat: usize, hand: usize) -> String {
         self.solved.game.deck.names(self.solved.game.hands[seat][hand])
+    }
+
+    /// The cards on the table.
+    pub(super) fn cards_shown(&self) -> CardSet {
+        self.placed.cards
+    }
+
+    /// Probabilities of the actions with a hand of the seat that acts, by its number; empty where nobody acts.
+    pub(super) fn chances(&self, hand: usize) -> Result<Vec<f64>> {
+        let Some(seat) = self.seat() else { return Ok(Vec::new()) };
+        let image = self.placed.images[seat][hand] as usize;
+        Ok(self.table_strategy()?.iter().map(|vector| vector[image]).collect())
+    }
+
+    /// What each seat wins with hands of these strengths, net of what it put in since the spot began; `None` unless the hand is over.
+    pub(super) fn payoffs(&self, strengths: [u32; 2]) -> Option<[f64; 2]> {
+        match self.entry() {
+            Entry::Fold { payoff } => Some(*payoff),
+            Entry::Showdown { win, lose, tie } => {
+                Some([0, 1].map(|seat| match strengths[seat].cmp(&strengths[1 - seat]) {
+                    Ordering::Greater => win[seat],
+                    Ordering::Less => lose[seat],
+                    Ordering::Equal => tie[seat],
+                }))
+            }
+            Entry::Decision { .. } | Entry::Exit { .. } => None,
+        }
+    }
+
+    /// What a seat has, in the units of [`payoffs`](Self::payoffs), if it gives up the hand here.
+    pub(super) fn given_up(&self, seat: usize) -> f64 {
+        let folded = BettingNode { folded: 1 << seat, ..self.betting().clone() };
+        self.solved.tree.payoffs(&folded, &[])[seat]
     }
 
     /// Probability of an action of the seat that acts, by hand.
@@ -278,8 +349,7 @@ impl<'a> Node<'a> {
         let cards: CardSet = set_of(&self.solved.game.deck.cards(hand).map_err(|error| wrong(error.to_string()))?);
         let number = self.open(seat).find(|&number| self.solved.game.hands[seat][number] == cards);
         let number = number.ok_or_else(|| wrong(format!("a hand of seat {seat} beside the board {}", self.board())))?;
-        let image = self.placed.images[seat][number] as usize;
-        Ok(self.table_strategy()?.iter().map(|vector| vector[image]).collect())
+        self.chances(number)
     }
 
     /// Every hand of the seat that acts, with the probabilities of the actions; empty where nobody acts.
@@ -310,52 +380,30 @@ impl<'a> Node<'a> {
     /// # Errors
     /// [`Error::File`] if the file is damaged.
     pub fn report(&self) -> Result<NodeReport> {
-        let (game, evaluator) = (&self.solved.game, self.solved.evaluator());
-        let averages = self.solved.averages(self.placed.street, game.streets.len())?;
+        let averages = self.solved.averages(self.placed.street, self.solved.game.streets.len())?;
         let reach = [0, 1].map(|seat| self.placed.to_tables(seat, &self.reach[seat]));
-        let cards = game.streets[self.placed.street].boards[self.placed.board].cards;
         let strategy = self.table_strategy()?;
         let (mut ev, mut equity, mut by_hand) = ([0.0; 2], [0.0; 2], [Vec::new(), Vec::new()]);
         for seat in 0..2 {
-            let other = &reach[1 - seat];
-            let values_at = |node: usize| evaluator.values_at(At { node, ..self.table() }, seat, &averages, other);
-            let (actions, values) = match self.entry() {
-                Entry::Decision { seat: mover, children, .. } if *mover == seat => {
-                    let actions: Vec<Vec<f64>> = children.iter().map(|&child| values_at(child as usize)).collect();
-                    let mut values = vec![0.0; game.hands[seat].len()];
-                    for (action, played) in actions.iter().zip(&strategy) {
-                        let parts = action.iter().zip(played);
-                        values.iter_mut().zip(parts).for_each(|(sum, (value, part))| *sum += value * part);
-                    }
-                    (actions, values)
-                }
-                _ => (Vec::new(), values_at(self.node)),
-            };
-            let shares = evaluator.shares_at(self.table(), seat, other);
-            let mut beside = evaluator.against(seat, other, cards);
-            let least = ROUNDING * other.iter().sum::<f64>();
-            beside.iter_mut().filter(|weight| **weight <= least).for_each(|weight| *weight = 0.0);
-            let paid = self.betting().contributed[seat];
+            let values = self.seat_values(seat, &averages, &reach[1 - seat], &strategy);
+            let shares = self.solved.evaluator().shares_at(self.table(), seat, &reach[1 - seat]);
+            let given_up = self.given_up(seat);
             let weighed = |values: &[f64]| reach[seat].iter().zip(values).map(|(own, value)| own * value).sum::<f64>();
-            let pairs = weighed(&beside);
+            let pairs = weighed(&values.beside);
             if pairs > 0.0 {
-                ev[seat] = weighed(&values) / pairs + paid;
+                ev[seat] = weighed(&values.of_node) / pairs - given_up;
                 equity[seat] = weighed(&shares) / pairs;
             }
             let of_hand = |hand: usize| {
                 let image = self.placed.images[seat][hand] as usize;
-                let each = |values: &[f64], more: f64| match beside[image] > 0.0 {
-                    true => values[image] / beside[image] + more,
-                    false => 0.0,
-                };
-                let strategy = strategy.iter().filter(|_| !actions.is_empty());
+                let strategy = strategy.iter().filter(|_| !values.actions.is_empty());
                 NodeHand {
                     hand: self.name(seat, hand),
                     reach: self.reach[seat][hand],
-                    ev: each(&values, paid),
-                    equity: each(&shares, 0.0),
+                    ev: values.each(&values.of_node, image, given_up),
+                    equity: values.each(&shares, image, 0.0),
                     strategy: strategy.map(|vector| vector[image]).collect(),
-                    action_ev: actions.iter().map(|values| each(values, paid)).collect(),
+                    action_ev: values.actions.iter().map(|of_action| values.each(of_action, image, given_up)).collect(),
                 }
             };
             by_hand[seat] = self.open(seat).map(of_hand).collect();
@@ -370,5 +418,41 @@ impl<'a> Node<'a> {
             equity,
             by_hand,
         })
+    }
+
+    /// What a seat's hands can expect here: that part of [`report`](Self::report) alone, at less than half of its cost.
+    pub(super) fn expectations(&self, seat: usize) -> Result<Expectations> {
+        let averages = self.solved.averages(self.placed.street, self.solved.game.streets.len())?;
+        let other = self.placed.to_tables(1 - seat, &self.reach[1 - seat]);
+        let values = self.seat_values(seat, &averages, &other, &self.table_strategy()?);
+        let given_up = self.given_up(seat);
+        let by_hand = |of_node: &Vec<f64>| {
+            let images = self.placed.images[seat].iter();
+            images.map(|&image| values.each(of_node, image as usize, given_up)).collect()
+        };
+        Ok(Expectations { ev: by_hand(&values.of_node), action_ev: values.actions.iter().map(by_hand).collect() })
+    }
+
+    /// Values of a seat's hands against the other's reach `other`; `strategy` is that of the seat that acts. All as the tables have it.
+    fn seat_values(&self, seat: usize, averages: &dyn Averages, other: &[f64], strategy: &[Vec<f64>]) -> SeatValues {
+        let (game, evaluator) = (&self.solved.game, self.solved.evaluator());
+        let values_at = |node: usize| evaluator.values_at(At { node, ..self.table() }, seat, averages, other);
+        let (actions, of_node) = match self.entry() {
+            Entry::Decision { seat: mover, children, .. } if *mover == seat => {
+                let actions: Vec<Vec<f64>> = children.iter().map(|&child| values_at(child as usize)).collect();
+                let mut of_node = vec![0.0; game.hands[seat].len()];
+                for (action, played) in actions.iter().zip(strategy) {
+                    let parts = action.iter().zip(played);
+                    of_node.iter_mut().zip(parts).for_each(|(sum, (value, part))| *sum += value * part);
+                }
+                (actions, of_node)
+            }
+            _ => (Vec::new(), values_at(self.node)),
+        };
+        let cards = game.streets[self.placed.street].boards[self.placed.board].cards;
+        let mut beside = evaluator.against(seat, other, cards);
+        let least = ROUNDING * other.iter().sum::<f64>();
+        beside.iter_mut().filter(|weight| **weight <= least).for_each(|weight| *weight = 0.0);
+        SeatValues { of_node, actions, beside }
     }
 }
