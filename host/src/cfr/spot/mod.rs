@@ -66,6 +66,7 @@
 //! | [`SpotSolver`], [`SpotSolverBuilder`], [`SpotTarget`] | a solve of one spot, in steps, to a target, saved and gone on with |
 //! | [`SolvedSpot`], [`SpotForm`] | a solved spot, and what its file holds |
 //! | [`Node`], [`NodeReport`], [`NodeHand`] | a node of it: where one can go, what is played, what each hand is worth |
+//! | [`HandClass`], [`ActionTotal`] | its hands in a grid of 169 classes, and its actions over all hands |
 //!
 //! # The file
 //!
@@ -103,6 +104,7 @@ mod batch;
 mod betting;
 mod file;
 mod game;
+mod grid;
 mod node;
 mod range;
 mod report;
@@ -117,6 +119,7 @@ mod thresholds;
 mod unique;
 
 pub use file::{LockStrategy, Spot, SpotLock, Streets};
+pub use grid::{ActionTotal, HandClass};
 pub use node::{Node, NodeHand, NodeReport};
 pub use range::Range;
 pub use report::{HandReport, SpotReport};
