@@ -213,7 +213,7 @@ mod tests {
         let spot = Spot::parse(
             r#"{"pot": 100, "effective_stack": 300, "bet_fraction_of_pot": 0.5, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
                 "max_raises": {"river": 2}, "ranges": ["AA,QQ:0.5,AKs,T9s,AhQh:0.25", "KK,JJ,77:0.25,AQ"],
-                "locks": [{"history": "", "seat": 0, "strategy": {"AA": [0, 1], "QQ": [1, 0], "rest": [0.5, 0.5]}}]}"#,
+                "locks": [{"history": "", "seat": 0, "strategy": {"AA": [0, 1, 0], "QQ": [1, 0, 0], "rest": [0.5, 0.25, 0.25]}}]}"#,
         );
         let spot = spot.expect("a spot");
         let mut solver = SpotSolver::builder(&spot).iterations(20).build(&Device::cpu()).expect("a solver");
