@@ -4,6 +4,7 @@ use std::io::{self, BufRead, Write};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,9 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// How many pieces of work run that have nothing to keep.
 static WITHOUT_RESULTS: AtomicU32 = AtomicU32::new(0);
+
+/// What is done before a signal ends the program.
+static BEFORE_END: Mutex<Option<fn()>> = Mutex::new(None);
 
 /// Exit code of a program that Ctrl-C ends at once: 128 + SIGINT, as shells report it.
 const ENDED_BY_SIGNAL: i32 = 130;
@@ -32,7 +36,7 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
     ctrlc::set_handler(move || {
         if let Some(first) = first {
             if first.elapsed() > SAME_SIGNAL {
-                std::process::exit(ENDED_BY_SIGNAL);
+                end(None);
             }
             return;
         }
@@ -51,8 +55,23 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
 
 /// Ends the program after Ctrl-C where no work is finished: no file is written.
 pub fn end_without_results() -> ! {
-    say("stopped before there was anything to save");
+    end(Some("stopped before there was anything to save"))
+}
+
+fn end(line: Option<&'static str>) -> ! {
+    let work = *BEFORE_END.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(work) = work {
+        work();
+    }
+    if let Some(line) = line {
+        say(line);
+    }
     std::process::exit(ENDED_BY_SIGNAL)
+}
+
+/// From now on a signal that ends the program does this first: what a command has changed in the terminal would stay.
+pub fn before_end(work: Option<fn()>) {
+    *BEFORE_END.lock().unwrap_or_else(PoisonError::into_inner) = work;
 }
 
 /// Writes a line to stderr, from a thread of its own and for a moment only: a terminal or pipe that takes nothing must not delay the end.
@@ -99,8 +118,7 @@ pub fn with_results_written<R>(work: impl FnOnce() -> R) -> R {
             let mut asked: Option<Instant> = None;
             while is_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if interrupted() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
-                    say("stopped in the last piece of work: the earlier results are saved");
-                    std::process::exit(ENDED_BY_SIGNAL);
+                    end(Some("stopped in the last piece of work: the earlier results are saved"));
                 }
             }
         });

@@ -27,7 +27,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
 pub use flags::DeviceFlag;
 pub use interrupt::{
-    Input, catch_interrupts, end_without_results, interrupted, until_interrupted, with_results_written, without_results,
+    Input, before_end, catch_interrupts, end_without_results, interrupted, until_interrupted, with_results_written,
+    without_results,
 };
 pub use parse::{number, once_each, parse};
 pub use record::{Record, Reported, SCHEMA};

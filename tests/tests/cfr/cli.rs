@@ -427,6 +427,39 @@ fn the_help_of_solve_spot_shows_a_spot_that_can_be_solved() {
 /// A turn with narrow ranges.
 const TURN: &str = r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h", "turn": "2d", "ranges": ["AA,KK", "QQ,AKs"]}"#;
 
+/// Without a terminal nothing can be browsed; what is wrong with the file is said in any case.
+#[test]
+fn a_spot_is_browsed_in_a_terminal_alone() {
+    let scratch = new_scratch();
+    scratch.write("turn.json", TURN.as_bytes());
+    scratch.ok("solve-spot turn.json --iterations 2 --report none --device cpu --save a.spot --form i16 --quiet");
+    scratch.ok("solve kuhn.limit.2p.game --iterations 2 --device cpu --strategy k.strategy --quiet");
+    let whole = fs::read(scratch.path("a.spot")).expect("a file");
+    scratch.write("short.spot", &whole[..whole.len() / 2]);
+    // A byte of the header, and one of the last tensor: strategy.1.turn, by its name.
+    for (name, at) in [("header.spot", 100), ("tensor.spot", whole.len() - 10)] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        scratch.write(name, &bytes);
+    }
+    for (code, line, told) in [
+        (2, "browse a.spot", "browse needs a terminal, and stdin or stdout is not one: `warpplay cfr query a.spot`"),
+        (2, "browse a.spot --line cr10c --board 8c", "`warpplay cfr query a.spot` answers the same"),
+        (1, "browse a.spot --line x", "expected c, r10"),
+        (2, "browse a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
+        (1, "browse k.strategy", "k.strategy: not a solved spot: "),
+        (1, "browse turn.json", "turn.json: not a safetensors file"),
+        (1, "browse none.spot", "none.spot: "),
+        (1, "browse short.spot", "short.spot: "),
+        (1, "browse header.spot", "header.spot: "),
+        (1, "browse tensor.spot", "tensor.spot: "),
+    ] {
+        let said = scratch.fails(code, line);
+        assert!(said.contains(told), "{line}: {said}");
+    }
+    assert!(scratch.misused("browse").contains("FILE.spot"));
+}
+
 #[test]
 fn a_spot_is_saved_gone_on_with_and_asked() {
     let scratch = new_scratch();

@@ -68,6 +68,7 @@
 //! | [`Node`], [`NodeReport`], [`NodeHand`] | a node of it: where one can go, what is played, what each hand is worth |
 //! | [`Practice`], [`PracticeHand`], [`PracticeEvent`], [`PracticeMove`], [`Verb`] | hands of it, dealt to a player and played against the saved strategy |
 //! | [`PracticeJudgement`], [`PracticeDecision`], [`PracticeRecord`], [`PracticeScore`] | what the player's decisions were worth |
+//! | [`HandClass`], [`ActionTotal`] | its hands in a grid of 169 classes, and its actions over all hands |
 //!
 //! # The file
 //!
@@ -105,6 +106,7 @@ mod batch;
 mod betting;
 mod file;
 mod game;
+mod grid;
 mod node;
 mod practice;
 mod range;
@@ -120,6 +122,7 @@ mod thresholds;
 mod unique;
 
 pub use file::{LockStrategy, Spot, SpotLock, Streets};
+pub use grid::{ActionTotal, HandClass};
 pub use node::{Node, NodeHand, NodeReport};
 pub use practice::{
     Practice, PracticeDecision, PracticeEvent, PracticeHand, PracticeJudgement, PracticeMove, PracticeRecord,

@@ -1,0 +1,41 @@
+//! The nodes from the first one to the one that the flags name, so that one can go back.
+
+use warpplay::Result;
+use warpplay::cfr::SolvedSpot;
+use warpplay::cfr::spot::Node;
+
+/// The nodes up to [`SolvedSpot::at`] of this line and board, the first one first.
+pub fn to<'a>(solved: &'a SolvedSpot, line: &str, board: &str) -> Result<Vec<Node<'a>>> {
+    let end = solved.at(line, board)?;
+    let root = solved.root();
+    let known = cards(&root.board());
+    let dealt: Vec<String> = cards(board).into_iter().filter(|card| !known.contains(card)).collect();
+    let (mut dealt, history) = (dealt.iter(), end.history());
+    let mut nodes = vec![root];
+    while let Some(node) = nodes.last() {
+        let next = if node.is_deal() {
+            dealt.next().map(|card| node.deal(card))
+        } else {
+            let before = node.history();
+            let rest = history.strip_prefix(&before).unwrap_or_default();
+            // Of r5 and r50 the longer one, where both fit.
+            let actions = node.actions().into_iter().filter(|action| rest.starts_with(action.as_str()));
+            actions.max_by_key(String::len).map(|action| node.child(&action))
+        };
+        match next {
+            Some(next) => nodes.push(next?),
+            None => break,
+        }
+    }
+    Ok(nodes)
+}
+
+/// The names of a text's cards.
+pub fn cards(text: &str) -> Vec<String> {
+    let letters: Vec<char> = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let name = |letters: &[char]| match letters {
+        [rank, suit] => String::from_iter([rank.to_ascii_uppercase(), *suit]),
+        other => String::from_iter(other),
+    };
+    letters.chunks(2).map(name).collect()
+}
