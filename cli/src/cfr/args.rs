@@ -9,6 +9,7 @@ use warpplay::cfr::spot::{SpotForm, SpotTarget};
 use warpplay::cfr::{Algorithm, Engine, Sampling};
 use warpplay::{Error, Precision};
 
+use crate::cfr::browse::BrowseArgs;
 use crate::cfr::solve_flags::{ReportFlags, SolveFlags};
 use crate::common::flags::{CheckpointFlags, JournalFlags, PlotsFlag, SeedFlag, TopFlag, duration};
 use crate::common::{DeviceFlag, OutputFlags};
@@ -37,6 +38,9 @@ pub enum Command {
     /// Show what a saved strategy or a solved spot does with a hand after a history, or export it as JSON or CSV
     #[command(after_help = examples!["cfr query game.strategy --history cr --hand 4c", "cfr query turn.spot --line cr50c/ --board 8c --csv node.csv"])]
     Query(QueryArgs),
+    /// Browse a solved spot: what every hand does at every node, and what it is worth
+    #[command(after_help = examples!["cfr browse turn.spot --html turn.html --runouts 8c,8d", "cfr browse turn.spot --line cr50c/ --board 8c --html river.html"])]
+    Browse(BrowseArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
     #[command(alias = "subgame", after_help = SPOT)]
     SolveSpot(Box<SolveSpotArgs>),

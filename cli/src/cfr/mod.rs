@@ -8,6 +8,7 @@
 //! warpplay cfr query game.strategy --history cr --hand 4c
 //! warpplay cfr solve-spot SPOT.json --target 0.5%pot --save turn.spot
 //! warpplay cfr query turn.spot --line cr50c/ --board 8c
+//! warpplay cfr browse turn.spot --html turn.html --runouts 8c
 //! warpplay cfr play game.strategy
 //! warpplay cfr match a.strategy b.strategy
 //! warpplay cfr matrix rock-paper-scissors
@@ -24,6 +25,7 @@
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015); the algorithms' own papers stand at `warpplay::cfr::Algorithm`.
 
 mod args;
+mod browse;
 mod check;
 mod compare;
 mod exploitability;
@@ -53,6 +55,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Compare(args) => compare::run(&args),
         Command::Exploitability(args) => exploitability::run(&args),
         Command::Query(args) => query::run(&args),
+        Command::Browse(args) => browse::run(&args),
         Command::Play(args) => play::run(&args),
         Command::SolveSpot(args) => solve_spot::run(&args),
         #[cfg(feature = "papers")]

@@ -67,6 +67,15 @@ pub struct NodeHand {
     pub action_ev: Vec<f64>,
 }
 
+/// What a node is worth to each hand of a seat, as the tables number hands: counterfactual values.
+struct Worth {
+    here: Vec<f64>,
+    /// After each action, if the seat acts.
+    after: Vec<Vec<f64>>,
+    /// Shares of the pot if nobody bets any more.
+    shares: Vec<f64>,
+}
+
 impl SolvedSpot {
     /// The first node.
     pub fn root(&self) -> Node<'_> {
@@ -310,28 +319,91 @@ impl<'a> Node<'a> {
     /// # Errors
     /// [`Error::File`] if the file is damaged.
     pub fn report(&self) -> Result<NodeReport> {
+        let evaluator = self.solved.evaluator();
+        let averages = self.solved.averages(self.placed.street, self.solved.game.streets.len())?;
+        let (reach, strategy) = (self.table_reach(), self.table_strategy()?);
+        let worth = [0, 1].map(|seat| {
+            let other = &reach[1 - seat];
+            let values_at = |node: usize| evaluator.values_at(At { node, ..self.table() }, seat, &averages, other);
+            let shares = evaluator.shares_at(self.table(), seat, other);
+            let (here, after) = match self.entry() {
+                Entry::Decision { seat: mover, children, .. } if *mover == seat => {
+                    let after: Vec<Vec<f64>> = children.iter().map(|&child| values_at(child as usize)).collect();
+                    let mut here = vec![0.0; shares.len()];
+                    for (action, played) in after.iter().zip(&strategy) {
+                        let parts = action.iter().zip(played);
+                        here.iter_mut().zip(parts).for_each(|(sum, (value, part))| *sum += value * part);
+                    }
+                    (here, after)
+                }
+                _ => (values_at(self.node), Vec::new()),
+            };
+            Worth { here, after, shares }
+        });
+        Ok(self.report_of(&reach, &strategy, &worth))
+    }
+
+    /// This node and all nodes that actions lead to from it on its street, each before those that follow it, in the order of the actions, with the report of each. The betting is
+    /// walked once for each seat, so that all take hardly longer than [`report`](Self::report) of this one.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is damaged.
+    pub fn reports(&self) -> Result<Vec<(Self, NodeReport)>> {
         let (game, evaluator) = (&self.solved.game, self.solved.evaluator());
         let averages = self.solved.averages(self.placed.street, game.streets.len())?;
-        let reach = [0, 1].map(|seat| self.placed.to_tables(seat, &self.reach[seat]));
+        let reach = self.table_reach();
+        let values = [0, 1].map(|seat| {
+            let mut values = vec![Vec::new(); game.streets[self.placed.street].entries[self.entry].nodes.len()];
+            let mut seen = |node: usize, _: &[f64], of_hands: &[f64]| values[node] = of_hands.to_vec();
+            evaluator.each_value_at(self.table(), seat, &averages, &reach[1 - seat], &mut seen);
+            values
+        });
+        let mut found = Vec::new();
+        self.add_reports(&values, [None, None], &mut found)?;
+        Ok(found)
+    }
+
+    /// Adds the reports of this node and those after it, from the values by seat and node. `shares` are those of the node before, of a seat to which they are the same here.
+    fn add_reports(
+        &self,
+        values: &[Vec<Vec<f64>>; 2],
+        shares: [Option<&Vec<f64>>; 2],
+        found: &mut Vec<(Self, NodeReport)>,
+    ) -> Result<()> {
+        let (reach, strategy) = (self.table_reach(), self.table_strategy()?);
+        let (mover, children) = match self.entry() {
+            Entry::Decision { seat, children, .. } => (Some(*seat), children.as_slice()),
+            _ => (None, &[][..]),
+        };
+        let worth = [0, 1].map(|seat| {
+            let known = shares[seat].cloned();
+            let shares =
+                known.unwrap_or_else(|| self.solved.evaluator().shares_at(self.table(), seat, &reach[1 - seat]));
+            let after = children.iter().filter(|_| mover == Some(seat));
+            let after = after.map(|&child| values[seat][child as usize].clone()).collect();
+            Worth { here: values[seat][self.node].clone(), after, shares }
+        });
+        found.push((self.clone(), self.report_of(&reach, &strategy, &worth)));
+        for action in 0..children.len() {
+            // Shares depend on the other's reach, which the seat's own action leaves as it is.
+            let shares = [0, 1].map(|seat| (mover == Some(seat)).then_some(&worth[seat].shares));
+            self.after(action)?.add_reports(values, shares, found)?;
+        }
+        Ok(())
+    }
+
+    /// The reach of each seat's hands, as the tables number them.
+    fn table_reach(&self) -> [Vec<f64>; 2] {
+        [0, 1].map(|seat| self.placed.to_tables(seat, &self.reach[seat]))
+    }
+
+    fn report_of(&self, reach: &[Vec<f64>; 2], strategy: &[Vec<f64>], worth: &[Worth; 2]) -> NodeReport {
+        let (game, evaluator) = (&self.solved.game, self.solved.evaluator());
         let cards = game.streets[self.placed.street].boards[self.placed.board].cards;
-        let strategy = self.table_strategy()?;
         let (mut ev, mut equity, mut by_hand) = ([0.0; 2], [0.0; 2], [Vec::new(), Vec::new()]);
         for seat in 0..2 {
             let other = &reach[1 - seat];
-            let values_at = |node: usize| evaluator.values_at(At { node, ..self.table() }, seat, &averages, other);
-            let (actions, values) = match self.entry() {
-                Entry::Decision { seat: mover, children, .. } if *mover == seat => {
-                    let actions: Vec<Vec<f64>> = children.iter().map(|&child| values_at(child as usize)).collect();
-                    let mut values = vec![0.0; game.hands[seat].len()];
-                    for (action, played) in actions.iter().zip(&strategy) {
-                        let parts = action.iter().zip(played);
-                        values.iter_mut().zip(parts).for_each(|(sum, (value, part))| *sum += value * part);
-                    }
-                    (actions, values)
-                }
-                _ => (Vec::new(), values_at(self.node)),
-            };
-            let shares = evaluator.shares_at(self.table(), seat, other);
+            let Worth { here, after, shares } = &worth[seat];
             let mut beside = evaluator.against(seat, other, cards);
             let least = ROUNDING * other.iter().sum::<f64>();
             beside.iter_mut().filter(|weight| **weight <= least).for_each(|weight| *weight = 0.0);
@@ -339,8 +411,8 @@ impl<'a> Node<'a> {
             let weighed = |values: &[f64]| reach[seat].iter().zip(values).map(|(own, value)| own * value).sum::<f64>();
             let pairs = weighed(&beside);
             if pairs > 0.0 {
-                ev[seat] = weighed(&values) / pairs + paid;
-                equity[seat] = weighed(&shares) / pairs;
+                ev[seat] = weighed(here) / pairs + paid;
+                equity[seat] = weighed(shares) / pairs;
             }
             let of_hand = |hand: usize| {
                 let image = self.placed.images[seat][hand] as usize;
@@ -348,19 +420,19 @@ impl<'a> Node<'a> {
                     true => values[image] / beside[image] + more,
                     false => 0.0,
                 };
-                let strategy = strategy.iter().filter(|_| !actions.is_empty());
+                let strategy = strategy.iter().filter(|_| !after.is_empty());
                 NodeHand {
                     hand: self.name(seat, hand),
                     reach: self.reach[seat][hand],
-                    ev: each(&values, paid),
-                    equity: each(&shares, 0.0),
+                    ev: each(here, paid),
+                    equity: each(shares, 0.0),
                     strategy: strategy.map(|vector| vector[image]).collect(),
-                    action_ev: actions.iter().map(|values| each(values, paid)).collect(),
+                    action_ev: after.iter().map(|values| each(values, paid)).collect(),
                 }
             };
             by_hand[seat] = self.open(seat).map(of_hand).collect();
         }
-        Ok(NodeReport {
+        NodeReport {
             history: self.history(),
             board: self.board(),
             pot: self.pot(),
@@ -369,6 +441,6 @@ impl<'a> Node<'a> {
             ev,
             equity,
             by_hand,
-        })
+        }
     }
 }
