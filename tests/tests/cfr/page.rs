@@ -59,7 +59,7 @@ fn width(report: &NodeReport) -> f64 {
 /// The hands of a class as the page shows them are those of the report.
 fn shows_the_hands(browser: &mut Browser, report: &NodeReport, seat: usize, class: &str) {
     browser.click(&format!("#seats input[value='{seat}']"));
-    browser.click(&format!("#grid [data-class={class}]"));
+    browser.click(&format!("#grid [data-class='{class}']"));
     let rows = browser.value("[...document.querySelectorAll('#combos [data-hand]')].map((row) => ({...row.dataset}))");
     let rows = rows.as_array().expect("a list");
     let is_in = |hand: &&NodeHand| {
@@ -103,7 +103,7 @@ fn shows_the_mean(browser: &mut Browser, report: &NodeReport, seat: usize, class
     let mean = |value: &dyn Fn(&NodeHand) -> f64| {
         hands.iter().zip(&weights).map(|(hand, weight)| weight / all * value(hand)).sum::<f64>()
     };
-    let cell = browser.value(&format!("({{...document.querySelector('#grid [data-class={class}]').dataset}})"));
+    let cell = browser.value(&format!("({{...document.querySelector('#grid [data-class=\"{class}\"]').dataset}})"));
     let at = format!("'{}' on {}, seat {seat}: {class}", report.history, report.board);
     // Reaches are off by half a step of the largest. A weight's part that is so lost is at most that of its reach, and of the sum of all others' beside it; parts of the mean move by twice as much.
     let off = |seat: usize| {

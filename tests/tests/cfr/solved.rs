@@ -288,7 +288,7 @@ fn the_reports_of_a_street_are_those_of_its_nodes() {
         }
         let found = first.reports().expect("reports");
         assert_eq!(found.len(), expected.len());
-        assert!(found.len() > 5, "{} nodes", found.len());
+        assert!(found.len() >= 5, "{} nodes", found.len());
         for ((node, report), expected) in found.iter().zip(&expected) {
             assert_eq!((node.history(), node.is_deal()), (expected.history(), expected.is_deal()));
             // The same products and sums in the same order.

@@ -148,7 +148,7 @@ struct Screenshot {
 }
 
 const SCREENSHOTS: [Screenshot; 2] = [
-    Screenshot { name: "cfr-browse-light.png", colours: "light", steps: "", clicks: &["#grid [data-class=AJo]"] },
+    Screenshot { name: "cfr-browse-light.png", colours: "light", steps: "c", clicks: &["#grid [data-class=QJs]"] },
     Screenshot {
         name: "cfr-browse-dark.png",
         colours: "dark",
@@ -200,7 +200,7 @@ fn shoot(pictures: &Path) {
         assert!(output.status.success(), "warpplay {line}\n{}", String::from_utf8_lossy(&output.stderr));
     }
     for Screenshot { name, colours, steps, clicks } in &SCREENSHOTS {
-        let mut browser = Browser::start(&chromium, 1120, 800);
+        let mut browser = Browser::start(&chromium, 1120, 910);
         browser.prefer(colours);
         browser.open(&folder.path().join("turn.html"), "document.querySelector('#grid [data-class=AA]')");
         browser.value(&format!("location.hash = '{steps}'"));
