@@ -368,8 +368,9 @@ function select(name) {
 
 function comboRow(label, values, attributes) {
   const { node } = state;
-  const actions = values.strategy.map((part, at) => [percent(part), element("small", {}, chips(values.actionEv[at]))]);
-  const cells = [label, [percent(values.reach)], [percent(values.equity)], [chips(values.ev)], ...actions];
+  const small = (text) => element("small", {}, text);
+  const actions = values.strategy.map((part, at) => [percent(part), small(chips(values.actionEv[at]))]);
+  const cells = [label, [percent(values.equity), small(percent(values.reach))], [chips(values.ev)], ...actions];
   const row = element("tr", attributes, ...cells.map((parts) => element("td", {}, ...parts)));
   if (values.weight === 0) row.className = "never";
   Object.assign(row.dataset, {
@@ -384,8 +385,9 @@ function showDetails() {
   const seat = shownSeat();
   const hands = byClass(state.hands[seat])[state.class] ?? [];
   $("class").textContent = `${state.class} of seat ${seat}${hands.length ? "" : ": no hand in its range"}`;
-  const actions = node.seat === seat ? node.actions.map((action) => [actionName(node, action), element("small", {}, "EV")]) : [];
-  const heads = hands.length ? [["hand"], ["reach"], ["equity"], [`EV, ${data.unit}`], ...actions] : [];
+  const small = (text) => element("small", {}, text);
+  const actions = node.seat === seat ? node.actions.map((action) => [actionName(node, action), small("EV")]) : [];
+  const heads = hands.length ? [["hand"], ["equity", small("reach")], ["EV", small(data.unit)], ...actions] : [];
   const head = element("tr", {}, ...heads.map((parts) => element("th", { scope: "col" }, ...parts)));
   $("combos").tHead.replaceChildren(head);
   const means = meansOf(hands);
