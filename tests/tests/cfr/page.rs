@@ -263,7 +263,7 @@ fn a_page_that_is_too_large_is_refused_with_what_fits() {
     assert!(said.contains("--max-mb: the page would have up to ") && said.contains("alone has"), "{said}");
     let said =
         scratch.fails(2, &format!("browse a.spot --html page.html --runouts all --max-mb {}", whole as f64 / 2e6));
-    assert!(said.contains("after a card of --runouts") && said.contains("such cards fit"), "{said}");
+    assert!(said.contains("after a card of --runouts") && said.contains("of them fit"), "{said}");
     for (line, part) in [
         ("browse a.spot", "--html"),
         ("browse a.spot --html a.spot", "name the same file"),

@@ -196,7 +196,7 @@ fn expect_within(first: &Node<'_>, n_hands: [usize; 2], fixed: f64, runouts: &Ru
         text += &format!("alone has {least:.3}: --line begins it later, and a larger --max-mb allows it");
     } else {
         let n_fit = ((max_mb - least) / mb(1)).floor();
-        text += &format!("has {least:.3}, the nodes after a card of --runouts {:.3}: {n_fit} such cards fit", mb(1));
+        text += &format!("has {least:.3}, the nodes after a card of --runouts {:.3}: {n_fit} of them fit", mb(1));
         if mb(2) > 0.0 {
             text += &format!("; those after a second card have {:.3}", mb(2));
         }
