@@ -12,8 +12,11 @@ mod tests {
     use crate::Cli;
 
     /// Commands that report nothing, and why.
-    const WITHOUT_JSON: [(&str, &str); 2] =
-        [("completions", "prints a script"), ("papers page", "writes what it found into a page")];
+    const WITHOUT_JSON: [(&str, &str); 3] = [
+        ("completions", "prints a script"),
+        ("papers page", "writes what it found into a page"),
+        ("cfr browse", "shows what cfr query writes"),
+    ];
 
     /// Every command that the help shows, with its words.
     fn commands() -> Vec<(Vec<String>, Command)> {

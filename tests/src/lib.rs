@@ -12,6 +12,7 @@
 //! | what is built of each family where all must say the same, and how much memory this process has | [`families`], [`resident`] |
 //! | what a command with a journal promises | [`journals`] |
 //! | where the tests' own files are written | [`folder`] |
+//! | how a page is opened, clicked and read in a browser without a window | `browser` (on Unix); `WARPPLAY_REQUIRE_BROWSER=1` demands one |
 //! | what other programs computed for CFR | [`cfr`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
 //! | which images perceptrons are trained on | [`mlp`] |
@@ -60,6 +61,7 @@
 //! | `cfr/explicit.rs`, `cfr/small.rs`, `cfr/street.rs`, `cfr/subset.rs` | a form of a game differs from the reference or from the plain program |
 //! | `cfr/vector.rs`, `cfr/spot.rs` | boards, information sets or suits are counted wrongly; a hold'em spot is read or solved wrongly |
 //! | `cfr/solved.rs` | a saved spot loses strategies or bits, damage is not found, or a node is worth something else |
+//! | `cfr/page.rs` | the page of a solved spot shows other numbers than `cfr query`, cannot be walked, or loads something |
 //! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the paper's programs, leave the sampled reference |
 //! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
 //! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `warpplay cfr` have changed |
@@ -103,6 +105,8 @@
 #[cfg(feature = "azero")]
 pub mod azero;
 pub mod backends;
+#[cfg(unix)]
+pub mod browser;
 #[cfg(feature = "cfr")]
 pub mod cfr;
 pub mod families;

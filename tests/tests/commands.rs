@@ -145,7 +145,7 @@ const NOT_RUN: [(&str, &str); 23] = [
     ("cfr match c.strategy", "reads the strategy of the line before"),
     ("cfr query spot.spot", "reads the spot of the line before"),
     ("cfr play spot.spot", "reads the spot of a line before"),
-    ("cfr browse spot.spot", "needs a terminal"),
+    ("cfr browse spot.spot", "needs a terminal, or reads the spot of a line before"),
     ("--tables ", "minutes on two cores"),
     ("--only claims,speed", "minutes without a GPU"),
     ("--features kpp ", "minutes on two cores"),

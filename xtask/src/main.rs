@@ -239,9 +239,10 @@ fn bench(family: Option<&str>, arguments: &[String]) -> Result<()> {
 
 fn test(no_python: bool, arguments: &[String]) -> Result<()> {
     setup::device_compiler()?;
-    // Ranks that are processes need MPI: in CI it is demanded, else taken where it is. One build serves the tests with it and those without.
+    // Ranks that are processes need MPI, and pages a browser: in CI both are demanded, else taken where they are. One build serves the tests with MPI and those without.
     if process::is_set("CI") {
         setup::mpi()?;
+        setup::browser()?;
     }
     let features = mpi_features();
     let mut tally = tally::Tally::new()?;

@@ -12,6 +12,9 @@ pub const DEBIAN_PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
 /// Debian's packages for ranks that are processes: Open MPI with its headers and `mpirun`, and what its bindings are made with.
 pub const MPI_PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
+/// Debian's package of the browser in which tests open pages, and the program's name.
+pub const BROWSER_PACKAGE: &str = "chromium";
+
 /// What the machine offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Machine {

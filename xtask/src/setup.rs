@@ -13,7 +13,7 @@ use warpplay_gpu_builder::{
     COMPILER_VARIABLE, DeviceCompiler, PTXAS_VARIABLE, REQUIRE_VARIABLE, find_compiler, find_ptxas, ptx_required,
 };
 
-use crate::plan::{self, DEBIAN_PACKAGES, MPI_PACKAGES, Machine, OLDEST_COMPILER, Privilege, Step};
+use crate::plan::{self, BROWSER_PACKAGE, DEBIAN_PACKAGES, MPI_PACKAGES, Machine, OLDEST_COMPILER, Privilege, Step};
 use crate::process;
 
 /// The Python package that holds `ptxas`.
@@ -84,22 +84,38 @@ pub fn ptxas() -> Result<Option<PathBuf>> {
 /// # Errors
 /// That it is not there and cannot be had, with what the user can type.
 pub fn mpi() -> Result<()> {
-    if mpi_is_there() {
+    debian_packages("for ranks, Open MPI", &MPI_PACKAGES, "mpirun, mpicc or libclang", mpi_is_there)
+}
+
+/// Makes sure of Chromium, in which tests open pages; installs Debian's package where it may.
+///
+/// # Errors
+/// As [`mpi`].
+pub fn browser() -> Result<()> {
+    debian_packages("for the tests of pages, Chromium", &[BROWSER_PACKAGE], BROWSER_PACKAGE, browser_is_there)
+}
+
+fn browser_is_there() -> bool {
+    process::is_on_path(BROWSER_PACKAGE)
+}
+
+/// Installs packages of Debian unless what they bring is there.
+fn debian_packages(what: &str, packages: &[&str], programs: &str, is_there: fn() -> bool) -> Result<()> {
+    if is_there() {
         return Ok(());
     }
-    let packages = MPI_PACKAGES.join(" ");
-    let remedy = || format!("for ranks, Open MPI is needed; on Debian or Ubuntu: sudo apt-get install {packages}");
+    let names = packages.join(" ");
+    let remedy = || format!("{what} is needed; on Debian or Ubuntu: sudo apt-get install {names}");
     let machine = machine();
     let privilege = plan::privilege(&machine).filter(|_| machine.apt).with_context(remedy)?;
-    if privilege == Privilege::SudoAfterAsking && !yes(&format!("install {packages} with sudo?"))? {
+    if privilege == Privilege::SudoAfterAsking && !yes(&format!("install {names} with sudo?"))? {
         bail!(remedy());
     }
-    say(&format!("installing {packages}"));
+    say(&format!("installing {names}"));
     apt_get(privilege, &["update"]).with_context(remedy)?;
-    apt_get(privilege, &[&["install", "-y", "--no-install-recommends"], &MPI_PACKAGES[..]].concat())
-        .with_context(remedy)?;
-    if !mpi_is_there() {
-        bail!("{packages} were installed, but mpirun, mpicc or libclang is still not found");
+    apt_get(privilege, &[&["install", "-y", "--no-install-recommends"], packages].concat()).with_context(remedy)?;
+    if !is_there() {
+        bail!("{names} were installed, but {programs} is still not found");
     }
     Ok(())
 }
@@ -149,6 +165,10 @@ pub fn describe() {
     match mpi_is_there() {
         true => say("MPI: there"),
         false => say(&format!("MPI: absent; `run` with --ranks would install {}", MPI_PACKAGES.join(" "))),
+    }
+    match browser_is_there() {
+        true => say("Chromium: there"),
+        false => say(&format!("Chromium: absent; in CI, `test` would install {BROWSER_PACKAGE}")),
     }
     say("ways to a device compiler on this machine, in order:");
     let steps = plan::steps(&machine);

@@ -38,8 +38,8 @@ pub enum Command {
     /// Show what a saved strategy or a solved spot does with a hand after a history, or export it as JSON or CSV
     #[command(after_help = examples!["cfr query game.strategy --history cr --hand 4c", "cfr query turn.spot --line cr50c/ --board 8c --csv node.csv"])]
     Query(QueryArgs),
-    /// Browse a solved spot in the terminal: a grid of hands with strategy, EV, equity and reach, node by node
-    #[command(after_help = examples!["cfr browse turn.spot", "cfr browse turn.spot --line cr50c/ --board 8c"])]
+    /// Browse a solved spot, in the terminal or as a page: a grid of hands with strategy, EV, equity and reach, node by node
+    #[command(after_help = examples!["cfr browse turn.spot", "cfr browse turn.spot --line cr50c/ --board 8c", "cfr browse turn.spot --html turn.html --runouts 8c,8d"])]
     Browse(BrowseArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
     #[command(alias = "subgame", after_help = SPOT)]

@@ -9,6 +9,7 @@
 //! warpplay cfr solve-spot SPOT.json --target 0.5%pot --save turn.spot
 //! warpplay cfr query turn.spot --line cr50c/ --board 8c
 //! warpplay cfr browse turn.spot
+//! warpplay cfr browse turn.spot --html turn.html --runouts 8c
 //! warpplay cfr play game.strategy
 //! warpplay cfr play turn.spot --seat 0 --hands 20 --history hands.txt
 //! warpplay cfr match a.strategy b.strategy

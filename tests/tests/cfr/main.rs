@@ -5,6 +5,8 @@ mod cli;
 mod explicit;
 mod games;
 mod old_files;
+#[cfg(unix)]
+mod page;
 mod practice;
 mod reference;
 mod small;

@@ -266,6 +266,38 @@ fn nodes_are_worth_what_follows_them() {
 }
 
 #[test]
+fn the_reports_of_a_street_are_those_of_its_nodes() {
+    for (spot, iterations, history, board) in [
+        (river(), 20, "", ""),
+        (turn(), 5, "", ""),
+        (turn(), 5, "c", ""),
+        (flop(), 2, "cc/", "3h"),
+        (flop(), 2, "cc/", "As"),
+    ] {
+        let mut solver = solved_builder(&spot, iterations, &Device::cpu());
+        let solved = solver.solved().expect("strategies");
+        let first = solved.at(history, board).expect("a node");
+        let mut expected = vec![first.clone()];
+        let mut at = 0;
+        while let Some(node) = expected.get(at) {
+            let next: Vec<Node<'_>> =
+                node.actions().iter().map(|action| node.child(action).expect("an action")).collect();
+            at += 1;
+            // Before the nodes that follow those before.
+            expected.splice(at..at, next);
+        }
+        let found = first.reports().expect("reports");
+        assert_eq!(found.len(), expected.len());
+        assert!(found.len() >= 5, "{} nodes", found.len());
+        for ((node, report), expected) in found.iter().zip(&expected) {
+            assert_eq!((node.history(), node.is_deal()), (expected.history(), expected.is_deal()));
+            // The same products and sums in the same order.
+            assert_eq!(report, &expected.report().expect("a report"), "'{}'", expected.history());
+        }
+    }
+}
+
+#[test]
 fn what_is_dealt_is_the_mean_over_all_cards_whatever_their_suits() {
     let mut solver = solved_builder(&flop(), 5, &Device::cpu());
     let solved = solver.solved().expect("strategies");

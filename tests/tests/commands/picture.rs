@@ -132,6 +132,97 @@ fn every_picture_has_a_line() {
     let folder = std::fs::read_dir(golden::workspace().join("docs/pictures")).expect("a folder");
     for entry in folder {
         let name = entry.expect("an entry").file_name();
-        assert!(PICTURES.iter().any(|picture| *picture.name == *name), "{name:?} has no line that draws it");
+        let is_drawn = PICTURES.iter().any(|picture| *picture.name == *name);
+        let is_shot = SCREENSHOTS.iter().any(|shot| *shot.name == *name);
+        assert!(is_drawn || is_shot, "{name:?} has no line that draws it");
     }
+}
+
+/// A picture of the page of a solved spot, in a browser. Fonts differ from machine to machine, so it is drawn and not compared.
+struct Screenshot {
+    name: &'static str,
+    colours: &'static str,
+    /// The steps, and what is chosen then.
+    steps: &'static str,
+    clicks: &'static [&'static str],
+}
+
+const SCREENSHOTS: [Screenshot; 2] = [
+    Screenshot { name: "cfr-browse-light.png", colours: "light", steps: "c", clicks: &["#grid [data-class=QJs]"] },
+    Screenshot {
+        name: "cfr-browse-dark.png",
+        colours: "dark",
+        steps: "c,c",
+        clicks: &["#views input[value=ev]", "#grid [data-class=QQ]", "#seats input[value='1']"],
+    },
+];
+
+/// The page that they show.
+const SHOTS_OF: &str = "docs/guides/cfr.md";
+/// The lines that make it.
+const SHOT_LINES: [&str; 2] = [
+    "cfr solve-spot ten_spots.json --spot \"turn, button against big blind, 6 pots behind\" --algorithm dcfr --target 0.5%pot --save turn.spot",
+    "cfr browse turn.spot --html turn.html --runouts 2c,Td,7h",
+];
+/// Most bytes of a screenshot in the repository.
+const MOST_BYTES: u64 = 150_000;
+
+#[test]
+fn the_pages_show_the_screenshots() {
+    let root = golden::workspace();
+    let text = std::fs::read_to_string(root.join(SHOTS_OF)).expect("a page");
+    if std::env::var_os(WRITE).is_some() {
+        #[cfg(unix)]
+        shoot(&root.join("docs/pictures"));
+    }
+    for Screenshot { name, .. } in &SCREENSHOTS {
+        assert!(text.contains(&format!("pictures/{name}")), "{SHOTS_OF} does not show {name}");
+        let size = std::fs::metadata(root.join("docs/pictures").join(name)).map(|file| file.len());
+        assert!(size.as_ref().is_ok_and(|&size| size < MOST_BYTES), "{name}: {size:?}, at most {MOST_BYTES}");
+    }
+}
+
+/// Solves the spot and takes its page's pictures.
+#[cfg(unix)]
+fn shoot(pictures: &Path) {
+    use warpplay_tests::browser::{Browser, chromium};
+    let Some(chromium) = chromium() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::copy(golden::workspace().join("host/benches/cfr/ten_spots.json"), folder.path().join("ten_spots.json"))
+        .expect("a copy");
+    for line in SHOT_LINES {
+        let words = line.split('"').enumerate().flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        });
+        let mut command = Command::new(warpplay(env!("CARGO_TARGET_TMPDIR")));
+        let output = command.current_dir(folder.path()).args(words).output().expect("the program starts");
+        assert!(output.status.success(), "warpplay {line}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for Screenshot { name, colours, steps, clicks } in &SCREENSHOTS {
+        let mut browser = Browser::start(&chromium, 1120, 910);
+        browser.prefer(colours);
+        browser.open(&folder.path().join("turn.html"), "document.querySelector('#grid [data-class=AA]')");
+        browser.value(&format!("location.hash = '{steps}'"));
+        browser.wait("state.steps.join() === location.hash.slice(1)");
+        clicks.iter().for_each(|selector| browser.click(selector));
+        std::fs::write(pictures.join(name), small(&browser.picture())).expect("the picture is written");
+    }
+}
+
+/// A picture with 16 levels of each colour, which compress to less than half.
+#[cfg(unix)]
+fn small(picture: &[u8]) -> Vec<u8> {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(picture)).read_info().expect("a picture");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+    let read = reader.next_frame(&mut pixels).expect("pixels");
+    let n_channels = read.color_type.samples();
+    let levels = |pixel: &[u8]| [0, 1, 2].map(|at| (pixel[at].saturating_add(8) / 17) * 17);
+    let pixels: Vec<u8> = pixels.chunks_exact(n_channels).flat_map(levels).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, read.width, read.height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::High);
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels)).expect("written");
+    bytes
 }

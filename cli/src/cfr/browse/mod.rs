@@ -1,19 +1,23 @@
-//! `browse`: a solved spot, walked in the terminal.
+//! `browse`: a solved spot, walked in the terminal or as a page for the browser.
 //!
 //! | file | what it has |
 //! | --- | --- |
 //! | `state.rs` | what is looked at, and what a key changes in it; no terminal |
 //! | `visit.rs` | a node with its hands, before and after its values are known |
 //! | `path.rs` | the nodes from the first one to the one that the flags name |
-//! | `draw.rs`, `cells.rs`, `side.rs`, `table.rs` | the page: all of it, the grid, actions and cards, hands |
+//! | `draw.rs`, `cells.rs`, `side.rs`, `table.rs` | the screen: all of it, the grid, actions and cards, hands |
 //! | `colours.rs`, `text.rs` | colours that can be read on every ground; numbers and names |
 //! | `values.rs` | values of nodes, computed while the user goes on |
 //! | `screen.rs` | the terminal, changed and restored |
+//! | `html.rs`, `pack.rs`, `runouts.rs` | the page: its nodes, their numbers, and the cards that it can deal |
 
 mod cells;
 mod colours;
 mod draw;
+mod html;
+mod pack;
 mod path;
+mod runouts;
 mod screen;
 mod side;
 mod state;
@@ -25,7 +29,7 @@ mod values;
 mod visit;
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -34,6 +38,7 @@ use warpplay::cfr::SolvedSpot;
 
 use crate::common::{self, Usage};
 use colours::Look;
+use html::PageFlags;
 use screen::Screen;
 use state::{State, Step};
 use values::Values;
@@ -54,10 +59,16 @@ pub struct BrowseArgs {
     /// The cards dealt since the spot began: 8c, or 8c3s
     #[arg(long, value_name = "CARDS", default_value = "")]
     pub board: String,
+
+    #[command(flatten)]
+    pub page: PageFlags,
 }
 
 /// Runs the command.
 pub fn run(args: &BrowseArgs) -> Result<()> {
+    if let Some(path) = &args.page.html {
+        return write_page(args, path);
+    }
     let solved = common::without_results(|| SolvedSpot::open(&args.file))?;
     // To the end of the program: a thread that computes values may still run when this function has returned.
     let solved: &'static SolvedSpot = Box::leak(Box::new(solved));
@@ -69,13 +80,24 @@ pub fn run(args: &BrowseArgs) -> Result<()> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         let file = args.file.display();
         return Err(Usage(format!(
-            "browse needs a terminal, and stdin or stdout is not one: `warpplay cfr query {file}` answers the same with --line, --board, --json and --csv"
+            "browse needs a terminal, and stdin or stdout is not one: `warpplay cfr query {file}` answers the same with --line, --board, --json and --csv, and --html FILE.html writes a page for the browser"
         ))
         .into());
     }
     let look = if common::style::is_refused() { Look::Plain } else { Look::Colours };
     // Nothing is written: a signal ends the program at once.
     common::without_results(|| show(state, look))
+}
+
+/// Writes the page.
+fn write_page(args: &BrowseArgs, path: &Path) -> Result<()> {
+    let written = html::prepare(&args.file, path)?;
+    let text = common::without_results(|| -> Result<_> {
+        let solved = SolvedSpot::open(&args.file)?;
+        html::page(&solved, &args.file, &args.line, &args.board, &args.page)
+    })?;
+    written.write(&text)?;
+    common::print(format!("{}: {:.1} MB\n", path.display(), text.len() as f64 / 1e6))
 }
 
 /// Draws, waits for keys and values, and obeys.

@@ -71,6 +71,9 @@ pub(in crate::cfr) struct At {
     pub node: usize,
 }
 
+/// Gets the nodes of a walk's street: number of the node, the other seat's reach there, and the values of the seat's hands.
+pub(in crate::cfr) type Seen<'a> = dyn FnMut(usize, &[f64], &[f64]) + 'a;
+
 /// One evaluation: the values that are constant during the walk.
 struct Pass<'a> {
     seat: usize,
@@ -91,8 +94,19 @@ impl Evaluator {
 
     /// The same at a node; `reach` is the other's there.
     pub fn values_at(&self, at: At, seat: usize, averages: &dyn Averages, reach: &[f64]) -> Vec<f64> {
-        let pass = Pass { seat, play: Play::Average, averages };
-        self.node(&pass, at.street, at.board, at.entry, at.node, reach)
+        self.each_value_at(at, seat, averages, reach, &mut |_, _, _| {})
+    }
+
+    /// The same; `seen` gets this node and every node that actions lead to on its street, each after those that follow it.
+    pub fn each_value_at(
+        &self,
+        at: At,
+        seat: usize,
+        averages: &dyn Averages,
+        reach: &[f64],
+        seen: &mut Seen<'_>,
+    ) -> Vec<f64> {
+        self.node(&Pass { seat, play: Play::Average, averages }, at, reach, seen)
     }
 
     /// Share of the hands that each hand of `seat` wins if nobody bets any more, as counterfactual values.
@@ -181,7 +195,9 @@ impl Evaluator {
             let reach: Vec<f64> = reach.iter().zip(&self.game.hands[1 - pass.seat]).map(possible).collect();
             let values = match pass.play {
                 Play::Equity => self.equity(pass.seat, street, number, &reach),
-                Play::Average | Play::Best => self.node(pass, street, number, entry, 0, &reach),
+                Play::Average | Play::Best => {
+                    self.node(pass, At { street, board: number, entry, node: 0 }, &reach, &mut |_, _, _| {})
+                }
             };
             for &member in &board.members {
                 let images = &self.game.permutations[member as usize][pass.seat];
@@ -215,38 +231,42 @@ impl Evaluator {
         values
     }
 
-    fn node(&self, pass: &Pass, street: usize, board: usize, entry: usize, node: usize, reach: &[f64]) -> Vec<f64> {
-        let of_street = &self.game.streets[street];
-        match &of_street.entries[entry].nodes[node] {
+    fn node(&self, pass: &Pass, at: At, reach: &[f64], seen: &mut Seen<'_>) -> Vec<f64> {
+        let At { street, board, entry, node } = at;
+        let values = match &self.game.streets[street].entries[entry].nodes[node] {
             Node::Exit { entry } => self.deal(pass, street + 1, board, *entry as usize, reach),
             end @ (Node::Fold { .. } | Node::Showdown { .. }) => self.end(end, pass.seat, street, board, reach),
             Node::Decision { seat, children, slot, locked, .. } => {
-                let below = |child: u32, reach: &[f64]| self.node(pass, street, board, entry, child as usize, reach);
+                let mut below =
+                    |child: u32, reach: &[f64]| self.node(pass, At { node: child as usize, ..at }, reach, seen);
                 if *seat == pass.seat && pass.play == Play::Best && !locked {
                     let mut best = below(children[0], reach);
                     for &child in &children[1..] {
                         let values = below(child, reach);
                         best.iter_mut().zip(values).for_each(|(best, value)| *best = best.max(value));
                     }
-                    return best;
-                }
-                let strategy = pass.averages.strategy(&self.game, *seat, street, board, *slot, children.len());
-                let mut sum = vec![0.0; self.game.hands[pass.seat].len()];
-                for (&child, played) in children.iter().zip(&strategy) {
-                    if *seat == pass.seat {
-                        let values = below(child, reach);
-                        sum.iter_mut()
-                            .zip(values.iter().zip(played))
-                            .for_each(|(sum, (value, part))| *sum += part * value);
-                    } else {
-                        let reach: Vec<f64> = reach.iter().zip(played).map(|(reach, part)| reach * part).collect();
-                        let values = below(child, &reach);
-                        sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                    best
+                } else {
+                    let strategy = pass.averages.strategy(&self.game, *seat, street, board, *slot, children.len());
+                    let mut sum = vec![0.0; self.game.hands[pass.seat].len()];
+                    for (&child, played) in children.iter().zip(&strategy) {
+                        if *seat == pass.seat {
+                            let values = below(child, reach);
+                            sum.iter_mut()
+                                .zip(values.iter().zip(played))
+                                .for_each(|(sum, (value, part))| *sum += part * value);
+                        } else {
+                            let reach: Vec<f64> = reach.iter().zip(played).map(|(reach, part)| reach * part).collect();
+                            let values = below(child, &reach);
+                            sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                        }
                     }
+                    sum
                 }
-                sum
             }
-        }
+        };
+        seen(node, reach, &values);
+        values
     }
 }
 
