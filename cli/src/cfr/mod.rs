@@ -7,6 +7,7 @@
 //! warpplay cfr exploitability game.strategy
 //! warpplay cfr query game.strategy --history cr --hand 4c
 //! warpplay cfr solve-spot SPOT.json --target 0.5%pot --save turn.spot
+//! warpplay cfr solve-boards SPOT.json --boards 25 --target 0.5%pot --device cuda:0,cuda:1 --csv flops.csv --html flops.html
 //! warpplay cfr query turn.spot --line cr50c/ --board 8c
 //! warpplay cfr play game.strategy
 //! warpplay cfr match a.strategy b.strategy
@@ -33,6 +34,7 @@ mod matrix;
 mod play;
 mod query;
 mod solve;
+mod solve_boards;
 mod solve_flags;
 mod solve_spot;
 mod spot_node;
@@ -55,6 +57,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Query(args) => query::run(&args),
         Command::Play(args) => play::run(&args),
         Command::SolveSpot(args) => solve_spot::run(&args),
+        Command::SolveBoards(args) => solve_boards::run(&args),
         #[cfg(feature = "papers")]
         Command::Thesis(args) => crate::papers::cfr_thesis::run(*args),
         Command::Match(args) => exploitability::run_match(&args),

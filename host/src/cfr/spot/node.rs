@@ -1,5 +1,7 @@
 //! The nodes of a solved spot: where one can go from there, what is played, and what it is worth.
 
+mod onward;
+
 use serde::{Deserialize, Serialize};
 
 use super::betting::STREETS;
