@@ -88,6 +88,7 @@
 //! | [`Progress`] | what `watch` is told while something runs |
 //! | [`Memory`], [`MemoryPart`] | what a piece of work needs, before it is taken |
 //! | [`Checkpoint`], [`journal`] | work that is kept while it runs, and gone on with |
+//! | [`ranks`] | threads, GPUs and processes that work together |
 //! | [`AtomicFile`], [`input_file`], [`Fnv`] | files written whole or not at all; files read with good errors; a checksum |
 //! | [`Error`], [`Result`] | what can go wrong |
 //!
@@ -211,6 +212,7 @@ pub use runtime::module::{Function, FunctionInfo, Module};
 pub use runtime::pinned::Pinned;
 pub use runtime::precision::Precision;
 pub use runtime::progress::Progress;
+pub use runtime::ranks;
 pub use runtime::stream::{L2Span, L2Window, Stream};
 pub use warpplay_gpu::args::{In, InOut, IntoParam};
 pub use warpplay_gpu::kernel::{Kernel, SafeKernel, ShapedKernel};

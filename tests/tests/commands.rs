@@ -292,7 +292,7 @@ use Json::{Facts, Found, Report};
 const WITHOUT_JSON: [&str; 1] = ["cfr browse"];
 
 /// Every command that writes JSON, in order: later ones read what earlier ones wrote.
-const WITH_JSON: [(&str, Json); 38] = [
+const WITH_JSON: [(&str, Json); 39] = [
     ("doctor", Facts),
     ("demo --device cpu --out demo", Facts),
     ("man pages", Facts),
@@ -335,6 +335,7 @@ const WITH_JSON: [(&str, Json); 38] = [
     ("cfr match k.strategy k.strategy --device cpu", Found),
     ("cfr matrix rock-paper-scissors --iterations 2 --device cpu", Report(&[])),
     ("cfr solve-spot GOLDEN/cfr/v0.1/river.json --iterations 2 --device cpu", Report(&[])),
+    ("cfr solve-boards GOLDEN/commands/turn.json --boards 8c,Kd --iterations 2 --device cpu", Found),
     ("shogi analyse startpos", Facts),
     ("shogi build-dataset --records GOLDEN/shogi/six.usi --limit 2 --plies 40..44 --out set", Found),
     ("shogi inspect --data set", Found),

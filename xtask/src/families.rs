@@ -43,7 +43,7 @@ pub const FAMILIES: &[Family] = &[
         features: "cfr",
         arguments: &["solve", "leduc", "--device", "auto", "--iterations", "1000"],
         bench: ("warpplay", "cfr"),
-        ranks: false,
+        ranks: true,
     },
     Family {
         name: "shogi",

@@ -44,6 +44,9 @@ pub enum Command {
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
     #[command(alias = "subgame", after_help = SPOT)]
     SolveSpot(Box<SolveSpotArgs>),
+    /// Solve a hold'em spot on many boards (all flops, some, or the turns or rivers of a line), and report values and frequencies by board and texture
+    #[command(after_help = examples!["cfr solve-boards SPOT.json --boards 25 --algorithm dcfr --target 0.5%pot --device cuda:0,cuda:1 --csv flops.csv --html flops.html", "cfr solve-boards --from flop.spot --line cr50c --algorithm dcfr --target 0.5%pot --checkpoint turns.journal"])]
+    SolveBoards(Box<SolveBoardsArgs>),
     /// Moved: `warpplay papers cfr_thesis`
     #[cfg(feature = "papers")]
     #[command(hide = true)]
@@ -250,6 +253,57 @@ pub struct SolveSpotArgs {
     pub output: OutputFlags,
 }
 
+#[derive(clap::Args, Debug)]
+pub struct SolveBoardsArgs {
+    /// A spot as JSON, as solve-spot --help shows it: without a flop for flops, without a turn for turns, without a river for rivers
+    #[arg(value_name = "SPOT.json", required_unless_present = "from", conflicts_with = "from")]
+    pub spot: Option<PathBuf>,
+
+    /// Boards: all that differ by more than the names of suits; a number of flops (1 to 920), chosen and weighted to stand for all; a list as "Qs Jh 2h, AsAhAd:4" (of single cards for turns and rivers), each with a weight if it is not the number of boards that it stands for; or a file with such a list
+    #[arg(long, value_name = "BOARDS", default_value = "all", allow_hyphen_values = true)]
+    pub boards: String,
+
+    /// Begin behind a line of this solved spot, written by solve-spot --save: with the ranges that both seats have there, its pot and stacks
+    #[arg(long, value_name = "FILE.spot", requires = "line")]
+    pub from: Option<PathBuf>,
+
+    /// The actions of --from up to the card that is dealt: cr50c
+    #[arg(long, value_name = "ACTIONS", requires = "from")]
+    pub line: Option<String>,
+
+    /// The turn of --from, where the line goes through it
+    #[arg(long, value_name = "CARDS", default_value = "", requires = "from")]
+    pub board: String,
+
+    #[command(flatten)]
+    pub solve: SolveFlags,
+
+    /// Iterations of each board [default: 1000]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub iterations: Option<u64>,
+
+    /// End a board at this exploitability, if that is before --iterations: chips (0.25), or a part of the pot (0.5%pot)
+    #[arg(long, value_name = "EXPLOITABILITY", allow_negative_numbers = true)]
+    pub target: Option<SpotTarget>,
+
+    /// Devices, separated by commas: auto, cuda, cuda:1 and so on, cpu, simt; the boards are divided among them
+    #[arg(long, value_name = "DEVICES", default_value = "auto", value_delimiter = ',')]
+    pub device: Vec<String>,
+
+    /// Write a line for each board to this file: texture, values, and frequencies of the first decisions
+    #[arg(long, value_name = "FILE.csv")]
+    pub csv: Option<PathBuf>,
+
+    /// Write a page with tables by texture and board to this file; it needs no other file
+    #[arg(long, value_name = "FILE.html")]
+    pub html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub journal: JournalFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
 /// What `--resume` does for spots.
 const RESUME: &str = "Continue from a file of --save (one spot, with its options), or a run of several spots from its --checkpoint file, without repeating those in it (needs the options of \
                       that run, except names of files)";
@@ -393,8 +447,13 @@ mod tests {
     #[test]
     fn helps_tell_the_defaults() {
         let case = |command, needs| Case { command, needs, beside: &[] };
-        let cases =
-            [case("solve", "x"), case("compare", "x"), case("solve-spot", "x"), case("matrix", "rock-paper-scissors")];
+        let cases = [
+            case("solve", "x"),
+            case("compare", "x"),
+            case("solve-spot", "x"),
+            case("solve-boards", "x"),
+            case("matrix", "rock-paper-scissors"),
+        ];
         let prose = [
             ("--threads", "all cores: as many as there are"),
             ("solve game", "that of --resume"),
@@ -414,6 +473,11 @@ mod tests {
                 Command::Solve(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
                 Command::Compare(args) => format!("{:?}", args.solve.options()),
                 Command::SolveSpot(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
+                Command::SolveBoards(args) => format!(
+                    "{:?} {:?}",
+                    args.iterations.unwrap_or(warpplay::cfr::Options::default().iterations),
+                    args.solve.options()
+                ),
                 Command::Matrix(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
                 _ => return Err("no options".into()),
             })

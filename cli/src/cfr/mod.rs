@@ -7,6 +7,7 @@
 //! warpplay cfr exploitability game.strategy
 //! warpplay cfr query game.strategy --history cr --hand 4c
 //! warpplay cfr solve-spot SPOT.json --target 0.5%pot --save turn.spot
+//! warpplay cfr solve-boards SPOT.json --boards 25 --target 0.5%pot --device cuda:0,cuda:1 --csv flops.csv --html flops.html
 //! warpplay cfr query turn.spot --line cr50c/ --board 8c
 //! warpplay cfr browse turn.spot
 //! warpplay cfr browse turn.spot --html turn.html --runouts 8c
@@ -38,6 +39,7 @@ mod play;
 mod play_spot;
 mod query;
 mod solve;
+mod solve_boards;
 mod solve_flags;
 mod solve_spot;
 mod spot_node;
@@ -61,6 +63,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Browse(args) => browse::run(&args),
         Command::Play(args) => play::run(&args),
         Command::SolveSpot(args) => solve_spot::run(&args),
+        Command::SolveBoards(args) => solve_boards::run(&args),
         #[cfg(feature = "papers")]
         Command::Thesis(args) => crate::papers::cfr_thesis::run(*args),
         Command::Match(args) => exploitability::run_match(&args),

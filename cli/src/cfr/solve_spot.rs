@@ -243,7 +243,7 @@ fn solve_one(
 }
 
 /// Refuses what does not fit, with what would.
-fn expect_fits(builder: &SpotSolverBuilder, plan: &Plan, device: &Device) -> Result<()> {
+pub(super) fn expect_fits(builder: &SpotSolverBuilder, plan: &Plan, device: &Device) -> Result<()> {
     let Err(error) = device.expect_memory(plan.memory_needed()) else { return Ok(()) };
     if !matches!(error, Error::OutOfMemory { .. }) {
         return Err(error.into());

@@ -4,6 +4,8 @@
 pub mod defaults;
 mod files;
 pub mod flags;
+#[cfg(any(feature = "cfr", feature = "shogi"))]
+pub mod group;
 mod interrupt;
 #[cfg(test)]
 pub mod negative;

@@ -19,11 +19,10 @@ use warpplay_papers::shogi_bonanza::experiments::{Repetition, Settings, games};
 use warpplay_papers::shogi_bonanza::{PaperEngine, Split};
 
 use crate::common::flags::ThreadsFlag;
-use crate::common::{self, OutputFlags, Usage};
+use crate::common::{self, OutputFlags, Usage, group};
 use crate::papers::items::ItemFlags;
 use crate::shogi::data::Data;
 use crate::shogi::data_flags::{HeldOutFlag, PartFlags, RepeatFlag, SourceFlags};
-use crate::shogi::group;
 use crate::shogi::rule_flags::RuleFlags;
 
 /// 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」: its tables, figures and claims beside ours

@@ -13,11 +13,11 @@ use warpplay::shogi::ranks::{self, Ranks};
 use warpplay::shogi::{FeatureSet, Optimizer};
 
 use crate::common::table::{Table, count, fixed, seconds, thousands};
-use crate::common::{self, OutputFile, plot};
+use crate::common::{self, OutputFile, group, plot};
 use crate::shogi::args::LearnArgs;
 use crate::shogi::data::Data;
 use crate::shogi::data_flags::SourceFlags;
-use crate::shogi::{chart, check, group, table};
+use crate::shogi::{chart, check, table};
 
 /// The plot's name in a folder.
 const PLOT: &str = "learning.svg";

@@ -26,7 +26,6 @@ pub(crate) mod data;
 pub(crate) mod data_flags;
 mod dataset;
 mod fit;
-pub(crate) mod group;
 mod learn;
 mod learn_flags;
 mod moves;

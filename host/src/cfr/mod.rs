@@ -108,7 +108,7 @@ pub use options::{Algorithm, Averaging, Engine, Options, Sampling, Updates};
 pub use problem::Problem;
 pub use report::{Point, Report};
 pub use solver::{Solver, SolverBuilder};
-pub use spot::{SolvedSpot, Spot, SpotReport, SpotRun, SpotSolver, solve_spots};
+pub use spot::{Aggregate, Boards, SolvedSpot, Spot, SpotReport, SpotRun, SpotSolver, solve_boards, solve_spots};
 pub use strategy::{
     Answer, Checkpoint, HeadToHead, Profile, SampledDeals, Strategy, head_to_head, head_to_head_sampled,
 };

@@ -11,6 +11,7 @@
 //! | `precision`, `progress`, `named`, `setters`, `threads` | words that families share |
 //! | `memory` | what a piece of work needs, and the one check that it is there |
 //! | `input_file`, `folder_lock`, `same_file` | files that are read, and folders that one process at a time writes to |
+//! | `ranks` | several threads or processes that work together |
 //! | `journal` | the finished pieces of long work, a line each |
 //! | `checkpoint`, `keep`, `sealed`, `tensors`, `atomic_file`, `fnv` | files that are written whole or not at all, and known as damaged when they are |
 //! | `streamed`, `mapped` | the same for files that need not fit into memory |
@@ -54,6 +55,7 @@ pub(crate) mod named;
 pub(crate) mod pinned;
 pub(crate) mod precision;
 pub(crate) mod progress;
+pub mod ranks;
 pub(crate) mod same_file;
 pub(crate) mod sealed;
 pub(crate) mod setters;

@@ -60,6 +60,7 @@ pub mod records;
 mod report;
 mod selection;
 mod shard;
+mod share;
 mod sound;
 mod sparse;
 mod update;

@@ -947,6 +947,73 @@ fn spots_that_were_cut_off_go_on_with_their_journal() {
 }
 
 #[test]
+fn boards_are_reported_and_go_on_with_their_journal() {
+    let scratch = new_scratch();
+    scratch.write("turn.json", golden::text("commands/turn.json").as_bytes());
+    let shown = scratch.ok(
+        "solve-boards turn.json --boards 8c,Kd,7s:2 --iterations 20 --device cpu,cpu --json b.json --csv b.csv --html b.html",
+    );
+    assert!(shown.contains("3 boards, as QsJh2h2d8c: ") && shown.contains("cards to a straight"), "{shown}");
+    assert!(shown.contains("exploitability: at most ") && shown.contains(" an hour"), "{shown}");
+    let found = scratch.json("b.json");
+    has(&found, &["spot", "options", "mean", "groups", "report"]);
+    assert_eq!((&found["kind"], &found["mean"]["weight"]), (&json!("solve-boards"), &json!(4.0)));
+    close(&found["mean"]["probability"], 1.0, 1e-12);
+    let ev = [0, 1].map(|seat| found["mean"]["ev"][seat].as_f64().expect("chips"));
+    // Whatever is played, both share the pot; values are found in double precision, as sums of at most 64 · 64 pairs of hands times 200 chips.
+    assert!((ev[0] + ev[1] - 100.0).abs() < 64.0 * 64.0 * 200.0 * f64::EPSILON, "{ev:?}");
+    let boards: Vec<&Value> =
+        found["report"]["rows"].as_array().expect("rows").iter().map(|row| &row["board"]).collect();
+    assert_eq!(boards, ["QsJh2h2d8c", "QsJh2h2dKd", "QsJh2h2d7s"]);
+    let csv = scratch.text("b.csv");
+    assert!(csv.starts_with("board,weight,") && csv.lines().count() == 4, "{csv}");
+    let page = scratch.text("b.html");
+    assert!(page.contains("<title>turn: 3 boards</title>") && page.contains("QsJh2h2d8c"), "{page}");
+
+    let line = "solve-boards turn.json --boards 8c,Kd,7s --iterations 20 --device cpu --csv b.csv";
+    let other = ("--iterations 20", "--iterations 30", "was made with option iterations 20, and this run has 30");
+    Journaled { scratch: &scratch, line, other, n_pieces: 3, file: None, repeats: true }.check();
+
+    // A list in a file; a target; what follows a line.
+    scratch.write("list.txt", b"8c\nKd:3\n");
+    scratch.ok("solve-boards turn.json --boards list.txt --iterations 500 --target 5%pot --algorithm cfr_plus --device cpu --json l.json --quiet");
+    let found = scratch.json("l.json");
+    assert_eq!((&found["mean"]["weight"], &found["target"]["part_of_pot"]), (&json!(4.0), &json!(0.05)));
+    let rows = found["report"]["rows"].as_array().expect("rows");
+    assert!(rows.iter().all(|row| row["exploitability"].as_f64().is_some_and(|chips| chips <= 5.0)), "{rows:?}");
+    scratch.ok("solve-spot turn.json --iterations 20 --device cpu --save turn.spot --quiet");
+    scratch
+        .ok("solve-boards --from turn.spot --line cc --boards 8c --iterations 20 --device cpu --json f.json --quiet");
+    let found = scratch.json("f.json");
+    assert_eq!((&found["spot"]["pot"], &found["report"]["rows"][0]["board"]), (&json!(100.0), &json!("QsJh2h2d8c")));
+
+    for (code, line, told) in [
+        (2, "turn.json --boards 25", "option boards: '25' is not allowed (all, or a list of cards, behind a flop)"),
+        (2, "turn.json --boards 2d", "option boards: '2d' is not allowed"),
+        (2, "turn.json --boards 8c,8c", "each board once"),
+        (2, "turn.json --boards -3", "option boards: '-3' is not allowed"),
+        (2, "--from turn.spot --line c", "option line: 'c' is not allowed (a line after which a card is dealt)"),
+        (1, "--from turn.json --line cc", "turn.json"),
+        (2, "turn.json --csv turn.json", "--csv and SPOT.json name the same file"),
+        (2, "turn.json --csv x --html x", "--html and --csv name the same file"),
+    ] {
+        let said = scratch.fails(code, &format!("solve-boards {line} --device cpu"));
+        assert!(said.contains(told), "{line}: {said}");
+    }
+    for (line, told) in [
+        ("turn.json --target 0", "option target: 0"),
+        ("--boards 8c", "SPOT.json"),
+        ("turn.json --from turn.spot --line cc", "--from"),
+        ("--from turn.spot", "--line"),
+    ] {
+        let output =
+            scratch.command(&format!("solve-boards {line} --device cpu")).output().expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(told), "{line}: {said}");
+    }
+}
+
+#[test]
 fn a_comparison_that_was_cut_off_goes_on_with_its_journal() {
     let scratch = new_scratch();
     Journaled {

@@ -1,6 +1,7 @@
 //! The tests of `cfr`, a module for each subject.
 
 mod abstraction;
+mod boards;
 mod cli;
 mod explicit;
 mod games;

@@ -26,18 +26,16 @@ pub(super) struct Laid {
     pub tree: Arc<BettingTree>,
 }
 
-impl Laid {
-    /// Whether the spot can be solved in a batch: it has no boards to come, and engine `street` supports the options.
-    pub fn is_batched(&self, device: &Device, run: &SpotRun) -> bool {
-        let options = &run.options;
-        device.backend() != Backend::Cpu
-            // Each ends at its own time.
-            && run.target.is_none()
-            && self.game.streets.len() == 1
-            && matches!(options.engine, Engine::Auto | Engine::Street)
-            && options.precision != Precision::F64
-            && options.sampling == Sampling::None
-    }
+/// Whether the spot can be solved in a batch: it has no boards to come, and engine `street` supports the options.
+pub(super) fn is_batched(spot: &Spot, device: &Device, run: &SpotRun) -> bool {
+    let options = &run.options;
+    device.backend() != Backend::Cpu
+        // Each ends at its own time.
+        && run.target.is_none()
+        && spot.river.is_some()
+        && matches!(options.engine, Engine::Auto | Engine::Street)
+        && options.precision != Precision::F64
+        && options.sampling == Sampling::None
 }
 
 /// Solves spots of one street in the same launches; `seconds` of each report are those of the whole batch.

@@ -31,7 +31,8 @@ pub struct Spot {
     /// Bets for which `bet_sizes` gives no size: this fraction of the pot (0.5 is half of it), or all-in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bet_fraction_of_pot: Option<f64>,
-    /// Three cards: `Qs Jh 2h`.
+    /// Three cards: `Qs Jh 2h`. Empty, or left out of a file, where the spot is for many flops ([`solve_boards`](super::solve_boards)).
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub flop: String,
     /// One card.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +93,7 @@ struct SpotFile {
     pot: f64,
     effective_stack: f64,
     bet_fraction_of_pot: Option<f64>,
+    #[serde(default)]
     flop: String,
     turn: Option<String>,
     river: Option<String>,

@@ -51,7 +51,7 @@ impl Spot {
     }
 
     /// The first street, 0 for the flop, and the board.
-    fn board(&self) -> Result<(usize, CardSet)> {
+    pub(super) fn board(&self) -> Result<(usize, CardSet)> {
         let mut board: CardSet = 0;
         let mut add = |name: &'static str, text: &str, n: usize| {
             let wrong = || {
@@ -157,7 +157,7 @@ impl Spot {
         Some(icm)
     }
 
-    fn range(&self, seat: usize, board: CardSet) -> Result<Weighted> {
+    pub(super) fn range(&self, seat: usize, board: CardSet) -> Result<Weighted> {
         let range = Range::parse(&self.ranges[seat]).map_err(|error| match error {
             Error::Option { value, allowed, .. } => Error::option("ranges", format!("seat {seat}: {value}"), allowed),
             other => other,

@@ -62,6 +62,9 @@
 //! | [`SpotLock`], [`LockStrategy`] | strategies that are given and not learnt |
 //! | [`SpotRun`] | options, when to measure, and a journal |
 //! | [`solve_spots`] | many spots, on one device or several |
+//! | [`Boards`], [`Board`] | all boards that can come next, each class of them once, or a few with weights |
+//! | [`solve_boards`], [`Aggregate`] | a spot on many boards, on one device or several, and what came of it: [`BoardRow`], [`BoardValues`], [`Decision`] |
+//! | [`BoardMean`], [`BoardGroup`], [`Texture`], [`Pairing`], [`Suits`] | means over boards, and the features by which they are grouped |
 //! | [`SpotReport`], [`HandReport`] | what came of it, hand by hand |
 //! | [`SpotSolver`], [`SpotSolverBuilder`], [`SpotTarget`] | a solve of one spot, in steps, to a target, saved and gone on with |
 //! | [`SolvedSpot`], [`SpotForm`] | a solved spot, and what its file holds |
@@ -75,7 +78,7 @@
 //! ```text
 //! {
 //!   "pot": 100, "effective_stack": 100,            chips in the pot, and what each player can still put in
-//!   "flop": "Ks 7h 2d", "turn": "8c", "river": …   turn and river may be left out: then they are dealt
+//!   "flop": "Ks 7h 2d", "turn": "8c", "river": …   turn and river may be left out: then they are dealt; all three for a spot on many flops
 //!   "ranges": ["AA,65s", "QQ"],                    seat 0 acts first on every street
 //!   "bet_fraction_of_pot": 1.0,                    one size of bets where bet_sizes names none
 //!   "bet_sizes": {"flop": [0.5, "75%", "all-in"]}, by street; one list for both seats or a list each (BetSize has all forms)
@@ -102,8 +105,10 @@
 //!
 //! The header has a checksum, and so has each tensor: a reader maps the file and checks only what it uses. The order of numbers is that of [`layout`](super::layout).
 
+mod aggregate;
 mod batch;
 mod betting;
+mod boards;
 mod file;
 mod game;
 mod grid;
@@ -115,12 +120,16 @@ mod run;
 mod saved;
 mod sizes;
 mod solve;
+mod solve_boards;
 mod solved;
 mod solver;
 mod target;
+mod texture;
 mod thresholds;
 mod unique;
 
+pub use aggregate::{Aggregate, BoardGroup, BoardMean, BoardRow, BoardValues, Decision};
+pub use boards::{Board, Boards};
 pub use file::{LockStrategy, Spot, SpotLock, Streets};
 pub use grid::{ActionTotal, HandClass};
 pub use node::{Node, NodeHand, NodeReport};
@@ -134,6 +143,8 @@ pub use run::SpotRun;
 pub use saved::SpotForm;
 pub use sizes::{BetSize, SeatSizes};
 pub use solve::solve_spots;
+pub use solve_boards::solve_boards;
 pub use solved::SolvedSpot;
 pub use solver::{SpotSolver, SpotSolverBuilder};
 pub use target::SpotTarget;
+pub use texture::{Pairing, Suits, Texture};

@@ -1,5 +1,7 @@
 //! The nodes of a solved spot: where one can go from there, what is played, and what it is worth.
 
+mod onward;
+
 use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};

@@ -86,6 +86,33 @@ pub struct HandReport {
     pub strategy: BTreeMap<String, Vec<f64>>,
 }
 
+/// By what sums may be wrong.
+fn slack(spot: &Spot) -> f64 {
+    1e-3 * spot.icm.as_ref().map_or(spot.pot + spot.effective_stack, |icm| icm.prizes.iter().sum())
+}
+
+/// Checks the values of both seats: shares of the pot that `spot` has.
+///
+/// # Errors
+/// A description of the first violation.
+pub(super) fn check_values(ev: [f64; 2], equity: [f64; 2], spot: &Spot) -> std::result::Result<(), String> {
+    let (total, slack) = (ev[0] + ev[1], slack(spot));
+    let prizes = spot.icm.as_ref().map(|icm| icm.prizes.iter().sum::<f64>());
+    let (most, of) = prizes.map_or((spot.pot, "pot"), |prizes| (prizes, "prizes"));
+    if !(total.is_finite() && total <= most + slack) {
+        return Err(format!("ev sums to {total}, more than the {of}"));
+    }
+    let raked = spot.rake.is_some_and(|rake| rake.part > 0.0);
+    if !raked && spot.icm.is_none() && (total - spot.pot).abs() > slack {
+        return Err(format!("ev sums to {total}, expected the pot of {}", spot.pot));
+    }
+    let equity = equity[0] + equity[1];
+    if (equity - 1.0).abs() > 1e-3 {
+        return Err(format!("equities sum to {equity}"));
+    }
+    Ok(())
+}
+
 /// Data of a solve for its report.
 pub(super) struct Run {
     pub trajectory: BTreeMap<u64, f64>,
@@ -102,21 +129,8 @@ impl SpotReport {
     /// # Errors
     /// A description of the first violation.
     pub fn check(&self, spot: &Spot) -> std::result::Result<(), String> {
-        let total = self.ev[0] + self.ev[1];
-        let prizes = spot.icm.as_ref().map(|icm| icm.prizes.iter().sum::<f64>());
-        let slack = 1e-3 * prizes.unwrap_or(spot.pot + spot.effective_stack);
-        let (most, of) = prizes.map_or((spot.pot, "pot"), |prizes| (prizes, "prizes"));
-        if !(total.is_finite() && total <= most + slack) {
-            return Err(format!("ev sums to {total}, more than the {of}"));
-        }
-        let raked = spot.rake.is_some_and(|rake| rake.part > 0.0);
-        if !raked && spot.icm.is_none() && (total - spot.pot).abs() > slack {
-            return Err(format!("ev sums to {total}, expected the pot of {}", spot.pot));
-        }
-        let equity = self.equity[0] + self.equity[1];
-        if (equity - 1.0).abs() > 1e-3 {
-            return Err(format!("equities sum to {equity}"));
-        }
+        check_values(self.ev, self.equity, spot)?;
+        let slack = slack(spot);
         match self.trajectory.iter().find(|(_, chips)| !(chips.is_finite() && **chips >= -slack)) {
             Some((iteration, chips)) => Err(format!("exploitability {chips} at iteration {iteration}")),
             None => Ok(()),

@@ -36,9 +36,13 @@ impl SpotRun {
 
     /// Whether a report of `spot` is that of a whole solve: all iterations, or the target reached.
     pub fn is_finished(&self, report: &SpotReport, spot: &Spot) -> bool {
-        let is_reached =
-            |target: SpotTarget| report.exploitability().is_some_and(|chips| chips <= target.chips(spot.pot));
-        report.iterations == self.options.iterations || self.target.is_some_and(is_reached)
+        self.is_end(report.iterations, report.exploitability(), spot)
+    }
+
+    /// Whether a solve of `spot` ends after these iterations with this exploitability.
+    pub(super) fn is_end(&self, iterations: u64, exploitability: Option<f64>, spot: &Spot) -> bool {
+        let is_reached = |target: SpotTarget| exploitability.is_some_and(|chips| chips <= target.chips(spot.pot));
+        iterations == self.options.iterations || self.target.is_some_and(is_reached)
     }
 }
 

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::batch::{self, Laid, MAX_BATCH};
@@ -19,11 +21,46 @@ use crate::runtime::journal::{self, Header, Journal, Piece};
 use crate::runtime::threads;
 use crate::{Backend, Device, Error, Progress, Result};
 
+/// What is kept of a solved spot: its report, or less.
+pub(super) trait Kept: Clone + PartialEq + Serialize + DeserializeOwned + Send {
+    /// What the heading of a journal calls it.
+    const COMMAND: &'static str;
+    /// Whether the first spot that fails ends the work.
+    const ENDS_AT_ERROR: bool;
+
+    /// What is kept of a report.
+    fn of(report: SpotReport) -> Result<Self>;
+
+    /// Checks what a journal holds; describes the first violation.
+    fn check(&self, spot: &Spot) -> std::result::Result<(), String>;
+
+    /// Iterations done, exploitability and seconds.
+    fn end(&self) -> (u64, Option<f64>, f64);
+}
+
+impl Kept for SpotReport {
+    const COMMAND: &'static str = "cfr subgame";
+    const ENDS_AT_ERROR: bool = false;
+
+    fn of(report: SpotReport) -> Result<Self> {
+        Ok(report)
+    }
+
+    fn check(&self, spot: &Spot) -> std::result::Result<(), String> {
+        self.check(spot)
+    }
+
+    fn end(&self) -> (u64, Option<f64>, f64) {
+        (self.iterations, self.exploitability(), self.seconds)
+    }
+}
+
 /// The spots that a device solves at once.
-struct Unit {
-    spots: Vec<Laid>,
-    /// Whether they are solved in the same launches. This includes a single spot left over from a group of rivers or a journal, since another engine would give different bits.
-    is_batch: bool,
+enum Unit {
+    /// One, by its number. It is laid out when a device takes it, since the layouts of many would fill the memory.
+    One(usize),
+    /// Rivers, in the same launches. This includes a single one left over from a group of rivers or a journal, since another engine would give different bits.
+    Batch(Vec<Laid>),
 }
 
 /// Solves spots in parallel: each device takes the next spots as soon as it is free. The results are in the order of the spots and do not depend on the number of devices,
@@ -44,15 +81,26 @@ pub fn solve_spots(
     run: &SpotRun,
     watch: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<Vec<Result<SpotReport>>> {
+    solve_each(devices, spots, run, watch)
+}
+
+/// As [`solve_spots`], and keeps what `K` says of each report.
+pub(super) fn solve_each<K: Kept>(
+    devices: &[Device],
+    spots: &[Spot],
+    run: &SpotRun,
+    watch: impl Fn(usize) -> ControlFlow<()> + Sync,
+) -> Result<Vec<Result<K>>> {
     let Some(first) = devices.first() else {
         return Err(Error::option("device", "none", "at least one device"));
     };
-    let (journal, mut answers) = taken(devices, spots, run)?;
-    let (mut batched, mut units): (Vec<Laid>, Vec<Unit>) = (Vec::new(), Vec::new());
-    let n_rivers_kept =
-        answers.iter().zip(spots).filter(|(answer, spot)| answer.is_some() && spot.river.is_some()).count();
-    let left: Vec<usize> = (0..spots.len()).filter(|&number| answers[number].is_none()).collect();
-    let finished = AtomicUsize::new(spots.len() - left.len());
+    let (journal, mut answers) = taken::<K>(devices, spots, run)?;
+    // The devices of a call are alike; one that is not says so when it gets a batch.
+    let is_batched = |number: usize| batch::is_batched(&spots[number], first, run);
+    let n_rivers_kept = (0..spots.len()).filter(|&number| answers[number].is_some() && is_batched(number)).count();
+    let (rivers, others): (Vec<usize>, Vec<usize>) =
+        (0..spots.len()).filter(|&number| answers[number].is_none()).partition(|&number| is_batched(number));
+    let finished = AtomicUsize::new(spots.len() - rivers.len() - others.len());
     let is_stopped = AtomicBool::new(false);
     let go_on = || {
         if !is_stopped.load(Ordering::Relaxed) && watch(finished.load(Ordering::Relaxed)).is_break() {
@@ -60,32 +108,39 @@ pub fn solve_spots(
         }
         !is_stopped.load(Ordering::Relaxed)
     };
-    let build = |spot: &Spot| if go_on() { spot.build(run.options.isomorphism) } else { Err(stopped()) };
-    let built: Vec<_> = left.par_iter().map(|&number| build(&spots[number])).collect();
-    for (number, built) in left.into_iter().zip(built) {
-        match built {
-            Err(error) => answers[number] = Some(Err(error)),
-            Ok((game, tree)) => {
-                let spot = Arc::new(spots[number].clone());
-                let laid = Laid { number, spot, game: Arc::new(game), tree: Arc::new(tree) };
-                // The devices of a call are alike; one that is not says so when it gets the batch.
-                match laid.is_batched(first, run) {
-                    true => batched.push(laid),
-                    false => units.push(Unit { spots: vec![laid], is_batch: false }),
+    let mut units = Vec::new();
+    if n_rivers_kept + rivers.len() > 1 {
+        let lay = |&number: &usize| -> Result<Laid> {
+            if !go_on() {
+                return Err(stopped());
+            }
+            let (game, tree) = spots[number].build(run.options.isomorphism)?;
+            Ok(Laid { number, spot: Arc::new(spots[number].clone()), game: Arc::new(game), tree: Arc::new(tree) })
+        };
+        let built: Vec<Result<Laid>> = rivers.par_iter().map(lay).collect();
+        let mut batched: Vec<Laid> = Vec::new();
+        for (number, built) in rivers.into_iter().zip(built) {
+            match built {
+                Ok(laid) => batched.push(laid),
+                Err(error) => {
+                    if K::ENDS_AT_ERROR && !matches!(error, Error::Order { .. }) {
+                        return Err(error);
+                    }
+                    answers[number] = Some(Err(error));
+                    finished.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }
+        let size = batched.len().div_ceil(devices.len()).clamp(1, MAX_BATCH);
+        while !batched.is_empty() {
+            let rest = batched.split_off(size.min(batched.len()));
+            units.push(Unit::Batch(std::mem::replace(&mut batched, rest)));
+        }
+    } else {
+        units.extend(rivers.into_iter().map(Unit::One));
     }
-    // Spots that cannot be built, and those of the journal.
-    let n_answered = answers.iter().flatten().count();
-    let size = batched.len().div_ceil(devices.len()).clamp(1, MAX_BATCH);
-    let is_batch = n_rivers_kept + batched.len() > 1;
-    while !batched.is_empty() {
-        let rest = batched.split_off(size.min(batched.len()));
-        units.push(Unit { spots: std::mem::replace(&mut batched, rest), is_batch });
-    }
+    units.extend(others.into_iter().map(Unit::One));
     let next = AtomicUsize::new(0);
-    finished.store(n_answered, Ordering::Relaxed);
     let answers = Mutex::new(answers);
     let is_kept = journal.is_kept();
     let (journal, failed) = (Mutex::new((journal, BTreeSet::new())), Mutex::new(None));
@@ -99,11 +154,18 @@ pub fn solve_spots(
                 while go_on()
                     && let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed))
                 {
-                    let solved = solve_unit(device, unit, run, &go_on);
-                    let whole = solved.iter().zip(&unit.spots).filter(|_| is_kept).filter_map(|(solved, laid)| {
-                        let report =
-                            solved.as_ref().ok().filter(|report| run.is_finished(report, &spots[laid.number]))?;
-                        Some((key(&spots[laid.number]), Piece { result: report.clone(), seconds: report.seconds }))
+                    let mut solved = Vec::new();
+                    for (number, report) in solve_unit(device, unit, spots, run, &go_on) {
+                        match report.and_then(K::of) {
+                            Err(error) if K::ENDS_AT_ERROR && !matches!(error, Error::Order { .. }) => fail(error),
+                            kept => solved.push((number, kept)),
+                        }
+                    }
+                    let whole = solved.iter().filter(|_| is_kept).filter_map(|(number, kept)| {
+                        let (spot, kept) = (&spots[*number], kept.as_ref().ok()?);
+                        let (iterations, exploitability, seconds) = kept.end();
+                        let is_end = run.is_end(iterations, exploitability, spot);
+                        is_end.then(|| (key(spot), Piece { result: kept.clone(), seconds }))
                     });
                     let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
                     let (journal, kept) = &mut *journal;
@@ -112,12 +174,11 @@ pub fn solve_spots(
                     if let Err(error) = journal.append(&whole) {
                         fail(error);
                     }
+                    finished.fetch_add(solved.len(), Ordering::Relaxed);
                     let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-                    for (laid, solved) in unit.spots.iter().zip(solved) {
-                        answers[laid.number] = Some(solved);
+                    for (number, solved) in solved {
+                        answers[number] = Some(solved);
                     }
-                    drop(answers);
-                    finished.fetch_add(unit.spots.len(), Ordering::Relaxed);
                 }
             });
             if let Err(error) = started {
@@ -132,9 +193,12 @@ pub fn solve_spots(
     Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(stopped()))).collect())
 }
 
-/// Opens the journal of a run; returns it with the report of each spot in it.
-fn taken(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<(Journal, Vec<Option<Result<SpotReport>>>)> {
-    let mut answers: Vec<Option<Result<SpotReport>>> = spots.iter().map(|_| None).collect();
+/// A journal, and what it holds of each spot.
+type Taken<K> = (Journal, Vec<Option<Result<K>>>);
+
+/// Opens the journal of a run; returns it with what it holds of each spot.
+fn taken<K: Kept>(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<Taken<K>> {
+    let mut answers: Vec<Option<Result<K>>> = spots.iter().map(|_| None).collect();
     let facts = || {
         let mut facts = journal::options(&run.options, &["threads"]);
         facts["report"] = json!(run.points());
@@ -148,15 +212,16 @@ fn taken(devices: &[Device], spots: &[Spot], run: &SpotRun) -> Result<(Journal, 
         }
         facts
     };
-    let header = || Header::new("cfr subgame", facts(), devices);
-    let (journal, mut records) = Journal::open::<Piece<SpotReport>>(run.journal.as_ref(), header)?;
+    let header = || Header::new(K::COMMAND, facts(), devices);
+    let (journal, mut records) = Journal::open::<Piece<K>>(run.journal.as_ref(), header)?;
     if journal.is_kept() {
         for (answer, spot) in answers.iter_mut().zip(spots) {
             let key = key(spot);
             let Some(Piece { result, .. }) = records.get(&key) else { continue };
             result.check(spot).map_err(|reason| journal.wrong(&key, reason))?;
-            if !run.is_finished(result, spot) {
-                let reason = format!("{} of {} iterations", result.iterations, run.options.iterations);
+            let (iterations, exploitability, _) = result.end();
+            if !run.is_end(iterations, exploitability, spot) {
+                let reason = format!("{iterations} of {} iterations", run.options.iterations);
                 return Err(journal.wrong(&key, reason));
             }
             *answer = Some(Ok(result.clone()));
@@ -180,18 +245,34 @@ fn key(spot: &Spot) -> String {
     format!("{board} {:016x}", Fnv::of(text.as_bytes()))
 }
 
-fn solve_unit(device: &Device, unit: &Unit, run: &SpotRun, go_on: GoOn<'_>) -> Vec<Result<SpotReport>> {
-    if unit.is_batch
-        && let Ok(reports) = batch::solve(device, &unit.spots, run, go_on)
-    {
-        return reports.into_iter().map(Ok).collect();
+/// The reports of a unit, with the numbers of its spots.
+fn solve_unit(
+    device: &Device,
+    unit: &Unit,
+    spots: &[Spot],
+    run: &SpotRun,
+    go_on: GoOn<'_>,
+) -> Vec<(usize, Result<SpotReport>)> {
+    let laid = match unit {
+        Unit::One(number) => {
+            let spot = Arc::new(spots[*number].clone());
+            return vec![(*number, solve_one(device, builder(spot, run), run, go_on))];
+        }
+        Unit::Batch(laid) => laid,
+    };
+    let numbers = laid.iter().map(|laid| laid.number);
+    if let Ok(reports) = batch::solve(device, laid, run, go_on) {
+        return numbers.zip(reports.into_iter().map(Ok)).collect();
     }
-    unit.spots.iter().map(|laid| solve_one(device, laid, run, go_on)).collect()
+    let alone = |laid: &Laid| {
+        let layout = Layout::Vector { game: Arc::clone(&laid.game), tree: Arc::clone(&laid.tree) };
+        solve_one(device, builder(Arc::clone(&laid.spot), run).laid(layout), run, go_on)
+    };
+    numbers.zip(laid.iter().map(alone)).collect()
 }
 
-fn solve_one(device: &Device, laid: &Laid, run: &SpotRun, go_on: GoOn<'_>) -> Result<SpotReport> {
-    let layout = Layout::Vector { game: Arc::clone(&laid.game), tree: Arc::clone(&laid.tree) };
-    let mut solver = builder(Arc::clone(&laid.spot), run).laid(layout).build(device)?;
+fn solve_one(device: &Device, builder: SpotSolverBuilder, run: &SpotRun, go_on: GoOn<'_>) -> Result<SpotReport> {
+    let mut solver = builder.build(device)?;
     if run.options.iterations > 0 && !go_on() {
         return Err(stopped());
     }

@@ -83,7 +83,7 @@ fn gpu(rank: usize, n_cuda: usize, spelling: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shogi::ranks::{Alone, Threads};
+    use crate::runtime::ranks::{Alone, Threads};
 
     #[test]
     fn wide_sums_are_exact() {

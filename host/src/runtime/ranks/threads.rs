@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// One rank of a group of threads.
 ///
 /// ```
-/// use warpplay::shogi::ranks::{Ranks, Threads};
+/// use warpplay::ranks::{Ranks, Threads};
 ///
 /// let sums = Threads::run(3, |ranks| {
 ///     let mut values = [ranks.rank() as i64, 1];

@@ -1,7 +1,7 @@
 //! The ranks that this process is one of.
 
 use anyhow::Result;
-use warpplay::shogi::ranks::{self, Alone, Ranks};
+use warpplay::ranks::{self, Alone, Ranks};
 
 /// What an MPI library sets in the processes that it starts.
 const STARTED_BY_MPI: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"];
@@ -23,7 +23,7 @@ pub fn join(command: &str, work: impl FnOnce(&dyn Ranks) -> Result<()>) -> Resul
 
 #[cfg(feature = "mpi")]
 fn as_rank(work: impl FnOnce(&dyn Ranks) -> Result<()>) -> Result<()> {
-    let ranks = warpplay::shogi::ranks::Mpi::start()?;
+    let ranks = warpplay::ranks::Mpi::start()?;
     let result = work(&ranks);
     if ranks.size() == 1 || result.is_ok() {
         return result;
@@ -37,6 +37,6 @@ fn as_rank(work: impl FnOnce(&dyn Ranks) -> Result<()>) -> Result<()> {
 #[cfg(not(feature = "mpi"))]
 fn as_rank(_: impl FnOnce(&dyn Ranks) -> Result<()>) -> Result<()> {
     anyhow::bail!(
-        "started by mpirun, but built without the feature mpi: build with --features mpi, or use cargo xtask run shogi --ranks N"
+        "started by mpirun, but built without the feature mpi: build with --features mpi, or use cargo xtask run FAMILY --ranks N"
     )
 }

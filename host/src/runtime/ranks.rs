@@ -1,24 +1,19 @@
-//! Several threads, GPUs or processes that learn together.
+//! Several threads, GPUs or processes that work together.
 //!
-//! Each rank works on its [`share`] of the parents, and the ranks add up what they found. Everything that they add up is a whole number, so the sum does not depend on
-//! how many ranks there are: one rank and seven learn the same bits. A [`Learner`](super::learner::Learner) takes a group by [`ranks`](super::learner::LearnerBuilder::ranks).
+//! Each rank has its share of the work, and tells the others what came of it. A rank that fails ends the whole group, with its error. Learners of `shogi` add up
+//! gradients in this way, and boards of hold'em (`cfr::spot`) are divided among ranks.
 //!
 //! ```
-//! use std::ops::ControlFlow;
-//! use warpplay::Device;
-//! use warpplay::shogi::ranks::{Alone, Ranks, Threads};
-//! use warpplay::shogi::{Window, dataset::Dataset, learner::Learner, records::Records};
+//! use warpplay::ranks::{Ranks, Threads, agree};
 //!
-//! let records = Records::from_bytes("game.usi".as_ref(), b"7g7f 3c3d 8h2b+ 3a2b");
-//! let set = Dataset::builder().plies(Window { start: 0, end: 4, step: 1 }).build(&records)?;
-//! let learn = |ranks: &dyn Ranks| {
-//!     let mut learner = Learner::builder(&set).ranks(ranks).iterations(3).build(&Device::cpu())?;
-//!     learner.run(|_| ControlFlow::Continue(()))?;
-//!     learner.weights()
-//! };
-//! let alone = learn(&Alone)?;
-//! let together = Threads::run(2, |ranks| learn(ranks))?;
-//! assert_eq!(together[0].values(), alone.values());
+//! let texts = Threads::run(3, |ranks| {
+//!     let mut numbers = [ranks.rank() as i64];
+//!     ranks.sum(&mut numbers)?;
+//!     assert_eq!(numbers, [3]);
+//!     let text = agree(ranks, Ok(format!("rank {}", ranks.rank())))?;
+//!     ranks.gather_bytes(text.as_bytes())
+//! })?;
+//! assert_eq!(texts[2][1], b"rank 1");
 //! # Ok::<(), warpplay::Error>(())
 //! ```
 //!
@@ -31,22 +26,17 @@
 //! | item | what it is |
 //! | --- | --- |
 //! | [`Ranks`] | the trait: sums, gathers, and the end of the whole group |
-//! | [`share`] | a rank's part of the shards |
 //! | [`device`] | the GPU of a rank |
 //! | [`agree`], [`expect_same`], [`sum_wide`] | what ranks make sure of before they go on; sums of 128 bits |
-//!
-//! The paper divides the work in another way too, which is in the crate `warpplay-papers`.
 
 mod agree;
 #[cfg(feature = "mpi")]
 mod mpi;
-mod share;
 mod threads;
 
 pub use agree::{agree, device, expect_same, sum_wide};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
-pub use share::share;
 pub use threads::Threads;
 
 use std::any::Any;
