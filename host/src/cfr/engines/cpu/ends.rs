@@ -173,7 +173,7 @@ impl<const N: usize> CardSums<N> {
         for (chosen, &set) in self.sets[seat][hand].iter().enumerate() {
             let sum = &sums[set as usize];
             for lane in 0..LANES {
-                beside[lane] += if chosen.count_ones() % 2 == 0 { sum[lane] } else { -sum[lane] };
+                beside[lane] += if chosen.count_ones().is_multiple_of(2) { sum[lane] } else { -sum[lane] };
             }
         }
         beside
@@ -188,7 +188,7 @@ impl<const N: usize> CardSums<N> {
             let reach = &scratch.reach[scratch.places[same as usize]];
             for lane in 0..LANES {
                 // The set of all its cards would be number N.
-                beside[lane] += if N.count_ones() % 2 == 0 { reach[lane] } else { -reach[lane] };
+                beside[lane] += if N.count_ones().is_multiple_of(2) { reach[lane] } else { -reach[lane] };
             }
         }
         beside

@@ -39,7 +39,8 @@ pub fn choose(n: usize) -> Result<Vec<(CardSet, f64)>> {
         return Err(Error::option("boards", n, format!("1 to {MOST} flops, or all 1755")));
     }
     // Rows: pairing with suits. Columns: the high card. A class of a stratum has always the same size.
-    let mut strata: BTreeMap<([usize; 2], usize), Vec<(CardSet, usize)>> = BTreeMap::new();
+    type Stratum = ([usize; 2], usize);
+    let mut strata: BTreeMap<Stratum, Vec<(CardSet, usize)>> = BTreeMap::new();
     for (flop, size) in classes() {
         let [(_, high, _), (_, pairing, _), (_, suits, _), _] = Texture::of_cards(flop).features();
         strata.entry(([pairing, suits], high)).or_default().push((flop, size));
