@@ -62,6 +62,7 @@
 //! | `cfr/vector.rs`, `cfr/spot.rs` | boards, information sets or suits are counted wrongly; a hold'em spot is read or solved wrongly |
 //! | `cfr/solved.rs` | a saved spot loses strategies or bits, damage is not found, or a node is worth something else |
 //! | `cfr/page.rs` | the page of a solved spot shows other numbers than `cfr query`, cannot be walked, or loads something |
+//! | `cfr/practice.rs` | hands of a saved spot are dealt otherwise than they should, a decision is judged wrongly, or a hand history says something else |
 //! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the paper's programs, leave the sampled reference |
 //! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
 //! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `warpplay cfr` have changed |
