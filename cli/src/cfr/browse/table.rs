@@ -83,7 +83,7 @@ fn line(
     let known = |text: String| if is_known { text } else { "…".to_string() };
     let first = [
         hand.hand.clone(),
-        text::number(hand.reach, 6),
+        format!("{:.4}", hand.reach),
         known(text::percent(hand.equity)),
         known(text::number(hand.ev, 8)),
     ];

@@ -247,7 +247,7 @@ fn the_page_shows_where_one_is_and_what_it_is_worth() {
     let hand = report.by_hand[0].iter().find(|hand| hand.hand == "AhAd").expect("a hand");
     let row: String =
         hand.strategy.iter().zip(&hand.action_ev).map(|(part, ev)| format!("{:>7.1}{ev:>9.2}", 100.0 * part)).collect();
-    let first = format!(" AhAd{:>7.2}{:>8.1}{:>9.2}", hand.reach, 100.0 * hand.equity, hand.ev);
+    let first = format!(" AhAd{:>7.4}{:>8.1}{:>9.2}", hand.reach, 100.0 * hand.equity, hand.ev);
     assert!(page.contains(&(first + &row)), "{page}");
     // A fold is worth 0; who is done has no actions.
     let state = with_values(at("r5f", ""));
