@@ -127,7 +127,10 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     let mut n_whole = 0;
     if let ([(name, spot)], false) = (&spots[..], is_journaled) {
         let builder = match resumed {
-            Some(builder) => args.solve.ask_spot(builder),
+            Some(builder) => match args.form {
+                Some(FormFlag::Engine(engine)) => args.solve.ask_spot(builder).engine(engine),
+                _ => args.solve.ask_spot(builder),
+            },
             None => SpotSolver::builder(spot).options(options),
         };
         let mut builder = builder.iterations(iterations).measure_at(stops).target(args.target);

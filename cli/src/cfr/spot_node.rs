@@ -16,7 +16,7 @@ use crate::common::{self, OutputFile, Usage};
 struct Facts<'a> {
     spot: String,
     iterations: u64,
-    /// In chips, where it was measured last.
+    /// In chips, with `icm` in prizes; the latest measurement.
     exploitability: Option<f64>,
     report: &'a NodeReport,
 }
@@ -32,14 +32,14 @@ pub fn run(args: &QueryArgs) -> Result<()> {
     }
     let json = args.output.json_file()?;
     let csv = OutputFile::prepare_option(args.csv.as_deref())?;
-    let (solved, mut report) = common::without_results(|| -> warpplay::Result<_> {
+    let (solved, report) = common::without_results(|| -> Result<_> {
         let solved = SolvedSpot::open(&args.strategy)?;
-        let report = solved.at(&args.history, &args.board)?.report()?;
+        let mut report = solved.at(&args.history, &args.board)?.report()?;
+        if let Some(hand) = &args.hand {
+            only(&mut report, hand)?;
+        }
         Ok((solved, report))
     })?;
-    if let Some(hand) = &args.hand {
-        only(&mut report, hand)?;
-    }
     if let Some(json) = json {
         let exploitability = solved.trajectory().last_key_value().map(|(_, &chips)| chips);
         let spot = args.strategy.display().to_string();
@@ -49,7 +49,8 @@ pub fn run(args: &QueryArgs) -> Result<()> {
     if let Some(csv) = csv {
         csv.write(&lines(&report))?;
     }
-    args.output.print(text(&report))
+    let unit = if solved.spot().icm.is_some() { "prizes" } else { "chips" };
+    args.output.print(text(&report, unit))
 }
 
 /// Leaves the hands that have these cards.
@@ -96,17 +97,18 @@ fn lines(report: &NodeReport) -> String {
     text
 }
 
-/// The node in some lines, then a table for each seat.
-fn text(report: &NodeReport) -> String {
+/// The node in some lines, then a table for each seat, with values in `unit`.
+fn text(report: &NodeReport, unit: &str) -> String {
     let NodeReport { history, board, pot, seat, actions, ev, equity, by_hand } = report;
     let who = seat.map_or("nobody acts".to_string(), |seat| format!("seat {seat}: {}", actions.join(", ")));
     let mut text = format!("after '{history}' on {board}, pot {pot}; {who}\n");
     for (seat, hands) in by_hand.iter().enumerate() {
-        text += &format!("\nseat {seat}: value {:.4} chips, equity {:.4}\n", ev[seat], equity[seat]);
+        text += &format!("\nseat {seat}: value {:.4} {unit}, equity {:.4}\n", ev[seat], equity[seat]);
         let acts = report.seat == Some(seat);
-        let more = actions.iter().filter(|_| acts).flat_map(|action| [action.clone(), format!("{action}, chips")]);
+        let more = actions.iter().filter(|_| acts).flat_map(|action| [action.clone(), format!("{action}, {unit}")]);
+        let value = format!("value, {unit}");
         let heads: Vec<String> =
-            ["hand", "reach", "equity", "value, chips"].map(str::to_string).into_iter().chain(more).collect();
+            ["hand", "reach", "equity", &value].map(str::to_string).into_iter().chain(more).collect();
         let row = |hand: &NodeHand| {
             let mut cells = vec![hand.hand.clone(), format!("{:.4}", hand.reach), format!("{:.4}", hand.equity)];
             cells.push(format!("{:.3}", hand.ev));

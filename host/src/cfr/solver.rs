@@ -14,6 +14,7 @@ use crate::cfr::problem::Problem;
 use crate::cfr::report::{Point, Report};
 use crate::cfr::strategy::{Checkpoint, State, Strategy};
 use crate::runtime::keep::Keep;
+use crate::runtime::pace::Pace;
 use crate::{Device, Error, Memory, Progress, Result};
 
 /// A solve that can be run in steps, inspected, saved and resumed.
@@ -79,7 +80,7 @@ impl Solver {
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<Point>) -> ControlFlow<()>) -> Result<Report> {
         let (began, limit) = (Instant::now(), self.options.iterations);
         self.keep.begin();
-        let mut part = 1u32;
+        let mut pace = Pace::new();
         let mut go_on = true;
         if self.iteration == 0 && limit > 0 && self.is_measured() {
             self.try_measure()?;
@@ -87,7 +88,7 @@ impl Solver {
         while go_on && self.iteration < limit {
             let stops = self.measure_at.iter().flatten().copied().filter(|&at| at > self.iteration && at < limit);
             let stop = stops.min().unwrap_or(limit);
-            let now = (stop - self.iteration).min(u64::from(part)) as u32;
+            let now = pace.next(stop - self.iteration);
             let start = Instant::now();
             self.engine.run(now)?;
             let seconds = start.elapsed().as_secs_f64();
@@ -101,12 +102,7 @@ impl Solver {
             if self.keep.is_due() {
                 self.keep_state()?;
             }
-            // Large enough that the calls cost nothing, small enough that a caller is heard.
-            if seconds < 0.05 {
-                part = part.saturating_mul(2);
-            } else if seconds > 0.2 {
-                part = (part / 2).max(1);
-            }
+            pace.took(now, seconds);
         }
         self.keep_state()?;
         let latest = if self.measure_at.is_none() || self.is_measured() { self.measure()? } else { None };

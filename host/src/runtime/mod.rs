@@ -51,6 +51,8 @@ pub(crate) mod memory;
 #[allow(unsafe_code)]
 pub(crate) mod module;
 pub(crate) mod named;
+#[cfg(feature = "cfr")]
+pub(crate) mod pace;
 #[allow(unsafe_code)]
 pub(crate) mod pinned;
 pub(crate) mod precision;

@@ -203,6 +203,9 @@ impl Kind {
 /// The header of a file's bytes, with its length.
 fn header_of(bytes: &[u8]) -> Option<&[u8]> {
     let length = u64::from_le_bytes(*bytes.first_chunk()?);
+    if length > MAX_HEADER {
+        return None;
+    }
     bytes.get(..usize::try_from(length).ok()?.checked_add(8)?)
 }
 

@@ -131,7 +131,8 @@ fn boards_that_were_cut_off_go_on_with_their_journal() {
     }
     // A journal of reports is another one.
     let run = SpotRun { journal: Some(Target::GoOn(path.clone())), ..run(20) };
-    let error = warpplay::cfr::solve_spots(&[Device::cpu()], std::slice::from_ref(&spot), &run, always).expect_err("refused");
+    let error =
+        warpplay::cfr::solve_spots(&[Device::cpu()], std::slice::from_ref(&spot), &run, always).expect_err("refused");
     assert!(error.to_string().contains("was made with command cfr boards, and this run has cfr subgame"), "{error}");
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 use warpplay::cfr::spot::{Node, NodeReport, SpotForm, SpotSolverBuilder, SpotTarget};
-use warpplay::cfr::{Algorithm, Checkpoint, Engine, Options, SolvedSpot, Solver, Spot, SpotRun, SpotSolver, Strategy};
+use warpplay::cfr::{Algorithm, Checkpoint, Engine, SolvedSpot, Solver, Spot, SpotRun, SpotSolver, Strategy};
 use warpplay::{Device, Error, Precision};
 use warpplay_tests::folder::Folder;
 
@@ -237,10 +237,11 @@ fn nodes_are_worth_what_follows_them() {
             let reached = [0, 1].map(|seat| node.reach(seat).iter().any(|(_, reach)| *reach > 1e-9));
             if reached == [true; 2] {
                 let sum = report.ev[0] + report.ev[1];
-                assert!(
-                    (sum - report.pot).abs() < DOUBLE / 1e-9 && (report.ev[0] + report.ev[1]).is_finite(),
-                    "{at}: {sum}"
-                );
+                // Rounding of values, divided by the weight of the pairs of hands that come here.
+                let pairs: f64 = node.reach(0).iter().map(|(hand, reach)| reach * beside(&node, 0, hand)).sum();
+                if pairs > 1e-3 {
+                    assert!((sum - report.pot).abs() < DOUBLE / 1e-3, "{at}: {sum}");
+                }
                 assert!((report.equity[0] + report.equity[1] - 1.0).abs() < 1e-9, "{at}: {:?}", report.equity);
             }
             // What an action is worth is what its node is worth less what it costs.
@@ -432,7 +433,6 @@ fn options_and_engines_of_a_resumed_spot_are_the_file_s() {
     );
     let solver = resume().threads(1).iterations(6).build(&cpu).expect("goes on");
     assert_eq!((solver.iterations(), solver.options().algorithm), (5, Algorithm::CfrPlus));
-    let _: &Options = solver.options();
 }
 
 #[test]
@@ -495,7 +495,7 @@ fn damage_is_found_wherever_it_is_and_foreign_files_are_named() {
     let told = |error: Error| error.to_string().split_once(": ").map(|(_, told)| told.to_string()).unwrap_or_default();
     let missing = "the metadata warpplay_cfr_strategy with a checksum is missing";
     assert_eq!(told(Strategy::load(&path).expect_err("a spot")), format!("not a strategy: {missing}"));
-    assert!(told(Checkpoint::load(&path).expect_err("a spot")).starts_with("not a checkpoint of a solver"));
+    assert!(told(Checkpoint::load(&path).expect_err("a spot")).starts_with("not a checkpoint of cfr"));
     let mut other = Solver::builder(river()).iterations(1).build(&Device::cpu()).expect("a solver");
     other.strategy().expect("a strategy").save(&path).expect("written");
     assert!(!SolvedSpot::is_saved_at(&path).expect("a file"));

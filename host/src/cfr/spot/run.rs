@@ -7,6 +7,7 @@ use super::report::SpotReport;
 use super::target::SpotTarget;
 use crate::cfr::options::Options;
 use crate::runtime::journal::Target;
+use crate::runtime::pace::Pace;
 use crate::{Error, Result};
 
 /// How to solve and when to measure spots.
@@ -55,20 +56,15 @@ pub(super) fn run_on(
     mut run: impl FnMut(u32) -> Result<()>,
     mut go_on: impl FnMut(u64) -> bool,
 ) -> Result<(u64, f64)> {
-    let (mut done, mut all, mut part) = (0, 0.0, 1u32);
+    let (mut done, mut all, mut pace) = (0, 0.0, Pace::new());
     while done < n && go_on(done) {
-        let now = (n - done).min(part.into()) as u32;
+        let now = pace.next(n - done);
         let began = Instant::now();
         run(now)?;
         let seconds = began.elapsed().as_secs_f64();
         done += u64::from(now);
         all += seconds;
-        // Large enough that the calls cost nothing, small enough that a caller is heard.
-        if seconds < 0.05 {
-            part = part.saturating_mul(2);
-        } else if seconds > 0.2 {
-            part = (part / 2).max(1);
-        }
+        pace.took(now, seconds);
     }
     Ok((done, all))
 }

@@ -208,7 +208,8 @@ fn put_steps(
 /// The probabilities of weighted sums in steps, each rounded down or up so that they are [`STEPS`] together; 0 where all sums are.
 fn steps(sums: &[f64]) -> Vec<u16> {
     let total: f64 = sums.iter().sum();
-    if total <= 0.0 {
+    // A solve that overflowed has sums that are no numbers.
+    if !(total > 0.0 && total.is_finite()) {
         return vec![0; sums.len()];
     }
     let exact: Vec<f64> = sums.iter().map(|sum| sum / total * f64::from(STEPS)).collect();
@@ -278,8 +279,9 @@ pub(super) fn part<'a>(
 fn check_steps(bytes: &[u8], game: &VectorGame, seat: usize, street: usize) -> std::result::Result<(), String> {
     let (part, n_hands) = (Part::U16(bytes), game.hands[seat].len());
     let row = game.streets[street].n_slots[seat] as usize * n_hands;
+    let decisions = decisions(game, seat, street);
     for board in 0..game.streets[street].boards.len() {
-        for (slot, n_actions) in decisions(game, seat, street) {
+        for &(slot, n_actions) in &decisions {
             for hand in 0..n_hands {
                 let first = board * row + slot * n_hands + hand;
                 let sum: f64 = (0..n_actions).map(|action| part.get(first + action * n_hands)).sum();

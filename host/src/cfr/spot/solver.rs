@@ -20,6 +20,7 @@ use crate::cfr::game::betting::BettingTree;
 use crate::cfr::layout::{Table, VectorGame};
 use crate::cfr::options::Options;
 use crate::runtime::keep::Keep;
+use crate::runtime::pace::Pace;
 use crate::{Device, Memory, Progress, Result};
 
 /// First iteration after which a solve with a target is measured; later ones follow every tenth more.
@@ -91,7 +92,7 @@ impl std::fmt::Debug for SpotSolver {
 
 impl SpotSolver {
     /// Iterates until the [`target`](SpotSolverBuilder::target) is reached or a total of [`iterations`](SpotSolverBuilder::iterations) is done, and returns the exploitability then, in
-    /// chips. Calls `watch` about ten times a second, and with every measurement; if it returns `Break`, the solver stops early and can be run again.
+    /// chips. Calls `watch` about ten times a second, and with every measurement but that after an early stop; if it returns `Break`, the solver stops early and can be run again.
     ///
     /// The exploitability is measured after the iterations of [`measure_at`](SpotSolverBuilder::measure_at) and at the end; with a target also after 10, 20 and so on, from 100 on after
     /// every tenth more. The [`checkpoint`](SpotSolverBuilder::checkpoint) is written at the end too.
@@ -101,10 +102,10 @@ impl SpotSolver {
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<f64>) -> ControlFlow<()>) -> Result<f64> {
         let (began, limit) = (Instant::now(), self.options.iterations);
         self.keep.begin();
-        let mut part = 1u32;
+        let mut pace = Pace::new();
         while !self.is_finished() {
             let stop = self.next_measurement();
-            let now = (stop - self.iteration).min(u64::from(part)) as u32;
+            let now = pace.next(stop - self.iteration);
             let start = Instant::now();
             self.engine.run(now)?;
             let seconds = start.elapsed().as_secs_f64();
@@ -119,12 +120,7 @@ impl SpotSolver {
             if self.keep.is_due() {
                 self.keep_state(SpotForm::F32)?;
             }
-            // Large enough that the calls cost nothing, small enough that a caller is heard.
-            if seconds < 0.05 {
-                part = part.saturating_mul(2);
-            } else if seconds > 0.2 {
-                part = (part / 2).max(1);
-            }
+            pace.took(now, seconds);
         }
         let chips = self.measure()?;
         self.keep_state(if self.is_finished() { self.form } else { SpotForm::F32 })?;
@@ -155,7 +151,7 @@ impl SpotSolver {
     /// Measures the exploitability of the average strategies now, in chips (half the sum of both players' possible gains), and adds it to the trajectory.
     ///
     /// # Errors
-    /// Errors of the device; the checkpoint is written before.
+    /// Errors of the device. The checkpoint is written before the error is returned; whether that failed too is not told.
     pub fn measure(&mut self) -> Result<f64> {
         if let Some(&chips) = self.trajectory.get(&self.iteration) {
             return Ok(chips);

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::file::Spot;
 use crate::{Error, Result};
 
 /// The exploitability at which a solve ends.
@@ -18,7 +19,7 @@ use crate::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpotTarget {
-    /// In chips; as text `2.5`.
+    /// In chips, with `icm` in the unit of the prizes; as text `2.5`.
     Chips(f64),
     /// As a part of the pot at the beginning of the spot: 0.005 is half a per cent, as text `0.5%pot`.
     PartOfPot(f64),
@@ -35,9 +36,19 @@ impl SpotTarget {
 
     /// # Errors
     /// [`Error::Option`] names `target`, unless it is a finite number above 0.
-    pub(super) fn check(self) -> Result<()> {
+    fn check(self) -> Result<()> {
         let (Self::Chips(value) | Self::PartOfPot(value)) = self;
         if value > 0.0 && value.is_finite() { Ok(()) } else { Err(wrong(&self)) }
+    }
+
+    /// # Errors
+    /// [`Error::Option`] names `target`, unless it is a finite number above 0; with `icm`, where exploitability is in prizes, for a part of the pot too.
+    pub(super) fn check_for(self, spot: &Spot) -> Result<()> {
+        self.check()?;
+        if matches!(self, Self::PartOfPot(_)) && spot.icm.is_some() {
+            return Err(Error::option("target", self, "a number in the unit of the prizes, since the spot has icm"));
+        }
+        Ok(())
     }
 }
 
@@ -49,7 +60,12 @@ impl fmt::Display for SpotTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Chips(chips) => write!(f, "{chips}"),
-            Self::PartOfPot(part) => write!(f, "{}%pot", 100.0 * part),
+            Self::PartOfPot(part) => {
+                let percent = 100.0 * part;
+                // Without what the product's rounding leaves, where that is enough.
+                let short = (percent * 1e9).round() / 1e9;
+                write!(f, "{}%pot", if short / 100.0 == *part { short } else { percent })
+            }
         }
     }
 }
@@ -81,11 +97,21 @@ mod tests {
             ("1%pot", SpotTarget::PartOfPot(0.01)),
             ("1 % pot", SpotTarget::PartOfPot(0.01)),
             ("25%", SpotTarget::PartOfPot(0.25)),
+            ("7%pot", SpotTarget::PartOfPot(0.07)),
         ] {
             let parsed: SpotTarget = text.parse().expect(text);
             assert_eq!(parsed, target);
             assert_eq!(parsed.to_string().parse::<SpotTarget>().expect(text), target);
         }
+        assert_eq!(SpotTarget::PartOfPot(0.07).to_string(), "7%pot");
+        let spot: Spot = Spot::parse(
+            r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 1, "flop": "Qs Js 2s", "turn": "2d", "river": "9h",
+                "ranges": ["AA", "KK"], "icm": {"others": [5], "prizes": [5, 3]}}"#,
+        )
+        .expect("a spot");
+        assert!(SpotTarget::Chips(0.1).check_for(&spot).is_ok());
+        let error = SpotTarget::PartOfPot(0.1).check_for(&spot).expect_err("chips").to_string();
+        assert!(error.contains("the unit of the prizes"), "{error}");
         for text in ["", "0", "-1", "nan", "inf", "pot", "1%chips", "0%pot", "%pot", "1pot"] {
             let error = text.parse::<SpotTarget>().expect_err(text).to_string();
             assert!(error.starts_with("option target: ") && error.contains("0.5%pot"), "{text}: {error}");

@@ -15,12 +15,12 @@ type Lanes<T> = [T; LANES];
 /// games, which have exact ties, would leave the exact solution.
 const FEW: usize = 64;
 
-/// A hand of the other seat that shares no hand's cards.
+/// There is no such hand.
 const NONE: u32 = u32::MAX;
 
 /// Ends of a game, by the number of hole cards.
 pub(super) enum Ends {
-    /// One: there are at most as many hands as cards, which are [`FEW`].
+    /// One: at most 64 hands, which are always compared pair by pair.
     One,
     /// Two.
     Two(CardSums<3>),
@@ -38,7 +38,7 @@ pub(super) struct CardSums<const N: usize> {
     n_sets: usize,
 }
 
-/// The hands of a board as a pass of a seat sees them.
+/// A board and its hands, from the passing seat's point of view.
 #[derive(Clone, Copy)]
 pub(super) struct Hands<'a> {
     pub game: &'a VectorGame,

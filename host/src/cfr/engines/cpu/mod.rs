@@ -1,7 +1,7 @@
 //! The CPU device's engine for games in vector form: whole vectors of hands, boards side by side with rayon.
 //!
 //! Arithmetic and tables are in the precision of the options; exploitability is measured in double precision. Boards are added in a fixed order, so the bits do not depend on the
-//! number of threads. Tables are laid out as the GPU's engines lay them out: a solve can be stored on one device and gone on with on the other.
+//! number of threads. Tables have the layout of the GPU's engines; a solve is resumed by the engine that saved it.
 
 mod ends;
 mod evaluate;
@@ -15,7 +15,7 @@ mod vectors;
 use std::sync::Arc;
 
 pub(in crate::cfr) use self::evaluate::{At, Averages, Evaluator, Play};
-use self::pass::{Ground, Opponent, Pass, Role, Step};
+use self::pass::{Opponent, Pass, Role, Step, Workspace};
 use self::program::Program;
 use self::seat::{Part, Seat};
 use self::vectors::Real;
@@ -70,10 +70,10 @@ fn memory(game: &VectorGame, options: &Options) -> Memory {
             memory = memory.on_host(what, tables(1));
         }
     }
-    // A thread works on a board of each street.
+    // Usually a thread holds the vectors of one board of each street; while it waits for boards of the next street it may begin another.
     let vectors = |street: &Street| {
         let of_entry = |(seat, entry): (usize, &Entry)| {
-            Program::new(entry, seat).len([game.hands[seat].len(), game.hands[1 - seat].len()])
+            Program::new(entry, seat).n_numbers([game.hands[seat].len(), game.hands[1 - seat].len()])
         };
         let entries = street.entries.iter().flat_map(|entry| [(0, entry), (1, entry)]);
         entries.map(of_entry).max().unwrap_or_default() as u64
@@ -87,7 +87,7 @@ fn memory(game: &VectorGame, options: &Options) -> Memory {
 
 struct Cpu<T> {
     evaluator: Evaluator,
-    ground: Ground<T>,
+    workspace: Workspace<T>,
     options: Options,
     iteration: u64,
     seats: [Seat<T>; 2],
@@ -106,7 +106,7 @@ impl<T: Real> Cpu<T> {
         });
         Ok(Self {
             threads: Threads::pooled(options.threads)?,
-            ground: Ground::new(&game),
+            workspace: Workspace::new(&game),
             evaluator: Evaluator::new(game),
             options: *options,
             iteration: 0,
@@ -124,13 +124,13 @@ impl<T: Real> Cpu<T> {
             weight: T::rounded(step.weight),
             predicts: T::rounded(f64::from(u8::from(step.predicts))),
         };
-        let (game, shown, ground) = (&*self.evaluator.game, &self.evaluator.shown[..], &self.ground);
+        let (game, shown, workspace) = (&*self.evaluator.game, &self.evaluator.shown[..], &self.workspace);
         let before = (self.options.updates == Updates::Simultaneous).then(|| self.seats[0].clone());
         for seat in 0..2 {
             if self.options.algorithm == Algorithm::CfrBr {
                 // The other seat's best response to what this seat plays now.
                 let opponent = Opponent::Regrets(&self.seats[seat]);
-                let pass = Pass { game, shown, ground, seat: 1 - seat, role: Role::Answer, step, opponent };
+                let pass = Pass { game, shown, workspace, seat: 1 - seat, role: Role::Answer, step, opponent };
                 pass.run(Part::answer(&mut self.answers[1 - seat]));
             }
             let (first, second) = self.seats.split_at_mut(1);
@@ -140,7 +140,7 @@ impl<T: Real> Cpu<T> {
             } else {
                 Opponent::Regrets(before.as_ref().filter(|_| seat == 1).unwrap_or(other))
             };
-            let pass = Pass { game, shown, ground, seat, role: Role::Learn, step, opponent };
+            let pass = Pass { game, shown, workspace, seat, role: Role::Learn, step, opponent };
             let values = pass.run(own.part());
             self.utilities[seat] +=
                 game.weights[seat].iter().zip(&values).map(|(weight, value)| weight * value.widened()).sum::<f64>();

@@ -39,8 +39,8 @@ pub(super) struct Step<T> {
     pub predicts: T,
 }
 
-/// What all passes need: the game as they go through it, and their vectors.
-pub(super) struct Ground<T> {
+/// Compiled programs and reusable vectors, shared by all passes.
+pub(super) struct Workspace<T> {
     ends: Ends,
     /// `[seat][street][entry]`.
     programs: [Vec<Vec<Program>>; 2],
@@ -51,7 +51,7 @@ pub(super) struct Ground<T> {
 /// The vectors of an entry on a board.
 #[derive(Default)]
 struct Vectors<T> {
-    /// Reach of the passing seat and of the other.
+    /// Reach of the passing seat and of the other; a pass that answers leaves the first as it is, and nobody reads it.
     reaches: [Vec<Vec<T>>; 2],
     /// The passing seat's strategy, one vector after the other.
     played: Vec<T>,
@@ -67,7 +67,7 @@ struct Vectors<T> {
 pub(super) struct Pass<'a, T> {
     pub game: &'a VectorGame,
     pub shown: &'a [Shown],
-    pub ground: &'a Ground<T>,
+    pub workspace: &'a Workspace<T>,
     /// The passing seat.
     pub seat: usize,
     pub role: Role,
@@ -83,7 +83,7 @@ struct At {
     entry: usize,
 }
 
-impl<T: Real> Ground<T> {
+impl<T: Real> Workspace<T> {
     pub fn new(game: &VectorGame) -> Self {
         let programs = [0, 1].map(|seat| {
             let of_street = |street: &crate::cfr::layout::Street| {
@@ -132,7 +132,7 @@ impl<T: Real> Pass<'_, T> {
         self.deal(0, 0, 0, &mut parts, [&own, &other])
     }
 
-    /// Values at the end of a street, from the boards after `parent`. `reach` is that of the passing seat and of the other.
+    /// Values before the cards of `street` are dealt, from the boards after `parent`. `reach` is that of the passing seat and of the other.
     fn deal(&self, street: usize, parent: usize, entry: usize, parts: &mut [Part<T>], reach: [&[T]; 2]) -> Vec<T> {
         let game = self.game;
         let boards = &game.streets[street].boards;
@@ -162,9 +162,9 @@ impl<T: Real> Pass<'_, T> {
 
     /// Values of an entry on a board, from the reach before its cards are dealt.
     fn board(&self, at: At, parts: &mut [Part<T>], reach: [&[T]; 2]) -> Vec<T> {
-        let program = &self.ground.programs[self.seat][at.street][at.entry];
+        let program = &self.workspace.programs[self.seat][at.street][at.entry];
         let (game, seats) = (self.game, [self.seat, 1 - self.seat]);
-        let mut vectors = self.ground.take(program, seats.map(|seat| game.hands[seat].len()));
+        let mut vectors = self.workspace.take(program, seats.map(|seat| game.hands[seat].len()));
         let board = &game.streets[at.street].boards[at.board];
         // The other's reach carries the probability of the cards, so that regrets below are weighed with it.
         for (side, chance) in [T::rounded(1.0), T::rounded(board.weight)].into_iter().enumerate() {
@@ -177,7 +177,7 @@ impl<T: Real> Pass<'_, T> {
         let is_last = at.street + 1 == game.streets.len();
         let hands = Hands { game, seat: self.seat, cards: board.cards, shown: is_last.then(|| &self.shown[at.board]) };
         let ends = (&program.showdowns[..], &program.folds[..]);
-        self.ground.ends.evaluate(hands, ends, &vectors.reaches[1], &mut vectors.values, &mut vectors.ends);
+        self.workspace.ends.evaluate(hands, ends, &vectors.reaches[1], &mut vectors.values, &mut vectors.ends);
         for op in &program.ops {
             if let Op::Exit { entry, reach: [own, other], value } = *op {
                 let reach = [&vectors.reaches[0][own][..], &vectors.reaches[1][other]];
@@ -186,7 +186,7 @@ impl<T: Real> Pass<'_, T> {
         }
         self.up(at, program, &mut parts[0], &mut vectors);
         let values = vectors.values[program.value].clone();
-        self.ground.give_back(vectors);
+        self.workspace.give_back(vectors);
         values
     }
 

@@ -5,9 +5,9 @@ use crate::cfr::layout::{Entry, Node};
 /// What a pass of a seat does at the nodes of an entry, by node: on the way down in their order, on the way up in the opposite.
 pub(super) struct Program {
     pub ops: Vec<Op>,
-    /// What is shown down: one for each end.
+    /// Showdowns of the entry.
     pub showdowns: Vec<Showdown>,
-    /// Where somebody folds.
+    /// Folds of the entry.
     pub folds: Vec<Fold>,
     /// Vectors of reach, of the passing seat and of the other. The first is that at the entry.
     pub n_reaches: [usize; 2],
@@ -130,8 +130,8 @@ impl Program {
         program
     }
 
-    /// Numbers of all vectors, with `n_hands` of the passing seat and of the other.
-    pub fn len(&self, [own, other]: [usize; 2]) -> usize {
+    /// Number of values in all vectors, with `n_hands` of the passing seat and of the other.
+    pub fn n_numbers(&self, [own, other]: [usize; 2]) -> usize {
         (self.n_reaches[0] + self.n_played + self.n_values) * own + self.n_reaches[1] * other
     }
 

@@ -37,7 +37,7 @@ macro_rules! wide {
 
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the processor has what the function is compiled for.
+                // SAFETY: the function requires AVX2, which the processor has, and nothing else.
                 return unsafe { avx2::<T $(, $n)?>($($argument),*) };
             }
             plain::<T $(, $n)?>($($argument),*);

@@ -117,7 +117,8 @@ impl SpotSolverBuilder {
         self
     }
 
-    /// File to which the complete state is written, at the end of every run and every [`checkpoint_every`](Self::checkpoint_every) during it.
+    /// File to which the solve is saved, at the end of every run and every [`checkpoint_every`](Self::checkpoint_every) during it: the complete state, unless [`form`](Self::form) says
+    /// otherwise for a finished solve.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
         self.keep.path = Some(path.into());
@@ -154,15 +155,23 @@ impl SpotSolverBuilder {
         }
     }
 
+    /// The options that the solve will have, after all that the caller set was checked.
+    fn checked(&self) -> Result<Options> {
+        let options = self.settled()?;
+        options.check()?;
+        self.keep.check()?;
+        if let Some(target) = self.target {
+            target.check_for(&self.spot)?;
+        }
+        Ok(options)
+    }
+
     /// The engine that would solve the spot on `device`, and the memory that it needs, regardless of how much is free. Allocates no device memory.
     ///
     /// # Errors
     /// As [`build`](Self::build), except [`Error::OutOfMemory`].
     pub fn plan(&self, device: &Device) -> Result<Plan> {
-        let options = self.settled()?;
-        options.check()?;
-        self.keep.check()?;
-        self.target.map_or(Ok(()), SpotTarget::check)?;
+        let options = self.checked()?;
         let problem = Problem::Spot(Arc::clone(&self.spot));
         let kind = dispatch::kind_on(device, &problem, &options)?;
         let layout = match &self.layout {
@@ -204,7 +213,7 @@ impl SpotSolverBuilder {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn build_plan(self, device: &Device, plan: Plan) -> Result<SpotSolver> {
-        let options = self.settled()?;
+        let options = self.checked()?;
         let Layout::Vector { game, tree } = &plan.layout else {
             return Err(Error::shape("layout of a spot", "vector", plan.layout.kind()));
         };
