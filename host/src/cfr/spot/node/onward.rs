@@ -54,7 +54,7 @@ impl Node<'_> {
             let given = bet_sizes.as_ref().and_then(|sizes| sizes.get(street + 1)).map(|sizes| sizes.of(1).to_vec());
             let default = || vec![from.bet_fraction_of_pot.map_or(BetSize::AllIn, BetSize::Pot), BetSize::AllIn];
             let sizes = Some(SeatSizes::Each([donk.clone(), given.unwrap_or_else(default)]));
-            let of_streets = bet_sizes.get_or_insert_with(|| Streets { flop: None, turn: None, river: None });
+            let of_streets = bet_sizes.get_or_insert(Streets { flop: None, turn: None, river: None });
             match street {
                 0 => of_streets.turn = sizes,
                 _ => of_streets.river = sizes,
