@@ -112,6 +112,7 @@ mod boards;
 mod file;
 mod game;
 mod grid;
+mod many;
 mod node;
 mod practice;
 mod range;
@@ -120,7 +121,6 @@ mod run;
 mod saved;
 mod sizes;
 mod solve;
-mod solve_boards;
 mod solved;
 mod solver;
 mod target;
@@ -132,6 +132,7 @@ pub use aggregate::{Aggregate, BoardGroup, BoardMean, BoardRow, BoardValues, Dec
 pub use boards::{Board, Boards};
 pub use file::{LockStrategy, Spot, SpotLock, Streets};
 pub use grid::{ActionTotal, HandClass};
+pub use many::solve_boards;
 pub use node::{Node, NodeHand, NodeReport};
 pub use practice::{
     Practice, PracticeDecision, PracticeEvent, PracticeHand, PracticeJudgement, PracticeMove, PracticeRecord,
@@ -143,7 +144,6 @@ pub use run::SpotRun;
 pub use saved::SpotForm;
 pub use sizes::{BetSize, SeatSizes};
 pub use solve::solve_spots;
-pub use solve_boards::solve_boards;
 pub use solved::SolvedSpot;
 pub use solver::{SpotSolver, SpotSolverBuilder};
 pub use target::SpotTarget;

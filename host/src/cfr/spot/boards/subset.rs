@@ -14,6 +14,9 @@ const LARGEST_CLASS: i64 = 24;
 /// Most flops that are chosen: then none is chosen twice, since a flop of the largest class stands for no more than its class.
 const MOST: usize = (N_FLOPS / LARGEST_CLASS) as usize;
 
+/// Pairing and suits, and the high card.
+type Stratum = ([usize; 2], usize);
+
 /// One flop of each class, the highest, with the size of the class.
 pub fn classes() -> Vec<(CardSet, usize)> {
     let symmetry = Symmetry::full();
@@ -39,7 +42,6 @@ pub fn choose(n: usize) -> Result<Vec<(CardSet, f64)>> {
         return Err(Error::option("boards", n, format!("1 to {MOST} flops, or all 1755")));
     }
     // Rows: pairing with suits. Columns: the high card. A class of a stratum has always the same size.
-    type Stratum = ([usize; 2], usize);
     let mut strata: BTreeMap<Stratum, Vec<(CardSet, usize)>> = BTreeMap::new();
     for (flop, size) in classes() {
         let [(_, high, _), (_, pairing, _), (_, suits, _), _] = Texture::of_cards(flop).features();
