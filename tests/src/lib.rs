@@ -61,6 +61,7 @@
 //! | `cfr/explicit.rs`, `cfr/small.rs`, `cfr/street.rs`, `cfr/subset.rs` | a form of a game differs from the reference or from the plain program |
 //! | `cfr/vector.rs`, `cfr/spot.rs` | boards, information sets or suits are counted wrongly; a hold'em spot is read or solved wrongly |
 //! | `cfr/solved.rs` | a saved spot loses strategies or bits, damage is not found, or a node is worth something else |
+//! | `cfr/boards.rs` | boards are chosen or weighed wrongly, a run over many loses or repeats some, or a mean is none |
 //! | `cfr/page.rs` | the page of a solved spot shows other numbers than `cfr query`, cannot be walked, or loads something |
 //! | `cfr/practice.rs` | hands of a saved spot are dealt otherwise than they should, a decision is judged wrongly, or a hand history says something else |
 //! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the paper's programs, leave the sampled reference |

@@ -300,7 +300,8 @@ fn the_reports_of_a_street_are_those_of_its_nodes() {
 
 #[test]
 fn what_is_dealt_is_the_mean_over_all_cards_whatever_their_suits() {
-    let mut solver = solved_builder(&flop(), 5, &Device::cpu());
+    // In double precision: strategies of hands that only suits tell apart differ by rounding, and one board of each class takes them for the same.
+    let mut solver = solved(builder(&flop(), 5).precision(Precision::F64), &Device::cpu());
     let solved = solver.solved().expect("strategies");
     for (history, board, left) in [("cc", "", 45.0), ("cc/r100c", "3h", 44.0)] {
         let node = solved.at(history, board).expect("a node");
