@@ -24,10 +24,12 @@ macro_rules! number {
         impl Number for $type {
             const PRECISION: Precision = Precision::$variant;
 
+            #[inline(always)]
             fn rounded(value: f64) -> Self {
                 value as $type
             }
 
+            #[inline(always)]
             fn widened(self) -> f64 {
                 self.into()
             }

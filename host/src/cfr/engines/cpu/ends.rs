@@ -63,6 +63,11 @@ pub(super) struct Scratch<T> {
     values: Vec<Lanes<T>>,
 }
 
+/// Whether all hands of a game are compared pair by pair.
+pub(super) fn is_small(game: &VectorGame) -> bool {
+    game.hands.iter().all(|hands| hands.len() <= FEW)
+}
+
 impl Ends {
     pub fn new(game: &VectorGame) -> Self {
         match game.n_hole {

@@ -1,6 +1,6 @@
 //! The CPU device's engine for games in vector form: whole vectors of hands, boards side by side with rayon.
 //!
-//! Arithmetic and tables are in the precision of the options; exploitability is measured in double precision. Boards are added in a fixed order, so the bits do not depend on the
+//! Tables are in the precision of the options, and so is arithmetic, but for small games, whose exact ties need double precision; exploitability is measured in double precision. Boards are added in a fixed order, so the bits do not depend on the
 //! number of threads. Tables have the layout of the GPU's engines; a solve is resumed by the engine that saved it.
 
 mod ends;
@@ -47,8 +47,9 @@ pub(in crate::cfr) fn fits(game: &VectorGame, options: &Options) -> Result<Memor
 pub(in crate::cfr) fn build(game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
     fits(&game, options)?;
     Ok(match options.precision {
-        Precision::F64 => Box::new(Cpu::<f64>::new(game, options)?),
-        _ => Box::new(Cpu::<f32>::new(game, options)?),
+        Precision::F64 => Box::new(Cpu::<f64, f64>::new(game, options)?),
+        _ if ends::is_small(&game) => Box::new(Cpu::<f64, f32>::new(game, options)?),
+        _ => Box::new(Cpu::<f32, f32>::new(game, options)?),
     })
 }
 
@@ -85,24 +86,25 @@ fn memory(game: &VectorGame, options: &Options) -> Memory {
     )
 }
 
-struct Cpu<T> {
+/// The engine, with arithmetic in `T` and tables in `S`.
+struct Cpu<T, S> {
     evaluator: Evaluator,
     workspace: Workspace<T>,
     options: Options,
     iteration: u64,
-    seats: [Seat<T>; 2],
+    seats: [Seat<S>; 2],
     /// Best responses of CFR-BR, by seat; empty with other algorithms.
-    answers: [Vec<T>; 2],
+    answers: [Vec<S>; 2],
     utilities: [f64; 2],
     threads: Threads,
 }
 
-impl<T: Real> Cpu<T> {
+impl<T: Real, S: Real> Cpu<T, S> {
     fn new(game: Arc<VectorGame>, options: &Options) -> Result<Self> {
         let seats = [0, 1].map(|seat| Seat::new(&game, seat, options.algorithm == Algorithm::PcfrPlus));
         let answers = [0, 1].map(|seat| {
             let wanted = options.algorithm == Algorithm::CfrBr;
-            vec![T::default(); if wanted { game.table_len(seat) } else { 0 }]
+            vec![S::default(); if wanted { game.table_len(seat) } else { 0 }]
         });
         Ok(Self {
             threads: Threads::pooled(options.threads)?,
@@ -148,7 +150,7 @@ impl<T: Real> Cpu<T> {
     }
 }
 
-impl<T: Real> Solve for Cpu<T> {
+impl<T: Real, S: Real> Solve for Cpu<T, S> {
     fn run(&mut self, n: u32) -> Result<()> {
         // Taken out for the call, since the work borrows the engine.
         let threads = std::mem::replace(&mut self.threads, Threads::All);
@@ -158,7 +160,7 @@ impl<T: Real> Solve for Cpu<T> {
     }
 
     fn measure(&mut self) -> Result<Measured> {
-        let averages = self.seats.each_ref().map(|seat| T::wrap(seat.averages.clone()));
+        let averages = self.seats.each_ref().map(|seat| S::wrap(seat.averages.clone()));
         let averages = [&averages[0], &averages[1]];
         let total = |seat: usize, play: Play| {
             let values = self.threads.run(|| self.evaluator.values(seat, play, &averages));
@@ -176,7 +178,7 @@ impl<T: Real> Solve for Cpu<T> {
 
     fn tables(&mut self) -> Result<Tables> {
         let read =
-            |of_seat: fn(&Seat<T>) -> &Vec<T>| self.seats.iter().map(|seat| T::wrap(of_seat(seat).clone())).collect();
+            |of_seat: fn(&Seat<S>) -> &Vec<S>| self.seats.iter().map(|seat| S::wrap(of_seat(seat).clone())).collect();
         Ok(Tables {
             iteration: self.iteration,
             regrets: read(|seat| &seat.regrets),
@@ -193,7 +195,7 @@ impl<T: Real> Solve for Cpu<T> {
 
     fn table(&mut self, table: Table, seat: usize) -> Result<Values> {
         let seat = &self.seats[seat];
-        Ok(T::wrap(match table {
+        Ok(S::wrap(match table {
             Table::Regrets => seat.regrets.clone(),
             Table::Averages => seat.averages.clone(),
             Table::Predictions => seat.predictions.clone(),
@@ -225,7 +227,7 @@ impl<T: Real> Solve for Cpu<T> {
         let &[first, second] = &tables.utilities[..] else {
             return Err(Error::shape("sums of utilities", 2, tables.utilities.len()));
         };
-        let copy = |values: &Values| (0..values.len()).map(|at| T::rounded(values.get(at))).collect();
+        let copy = |values: &Values| (0..values.len()).map(|at| S::rounded(values.get(at))).collect();
         for (seat, own) in self.seats.iter_mut().enumerate() {
             own.regrets = copy(&tables.regrets[seat]);
             own.averages = copy(&tables.averages[seat]);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::ends::{self, Ends, Hands};
 use super::program::{Op, Other, Own, Program};
 use super::seat::{Part, Seat, divide};
-use super::vectors::{Real, add, add_weighted, learn, matched, multiply, subtract};
+use super::vectors::{Real, add, add_averages, add_product, learn, matched, multiply, subtract};
 use crate::cfr::layout::{Lock, Shown, VectorGame};
 
 /// What the passing seat does.
@@ -21,11 +21,11 @@ pub(super) enum Role {
 }
 
 /// How the other seat plays.
-pub(super) enum Opponent<'a, T> {
+pub(super) enum Opponent<'a, S> {
     /// Plays the strategy of its regrets.
-    Regrets(&'a Seat<T>),
+    Regrets(&'a Seat<S>),
     /// Plays a best response.
-    Answer(&'a [T]),
+    Answer(&'a [S]),
 }
 
 /// Factors and weights that an iteration applies to cumulative regrets and averages.
@@ -63,8 +63,8 @@ struct Vectors<T> {
     ends: ends::Scratch<T>,
 }
 
-/// A pass over the game for one seat.
-pub(super) struct Pass<'a, T> {
+/// A pass over the game for one seat, in numbers `T`, over tables of numbers `S`.
+pub(super) struct Pass<'a, T, S> {
     pub game: &'a VectorGame,
     pub shown: &'a [Shown],
     pub workspace: &'a Workspace<T>,
@@ -72,7 +72,7 @@ pub(super) struct Pass<'a, T> {
     pub seat: usize,
     pub role: Role,
     pub step: Step<T>,
-    pub opponent: Opponent<'a, T>,
+    pub opponent: Opponent<'a, S>,
 }
 
 /// A betting subtree on a board.
@@ -119,9 +119,9 @@ impl<T: Real> Workspace<T> {
     }
 }
 
-impl<T: Real> Pass<'_, T> {
+impl<T: Real, S: Real> Pass<'_, T, S> {
     /// Passes through the game and returns the values of the seat's hands at the root; the seat writes to `part`.
-    pub fn run(&self, part: Part<T>) -> Vec<T> {
+    pub fn run(&self, part: Part<S>) -> Vec<T> {
         let mut parts = part.by_street(self.game, self.seat);
         let rounded = |values: &[f64], factor: f64| values.iter().map(|value| T::rounded(value * factor)).collect();
         let [own, other]: [Vec<T>; 2] = [
@@ -133,13 +133,13 @@ impl<T: Real> Pass<'_, T> {
     }
 
     /// Values before the cards of `street` are dealt, from the boards after `parent`. `reach` is that of the passing seat and of the other.
-    fn deal(&self, street: usize, parent: usize, entry: usize, parts: &mut [Part<T>], reach: [&[T]; 2]) -> Vec<T> {
+    fn deal(&self, street: usize, parent: usize, entry: usize, parts: &mut [Part<S>], reach: [&[T]; 2]) -> Vec<T> {
         let game = self.game;
         let boards = &game.streets[street].boards;
         let first = boards.partition_point(|board| (board.parent as usize) < parent);
         let end = boards.partition_point(|board| board.parent as usize <= parent);
         let mut divided = divide(game, self.seat, street, first..end, parts);
-        let of_board = |(number, parts): (usize, &mut Vec<Part<T>>)| {
+        let of_board = |(number, parts): (usize, &mut Vec<Part<S>>)| {
             let at = At { street, board: first + number, entry };
             let values = self.board(at, parts, reach);
             let mut sum = vec![T::default(); values.len()];
@@ -161,7 +161,7 @@ impl<T: Real> Pass<'_, T> {
     }
 
     /// Values of an entry on a board, from the reach before its cards are dealt.
-    fn board(&self, at: At, parts: &mut [Part<T>], reach: [&[T]; 2]) -> Vec<T> {
+    fn board(&self, at: At, parts: &mut [Part<S>], reach: [&[T]; 2]) -> Vec<T> {
         let program = &self.workspace.programs[self.seat][at.street][at.entry];
         let (game, seats) = (self.game, [self.seat, 1 - self.seat]);
         let mut vectors = self.workspace.take(program, seats.map(|seat| game.hands[seat].len()));
@@ -191,7 +191,7 @@ impl<T: Real> Pass<'_, T> {
     }
 
     /// Strategies, reaches and averages.
-    fn down(&self, at: At, program: &Program, part: &mut Part<T>, vectors: &mut Vectors<T>) {
+    fn down(&self, at: At, program: &Program, part: &mut Part<S>, vectors: &mut Vectors<T>) {
         for op in &program.ops {
             match op {
                 Op::Own(own) if self.role == Role::Learn => self.play(at, own, part, vectors),
@@ -201,7 +201,7 @@ impl<T: Real> Pass<'_, T> {
         }
     }
 
-    fn play(&self, at: At, own: &Own, part: &mut Part<T>, vectors: &mut Vectors<T>) {
+    fn play(&self, at: At, own: &Own, part: &mut Part<S>, vectors: &mut Vectors<T>) {
         let n = self.game.hands[self.seat].len();
         let row = vectors_of(own.slot, own.n_actions, n);
         let played = &mut vectors.played[vectors_of(own.played, own.n_actions, n)];
@@ -217,7 +217,7 @@ impl<T: Real> Pass<'_, T> {
             let played = &played[vectors_of(action, 1, n)];
             if own.locked.is_none() {
                 let averages = &mut averages[vectors_of(own.slot + action, 1, n)];
-                add_weighted(averages, self.step.weight, &vectors.reaches[0][own.reach], played);
+                add_averages(averages, self.step.weight, &vectors.reaches[0][own.reach], played);
             }
             if let Some(after) = after {
                 let (before, after) = vectors.reaches[0].split_at_mut(after);
@@ -233,28 +233,29 @@ impl<T: Real> Pass<'_, T> {
         let row = first..first + other.n_actions * n;
         let mut written = std::mem::take(&mut vectors.other);
         written.resize(other.n_actions * n, T::default());
-        let strategy = match (self.lock(at, other.locked), &self.opponent) {
-            (Some(lock), _) => {
-                write_lock(&mut written, lock);
-                &written
-            }
+        match (self.lock(at, other.locked), &self.opponent) {
+            (Some(lock), _) => write_lock(&mut written, lock),
             (None, Opponent::Regrets(tables)) => {
                 let last = tables.predictions.get(row.clone()).unwrap_or_default();
                 vectors.sums.resize(n, T::default());
                 matched(&mut written, &tables.regrets[row], last, self.step.predicts, &mut vectors.sums);
-                &written
             }
-            (None, Opponent::Answer(answers)) => &answers[row],
-        };
+            (None, Opponent::Answer(answers)) => {
+                written
+                    .iter_mut()
+                    .zip(&answers[row])
+                    .for_each(|(part, of_table)| *part = T::rounded(of_table.widened()));
+            }
+        }
         let (before, after) = vectors.reaches[1].split_at_mut(other.reach_after);
         for (action, after) in after[..other.n_actions].iter_mut().enumerate() {
-            multiply(after, &before[other.reach], &strategy[vectors_of(action, 1, n)]);
+            multiply(after, &before[other.reach], &written[vectors_of(action, 1, n)]);
         }
         vectors.other = written;
     }
 
     /// Values and regrets.
-    fn up(&self, at: At, program: &Program, part: &mut Part<T>, vectors: &mut Vectors<T>) {
+    fn up(&self, at: At, program: &Program, part: &mut Part<S>, vectors: &mut Vectors<T>) {
         for op in program.ops.iter().rev() {
             match op {
                 Op::Own(own) => self.value(at, own, part, vectors),
@@ -270,7 +271,7 @@ impl<T: Real> Pass<'_, T> {
         }
     }
 
-    fn value(&self, at: At, own: &Own, part: &mut Part<T>, vectors: &mut Vectors<T>) {
+    fn value(&self, at: At, own: &Own, part: &mut Part<S>, vectors: &mut Vectors<T>) {
         let n = self.game.hands[self.seat].len();
         let row = vectors_of(own.slot, own.n_actions, n);
         let [regrets, _, last] = &mut part.written;
@@ -282,7 +283,7 @@ impl<T: Real> Pass<'_, T> {
         } else {
             let played = &vectors.played[vectors_of(own.played, own.n_actions, n)];
             for (action, &after) in own.values.iter().enumerate() {
-                add_weighted(&mut mean, T::rounded(1.0), &vectors.values[after], &played[vectors_of(action, 1, n)]);
+                add_product(&mut mean, &vectors.values[after], &played[vectors_of(action, 1, n)]);
             }
             for (action, &after) in own.values.iter().enumerate().filter(|_| own.locked.is_none()) {
                 let (row, values) = (vectors_of(own.slot + action, 1, n), &vectors.values[after]);
@@ -312,14 +313,14 @@ fn write_lock<T: Real>(into: &mut [T], lock: &Lock) {
 }
 
 /// Writes the best action of every hand, or the given strategy, and adds the resulting values to `sum`. Among equal actions it takes the first.
-fn answer<T: Real>(answers: &mut [T], given: Option<&Lock>, values: &[&[T]], sum: &mut [T]) {
+fn answer<T: Real, S: Real>(answers: &mut [S], given: Option<&Lock>, values: &[&[T]], sum: &mut [T]) {
     let n_hands = sum.len();
     for (hand, sum) in sum.iter_mut().enumerate() {
         let best = (1..values.len()).fold(0, |best, at| if values[at][hand] > values[best][hand] { at } else { best });
         for (action, values) in values.iter().enumerate() {
             let best = f64::from(u8::from(action == best));
             let part = T::rounded(given.map_or(best, |given| given.strategy[action][hand]));
-            answers[action * n_hands + hand] = part;
+            answers[action * n_hands + hand] = S::rounded(part.widened());
             *sum += part * values[hand];
         }
     }

@@ -20,36 +20,48 @@ pub(super) trait Real:
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// Functions of a number type, each also compiled for AVX2, which is taken where the processor has it.
+/// Functions of a number type to compute in and, after a semicolon, one of tables, each also compiled for AVX2, which is taken where the processor has it.
 macro_rules! wide {
-    ($($(#[$about:meta])* pub fn $name:ident<T $(, const $n:ident: usize)?>($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {
+    ($($(#[$about:meta])* pub fn $name:ident<T $(; $table:ident)? $(, const $n:ident: usize)?>($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {
         $($(#[$about])*
         #[allow(unsafe_code)]
-        pub fn $name<T: Real $(, const $n: usize)?>($($argument: $type),*) {
+        pub fn $name<T: Real $(, $table: Real)? $(, const $n: usize)?>($($argument: $type),*) {
             #[inline(always)]
-            fn plain<T: Real $(, const $n: usize)?>($($argument: $type),*) $body
+            fn plain<T: Real $(, $table: Real)? $(, const $n: usize)?>($($argument: $type),*) $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2")]
-            fn avx2<T: Real $(, const $n: usize)?>($($argument: $type),*) {
-                plain::<T $(, $n)?>($($argument),*);
+            fn avx2<T: Real $(, $table: Real)? $(, const $n: usize)?>($($argument: $type),*) {
+                plain::<T $(, $table)? $(, $n)?>($($argument),*);
             }
 
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
                 // SAFETY: the function requires AVX2, which the processor has, and nothing else.
-                return unsafe { avx2::<T $(, $n)?>($($argument),*) };
+                return unsafe { avx2::<T $(, $table)? $(, $n)?>($($argument),*) };
             }
-            plain::<T $(, $n)?>($($argument),*);
+            plain::<T $(, $table)? $(, $n)?>($($argument),*);
         })*
     };
 }
 pub(super) use wide;
 
+/// A number of a table, to compute with.
+#[inline(always)]
+fn read<T: Real, S: Real>(number: S) -> T {
+    T::rounded(number.widened())
+}
+
+/// A number for a table.
+#[inline(always)]
+fn write<T: Real, S: Real>(number: T) -> S {
+    S::rounded(number.widened())
+}
+
 wide! {
     /// Regret matching: `strategy[action][hand]` from regrets and, unless it is empty, `predicts` times the last ones; uniform where no regret is positive. `sums` is scratch of the number of
     /// hands.
-    pub fn matched<T>(strategy: &mut [T], regrets: &[T], last: &[T], predicts: T, sums: &mut [T]) {
+    pub fn matched<T; S>(strategy: &mut [T], regrets: &[S], last: &[S], predicts: T, sums: &mut [T]) {
         let (n, zero) = (sums.len(), T::default());
         if n == 0 {
             return;
@@ -62,10 +74,12 @@ wide! {
             match last.get(action * n..(action + 1) * n) {
                 Some(last) => {
                     for (strategy, (&regret, &last)) in strategy.iter_mut().zip(regrets.iter().zip(last)) {
-                        *strategy = positive(regret + predicts * last);
+                        *strategy = positive(read::<T, S>(regret) + predicts * read::<T, S>(last));
                     }
                 }
-                None => strategy.iter_mut().zip(regrets).for_each(|(strategy, &regret)| *strategy = positive(regret)),
+                None => {
+                    strategy.iter_mut().zip(regrets).for_each(|(strategy, &regret)| *strategy = positive(read(regret)));
+                }
             }
             sums.iter_mut().zip(&*strategy).for_each(|(sum, &part)| *sum += part);
         }
@@ -83,10 +97,17 @@ wide! {
         }
     }
 
-    /// `sum += weight · one · other`.
-    pub fn add_weighted<T>(sum: &mut [T], weight: T, one: &[T], other: &[T]) {
+    /// `sum += one · other`.
+    pub fn add_product<T>(sum: &mut [T], one: &[T], other: &[T]) {
         for (sum, (&one, &other)) in sum.iter_mut().zip(one.iter().zip(other)) {
-            *sum += weight * one * other;
+            *sum += one * other;
+        }
+    }
+
+    /// `averages += weight · reach · played`.
+    pub fn add_averages<T; S>(averages: &mut [S], weight: T, reach: &[T], played: &[T]) {
+        for (average, (&reach, &played)) in averages.iter_mut().zip(reach.iter().zip(played)) {
+            *average = write(read::<T, S>(*average) + weight * reach * played);
         }
     }
 
@@ -98,18 +119,18 @@ wide! {
     }
 
     /// `regrets += values - mean`, times one factor if the sum is at least 0 and another if not.
-    pub fn learn<T>(regrets: &mut [T], values: &[T], mean: &[T], factors: [T; 2]) {
+    pub fn learn<T; S>(regrets: &mut [S], values: &[T], mean: &[T], factors: [T; 2]) {
         let zero = T::default();
         for (regret, (&value, &mean)) in regrets.iter_mut().zip(values.iter().zip(mean)) {
-            let sum = *regret + (value - mean);
-            *regret = sum * if sum >= zero { factors[0] } else { factors[1] };
+            let sum = read::<T, S>(*regret) + (value - mean);
+            *regret = write(sum * if sum >= zero { factors[0] } else { factors[1] });
         }
     }
 
     /// `difference = one - other`.
-    pub fn subtract<T>(difference: &mut [T], one: &[T], other: &[T]) {
+    pub fn subtract<T; S>(difference: &mut [S], one: &[T], other: &[T]) {
         for (difference, (&one, &other)) in difference.iter_mut().zip(one.iter().zip(other)) {
-            *difference = one - other;
+            *difference = write(one - other);
         }
     }
 }
