@@ -340,6 +340,6 @@ mod tests {
         let error = ranks_of(of("shogi"), 0).unwrap_err().to_string();
         assert_eq!(error, "option ranks: 0 is not allowed (1 or more)");
         let error = ranks_of(of("mcts"), 2).unwrap_err().to_string();
-        assert_eq!(error, "option ranks: mcts has none (families with ranks: shogi, papers)");
+        assert_eq!(error, "option ranks: mcts has none (families with ranks: cfr, shogi, papers)");
     }
 }
