@@ -73,7 +73,7 @@ pub struct NodeReport {
     /// Its actions.
     pub actions: Vec<String>,
     /// Expected share of the pot, net of what the seat puts in from here on, by seat. They add up to the pot less the rake; 0 where the strategies never come here. With
-    /// [`icm`](super::Spot::icm) these and all other values are prizes beyond those that the seat expects if it gives up the pot here.
+    /// `icm` these and all other values are prizes beyond those that the seat expects if it gives up the pot here.
     pub ev: [f64; 2],
     /// Share of the pot that each seat's hands win if nobody bets any more.
     pub equity: [f64; 2],
