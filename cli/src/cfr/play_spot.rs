@@ -66,7 +66,7 @@ pub fn run(args: &PlayArgs, seed: u64) -> Result<()> {
         SeatFlag::Seat(seat) => vec![seat],
         SeatFlag::Both => (0..2).filter(|&seat| table.practice.acts(seat)).collect(),
     };
-    let mut n_dealt = 0;
+    let (mut n_dealt, mut written) = (0, Ok(()));
     while args.hands.is_none_or(|n| n_dealt < n) && !common::interrupted() {
         let seat = seats[n_dealt as usize % seats.len()];
         if !table.hand(seat)? {
@@ -74,7 +74,10 @@ pub fn run(args: &PlayArgs, seed: u64) -> Result<()> {
         }
         n_dealt += 1;
         if let (Some(history), Some(hand)) = (&mut history, table.practice.hand()) {
-            history.add(hand)?;
+            written = history.add(hand);
+        }
+        if written.is_err() {
+            break;
         }
     }
     common::print(table.score())?;
@@ -91,7 +94,8 @@ pub fn run(args: &PlayArgs, seed: u64) -> Result<()> {
         };
         json.write_json(&common::Record::new("cfr play", facts))?;
     }
-    Ok(())
+    // After the score, which would be lost with it.
+    written
 }
 
 /// The file of `--history`.

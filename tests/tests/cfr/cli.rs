@@ -30,14 +30,21 @@ fn new_scratch() -> Scratch {
 /// Runs the program with this typed; it must end well. Returns what it prints.
 #[track_caller]
 fn typed(scratch: &Scratch, line: &str, input: &str) -> String {
+    let (code, shown, said) = typed_until(scratch, line, input);
+    assert_eq!(code, Some(0), "{line}: {said}");
+    shown
+}
+
+/// The exit status, and what was written to stdout and stderr.
+fn typed_until(scratch: &Scratch, line: &str, input: &str) -> (Option<i32>, String, String) {
     let mut command = scratch.command(line);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
     // It may have left before all is read.
     let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
     let output = child.wait_with_output().expect("the program ends");
-    assert_eq!(output.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 #[track_caller]
@@ -629,6 +636,18 @@ fn hands_of_a_spot_are_played_judged_and_kept() {
     assert_eq!(scratch.json("again.json")["hands"], record["hands"]);
     assert!(scratch.text("hands.txt").starts_with(&history));
     assert_eq!(scratch.text("hands.txt").matches("PokerStars Hand #").count(), 12);
+    // A full disk ends the run with its score and its record.
+    #[cfg(target_os = "linux")]
+    {
+        let (code, shown, said) = typed_until(
+            &scratch,
+            "play a.spot --seed 3 --hands 6 --json full.json --history /dev/full",
+            &"1\n".repeat(40),
+        );
+        assert!(code == Some(1) && said.contains("/dev/full: cannot be written"), "{said}");
+        assert!(shown.contains("1 hand"), "{shown}");
+        assert_eq!(scratch.json("full.json")["hands"][0], record["hands"][0]);
+    }
     // From a node on, as one seat; the input ends within the second hand, which does not count.
     let line = "play a.spot --seat 0 --line cc/ --board 8c --seed 1 --feedback end --hints --json end.json";
     let shown = typed(&scratch, line, "r\nc\nc\nc\n");
@@ -662,7 +681,8 @@ fn hands_of_a_spot_are_played_judged_and_kept() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     fs::write(scratch.path("a.spot"), &bytes).expect("a file");
-    let said = scratch.fails(1, "play a.spot --line cc/ --board 8c --hints");
+    // Before a hand is dealt, though nothing is typed.
+    let said = scratch.fails(1, "play a.spot");
     assert!(said.contains("a.spot: damaged solved spot: the checksum of tensor "), "{said}");
 }
 

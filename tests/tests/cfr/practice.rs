@@ -10,34 +10,10 @@ use warpplay::cfr::{Algorithm, SolvedSpot, Spot, SpotSolver};
 use warpplay::{Device, Error};
 use warpplay_tests::random::Random;
 
+use super::solved::{flop, river, spot, turn};
+
 /// What sums over at most 64 × 64 pairs of hands on 48 boards, of at most 1,000 chips, lose by rounding.
 const DOUBLE: f64 = 1e-6;
-
-fn spot(changes: Value) -> Spot {
-    let mut spot = json!({
-        "pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h",
-        "max_raises": {"flop": 1, "turn": 1, "river": 1}, "ranges": ["AA,QQ:0.5,AKs", "KK,77:0.25,AQs"],
-    });
-    for (field, value) in changes.as_object().into_iter().flatten() {
-        spot[field] = value.clone();
-    }
-    Spot::parse(&spot.to_string()).expect("a good spot")
-}
-
-fn river() -> Spot {
-    spot(
-        json!({"turn": "2d", "river": "7c", "max_raises": {"river": 2}, "effective_stack": 300, "bet_fraction_of_pot": 0.5}),
-    )
-}
-
-fn turn() -> Spot {
-    spot(json!({"turn": "2d"}))
-}
-
-/// Three suits are alike but by name.
-fn flop() -> Spot {
-    spot(json!({"flop": "Qs Js 2s", "ranges": ["AKs,TT:0.5", "AQs:0.75,99"]}))
-}
 
 fn solver(spot: &Spot, iterations: u64) -> SpotSolver {
     let mut solver = SpotSolver::builder(spot)

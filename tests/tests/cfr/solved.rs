@@ -17,23 +17,23 @@ use warpplay_tests::folder::Folder;
 /// of a range divide what is left.
 const DOUBLE: f64 = 64.0 * 64.0 * 49.0 * 48.0 * 1000.0 / (1u64 << 53) as f64;
 
-fn river() -> Spot {
+pub(super) fn river() -> Spot {
     spot(
         json!({"turn": "2d", "river": "7c", "max_raises": {"river": 2}, "effective_stack": 300, "bet_fraction_of_pot": 0.5}),
     )
 }
 
-fn turn() -> Spot {
+pub(super) fn turn() -> Spot {
     spot(json!({"turn": "2d"}))
 }
 
 /// Three suits are alike but by name.
-fn flop() -> Spot {
+pub(super) fn flop() -> Spot {
     spot(json!({"flop": "Qs Js 2s", "ranges": ["AKs,TT:0.5", "AQs:0.75,99"]}))
 }
 
 /// A spot with narrow ranges and one size.
-fn spot(changes: Value) -> Spot {
+pub(super) fn spot(changes: Value) -> Spot {
     let mut spot = json!({
         "pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h",
         "max_raises": {"flop": 1, "turn": 1, "river": 1}, "ranges": ["AA,QQ:0.5,AKs", "KK,77:0.25,AQs"],

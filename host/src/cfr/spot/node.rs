@@ -24,7 +24,7 @@ const ROUNDING: f64 = 1e-12;
 pub struct Node<'a> {
     pub(super) solved: &'a SolvedSpot,
     /// The board as it lies, and in the tables.
-    placed: Placed,
+    pub(super) placed: Placed,
     entry: usize,
     node: usize,
     /// Number in the betting tree; where a card is to be dealt, of the node after it.

@@ -146,7 +146,7 @@ impl<'a> Practice<'a> {
     /// Practice from a node on: the [`root`](super::SolvedSpot::root), or one of [`SolvedSpot::at`](super::SolvedSpot::at).
     ///
     /// # Errors
-    /// [`Error::Option`] names `line` for a node after which nobody acts, or to which the strategies never come.
+    /// [`Error::Option`] names `line` for a node after which nobody acts, or to which the strategies never come; [`Error::File`] if the file is damaged.
     pub fn new(start: Node<'a>, seed: u64) -> Result<Self> {
         let game = &start.solved.game;
         let wrong = |allowed: &str| Error::option("line", format!("'{}'", start.history()), allowed);
@@ -161,6 +161,8 @@ impl<'a> Practice<'a> {
         if acts == [false; 2] {
             return Err(wrong("a line after which a seat acts"));
         }
+        // All strategies from here on, so that damage is told before a hand is dealt.
+        start.solved.averages(start.placed.street, game.streets.len())?;
         let pairs = (0..game.hands[0].len()).map(|hand| match start.reach[0][hand] {
             reach if reach > 0.0 => reach * others(&start, hand).iter().sum::<f64>(),
             _ => 0.0,

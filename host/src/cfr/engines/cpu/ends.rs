@@ -55,8 +55,8 @@ pub(super) struct Hands<'a> {
 pub(super) struct Scratch<T> {
     /// The other's reach, in the order of its hands or of their strength.
     reach: Vec<Lanes<T>>,
-    /// Where each of the other's hands stands in that order.
-    places: Vec<usize>,
+    /// Position of each of the other's hands in that order.
+    positions: Vec<usize>,
     /// By set of cards.
     sums: Vec<Lanes<T>>,
     /// Values, in the order of the passing seat's hands or of their strength.
@@ -124,12 +124,12 @@ impl<const N: usize> CardSums<N> {
         scratch: &mut Scratch<T>,
     ) {
         scratch.sums.resize(self.n_sets, Lanes::default());
-        scratch.places.resize(on.game.hands[1 - on.seat].len(), 0);
+        scratch.positions.resize(on.game.hands[1 - on.seat].len(), 0);
         if let Some(shown) = on.shown.filter(|_| !showdowns.is_empty()) {
             let (own, others) = (&shown[on.seat], &shown[1 - on.seat]);
             scratch.reach.resize(others.len(), Lanes::default());
             scratch.values.resize(own.len(), Lanes::default());
-            others.iter().enumerate().for_each(|(place, other)| scratch.places[usize::from(other.1)] = place);
+            others.iter().enumerate().for_each(|(position, other)| scratch.positions[usize::from(other.1)] = position);
             for showdowns in showdowns.chunks(LANES) {
                 let vectors = vectors_of(reaches, showdowns.iter().map(|end| end.reach));
                 interleave_shown(&mut scratch.reach, &vectors, others);
@@ -148,7 +148,7 @@ impl<const N: usize> CardSums<N> {
         }
         scratch.reach.resize(on.game.hands[1 - on.seat].len(), Lanes::default());
         scratch.values.resize(on.game.hands[on.seat].len(), Lanes::default());
-        scratch.places.iter_mut().enumerate().for_each(|(hand, place)| *place = hand);
+        scratch.positions.iter_mut().enumerate().for_each(|(hand, position)| *position = hand);
         for folds in folds.chunks(LANES) {
             let vectors = vectors_of(reaches, folds.iter().map(|end| end.reach));
             interleave(&mut scratch.reach, &vectors);
@@ -190,7 +190,7 @@ impl<const N: usize> CardSums<N> {
         let mut beside = self.beside(&scratch.sums, seat, hand);
         let same = self.same[seat][hand];
         if same != NONE {
-            let reach = &scratch.reach[scratch.places[same as usize]];
+            let reach = &scratch.reach[scratch.positions[same as usize]];
             for lane in 0..LANES {
                 // The set of all its cards would be number N.
                 beside[lane] += if N.count_ones().is_multiple_of(2) { reach[lane] } else { -reach[lane] };
@@ -205,14 +205,14 @@ wide! {
     pub fn compare<T, const N: usize>(removal: &CardSums<N>, seat: usize, shown: &Shown, payoffs: &[Lanes<T>; 3], scratch: &mut Scratch<T>) {
         scratch.sums.fill(Lanes::default());
         let (own, others) = (&shown[seat], &shown[1 - seat]);
-        let (mut place, mut next) = (0, 0);
+        let (mut position, mut next) = (0, 0);
         for equals in own.chunk_by(|one, other| one.0 == other.0) {
             let strength = equals[0].0;
             while let Some(&(_, hand)) = others.get(next).filter(|other| other.0 < strength) {
                 removal.add(&mut scratch.sums, 1 - seat, hand.into(), &scratch.reach[next]);
                 next += 1;
             }
-            for (&(_, hand), value) in equals.iter().zip(&mut scratch.values[place..]) {
+            for (&(_, hand), value) in equals.iter().zip(&mut scratch.values[position..]) {
                 let weaker = removal.beside(&scratch.sums, seat, hand.into());
                 for lane in 0..LANES {
                     value[lane] = payoffs[0][lane] * weaker[lane];
@@ -224,19 +224,19 @@ wide! {
             }
             for &(_, hand) in equals {
                 let up_to = removal.beside_with_same(scratch, seat, hand.into());
-                let value = &mut scratch.values[place];
+                let value = &mut scratch.values[position];
                 for lane in 0..LANES {
                     value[lane] += payoffs[1][lane] * up_to[lane];
                 }
-                place += 1;
+                position += 1;
             }
         }
         for (&(_, hand), reach) in others.iter().zip(&scratch.reach).skip(next) {
             removal.add(&mut scratch.sums, 1 - seat, hand.into(), reach);
         }
-        for (place, &(_, hand)) in own.iter().enumerate() {
+        for (position, &(_, hand)) in own.iter().enumerate() {
             let all = removal.beside_with_same(scratch, seat, hand.into());
-            let value = &mut scratch.values[place];
+            let value = &mut scratch.values[position];
             for lane in 0..LANES {
                 value[lane] += payoffs[2][lane] * all[lane];
             }
