@@ -27,7 +27,7 @@ pub enum Command {
     #[command(after_help = examples!["cfr info leduc"])]
     Info(InfoArgs),
     /// Solve a game
-    #[command(after_help = examples!["cfr solve leduc --algorithm cfr_plus --iterations 1000 --strategy game.strategy", "cfr solve GAME.game --report 10,100,1000 --plots solve.svg"])]
+    #[command(after_help = examples!["cfr solve leduc --algorithm cfr_plus --iterations 1000 --strategy game.strategy", "cfr solve GAME.game --report 10,100,1000 --plots solve.svg", "cfr solve leduc --abstraction lossless,strength:3 --batch 32 --strategy buckets.strategy"])]
     Solve(Box<SolveArgs>),
     /// Compare algorithms and sampling methods by exploitability over time
     #[command(after_help = examples!["cfr compare leduc --algorithms cfr,cfr_plus,dcfr --plots compare.svg"])]
@@ -91,6 +91,22 @@ pub struct InfoArgs {
     pub output: OutputFlags,
 }
 
+/// What players know of the cards.
+#[derive(clap::Args, Clone, Debug)]
+pub struct AbstractionFlags {
+    /// Let players know buckets of cards only: for each round, separated by commas, lossless, strength:N (or ehs:N) or histogram:N with N buckets; or a file that --save-abstraction wrote. Deals are sampled
+    #[arg(long, value_name = "ROUNDS|FILE", requires = "game")]
+    pub abstraction: Option<String>,
+
+    /// Run-outs that are drawn to find the buckets of --abstraction [default: all]
+    #[arg(long, value_name = "N", requires = "abstraction", allow_negative_numbers = true)]
+    pub runouts: Option<u32>,
+
+    /// Write the buckets of --abstraction to this file
+    #[arg(long, value_name = "FILE", requires = "abstraction")]
+    pub save_abstraction: Option<PathBuf>,
+}
+
 #[derive(clap::Args, Debug)]
 pub struct SolveArgs {
     /// Game definition file, or a built-in game: kuhn, leduc, liars_dice, goofspiel:N [default: that of --resume]
@@ -99,6 +115,8 @@ pub struct SolveArgs {
 
     #[command(flatten)]
     pub solve: SolveFlags,
+    #[command(flatten)]
+    pub abstraction: AbstractionFlags,
     #[command(flatten)]
     pub report: ReportFlags,
     #[command(flatten)]

@@ -60,7 +60,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     }
     let json = args.output.json_file()?;
     let strategy = common::without_results(|| Strategy::load(&args.strategy))?;
-    let Problem::Poker(game) = strategy.problem().clone() else {
+    let Some(game) = strategy.problem().rules().cloned() else {
         bail!("{}: the strategy is not of a whole game of poker", args.strategy.display());
     };
     let allowed = || format!("0 to {}", game.n_players - 1);

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use warpplay::cfr::{Checkpoint, Counts, Options, Point, Problem, Report, Solver, SolverBuilder, Updates};
+use warpplay::cfr::{
+    Abstraction, Checkpoint, Counts, Options, Point, Problem, Recipe, Report, Sampling, Solver, SolverBuilder, Updates,
+};
 use warpplay::{AtomicFile, Device};
 
-use crate::cfr::args::SolveArgs;
+use crate::cfr::args::{AbstractionFlags, SolveArgs};
 use crate::cfr::{check, games};
 use crate::common::plot::{self, Axis, Line, Panel};
 use crate::common::table::{self, Table, by_seat, count, seconds, significant, thousands};
@@ -49,7 +51,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let mut stops = args.report.stops(iterations)?;
     // The last is found when everything else is written.
     let measures_end = stops.pop().is_some();
-    let problem = match (&args.game, &checkpoint) {
+    let read = match (&args.game, &checkpoint) {
         (Some(game), _) => games::read(game, &args.output)?,
         (None, Some(checkpoint)) => {
             checkpoint.problem().context("the checkpoint's game must be built by the program that wrote it")?
@@ -69,18 +71,26 @@ pub fn run(args: &SolveArgs) -> Result<()> {
             ("--plots", plot.as_deref()),
             ("--strategy", args.strategy.as_deref()),
             ("--checkpoint", args.checkpoint.checkpoint.as_deref()),
+            ("--save-abstraction", args.abstraction.save_abstraction.as_deref()),
         ],
         &[("--checkpoint", "--resume")],
     )?;
     let json = args.output.json_file()?;
     // No devices or pipes: their writers need files.
-    for path in [&args.strategy, &args.checkpoint.checkpoint].into_iter().flatten() {
+    for path in [&args.strategy, &args.checkpoint.checkpoint, &args.abstraction.save_abstraction].into_iter().flatten()
+    {
         AtomicFile::create(path)?;
     }
     // The plot's folder is created last, so that a file asked for in a folder that does not exist is refused before the folder is made.
     let files = Files { json, plot: OutputFile::prepare_option(plots.file(PLOT)?.as_deref())? };
     let device = args.device.open()?;
+    let problem = common::without_results(|| with_buckets(read, &args.abstraction, &device))?;
+    let deals_are_sampled = matches!(problem, Problem::Abstracted(..)) && args.solve.sampling.is_none();
     let mut builder = args.solve.ask(Solver::builder(problem)).iterations(iterations).measure_at(stops);
+    // No other sampling knows buckets; a checkpoint has it already.
+    if deals_are_sampled && checkpoint.is_none() {
+        builder = builder.sampling(Sampling::Chance);
+    }
     if let Some(checkpoint) = checkpoint {
         builder = builder.resume(checkpoint);
     }
@@ -128,13 +138,30 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     Ok(())
 }
 
+/// The problem with the buckets that the flags ask for.
+fn with_buckets(problem: Problem, flags: &AbstractionFlags, device: &Device) -> Result<Problem> {
+    let Some(given) = &flags.abstraction else { return Ok(problem) };
+    let Problem::Poker(game) = problem else {
+        return Err(common::Usage(format!("--abstraction: {} has no cards", problem.describe())).into());
+    };
+    let file = Path::new(given);
+    let abstraction = match file.is_file() {
+        true if flags.runouts.is_some() => {
+            return Err(common::Usage(format!("--runouts: the buckets of {given} are found already")).into());
+        }
+        true => Abstraction::load(file)?,
+        false => Abstraction::build(device, &game, &Recipe { runouts: flags.runouts, ..given.parse()? })?,
+    };
+    if let Some(path) = &flags.save_abstraction {
+        abstraction.save(path)?;
+    }
+    Ok(Problem::abstracted(game, abstraction)?)
+}
+
 /// Writes what is known so far.
 fn write(json: &OutputFile, game: &str, device: &Device, solver: &mut Solver, complete: bool) -> Result<()> {
     let report = solver.report();
-    let counts = match solver.problem() {
-        Problem::Poker(game) => Some(Counts::of(game)?),
-        _ => None,
-    };
+    let counts = solver.problem().rules().map(|game| Counts::of(game)).transpose()?;
     let facts = Facts {
         game,
         counts,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::cfr::engines::walk::{self, Information};
+use crate::cfr::engines::walk;
 use crate::cfr::engines::{Solve, cpu, explicit, mccfr, small, street, subset};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::{BettingTree, Game, Poker, Tree};
@@ -121,6 +121,13 @@ fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<
         }
         (Problem::Spot(_), Engine::Auto | Engine::Small | Engine::Street | Engine::Cpu) => Ok(LayoutKind::Vector),
         (Problem::Spot(_), _) => wrong("auto, small, street or cpu for a spot"),
+        (Problem::Abstracted(..), Engine::Auto | Engine::Walk) if options.sampling == Sampling::Chance => {
+            Ok(LayoutKind::Padded)
+        }
+        (Problem::Abstracted(..), Engine::Auto | Engine::Walk) => {
+            Err(Error::option("sampling", options.sampling, "chance for a game with buckets of cards"))
+        }
+        (Problem::Abstracted(..), _) => wrong("auto or walk for a game with buckets of cards"),
         (Problem::Poker(_), Engine::Explicit | Engine::Mccfr) => Ok(LayoutKind::Tree),
         (Problem::Poker(_), Engine::Auto) if walks_tree => Ok(LayoutKind::Tree),
         (Problem::Poker(_), _) if walks_tree => wrong("auto, mccfr or explicit with external or outcome sampling"),
@@ -140,7 +147,10 @@ fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<
 pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism: bool) -> Result<Layout> {
     let unknown = || Error::option("engine", kind, format!("another layout for {}", problem.describe()));
     match (kind, problem) {
-        (LayoutKind::Vector, Problem::Poker(rules)) => {
+        (LayoutKind::Padded, Problem::Abstracted(rules, abstraction)) => {
+            Ok(Layout::Buckets(Arc::new(Buckets::new(rules, true, Some(abstraction))?)))
+        }
+        (LayoutKind::Vector, Problem::Poker(rules) | Problem::Abstracted(rules, _)) => {
             let tree = BettingTree::new(rules)?;
             let game = VectorGame::from_game(rules, &tree, isomorphism)?;
             Ok(Layout::Vector { game: Arc::new(game), tree: Arc::new(tree) })
@@ -149,10 +159,12 @@ pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism
             let (game, tree) = spot.build(isomorphism)?;
             Ok(Layout::Vector { game: Arc::new(game), tree: Arc::new(tree) })
         }
-        (LayoutKind::Tree, Problem::Poker(rules)) => Ok(Layout::Tree(Arc::new(Tree::build(&Poker::new(rules)?)?))),
+        (LayoutKind::Tree, Problem::Poker(rules) | Problem::Abstracted(rules, _)) => {
+            Ok(Layout::Tree(Arc::new(Tree::build(&Poker::new(rules)?)?)))
+        }
         (LayoutKind::Tree, Problem::Tree(tree)) => Ok(Layout::Tree(Arc::clone(tree))),
-        (LayoutKind::Buckets | LayoutKind::Padded, Problem::Poker(rules)) => {
-            Ok(Layout::Buckets(Arc::new(Buckets::new(rules, kind == LayoutKind::Padded)?)))
+        (LayoutKind::Buckets | LayoutKind::Padded, Problem::Poker(rules) | Problem::Abstracted(rules, _)) => {
+            Ok(Layout::Buckets(Arc::new(Buckets::new(rules, kind == LayoutKind::Padded, None)?)))
         }
         (_, Problem::Tree(_) | Problem::Spot(_)) => Err(unknown()),
     }
@@ -184,7 +196,7 @@ pub(in crate::cfr) fn plan_layout(device: &Device, layout: &Layout, options: &Op
     let (engine, memory) = match layout {
         Layout::Vector { game, .. } => vector_engine(device, game, options)?,
         Layout::Buckets(buckets) if buckets.padded => {
-            (Engine::Walk, walk::fits(device, &buckets.rules, &Information::Exact, options)?)
+            (Engine::Walk, walk::fits(device, &buckets.rules, &buckets.information(), options)?)
         }
         Layout::Buckets(buckets) => (Engine::Subset, subset::fits(&buckets.rules, options)?),
         Layout::Tree(tree) => match options.sampling {
@@ -226,7 +238,9 @@ pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> 
     device.expect_memory(plan.memory_needed())?;
     match (&plan.layout, plan.engine) {
         (Layout::Vector { game, .. }, engine) => build_engine(device, engine, game, options),
-        (Layout::Buckets(buckets), Engine::Walk) => walk::build(device, &buckets.rules, &Information::Exact, options),
+        (Layout::Buckets(buckets), Engine::Walk) => {
+            walk::build(device, &buckets.rules, &buckets.information(), options)
+        }
         (Layout::Buckets(buckets), _) => subset::build(device, Arc::clone(&buckets.rules), options),
         (Layout::Tree(tree), Engine::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
         (Layout::Tree(tree), _) => explicit::build(device, Arc::clone(tree), options),

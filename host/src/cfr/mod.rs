@@ -81,7 +81,7 @@
 //! | ask, store, export, measure and match strategies | [`Strategy`], [`head_to_head`], [`head_to_head_sampled`] |
 //! | solve hold'em spots, on several GPUs | [`Spot`], [`spot`] |
 //! | solve another game | [`Game`], [`Tree`] |
-//! | merge hands that are alike | [`Abstraction`], [`abstraction`] |
+//! | merge hands that are alike, and solve a game of them | [`Abstraction`], [`Problem::abstracted`], [`abstraction`] |
 //! | solve many small games at once, or with buckets of one's own | [`engines`] |
 //! | know how tables are laid out | [`layout`] |
 //!

@@ -1,18 +1,25 @@
 //! What is to be solved.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
+use crate::cfr::abstraction::{self, Abstraction};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::spot::Spot;
+use crate::runtime::tensors::Tensor;
+use crate::{Error, Result};
 
 /// The problem to be solved. A game, spot or tree converts into one: `Solver::builder(game)`.
 #[derive(Clone, Debug)]
 pub enum Problem {
     /// A whole game of poker.
     Poker(Arc<GameDef>),
+    /// A whole game of poker whose players know buckets of cards only; [`Problem::abstracted`] checks that they are of the game.
+    Abstracted(Arc<GameDef>, Arc<Abstraction>),
     /// Hold'em from the flop, turn or river on.
     Spot(Arc<Spot>),
     /// Any game, as an explicit tree.
@@ -68,6 +75,8 @@ impl From<Arc<Tree>> for Problem {
 pub(in crate::cfr) enum Stored {
     /// The rules.
     Poker(GameDef),
+    /// The rules, and what tells the buckets, which are among the file's tensors.
+    Abstracted(GameDef, abstraction::Head),
     /// The spot.
     Spot(Spot),
     /// The name of a tree; a file cannot hold its rules.
@@ -75,10 +84,36 @@ pub(in crate::cfr) enum Stored {
 }
 
 impl Problem {
+    /// A game of poker whose players know the bucket of their cards in each round instead of the cards.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if the abstraction is of other cards.
+    pub fn abstracted(game: impl Into<Arc<GameDef>>, abstraction: impl Into<Arc<Abstraction>>) -> Result<Self> {
+        let (game, abstraction) = (game.into(), abstraction.into());
+        abstraction.check_fits(&game)?;
+        Ok(Self::Abstracted(game, abstraction))
+    }
+
+    /// The rules of a whole game of poker, with or without buckets; `None` for anything else.
+    pub fn rules(&self) -> Option<&Arc<GameDef>> {
+        match self {
+            Self::Poker(game) | Self::Abstracted(game, _) => Some(game),
+            Self::Spot(_) | Self::Tree(_) => None,
+        }
+    }
+
+    /// Whether strategies of both play the same game, whatever their players know of the cards.
+    pub(in crate::cfr) fn is_same_game(&self, other: &Self) -> bool {
+        match (self.rules(), other.rules()) {
+            (Some(own), Some(others)) => own == others,
+            _ => self.stored() == other.stored(),
+        }
+    }
+
     /// Seats.
     pub fn n_players(&self) -> usize {
         match self {
-            Self::Poker(game) => game.n_players,
+            Self::Poker(game) | Self::Abstracted(game, _) => game.n_players,
             Self::Spot(_) => 2,
             Self::Tree(tree) => tree.n_players(),
         }
@@ -90,8 +125,19 @@ impl Problem {
             Self::Poker(game) => {
                 format!("{} {}p", if game.no_limit { "no-limit" } else { "limit" }, game.n_players)
             }
+            Self::Abstracted(game, abstraction) => {
+                format!("{} with {abstraction}", Self::Poker(Arc::clone(game)).describe())
+            }
             Self::Spot(_) => "spot".to_string(),
             Self::Tree(tree) => tree.name().to_string(),
+        }
+    }
+
+    /// What a file holds of the problem beside its stored form.
+    pub(in crate::cfr) fn tensors(&self) -> Vec<Tensor> {
+        match self {
+            Self::Abstracted(_, abstraction) => abstraction.tensors(),
+            Self::Poker(_) | Self::Spot(_) | Self::Tree(_) => Vec::new(),
         }
     }
 
@@ -99,6 +145,7 @@ impl Problem {
     pub(in crate::cfr) fn stored(&self) -> Stored {
         match self {
             Self::Poker(game) => Stored::Poker(GameDef::clone(game)),
+            Self::Abstracted(game, abstraction) => Stored::Abstracted(GameDef::clone(game), abstraction.head()),
             Self::Spot(spot) => Stored::Spot(Spot::clone(spot)),
             Self::Tree(tree) => Stored::Tree(tree.name().to_string()),
         }
@@ -106,12 +153,28 @@ impl Problem {
 }
 
 impl Stored {
-    /// Restores the problem; `None` if a file cannot hold it.
-    pub fn problem(&self) -> Option<Problem> {
+    /// The problem with the buckets that it was stored with; `None` if a file cannot hold it.
+    pub fn with(&self, abstraction: Option<&Arc<Abstraction>>) -> Option<Problem> {
         match self {
             Self::Poker(game) => Some(Problem::from(game)),
+            Self::Abstracted(game, _) => Some(Problem::Abstracted(Arc::new(game.clone()), Arc::clone(abstraction?))),
             Self::Spot(spot) => Some(Problem::from(spot)),
             Self::Tree(_) => None,
         }
+    }
+
+    /// Restores the problem from what a file says of it and the file's tensors; `None` if a file cannot hold it.
+    ///
+    /// # Errors
+    /// [`Error::File`] for rules that are none, and buckets that are missing or not of the game.
+    pub fn problem(&self, path: &Path, file: &SafeTensors<'_>) -> Result<Option<Problem>> {
+        let wrong = |error: Error| Error::file(path, None, error.to_string());
+        if let Self::Poker(game) | Self::Abstracted(game, _) = self {
+            game.check().map_err(wrong)?;
+        }
+        let Self::Abstracted(game, head) = self else { return Ok(self.with(None)) };
+        let abstraction = Arc::new(Abstraction::from_tensors(head, path, file)?);
+        abstraction.check_fits(game).map_err(wrong)?;
+        Ok(self.with(Some(&abstraction)))
     }
 }

@@ -30,6 +30,12 @@ impl Tensor {
         Self { name, dtype: Dtype::U16, shape, bytes }
     }
 
+    /// Whole numbers of 32 bits.
+    pub fn word(name: String, shape: Vec<usize>, values: impl Iterator<Item = u32>) -> Self {
+        let bytes = bytes_of(&shape, values.map(u32::to_le_bytes));
+        Self { name, dtype: Dtype::U32, shape, bytes }
+    }
+
     /// Double precision.
     pub fn double(name: String, shape: Vec<usize>, values: impl Iterator<Item = f64>) -> Self {
         let bytes = bytes_of(&shape, values.map(f64::to_le_bytes));

@@ -1,12 +1,16 @@
 //! Abstraction of cards: classes, strengths, buckets; every device against the plain twin.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use warpplay::cfr::abstraction::{Classes, Method, RoundBuckets};
 use warpplay::cfr::engines::walk::{Information, Sampler};
 use warpplay::cfr::game::{Deck, members, set_of, subsets};
-use warpplay::cfr::{Abstraction, Algorithm, CardSet, GameDef, Options, Ranking, Recipe, Sampling};
-use warpplay::{Backend, Device, Error};
+use warpplay::cfr::{
+    Abstraction, Algorithm, CardSet, Checkpoint, Engine, GameDef, Options, Problem, Ranking, Recipe, Sampling, Solver,
+    SolverBuilder, Strategy, head_to_head,
+};
+use warpplay::{Backend, Device, Error, Precision};
 use warpplay_gpu::cfr::abstraction::{rank, strength};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::golden;
@@ -238,6 +242,103 @@ fn sampled_traversals_play_buckets() {
         assert_eq!(club, diamond);
         Ok(())
     });
+}
+
+/// Cards that are told apart all the same: tables and measurements have the bits of the game without buckets, whose sets stand in the same order.
+#[test]
+fn buckets_of_one_hand_change_nothing() {
+    let rules = GameDef::parse(&golden::text("cfr/games/kuhn.limit.3p.game")).expect("a definition");
+    let recipe: Recipe = "lossless".parse().expect("a recipe");
+    for_each_device(|device| {
+        let solve = |problem: Problem| {
+            let mut solver = sampled(problem).iterations(40).measure_at([10]).build(device)?;
+            solver.run(|_| ControlFlow::Continue(()))?;
+            let measured: Vec<f64> = solver.report().trajectory.iter().map(|point| point.nash_conv).collect();
+            Ok::<_, Error>((solver.strategy()?, measured))
+        };
+        let abstraction = Abstraction::build(device, &rules, &recipe)?;
+        let (buckets, measured) = solve(Problem::abstracted(rules.clone(), abstraction)?)?;
+        let (exact, expected) = solve(Problem::from(&rules))?;
+        assert_eq!(measured, expected);
+        for hand in ["2c", "3c", "4c", "5c"] {
+            for history in ["", "r", "crf"] {
+                assert_eq!(buckets.query(history, "", hand)?, exact.query(history, "", hand)?);
+            }
+        }
+        // One game, whatever is known of its cards, so that one can be played against the other; here they are the same.
+        let match_ = head_to_head(&Device::cpu(), &buckets, &exact, Precision::F64)?;
+        assert!(match_.value.abs() < 1e-9, "{}", match_.value);
+        Ok(())
+    });
+}
+
+/// A solve in buckets is saved and gone on with; its strategy's exploitability over explicit histories is that of the solver's own measurement.
+#[test]
+fn solves_in_buckets_are_saved_and_gone_on_with() {
+    let rules = GameDef::leduc();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    for_each_device(|device| {
+        let abstraction = Abstraction::build(device, &rules, &"lossless,ehs:2".parse()?)?;
+        assert_eq!(abstraction.to_string(), "lossless:3,strength:2");
+        abstraction.save(path("buckets"))?;
+        assert_eq!(Abstraction::load(path("buckets"))?, abstraction);
+        let problem = Problem::abstracted(rules.clone(), abstraction)?;
+        let mut whole = sampled(problem.clone()).iterations(60).build(device)?;
+        whole.run(|_| ControlFlow::Continue(()))?;
+        let mut half = sampled(problem.clone()).iterations(20).build(device)?;
+        half.run(|_| ControlFlow::Continue(()))?;
+        half.checkpoint()?.save(path("half"))?;
+        let kept = Checkpoint::load(path("half"))?;
+        let problem = kept.problem().expect("a game of poker with its buckets");
+        let mut rest = Solver::builder(problem).resume(kept).iterations(60).build(device)?;
+        rest.run(|_| ControlFlow::Continue(()))?;
+        assert!(rest.checkpoint()?.same_tables(&whole.checkpoint()?));
+
+        let strategy = whole.strategy()?;
+        strategy.save(path("strategy"))?;
+        let loaded = Strategy::load(path("strategy"))?;
+        // Two weak hands beside a pair of the king, and all hands before it, play as their bucket does.
+        assert_eq!(loaded.query("cc/", "4c", "2c")?.choices, strategy.query("cc/", "4c", "2d")?.choices);
+        assert_ne!(loaded.query("cc/", "4c", "2c")?.choices, loaded.query("cc/", "4c", "4d")?.choices);
+        let measured = whole.exploitability()?.nash_conv;
+        let profile = loaded.profile(&Device::cpu(), Precision::F64)?.nash_conv;
+        // Probabilities are stored in single precision: pots of 26 chips at most, a dozen probabilities a line.
+        assert!((measured - profile).abs() < 26.0 * 12.0 * 2.0 * f64::from(f32::EPSILON), "{measured} {profile}");
+
+        // A byte of the buckets in the strategy's file.
+        let mut bytes = std::fs::read(path("strategy")).expect("a file");
+        let at = bytes.len() - 5;
+        bytes[at] ^= 1;
+        std::fs::write(path("damaged"), bytes).expect("a file");
+        let error = Strategy::load(path("damaged")).expect_err("damaged").to_string();
+        assert!(error.contains("damaged strategy"), "{error}");
+        Ok(())
+    });
+}
+
+#[test]
+fn buckets_of_other_cards_and_other_sampling_are_refused() {
+    let device = Device::cpu();
+    let leduc = Abstraction::build(&device, &GameDef::leduc(), &"lossless,lossless".parse().expect("a recipe"));
+    let leduc = leduc.expect("buckets");
+    let kuhn = GameDef::parse(&golden::text("cfr/games/kuhn.limit.2p.game")).expect("a definition");
+    let error = Problem::abstracted(kuhn, leduc.clone()).expect_err("other cards").to_string();
+    assert!(error.contains("option abstraction: 2 suits of 3 ranks, 1 private cards, boards of [0, 1]"), "{error}");
+    let problem = Problem::abstracted(GameDef::leduc(), leduc).expect("fits");
+    let error = Solver::builder(problem.clone()).plan(&device).expect_err("no sampling").to_string();
+    assert!(error.contains("option sampling: none is not allowed (chance"), "{error}");
+    let error = Solver::builder(problem).engine(Engine::Explicit).plan(&device).expect_err("engine").to_string();
+    assert!(error.contains("option engine: explicit is not allowed (auto or walk"), "{error}");
+    for text in ["", "lossless:3", "ehs", "strength:x", "median:3", "lossless,"] {
+        let error = text.parse::<Recipe>().expect_err(text).to_string();
+        assert!(error.contains("option abstraction: '"), "{text}: {error}");
+    }
+}
+
+/// A builder of a solve by sampled deals.
+fn sampled(problem: Problem) -> SolverBuilder {
+    Solver::builder(problem).algorithm(Algorithm::CfrPlus).sampling(Sampling::Chance).batch(32)
 }
 
 #[test]

@@ -1,29 +1,64 @@
 //! From classes to buckets.
 
-use super::Classes;
-use crate::cfr::engines::walk;
-use crate::cfr::game::cards::CardSet;
+use std::fmt;
 
-/// The buckets of all rounds of a game.
-#[derive(Clone, Debug)]
+use super::{Classes, Recipe};
+use crate::cfr::engines::walk;
+use crate::cfr::game::cards::{CardSet, Deck};
+use crate::cfr::game::game_file::GameDef;
+use crate::{Error, Result};
+
+/// The buckets of all rounds of a game. Its text is how each round's were made, with their number: `lossless:3,histogram:8`.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Abstraction {
     /// By betting round.
     pub rounds: Vec<RoundBuckets>,
+    pub(super) recipe: Recipe,
 }
 
 /// The buckets of one betting round.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RoundBuckets {
-    classes: Classes,
-    of_class: Vec<u32>,
-    strengths: Vec<f64>,
-    n_buckets: u32,
+    pub(super) classes: Classes,
+    pub(super) of_class: Vec<u32>,
+    pub(super) strengths: Vec<f64>,
+    pub(super) n_buckets: u32,
 }
 
 impl Abstraction {
     /// The bucket of private cards and of all public cards in a round; `None` for impossible cards.
     pub fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> Option<u32> {
         self.rounds.get(round)?.bucket(hole, board)
+    }
+
+    /// How it was made.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Checks that the buckets are of a game's cards.
+    pub(in crate::cfr) fn check_fits(&self, game: &GameDef) -> Result<()> {
+        let cards = |deck, n_hole, boards: Vec<usize>| {
+            let Deck { n_suits, n_ranks } = deck;
+            format!("{n_suits} suits of {n_ranks} ranks, {n_hole} private cards, boards of {boards:?}")
+        };
+        let of_game =
+            cards(game.deck, game.n_hole_cards, (0..game.n_rounds).map(|at| game.board_cards_by(at)).collect());
+        let boards = || self.rounds.iter().map(|round| round.classes.n_board()).collect();
+        let own = self.rounds.first().map(|round| cards(round.classes.deck(), round.classes.n_hole(), boards()));
+        match own {
+            Some(own) if own == of_game => Ok(()),
+            own => Err(Error::option("abstraction", own.unwrap_or_else(|| "no rounds".into()), of_game)),
+        }
+    }
+}
+
+impl fmt::Display for Abstraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (round, (method, _))) in self.rounds.iter().zip(&self.recipe.rounds).enumerate() {
+            write!(f, "{}{method}:{}", if at == 0 { "" } else { "," }, round.n_buckets)?;
+        }
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 const MOST: u64 = 1 << 28;
 
 /// All ways to name the suits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Suits {
     /// The cards of each suit.
     masks: Vec<CardSet>,
@@ -59,7 +59,7 @@ impl Suits {
 }
 
 /// Classes of private cards on a board of a given size. A class represents all its images under suit permutations; classes are numbered by board, then by private cards.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Classes {
     deck: Deck,
     n_hole: usize,
@@ -151,6 +151,21 @@ impl Classes {
         let board_weights = least.iter().map(|&(_, fixed)| (names / fixed.max(1)) as u8).collect();
         let boards = least.into_iter().map(|(board, _)| board).collect();
         Ok(Self { deck, n_hole, n_board, suits, boards, board_weights, starts, holes, hole_weights })
+    }
+
+    /// The deck.
+    pub(super) fn deck(&self) -> Deck {
+        self.deck
+    }
+
+    /// Private cards of a hand.
+    pub(super) fn n_hole(&self) -> usize {
+        self.n_hole
+    }
+
+    /// Cards of a board.
+    pub(super) fn n_board(&self) -> usize {
+        self.n_board
     }
 
     /// Number of classes.

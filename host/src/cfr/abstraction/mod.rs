@@ -1,7 +1,8 @@
 //! Abstraction of cards: private and public cards put together in buckets, so that large games become small ones.
 //!
 //! Hold'em has more information sets than any memory holds. Hands that are alike can share one strategy: a *bucket*. [`Abstraction::build`] finds the buckets of every betting
-//! round by a [`Recipe`]; the sampler [`engines::walk`](super::engines::walk) solves a game with them.
+//! round by a [`Recipe`]; a [`Solver`](super::Solver) solves a [`Problem`](super::Problem) with them, by sampled deals
+//! ([`Sampling::Chance`](super::Sampling::Chance)).
 //!
 //! ```
 //! use warpplay::Device;
@@ -22,13 +23,21 @@
 //! assert_eq!(of, [Some(0), Some(0), Some(1), Some(1)]);
 //! let strengths = buckets.rounds[0].strengths();
 //! assert!((strengths[0] - 1.0 / 6.0).abs() < 1e-12 && (strengths[1] - 5.0 / 6.0).abs() < 1e-12);
+//!
+//! // Solved in these buckets, the lower hands are played alike; the best responses of the measurement know all cards.
+//! use warpplay::cfr::{Problem, Sampling, Solver};
+//! let problem = Problem::abstracted(game, buckets)?;
+//! let mut solver = Solver::builder(problem).sampling(Sampling::Chance).batch(32).iterations(100).build(&Device::cpu())?;
+//! assert!(solver.run(|_| std::ops::ControlFlow::Continue(()))?.trajectory[1].nash_conv > 0.0);
+//! let strategy = solver.strategy()?;
+//! assert_eq!(strategy.query("", "", "2c")?.choices, strategy.query("", "", "3c")?.choices);
 //! # Ok::<(), warpplay::Error>(())
 //! ```
 //!
 //! | type | what it is |
 //! | --- | --- |
 //! | [`Recipe`], [`Method`] | how buckets are made: method and number of buckets by round, run-outs, seed |
-//! | [`Abstraction`], [`RoundBuckets`] | the buckets of all rounds, and of one |
+//! | [`Abstraction`], [`RoundBuckets`] | the buckets of all rounds, and of one; saved and loaded |
 //! | [`Classes`] | the hands that are told apart before anything is put together |
 //!
 //! # Methods
@@ -56,12 +65,16 @@
 mod buckets;
 mod classes;
 mod cluster;
+mod file;
 #[allow(unsafe_code)]
 mod kernels;
 mod strength;
 
 pub use buckets::{Abstraction, RoundBuckets};
 pub use classes::Classes;
+pub(in crate::cfr) use file::Head;
+
+use std::str::FromStr;
 
 use crate::cfr::game::game_file::GameDef;
 use crate::runtime::named::named;
@@ -100,6 +113,32 @@ impl Default for Recipe {
     }
 }
 
+/// Methods and numbers of buckets by round, as `lossless,strength:50,histogram:200`; `ehs` (expected hand strength) is another name of `strength`.
+impl FromStr for Recipe {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let of_round = |part: &str| {
+            let wrong = || {
+                Error::option(
+                    "abstraction",
+                    format!("'{part}'"),
+                    "lossless, strength:N or histogram:N for each round, N buckets",
+                )
+            };
+            let (method, n) = part.split_once(':').map_or((part, None), |(method, n)| (method, Some(n)));
+            let method = if method == "ehs" { Method::Strength } else { method.parse().map_err(|_| wrong())? };
+            let n = n.map(|n| n.parse().map_err(|_| wrong())).transpose()?;
+            match (method, n) {
+                (Method::Lossless, None) => Ok((method, 0)),
+                (Method::Strength | Method::Histogram, Some(n)) => Ok((method, n)),
+                _ => Err(wrong()),
+            }
+        };
+        Ok(Self { rounds: text.split(',').map(of_round).collect::<Result<_>>()?, ..Self::default() })
+    }
+}
+
 impl Recipe {
     /// Checks that the recipe can be used for a game.
     ///
@@ -134,7 +173,7 @@ impl Abstraction {
     pub fn build(device: &Device, rules: &GameDef, recipe: &Recipe) -> Result<Self> {
         let rounds =
             (0..rules.n_rounds).map(|round| Self::build_round(device, rules, recipe, round)).collect::<Result<_>>()?;
-        Ok(Self { rounds })
+        Ok(Self { rounds, recipe: recipe.clone() })
     }
 
     /// Makes the buckets of one round.

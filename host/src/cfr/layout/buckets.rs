@@ -3,19 +3,23 @@
 use std::sync::Arc;
 
 use super::{Row, public};
+use crate::cfr::abstraction::Abstraction;
+use crate::cfr::engines::walk::{self, Information};
 use crate::cfr::game::betting::{Action, BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::cards::{CardSet, choose, colex_rank, set_of, subsets};
 use crate::cfr::game::game_file::GameDef;
 use crate::{Error, Result};
 
-/// By seat: its decision nodes in the order of the tree, `[bucket][action]` each. The bucket of a hand on a board is the hand's index among all hands, times
-/// the number of boards of the round, plus the board's index among all boards, both colexicographic.
+/// By seat: its decision nodes in the order of the tree, `[bucket][action]` each. The bucket of a hand on a board is the abstraction's; without one it is the hand's
+/// index among all hands, times the number of boards of the round, plus the board's index among all boards, both colexicographic.
 #[derive(Clone, Debug)]
 pub(in crate::cfr) struct Buckets {
     pub rules: Arc<GameDef>,
     pub tree: Arc<BettingTree>,
     /// Whether every set has room for fold, call and raise, even if they are not legal.
     pub padded: bool,
+    /// What players know instead of their cards.
+    pub abstraction: Option<Arc<Abstraction>>,
     /// Offset of each decision node's table in its seat's table.
     starts: Vec<usize>,
     /// Number of values of each seat's table.
@@ -27,7 +31,7 @@ impl Buckets {
     ///
     /// # Errors
     /// [`Error::Option`] for a padded table of a game with several sizes of raise; as [`BettingTree::new`].
-    pub fn new(rules: &Arc<GameDef>, padded: bool) -> Result<Self> {
+    pub fn new(rules: &Arc<GameDef>, padded: bool, abstraction: Option<&Arc<Abstraction>>) -> Result<Self> {
         let tree = BettingTree::new(rules)?;
         let mut lengths = vec![0usize; rules.n_players];
         let mut starts = Vec::with_capacity(tree.nodes.len());
@@ -45,10 +49,12 @@ impl Buckets {
                 ));
             }
             let width = if padded && n > 0 { 3 } else { n };
-            let n_buckets = usize::try_from(n_buckets(rules, node.round as usize)).unwrap_or(usize::MAX);
+            let n_buckets = n_buckets(rules, abstraction, node.round as usize);
+            let n_buckets = usize::try_from(n_buckets).unwrap_or(usize::MAX);
             lengths[seat] = width.saturating_mul(n_buckets).saturating_add(lengths[seat]);
         }
-        Ok(Self { rules: Arc::clone(rules), tree: Arc::new(tree), padded, starts, lengths })
+        let (rules, tree, abstraction) = (Arc::clone(rules), Arc::new(tree), abstraction.cloned());
+        Ok(Self { rules, tree, padded, abstraction, starts, lengths })
     }
 
     pub fn table_len(&self, seat: usize) -> usize {
@@ -65,7 +71,7 @@ impl Buckets {
 
     /// Buckets of a decision node.
     pub fn n_buckets(&self, node: usize) -> usize {
-        n_buckets(&self.rules, self.tree.nodes[node].round as usize) as usize
+        n_buckets(&self.rules, self.abstraction.as_ref(), self.tree.nodes[node].round as usize) as usize
     }
 
     pub fn row(&self, node: usize, bucket: usize) -> Row {
@@ -85,10 +91,8 @@ impl Buckets {
         let n_board = self.rules.board_cards_by(round);
         let hands = subsets(all, self.rules.n_hole_cards);
         let pairs = hands.flat_map(move |hand| subsets(all, n_board).map(move |board| (hand, board)));
-        pairs
-            .enumerate()
-            .filter(|(_, (hand, board))| hand & board == 0)
-            .map(|(bucket, (hand, board))| (bucket, hand, board))
+        let possible = pairs.filter(|(hand, board)| hand & board == 0);
+        possible.filter_map(move |(hand, board)| Some((self.index(round, hand, board)?, hand, board)))
     }
 
     /// The decision node after a history, and its seat.
@@ -106,16 +110,30 @@ impl Buckets {
         let dealt = public::dealt(self.rules.deck, &self.rules.n_board_cards[..=round], board)?;
         let on_board = dealt.iter().fold(0, |all, cards| all | cards);
         let hole = set_of(&self.rules.deck.cards(hand)?);
-        if hole.count_ones() as usize != self.rules.n_hole_cards || hole & on_board != 0 {
-            let allowed = format!("{} private cards beside the board '{board}'", self.rules.n_hole_cards);
-            return Err(Error::option("hand", format!("'{hand}'"), allowed));
+        let possible = hole.count_ones() as usize == self.rules.n_hole_cards && hole & on_board == 0;
+        match self.index(round, hole, on_board).filter(|_| possible) {
+            Some(bucket) => Ok((bucket, hole, dealt)),
+            None => {
+                let allowed = format!("{} private cards beside the board '{board}'", self.rules.n_hole_cards);
+                Err(Error::option("hand", format!("'{hand}'"), allowed))
+            }
         }
-        Ok((self.index(round, hole, on_board), hole, dealt))
     }
 
-    /// The bucket of a hand on a board in a round.
-    pub fn index(&self, round: usize, hole: CardSet, board: CardSet) -> usize {
-        (colex_rank(hole) * boards(&self.rules, round) + colex_rank(board)) as usize
+    /// The bucket of a hand on a board in a round; `None` for cards that an abstraction does not have.
+    pub fn index(&self, round: usize, hole: CardSet, board: CardSet) -> Option<usize> {
+        match &self.abstraction {
+            Some(abstraction) => abstraction.bucket(round, hole, board).map(|bucket| bucket as usize),
+            None => Some((colex_rank(hole) * boards(&self.rules, round) + colex_rank(board)) as usize),
+        }
+    }
+
+    /// What players know, for the walk.
+    pub fn information(&self) -> Information {
+        match &self.abstraction {
+            Some(abstraction) => Information::Buckets(Arc::clone(abstraction) as Arc<dyn walk::Buckets>),
+            None => Information::Exact,
+        }
     }
 
     /// Names of the actions of a decision.
@@ -132,6 +150,9 @@ fn boards(rules: &GameDef, round: usize) -> u64 {
     choose(rules.deck.n_cards(), rules.board_cards_by(round) as u32)
 }
 
-fn n_buckets(rules: &GameDef, round: usize) -> u64 {
+fn n_buckets(rules: &GameDef, abstraction: Option<&Arc<Abstraction>>, round: usize) -> u64 {
+    if let Some(abstraction) = abstraction {
+        return abstraction.rounds.get(round).map_or(0, |round| round.n_buckets().into());
+    }
     choose(rules.deck.n_cards(), rules.n_hole_cards as u32).saturating_mul(boards(rules, round))
 }

@@ -119,6 +119,9 @@ impl Layout {
             Self::Buckets(buckets) => {
                 sum.add(b"buckets");
                 sum.add(format!("{:?} {}", buckets.rules, buckets.padded).as_bytes());
+                if let Some(abstraction) = &buckets.abstraction {
+                    abstraction.add_to(&mut sum);
+                }
             }
         }
         sum.value()

@@ -9,10 +9,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
+use crate::cfr::abstraction::Abstraction;
 use crate::cfr::dispatch::Plan;
 use crate::cfr::layout::{Tables, Values};
 use crate::cfr::options::{Engine, Options};
@@ -32,6 +34,7 @@ pub type Checkpoint = crate::Checkpoint<State>;
 pub struct State {
     head: Head,
     tables: Tables,
+    abstraction: Option<Arc<Abstraction>>,
 }
 
 /// Everything except the tables.
@@ -71,12 +74,16 @@ impl State {
             seconds,
             trajectory,
         };
-        crate::Checkpoint(Self { head, tables })
+        let abstraction = match problem {
+            Problem::Abstracted(_, abstraction) => Some(Arc::clone(abstraction)),
+            Problem::Poker(_) | Problem::Spot(_) | Problem::Tree(_) => None,
+        };
+        crate::Checkpoint(Self { head, tables, abstraction })
     }
 
     /// The problem that was solved; `None` for a tree, which the program has to build again.
     pub fn problem(&self) -> Option<Problem> {
-        self.head.problem.problem()
+        self.head.problem.with(self.abstraction.as_ref())
     }
 
     /// The options of the solve.
@@ -150,6 +157,7 @@ impl crate::runtime::checkpoint::State for State {
                 });
             }
         }
+        tensors.extend(self.abstraction.iter().flat_map(|abstraction| abstraction.tensors()));
         KIND.to_bytes(path, &self.head, &tensors, BTreeMap::new())
     }
 
@@ -157,9 +165,10 @@ impl crate::runtime::checkpoint::State for State {
         let (mut head, file): (Head, _) = KIND.parse(path, bytes)?;
         // Older files have it beside the options only.
         head.options.isomorphism = head.isomorphism;
-        if let Stored::Poker(rules) = &head.problem {
-            rules.check().map_err(|error| Error::file(path, None, error.to_string()))?;
-        }
+        let abstraction = match head.problem.problem(path, &file)? {
+            Some(Problem::Abstracted(_, abstraction)) => Some(abstraction),
+            _ => None,
+        };
         let n_seats = head.utilities.len();
         let table = |name: &str| {
             let names = (0..n_seats).map(|seat| format!("{name}.{seat}"));
@@ -174,7 +183,7 @@ impl crate::runtime::checkpoint::State for State {
             utilities: head.utilities.clone(),
             random: head.random.clone(),
         };
-        Ok(Self { head, tables })
+        Ok(Self { head, tables, abstraction })
     }
 }
 

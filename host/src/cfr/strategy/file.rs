@@ -3,6 +3,7 @@
 //! ```text
 //! safetensors   __metadata__   warpplay_cfr_strategy: the problem, the options of the solve, how the tables are laid out
 //!               strategy.0, …  probabilities by seat, in the layout's order: F32, or U16 in steps of 1/65535; 0 in sets never reached
+//!               buckets.0, …   with strengths.0, …: the tensors of an abstraction, where there is one
 //! ```
 
 use std::path::Path;
@@ -61,6 +62,7 @@ impl Strategy {
 
     fn write(&self, path: &Path, tensor: impl Fn(usize, &[f32]) -> Tensor) -> Result<()> {
         let tensors = self.probabilities.iter().enumerate().map(|(seat, values)| tensor(seat, values));
+        let tensors = tensors.chain(self.problem.tensors());
         let head = Head {
             problem: self.problem.stored(),
             kind: self.layout.kind(),
@@ -80,7 +82,7 @@ impl Strategy {
         let path = path.as_ref();
         KIND.read(path, |head: Head, file| {
             let wrong = |reason: String| Error::file(path, None, reason);
-            let problem = head.problem.problem();
+            let problem = head.problem.problem(path, file)?;
             let problem = problem.ok_or_else(|| wrong("the strategy of a tree: load it with load_for".into()))?;
             let layout = dispatch::layout_of(&problem, head.kind, head.isomorphism);
             let layout = layout.map_err(|error| match error {

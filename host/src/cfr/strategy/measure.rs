@@ -8,7 +8,6 @@ use super::Strategy;
 use crate::cfr::dispatch;
 use crate::cfr::layout::{Layout, LayoutKind, Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
-use crate::cfr::problem::Problem;
 use crate::{Device, Error, Precision, Result};
 
 /// Measures of a profile of strategies, in chips; arrays are by seat.
@@ -74,15 +73,15 @@ impl Strategy {
     /// # Errors
     /// As [`BettingTree::new`](crate::cfr::BettingTree::new).
     pub fn walks_all_deals(&self, device: &Device) -> Result<bool> {
-        match (&self.layout, &self.problem) {
-            (Layout::Buckets(_), Problem::Poker(rules)) => dispatch::walks_all_deals(rules, device),
+        match (&self.layout, self.problem.rules()) {
+            (Layout::Buckets(_), Some(rules)) => dispatch::walks_all_deals(rules, device),
             _ => Ok(true),
         }
     }
 
     /// The same strategy in a layout whose engine walks all deals on the device.
     fn measurable(&self, device: &Device) -> Result<Cow<'_, Self>> {
-        let (Layout::Buckets(buckets), Problem::Poker(rules)) = (&self.layout, &self.problem) else {
+        let (Layout::Buckets(buckets), Some(rules)) = (&self.layout, self.problem.rules()) else {
             return Ok(Cow::Borrowed(self));
         };
         let kind = dispatch::exact_kind(rules, device)?;
@@ -102,7 +101,7 @@ pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Prec
     let relaid;
     let b = match a.layout.fingerprint() == b.layout.fingerprint() {
         true => b,
-        false if a.problem.stored() == b.problem.stored() => {
+        false if a.problem.is_same_game(&b.problem) => {
             relaid = b.relaid(&a.layout)?;
             &relaid
         }

@@ -174,7 +174,7 @@ impl Strategy {
 
     /// Rules, seat that acts, board by round and history of a public state; for a game of poker on an explicit tree.
     fn poker(&self, history: &str, board: &str) -> Result<(&GameDef, usize, Vec<CardSet>, String)> {
-        let Problem::Poker(rules) = &self.problem else {
+        let Some(rules) = self.problem.rules() else {
             return Err(Error::option("history", format!("'{history}'"), "a game of poker; ask others by key"));
         };
         let betting = BettingTree::new(rules)?;

@@ -13,7 +13,6 @@ use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::dealer::{Cards, Dealer};
 use crate::cfr::game::sequences::{ACTIONS, Child, Sequences};
 use crate::cfr::layout::{Buckets, Layout, LayoutKind};
-use crate::cfr::problem::Problem;
 use crate::{Error, Progress, Result};
 
 /// Number of deals drawn at a time; their values are added in order, regardless of the threads that computed them.
@@ -37,10 +36,10 @@ pub fn head_to_head_sampled(
     if deals < 2 {
         return Err(Error::option("deals", deals, "at least 2, to estimate the error"));
     }
-    if a.problem.stored() != b.problem.stored() {
+    if !a.problem.is_same_game(&b.problem) {
         return Err(Error::shape("two strategies of one game", a.problem.describe(), b.problem.describe()));
     }
-    let Problem::Poker(rules) = &a.problem else {
+    let Some(rules) = a.problem.rules() else {
         return Err(Error::option("deals", deals, "a whole game of poker where deals are sampled"));
     };
     let (a, b) = (a.by_hands()?, b.by_hands()?);
@@ -133,16 +132,18 @@ impl ByHands<'_> {
     /// Probabilities of every sequence in a deal: fold, call, raise.
     fn of(&self, sequences: &Sequences, cards: &Cards) -> Vec<[f32; ACTIONS]> {
         let bucket = |seat: usize, round: usize| self.buckets.index(round, cards.holes[seat], cards.boards[round]);
-        let buckets: Vec<Vec<usize>> = (0..sequences.n_players)
+        let buckets: Vec<Vec<Option<usize>>> = (0..sequences.n_players)
             .map(|seat| (0..sequences.n_rounds).map(|round| bucket(seat, round)).collect())
             .collect();
         let of_sequence = |sequence: &crate::cfr::game::sequences::Sequence| {
             let seat = sequence.seat as usize;
-            let row = self.buckets.row(sequence.node as usize, buckets[seat][sequence.round as usize]);
+            let mut probabilities = [0.0; ACTIONS];
+            // Cards that are dealt have a bucket.
+            let Some(bucket) = buckets[seat][sequence.round as usize] else { return probabilities };
+            let row = self.buckets.row(sequence.node as usize, bucket);
             let table = &self.strategy.probabilities[seat];
             let total: f32 = row.indices().map(|at| table[at]).sum();
             let mut places = row.indices();
-            let mut probabilities = [0.0; ACTIONS];
             for (probability, child) in probabilities.iter_mut().zip(&sequence.children) {
                 // Rows hold the legal actions in this order.
                 if child.is_some()
