@@ -292,7 +292,7 @@ use Json::{Facts, Found, Report};
 const WITHOUT_JSON: [&str; 1] = ["cfr browse"];
 
 /// Every command that writes JSON, in order: later ones read what earlier ones wrote.
-const WITH_JSON: [(&str, Json); 39] = [
+const WITH_JSON: [(&str, Json); 40] = [
     ("doctor", Facts),
     ("demo --device cpu --out demo", Facts),
     ("man pages", Facts),
@@ -333,6 +333,7 @@ const WITH_JSON: [(&str, Json); 39] = [
     ("cfr query k.strategy", Facts),
     ("cfr play k.strategy", Facts),
     ("cfr match k.strategy k.strategy --device cpu", Found),
+    ("cfr ranges btn_open", Facts),
     ("cfr matrix rock-paper-scissors --iterations 2 --device cpu", Report(&[])),
     ("cfr solve-spot GOLDEN/cfr/v0.1/river.json --iterations 2 --device cpu", Report(&[])),
     ("cfr solve-boards GOLDEN/commands/turn.json --boards 8c,Kd --iterations 2 --device cpu", Found),

@@ -47,6 +47,9 @@ pub enum Command {
     /// Solve a hold'em spot on many boards (all flops, some, or the turns or rivers of a line), and report values and frequencies by board and texture
     #[command(after_help = examples!["cfr solve-boards SPOT.json --boards 25 --algorithm dcfr --target 0.5%pot --device cuda:0,cuda:1 --csv flops.csv --html flops.html", "cfr solve-boards --from flop.spot --line cr50c --algorithm dcfr --target 0.5%pot --checkpoint turns.journal"])]
     SolveBoards(Box<SolveBoardsArgs>),
+    /// List the named ranges that a spot may use, or show a range as a grid of hands
+    #[command(after_help = examples!["cfr ranges", "cfr ranges btn_open", "cfr ranges \"@bb_call_btn,AA\""])]
+    Ranges(RangesArgs),
     /// Moved: `warpplay papers cfr_thesis`
     #[cfg(feature = "papers")]
     #[command(hide = true)]
@@ -74,6 +77,7 @@ A spot, SPOT.json; seat 0 acts first on every street:
    "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
    "ranges": ["AA,QQ:0.5,AKs,T9s", "KK,JJ,77:0.25,AQ"]}
 
+A range may use names as "@bb_call_btn"; `warpplay cfr ranges` lists them.
 Optional: turn and river (if absent, the solve deals them), bet_fraction_of_pot; and for each street (flop, turn, river):
   "bet_sizes": {"river": [0.5, "75%", "20c", "2e", "all-in"]}, "raise_sizes": {"river": ["2.5x", "a"]}, "donk_sizes": {...},
   "max_raises": {"river": 2}, or "limit": {"river": 10}
@@ -86,6 +90,16 @@ pub struct InfoArgs {
     /// Game definition file, or a built-in game: kuhn, leduc
     #[arg(value_name = "FILE.game")]
     pub game: PathBuf,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct RangesArgs {
+    /// A named range, or hands as in a spot: btn_open, "@btn_open:0.5,AA", "top 20%" [default: a list of all names]
+    #[arg(value_name = "RANGE")]
+    pub range: Option<String>,
 
     #[command(flatten)]
     pub output: OutputFlags,

@@ -57,7 +57,7 @@
 //! | type | what it is |
 //! | --- | --- |
 //! | [`Spot`], [`Streets`] | the spot; something for each of its streets |
-//! | [`Range`] | hands with weights, in the usual notation |
+//! | [`Range`], [`NamedRange`] | hands with weights, in the usual notation; a small library of them |
 //! | [`BetSize`], [`SeatSizes`] | sizes of bets and raises: parts of the pot, chips, multiples, geometric |
 //! | [`SpotLock`], [`LockStrategy`] | strategies that are given and not learnt |
 //! | [`SpotRun`] | options, when to measure, and a journal |
@@ -79,7 +79,7 @@
 //! {
 //!   "pot": 100, "effective_stack": 100,            chips in the pot, and what each player can still put in
 //!   "flop": "Ks 7h 2d", "turn": "8c", "river": …   turn and river may be left out: then they are dealt; all three for a spot on many flops
-//!   "ranges": ["AA,65s", "QQ"],                    seat 0 acts first on every street
+//!   "ranges": ["AA,65s", "QQ"],                    seat 0 acts first on every street; also "@bb_call_btn", a NamedRange
 //!   "bet_fraction_of_pot": 1.0,                    one size of bets where bet_sizes names none
 //!   "bet_sizes": {"flop": [0.5, "75%", "all-in"]}, by street; one list for both seats or a list each (BetSize has all forms)
 //!   "raise_sizes": {"flop": ["2.5x", "a"]},        likewise; "donk_sizes" are seat 0's against the last bettor of the street before
@@ -138,7 +138,7 @@ pub use practice::{
     Practice, PracticeDecision, PracticeEvent, PracticeHand, PracticeJudgement, PracticeMove, PracticeRecord,
     PracticeScore, Verb,
 };
-pub use range::Range;
+pub use range::{NamedRange, Range};
 pub use report::{HandReport, SpotReport};
 pub use run::SpotRun;
 pub use saved::SpotForm;
