@@ -143,9 +143,9 @@ const NOT_RUN: [(&str, &str); 23] = [
     ("verify games.jsonl", "reads the games of the line before"),
     ("--records games.jsonl", "reads the games of the line before"),
     ("cfr match c.strategy", "reads the strategy of the line before"),
-    ("cfr query spot.spot", "reads the spot of the line before"),
-    ("cfr play spot.spot", "reads the spot of a line before"),
-    ("cfr browse spot.spot", "needs a terminal, or reads the spot of a line before"),
+    ("cfr browse river.spot \n", "needs a terminal"),
+    ("flop.json", "minutes without a GPU"),
+    ("flops.json", "minutes without a GPU"),
     ("--tables ", "minutes on two cores"),
     ("--only claims,speed", "minutes without a GPU"),
     ("--features kpp ", "minutes on two cores"),
@@ -157,7 +157,7 @@ const NOT_RUN: [(&str, &str); 23] = [
 struct PageLine {
     /// Page and number of the line.
     at: String,
-    /// The line, with the value of every variable.
+    /// The line, with the value of every variable, a space and the line's end.
     text: String,
     /// What follows the program's name.
     arguments: Vec<String>,
@@ -207,11 +207,28 @@ fn lines_of_page(page: &Path) -> Vec<PageLine> {
             }
             _ => found.extend(line.split("&&").filter_map(|part| {
                 let at = format!("{}, line {number}", page.display());
-                Some(PageLine { at, text: format!("{} ", part.trim()), arguments: arguments(part)? })
+                Some(PageLine { at, text: format!("{} \n", part.trim()), arguments: arguments(part)? })
             })),
         }
     }
     found
+}
+
+/// The files that a page shows: a block of JSON after a line that ends with the file's name in backticks and a colon.
+fn files_of_page(page: &Path) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+    let (mut files, mut before, mut lines) = (Vec::new(), "", text.lines());
+    while let Some(line) = lines.next() {
+        let name = before.strip_suffix("`:").and_then(|start| start.rsplit('`').next());
+        if let Some(name) = name.filter(|name| line == "```json" && name.ends_with(".json")) {
+            let content: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            files.push((name.to_string(), content.join("\n")));
+        }
+        if !line.trim().is_empty() {
+            before = line;
+        }
+    }
+    files
 }
 
 /// The README, that of the Python package, and the pages of `docs`, of its guides and of its publications.
@@ -248,6 +265,9 @@ fn run_page(page: &Path) -> (usize, BTreeSet<&'static str>) {
     let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
     let (mut n_run, mut used) = (0, BTreeSet::new());
     let folder = tempfile::tempdir().expect("a folder");
+    for (name, content) in files_of_page(page) {
+        std::fs::write(folder.path().join(name), content).expect("a file");
+    }
     let run = |arguments: &[String]| {
         let mut command = Command::new(program);
         command.current_dir(folder.path()).args(arguments).stdin(Stdio::null()).output().expect("the program starts")

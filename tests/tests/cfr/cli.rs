@@ -455,7 +455,8 @@ fn a_spot_is_browsed_in_a_terminal_alone() {
     for (code, line, told) in [
         (2, "browse a.spot", "browse needs a terminal, and stdin or stdout is not one: `warpplay cfr query a.spot`"),
         (2, "browse a.spot --line cr10c --board 8c", "`warpplay cfr query a.spot` answers the same"),
-        (1, "browse a.spot --line x", "expected c, r10"),
+        (2, "browse a.spot --line x", "--line: moves of poker: 'x', column 1: 'x': expected c, r10"),
+        (2, "browse a.spot --line x --html a.html", "expected c, r10"),
         (2, "browse a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
         (1, "browse k.strategy", "k.strategy: not a solved spot: "),
         (1, "browse turn.json", "turn.json: not a safetensors file"),
@@ -522,7 +523,9 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     assert!(report["by_hand"][0].as_array().expect("a list").iter().any(same));
     for (code, line, told) in [
         (2, "query a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
-        (1, "query a.spot --line x", "expected c, r10"),
+        (2, "query a.spot --line x", "--line: moves of poker: 'x', column 1: 'x': expected c, r10"),
+        (2, "play a.spot --line x", "--line: moves of poker: "),
+        (2, "solve-boards --from a.spot --line x --device cpu", "--line: moves of poker: "),
         (2, "query a.spot --hand 2c2s", "option hand: '2c2s' is not allowed (a hand of one of the seats)"),
         (2, "query a.spot --key 0:AhAd::", "--key: only of a strategy"),
         (2, "query a.spot --export a.csv", "--export: only of a strategy"),
@@ -805,8 +808,98 @@ fn errors_are_one_line_and_say_where() {
     assert!(error.contains("kuhn.limit.2p.game"), "{error}");
     let error = scratch.fails(2, "query k.strategy --history r --hand Ah");
     assert!(error.contains("Ah"), "{error}");
-    let error = scratch.fails(1, "query k.strategy --history rx");
-    assert!(error.contains("column 2"), "{error}");
+    let error = scratch.fails(2, "query k.strategy --history rx");
+    assert!(error.contains("--history: ") && error.contains("column 2"), "{error}");
+    scratch.write("empty", b"");
+    for line in ["query empty", "play empty"] {
+        let error = scratch.fails(1, line);
+        let told = "empty: the file is empty, expected a strategy, written by solve --strategy, or a spot, written by";
+        assert!(error.contains(told), "{line}: {error}");
+    }
+}
+
+/// A wrong value in a spot's file is told with the file, and with the spot where there are several; numbers are short.
+#[test]
+fn wrong_values_of_a_spot_are_told_with_its_file() {
+    let scratch = new_scratch();
+    let river = |changes: Value| {
+        let mut spot = json!({"pot": 10, "effective_stack": 30, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c", "ranges": ["AA,KK", "QQ,AKs"]});
+        let fields = spot.as_object_mut().expect("an object");
+        fields.extend(changes.as_object().expect("an object").clone());
+        spot
+    };
+    let bad = river(json!({"pot": -1}));
+    scratch.write("bad.json", bad.to_string().as_bytes());
+    scratch.write("spots.json", json!({"spots": {"first": river(json!({})), "second": bad}}).to_string().as_bytes());
+    scratch.write("name.json", river(json!({"ranges": ["@btn_opne", "AA"]})).to_string().as_bytes());
+    scratch.write(
+        "flops.json",
+        br#"{"pot": -1, "effective_stack": 30, "bet_fraction_of_pot": 1, "ranges": ["AA", "KK"]}"#,
+    );
+    let pot = "option pot: -1 is not allowed (a finite number, at least 1e-9)";
+    for (line, told) in [
+        ("solve-spot bad.json --device cpu", format!("error: bad.json: {pot}")),
+        ("solve-spot spots.json --device cpu", format!("error: spots.json: spot second: {pot}")),
+        ("solve-spot spots.json --spot second --device cpu", format!("error: spots.json: spot second: {pot}")),
+        ("solve-boards flops.json --boards \"Qs Jh 2h\" --device cpu", format!("error: flops.json, QsJh2h: {pot}")),
+        (
+            "solve-spot name.json --device cpu",
+            "error: name.json: option ranges: seat 0: '@btn_opne' at column 1 is not allowed (a named range; the nearest is @btn_open)".into(),
+        ),
+    ] {
+        let said = scratch.fails(2, line);
+        assert!(said.contains(&told), "{line}: {said}");
+    }
+    for (field, told) in [
+        (json!({"bet_sizes": {"river": [1e300]}}), "option bet_sizes: 1e300 (1e302%) is not allowed"),
+        (json!({"raise_sizes": {"river": [1e300]}}), "option raise_sizes: 1e300 (1e302%) is not allowed"),
+        (json!({"bet_sizes": {"river": [30]}}), "option bet_sizes: 30 (3000%) is not allowed"),
+        (json!({"bet_fraction_of_pot": 1e-300, "pot": 1e200}), "of the pot of 1e200 it is 1"),
+    ] {
+        scratch.write("big.json", river(field).to_string().as_bytes());
+        let said = scratch.fails(2, "solve-spot big.json --device cpu");
+        assert!(said.starts_with("error: big.json: ") && said.contains(told) && said.len() < 300, "{said}");
+    }
+}
+
+/// The named ranges are listed, shown and used in a spot.
+#[test]
+fn ranges_have_names() {
+    let scratch = new_scratch();
+    let listed = scratch.ok("ranges --json ranges.json");
+    let found = scratch.json("ranges.json");
+    let ranges = found["ranges"].as_array().expect("a list");
+    assert_eq!(listed.lines().filter(|line| line.trim_start().starts_with('@')).count(), ranges.len());
+    for range in ranges {
+        has(range, &["name", "meaning", "text", "combos", "percent", "weights"]);
+        let combos = range["combos"].as_f64().expect("a number");
+        close(&range["percent"], combos / 13.26, 1e-9);
+        // A class is a pair, of one suit, or of two.
+        let of_class = |(name, weight): (&String, &Value)| {
+            let n = match name.as_bytes() {
+                [_, _, b's'] => 4.0,
+                [_, _, b'o'] => 12.0,
+                _ => 6.0,
+            };
+            n * weight.as_f64().expect("a number")
+        };
+        close(&json!(range["weights"].as_object().expect("classes").iter().map(of_class).sum::<f64>()), combos, 1e-9);
+    }
+    let shown = scratch.ok("ranges btn_open");
+    assert!(shown.starts_with("@btn_open: ") && shown.contains("\nAA    AKs   AQs "), "{shown}");
+    assert!(scratch.ok("ranges @btn_open:0.5,AA").contains("AA    AKs50 AQs50 "));
+    let error = scratch.fails(2, "ranges btn_opne");
+    assert!(error.contains("'btn_opne' is not allowed (a named range; the nearest is @btn_open)"), "{error}");
+    assert!(scratch.fails(2, "ranges AX").contains("'AX' at column 1"));
+    let spot = json!({
+        "pot": 5.5, "effective_stack": 97.5, "bet_sizes": {"river": ["75%"]}, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
+        "ranges": ["@bb_call_btn", "@btn_open, 72o:0.5"],
+    });
+    scratch.write("named.json", spot.to_string().as_bytes());
+    scratch.ok("solve-spot named.json --iterations 2 --device cpu --json named-run.json --quiet");
+    // What is on the board is held by nobody.
+    let hands = scratch.json("named-run.json")["report"]["by_hand"][1].as_array().expect("hands").clone();
+    assert!(hands.iter().any(|hand| hand["hand"] == "7d2c") && !hands.iter().any(|hand| hand["hand"] == "7c2c"));
 }
 
 #[test]
