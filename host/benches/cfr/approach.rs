@@ -17,6 +17,8 @@ pub struct Limits {
     pub iterations: u64,
     /// Seconds of everything, measurements among them.
     pub seconds: f64,
+    /// Iterations between measurements at least, from 1.
+    pub apart: u64,
 }
 
 /// A measurement.
@@ -44,13 +46,13 @@ pub struct Approach {
 }
 
 /// The iteration after which is measured next: a tenth more, rounded up.
-const fn next(iterations: u64) -> u64 {
-    let next = iterations + iterations.div_ceil(10);
-    if next < FIRST { FIRST } else { next }
+fn next(iterations: u64, apart: u64) -> u64 {
+    FIRST.max(iterations + iterations.div_ceil(10).max(apart))
 }
 
 impl Approach {
-    /// Solves `spot` until a limit is reached. The exploitability is measured after 10 iterations and then each time after a tenth more, and once more where the time ends the solve.
+    /// Solves `spot` until a limit is reached. The exploitability is measured after 10 iterations and then each time after a tenth more, and once more where the time ends
+    /// the solve.
     ///
     /// # Errors
     /// As the solver says.
@@ -61,7 +63,7 @@ impl Approach {
         let set_up = began.elapsed().as_secs_f64();
         let mut steps = Vec::new();
         loop {
-            solver.set_limit(next(solver.iterations()).min(limits.iterations))?;
+            solver.set_limit(next(solver.iterations(), limits.apart).min(limits.iterations))?;
             solver.run(|_| if is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })?;
             let point = solver.exploitability()?;
             let percent = 100.0 * point.exploitability / spot.pot;

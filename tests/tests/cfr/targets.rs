@@ -30,9 +30,8 @@ fn spots_have_one_default_everywhere() {
     scratch.write("turn.json", TURN.as_bytes());
     let of = |line: &str, pointer: &str| -> Options {
         scratch.ok(&format!("{line} --device cpu --json found.json --quiet"));
-        let found: Value =
-            serde_json::from_slice(&fs::read(scratch.path("found.json")).expect("a file")).expect("JSON");
-        serde_json::from_value(found.pointer(pointer).expect("options").clone()).expect("options")
+        let options = scratch.json("found.json").pointer(pointer).expect("options").clone();
+        serde_json::from_value(options).expect("options")
     };
     let few = Options { iterations: 2, ..default };
     for (line, pointer) in [
@@ -52,7 +51,7 @@ fn spots_have_one_default_everywhere() {
 #[test]
 fn a_spot_is_measured_on_a_grid_until_a_target() {
     let spot = Spot::parse(RIVER).expect("a spot");
-    let limits = Limits { percent: 0.5, iterations: 10_000, seconds: f64::INFINITY };
+    let limits = Limits { percent: 0.5, iterations: 10_000, seconds: f64::INFINITY, apart: 1 };
     for device in kernel_devices().into_iter().chain([Device::cpu()]) {
         let solve = |limits| Approach::of(&device, &spot, Options::SPOT, limits).expect("solves");
         let found = solve(limits);
@@ -72,6 +71,8 @@ fn a_spot_is_measured_on_a_grid_until_a_target() {
         // The limits of work and time.
         let short = solve(Limits { percent: 0.0, iterations: 15, ..limits });
         assert_eq!(short.steps.iter().map(|step| step.iterations).collect::<Vec<_>>(), [10, 11, 13, 15], "{device}");
+        let rare = solve(Limits { percent: 0.0, iterations: 25, apart: 10, ..limits });
+        assert_eq!(rare.steps.iter().map(|step| step.iterations).collect::<Vec<_>>(), [10, 20, 25], "{device}");
         let none = solve(Limits { seconds: 0.0, ..limits });
         assert_eq!(none.steps.len(), 1, "{device}");
     }
