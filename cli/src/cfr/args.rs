@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use warpplay::cfr::spot::{SpotForm, SpotTarget};
-use warpplay::cfr::{Algorithm, Engine, Sampling};
+use warpplay::cfr::{Algorithm, Engine, Options, Sampling};
 use warpplay::{Error, Precision};
 
 use crate::cfr::browse::BrowseArgs;
@@ -45,7 +45,7 @@ pub enum Command {
     #[command(alias = "subgame", after_help = SPOT)]
     SolveSpot(Box<SolveSpotArgs>),
     /// Solve a hold'em spot on many boards (all flops, some, or the turns or rivers of a line), and report values and frequencies by board and texture
-    #[command(after_help = examples!["cfr solve-boards SPOT.json --boards 25 --algorithm dcfr --target 0.5%pot --device cuda:0,cuda:1 --csv flops.csv --html flops.html", "cfr solve-boards --from flop.spot --line cr50c --algorithm dcfr --target 0.5%pot --checkpoint turns.journal"])]
+    #[command(after_help = examples!["cfr solve-boards SPOT.json --boards 25 --target 0.5%pot --device cuda:0,cuda:1 --csv flops.csv --html flops.html", "cfr solve-boards --from flop.spot --line cr50c --target 0.5%pot --checkpoint turns.journal"])]
     SolveBoards(Box<SolveBoardsArgs>),
     /// List the named ranges that a spot may use, or show a range as a grid of hands
     #[command(after_help = examples!["cfr ranges", "cfr ranges btn_open", "cfr ranges \"@bb_call_btn,AA\""])]
@@ -68,7 +68,7 @@ pub enum Command {
 /// What a spot's file looks like.
 pub const SPOT: &str = r#"Examples:
   warpplay cfr solve-spot SPOT.json --iterations 1000 --json spot.json
-  warpplay cfr solve-spot SPOT.json --algorithm dcfr --target 0.5%pot --save turn.spot --checkpoint-every 60s
+  warpplay cfr solve-spot SPOT.json --target 0.5%pot --save turn.spot --checkpoint-every 60s
   warpplay cfr solve-spot --resume turn.spot --target 0.1%pot --save turn.spot
 
 A spot, SPOT.json; seat 0 acts first on every street:
@@ -225,6 +225,7 @@ pub struct QueryArgs {
 // The engine was once called --form.
 #[command(mut_arg("engine", |engine| engine.alias(None).aliases(["execution", "program"])))]
 #[command(mut_arg("resume", |resume| resume.help(RESUME).long_help(None)))]
+#[command(mut_args(of_spots))]
 pub struct SolveSpotArgs {
     /// Spots as JSON; --help shows an example [default: that of --resume FILE.spot]
     #[arg(value_name = "SPOT.json", required_unless_present = "resume")]
@@ -268,6 +269,7 @@ pub struct SolveSpotArgs {
 }
 
 #[derive(clap::Args, Debug)]
+#[command(mut_args(of_spots))]
 pub struct SolveBoardsArgs {
     /// A spot as JSON, as solve-spot --help shows it: without a flop for flops, without a turn for turns, without a river for rivers
     #[arg(value_name = "SPOT.json", required_unless_present = "from", conflicts_with = "from")]
@@ -316,6 +318,27 @@ pub struct SolveBoardsArgs {
     pub journal: JournalFlags,
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+impl SolveBoardsArgs {
+    /// The options of each board.
+    pub fn options(&self) -> Options {
+        let options = self.solve.spot_options();
+        Options { iterations: self.iterations.unwrap_or(options.iterations), ..options }
+    }
+}
+
+/// The flag as the help of the commands for spots has it: they have other defaults ([`Options::SPOT`]).
+fn of_spots(flag: clap::Arg) -> clap::Arg {
+    let [other, spots] = match flag.get_id().as_str() {
+        "algorithm" => ["[default: cfr]", "[default: dcfr]"],
+        "discounts" => ["[default: 1.5,0,2]", "[default: 1.5,0,4]"],
+        _ => return flag,
+    };
+    match flag.get_help().map(|help| help.to_string().replace(other, spots)) {
+        Some(help) => flag.help(help),
+        None => flag,
+    }
 }
 
 /// What `--resume` does for spots.
@@ -486,12 +509,8 @@ mod tests {
             Ok(match &args.command {
                 Command::Solve(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
                 Command::Compare(args) => format!("{:?}", args.solve.options()),
-                Command::SolveSpot(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
-                Command::SolveBoards(args) => format!(
-                    "{:?} {:?}",
-                    args.iterations.unwrap_or(warpplay::cfr::Options::default().iterations),
-                    args.solve.options()
-                ),
+                Command::SolveSpot(args) => format!("{} {:?}", args.report.iterations(), args.solve.spot_options()),
+                Command::SolveBoards(args) => format!("{:?}", args.options()),
                 Command::Matrix(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
                 _ => return Err("no options".into()),
             })

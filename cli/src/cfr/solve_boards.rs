@@ -58,8 +58,7 @@ fn in_group(args: &SolveBoardsArgs, ranks: &dyn Ranks) -> Result<()> {
     let boards = common::without_results(|| Boards::parse(&list, &spot)).map_err(|error| of_file(error, args))?;
     let share = boards.share(ranks.rank(), size);
     let devices = args.device.iter().map(|name| ranks::device(ranks, name)).collect::<Result<Vec<_>, _>>()?;
-    let options =
-        Options { iterations: args.iterations.unwrap_or(Options::default().iterations), ..args.solve.options() };
+    let options = args.options();
     // Plain data, which always has a JSON form.
     let same = serde_json::to_string(&(&spot, &options, &args.target)).unwrap_or_default();
     ranks::expect_same(ranks, "set of spot, options and boards", &format!("{same} on {list}"))?;

@@ -129,7 +129,7 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     let plot = OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let device = devices.first().context("no device")?;
-    let mut options = Options { iterations, ..args.solve.options() };
+    let mut options = Options { iterations, ..args.solve.spot_options() };
     if let Some(FormFlag::Engine(engine)) = args.form {
         options.engine = engine;
     }

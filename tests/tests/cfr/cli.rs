@@ -666,7 +666,7 @@ fn hands_of_a_spot_are_played_judged_and_kept() {
         (2, "play a.spot --seat 2", "option seat: 2 is not allowed (a seat that acts: 0, 1)"),
         (2, "play a.spot --line r10 --seat 0", "option seat: 0 is not allowed (a seat that acts: 1)"),
         (2, "play a.spot --line r10c", "option line: 'r10c' is not allowed (a line after which a seat acts)"),
-        (1, "play a.spot --line x", "expected c, r10"),
+        (2, "play a.spot --line x", "expected c, r10"),
         (2, "play a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
         (2, "play a.spot --history a.spot", "--history and FILE name the same file"),
         (1, "play a.spot --history nowhere/hands.txt", "nowhere/hands.txt: cannot be written"),

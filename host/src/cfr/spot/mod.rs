@@ -6,15 +6,15 @@
 //!
 //! ```
 //! use warpplay::Device;
+//! use warpplay::cfr::Options;
 //! use warpplay::cfr::spot::{Spot, SpotRun};
-//! use warpplay::cfr::{Algorithm, Options};
 //!
 //! // The pot is 100, and so is each stack. Seat 0 has the best hand (AA) or nothing (65s), seat 1 a hand between.
 //! let spot = Spot::parse(
 //!     r#"{"pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1.0, "flop": "Ks 7h 2d", "turn": "8c", "river": "3s",
 //!         "ranges": ["AA,65s", "QQ"]}"#,
 //! )?;
-//! let options = Options { algorithm: Algorithm::CfrPlus, iterations: 500, ..Options::default() };
+//! let options = Options { iterations: 500, ..Options::SPOT };
 //! let report = spot.solve(&Device::cpu(), &SpotRun { options, ..SpotRun::default() })?;
 //!
 //! // In equilibrium AA bets the pot, with half as many bluffs, and QQ calls half the time: AA wins 150, 65s wins 0.
@@ -29,15 +29,13 @@
 //! ```
 //! use std::ops::ControlFlow;
 //! use warpplay::Device;
-//! use warpplay::cfr::Algorithm;
 //! use warpplay::cfr::spot::{SolvedSpot, Spot, SpotForm, SpotSolver, SpotTarget};
 //!
 //! let spot = Spot::parse(
 //!     r#"{"pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1.0, "flop": "Ks 7h 2d", "turn": "8c",
 //!         "ranges": ["AA,65s", "QQ"], "max_raises": {"turn": 1, "river": 1}}"#,
 //! )?;
-//! let builder = SpotSolver::builder(&spot).algorithm(Algorithm::Dcfr).target(SpotTarget::PartOfPot(0.02));
-//! let mut solver = builder.build(&Device::cpu())?;
+//! let mut solver = SpotSolver::builder(&spot).target(SpotTarget::PartOfPot(0.02)).build(&Device::cpu())?;
 //! solver.run(|_| ControlFlow::Continue(()))?;
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("turn.spot");

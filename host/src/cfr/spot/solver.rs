@@ -31,7 +31,6 @@ const FIRST_MEASUREMENT: u64 = 10;
 /// ```
 /// use std::ops::ControlFlow;
 /// use warpplay::Device;
-/// use warpplay::cfr::Algorithm;
 /// use warpplay::cfr::spot::{SolvedSpot, Spot, SpotForm, SpotSolver, SpotTarget};
 ///
 /// let spot = Spot::parse(
@@ -40,8 +39,7 @@ const FIRST_MEASUREMENT: u64 = 10;
 /// )?;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("river.spot");
-/// let builder = SpotSolver::builder(&spot).algorithm(Algorithm::CfrPlus).target(SpotTarget::PartOfPot(0.005));
-/// let mut solver = builder.build(&Device::cpu())?;
+/// let mut solver = SpotSolver::builder(&spot).target(SpotTarget::PartOfPot(0.005)).build(&Device::cpu())?;
 /// let chips = solver.run(|_| ControlFlow::Continue(()))?;
 /// assert!(chips <= 0.5);
 /// solver.save(&path, SpotForm::F32)?;

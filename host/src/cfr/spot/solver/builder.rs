@@ -18,7 +18,7 @@ use crate::runtime::keep::Keep;
 use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Precision, Result};
 
-/// Builds a [`SpotSolver`].
+/// Builds a [`SpotSolver`]. Options that are not set are those of [`Options::SPOT`].
 #[derive(Debug)]
 pub struct SpotSolverBuilder {
     spot: Arc<Spot>,
@@ -62,7 +62,7 @@ impl SpotSolverBuilder {
         Self {
             spot,
             layout: None,
-            options: Options::default(),
+            options: Options::SPOT,
             asked: Vec::new(),
             measure_at: Vec::new(),
             target: None,
