@@ -493,6 +493,7 @@ mod tests {
         ];
         let prose = [
             ("--threads", "all cores: as many as there are"),
+            ("ranges range", "a list of all names"),
             ("solve game", "that of --resume"),
             ("solve-spot spots", "that of --resume"),
             ("--report", "a rule"),
