@@ -1011,7 +1011,7 @@ fn boards_are_reported_and_go_on_with_their_journal() {
     assert_eq!((&found["spot"]["pot"], &found["report"]["rows"][0]["board"]), (&json!(100.0), &json!("QsJh2h2d8c")));
 
     for (code, line, told) in [
-        (2, "turn.json --boards 25", "option boards: '25' is not allowed (all, or a list of cards, behind a flop)"),
+        (2, "turn.json --boards 25", "option boards: '25' is not allowed (all, or a list of cards, after a flop)"),
         (2, "turn.json --boards 2d", "option boards: '2d' is not allowed"),
         (2, "turn.json --boards 8c,8c", "each board once"),
         (2, "turn.json --boards -3", "option boards: '-3' is not allowed"),
