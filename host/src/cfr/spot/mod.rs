@@ -39,7 +39,7 @@
 //! solver.run(|_| ControlFlow::Continue(()))?;
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("turn.spot");
-//! solver.save(&path, SpotForm::I16)?;
+//! solver.save(&path, SpotForm::Strategies)?;
 //!
 //! // Both check the turn, and a four comes on the river.
 //! let solved = SolvedSpot::open(&path)?;
@@ -97,8 +97,8 @@
 //!
 //! ```text
 //! FILE.spot   safetensors, written whole or not at all; the spot, the options and the trajectory stand in the metadata
-//!   regrets.0.turn, averages.0.turn, …   form f32: [boards, action vectors of a board, hands] of seat 0 on the turn, F32 or F64 as the solver has them
-//!   strategy.0.turn, …                   form i16: probabilities in U16, 65535 together in each information set; 0 in sets never reached
+//!   regrets.0.turn, averages.0.turn, …   form full: [boards, action vectors of a board, hands] of seat 0 on the turn, F32 or F64 as the solver has them
+//!   strategy.0.turn, …                   form strategies: probabilities in U16, 65535 together in each information set; 0 in sets never reached
 //! ```
 //!
 //! The header has a checksum, and so has each tensor: a reader maps the file and checks only what it uses. The order of numbers is that of [`layout`](super::layout).
