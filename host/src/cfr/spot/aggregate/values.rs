@@ -6,10 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::cfr::game::cards::{CardSet, Deck, members, set_of};
+use crate::cfr::spot::node::ROUNDING;
 use crate::cfr::spot::report::SpotReport;
-
-/// The least sum of weights, as a part of all, that is more than rounding leaves of the difference of sums over at most 1,326 hands.
-const ROUNDING: f64 = 1e-12;
 
 /// A solved board without its hands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
