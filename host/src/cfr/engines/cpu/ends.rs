@@ -98,7 +98,7 @@ impl Ends {
 impl<const N: usize> CardSums<N> {
     fn new(game: &VectorGame) -> Self {
         let (sets, n_sets) = number_sets(game, N);
-        let sets = sets.map(|sets| sets.as_chunks().0.to_vec());
+        let sets = sets.map(|sets| sets.as_chunks::<N>().0.to_vec());
         let same = [0, 1].map(|seat: usize| {
             let others = game.hands[1 - seat].iter().zip(0..).collect::<std::collections::HashMap<_, u32>>();
             game.hands[seat].iter().map(|hand| others.get(hand).copied().unwrap_or(NONE)).collect()
