@@ -129,7 +129,7 @@ impl<T: Real, S: Real> Cpu<T, S> {
             predicts: T::rounded(f64::from(u8::from(step.predicts))),
         };
         let (game, shown, workspace) = (&*self.evaluator.game, &self.evaluator.shown[..], &self.workspace);
-        let before = (self.options.updates == Updates::Simultaneous).then(|| self.seats[0].clone());
+        let before = (self.options.updates == Updates::Simultaneous).then(|| self.seats[0].strategy());
         for seat in 0..2 {
             if self.options.algorithm == Algorithm::CfrBr {
                 // The other seat's best response to what this seat plays now.
