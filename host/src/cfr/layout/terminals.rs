@@ -48,8 +48,9 @@ impl Removal {
     }
 }
 
-/// Numbers the first `n` sets of each hand's cards, `[hand][set]` by seat: bit `i` of a set's place says whether it has the hand's card `i`, so the empty set comes first, as number 0, and all of the hand's cards last. Equal sets of different hands
-/// have one number. Also returns how many numbers there are.
+/// Numbers the first `n` sets of each hand's cards, `[hand][set]` by seat; also returns how many numbers there are. Equal sets of different hands have one number.
+///
+/// Bit `i` of a set's place says whether it has the hand's card `i`: the empty set comes first, as number 0, and that of all the hand's cards last.
 pub(in crate::cfr) fn number_sets(game: &VectorGame, n: usize) -> ([Vec<u32>; 2], usize) {
     let mut numbers: HashMap<CardSet, u32> = HashMap::new();
     let mut sets_of = |hand: CardSet| -> Vec<u32> {

@@ -29,7 +29,8 @@ pub(super) enum Ends {
     Three(CardSums<7>),
 }
 
-/// Card removal by inclusion and exclusion, as [`Removal`](crate::cfr::layout::Removal), for several ends at once. The set of all of a hand's cards is in one hand alone, whose reach is looked up instead: few sums are left, which stay in the first-level cache.
+/// Card removal by inclusion and exclusion, as [`Removal`](crate::cfr::layout::Removal), for several ends at once. The set of all of a hand's cards is in one hand alone, whose reach is
+/// looked up instead: few sums are left, which stay in the first-level cache.
 pub(super) struct CardSums<const N: usize> {
     /// Numbers of the sets of a hand's cards but that of all, by seat and hand.
     sets: [Vec<[u32; N]>; 2],
