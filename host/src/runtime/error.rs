@@ -262,7 +262,7 @@ impl Error {
     /// An [`Error::Option`].
     pub fn option(name: &'static str, value: impl ToString, allowed: impl Into<String>) -> Self {
         let value = value.to_string();
-        // A number that is written out has up to 309 digits before its point, or as many zeros after it.
+        // A number that is written out has up to 309 digits before its point, or as many zeros behind it.
         let value = match value.parse::<f64>() {
             Ok(number) if value.len() > LONGEST_NUMBER && number.to_string() == value => format!("{number:e}"),
             _ => value,
