@@ -252,7 +252,7 @@ pub struct SolveSpotArgs {
     #[arg(long, value_name = "TIME", requires = "save", value_parser = duration, allow_negative_numbers = true)]
     pub checkpoint_every: Option<Duration>,
 
-    /// What --save writes when the solve is finished: f32, from which --resume goes on; i16, strategies alone, in a quarter of the space or less [default: f32]
+    /// What --save writes when the solve is finished: full, from which --resume goes on; strategies, alone and in 16 bits, in a quarter of the space or less [default: full]
     #[arg(long, value_name = "FORM")]
     pub form: Option<FormFlag>,
 

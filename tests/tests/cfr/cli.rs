@@ -439,7 +439,8 @@ const TURN: &str = r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 
 fn a_spot_is_browsed_in_a_terminal_alone() {
     let scratch = new_scratch();
     scratch.write("turn.json", TURN.as_bytes());
-    scratch.ok("solve-spot turn.json --iterations 2 --report none --device cpu --save a.spot --form i16 --quiet");
+    scratch
+        .ok("solve-spot turn.json --iterations 2 --report none --device cpu --save a.spot --form strategies --quiet");
     scratch.ok("solve kuhn.limit.2p.game --iterations 2 --device cpu --strategy k.strategy --quiet");
     let whole = fs::read(scratch.path("a.spot")).expect("a file");
     scratch.write("short.spot", &whole[..whole.len() / 2]);
@@ -486,7 +487,7 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     assert_eq!(scratch.json("a.json")["kind"], "solve-spot");
     let said = scratch.fails(2, "solve-spot --resume a.spot --algorithm dcfr --iterations 70 --device cpu");
     assert!(said.contains("option algorithm: dcfr is not allowed (cfr_plus, as in the checkpoint"), "{said}");
-    // To a target, of strategies alone; the old name of the command works, and the old --form.
+    // To a target, of strategies alone; the old name of the command works, and an old value of --form.
     let target = "--iterations 100000 --report none --target 1%pot";
     scratch.ok(&format!("{line} {target} --save b.spot --form i16 --json b.json --quiet").replace("--report 20 ", ""));
     let report = &scratch.json("b.json")["report"];
@@ -499,7 +500,7 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     assert!(3 * size("b.spot") < size("a.spot"));
     scratch.ok("subgame turn.json --iterations 2 --device cpu --form auto --quiet");
     let said = scratch.fails(1, "solve-spot --resume b.spot --device cpu");
-    assert!(said.contains("b.spot: has strategies alone (form i16), expected form f32"), "{said}");
+    assert!(said.contains("b.spot: has strategies alone (form strategies), expected form full"), "{said}");
     // Asked.
     let said = scratch.ok("query a.spot --line cr10c --board 8c");
     assert!(said.starts_with("after 'cr10c' on QsJh8c2h2d, pot 30; nobody acts\n"), "{said}");
@@ -529,7 +530,7 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
         (2, "query a.spot --hand 2c2s", "option hand: '2c2s' is not allowed (a hand of one of the seats)"),
         (2, "query a.spot --key 0:AhAd::", "--key: only of a strategy"),
         (2, "query a.spot --export a.csv", "--export: only of a strategy"),
-        (2, "solve-spot turn.json --device cpu --form f32", "--form: nothing is saved, expected --save FILE.spot"),
+        (2, "solve-spot turn.json --device cpu --form full", "--form: nothing is saved, expected --save FILE.spot"),
         (2, "solve-spot turn.json --device cpu,cpu --save c.spot", "--save: 1 spot on 2 devices, expected one spot on"),
         (1, "solve-spot --resume a.spot --iterations 60 --device simt", "expected engine cpu, which wrote it"),
         (2, "solve-spot --resume turn.json --device cpu", "SPOT.json is needed beside --resume, unless that is a file"),
@@ -543,7 +544,7 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     assert!(
         scratch.misused("solve-spot turn.json --target 0").contains("above 0: chips as 0.25, or a part of the pot")
     );
-    assert!(scratch.misused("solve-spot turn.json --form fish").contains("f32, i16"));
+    assert!(scratch.misused("solve-spot turn.json --form fish").contains("full, strategies"));
     let mut bytes = fs::read(scratch.path("a.spot")).expect("a file");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
@@ -1104,7 +1105,7 @@ fn boards_are_reported_and_go_on_with_their_journal() {
     assert_eq!((&found["spot"]["pot"], &found["report"]["rows"][0]["board"]), (&json!(100.0), &json!("QsJh2h2d8c")));
 
     for (code, line, told) in [
-        (2, "turn.json --boards 25", "option boards: '25' is not allowed (all, or a list of cards, behind a flop)"),
+        (2, "turn.json --boards 25", "option boards: '25' is not allowed (all, or a list of cards, after a flop)"),
         (2, "turn.json --boards 2d", "option boards: '2d' is not allowed"),
         (2, "turn.json --boards 8c,8c", "each board once"),
         (2, "turn.json --boards -3", "option boards: '-3' is not allowed"),

@@ -39,7 +39,7 @@
 //! solver.run(|_| ControlFlow::Continue(()))?;
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("turn.spot");
-//! solver.save(&path, SpotForm::I16)?;
+//! solver.save(&path, SpotForm::Strategies)?;
 //!
 //! // Both check the turn, and a four comes on the river.
 //! let solved = SolvedSpot::open(&path)?;
@@ -61,14 +61,14 @@
 //! | [`SpotRun`] | options, when to measure, and a journal |
 //! | [`solve_spots`] | many spots, on one device or several |
 //! | [`Boards`], [`Board`] | all boards that can come next, each class of them once, or a few with weights |
-//! | [`solve_boards`], [`Aggregate`] | a spot on many boards, on one device or several, and what came of it: [`BoardRow`], [`BoardValues`], [`Decision`] |
+//! | [`solve_boards`], [`Aggregate`] | a spot on many boards, on one device or several, with values and frequencies: [`BoardRow`], [`BoardValues`], [`Decision`] |
 //! | [`BoardMean`], [`BoardGroup`], [`Texture`], [`Pairing`], [`Suits`] | means over boards, and the features by which they are grouped |
 //! | [`SpotReport`], [`HandReport`] | what came of it, hand by hand |
 //! | [`SpotSolver`], [`SpotSolverBuilder`], [`SpotTarget`] | a solve of one spot, in steps, to a target, saved and gone on with |
 //! | [`SolvedSpot`], [`SpotForm`] | a solved spot, and what its file holds |
-//! | [`Node`], [`NodeReport`], [`NodeHand`] | a node of it: where one can go, what is played, what each hand is worth |
+//! | [`Node`], [`NodeReport`], [`NodeHand`] | a node of it: the actions and cards after it, its strategy, and the value of each hand |
 //! | [`Practice`], [`PracticeHand`], [`PracticeEvent`], [`PracticeMove`], [`Verb`] | hands of it, dealt to a player and played against the saved strategy |
-//! | [`PracticeJudgement`], [`PracticeDecision`], [`PracticeRecord`], [`PracticeScore`] | what the player's decisions were worth |
+//! | [`PracticeJudgement`], [`PracticeDecision`], [`PracticeRecord`], [`PracticeScore`] | the values of the player's decisions, and the score |
 //! | [`HandClass`], [`ActionTotal`] | its hands in a grid of 169 classes, and its actions over all hands |
 //!
 //! # The file
@@ -97,8 +97,8 @@
 //!
 //! ```text
 //! FILE.spot   safetensors, written whole or not at all; the spot, the options and the trajectory stand in the metadata
-//!   regrets.0.turn, averages.0.turn, …   form f32: [boards, action vectors of a board, hands] of seat 0 on the turn, F32 or F64 as the solver has them
-//!   strategy.0.turn, …                   form i16: probabilities in U16, 65535 together in each information set; 0 in sets never reached
+//!   regrets.0.turn, averages.0.turn, …   form full: [boards, action vectors of a board, hands] of seat 0 on the turn, F32 or F64 as the solver has them
+//!   strategy.0.turn, …                   form strategies: probabilities in U16, 65535 together in each information set; 0 in sets never reached
 //! ```
 //!
 //! The header has a checksum, and so has each tensor: a reader maps the file and checks only what it uses. The order of numbers is that of [`layout`](super::layout).
