@@ -77,7 +77,10 @@ write() {
             name=${name#bench-}
             if [[ -e $file ]] && grep -q "^<!-- bench ${name%%-*} " "$target"; then benches+=("$file"); fi
         done
-        ((${#benches[@]} == 0)) || page "$target" "${benches[@]}"
+        # Figures are drawn beside the page that shows them.
+        local -a plots=()
+        if [[ $target == docs/performance.md ]]; then plots=(--plots "${target%.md}"); fi
+        ((${#benches[@]} == 0)) || page "$target" "${benches[@]}" "${plots[@]}"
     done
     for file in "$out"/*.json; do
         name=$(basename "$file" .json)

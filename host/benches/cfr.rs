@@ -1,9 +1,11 @@
-//! How fast games are solved: Leduc beside other programs, the paper's variants, hold'em spots.
+//! How fast games are solved: Leduc beside other programs, the paper's variants, hold'em spots; how soon ten standard spots are solved.
 //!
 //! ```text
 //! cargo bench -p warpplay --bench cfr -- --quick
 //! cargo bench -p warpplay --bench cfr -- --device cuda --seconds 2 --json figures.jsonl
 //! cargo bench -p warpplay --bench cfr -- --only leduc,river
+//! cargo bench -p warpplay --bench cfr -- --only targets --json bench-cfr.jsonl
+//! warpplay papers page docs/performance.md bench-cfr.jsonl --plots docs/performance
 //! ```
 //!
 //! Prints a table a section, and with `--json` one line of JSON a row. The first iterations are not timed. Times are of the wall clock; exploitability is
@@ -13,6 +15,8 @@
 //! Figures of an H200: `docs/performance.md`.
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
+#[path = "cfr/approach.rs"]
+mod approach;
 #[path = "cfr/games.rs"]
 mod games;
 #[path = "cfr/measure.rs"]
@@ -31,6 +35,8 @@ mod published;
 mod small;
 #[path = "cfr/spots.rs"]
 mod spots;
+#[path = "cfr/targets.rs"]
+mod targets;
 #[path = "cfr/variants.rs"]
 mod variants;
 
@@ -71,6 +77,8 @@ enum Section {
     Flop,
     /// Limit hold'em from a flop on
     Limit,
+    /// Ten spots until the exploitability is 0.5 % and 0.1 % of the pot, on the device and on the CPU
+    Targets,
 }
 
 fn main() -> ExitCode {
@@ -91,6 +99,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Turn, spots::turn),
         (Section::Flop, spots::flop),
         (Section::Limit, spots::limit_flop),
+        (Section::Targets, targets::targets),
     ];
     program::measure(&mut bench, &args.only, sections)?;
     let rows = published::figures().into_iter().map(|row| row.to_vec());

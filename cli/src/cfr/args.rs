@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use warpplay::cfr::spot::{SpotForm, SpotTarget};
-use warpplay::cfr::{Algorithm, Engine, Sampling};
+use warpplay::cfr::{Algorithm, Engine, Options, Sampling};
 use warpplay::{Error, Precision};
 
 use crate::cfr::browse::BrowseArgs;
@@ -45,8 +45,11 @@ pub enum Command {
     #[command(alias = "subgame", after_help = SPOT)]
     SolveSpot(Box<SolveSpotArgs>),
     /// Solve a hold'em spot on many boards (all flops, some, or the turns or rivers of a line), and report values and frequencies by board and texture
-    #[command(after_help = examples!["cfr solve-boards SPOT.json --boards 25 --algorithm dcfr --target 0.5%pot --device cuda:0,cuda:1 --csv flops.csv --html flops.html", "cfr solve-boards --from flop.spot --line cr50c --algorithm dcfr --target 0.5%pot --checkpoint turns.journal"])]
+    #[command(after_help = examples!["cfr solve-boards SPOT.json --boards 25 --target 0.5%pot --device cuda:0,cuda:1 --csv flops.csv --html flops.html", "cfr solve-boards --from flop.spot --line cr50c --target 0.5%pot --checkpoint turns.journal"])]
     SolveBoards(Box<SolveBoardsArgs>),
+    /// List the named ranges that a spot may use, or show a range as a grid of hands
+    #[command(after_help = examples!["cfr ranges", "cfr ranges btn_open", "cfr ranges \"@bb_call_btn,AA\""])]
+    Ranges(RangesArgs),
     /// Moved: `warpplay papers cfr_thesis`
     #[cfg(feature = "papers")]
     #[command(hide = true)]
@@ -65,7 +68,7 @@ pub enum Command {
 /// What a spot's file looks like.
 pub const SPOT: &str = r#"Examples:
   warpplay cfr solve-spot SPOT.json --iterations 1000 --json spot.json
-  warpplay cfr solve-spot SPOT.json --algorithm dcfr --target 0.5%pot --save turn.spot --checkpoint-every 60s
+  warpplay cfr solve-spot SPOT.json --target 0.5%pot --save turn.spot --checkpoint-every 60s
   warpplay cfr solve-spot --resume turn.spot --target 0.1%pot --save turn.spot
 
 A spot, SPOT.json; seat 0 acts first on every street:
@@ -74,6 +77,7 @@ A spot, SPOT.json; seat 0 acts first on every street:
    "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
    "ranges": ["AA,QQ:0.5,AKs,T9s", "KK,JJ,77:0.25,AQ"]}
 
+A range may use names as "@bb_call_btn"; `warpplay cfr ranges` lists them.
 Optional: turn and river (if absent, the solve deals them), bet_fraction_of_pot; and for each street (flop, turn, river):
   "bet_sizes": {"river": [0.5, "75%", "20c", "2e", "all-in"]}, "raise_sizes": {"river": ["2.5x", "a"]}, "donk_sizes": {...},
   "max_raises": {"river": 2}, or "limit": {"river": 10}
@@ -105,6 +109,16 @@ pub struct AbstractionFlags {
     /// Write the buckets of --abstraction to this file
     #[arg(long, value_name = "FILE", requires = "abstraction")]
     pub save_abstraction: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct RangesArgs {
+    /// A named range, or hands as in a spot: btn_open, "@btn_open:0.5,AA", "top 20%" [default: a list of all names]
+    #[arg(value_name = "RANGE")]
+    pub range: Option<String>,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 #[derive(clap::Args, Debug)]
@@ -229,6 +243,7 @@ pub struct QueryArgs {
 // The engine was once called --form.
 #[command(mut_arg("engine", |engine| engine.alias(None).aliases(["execution", "program"])))]
 #[command(mut_arg("resume", |resume| resume.help(RESUME).long_help(None)))]
+#[command(mut_args(of_spots))]
 pub struct SolveSpotArgs {
     /// Spots as JSON; --help shows an example [default: that of --resume FILE.spot]
     #[arg(value_name = "SPOT.json", required_unless_present = "resume")]
@@ -255,7 +270,7 @@ pub struct SolveSpotArgs {
     #[arg(long, value_name = "TIME", requires = "save", value_parser = duration, allow_negative_numbers = true)]
     pub checkpoint_every: Option<Duration>,
 
-    /// What --save writes when the solve is finished: f32, from which --resume goes on; i16, strategies alone, in a quarter of the space or less [default: f32]
+    /// What --save writes when the solve is finished: full, from which --resume goes on; strategies, alone and in 16 bits, in a quarter of the space or less [default: full]
     #[arg(long, value_name = "FORM")]
     pub form: Option<FormFlag>,
 
@@ -272,6 +287,7 @@ pub struct SolveSpotArgs {
 }
 
 #[derive(clap::Args, Debug)]
+#[command(mut_args(of_spots))]
 pub struct SolveBoardsArgs {
     /// A spot as JSON, as solve-spot --help shows it: without a flop for flops, without a turn for turns, without a river for rivers
     #[arg(value_name = "SPOT.json", required_unless_present = "from", conflicts_with = "from")]
@@ -320,6 +336,27 @@ pub struct SolveBoardsArgs {
     pub journal: JournalFlags,
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+impl SolveBoardsArgs {
+    /// The options of each board.
+    pub fn options(&self) -> Options {
+        let options = self.solve.spot_options();
+        Options { iterations: self.iterations.unwrap_or(options.iterations), ..options }
+    }
+}
+
+/// The flag as the help of the commands for spots has it: they have other defaults ([`Options::SPOT`]).
+fn of_spots(flag: clap::Arg) -> clap::Arg {
+    let [other, spots] = match flag.get_id().as_str() {
+        "algorithm" => ["[default: cfr]", "[default: dcfr]"],
+        "discounts" => ["[default: 1.5,0,2]", "[default: 1.5,0,4]"],
+        _ => return flag,
+    };
+    match flag.get_help().map(|help| help.to_string().replace(other, spots)) {
+        Some(help) => flag.help(help),
+        None => flag,
+    }
 }
 
 /// What `--resume` does for spots.
@@ -474,6 +511,7 @@ mod tests {
         ];
         let prose = [
             ("--threads", "all cores: as many as there are"),
+            ("ranges range", "a list of all names"),
             ("solve game", "that of --resume"),
             ("solve-spot spots", "that of --resume"),
             ("--report", "a rule"),
@@ -490,12 +528,8 @@ mod tests {
             Ok(match &args.command {
                 Command::Solve(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
                 Command::Compare(args) => format!("{:?}", args.solve.options()),
-                Command::SolveSpot(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
-                Command::SolveBoards(args) => format!(
-                    "{:?} {:?}",
-                    args.iterations.unwrap_or(warpplay::cfr::Options::default().iterations),
-                    args.solve.options()
-                ),
+                Command::SolveSpot(args) => format!("{} {:?}", args.report.iterations(), args.solve.spot_options()),
+                Command::SolveBoards(args) => format!("{:?}", args.options()),
                 Command::Matrix(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
                 _ => return Err("no options".into()),
             })

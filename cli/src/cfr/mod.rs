@@ -14,6 +14,7 @@
 //! warpplay cfr play game.strategy
 //! warpplay cfr play turn.spot --seat 0 --hands 20 --history hands.txt
 //! warpplay cfr match a.strategy b.strategy
+//! warpplay cfr ranges btn_open
 //! warpplay cfr matrix rock-paper-scissors
 //! ```
 //!
@@ -28,6 +29,7 @@
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015); the algorithms' own papers stand at `warpplay::cfr::Algorithm`.
 
 mod args;
+mod ask;
 mod browse;
 mod check;
 mod compare;
@@ -38,6 +40,8 @@ mod matrix;
 mod play;
 mod play_spot;
 mod query;
+mod ranges;
+mod saved;
 mod solve;
 mod solve_boards;
 mod solve_flags;
@@ -64,6 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Play(args) => play::run(&args),
         Command::SolveSpot(args) => solve_spot::run(&args),
         Command::SolveBoards(args) => solve_boards::run(&args),
+        Command::Ranges(args) => ranges::run(&args),
         #[cfg(feature = "papers")]
         Command::Thesis(args) => crate::papers::cfr_thesis::run(*args),
         Command::Match(args) => exploitability::run_match(&args),

@@ -1,14 +1,15 @@
 //! `play`: hands in the terminal against a saved strategy.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde::Serialize;
 use warpplay::Error;
 use warpplay::cfr::game::{BettingKind, category, set_of};
-use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, SolvedSpot, Strategy};
+use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, Strategy};
 use warpplay_gpu::split_mix;
 
 use crate::cfr::args::{PlayArgs, SeatFlag};
-use crate::cfr::{play_spot, query};
+use crate::cfr::ask::{Question, ask};
+use crate::cfr::{play_spot, query, saved};
 use crate::common::table::count;
 use crate::common::{self, Input, Usage};
 
@@ -45,7 +46,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     args.output.start_log();
     let written = [("--json", args.output.json.as_deref()), ("--history", args.history.as_deref())];
     common::expect_apart(&[("FILE", Some(&args.strategy))], &written, &[])?;
-    if common::without_results(|| SolvedSpot::is_saved_at(&args.strategy))? {
+    if saved::is_spot(&args.strategy)? {
         return play_spot::run(args, seed(args));
     }
     for (flag, is_given) in [
@@ -197,7 +198,12 @@ impl Table<'_> {
                 if self.args.hints {
                     common::print(format!("  {}", query::line(&hint)))?;
                 }
-                match self.ask(&choices, &query::line(&hint))? {
+                let question = Question {
+                    help: HELP,
+                    allowed: &choices.join(", "),
+                    chosen: &|word| choices.iter().position(|choice| choice == word),
+                };
+                match ask(&self.input, &question, || common::print(query::line(&hint)))? {
                     Some(chosen) => chosen,
                     None => return Ok(None),
                 }
@@ -230,24 +236,6 @@ impl Table<'_> {
         common::print(format!("  you {} {}\n", if payoffs[you] >= 0.0 { "win" } else { "lose" }, payoffs[you].abs()))?;
         let board = names(&deal.board);
         Ok(Some(Hand { seat: you, hole, board, betting: self.tree.history(node), payoffs }))
-    }
-
-    /// Asks until something that can be done was typed.
-    fn ask(&self, choices: &[String], hint: &str) -> Result<Option<usize>> {
-        loop {
-            common::print("your action> ")?;
-            let Some(line) = self.input.next_line().context("stdin")? else { return Ok(None) };
-            match line.to_ascii_lowercase().as_str() {
-                "" => {}
-                "quit" | "q" | "exit" => return Ok(None),
-                "hint" => common::print(hint)?,
-                "help" | "h" | "?" => common::print(format!("{HELP}\n"))?,
-                word => match choices.iter().position(|choice| choice == word) {
-                    Some(chosen) => return Ok(Some(chosen)),
-                    None => common::print(format!("'{word}' cannot be done here: {}\n", choices.join(", ")))?,
-                },
-            }
-        }
     }
 }
 

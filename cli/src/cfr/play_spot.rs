@@ -14,6 +14,8 @@ use warpplay::cfr::spot::{
 };
 
 use crate::cfr::args::{Feedback, PlayArgs, SeatFlag};
+use crate::cfr::ask::{Question, ask};
+use crate::cfr::saved;
 use crate::common::table::{Table, count, facts, fixed};
 use crate::common::{self, Input};
 
@@ -45,7 +47,8 @@ pub fn run(args: &PlayArgs, seed: u64) -> Result<()> {
     let json = args.output.json_file()?;
     let mut history = args.history.as_deref().map(History::open).transpose()?;
     let solved = common::without_results(|| SolvedSpot::open(&args.strategy))?;
-    let start = solved.at(args.line.as_deref().unwrap_or(""), args.board.as_deref().unwrap_or(""))?;
+    let (line, board) = (args.line.as_deref().unwrap_or(""), args.board.as_deref().unwrap_or(""));
+    let start = saved::after("--line", solved.at(line, board))?;
     let (line, board, pot) = (start.history(), start.board(), start.pot());
     let exploitability = solved.trajectory().last_key_value().map(|(_, &chips)| chips);
     let mut table = PracticeTable {
@@ -154,9 +157,15 @@ impl PracticeTable<'_> {
             let numbered = numbered.collect::<Vec<_>>().join(", ");
             common::print(format!("  {street} {board}, pot {pot}, your stack {stack}: {numbered}\n"))?;
             if self.hints {
-                self.hint()?;
+                hint(&mut self.practice)?;
             }
-            let Some(chosen) = self.ask(&choices)? else { return Ok(false) };
+            let allowed: Vec<&str> = choices.iter().map(|choice| &choice.action[..]).collect();
+            let question = Question {
+                help: HELP,
+                allowed: &format!("1 to {}, or {}", choices.len(), allowed.join(", ")),
+                chosen: &|word| chosen(&choices, word),
+            };
+            let Some(chosen) = ask(&self.input, &question, || hint(&mut self.practice))? else { return Ok(false) };
             let decision = self.practice.act(&choices[chosen].action)?;
             if self.feedback == Feedback::Each {
                 common::print(self.told(&choices[chosen], &decision))?;
@@ -191,32 +200,6 @@ impl PracticeTable<'_> {
             Feedback::End | Feedback::None => String::new(),
         };
         common::print(format!("  you win {:+.2} {}{expected}\n", record.won, self.unit))
-    }
-
-    /// Asks until something that can be done was typed; `None` where the user leaves.
-    fn ask(&mut self, choices: &[PracticeMove]) -> Result<Option<usize>> {
-        loop {
-            common::print("your action> ")?;
-            let Some(line) = self.input.next_line().context("stdin")? else { return Ok(None) };
-            match line.to_ascii_lowercase().as_str() {
-                "" => {}
-                "quit" | "q" | "exit" => return Ok(None),
-                "hint" => self.hint()?,
-                "help" | "h" | "?" => common::print(format!("{HELP}\n"))?,
-                word => match chosen(choices, word) {
-                    Some(chosen) => return Ok(Some(chosen)),
-                    None => {
-                        let allowed: Vec<&str> = choices.iter().map(|choice| &choice.action[..]).collect();
-                        let n = choices.len();
-                        common::print(format!("'{word}' cannot be done here: 1 to {n}, or {}\n", allowed.join(", ")))?;
-                    }
-                },
-            }
-        }
-    }
-
-    fn hint(&mut self) -> Result<()> {
-        common::print(format!("  {}\n", values(&self.practice.judge()?)))
     }
 
     /// What a decision loses.
@@ -259,6 +242,10 @@ impl PracticeTable<'_> {
         };
         format!("\n{}{worst}", facts(lines))
     }
+}
+
+fn hint(practice: &mut Practice<'_>) -> Result<()> {
+    common::print(format!("  {}\n", values(&practice.judge()?)))
 }
 
 /// An action as the user may type it, and in words where these say more.

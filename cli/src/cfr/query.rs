@@ -5,10 +5,10 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::Error;
-use warpplay::cfr::{Answer, SolvedSpot, Strategy};
+use warpplay::cfr::{Answer, Strategy};
 
 use crate::cfr::args::QueryArgs;
-use crate::cfr::spot_node;
+use crate::cfr::{saved, spot_node};
 use crate::common::table::Table;
 use crate::common::{self, OutputFile, Usage};
 
@@ -26,7 +26,7 @@ pub fn run(args: &QueryArgs) -> Result<()> {
     let written =
         [("--json", args.output.json.as_deref()), ("--export", args.export.as_deref()), ("--csv", args.csv.as_deref())];
     common::expect_apart(&[("FILE", Some(&args.strategy))], &written, &[])?;
-    if common::without_results(|| SolvedSpot::is_saved_at(&args.strategy))? {
+    if saved::is_spot(&args.strategy)? {
         return spot_node::run(args);
     }
     if args.csv.is_some() {
@@ -50,7 +50,8 @@ pub fn run(args: &QueryArgs) -> Result<()> {
         (None, Some(hand)) => strategy.query(&args.history, &args.board, hand).map(|answer| vec![answer]),
         (None, None) => strategy.query_all(&args.history, &args.board),
     };
-    let answers = answers.map_err(|error| of_flag(error, args))?;
+    let flag = if args.key.is_some() { "--key" } else { "--history" };
+    let answers = saved::after(flag, answers.map_err(|error| of_flag(error, args)))?;
     if let Some(json) = json {
         let facts = Facts {
             strategy: args.strategy.display().to_string(),

@@ -14,6 +14,7 @@ use warpplay::ranks::{self, Ranks};
 use warpplay::{Device, Error, input_file};
 
 use crate::cfr::args::SolveBoardsArgs;
+use crate::cfr::saved;
 use crate::cfr::solve_spot::expect_fits;
 use crate::common::table::{Table, count, fixed, seconds, significant, thousands};
 use crate::common::{self, OutputFile, Usage, group, interrupted};
@@ -54,11 +55,10 @@ fn in_group(args: &SolveBoardsArgs, ranks: &dyn Ranks) -> Result<()> {
     } else {
         args.boards.clone()
     };
-    let boards = common::without_results(|| Boards::parse(&list, &spot))?;
+    let boards = common::without_results(|| Boards::parse(&list, &spot)).map_err(|error| of_file(error, args))?;
     let share = boards.share(ranks.rank(), size);
     let devices = args.device.iter().map(|name| ranks::device(ranks, name)).collect::<Result<Vec<_>, _>>()?;
-    let options =
-        Options { iterations: args.iterations.unwrap_or(Options::default().iterations), ..args.solve.options() };
+    let options = args.options();
     // Plain data, which always has a JSON form.
     let same = serde_json::to_string(&(&spot, &options, &args.target)).unwrap_or_default();
     ranks::expect_same(ranks, "set of spot, options and boards", &format!("{same} on {list}"))?;
@@ -142,7 +142,7 @@ fn spot(args: &SolveBoardsArgs) -> Result<(String, Spot)> {
     let line = args.line.as_deref().unwrap_or_default();
     let solved = SolvedSpot::open(path)?;
     // Without its `/` the node is the one where the card is dealt.
-    let spot = solved.at(line.trim_end_matches('/'), &args.board)?.spot()?;
+    let spot = saved::after("--line", solved.at(line.trim_end_matches('/'), &args.board))?.spot()?;
     Ok((format!("{} {line}", stem(path)), spot))
 }
 
@@ -164,6 +164,20 @@ fn of_rank(target: Target, rank: usize) -> Target {
     }
 }
 
+/// The file that the spot is from.
+fn source(args: &SolveBoardsArgs) -> String {
+    let file = args.spot.as_ref().or(args.from.as_ref());
+    file.map_or_else(String::new, |path| path.display().to_string())
+}
+
+/// An error about the spot, with its file; `--boards` is named by its own.
+fn of_file(error: Error, args: &SolveBoardsArgs) -> anyhow::Error {
+    match error {
+        Error::Option { name: "boards", .. } => error.into(),
+        other => anyhow::Error::from(other).context(source(args)),
+    }
+}
+
 /// Says what a board will take, and refuses what does not fit.
 fn say_plan(
     args: &SolveBoardsArgs,
@@ -180,15 +194,16 @@ fn say_plan(
     for board in candidates {
         let builder = SpotSolver::builder(&spot.on(board)?).options(options).target(args.target);
         for (number, device) in devices.iter().enumerate() {
+            let named = || format!("{}, {board}", source(args));
             let plan = match common::without_results(|| builder.plan(device)) {
                 // The ranges cannot be held beside this board.
                 Err(Error::Option { name: "ranges", .. }) => break,
-                plan => plan.with_context(|| board.to_string())?,
+                plan => plan.with_context(named)?,
             };
             if says && number == 0 {
                 common::print(format!("{}, as {board}: {plan}\n", count(boards.len() as u64, "board")))?;
             }
-            common::without_results(|| expect_fits(&builder, &plan, device)).with_context(|| board.to_string())?;
+            common::without_results(|| expect_fits(&builder, &plan, false, device)).with_context(named)?;
             if number + 1 == devices.len() {
                 return Ok(());
             }

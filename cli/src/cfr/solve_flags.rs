@@ -1,4 +1,4 @@
-//! Flags of every command that solves. What is not given is as the library's `Options::default()` says, or as in the checkpoint that is gone on from.
+//! Flags of every command that solves. What is not given is as the library's `Options::default()` says (for spots `Options::SPOT`), or as in the checkpoint that is gone on from.
 
 use std::str::FromStr;
 
@@ -80,7 +80,15 @@ macro_rules! asked {
 impl SolveFlags {
     /// The library's options with what was given.
     pub fn options(&self) -> Options {
-        let default = Options::default();
+        self.over(Options::default())
+    }
+
+    /// The library's options for spots with what was given.
+    pub fn spot_options(&self) -> Options {
+        self.over(Options::SPOT)
+    }
+
+    fn over(&self, default: Options) -> Options {
         Options {
             algorithm: self.algorithm.unwrap_or(default.algorithm),
             updates: self.updates.unwrap_or(default.updates),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use warpplay::cfr::spot::{HandReport, SpotSolverBuilder, Streets};
 use warpplay::cfr::{Options, Plan, SolvedSpot, Spot, SpotReport, SpotRun, SpotSolver, solve_spots};
-use warpplay::{AtomicFile, Backend, Device, Error, Precision};
+use warpplay::{AtomicFile, Backend, Device, Error, Memory, Precision};
 
 use crate::cfr::args::{FormFlag, SolveSpotArgs};
 use crate::common::plot::{self, Axis, Line, Panel};
@@ -27,9 +27,17 @@ struct Facts<'a> {
     device_name: String,
 }
 
+/// A spot to solve.
+struct Asked {
+    name: String,
+    spot: Spot,
+    /// The file, and the name in it if it has several.
+    origin: String,
+}
+
 /// The spots of the files, those that were asked for.
-fn spots(args: &SolveSpotArgs) -> Result<Vec<(String, Spot)>> {
-    let mut spots: Vec<(String, Spot)> = Vec::new();
+fn spots(args: &SolveSpotArgs) -> Result<Vec<Asked>> {
+    let mut spots: Vec<Asked> = Vec::new();
     let mut files: Vec<&Path> = Vec::new();
     let mut others: Vec<String> = Vec::new();
     for path in &args.spots {
@@ -38,17 +46,19 @@ fn spots(args: &SolveSpotArgs) -> Result<Vec<(String, Spot)>> {
                 others.push(name);
                 continue;
             }
-            if let Some(at) = spots.iter().position(|(other, _)| *other == name) {
+            if let Some(at) = spots.iter().position(|other| other.name == name) {
                 let [first, second] = [files[at].display(), path.display()];
                 let text = format!("{first} and {second}: both have a spot {name}, expected names of their own");
                 return Err(Usage(text).into());
             }
-            spots.push((name, spot));
+            let is_alone = path.file_stem().is_some_and(|stem| *stem == *name);
+            let origin = path.display().to_string() + &if is_alone { String::new() } else { format!(": spot {name}") };
+            spots.push(Asked { name, spot, origin });
             files.push(path);
         }
     }
-    if let Some(missing) = args.spot.iter().find(|&name| spots.iter().all(|(of, _)| of != name)) {
-        others.extend(spots.into_iter().map(|(name, _)| name));
+    if let Some(missing) = args.spot.iter().find(|&name| spots.iter().all(|of| of.name != *name)) {
+        others.extend(spots.into_iter().map(|spot| spot.name));
         others.sort();
         return Err(Usage(format!("option spot: '{missing}' is not allowed ({})", others.join(", "))).into());
     }
@@ -77,12 +87,12 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     if let Some(path) = before {
         let builder = common::without_results(|| SpotSolver::resume(path))?;
         iterations = args.report.iterations.unwrap_or(builder.settled()?.iterations);
-        if spots.iter().any(|(_, spot)| spot != builder.spot()) {
+        if spots.iter().any(|of| of.spot != *builder.spot()) {
             let text = format!("{}: has another spot than SPOT.json, which is not needed beside it", path.display());
             return Err(Usage(text).into());
         }
         let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        spots = vec![(name, builder.spot().clone())];
+        spots = vec![Asked { name, spot: builder.spot().clone(), origin: path.display().to_string() }];
         resumed = Some(builder);
     }
     let stops = args.report.stops(iterations)?;
@@ -119,19 +129,20 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     let plot = OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let device = devices.first().context("no device")?;
-    let mut options = Options { iterations, ..args.solve.options() };
+    let mut options = Options { iterations, ..args.solve.spot_options() };
     if let Some(FormFlag::Engine(engine)) = args.form {
         options.engine = engine;
     }
     let mut reports = Vec::new();
     let mut n_whole = 0;
-    if let ([(name, spot)], false) = (&spots[..], is_journaled) {
+    if let ([asked], false) = (&spots[..], is_journaled) {
+        let is_resumed = resumed.is_some();
         let builder = match resumed {
             Some(builder) => match args.form {
                 Some(FormFlag::Engine(engine)) => args.solve.ask_spot(builder).engine(engine),
                 _ => args.solve.ask_spot(builder),
             },
-            None => SpotSolver::builder(spot).options(options),
+            None => SpotSolver::builder(&asked.spot).options(options),
         };
         let mut builder = builder.iterations(iterations).measure_at(stops).target(args.target);
         if let Some(path) = &args.save {
@@ -143,34 +154,35 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
         if let Some(FormFlag::Saved(form)) = args.form {
             builder = builder.form(form);
         }
-        let (report, is_whole) = solve_one(args, name, builder, device)?;
+        let (report, is_whole) = solve_one(args, asked, builder, is_resumed, device)?;
         n_whole += usize::from(is_whole);
-        check(name, spot, &report)?;
-        reports.push((name.as_str(), report));
+        check(asked, &report)?;
+        reports.push((asked.name.as_str(), report));
     } else {
         // Wrong spots, and those that do not fit, are found before any is solved.
-        for (name, spot) in &spots {
+        for Asked { name, spot, origin } in &spots {
             let builder = SpotSolver::builder(spot).options(options);
-            let plan = common::without_results(|| builder.plan(device)).with_context(|| name.clone())?;
+            let plan = common::without_results(|| builder.plan(device)).with_context(|| origin.clone())?;
             args.output.print(format!("{name}: {plan}\n"))?;
-            common::without_results(|| expect_fits(&builder, &plan, device)).with_context(|| name.clone())?;
+            common::without_results(|| expect_fits(&builder, &plan, false, device)).with_context(|| origin.clone())?;
         }
         let bar = args.output.bar(spots.len() as u64);
         let run = SpotRun { options, measure_at: stops, target: args.target, journal: args.journal.target() };
-        let list: Vec<Spot> = spots.iter().map(|(_, spot)| spot.clone()).collect();
+        let list: Vec<Spot> = spots.iter().map(|of| of.spot.clone()).collect();
         let solved = solve_spots(&devices, &list, &run, |n| {
             bar.set_position(n as u64);
             common::until_interrupted()
         })?;
         bar.finish_and_clear();
-        for ((name, spot), report) in spots.iter().zip(solved) {
+        for (asked, report) in spots.iter().zip(solved) {
+            let name = &asked.name;
             if common::interrupted() && matches!(report, Err(Error::Order { .. })) {
                 args.output.print(format!("{name}: not begun\n"))?;
                 continue;
             }
-            let report = report.with_context(|| name.clone())?;
-            n_whole += usize::from(run.is_finished(&report, spot));
-            check(name, spot, &report)?;
+            let report = report.with_context(|| asked.origin.clone())?;
+            n_whole += usize::from(run.is_finished(&report, &asked.spot));
+            check(asked, &report)?;
             reports.push((name.as_str(), report));
         }
         if common::interrupted() && reports.is_empty() {
@@ -211,22 +223,23 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     Ok(())
 }
 
-fn check(name: &str, spot: &Spot, report: &SpotReport) -> Result<()> {
-    report.check(spot).map_err(|reason| anyhow!("check failed: {name}: {reason}"))
+fn check(asked: &Asked, report: &SpotReport) -> Result<()> {
+    report.check(&asked.spot).map_err(|reason| anyhow!("check failed: {}: {reason}", asked.name))
 }
 
 /// Solves one spot; the report, and whether the solve is finished. Says what it will take before it takes it.
 fn solve_one(
     args: &SolveSpotArgs,
-    name: &str,
+    asked: &Asked,
     builder: SpotSolverBuilder,
+    is_resumed: bool,
     device: &Device,
 ) -> Result<(SpotReport, bool)> {
-    let named = || name.to_string();
+    let named = || asked.origin.clone();
     let unit = if builder.spot().icm.is_some() { "prize units" } else { "chips" };
     let plan = common::without_results(|| builder.plan(device)).with_context(named)?;
-    args.output.print(format!("{name}: {plan}\n"))?;
-    common::without_results(|| expect_fits(&builder, &plan, device)).with_context(named)?;
+    args.output.print(format!("{}: {plan}\n", asked.name))?;
+    common::without_results(|| expect_fits(&builder, &plan, is_resumed, device)).with_context(named)?;
     let mut solver = common::without_results(|| builder.build_plan(device, plan)).with_context(named)?;
     let bar = args.output.bar(solver.options().iterations);
     solver.run(|progress| {
@@ -246,17 +259,30 @@ fn solve_one(
 }
 
 /// Refuses what does not fit, with what would.
-pub(super) fn expect_fits(builder: &SpotSolverBuilder, plan: &Plan, device: &Device) -> Result<()> {
+pub(super) fn expect_fits(builder: &SpotSolverBuilder, plan: &Plan, is_resumed: bool, device: &Device) -> Result<()> {
     let Err(error) = device.expect_memory(plan.memory_needed()) else { return Ok(()) };
     if !matches!(error, Error::OutOfMemory { .. }) {
         return Err(error.into());
     }
+    let fits = |memory: &Memory| device.expect_memory(memory).is_ok();
+    Err(anyhow!("{error}; {}", advice(builder, plan, is_resumed, device, fits)?))
+}
+
+/// What to do about a solve that does not fit: one that is resumed keeps the spot and the options of its file.
+fn advice(
+    builder: &SpotSolverBuilder,
+    plan: &Plan,
+    is_resumed: bool,
+    device: &Device,
+    fits: impl Fn(&Memory) -> bool,
+) -> Result<String> {
     let (spot, options) = (builder.spot(), builder.settled()?);
     let short = Options { precision: Precision::I16, ..options };
     let few = Streets { flop: Some(1), turn: Some(1), river: Some(1) };
     let few = Spot { max_raises: Some(few), ..spot.clone() };
     let one = Spot { bet_sizes: None, raise_sizes: None, bet_fraction_of_pot: Some(0.5), ..few.clone() };
     let mut ways = vec![
+        ("the same options", spot, options),
         ("--precision f32", spot, Options { precision: Precision::F32, ..options }),
         ("--precision i16", spot, short),
         ("\"max_raises\" of 1", &few, options),
@@ -269,13 +295,18 @@ pub(super) fn expect_fits(builder: &SpotSolverBuilder, plan: &Plan, device: &Dev
         Precision::I16 => device.backend() != Backend::Cpu,
         _ => true,
     });
-    let fits = ways.iter().find_map(|(way, spot, options)| {
+    let way = ways.iter().find_map(|(way, spot, options)| {
         let memory = SpotSolver::builder(spot).options(*options).memory_needed(device).ok()?;
-        let is_smaller = memory != *plan.memory_needed() && device.expect_memory(&memory).is_ok();
-        is_smaller.then(|| format!("it would fit with {way}: {memory}"))
+        let is_smaller = memory != *plan.memory_needed() && fits(&memory);
+        is_smaller.then(|| format!("{way}: {memory}"))
     });
-    let fits = fits.unwrap_or_else(|| "it would fit with fewer sizes, fewer raises or narrower ranges".to_string());
-    Err(anyhow!("{error}; {fits}"))
+    let way = way.unwrap_or_else(|| "fewer sizes, fewer raises or narrower ranges".to_string());
+    Ok(match is_resumed {
+        false => format!("it would fit with {way}"),
+        true => format!(
+            "a resumed solve keeps the spot and the options of its file: free memory, or use a device with more; solved from its beginning, without --resume, it would fit with {way}"
+        ),
+    })
 }
 
 /// A solved spot in some lines.
@@ -304,4 +335,41 @@ fn text(name: &str, report: &SpotReport, top: usize) -> String {
         text += &Table::new(&["hand", value, "equity", "first decision"]).words_at(3).rows(&rows);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+
+    #[test]
+    fn a_resumed_solve_is_not_told_to_change_what_it_keeps() {
+        let spot = Spot::parse(
+            r#"{"pot": 10, "effective_stack": 30, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c", "ranges": ["AA,KK", "QQ,AKs"]}"#,
+        )
+        .expect("a spot");
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, device) = (folder.path().join("a.spot"), Device::cpu());
+        let new = SpotSolver::builder(&spot).iterations(2);
+        let plan = new.plan(&device).expect("a plan");
+        let most = plan.memory_needed().host();
+        let said = |builder: &SpotSolverBuilder, is_resumed, most: u64| {
+            let plan = builder.plan(&device).expect("a plan");
+            advice(builder, &plan, is_resumed, &device, |memory| memory.host() <= most).expect("an advice")
+        };
+        // All that needs less than it does, or nothing.
+        assert!(said(&new, false, most - 1).starts_with("it would fit with \"max_raises\" of 1: "));
+        assert_eq!(said(&new, false, 0), "it would fit with fewer sizes, fewer raises or narrower ranges");
+        let mut solver = new.checkpoint(&path).build(&device).expect("a solver");
+        solver.run(|_| ControlFlow::Continue(())).expect("solved");
+        let resumed = SpotSolver::resume(&path).expect("a file");
+        // A new solve does not hold the tables of the file.
+        let text = said(&resumed, true, most);
+        assert!(
+            text.starts_with("a resumed solve keeps the spot and the options of its file: free memory, "),
+            "{text}"
+        );
+        assert!(text.contains("without --resume, it would fit with the same options: "), "{text}");
+    }
 }

@@ -8,6 +8,7 @@ use warpplay::cfr::SolvedSpot;
 use warpplay::cfr::spot::{NodeHand, NodeReport};
 
 use crate::cfr::args::QueryArgs;
+use crate::cfr::saved;
 use crate::common::table::Table;
 use crate::common::{self, OutputFile, Usage};
 
@@ -34,7 +35,7 @@ pub fn run(args: &QueryArgs) -> Result<()> {
     let csv = OutputFile::prepare_option(args.csv.as_deref())?;
     let (solved, report) = common::without_results(|| -> Result<_> {
         let solved = SolvedSpot::open(&args.strategy)?;
-        let mut report = solved.at(&args.history, &args.board)?.report()?;
+        let mut report = saved::after("--line", solved.at(&args.history, &args.board))?.report()?;
         if let Some(hand) = &args.hand {
             only(&mut report, hand)?;
         }

@@ -4,8 +4,13 @@ use warpplay_papers::experiment::{Axis, Chart, Figure, Group, Line};
 
 use crate::common::plot::{self, Bar, Content, Heat, Kind, Panel};
 
-/// The figure as SVG.
-pub fn svg(figure: &Figure) -> String {
+/// The figures as one SVG, an axis system each.
+pub fn svg(figures: &[Figure]) -> String {
+    let panels: Vec<Panel> = figures.iter().map(panel).collect();
+    plot::svg(&panels)
+}
+
+fn panel(figure: &Figure) -> Panel {
     let content = match &figure.chart {
         Chart::Lines(lines) => Content::Lines(lines.iter().map(line).collect()),
         Chart::Bars(groups) => Content::Bars(groups.iter().map(group).collect()),
@@ -13,8 +18,7 @@ pub fn svg(figure: &Figure) -> String {
             Content::Heat(Heat { x: x.clone(), y: y.clone(), values: values.clone(), texts: texts.clone() })
         }
     };
-    let title = capital(&figure.title);
-    plot::svg(&[Panel { title, x: axis(&figure.x), y: axis(&figure.y), content }])
+    Panel { title: capital(&figure.title), x: axis(&figure.x), y: axis(&figure.y), content }
 }
 
 fn axis(axis: &Axis) -> plot::Axis {
@@ -54,7 +58,7 @@ mod tests {
             y: Axis::linear("seconds"),
             chart: Chart::Lines(vec![line.clone()]),
         };
-        assert!(svg(&figure("time by deals")).contains(">Time by deals</text>"));
-        assert!(svg(&figure("acp_prodigal: time")).contains(">acp_prodigal: time</text>"));
+        let both = svg(&[figure("time by deals"), figure("acp_prodigal: time")]);
+        assert!(both.contains(">Time by deals</text>") && both.contains(">acp_prodigal: time</text>"));
     }
 }

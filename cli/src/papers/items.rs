@@ -219,7 +219,7 @@ impl ItemFlags {
         let Some(folder) = self.plots.as_deref() else { return Ok(()) };
         for figure in &sheet.figures {
             let path = folder.join(format!("{}.svg", figure.file));
-            OutputFile::prepare(&path)?.write(&draw::svg(figure))?;
+            OutputFile::prepare(&path)?.write(&draw::svg(std::slice::from_ref(figure)))?;
             self.output.print(format!("  wrote {}\n", path.display()))?;
         }
         Ok(())

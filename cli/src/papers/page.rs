@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
 use warpplay::input_file;
-use warpplay_papers::experiment::{Header, Report, Sheet, expect_checksum};
+use warpplay_papers::experiment::{Figure, Header, Report, Sheet, expect_checksum};
 
 use super::{date, draw};
 use crate::common::table::count;
@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
 
-    /// Draw the figures of the publications' results as SVG into this folder too
+    /// Draw the figures of the results as SVG into this folder too
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,
 }
@@ -149,15 +149,30 @@ fn fill(page: &str, found: &BTreeMap<String, Vec<String>>) -> Result<Filled> {
     Ok(filled)
 }
 
-/// Draws the figures of a file of results; a bench has none.
+/// Draws the figures of a file of results; what a bench has under one name is one figure.
 fn draw_all(text: &str, folder: &Path) -> Result<()> {
-    let Some(report) = report_of(text)? else { return Ok(()) };
+    let mut files: BTreeMap<String, Vec<Figure>> = BTreeMap::new();
+    match report_of(text)? {
+        Some(report) => {
+            for figure in report.sheets.into_iter().flat_map(|sheet| sheet.figures) {
+                files.insert(figure.file.clone(), vec![figure]);
+            }
+        }
+        None => {
+            for of_table in figures_of(&lines_of(text)?)? {
+                files.entry(of_table.figure.file.clone()).or_default().push(of_table.figure);
+            }
+        }
+    }
+    if files.is_empty() {
+        return Ok(());
+    }
     std::fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
-    for figure in report.sheets.iter().flat_map(|sheet| &sheet.figures) {
+    for (file, figures) in files {
         // The name is the file's, which may be anything.
-        let is_name = Path::new(&figure.file).file_name().is_some_and(|name| *name == *figure.file);
-        anyhow::ensure!(is_name, "a figure's name is {:?}, expected one without a folder", figure.file);
-        OutputFile::prepare(&folder.join(format!("{}.svg", figure.file)))?.write(&draw::svg(figure))?;
+        let is_name = Path::new(&file).file_name().is_some_and(|name| *name == *file);
+        anyhow::ensure!(is_name, "a figure's name is {file:?}, expected one without a folder");
+        OutputFile::prepare(&folder.join(format!("{file}.svg")))?.write(&draw::svg(&figures))?;
     }
     Ok(())
 }
@@ -197,7 +212,7 @@ fn read(text: &str, figures: &Path) -> Result<Found> {
             complete: report.complete,
         });
     }
-    of_bench(&lines_of(text)?)
+    of_bench(&lines_of(text)?, figures)
 }
 
 /// A command that measures the same anew: without the journal that it went on with, which a reader does not have.
@@ -252,16 +267,36 @@ fn of_sheet(report: &Report, line: &str, sheet: &Sheet, figures: &Path) -> (Stri
         text += &format!("\n{}\n\n{}", one_line(&table.title), table.markdown());
     }
     for figure in &sheet.figures {
-        let (Some(folder), file) = (figures.file_name(), format!("{}.svg", figure.file)) else { continue };
-        if figures.join(&file).exists() {
-            text += &format!("\n![{}]({}/{file})\n", one_line(&figure.title), folder.display());
-        }
+        text += &shown(&figure.file, &figure.title, figures);
     }
     let left_out = sheet.left_out.iter().map(|what| format!("Left out: {what}"));
     for note in sheet.notes.iter().cloned().chain(left_out) {
         text += &format!("\n{}\n", one_line(&note));
     }
     (format!("{} {}", header.paper, sheet.item), text)
+}
+
+/// The line that shows a figure, if it is drawn in the page's folder.
+fn shown(file: &str, title: &str, folder: &Path) -> String {
+    match folder.file_name() {
+        Some(name) if folder.join(format!("{file}.svg")).exists() => {
+            format!("\n![{}]({}/{file}.svg)\n", one_line(title), name.display())
+        }
+        _ => String::new(),
+    }
+}
+
+/// A figure of a bench, as its line of JSON.
+#[derive(Deserialize)]
+struct BenchFigure {
+    /// The table that it is shown with.
+    table: String,
+    figure: Figure,
+}
+
+fn figures_of(lines: &[Value]) -> Result<Vec<BenchFigure>> {
+    let figures = lines.iter().filter(|line| line["section"] == "figure");
+    figures.map(|line| BenchFigure::deserialize(line).context("a figure")).collect()
 }
 
 /// A table of a bench, as its line of JSON.
@@ -285,12 +320,13 @@ struct About {
     arguments: String,
 }
 
-fn of_bench(lines: &[Value]) -> Result<Found> {
+fn of_bench(lines: &[Value], folder: &Path) -> Result<Found> {
     let section = |name: &'static str| lines.iter().filter(move |line| line["section"] == name);
     let about = section("about").next().context("no line about the machine")?;
     let about = About::deserialize(about).context("the line about the machine")?;
     let command = format!("cargo bench -p {} --bench {} -- {}", about.package, about.bench, about.arguments);
     let head = head(&command, about.started, &about.device_name, &about.cpu_name, about.cpu_threads);
+    let figures = figures_of(lines)?;
     let texts = section("table")
         .map(|line| {
             let table = BenchTable::deserialize(line).context("a table")?;
@@ -304,6 +340,12 @@ fn of_bench(lines: &[Value]) -> Result<Found> {
                     let rule: Vec<&str> = (0..n).map(|at| if at < table.left { "---" } else { "---:" }).collect();
                     text += &format!("| {} |\n", rule.join(" | "));
                 }
+            }
+            let of_table = figures.iter().filter(|figure| figure.table == table.table).map(|figure| &figure.figure);
+            let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            of_table.for_each(|figure| files.entry(&figure.file).or_default().push(&figure.title));
+            for (file, titles) in files {
+                text += &shown(file, &titles.join("; "), folder);
             }
             for note in &table.notes {
                 text += &format!("\n{}\n", one_line(note));
@@ -359,6 +401,32 @@ mod tests {
         let old = bench.replace("\"package\"", "\"other\"");
         let found = read(&old, Path::new("docs/x")).err().expect("no package");
         assert!(format!("{found:#}").contains("missing field `package`"), "{found:#}");
+    }
+
+    #[test]
+    fn figures_of_a_bench_are_drawn_under_their_names_and_shown_with_their_tables() {
+        let about = json!({"section": "about", "package": "warpplay", "bench": "cfr", "started": 1_763_769_600, "device_name": "a",
+            "cpu_name": "a", "cpu_threads": 16, "arguments": ""});
+        let figure = |title: &str| {
+            json!({"section": "figure", "table": "targets", "figure": {"file": "cfr-targets", "title": title, "x": {"label": "s", "log": true},
+                "y": {"label": "%", "log": true}, "chart": {"lines": [{"name": "cpu", "points": [[1.0, 2.0], [10.0, 0.2]], "band": [], "published": false}]}}})
+        };
+        let table = |name: &str| json!({"section": "table", "table": name, "title": name, "left": 1, "rows": [["a"]], "notes": []});
+        let [turn, river] = ["turn", "river"].map(figure);
+        let bench = format!("{about}\n{turn}\n{river}\n{}\n{}\n", table("targets"), table("schedules"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let texts = || read(&bench, &folder.path().join("page")).expect("a bench").texts;
+        assert!(texts().iter().all(|(_, text)| !text.contains("!["))); // nothing is drawn yet
+        draw_all(&bench, &folder.path().join("page")).expect("drawn");
+        let drawn = std::fs::read_to_string(folder.path().join("page/cfr-targets.svg")).expect("a figure");
+        assert!(drawn.contains(">Turn</text>") && drawn.contains(">River</text>"));
+        let shown = texts();
+        assert!(
+            shown[0].1.contains("\n![turn; river](page/cfr-targets.svg)\n") && !shown[1].1.contains("!["),
+            "{shown:?}"
+        );
+        let elsewhere = bench.replace("cfr-targets", "../cfr-targets");
+        assert!(draw_all(&elsewhere, folder.path()).is_err());
     }
 
     #[test]

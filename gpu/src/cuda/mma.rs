@@ -83,8 +83,7 @@ macro_rules! product {
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                let widen: fn(u32) -> [f64; 2] = $wide;
-                product_on_host(c, a, b, widen)
+                product_on_host(c, a, b, $wide)
             }
         }
     )*};
@@ -105,26 +104,26 @@ product! {
 /// The product as `simt` computes it. `widen` returns the values of a word; if the second is NaN, the word holds only one.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
-fn product_on_host(c: [f32; 4], a: [u32; 4], b: [u32; 2], widen: fn(u32) -> [f64; 2]) -> [f32; 4] {
+fn product_on_host(c: [f32; 4], a: [u32; 4], b: [u32; 2], widen: impl Fn(u32) -> [f64; 2]) -> [f32; 4] {
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-    let a_rows = [hooks::collective(warp::ALL, pair(a[0], a[2])), hooks::collective(warp::ALL, pair(a[1], a[3]))];
-    let b_columns = hooks::collective(warp::ALL, pair(b[0], b[1]));
+    let [upper, lower, columns] =
+        hooks::collective_of_three(warp::ALL, [pair(a[0], a[2]), pair(a[1], a[3]), pair(b[0], b[1])]);
     let lane = hooks::lane() as usize;
     let (g, t) = (lane / 4, lane % 4);
     // In TF32 a word has one value: the second is NaN in every word of the format.
     let single = widen(0)[1].is_nan();
-    let dot = |row: usize, column: usize| -> f64 {
-        (0..4)
-            .flat_map(|t| [0, 32].map(|shift| (t, shift)))
-            .map(|(t, shift)| {
-                let a = widen((a_rows[row / 8][(row % 8) * 4 + t] >> shift) as u32);
-                let b = widen((b_columns[column * 4 + t] >> shift) as u32);
-                if single { a[0] * b[0] } else { a[0] * b[0] + a[1] * b[1] }
-            })
-            .sum()
+    // The words of a row or column lie with four lanes, two with each.
+    let widened = |of: &[u64; 32], at: usize| -> [[f64; 2]; 8] {
+        std::array::from_fn(|word| widen((of[4 * at + word / 2] >> (32 * (word % 2))) as u32))
     };
-    let at = |value: f32, row: usize, column: usize| cut_off(f64::from(value) + dot(row, column));
-    [at(c[0], g, 2 * t), at(c[1], g, 2 * t + 1), at(c[2], g + 8, 2 * t), at(c[3], g + 8, 2 * t + 1)]
+    let (rows, columns) =
+        ([&upper, &lower].map(|of| widened(of, g)), [2 * t, 2 * t + 1].map(|at| widened(&columns, at)));
+    let at = |value: f32, row: usize, column: usize| {
+        let words = rows[row].iter().zip(&columns[column]);
+        let dot: f64 = words.map(|(a, b)| if single { a[0] * b[0] } else { a[0] * b[0] + a[1] * b[1] }).sum();
+        cut_off(f64::from(value) + dot)
+    };
+    [at(c[0], 0, 0), at(c[1], 0, 1), at(c[2], 1, 0), at(c[3], 1, 1)]
 }
 
 /// Rounds towards zero, as tensor cores round their sums; values that are too large become infinite.

@@ -45,9 +45,12 @@ struct Pending {
     values: u32,
 }
 
+/// Most values that a lane deposits at once: the operands of a product of tensor cores.
+const MOST: usize = 3;
+
 /// Values that lanes have deposited, kept until each lane has taken them.
 struct Values {
-    lanes: [u64; 32],
+    lanes: [[u64; 32]; MOST],
     unread: u32,
 }
 
@@ -259,14 +262,14 @@ impl Queue {
         (block * self.sizes.block + warp * 32, block * self.sizes.warps() + warp, u32::MAX >> (32 - n_lanes))
     }
 
-    /// `thread` arrives at a warp collective and deposits `value`. `released` receives warp and mask if it was the last lane
+    /// `thread` arrives at a warp collective and deposits `values`, at most [`MOST`]. `released` receives warp and mask if it was the last lane
     /// of the mask. Lanes that do not exist are ignored.
     pub(super) fn arrive_warp(
         &mut self,
         thread: u32,
         mask: u32,
         location: SourceLocation,
-        value: u64,
+        values: &[u64],
         released: impl FnOnce(u32, u32),
     ) -> Arrival {
         let (first, index, existing) = self.warp(thread);
@@ -300,18 +303,20 @@ impl Queue {
             }
         }
         let at = mine.unwrap_or_else(|| {
-            let values = self.free_values.pop().unwrap_or_else(|| {
-                self.values.push(Values { lanes: [0; 32], unread: 0 });
+            let slot = self.free_values.pop().unwrap_or_else(|| {
+                self.values.push(Values { lanes: [[0; 32]; MOST], unread: 0 });
                 self.values.len() as u32 - 1
             });
-            self.values[values as usize].lanes = [0; 32];
-            warp.push(Pending { mask, location, arrived: 0, values });
+            self.values[slot as usize].lanes[..values.len()].fill([0; 32]);
+            warp.push(Pending { mask, location, arrived: 0, values: slot });
             warp.len() - 1
         });
         let pending = &mut warp[at];
         pending.arrived |= 1 << lane;
         let slot = pending.values;
-        self.values[slot as usize].lanes[lane as usize] = value;
+        for (lanes, &value) in self.values[slot as usize].lanes.iter_mut().zip(values) {
+            lanes[lane as usize] = value;
+        }
         self.threads[thread as usize].values = slot;
         if pending.arrived != mask {
             self.threads[thread as usize].state = State::Waiting { at: Wait::Warp, location, mask };
@@ -333,14 +338,14 @@ impl Queue {
     }
 
     /// The values of the collective that released `thread`; to be taken once after each collective.
-    pub(super) fn take_values(&mut self, thread: u32) -> [u64; 32] {
+    pub(super) fn take_values<const N: usize>(&mut self, thread: u32) -> [[u64; 32]; N] {
         let slot = self.threads[thread as usize].values;
         let values = &mut self.values[slot as usize];
         values.unread -= 1;
         if values.unread == 0 {
             self.free_values.push(slot);
         }
-        values.lanes
+        std::array::from_fn(|at| values.lanes[at])
     }
 
     /// The reason why no thread can continue; called when [`Queue::next`] returns [`Next::Stuck`].

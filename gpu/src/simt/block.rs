@@ -412,13 +412,18 @@ impl Runner {
     }
 
     /// Waits for the lanes of `mask` and returns the value that each has deposited.
-    pub(super) fn collective(&self, mask: u32, value: u64, location: SourceLocation) -> [u64; 32] {
+    pub(super) fn collective<const N: usize>(
+        &self,
+        mask: u32,
+        values: [u64; N],
+        location: SourceLocation,
+    ) -> [[u64; 32]; N] {
         if self.unwinds() {
-            return [0; 32];
+            return [[0; 32]; N];
         }
         let thread = self.cursor.get().thread;
         let released = |warp, mask| self.shared.borrow_mut().join_lanes(warp, mask);
-        let arrival = self.queue.borrow_mut().arrive_warp(thread, mask, location, value, released);
+        let arrival = self.queue.borrow_mut().arrive_warp(thread, mask, location, &values, released);
         self.settle(arrival);
         if mask == u32::MAX {
             self.pass(thread);

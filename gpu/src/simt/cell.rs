@@ -3,6 +3,8 @@
 //! Each aligned 4-byte word has a cell that remembers who wrote it and who read it last; when a thread touches only part of a word, that word gets one cell a byte instead.
 //! What orders two touches is the business of the memory: [`shared`](super::shared) and [`global`](super::global) memory say it by [`Present::races`].
 //!
+//! Every access of shared memory comes here, so that the small functions are inlined across the parts of the crate.
+//!
 //! The idea is that of vector-clock race detectors (Flanagan and Freund, *FastTrack*, 2009). A cell keeps two unordered readers and two unordered atomic updaters, from different
 //! warps if there are such: enough to find every race, except among three or more lanes of one warp that are synchronised by partial masks.
 
@@ -32,6 +34,7 @@ impl Who {
     /// The mark of a word that has a cell for each byte; it denotes no thread.
     pub(super) const SPLIT: Self = Self(u32::MAX);
 
+    #[inline]
     pub(super) fn new(thread: Toucher, access: Access) -> Self {
         let mark = match access {
             Access::Read => READ,
@@ -41,11 +44,13 @@ impl Who {
         Self(thread.block << THREAD_BITS | thread.thread | mark)
     }
 
+    #[inline]
     pub(super) fn thread(self) -> Toucher {
         let who = self.0 & !(ATOMIC | READ);
         Toucher { block: who >> THREAD_BITS, thread: who & ((1 << THREAD_BITS) - 1) }
     }
 
+    #[inline]
     pub(super) fn access(self) -> Access {
         match self.0 & (ATOMIC | READ) {
             ATOMIC => Access::Update,
@@ -60,6 +65,7 @@ pub(super) trait Touch: Copy + Default {
     /// The thread of the access.
     fn who(self) -> Who;
     /// Whether both belong to one warp.
+    #[inline]
     fn same_warp(self, other: Self) -> bool {
         let (one, other) = (self.who().thread(), other.who().thread());
         one.block == other.block && one.thread / 32 == other.thread / 32
@@ -103,6 +109,7 @@ pub(super) struct Cell<T> {
 }
 
 /// Remembers the present access in one of two slots.
+#[inline]
 fn remember<P: Present>(present: &P, first: &mut P::Touch, second: &mut P::Touch) {
     let touch = present.touch();
     if !present.races(*first) {
@@ -115,6 +122,7 @@ fn remember<P: Present>(present: &P, first: &mut P::Touch, second: &mut P::Touch
 
 impl<T: Touch> Cell<T> {
     /// Checks one access and remembers it.
+    #[inline]
     fn access<P: Present<Touch = T>>(&mut self, present: &P, access: Access) -> Result<(), Problem<T>> {
         if let Some(done) = present.before(self, access) {
             return done;
@@ -161,6 +169,7 @@ impl<T: Touch> Words<T> {
     }
 
     /// Checks and remembers an access to `len` bytes from `offset`. A problem is returned with the offset of its byte.
+    #[inline]
     pub(super) fn touch<P: Present<Touch = T>>(
         &mut self,
         offset: u32,

@@ -87,7 +87,7 @@ pub fn sync_threads() {
 /// Waits for the lanes of `mask`; lanes that a last, partial warp does not have are ignored.
 #[track_caller]
 pub fn sync_warp(mask: u32) {
-    current().collective(mask, 0, Location::caller());
+    current().collective(mask, [0], Location::caller());
 }
 
 /// Informs the count of bank conflicts that all lanes of the warp pass here equally often; it does not wait.
@@ -125,7 +125,14 @@ pub fn cluster_shape() -> (u32, u32) {
 /// Shuffles, votes, matches and reductions are built on it.
 #[track_caller]
 pub fn collective(mask: u32, value: u64) -> [u64; 32] {
-    current().collective(mask, value, Location::caller())
+    let [lanes] = current().collective(mask, [value], Location::caller());
+    lanes
+}
+
+/// As [`collective`], of three values at once: a lane waits once for all of them.
+#[track_caller]
+pub(crate) fn collective_of_three(mask: u32, values: [u64; 3]) -> [[u64; 32]; 3] {
+    current().collective(mask, values, Location::caller())
 }
 
 /// Checks that `bytes` bytes at `address` lie in one registered buffer and, if enabled, that no other thread accesses them without order.

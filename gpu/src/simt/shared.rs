@@ -134,6 +134,7 @@ pub(super) struct Order<'a> {
 
 impl Order<'_> {
     /// Whether an access of another thread of the group, in that epoch of its block and at that clock of its lane, is unordered with the present one.
+    #[inline]
     pub(super) fn races(&self, other: Toucher, epoch: u32, clock: u32) -> bool {
         let epochs = self.epochs[other.block as usize];
         if other.block != self.block {
@@ -156,6 +157,7 @@ struct Present<'a> {
 
 impl Present<'_> {
     /// Whether `touch` happened in this group of blocks.
+    #[inline]
     fn knows(&self, touch: Touch) -> bool {
         touch.epoch >= self.first_epoch
     }
@@ -164,16 +166,19 @@ impl Present<'_> {
 impl cell::Present for Present<'_> {
     type Touch = Touch;
 
+    #[inline]
     fn touch(&self) -> Touch {
         self.touch
     }
 
+    #[inline]
     fn races(&self, touch: Touch) -> bool {
         self.knows(touch)
             && touch.who.thread() != self.touch.who.thread()
             && self.order.races(touch.who.thread(), touch.epoch, touch.clock)
     }
 
+    #[inline]
     fn before(&self, cell: &mut Cell<Touch>, access: Access) -> Option<Result<(), Problem<Touch>>> {
         if access != Access::Write && !self.knows(cell.write) {
             return Some(Err(Problem::Unwritten));

@@ -85,7 +85,7 @@ named! {
 
 /// Options of a solve.
 ///
-/// Library and program start from [`Options::default`].
+/// Library and program start from [`Options::default`], for hold'em spots from [`Options::SPOT`].
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
@@ -121,22 +121,33 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            algorithm: Algorithm::Cfr,
-            updates: Updates::Alternating,
-            averaging: Averaging::Auto,
-            sampling: Sampling::None,
-            batch: 1,
-            discounts: [1.5, 0.0, 2.0],
-            exploration: 0.6,
-            seed: 1,
-            precision: Precision::F32,
-            engine: Engine::Auto,
-            isomorphism: true,
-            iterations: 1000,
-            threads: None,
-        }
+        Self::DEFAULT
     }
+}
+
+impl Options {
+    const DEFAULT: Self = Self {
+        algorithm: Algorithm::Cfr,
+        updates: Updates::Alternating,
+        averaging: Averaging::Auto,
+        sampling: Sampling::None,
+        batch: 1,
+        discounts: [1.5, 0.0, 2.0],
+        exploration: 0.6,
+        seed: 1,
+        precision: Precision::F32,
+        engine: Engine::Auto,
+        isomorphism: true,
+        iterations: 1000,
+        threads: None,
+    };
+
+    /// The options of a hold'em [`Spot`](super::Spot), unless others are given: discounted CFR with α = 1.5, β = 0, γ = 4, and else those of [`Options::default`].
+    ///
+    /// Discounted CFR is of Brown and Sandholm, "Solving Imperfect-Information Games via Discounted Regret Minimization" (2019), who recommend γ = 2. Over six standard turn and river spots, in
+    /// double precision, γ = 4 leaves 3 to 14 % less exploitability after 100 iterations. With β < 0, or an α that grows, some spots converge faster, but others have bursts: their discounted
+    /// regrets stop growing, an iteration changes the strategy too much, and the exploitability rises tenfold for a while.
+    pub const SPOT: Self = Self { algorithm: Algorithm::Dcfr, discounts: [1.5, 0.0, 4.0], ..Self::DEFAULT };
 }
 
 /// Factors and weights that iteration t applies to regrets and averages, shared by all engines.

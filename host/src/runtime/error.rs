@@ -262,9 +262,8 @@ impl Error {
     /// An [`Error::Option`].
     pub fn option(name: &'static str, value: impl ToString, allowed: impl Into<String>) -> Self {
         let value = value.to_string();
-        // A number that is written out has up to 309 digits before its point, or as many zeros behind it.
         let value = match value.parse::<f64>() {
-            Ok(number) if value.len() > LONGEST_NUMBER && number.to_string() == value => format!("{number:e}"),
+            Ok(number) if number.to_string() == value => shown_number(number),
             _ => value,
         };
         Self::Option { name, value, allowed: allowed.into() }
@@ -285,6 +284,12 @@ impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         Self::Simt(Box::new(fault))
     }
+}
+
+/// A number as an error shows it: with an exponent where it has many digits. Written out it has up to 309 before its point, or as many zeros behind it.
+pub(crate) fn shown_number(number: f64) -> String {
+    let text = number.to_string();
+    if text.len() > LONGEST_NUMBER { format!("{number:e}") } else { text }
 }
 
 fn of_kernels(kernel: &Option<String>) -> String {

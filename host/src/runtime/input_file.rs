@@ -169,7 +169,7 @@ pub fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
 ///
 /// This distinguishes a truncated file from a file of another kind. A typed deserialisation error cannot, since it stops at the first unexpected field.
 pub fn is_cut_off_json(text: &str) -> bool {
-    // Values, not skipped ones: of those, serde_json calls an end behind `-`, `.` or `e` a wrong number.
+    // Values, not skipped ones: of those, serde_json calls an end after `-`, `.` or `e` a wrong number.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     values.find_map(std::result::Result::err).is_some_and(|error| error.is_eof())
 }

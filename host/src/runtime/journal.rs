@@ -321,7 +321,7 @@ impl Journal {
         let mut bytes = fs::read(path).map_err(failed)?;
         let line_end = |bytes: &[u8]| bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let mut whole = line_end(&bytes);
-        // A line break may stand behind what was cut off too, as an editor puts one.
+        // A line break may follow what was cut off too, as an editor puts one.
         let last = line_end(&bytes[..whole.saturating_sub(1)]);
         if std::str::from_utf8(bytes[last..whole].trim_ascii_end()).is_ok_and(input_file::is_cut_off_json) {
             whole = last;

@@ -161,9 +161,9 @@ fn trained(depth: u32, positions: &Positions) -> Network {
 fn a_trained_network_is_at_most_twice_as_wrong_as_in_plain_single_precision() {
     for_each_device(|device| {
         let positions = positions(device);
-        // One position alone takes another way than many.
+        // One position alone takes another way than many. Thread by thread on the CPU a position takes a second a block, and the second block is the first that reads another's sums.
         let (depth, n, batches): (u32, usize, &[usize]) = match device.backend() {
-            Backend::Simt => (5, 2, &[1]),
+            Backend::Simt => (2, 2, &[1]),
             _ => (5, positions.n, &[1, 4, positions.n]),
         };
         let network = trained(depth, &positions);

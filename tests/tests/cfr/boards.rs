@@ -197,7 +197,7 @@ fn devices_divide_rivers() {
 
 /// With uniform strategies on the turn and on the rivers, the rivers that follow a line are worth together what the line is worth in the whole.
 #[test]
-fn rivers_behind_a_line_are_worth_what_the_line_is() {
+fn rivers_after_a_line_are_worth_what_the_line_is() {
     let spot = turn(json!({}));
     let mut solver =
         SpotSolver::builder(&spot).precision(Precision::F64).iterations(1).build(&Device::cpu()).expect("a solver");
@@ -205,9 +205,9 @@ fn rivers_behind_a_line_are_worth_what_the_line_is() {
     let whole = solver.solved().expect("tables");
     for (line, pot, stack) in [("cc", 100.0, 300.0), ("r100c", 300.0, 200.0), ("cr100c", 300.0, 200.0)] {
         let node = whole.at(line, "").expect(line);
-        let behind = node.spot().expect(line);
-        assert_eq!((behind.pot, behind.effective_stack, behind.turn.as_deref()), (pot, stack, Some("2d")), "{line}");
-        let mean = solved(&behind, "all", &run(1)).mean().expect("rivers");
+        let next = node.spot().expect(line);
+        assert_eq!((next.pot, next.effective_stack, next.turn.as_deref()), (pot, stack, Some("2d")), "{line}");
+        let mean = solved(&next, "all", &run(1)).mean().expect("rivers");
         let report = node.report().expect("values");
         for seat in 0..2 {
             close(mean.ev[seat], report.ev[seat]);
@@ -237,8 +237,8 @@ fn a_line_s_spot_keeps_what_the_spot_says() {
     ));
     for line in ["cr100c", "r100c", "cc"] {
         let node = donk.at(line, "").expect(line);
-        let behind = node.spot().expect(line).on("QsJh2h2d8c").expect("a board");
-        let report = behind.solve(&Device::cpu(), &run(1)).expect("solves");
+        let next = node.spot().expect(line).on("QsJh2h2d8c").expect("a board");
+        let report = next.solve(&Device::cpu(), &run(1)).expect("solves");
         let before = if line == "cc" { 0.0 } else { 100.0 };
         for (history, at) in [("", line.to_string() + "/"), ("c", line.to_string() + "/c")] {
             let actions = donk.at(&at, "8c").expect("a node").actions();
@@ -258,12 +258,12 @@ fn a_line_s_spot_keeps_what_the_spot_says() {
         (&plain, "c", "a line after which a card is dealt"),
         (&plain, "r100f", "a line after which a card is dealt"),
         (&plain, "r300c", "a line after which both seats have chips"),
-        (&locked, "cc", "a line without locks, added or removed lines behind it"),
+        (&locked, "cc", "a line without locks, added or removed lines after it"),
     ] {
         let error = solved.at(line, "").expect(line).spot().expect_err(line).to_string();
         assert_eq!(error, format!("option line: '{line}' is not allowed ({told})"));
     }
-    // A seat that never bets does not come behind its bet.
+    // A seat that never bets does not come to what follows its bet.
     let never = solve(&turn(json!({"locks": [{"history": "", "seat": 0, "strategy": [1, 0, 0]}]})));
     let error = never.at("r100c", "").expect("a node").spot().expect_err("no hand").to_string();
     assert!(error.contains("a line that both seats play"), "{error}");

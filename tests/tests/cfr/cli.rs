@@ -479,7 +479,8 @@ const TURN: &str = r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 
 fn a_spot_is_browsed_in_a_terminal_alone() {
     let scratch = new_scratch();
     scratch.write("turn.json", TURN.as_bytes());
-    scratch.ok("solve-spot turn.json --iterations 2 --report none --device cpu --save a.spot --form i16 --quiet");
+    scratch
+        .ok("solve-spot turn.json --iterations 2 --report none --device cpu --save a.spot --form strategies --quiet");
     scratch.ok("solve kuhn.limit.2p.game --iterations 2 --device cpu --strategy k.strategy --quiet");
     let whole = fs::read(scratch.path("a.spot")).expect("a file");
     scratch.write("short.spot", &whole[..whole.len() / 2]);
@@ -495,7 +496,8 @@ fn a_spot_is_browsed_in_a_terminal_alone() {
     for (code, line, told) in [
         (2, "browse a.spot", "browse needs a terminal, and stdin or stdout is not one: `warpplay cfr query a.spot`"),
         (2, "browse a.spot --line cr10c --board 8c", "`warpplay cfr query a.spot` answers the same"),
-        (1, "browse a.spot --line x", "expected c, r10"),
+        (2, "browse a.spot --line x", "--line: moves of poker: 'x', column 1: 'x': expected c, r10"),
+        (2, "browse a.spot --line x --html a.html", "expected c, r10"),
         (2, "browse a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
         (1, "browse k.strategy", "k.strategy: not a solved spot: "),
         (1, "browse turn.json", "turn.json: not a safetensors file"),
@@ -525,7 +527,7 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     assert_eq!(scratch.json("a.json")["kind"], "solve-spot");
     let said = scratch.fails(2, "solve-spot --resume a.spot --algorithm dcfr --iterations 70 --device cpu");
     assert!(said.contains("option algorithm: dcfr is not allowed (cfr_plus, as in the checkpoint"), "{said}");
-    // To a target, of strategies alone; the old name of the command works, and the old --form.
+    // To a target, of strategies alone; the old name of the command works, and an old value of --form.
     let target = "--iterations 100000 --report none --target 1%pot";
     scratch.ok(&format!("{line} {target} --save b.spot --form i16 --json b.json --quiet").replace("--report 20 ", ""));
     let report = &scratch.json("b.json")["report"];
@@ -538,7 +540,7 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     assert!(3 * size("b.spot") < size("a.spot"));
     scratch.ok("subgame turn.json --iterations 2 --device cpu --form auto --quiet");
     let said = scratch.fails(1, "solve-spot --resume b.spot --device cpu");
-    assert!(said.contains("b.spot: has strategies alone (form i16), expected form f32"), "{said}");
+    assert!(said.contains("b.spot: has strategies alone (form strategies), expected form full"), "{said}");
     // Asked.
     let said = scratch.ok("query a.spot --line cr10c --board 8c");
     assert!(said.starts_with("after 'cr10c' on QsJh8c2h2d, pot 30; nobody acts\n"), "{said}");
@@ -562,11 +564,13 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     assert!(report["by_hand"][0].as_array().expect("a list").iter().any(same));
     for (code, line, told) in [
         (2, "query a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
-        (1, "query a.spot --line x", "expected c, r10"),
+        (2, "query a.spot --line x", "--line: moves of poker: 'x', column 1: 'x': expected c, r10"),
+        (2, "play a.spot --line x", "--line: moves of poker: "),
+        (2, "solve-boards --from a.spot --line x --device cpu", "--line: moves of poker: "),
         (2, "query a.spot --hand 2c2s", "option hand: '2c2s' is not allowed (a hand of one of the seats)"),
         (2, "query a.spot --key 0:AhAd::", "--key: only of a strategy"),
         (2, "query a.spot --export a.csv", "--export: only of a strategy"),
-        (2, "solve-spot turn.json --device cpu --form f32", "--form: nothing is saved, expected --save FILE.spot"),
+        (2, "solve-spot turn.json --device cpu --form full", "--form: nothing is saved, expected --save FILE.spot"),
         (2, "solve-spot turn.json --device cpu,cpu --save c.spot", "--save: 1 spot on 2 devices, expected one spot on"),
         (1, "solve-spot --resume a.spot --iterations 60 --device simt", "expected engine cpu, which wrote it"),
         (2, "solve-spot --resume turn.json --device cpu", "SPOT.json is needed beside --resume, unless that is a file"),
@@ -580,7 +584,7 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     assert!(
         scratch.misused("solve-spot turn.json --target 0").contains("above 0: chips as 0.25, or a part of the pot")
     );
-    assert!(scratch.misused("solve-spot turn.json --form fish").contains("f32, i16"));
+    assert!(scratch.misused("solve-spot turn.json --form fish").contains("full, strategies"));
     let mut bytes = fs::read(scratch.path("a.spot")).expect("a file");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
@@ -703,7 +707,7 @@ fn hands_of_a_spot_are_played_judged_and_kept() {
         (2, "play a.spot --seat 2", "option seat: 2 is not allowed (a seat that acts: 0, 1)"),
         (2, "play a.spot --line r10 --seat 0", "option seat: 0 is not allowed (a seat that acts: 1)"),
         (2, "play a.spot --line r10c", "option line: 'r10c' is not allowed (a line after which a seat acts)"),
-        (1, "play a.spot --line x", "expected c, r10"),
+        (2, "play a.spot --line x", "expected c, r10"),
         (2, "play a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
         (2, "play a.spot --history a.spot", "--history and FILE name the same file"),
         (1, "play a.spot --history nowhere/hands.txt", "nowhere/hands.txt: cannot be written"),
@@ -845,8 +849,98 @@ fn errors_are_one_line_and_say_where() {
     assert!(error.contains("kuhn.limit.2p.game"), "{error}");
     let error = scratch.fails(2, "query k.strategy --history r --hand Ah");
     assert!(error.contains("Ah"), "{error}");
-    let error = scratch.fails(1, "query k.strategy --history rx");
-    assert!(error.contains("column 2"), "{error}");
+    let error = scratch.fails(2, "query k.strategy --history rx");
+    assert!(error.contains("--history: ") && error.contains("column 2"), "{error}");
+    scratch.write("empty", b"");
+    for line in ["query empty", "play empty"] {
+        let error = scratch.fails(1, line);
+        let told = "empty: the file is empty, expected a strategy, written by solve --strategy, or a spot, written by";
+        assert!(error.contains(told), "{line}: {error}");
+    }
+}
+
+/// A wrong value in a spot's file is told with the file, and with the spot where there are several; numbers are short.
+#[test]
+fn wrong_values_of_a_spot_are_told_with_its_file() {
+    let scratch = new_scratch();
+    let river = |changes: Value| {
+        let mut spot = json!({"pot": 10, "effective_stack": 30, "bet_fraction_of_pot": 1, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c", "ranges": ["AA,KK", "QQ,AKs"]});
+        let fields = spot.as_object_mut().expect("an object");
+        fields.extend(changes.as_object().expect("an object").clone());
+        spot
+    };
+    let bad = river(json!({"pot": -1}));
+    scratch.write("bad.json", bad.to_string().as_bytes());
+    scratch.write("spots.json", json!({"spots": {"first": river(json!({})), "second": bad}}).to_string().as_bytes());
+    scratch.write("name.json", river(json!({"ranges": ["@btn_opne", "AA"]})).to_string().as_bytes());
+    scratch.write(
+        "flops.json",
+        br#"{"pot": -1, "effective_stack": 30, "bet_fraction_of_pot": 1, "ranges": ["AA", "KK"]}"#,
+    );
+    let pot = "option pot: -1 is not allowed (a finite number, at least 1e-9)";
+    for (line, told) in [
+        ("solve-spot bad.json --device cpu", format!("error: bad.json: {pot}")),
+        ("solve-spot spots.json --device cpu", format!("error: spots.json: spot second: {pot}")),
+        ("solve-spot spots.json --spot second --device cpu", format!("error: spots.json: spot second: {pot}")),
+        ("solve-boards flops.json --boards \"Qs Jh 2h\" --device cpu", format!("error: flops.json, QsJh2h: {pot}")),
+        (
+            "solve-spot name.json --device cpu",
+            "error: name.json: option ranges: seat 0: '@btn_opne' at column 1 is not allowed (a named range; the nearest is @btn_open)".into(),
+        ),
+    ] {
+        let said = scratch.fails(2, line);
+        assert!(said.contains(&told), "{line}: {said}");
+    }
+    for (field, told) in [
+        (json!({"bet_sizes": {"river": [1e300]}}), "option bet_sizes: 1e300 (1e302%) is not allowed"),
+        (json!({"raise_sizes": {"river": [1e300]}}), "option raise_sizes: 1e300 (1e302%) is not allowed"),
+        (json!({"bet_sizes": {"river": [30]}}), "option bet_sizes: 30 (3000%) is not allowed"),
+        (json!({"bet_fraction_of_pot": 1e-300, "pot": 1e200}), "of the pot of 1e200 it is 1"),
+    ] {
+        scratch.write("big.json", river(field).to_string().as_bytes());
+        let said = scratch.fails(2, "solve-spot big.json --device cpu");
+        assert!(said.starts_with("error: big.json: ") && said.contains(told) && said.len() < 300, "{said}");
+    }
+}
+
+/// The named ranges are listed, shown and used in a spot.
+#[test]
+fn ranges_have_names() {
+    let scratch = new_scratch();
+    let listed = scratch.ok("ranges --json ranges.json");
+    let found = scratch.json("ranges.json");
+    let ranges = found["ranges"].as_array().expect("a list");
+    assert_eq!(listed.lines().filter(|line| line.trim_start().starts_with('@')).count(), ranges.len());
+    for range in ranges {
+        has(range, &["name", "meaning", "text", "combos", "percent", "weights"]);
+        let combos = range["combos"].as_f64().expect("a number");
+        close(&range["percent"], combos / 13.26, 1e-9);
+        // A class is a pair, of one suit, or of two.
+        let of_class = |(name, weight): (&String, &Value)| {
+            let n = match name.as_bytes() {
+                [_, _, b's'] => 4.0,
+                [_, _, b'o'] => 12.0,
+                _ => 6.0,
+            };
+            n * weight.as_f64().expect("a number")
+        };
+        close(&json!(range["weights"].as_object().expect("classes").iter().map(of_class).sum::<f64>()), combos, 1e-9);
+    }
+    let shown = scratch.ok("ranges btn_open");
+    assert!(shown.starts_with("@btn_open: ") && shown.contains("\nAA    AKs   AQs "), "{shown}");
+    assert!(scratch.ok("ranges @btn_open:0.5,AA").contains("AA    AKs50 AQs50 "));
+    let error = scratch.fails(2, "ranges btn_opne");
+    assert!(error.contains("'btn_opne' is not allowed (a named range; the nearest is @btn_open)"), "{error}");
+    assert!(scratch.fails(2, "ranges AX").contains("'AX' at column 1"));
+    let spot = json!({
+        "pot": 5.5, "effective_stack": 97.5, "bet_sizes": {"river": ["75%"]}, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
+        "ranges": ["@bb_call_btn", "@btn_open, 72o:0.5"],
+    });
+    scratch.write("named.json", spot.to_string().as_bytes());
+    scratch.ok("solve-spot named.json --iterations 2 --device cpu --json named-run.json --quiet");
+    // What is on the board is held by nobody.
+    let hands = scratch.json("named-run.json")["report"]["by_hand"][1].as_array().expect("hands").clone();
+    assert!(hands.iter().any(|hand| hand["hand"] == "7d2c") && !hands.iter().any(|hand| hand["hand"] == "7c2c"));
 }
 
 #[test]
@@ -1051,7 +1145,7 @@ fn boards_are_reported_and_go_on_with_their_journal() {
     assert_eq!((&found["spot"]["pot"], &found["report"]["rows"][0]["board"]), (&json!(100.0), &json!("QsJh2h2d8c")));
 
     for (code, line, told) in [
-        (2, "turn.json --boards 25", "option boards: '25' is not allowed (all, or a list of cards, behind a flop)"),
+        (2, "turn.json --boards 25", "option boards: '25' is not allowed (all, or a list of cards, after a flop)"),
         (2, "turn.json --boards 2d", "option boards: '2d' is not allowed"),
         (2, "turn.json --boards 8c,8c", "each board once"),
         (2, "turn.json --boards -3", "option boards: '-3' is not allowed"),

@@ -16,6 +16,7 @@ mod solver;
 mod spot;
 mod street;
 mod subset;
+mod targets;
 mod ties;
 mod vector;
 mod walk;

@@ -87,9 +87,9 @@ fn a_saved_spot_has_the_strategies_of_the_engine_on_every_street() {
         ("flop", flop(), simt, 1),
     ] {
         let mut solver = solved_builder(&spot, iterations, &device);
-        solver.save(&path, SpotForm::F32).expect("written");
+        solver.save(&path, SpotForm::Full).expect("written");
         let (opened, live) = (SolvedSpot::open(&path).expect("opened"), solver.solved().expect("strategies"));
-        assert_eq!((opened.spot(), opened.iterations(), opened.form()), (&spot, iterations, SpotForm::F32), "{name}");
+        assert_eq!((opened.spot(), opened.iterations(), opened.form()), (&spot, iterations, SpotForm::Full), "{name}");
         assert_eq!((opened.options(), opened.trajectory()), (solver.options(), solver.trajectory()));
         // What the solver of any problem finds, in single precision.
         let options = *solver.options();
@@ -157,13 +157,13 @@ fn a_resumed_solve_ends_with_the_same_bits() {
             builder.iterations(iterations).target(SpotTarget::Chips(1e-9))
         };
         let mut solver = solved(builder(23), &device);
-        solver.save(&whole, SpotForm::F32).expect("written");
-        solved(builder(7), &device).save(&part, SpotForm::F32).expect("written");
+        solver.save(&whole, SpotForm::Full).expect("written");
+        solved(builder(7), &device).save(&part, SpotForm::Full).expect("written");
         let resumed = SpotSolver::resume(&part).expect("opened").iterations(23).target(SpotTarget::Chips(1e-9));
         let mut resumed = solved(resumed, &device);
         let report = resumed.report().expect("a report");
         assert_eq!(report.ev, solver.report().expect("a report").ev);
-        resumed.save(&part, SpotForm::F32).expect("written");
+        resumed.save(&part, SpotForm::Full).expect("written");
         assert_eq!(tensors(&part), tensors(&whole), "{algorithm} in {precision} on {device}");
         // The end of the first part was measured beside.
         let mut found = resumed.trajectory().clone();
@@ -178,12 +178,12 @@ fn strategies_in_sixteen_bits_are_within_a_step_and_a_quarter_of_the_size() {
     let folder = Folder::new();
     let [full, short] = ["full.spot", "short.spot"].map(|name| folder.path(name));
     let mut solver = solved_builder(&turn(), 20, &Device::cpu());
-    solver.save(&full, SpotForm::F32).expect("written");
-    solver.save(&short, SpotForm::I16).expect("written");
+    solver.save(&full, SpotForm::Full).expect("written");
+    solver.save(&short, SpotForm::Strategies).expect("written");
     let sizes = [&full, &short].map(|path| tensors(path).values().map(Vec::len).sum::<usize>());
     assert_eq!(sizes[0], 4 * sizes[1]);
     let (exact, rounded) = (SolvedSpot::open(&full).expect("opened"), SolvedSpot::open(&short).expect("opened"));
-    assert_eq!(rounded.form(), SpotForm::I16);
+    assert_eq!(rounded.form(), SpotForm::Strategies);
     for ((exact, _), (rounded, _)) in nodes(&exact, &["3h", "As"]).iter().zip(nodes(&rounded, &["3h", "As"])) {
         let strategies = exact.strategies().expect("strategies").into_iter();
         for ((hand, exact), (_, rounded)) in strategies.zip(rounded.strategies().expect("strategies")) {
@@ -195,7 +195,7 @@ fn strategies_in_sixteen_bits_are_within_a_step_and_a_quarter_of_the_size() {
         }
     }
     let error = SpotSolver::resume(&short).expect_err("no regrets").to_string();
-    let expected = "has strategies alone (form i16), expected form f32 to go on from";
+    let expected = "has strategies alone (form strategies), expected form full to go on from";
     assert_eq!(error, format!("{}: {expected}", short.display()));
 }
 
@@ -387,7 +387,7 @@ fn a_run_ends_at_its_target_and_keeps_what_it_has() {
     let path = folder.path("a.spot");
     let spot = river();
     let target = SpotTarget::PartOfPot(0.01);
-    let build = || builder(&spot, 100_000).target(target).checkpoint(&path).form(SpotForm::I16);
+    let build = || builder(&spot, 100_000).target(target).checkpoint(&path).form(SpotForm::Strategies);
     let mut solver = build().checkpoint_every(Duration::from_nanos(1)).build(&Device::cpu()).expect("a solver");
     // Stopped early, it leaves a state to go on from, however it would end.
     let mut n_kept = 0;
@@ -399,13 +399,13 @@ fn a_run_ends_at_its_target_and_keeps_what_it_has() {
         .expect("runs");
     assert!(n_kept > 0 && !solver.is_finished() && solver.iterations() == 3);
     let kept = SolvedSpot::open(&path).expect("opened");
-    assert_eq!((kept.form(), kept.iterations()), (SpotForm::F32, 3));
+    assert_eq!((kept.form(), kept.iterations()), (SpotForm::Full, 3));
     // An open file stays what it was when another is written under its name.
     let before = kept.root().strategies().expect("strategies");
     let chips = solver.run(|_| ControlFlow::Continue(())).expect("runs");
     assert!(chips <= 1.0 && solver.is_finished() && solver.iterations() < 100_000, "{chips}");
     assert_eq!(kept.root().strategies().expect("strategies"), before);
-    assert_eq!(SolvedSpot::open(&path).expect("opened").form(), SpotForm::I16);
+    assert_eq!(SolvedSpot::open(&path).expect("opened").form(), SpotForm::Strategies);
     let points: Vec<u64> = solver.trajectory().keys().copied().collect();
     assert!(points.iter().all(|at| at % 10 == 0 || *at == 3 || *at > 100), "{points:?}");
     // The same through the spot, which ends no later.
@@ -422,7 +422,7 @@ fn a_run_ends_at_its_target_and_keeps_what_it_has() {
 fn options_and_engines_of_a_resumed_spot_are_the_file_s() {
     let folder = Folder::new();
     let path = folder.path("a.spot");
-    solved_builder(&river(), 5, &Device::cpu()).save(&path, SpotForm::F32).expect("written");
+    solved_builder(&river(), 5, &Device::cpu()).save(&path, SpotForm::Full).expect("written");
     let resume = || SpotSolver::resume(&path).expect("opened");
     let error = |builder: SpotSolverBuilder, device: &Device| builder.build(device).expect_err("refused").to_string();
     let cpu = Device::cpu();
@@ -444,12 +444,12 @@ fn damage_is_found_wherever_it_is_and_foreign_files_are_named() {
     let read_all = || -> Result<(), Error> {
         let solved = SolvedSpot::open(&path)?;
         solved.root().report()?;
-        if solved.form() == SpotForm::F32 {
+        if solved.form() == SpotForm::Full {
             SpotSolver::resume(&path)?.build(&Device::cpu())?;
         }
         Ok(())
     };
-    for form in [SpotForm::F32, SpotForm::I16] {
+    for form in [SpotForm::Full, SpotForm::Strategies] {
         solver.save(&path, form).expect("written");
         let whole = fs::read(&path).expect("a file");
         read_all().expect("whole");
@@ -479,7 +479,7 @@ fn damage_is_found_wherever_it_is_and_foreign_files_are_named() {
         }
     }
     // Damage of a later street does not hurt an earlier one.
-    solver.save(&path, SpotForm::F32).expect("written");
+    solver.save(&path, SpotForm::Full).expect("written");
     let mut bytes = fs::read(&path).expect("a file");
     let at = {
         let file = SafeTensors::deserialize(&bytes).expect("safetensors");
@@ -491,7 +491,7 @@ fn damage_is_found_wherever_it_is_and_foreign_files_are_named() {
     assert!(solved.root().strategies().is_ok() && solved.root().report().is_err());
     assert!(solved.at("cc/", "3s").expect("reaches need the turn alone").strategies().is_err());
     // Foreign files.
-    solver.save(&path, SpotForm::F32).expect("written");
+    solver.save(&path, SpotForm::Full).expect("written");
     assert!(SolvedSpot::is_saved_at(&path).expect("a file"));
     let told = |error: Error| error.to_string().split_once(": ").map(|(_, told)| told.to_string()).unwrap_or_default();
     let missing = "the metadata warpplay_cfr_strategy with a checksum is missing";

@@ -230,8 +230,8 @@ fn a_batch_is_the_sum_of_its_deals() {
 #[test]
 fn measures_of_batches_bound_the_value_of_the_game() {
     for_each_device(|device| {
-        // Kuhn and Leduc: one round and two.
-        for (name, n, value) in [("kuhn.limit.2p", 600, -1.0 / 18.0), ("leduc.limit.2p", 400, -0.0856064240780004)] {
+        // Kuhn and Leduc: one round and two. The bound holds after any number of iterations; what is said of the king below needs some hundreds.
+        for (name, n, value) in [("kuhn.limit.2p", 600, -1.0 / 18.0), ("leduc.limit.2p", 100, -0.0856064240780004)] {
             let game = game(name);
             for (algorithm, updates) in [
                 (Algorithm::Cfr, Updates::Simultaneous),

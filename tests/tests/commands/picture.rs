@@ -161,7 +161,7 @@ const SCREENSHOTS: [Screenshot; 2] = [
 const SHOTS_OF: &str = "docs/guides/cfr.md";
 /// The lines that make it.
 const SHOT_LINES: [&str; 2] = [
-    "cfr solve-spot ten_spots.json --spot \"turn, button against big blind, 6 pots behind\" --algorithm dcfr --target 0.5%pot --save turn.spot",
+    "cfr solve-spot ten_spots.json --spot \"turn, button against big blind, 6 pots behind\" --target 0.5%pot --save turn.spot",
     "cfr browse turn.spot --html turn.html --runouts 2c,Td,7h",
 ];
 /// Most bytes of a screenshot in the repository.

@@ -10,6 +10,7 @@ use warpplay::cfr::spot::{Node, NodeReport};
 
 use super::pack::Packed;
 use super::runouts::Runouts;
+use crate::cfr::saved;
 use crate::common::{OutputFile, Usage, expect_apart};
 
 const PAGE: &str = include_str!("page.html");
@@ -97,7 +98,7 @@ pub fn prepare(spot: &Path, html: &Path) -> Result<OutputFile> {
 /// # Errors
 /// Those of [`SolvedSpot::at`]; [`Usage`] for runouts that are not possible, and a page that would be larger than it may be.
 pub fn page(solved: &SolvedSpot, file: &Path, line: &str, board: &str, flags: &PageFlags) -> Result<String> {
-    let first = solved.at(line, board)?;
+    let first = saved::after("--line", solved.at(line, board))?;
     let n_to_come = match first.street() {
         "flop" => 2,
         "turn" => 1,

@@ -36,6 +36,7 @@ use anyhow::{Context, Result};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use warpplay::cfr::SolvedSpot;
 
+use crate::cfr::saved;
 use crate::common::{self, Usage};
 use colours::Look;
 use html::PageFlags;
@@ -73,7 +74,7 @@ pub fn run(args: &BrowseArgs) -> Result<()> {
     // To the end of the program: a thread that computes values may still run when this function has returned.
     let solved: &'static SolvedSpot = Box::leak(Box::new(solved));
     let state = common::without_results(|| -> Result<State<'static>> {
-        let nodes = path::to(solved, &args.line, &args.board)?;
+        let nodes = saved::after("--line", path::to(solved, &args.line, &args.board))?;
         let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy().into_owned();
         Ok(State::new(name, nodes)?)
     })?;

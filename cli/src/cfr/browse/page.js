@@ -96,7 +96,9 @@ function weigh(hands, others) {
   const all = sum(others.map(({ reach }) => reach));
   for (const hand of hands) {
     const blocked = sum(cardsOf(hand.hand).map((card) => ofCards[card] ?? 0)) - (ofHands[hand.hand] ?? 0);
-    hand.weight = hand.reach * Math.max(0, all - blocked);
+    // Up to this part of all it may be a rounding error of the difference.
+    const beside = all - blocked > 1e-12 * all ? all - blocked : 0;
+    hand.weight = hand.reach * beside;
   }
 }
 

@@ -30,12 +30,15 @@ pub fn to<'a>(solved: &'a SolvedSpot, line: &str, board: &str) -> Result<Vec<Nod
     Ok(nodes)
 }
 
-/// The names of a text's cards.
+/// The cards and stars of a text; ranks may be in lower case.
 pub fn cards(text: &str) -> Vec<String> {
-    let letters: Vec<char> = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-    let name = |letters: &[char]| match letters {
-        [rank, suit] => String::from_iter([rank.to_ascii_uppercase(), *suit]),
-        other => String::from_iter(other),
-    };
-    letters.chunks(2).map(name).collect()
+    let mut letters = text.chars().filter(|letter| !letter.is_whitespace());
+    let mut cards = Vec::new();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '*' => cards.push(letter.to_string()),
+            rank => cards.push(String::from_iter([rank.to_ascii_uppercase()].into_iter().chain(letters.next()))),
+        }
+    }
+    cards
 }

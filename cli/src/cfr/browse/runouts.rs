@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::path::cards;
+use super::state::{RANKS, SUITS};
 use crate::common::Usage;
-
-const RANKS: &str = "AKQJT98765432";
-const SUITS: &str = "cdhs";
 
 /// Any card.
 const ANY: &str = "*";
@@ -57,19 +56,6 @@ impl Runouts {
 
 fn deck() -> Vec<String> {
     RANKS.chars().flat_map(|rank| SUITS.chars().map(move |suit| String::from_iter([rank, suit]))).collect()
-}
-
-/// The cards and stars of a text; ranks may be in lower case.
-fn cards(text: &str) -> Vec<String> {
-    let mut letters = text.chars().filter(|letter| !letter.is_whitespace());
-    let mut cards = Vec::new();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '*' => cards.push(ANY.to_string()),
-            rank => cards.push(String::from_iter([rank.to_ascii_uppercase()].into_iter().chain(letters.next()))),
-        }
-    }
-    cards
 }
 
 #[cfg(test)]

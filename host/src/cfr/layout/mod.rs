@@ -77,7 +77,7 @@ mod placed;
 pub(in crate::cfr) mod public;
 mod row;
 mod size;
-mod suits;
+pub(in crate::cfr) mod suits;
 mod tables;
 mod terminals;
 mod vector;
@@ -95,7 +95,7 @@ pub(in crate::cfr) use number::Number;
 pub(in crate::cfr) use placed::Placed;
 pub(in crate::cfr) use row::Row;
 pub(in crate::cfr) use tables::{Measured, Table, Tables, Values};
-pub(in crate::cfr) use terminals::{Removal, Shown, showdown};
+pub(in crate::cfr) use terminals::{Removal, Shown, number_sets, showdown};
 
 /// Maximum number of histories of a tree that is built for one measurement: about a minute and some gigabytes.
 pub(in crate::cfr) const MOST_MEASURED: u128 = 20_000_000;

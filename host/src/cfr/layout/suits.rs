@@ -6,7 +6,7 @@ use crate::cfr::game::cards::{CardSet, Deck};
 pub type SuitMap = [u8; 4];
 
 /// All renamings of a deck's suits, the identity first.
-pub(super) fn all(deck: Deck) -> Vec<SuitMap> {
+pub(in crate::cfr) fn all(deck: Deck) -> Vec<SuitMap> {
     let mut maps = vec![[0, 1, 2, 3]];
     // Each suit in turn is exchanged with itself and with every later one.
     for suit in 0..usize::from(deck.n_suits) {
@@ -34,7 +34,7 @@ pub(super) fn inverse(map: SuitMap) -> SuitMap {
 }
 
 /// Cards after a renaming.
-pub(super) fn rename(deck: Deck, map: SuitMap, cards: CardSet) -> CardSet {
+pub(in crate::cfr) fn rename(deck: Deck, map: SuitMap, cards: CardSet) -> CardSet {
     let suits = u32::from(deck.n_suits);
     // The deuce of suit 0, the three of suit 0 and so on: cards of one suit are `n_suits` apart.
     let first_suit = (0..u32::from(deck.n_ranks)).fold(0, |set, rank| set | 1 << (rank * suits));

@@ -20,24 +20,10 @@ pub(in crate::cfr) struct Removal {
 
 impl Removal {
     pub fn new(game: &VectorGame) -> Self {
-        let mut numbers: HashMap<CardSet, u32> = HashMap::new();
-        let mut sets_of = |hand: CardSet| -> Vec<u32> {
-            let cards: Vec<u8> = members(hand).collect();
-            let chosen = |chosen: usize| {
-                (0..cards.len()).filter(|at| chosen >> at & 1 != 0).fold(0, |set, at| set | 1u64 << cards[at])
-            };
-            let sets: Vec<CardSet> = (0..1usize << cards.len()).map(chosen).collect();
-            sets.into_iter()
-                .map(|set| {
-                    let next = numbers.len() as u32;
-                    *numbers.entry(set).or_insert(next)
-                })
-                .collect()
-        };
-        let sets = game.hands.each_ref().map(|hands| hands.iter().flat_map(|&hand| sets_of(hand)).collect());
+        let (sets, n_sets) = number_sets(game, 1 << game.n_hole);
         let signs =
             (0..1u32 << game.n_hole).map(|chosen| if chosen.count_ones() % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        Self { sets, signs, n_sets: numbers.len() }
+        Self { sets, signs, n_sets }
     }
 
     /// Sums that are all 0.
@@ -60,6 +46,27 @@ impl Removal {
     pub fn beside(&self, sums: &[f64], seat: usize, hand: usize) -> f64 {
         self.of(seat, hand).iter().zip(&self.signs).map(|(&set, sign)| sign * sums[set as usize]).sum()
     }
+}
+
+/// Numbers the first `n` sets of each hand's cards, `[hand][set]` by seat; also returns how many numbers there are. Equal sets of different hands have one number.
+///
+/// Bit `i` of a set's place says whether it has the hand's card `i`: the empty set comes first, as number 0, and that of all the hand's cards last.
+pub(in crate::cfr) fn number_sets(game: &VectorGame, n: usize) -> ([Vec<u32>; 2], usize) {
+    let mut numbers: HashMap<CardSet, u32> = HashMap::new();
+    let mut sets_of = |hand: CardSet| -> Vec<u32> {
+        let cards: Vec<u8> = members(hand).collect();
+        let set = |place: usize| {
+            (0..cards.len()).filter(|at| place >> at & 1 != 0).fold(0, |set, at| set | 1u64 << cards[at])
+        };
+        (0..n)
+            .map(|place| {
+                let next = numbers.len() as u32;
+                *numbers.entry(set(place)).or_insert(next)
+            })
+            .collect()
+    };
+    let sets = game.hands.each_ref().map(|hands| hands.iter().flat_map(|&hand| sets_of(hand)).collect());
+    (sets, numbers.len())
 }
 
 /// The hands that a board leaves possible, by seat, with their strengths, the weakest first.

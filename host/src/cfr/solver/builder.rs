@@ -23,19 +23,13 @@ pub struct SolverBuilder {
 
 impl SolverBuilder {
     pub(super) fn new(problem: Problem) -> Self {
-        Self {
-            problem,
-            options: Options::default(),
-            asked: Vec::new(),
-            measure_at: None,
-            resume: None,
-            keep: Keep::default(),
-        }
+        let options = if matches!(problem, Problem::Spot(_)) { Options::SPOT } else { Options::default() };
+        Self { problem, options, asked: Vec::new(), measure_at: None, resume: None, keep: Keep::default() }
     }
 
     setters! {
         noted in asked;
-        /// How regrets become strategies; default `Cfr`.
+        /// How regrets become strategies; default `Cfr`, for a spot `Dcfr`.
         algorithm: Algorithm,
         /// Who learns in an iteration; default `Alternating`.
         updates: Updates,
@@ -45,7 +39,7 @@ impl SolverBuilder {
         sampling: Sampling,
         /// Deals, boards or traversals of an iteration, with sampling; at least 1, default 1.
         batch: u32,
-        /// Exponents α, β, γ of discounted CFR; default 1.5, 0, 2.
+        /// Exponents α, β, γ of discounted CFR; default 1.5, 0, 2, for a spot those of [`Options::SPOT`].
         discounts: [f64; 3],
         /// Exploration ε of outcome sampling, above 0 and at most 1; default 0.6.
         exploration: f64,

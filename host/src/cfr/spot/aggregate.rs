@@ -1,4 +1,4 @@
-//! What comes of many boards, board by board and by texture.
+//! Values and frequencies of a spot on many boards, board by board and by texture.
 
 mod csv;
 mod html;
@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// hold hands of their ranges. So the means of all boards are those of the game in which the board is dealt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Aggregate {
-    /// Chips in the pot at the beginning.
+    /// Chips in the pot at the beginning of the spot.
     pub pot: f64,
     /// The boards that were solved, in the order in which they were given.
     pub rows: Vec<BoardRow>,
@@ -40,9 +40,9 @@ pub struct BoardRow {
     pub weight: f64,
     /// Sum of the weights of all pairs of hands, one of each range, that can be held together beside it.
     pub pairs: f64,
-    /// What it looks like.
+    /// The features by which boards are grouped.
     pub texture: Texture,
-    /// What came of it.
+    /// Values and frequencies.
     #[serde(flatten)]
     pub values: BoardValues,
 }
@@ -56,9 +56,9 @@ pub struct BoardMean {
     pub weight: f64,
     /// Their probability among all boards that were solved.
     pub probability: f64,
-    /// Expected share of the pot, by seat.
+    /// Expected share of the pot, by seat, in chips; with `icm` in prizes, as [`BoardValues::ev`].
     pub ev: [f64; 2],
-    /// Share of the pot that each seat wins if everybody checks to the end.
+    /// Share of the pot that each seat wins if everybody checks to the end, 0 to 1.
     pub equity: [f64; 2],
     /// The first decisions of both seats.
     pub decisions: Vec<Decision>,
@@ -77,7 +77,7 @@ pub struct BoardGroup {
 }
 
 impl BoardRow {
-    /// Its probability, up to a factor that all boards have.
+    /// Its probability, but for a factor that is the same for all boards.
     fn chance(&self) -> f64 {
         self.weight * self.pairs
     }

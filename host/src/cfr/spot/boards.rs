@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use self::suits::Symmetry;
 use super::file::Spot;
-use crate::cfr::game::cards::{CardSet, Deck, members, set_of};
+use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::{Error, Result};
 
 /// A board, and how many boards it stands for.
@@ -19,7 +19,7 @@ pub struct Board {
     pub weight: f64,
 }
 
-/// The boards that can come next in a spot: flops if it has none, else turns, or rivers behind a turn.
+/// The boards that can come next in a spot: flops if it has none, else turns, or rivers after a turn.
 ///
 /// Boards that differ by the names of suits only have the same solution if the ranges and locks do not tell these suits apart. One of each class is enough, with the size of its class as its
 /// weight:
@@ -54,7 +54,7 @@ struct Next {
 impl Next {
     fn of(spot: &Spot) -> Result<Self> {
         if let Some(river) = &spot.river {
-            return Err(Error::option("river", river, "nothing: a board to come, behind the flop or the turn"));
+            return Err(Error::option("river", river, "nothing: a board to come, after the flop or the turn"));
         }
         if spot.flop.is_empty() {
             if let Some(turn) = &spot.turn {
@@ -74,20 +74,6 @@ impl Next {
         if self.on_table == 0 { 3 } else { 1 }
     }
 
-    /// Every set of cards that can be dealt, the highest first.
-    fn all(&self) -> Vec<CardSet> {
-        let left: Vec<u8> = members(Deck::FULL.all() & !self.on_table).collect();
-        let mut all: Vec<CardSet> = left.iter().map(|&card| 1 << card).collect();
-        for _ in 1..self.n_dealt() {
-            let with = |&set: &CardSet| {
-                left.iter().map(move |&card| set | 1 << card).filter(move |&more| more > set && more ^ set > set)
-            };
-            all = all.iter().flat_map(with).collect();
-        }
-        all.sort_unstable_by(|a, b| b.cmp(a));
-        all
-    }
-
     fn board(&self, dealt: CardSet, weight: f64) -> Board {
         Board { cards: format!("{}{}", self.before, Deck::FULL.names(dealt)), weight }
     }
@@ -100,9 +86,8 @@ impl Boards {
     /// [`Error::Option`] with the field, if the spot has a river, cards that are none, or ranges or locks that cannot be read.
     pub fn all(spot: &Spot) -> Result<Self> {
         let next = Next::of(spot)?;
-        let is_first = |&dealt: &CardSet| next.symmetry.first_of(dealt) == dealt;
-        let classes = next.all().into_iter().filter(is_first);
-        Ok(Self { boards: classes.map(|dealt| next.board(dealt, next.symmetry.class_size(dealt) as f64)).collect() })
+        let classes = next.symmetry.classes(Deck::FULL.all() & !next.on_table, next.n_dealt());
+        Ok(Self { boards: classes.into_iter().map(|(dealt, size)| next.board(dealt, size as f64)).collect() })
     }
 
     /// `n` of the 1,755 flops, each for 22,100 / `n` flops.
@@ -122,7 +107,7 @@ impl Boards {
         Ok(Self { boards: flops.into_iter().map(board).collect() })
     }
 
-    /// Reads boards for a spot: `all`; a number of flops; or a list, with commas or line breaks between, of three cards for flops and of one for turns and rivers, each with a weight behind `:`
+    /// Reads boards for a spot: `all`; a number of flops; or a list, with commas or line breaks between, of three cards for flops and of one for turns and rivers, each with a weight after `:`
     /// if it is not the size of its class: `Qs Jh 2h, AsAhAd:4`.
     ///
     /// # Errors
@@ -137,7 +122,7 @@ impl Boards {
         let next = Next::of(spot)?;
         if let Ok(n) = text.parse::<usize>() {
             if next.on_table != 0 {
-                return Err(wrong(text, "all, or a list of cards, behind a flop"));
+                return Err(wrong(text, "all, or a list of cards, after a flop"));
             }
             if !next.symmetry.is_full() {
                 return Err(wrong(text, "all, or a list: ranges or locks tell suits apart"));
@@ -165,7 +150,7 @@ impl Boards {
             let weight = match weight.map(|weight| weight.trim().parse::<f64>()) {
                 None => next.symmetry.class_size(dealt) as f64,
                 Some(Ok(weight)) if weight > 0.0 && weight.is_finite() => weight,
-                Some(_) => return Err(wrong(part, "a finite weight above 0 behind ':'")),
+                Some(_) => return Err(wrong(part, "a finite weight above 0 after ':'")),
             };
             boards.push(next.board(dealt, weight));
         }
@@ -342,7 +327,7 @@ mod tests {
             ("QsJh2h:x", "", "a finite weight above 0"),
             ("-1", "", "'-1' is not allowed"),
             ("921", "", "921 is not allowed"),
-            ("25", flop, "'25' is not allowed (all, or a list of cards, behind a flop)"),
+            ("25", flop, "'25' is not allowed (all, or a list of cards, after a flop)"),
             ("25", by_suit, "tell suits apart"),
             ("2h", flop, "'2h' is not allowed (all, or cards that are not on the table"),
             ("all", r#""flop": "Qs Jh 2h", "turn": "3c", "river": "4c""#, "option river: 4c"),

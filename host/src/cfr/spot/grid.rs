@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::node::{NodeHand, NodeReport};
+use super::range::Range;
 use crate::cfr::game::cards::{CardSet, Deck, RANKS, set_of};
 use crate::{Error, Result};
 
@@ -46,6 +47,23 @@ pub struct ActionTotal {
     pub frequency: f64,
     /// Expected share of the pot of the hands that take it, as often as they do; 0 if none does.
     pub ev: f64,
+}
+
+impl Range {
+    /// The range in 169 classes, in the order of [`NodeReport::classes`]: the name of each, and the mean weight of its hands.
+    ///
+    /// ```
+    /// use warpplay::cfr::spot::Range;
+    ///
+    /// let classes = Range::parse("AA:0.5,AhKh")?.classes();
+    /// assert_eq!(classes[..2], [("AA".to_string(), 0.5), ("AKs".to_string(), 0.25)]);
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    pub fn classes(&self) -> Vec<(String, f64)> {
+        let mut sums = [0.0; SIDE * SIDE];
+        self.hands(0).into_iter().for_each(|(hand, weight)| sums[place(hand)] += weight);
+        sums.iter().enumerate().map(|(place, sum)| (name(place), sum / combos(place).count() as f64)).collect()
+    }
 }
 
 impl NodeReport {

@@ -46,14 +46,14 @@ impl Kept for BoardValues {
 /// ```
 /// use std::ops::ControlFlow;
 /// use warpplay::Device;
+/// use warpplay::cfr::Options;
 /// use warpplay::cfr::spot::{Boards, Spot, SpotRun, solve_boards};
-/// use warpplay::cfr::{Algorithm, Options};
 ///
 /// let spot = Spot::parse(
 ///     r#"{"pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1.0, "flop": "Ks 7h 2d", "turn": "8c", "ranges": ["AA,65s", "QQ"]}"#,
 /// )?;
 /// let boards = Boards::parse("all", &spot)?;
-/// let options = Options { algorithm: Algorithm::CfrPlus, iterations: 100, ..Options::default() };
+/// let options = Options { iterations: 100, ..Options::SPOT };
 /// let run = SpotRun { options, ..SpotRun::default() };
 /// let solved = solve_boards(&[Device::cpu()], &spot, &boards, &run, |_| ControlFlow::Continue(()))?;
 /// assert_eq!((solved.rows.len(), boards.weight()), (48, 48.0));

@@ -6,15 +6,15 @@
 //!
 //! ```
 //! use warpplay::Device;
+//! use warpplay::cfr::Options;
 //! use warpplay::cfr::spot::{Spot, SpotRun};
-//! use warpplay::cfr::{Algorithm, Options};
 //!
 //! // The pot is 100, and so is each stack. Seat 0 has the best hand (AA) or nothing (65s), seat 1 a hand between.
 //! let spot = Spot::parse(
 //!     r#"{"pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1.0, "flop": "Ks 7h 2d", "turn": "8c", "river": "3s",
 //!         "ranges": ["AA,65s", "QQ"]}"#,
 //! )?;
-//! let options = Options { algorithm: Algorithm::CfrPlus, iterations: 500, ..Options::default() };
+//! let options = Options { iterations: 500, ..Options::SPOT };
 //! let report = spot.solve(&Device::cpu(), &SpotRun { options, ..SpotRun::default() })?;
 //!
 //! // In equilibrium AA bets the pot, with half as many bluffs, and QQ calls half the time: AA wins 150, 65s wins 0.
@@ -29,19 +29,17 @@
 //! ```
 //! use std::ops::ControlFlow;
 //! use warpplay::Device;
-//! use warpplay::cfr::Algorithm;
 //! use warpplay::cfr::spot::{SolvedSpot, Spot, SpotForm, SpotSolver, SpotTarget};
 //!
 //! let spot = Spot::parse(
 //!     r#"{"pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1.0, "flop": "Ks 7h 2d", "turn": "8c",
 //!         "ranges": ["AA,65s", "QQ"], "max_raises": {"turn": 1, "river": 1}}"#,
 //! )?;
-//! let builder = SpotSolver::builder(&spot).algorithm(Algorithm::Dcfr).target(SpotTarget::PartOfPot(0.02));
-//! let mut solver = builder.build(&Device::cpu())?;
+//! let mut solver = SpotSolver::builder(&spot).target(SpotTarget::PartOfPot(0.02)).build(&Device::cpu())?;
 //! solver.run(|_| ControlFlow::Continue(()))?;
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("turn.spot");
-//! solver.save(&path, SpotForm::I16)?;
+//! solver.save(&path, SpotForm::Strategies)?;
 //!
 //! // Both check the turn, and a four comes on the river.
 //! let solved = SolvedSpot::open(&path)?;
@@ -57,20 +55,20 @@
 //! | type | what it is |
 //! | --- | --- |
 //! | [`Spot`], [`Streets`] | the spot; something for each of its streets |
-//! | [`Range`] | hands with weights, in the usual notation |
+//! | [`Range`], [`NamedRange`] | hands with weights, in the usual notation; a small library of them |
 //! | [`BetSize`], [`SeatSizes`] | sizes of bets and raises: parts of the pot, chips, multiples, geometric |
 //! | [`SpotLock`], [`LockStrategy`] | strategies that are given and not learnt |
 //! | [`SpotRun`] | options, when to measure, and a journal |
 //! | [`solve_spots`] | many spots, on one device or several |
 //! | [`Boards`], [`Board`] | all boards that can come next, each class of them once, or a few with weights |
-//! | [`solve_boards`], [`Aggregate`] | a spot on many boards, on one device or several, and what came of it: [`BoardRow`], [`BoardValues`], [`Decision`] |
+//! | [`solve_boards`], [`Aggregate`] | a spot on many boards, on one device or several, with values and frequencies: [`BoardRow`], [`BoardValues`], [`Decision`] |
 //! | [`BoardMean`], [`BoardGroup`], [`Texture`], [`Pairing`], [`Suits`] | means over boards, and the features by which they are grouped |
 //! | [`SpotReport`], [`HandReport`] | what came of it, hand by hand |
 //! | [`SpotSolver`], [`SpotSolverBuilder`], [`SpotTarget`] | a solve of one spot, in steps, to a target, saved and gone on with |
 //! | [`SolvedSpot`], [`SpotForm`] | a solved spot, and what its file holds |
-//! | [`Node`], [`NodeReport`], [`NodeHand`] | a node of it: where one can go, what is played, what each hand is worth |
+//! | [`Node`], [`NodeReport`], [`NodeHand`] | a node of it: the actions and cards after it, its strategy, and the value of each hand |
 //! | [`Practice`], [`PracticeHand`], [`PracticeEvent`], [`PracticeMove`], [`Verb`] | hands of it, dealt to a player and played against the saved strategy |
-//! | [`PracticeJudgement`], [`PracticeDecision`], [`PracticeRecord`], [`PracticeScore`] | what the player's decisions were worth |
+//! | [`PracticeJudgement`], [`PracticeDecision`], [`PracticeRecord`], [`PracticeScore`] | the values of the player's decisions, and the score |
 //! | [`HandClass`], [`ActionTotal`] | its hands in a grid of 169 classes, and its actions over all hands |
 //!
 //! # The file
@@ -79,7 +77,7 @@
 //! {
 //!   "pot": 100, "effective_stack": 100,            chips in the pot, and what each player can still put in
 //!   "flop": "Ks 7h 2d", "turn": "8c", "river": …   turn and river may be left out: then they are dealt; all three for a spot on many flops
-//!   "ranges": ["AA,65s", "QQ"],                    seat 0 acts first on every street
+//!   "ranges": ["AA,65s", "QQ"],                    seat 0 acts first on every street; also "@bb_call_btn", a NamedRange
 //!   "bet_fraction_of_pot": 1.0,                    one size of bets where bet_sizes names none
 //!   "bet_sizes": {"flop": [0.5, "75%", "all-in"]}, by street; one list for both seats or a list each (BetSize has all forms)
 //!   "raise_sizes": {"flop": ["2.5x", "a"]},        likewise; "donk_sizes" are seat 0's against the last bettor of the street before
@@ -99,8 +97,8 @@
 //!
 //! ```text
 //! FILE.spot   safetensors, written whole or not at all; the spot, the options and the trajectory stand in the metadata
-//!   regrets.0.turn, averages.0.turn, …   form f32: [boards, action vectors of a board, hands] of seat 0 on the turn, F32 or F64 as the solver has them
-//!   strategy.0.turn, …                   form i16: probabilities in U16, 65535 together in each information set; 0 in sets never reached
+//!   regrets.0.turn, averages.0.turn, …   form full: [boards, action vectors of a board, hands] of seat 0 on the turn, F32 or F64 as the solver has them
+//!   strategy.0.turn, …                   form strategies: probabilities in U16, 65535 together in each information set; 0 in sets never reached
 //! ```
 //!
 //! The header has a checksum, and so has each tensor: a reader maps the file and checks only what it uses. The order of numbers is that of [`layout`](super::layout).
@@ -138,7 +136,7 @@ pub use practice::{
     Practice, PracticeDecision, PracticeEvent, PracticeHand, PracticeJudgement, PracticeMove, PracticeRecord,
     PracticeScore, Verb,
 };
-pub use range::Range;
+pub use range::{NamedRange, Range};
 pub use report::{HandReport, SpotReport};
 pub use run::SpotRun;
 pub use saved::SpotForm;

@@ -14,8 +14,8 @@ use crate::cfr::game::cards::{CardSet, members, set_of};
 use crate::cfr::layout::{Node as Entry, Placed};
 use crate::{Error, Result};
 
-/// The least weight of the other's compatible hands, as a part of all its hands, that is more than what rounding leaves of the difference of sums over at most 1,326 hands.
-const ROUNDING: f64 = 1e-12;
+/// Weights of compatible hands up to this part of all hands' weight may be rounding errors: a difference of sums over at most 1,326 hands is wrong by a few thousand times 2⁻⁵³.
+pub(super) const ROUNDING: f64 = 1e-12;
 
 /// A node of a [`SolvedSpot`]: the actions and cards so far.
 ///

@@ -1,6 +1,11 @@
 //! Ranges of hold'em hands in the usual notation.
 
+mod named;
 mod top;
+
+use std::borrow::Cow;
+
+pub use named::NamedRange;
 
 use crate::cfr::game::cards::{CardSet, Deck, RANKS};
 use crate::{Error, Result};
@@ -24,6 +29,7 @@ const GROUP: &str = "a group as [50]AA,KK[/50]: 0 to 100 per cent, the same at b
 /// | `A9s+` | A9s, ATs and so on to AKs: the lower card rises |
 /// | `99-66`, `A5s-A2s`, `JTs-76s` | pairs; hands with the same high card; hands as far apart |
 /// | `top 20%` | the hands with the highest equity against a random hand, at least a fifth of all |
+/// | `@btn_open` | those of a [`NamedRange`], with their weights |
 /// | `AQo:0.75` | with this weight |
 /// | `[75]AQo,KQs[/75]` | several parts with a weight in per cent |
 ///
@@ -67,7 +73,7 @@ impl Range {
         let mut column = 1;
         // Weight of the parts in brackets, in per cent; and the part that has the opening one, with its column.
         let (mut group, mut opening) = (None, ("", 0));
-        let wrong = |(part, at): (&str, usize), allowed: &'static str| {
+        let wrong = |(part, at): (&str, usize), allowed: Cow<'static, str>| {
             Error::option("range", format!("'{part}' at column {at}"), allowed)
         };
         for part in text.split(',') {
@@ -79,7 +85,7 @@ impl Range {
             }
             range.add_of_group(here.0, &mut group).map_err(|allowed| wrong(here, allowed))?;
         }
-        if group.is_some() { Err(wrong(opening, GROUP)) } else { Ok(range) }
+        if group.is_some() { Err(wrong(opening, GROUP.into())) } else { Ok(range) }
     }
 
     /// Hands of positive weight that `blocked` leaves possible, with their weights, in ascending order of the sets.
@@ -89,8 +95,13 @@ impl Range {
         held.filter(|&(hand, weight)| weight > 0.0 && hand & blocked == 0).collect()
     }
 
+    /// Hands of the range, each counted by its weight: 1,326 are all.
+    pub fn combos(&self) -> f64 {
+        self.weights.iter().sum()
+    }
+
     /// Adds a part, which may begin or end a group.
-    fn add_of_group(&mut self, part: &str, group: &mut Option<f64>) -> Result<(), &'static str> {
+    fn add_of_group(&mut self, part: &str, group: &mut Option<f64>) -> Result<(), Cow<'static, str>> {
         let percent = |text: &str| {
             let percent: Option<f64> = text.trim().parse().ok();
             percent.filter(|percent| (0.0..=100.0).contains(percent)).ok_or(GROUP)
@@ -99,7 +110,7 @@ impl Range {
         if let Some(rest) = part.strip_prefix('[').filter(|rest| !rest.starts_with('/')) {
             let (number, rest) = rest.split_once(']').ok_or(GROUP)?;
             if group.replace(percent(number)?).is_some() {
-                return Err(GROUP);
+                return Err(GROUP.into());
             }
             body = rest.trim_start();
         }
@@ -108,17 +119,17 @@ impl Range {
         if let Some(end) = end {
             let end = percent(end.strip_suffix(']').ok_or(GROUP)?)?;
             if group.take() != Some(end) {
-                return Err(GROUP);
+                return Err(GROUP.into());
             }
         }
         Ok(())
     }
 
     /// Adds a part, in a group with its weight.
-    fn add(&mut self, part: &str, group: Option<f64>) -> Result<(), &'static str> {
+    fn add(&mut self, part: &str, group: Option<f64>) -> Result<(), Cow<'static, str>> {
         let (body, weight) = match part.split_once(':') {
             None => (part, group.map_or(1.0, |percent| percent / 100.0)),
-            Some(_) if group.is_some() => return Err("no weight after ':' in a group"),
+            Some(_) if group.is_some() => return Err("no weight after ':' in a group".into()),
             Some((body, weight)) => {
                 let weight: Option<f64> = weight.trim().parse().ok();
                 (
@@ -129,6 +140,11 @@ impl Range {
         };
         if body.eq_ignore_ascii_case("all") {
             self.weights.fill(weight);
+        } else if let Some(name) = body.strip_prefix('@') {
+            let named = NamedRange::known(name).ok_or_else(|| NamedRange::nearest(name))?;
+            let named = Self::parse(named.text).map_err(|error| error.to_string())?;
+            let held = self.weights.iter_mut().zip(named.weights).filter(|(_, of_hand)| *of_hand > 0.0);
+            held.for_each(|(own, of_hand)| *own = weight * of_hand);
         } else if let Some((_, percent)) =
             body.split_at_checked(4).filter(|(start, _)| start.eq_ignore_ascii_case("top "))
         {
@@ -180,7 +196,8 @@ fn pair(one: usize, other: usize) -> usize {
 }
 
 fn group_of(text: &str) -> Result<Group, &'static str> {
-    const ALLOWED: &str = "all, top 20%, or hands as QQ, AKs, AKo, AK, AhKd, 66+, A9s+, 99-66, A5s-A2s, JTs-76s";
+    const ALLOWED: &str =
+        "all, top 20%, @btn_open, or hands as QQ, AKs, AKo, AK, AhKd, 66+, A9s+, 99-66, A5s-A2s, JTs-76s";
     let rank = |letter: char| RANKS.find(letter.to_ascii_uppercase()).ok_or(ALLOWED);
     let mut letters = text.chars();
     let (Some(one), Some(other)) = (letters.next(), letters.next()) else { return Err(ALLOWED) };

@@ -11,9 +11,9 @@ use crate::runtime::pace::Pace;
 use crate::{Error, Result};
 
 /// How to solve and when to measure spots.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SpotRun {
-    /// Options of each spot: algorithm, arithmetic, iterations and so on.
+    /// Options of each spot: algorithm, arithmetic, iterations and so on; default [`Options::SPOT`].
     pub options: Options,
     /// Iterations after which the exploitability is measured; the last one always is.
     pub measure_at: Vec<u64>,
@@ -22,6 +22,12 @@ pub struct SpotRun {
     /// File in which [`solve_spots`](super::solve_spots) saves the report of every spot as soon as it is solved: a new [journal](crate::journal), or an existing one, whose
     /// spots are not solved again. Default none.
     pub journal: Option<Target>,
+}
+
+impl Default for SpotRun {
+    fn default() -> Self {
+        Self { options: Options::SPOT, measure_at: Vec::new(), target: None, journal: None }
+    }
 }
 
 impl SpotRun {

@@ -7,7 +7,7 @@
 //!               predictions.0.turn  last regrets, where the algorithm predicts
 //! ```
 //!
-//! Form `i16` has `strategy.0.turn` in their place: probabilities in U16, steps of 1/65535, those of an information set 65535 together; 0 in sets never reached.
+//! Form `strategies` has `strategy.0.turn` in their place: probabilities in U16, steps of 1/65535, those of an information set 65535 together; 0 in sets never reached.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,12 +23,12 @@ use crate::cfr::options::{Engine, Options};
 use crate::runtime::named::named;
 use crate::runtime::sealed::Kind;
 use crate::runtime::streamed::Streamed;
-use crate::runtime::tensors::{self, Planned};
+use crate::runtime::tensors::Planned;
 use crate::{Error, Precision, Result};
 
 pub(super) const KIND: Kind = Kind { key: "warpplay_cfr_spot", name: "solved spot", version: 1 };
 
-/// Steps of a probability in form `i16`.
+/// Steps of a probability in form `strategies`.
 const STEPS: u16 = u16::MAX;
 /// Numbers that are converted at once.
 const CHUNK: usize = 1 << 14;
@@ -37,9 +37,9 @@ named! {
     /// What the file of a solved spot holds.
     SpotForm, "form":
     /// Regrets and averages: a solve can go on from them. Numbers have 4 bytes, and 8 if the precision is f64 or i16.
-    F32 = "f32",
-    /// Strategies alone, each probability in 16 bits: at most a quarter of the size.
-    I16 = "i16",
+    Full = "full" | "f32",
+    /// Average strategies alone, each probability in 16 bits: at most a quarter of the size.
+    Strategies = "strategies" | "i16",
 }
 
 /// Everything in the file except the tables.
@@ -64,28 +64,28 @@ impl Head {
     /// The type of the tables' numbers.
     fn dtype(&self) -> Dtype {
         match (self.form, self.options.precision) {
-            (SpotForm::I16, _) => Dtype::U16,
-            (SpotForm::F32, Precision::F32) => Dtype::F32,
+            (SpotForm::Strategies, _) => Dtype::U16,
+            (SpotForm::Full, Precision::F32) => Dtype::F32,
             // The engine's 16-bit numbers times their scales are exact in double precision only.
-            (SpotForm::F32, _) => Dtype::F64,
+            (SpotForm::Full, _) => Dtype::F64,
         }
     }
 
     /// The tables of a seat.
     fn tables(&self) -> &'static [Table] {
         match self.form {
-            SpotForm::I16 => &[Table::Averages],
-            SpotForm::F32 if self.options.step(1).predicts => &[Table::Regrets, Table::Averages, Table::Predictions],
-            SpotForm::F32 => &[Table::Regrets, Table::Averages],
+            SpotForm::Strategies => &[Table::Averages],
+            SpotForm::Full if self.options.step(1).predicts => &[Table::Regrets, Table::Averages, Table::Predictions],
+            SpotForm::Full => &[Table::Regrets, Table::Averages],
         }
     }
 
     fn name(&self, game: &VectorGame, table: Table, seat: usize, street: usize) -> String {
         let kind = match (self.form, table) {
-            (SpotForm::I16, _) => "strategy",
-            (SpotForm::F32, Table::Regrets) => "regrets",
-            (SpotForm::F32, Table::Averages) => "averages",
-            (SpotForm::F32, Table::Predictions) => "predictions",
+            (SpotForm::Strategies, _) => "strategy",
+            (SpotForm::Full, Table::Regrets) => "regrets",
+            (SpotForm::Full, Table::Averages) => "averages",
+            (SpotForm::Full, Table::Predictions) => "predictions",
         };
         // The last street of a spot is the river.
         format!("{kind}.{seat}.{}", STREETS[(STREETS.len() + street).saturating_sub(game.streets.len())])
@@ -254,15 +254,16 @@ pub(super) fn part<'a>(
     street: usize,
 ) -> Result<Part<'a>> {
     let (name, shape) = (head.name(game, table, seat, street), shape(game, seat, street));
+    let is_sum = table == Table::Averages;
     let check = |part: Part, n: usize| {
-        let numbers = (0..n).map(|at| part.get(at));
-        tensors::check_values(&name, numbers.clone(), true)?;
-        if table == Table::Averages
-            && let Some((at, sum)) = numbers.enumerate().find(|&(_, sum)| sum < 0.0)
-        {
-            return Err(format!("element {at} is {sum}, expected a sum of probabilities"));
+        let is_wrong = |&(_, value): &(usize, f64)| !value.is_finite() || (is_sum && value < 0.0);
+        match (0..n).map(|at| part.get(at)).enumerate().find(is_wrong) {
+            Some((at, value)) => {
+                let expected = if is_sum { "a finite number of at least 0" } else { "a finite number" };
+                Err(format!("element {at} is {value}, expected {expected}"))
+            }
+            None => Ok(()),
         }
-        Ok(())
     };
     Ok(match head.dtype() {
         Dtype::F32 => {
@@ -294,15 +295,11 @@ fn check_steps(bytes: &[u8], game: &VectorGame, seat: usize, street: usize) -> s
     Ok(())
 }
 
-/// The whole state of a solve.
+/// The whole state of a solve, of a file in form `full`.
 ///
 /// # Errors
-/// [`Error::File`] for a file of strategies alone, and one that is damaged.
+/// [`Error::File`] for a damaged file.
 pub(super) fn tables(file: &Streamed, head: &Head, game: &VectorGame) -> Result<Tables> {
-    if head.form != SpotForm::F32 {
-        let reason = format!("has strategies alone (form {}), expected form f32 to go on from", head.form);
-        return Err(Error::file(file.path(), None, reason));
-    }
     let read = |table: Table| -> Result<Vec<Values>> {
         if !head.tables().contains(&table) {
             return Ok(Vec::new());
@@ -340,6 +337,13 @@ pub(super) fn tables(file: &Streamed, head: &Head, game: &VectorGame) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn forms_are_read_by_their_old_names() {
+        let read = |name: &str| serde_json::from_value::<SpotForm>(name.into()).expect(name);
+        assert_eq!(["full", "f32"].map(read), [SpotForm::Full; 2]);
+        assert_eq!(["strategies", "i16"].map(read), [SpotForm::Strategies; 2]);
+    }
 
     #[test]
     fn steps_are_all_together_and_within_one_of_what_they_stand_for() {

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::cfr::game::betting::rounded_chips;
+use crate::runtime::error::shown_number;
 use crate::{Error, Result};
 
 /// The largest bet as a multiple of the pot, other than all-in: a larger number was most likely meant as percent.
@@ -227,8 +228,9 @@ pub(super) fn check(pot: f64, name: &'static str, size: BetSize, is_raise: bool)
         BetSize::Pot(part) => {
             // It may have been written in either form.
             let percent = rounded_chips(100.0 * part);
-            let shown = if percent > 100.0 { format!("{part} ({percent}%)") } else { part.to_string() };
-            check_part(pot, name, part, shown)
+            let shown = shown_number(part);
+            let both = format!("{shown} ({}%)", shown_number(percent));
+            check_part(pot, name, part, if percent > 100.0 { both } else { shown })
         }
         BetSize::Chips(chips) if chips >= LEAST_CHIPS && chips.is_finite() => Ok(()),
         BetSize::Chips(_) => refuse(format!("at least {LEAST_CHIPS:e} chips")),
@@ -251,7 +253,7 @@ pub(super) fn check(pot: f64, name: &'static str, size: BetSize, is_raise: bool)
 pub(super) fn check_part(pot: f64, name: &'static str, part: f64, shown: String) -> Result<()> {
     if part > 0.0 && part * pot < LEAST_CHIPS {
         let chips = part * pot;
-        let allowed = format!("at least {LEAST_CHIPS:e} chips: of the pot of {pot} it is {chips:e}");
+        let allowed = format!("at least {LEAST_CHIPS:e} chips: of the pot of {} it is {chips:e}", shown_number(pot));
         return Err(Error::option(name, shown, allowed));
     }
     let allowed = format!(

@@ -31,7 +31,6 @@ const FIRST_MEASUREMENT: u64 = 10;
 /// ```
 /// use std::ops::ControlFlow;
 /// use warpplay::Device;
-/// use warpplay::cfr::Algorithm;
 /// use warpplay::cfr::spot::{SolvedSpot, Spot, SpotForm, SpotSolver, SpotTarget};
 ///
 /// let spot = Spot::parse(
@@ -40,11 +39,10 @@ const FIRST_MEASUREMENT: u64 = 10;
 /// )?;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("river.spot");
-/// let builder = SpotSolver::builder(&spot).algorithm(Algorithm::CfrPlus).target(SpotTarget::PartOfPot(0.005));
-/// let mut solver = builder.build(&Device::cpu())?;
+/// let mut solver = SpotSolver::builder(&spot).target(SpotTarget::PartOfPot(0.005)).build(&Device::cpu())?;
 /// let chips = solver.run(|_| ControlFlow::Continue(()))?;
 /// assert!(chips <= 0.5);
-/// solver.save(&path, SpotForm::F32)?;
+/// solver.save(&path, SpotForm::Full)?;
 ///
 /// // Asked: after the bet, QQ calls about half the time.
 /// let solved = SolvedSpot::open(&path)?;
@@ -118,12 +116,12 @@ impl SpotSolver {
                 break;
             }
             if self.keep.is_due() {
-                self.keep_state(SpotForm::F32)?;
+                self.keep_state(SpotForm::Full)?;
             }
             pace.took(now, seconds);
         }
         let chips = self.measure()?;
-        self.keep_state(if self.is_finished() { self.form } else { SpotForm::F32 })?;
+        self.keep_state(if self.is_finished() { self.form } else { SpotForm::Full })?;
         Ok(chips)
     }
 
@@ -158,7 +156,7 @@ impl SpotSolver {
         }
         let measured = self.engine.measure().inspect_err(|_| {
             // Whether or not that can be written, the measurement's error is what is told.
-            let _ = self.keep_state(SpotForm::F32);
+            let _ = self.keep_state(SpotForm::Full);
         });
         let chips = measured?.nash_conv() / 2.0;
         self.trajectory.insert(self.iteration, chips);
@@ -179,7 +177,7 @@ impl SpotSolver {
         Ok(())
     }
 
-    /// Writes all that is known to a new file beside `path`, syncs that file, and then renames it to `path`. [`SolvedSpot::open`] reads it; from form `f32` a solve can
+    /// Writes all that is known to a new file beside `path`, syncs that file, and then renames it to `path`. [`SolvedSpot::open`] reads it; from form `full` a solve can
     /// [go on](Self::resume).
     ///
     /// # Errors
@@ -212,7 +210,7 @@ impl SpotSolver {
     /// Errors of the device.
     pub fn solved(&mut self) -> Result<SolvedSpot> {
         let averages = [self.engine.table(Table::Averages, 0)?, self.engine.table(Table::Averages, 1)?];
-        SolvedSpot::in_memory(self.head(SpotForm::F32)?, self.plan.layout.clone(), averages)
+        SolvedSpot::in_memory(self.head(SpotForm::Full)?, self.plan.layout.clone(), averages)
     }
 
     /// The report of all hands at the first street's nodes. Values of hands are computed on all cores of the CPU, whatever the device.

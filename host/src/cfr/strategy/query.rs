@@ -99,7 +99,7 @@ impl Strategy {
             }
             Layout::Tree(tree) => {
                 let (rules, seat, dealt, history) = self.poker(history, board)?;
-                // What stands behind the private cards.
+                // What follows the private cards.
                 let key = public::key(rules.deck, seat, 0, &dealt, &history);
                 let end = &key[key.find(':').map_or(0, |at| at + 1)..];
                 let sets = tree.sets_of(seat).iter().filter(|set| set.key.ends_with(end));

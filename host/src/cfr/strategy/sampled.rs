@@ -172,7 +172,7 @@ fn values(sequences: &Sequences, [a, b]: [&ByHands<'_>; 2], cards: &Cards, words
             });
             shares.sum::<f64>() - end.stakes[seat]
         };
-        // Children stand behind their sequence, so theirs are complete.
+        // Children follow their sequence, so theirs are complete.
         for (at, sequence) in sequences.sequences.iter().enumerate().rev() {
             let strategy = if sequence.seat as usize == seat { &a[at] } else { &b[at] };
             let mut value = 0.0;

@@ -193,7 +193,7 @@ fn no_bytes_make_it_panic() {
             read_anyway += 1;
         }
     }
-    assert!(read_anyway > 0, "no change reached the checks behind the checksum");
+    assert!(read_anyway > 0, "no change reached the checks after the checksum");
 }
 
 #[test]

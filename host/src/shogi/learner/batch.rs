@@ -88,7 +88,7 @@ impl<'a> Batches<'a> {
         }
         let order = self.drawn.as_ref().map_or(&[][..], |(_, order)| order);
         let batch = order.chunks(self.size).nth(step).unwrap_or_default();
-        // This rank's shards are one behind the other among all parents.
+        // This rank's shards are one after the other among all parents.
         let mut parents: Vec<usize> = batch.iter().map(|&parent| parent as usize).collect();
         parents.sort_unstable();
         let mut begin = self.first;

@@ -1,9 +1,10 @@
 //! The ends of hands: what each hand wins against the other's reach. Several ends are evaluated at once, a lane each, so that one walk over the hands serves them all.
 
+use std::cmp::Ordering;
+
 use super::program::{Fold, Showdown};
 use super::vectors::{Real, wide};
-use crate::cfr::game::cards::members;
-use crate::cfr::layout::{Shown, VectorGame};
+use crate::cfr::layout::{Shown, VectorGame, number_sets};
 
 /// Ends evaluated at once.
 const LANES: usize = 8;
@@ -13,7 +14,7 @@ type Lanes<T> = [T; LANES];
 
 /// Up to this many hands of the other seat are compared pair by pair. Differences of sums leave rounding errors where hands are equally good, and regret matching depends on their sign, so small
 /// games, which have exact ties, would leave the exact solution.
-const FEW: usize = 64;
+pub(super) const FEW: usize = 64;
 
 /// There is no such hand.
 const NONE: u32 = u32::MAX;
@@ -28,10 +29,10 @@ pub(super) enum Ends {
     Three(CardSums<7>),
 }
 
-/// Card removal by inclusion and exclusion: the weight of all hands that share no card with a hand is Σ over the sets S of its cards of (−1)^|S| · the weight of the hands that contain S. All
-/// cards of a hand are contained in one hand alone.
+/// Card removal by inclusion and exclusion, as [`Removal`](crate::cfr::layout::Removal), for several ends at once. The set of all of a hand's cards is in one hand alone, whose reach is
+/// looked up instead: few sums are left, which stay in the first-level cache.
 pub(super) struct CardSums<const N: usize> {
-    /// Numbers of the sets that are not all of a hand's cards, by seat and hand; the empty one is the first.
+    /// Numbers of the sets of a hand's cards but that of all, by seat and hand.
     sets: [Vec<[u32; N]>; 2],
     /// The same cards as a hand of the other seat, by seat and hand.
     same: [Vec<u32>; 2],
@@ -97,22 +98,13 @@ impl Ends {
 
 impl<const N: usize> CardSums<N> {
     fn new(game: &VectorGame) -> Self {
-        let mut numbers = std::collections::HashMap::from([(0u64, 0)]);
-        let mut sets_of = |hand: u64| -> [u32; N] {
-            let cards: Vec<u8> = members(hand).collect();
-            std::array::from_fn(|chosen| {
-                let set =
-                    (0..cards.len()).filter(|at| chosen >> at & 1 != 0).fold(0, |set, at| set | 1u64 << cards[at]);
-                let next = numbers.len() as u32;
-                *numbers.entry(set).or_insert(next)
-            })
-        };
-        let sets = game.hands.each_ref().map(|hands| hands.iter().map(|&hand| sets_of(hand)).collect());
+        let (sets, n_sets) = number_sets(game, N);
+        let sets = sets.map(|sets| sets.as_chunks::<N>().0.to_vec());
         let same = [0, 1].map(|seat: usize| {
             let others = game.hands[1 - seat].iter().zip(0..).collect::<std::collections::HashMap<_, u32>>();
             game.hands[seat].iter().map(|hand| others.get(hand).copied().unwrap_or(NONE)).collect()
         });
-        Self { sets, same, n_sets: numbers.len() }
+        Self { sets, same, n_sets }
     }
 
     fn evaluate<T: Real>(
@@ -299,33 +291,60 @@ fn vectors_of<T: Real>(reaches: &[Vec<T>], numbers: impl Iterator<Item = usize>)
 
 /// The same pair by pair.
 fn few<T: Real>(on: Hands, (showdowns, folds): (&[Showdown], &[Fold]), reaches: &[Vec<T>], values: &mut [Vec<T>]) {
-    let Hands { game, seat, cards, shown } = on;
-    let strengths = |seat: usize| {
-        let mut of_hands = vec![0; game.hands[seat].len()];
-        let shown = shown.map_or(&[][..], |shown| &shown[seat]);
-        shown.iter().for_each(|&(strength, hand)| of_hands[usize::from(hand)] = strength);
-        of_hands
-    };
-    let (own, others) = (strengths(seat), strengths(1 - seat));
-    let mut write = |reach: &[T], value: usize, payoff: &dyn Fn(usize, usize) -> f64| {
-        for (hand, &held) in game.hands[seat].iter().enumerate() {
+    let pairs = Pairs::new(on);
+    for &Showdown { reach, win, lose, tie, value } in showdowns {
+        pairs.evaluate(Payoff::Showdown { win, lose, tie }, &reaches[reach], &mut values[value]);
+    }
+    for &Fold { reach, payoff, value } in folds {
+        pairs.evaluate(Payoff::Fold(payoff), &reaches[reach], &mut values[value]);
+    }
+}
+
+/// What the passing seat wins at an end.
+#[derive(Clone, Copy)]
+pub(super) enum Payoff {
+    Showdown { win: f64, lose: f64, tie: f64 },
+    Fold(f64),
+}
+
+/// The pairs of hands on a board.
+pub(super) struct Pairs<'a> {
+    on: Hands<'a>,
+    /// Strengths of the passing seat's hands and of the other's; 0 where no order is shown.
+    strengths: [Vec<u32>; 2],
+}
+
+impl<'a> Pairs<'a> {
+    pub fn new(on: Hands<'a>) -> Self {
+        let strengths = [on.seat, 1 - on.seat].map(|seat| {
+            let mut of_hands = vec![0; on.game.hands[seat].len()];
+            let shown = on.shown.map_or(&[][..], |shown| &shown[seat]);
+            shown.iter().for_each(|&(strength, hand)| of_hands[usize::from(hand)] = strength);
+            of_hands
+        });
+        Self { on, strengths }
+    }
+
+    /// Writes the values of all hands at an end, 0 for hands that the board blocks. `reach` is the other's.
+    pub fn evaluate<T: Real>(&self, payoff: Payoff, reach: &[T], values: &mut [T]) {
+        let Hands { game, seat, cards, .. } = self.on;
+        let [own, others] = &self.strengths;
+        let payoff = |hand: usize, other: usize| match payoff {
+            Payoff::Fold(payoff) => payoff,
+            Payoff::Showdown { win, lose, tie } => match own[hand].cmp(&others[other]) {
+                Ordering::Greater => win,
+                Ordering::Less => lose,
+                Ordering::Equal => tie,
+            },
+        };
+        for ((hand, &held), value) in game.hands[seat].iter().enumerate().zip(values) {
             let apart = |&(_, &other): &(usize, &u64)| held & (other | cards) == 0 && other & cards == 0;
             let mut sum = T::default();
             for (other, _) in game.hands[1 - seat].iter().enumerate().filter(apart) {
                 sum += reach[other] * T::rounded(payoff(hand, other));
             }
-            values[value][hand] = sum;
+            *value = sum;
         }
-    };
-    for &Showdown { reach, win, lose, tie, value } in showdowns {
-        write(&reaches[reach], value, &|hand, other| match own[hand].cmp(&others[other]) {
-            std::cmp::Ordering::Greater => win,
-            std::cmp::Ordering::Less => lose,
-            std::cmp::Ordering::Equal => tie,
-        });
-    }
-    for &Fold { reach, payoff, value } in folds {
-        write(&reaches[reach], value, &|_, _| payoff);
     }
 }
 

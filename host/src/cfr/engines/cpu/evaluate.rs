@@ -1,18 +1,14 @@
 //! Values of given strategies for every hand, in double precision on the host: what reports say of each hand, and the measure of the CPU device.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::ends::{FEW, Hands, Pairs, Payoff};
 use crate::cfr::layout::{Node, Removal, Shown, Values, VectorGame, showdown};
 
 /// Number of boards whose values are added in sequence before the sums are combined: fixed, so that the bits do not depend on the number of threads.
 pub(in crate::cfr) const CHUNK: usize = 32;
-
-/// Maximum number of a seat's hands that are compared pair by pair. Differences of sums leave rounding errors if hands are equally good, and regret matching depends on
-/// their sign, so small games with exact ties would deviate from the exact solution.
-const FEW: usize = 64;
 
 /// How a seat plays in an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,10 +134,21 @@ impl Evaluator {
 
     /// Values of each hand of `seat` at a node where the hand is over; `reach` is the opponent's.
     pub fn end(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
+        let cards = self.game.streets[street].boards[board].cards;
         if reach.len() <= FEW {
-            return self.end_one_by_one(node, seat, street, board, reach);
+            // Pair by pair, for the exact ties of small games.
+            let mut values = vec![0.0; self.game.hands[seat].len()];
+            let (payoff, shown) = match node {
+                Node::Fold { payoff } => (Payoff::Fold(payoff[seat]), None),
+                Node::Showdown { win, lose, tie } => {
+                    (Payoff::Showdown { win: win[seat], lose: lose[seat], tie: tie[seat] }, Some(&self.shown[board]))
+                }
+                Node::Decision { .. } | Node::Exit { .. } => return values,
+            };
+            Pairs::new(Hands { game: &self.game, seat, cards, shown }).evaluate(payoff, reach, &mut values);
+            return values;
         }
-        let mut values = self.against(seat, reach, self.game.streets[street].boards[board].cards);
+        let mut values = self.against(seat, reach, cards);
         match node {
             Node::Fold { payoff } => values.iter_mut().for_each(|value| *value *= payoff[seat]),
             Node::Showdown { win, lose, tie } => {
@@ -153,34 +160,6 @@ impl Evaluator {
             Node::Decision { .. } | Node::Exit { .. } => {}
         }
         values
-    }
-
-    /// As [`end`](Self::end), comparing pairs of hands.
-    fn end_one_by_one(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
-        let cards = self.game.streets[street].boards[board].cards;
-        let strengths = |seat: usize| {
-            let mut of_hands = vec![0; self.game.hands[seat].len()];
-            if matches!(node, Node::Showdown { .. }) {
-                self.shown[board][seat].iter().for_each(|&(strength, hand)| of_hands[usize::from(hand)] = strength);
-            }
-            of_hands
-        };
-        let (own, others) = (strengths(seat), strengths(1 - seat));
-        let payoff = |hand: usize, other: usize| match node {
-            Node::Fold { payoff } => payoff[seat],
-            Node::Showdown { win, lose, tie } => match own[hand].cmp(&others[other]) {
-                Ordering::Greater => win[seat],
-                Ordering::Less => lose[seat],
-                Ordering::Equal => tie[seat],
-            },
-            Node::Decision { .. } | Node::Exit { .. } => 0.0,
-        };
-        let hands = &self.game.hands;
-        let value = |(hand, &held): (usize, &u64)| {
-            let apart = |&(_, &other): &(usize, &u64)| held & (other | cards) == 0 && other & cards == 0;
-            hands[1 - seat].iter().enumerate().filter(apart).map(|(other, _)| reach[other] * payoff(hand, other)).sum()
-        };
-        hands[seat].iter().enumerate().map(value).collect()
     }
 
     /// Values at the end of a street, from the boards of street `street` after `parent`. `reach` is the opponent's.

@@ -1,7 +1,7 @@
 //! The CPU device's engine for games in vector form: whole vectors of hands, boards side by side with rayon.
 //!
-//! Tables are in the precision of the options, and so is arithmetic, but for small games, whose exact ties need double precision; exploitability is measured in double precision. Boards are added in a fixed order, so the bits do not depend on the
-//! number of threads. Tables have the layout of the GPU's engines; a solve is resumed by the engine that saved it.
+//! Tables are in the precision of the options, and so is arithmetic, but for small games, whose exact ties need double precision; exploitability is measured in double precision.
+//! Boards are added in a fixed order, so the bits do not depend on the number of threads. Tables have the layout of the GPU's engines; a solve is resumed by the engine that saved it.
 
 mod ends;
 mod evaluate;
@@ -71,6 +71,8 @@ fn memory(game: &VectorGame, options: &Options) -> Memory {
             memory = memory.on_host(what, tables(1));
         }
     }
+    // Small games compute in double precision, whatever the tables have.
+    let computed = if ends::is_small(game) { 8 } else { value };
     // Usually a thread holds the vectors of one board of each street; while it waits for boards of the next street it may begin another.
     let vectors = |street: &Street| {
         let of_entry = |(seat, entry): (usize, &Entry)| {
@@ -82,7 +84,7 @@ fn memory(game: &VectorGame, options: &Options) -> Memory {
     let n_vectors: u64 = game.streets.iter().map(vectors).sum();
     memory.on_host("orders of hands", 8 * (hands * boards) as u64).on_host(
         "vectors of hands",
-        options.threads.unwrap_or_else(rayon::current_num_threads) as u64 * n_vectors * value,
+        options.threads.unwrap_or_else(rayon::current_num_threads) as u64 * n_vectors * computed,
     )
 }
 
@@ -127,7 +129,7 @@ impl<T: Real, S: Real> Cpu<T, S> {
             predicts: T::rounded(f64::from(u8::from(step.predicts))),
         };
         let (game, shown, workspace) = (&*self.evaluator.game, &self.evaluator.shown[..], &self.workspace);
-        let before = (self.options.updates == Updates::Simultaneous).then(|| self.seats[0].clone());
+        let before = (self.options.updates == Updates::Simultaneous).then(|| self.seats[0].strategy());
         for seat in 0..2 {
             if self.options.algorithm == Algorithm::CfrBr {
                 // The other seat's best response to what this seat plays now.

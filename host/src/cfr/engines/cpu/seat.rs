@@ -6,7 +6,6 @@ use std::ops::Range;
 use crate::cfr::layout::{Number, VectorGame};
 
 /// The tables of a seat, laid out as by [`VectorGame::offset`].
-#[derive(Clone)]
 pub(super) struct Seat<T> {
     pub regrets: Vec<T>,
     pub averages: Vec<T>,
@@ -24,6 +23,11 @@ impl<T: Number> Seat<T> {
             }
         }
         Self { regrets: vec![T::default(); n], averages, predictions: vec![T::default(); if predicts { n } else { 0 }] }
+    }
+
+    /// A copy of the tables that the current strategy is matched from.
+    pub fn strategy(&self) -> Self {
+        Self { regrets: self.regrets.clone(), averages: Vec::new(), predictions: self.predictions.clone() }
     }
 
     /// The whole tables, for a pass that learns.

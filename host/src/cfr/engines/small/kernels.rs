@@ -62,7 +62,7 @@ pub(super) struct Arrays<T: SmallKernels> {
     asked: Asked,
     /// Where the tables of each game begin.
     state_from: Vec<u64>,
-    /// Offsets behind those of the last game.
+    /// Offsets after those of the last game.
     end: Game,
 }
 

@@ -295,7 +295,7 @@ impl Writer {
             let start = field(self.chunks.len(), list::START_BITS, "chunks")?;
             let permuted = items.iter().any(|(_, map)| map.is_some());
             let n = if permuted {
-                // A chunk for each hand stands behind that of the hand before; hand by hand it is the same number of chunks.
+                // A chunk for each hand follows that of the hand before; hand by hand it is the same number of chunks.
                 let first = self.chunks.len();
                 let n = items.len().div_ceil(CHUNK as usize);
                 self.chunks.resize(first + n * n_hands, 0);

@@ -96,7 +96,7 @@ impl Side {
     }
 
     /// The state after one more board, whose members are images under `permutations`.
-    fn behind(&self, game: &VectorGame, seat: usize, permutations: &[u32]) -> Self {
+    fn after_board(&self, game: &VectorGame, seat: usize, permutations: &[u32]) -> Self {
         let mut maps = Vec::with_capacity(self.maps.len() * permutations.len());
         for map in &self.maps {
             for &id in permutations {
@@ -160,7 +160,7 @@ impl Walk {
         let walk = Self { seats, terminals: Vec::new() };
         let mut walker = Walker { game, walk, n_items: 0, first_boards, first_vectors };
         for (board, of_street) in game.streets[0].boards.iter().enumerate() {
-            let sides = [0, 1].map(|seat| roots[seat].behind(game, seat, &of_street.members));
+            let sides = [0, 1].map(|seat| roots[seat].after_board(game, seat, &of_street.members));
             walker.visit(Position { street: 0, board, entry: 0, node: 0, chance: of_street.weight }, &sides)?;
         }
         let mut walk = walker.walk;
@@ -180,7 +180,7 @@ impl Walker<'_> {
     fn add(&mut self, seat: usize, side: &Side, item: Item) -> Result<()> {
         self.n_items += side.maps.len();
         if self.n_items > MAX_ITEMS {
-            let allowed = "the game's boards behind an all-in are too many for a block: use engine street";
+            let allowed = "the game's boards after an all-in are too many for a block: use engine street";
             return Err(Error::option("engine", "small", allowed));
         }
         self.walk.seats[seat].lists[side.list].extend(side.maps.iter().map(|map| (item, map.clone())));
@@ -227,7 +227,7 @@ impl Walker<'_> {
                 let (first, n) = children(next, at.board as u32);
                 for board in first as usize..(first + n) as usize {
                     let of_next = &next.boards[board];
-                    let sides = [0, 1].map(|seat| sides[seat].behind(game, seat, &of_next.members));
+                    let sides = [0, 1].map(|seat| sides[seat].after_board(game, seat, &of_next.members));
                     let chance = at.chance * of_next.weight;
                     self.visit(
                         Position { street: at.street + 1, board, entry: *entry as usize, node: 0, chance },

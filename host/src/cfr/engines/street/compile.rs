@@ -115,7 +115,7 @@ impl<'a> Compiler<'a> {
     fn new(entry: &'a Entry, traverser: usize, frame: &'a Frame, most_evals: usize, one_by_one: bool) -> Self {
         let nodes = &entry.nodes;
         let (mut own_below, mut leaves_below) = (vec![false; nodes.len()], vec![false; nodes.len()]);
-        // Children stand behind their parents.
+        // Children follow their parents.
         for (at, node) in nodes.iter().enumerate().rev() {
             match node {
                 Node::Decision { seat, children, .. } => {

@@ -370,17 +370,17 @@ impl<T: Stored, const L: usize> Walk<'_, T, L> {
                     played[at][action] = level.own[lane] * level.strategy[action][lane];
                 }
             }
-            let mut behind = 1;
-            while behind < n {
+            let mut distance = 1;
+            while distance < n {
                 // In ascending order, so that what is added was not yet added to in this round.
-                for at in 0..n - behind {
+                for at in 0..n - distance {
                     for action in 0..ACTIONS {
-                        let (gain, play) = (gains[at + behind][action], played[at + behind][action]);
+                        let (gain, play) = (gains[at + distance][action], played[at + distance][action]);
                         gains[at][action] += gain;
                         played[at][action] += play;
                     }
                 }
-                behind *= 2;
+                distance *= 2;
             }
             let row = self.row(op, lanes[0]);
             for action in (0..ACTIONS).filter(|action| op.allowed >> action & 1 != 0) {

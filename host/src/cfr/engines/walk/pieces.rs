@@ -105,7 +105,7 @@ impl Partition {
         let n = self.piece.len();
         let (mut sizes, mut depths) = (vec![0usize; n], vec![0u32; n]);
         for at in (0..n).rev().filter(|&at| self.piece[at] == Self::NONE) {
-            // Children stand behind, so theirs are complete.
+            // Children come later, so theirs are complete.
             (sizes[at], depths[at]) = (sizes[at] + 1, depths[at] + 1);
             if let Some((before, _)) = self.before[at] {
                 sizes[before as usize] += sizes[at];

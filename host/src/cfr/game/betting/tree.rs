@@ -61,7 +61,7 @@ impl BettingTree {
         let mut nodes: Vec<BettingNode> = Vec::new();
         let mut level = vec![(None, root)];
         let mut depth = 0;
-        // The next level's first node stands behind this level's last.
+        // The next level's first node follows this level's last.
         let mut next_node = 1u64;
         while !level.is_empty() {
             if depth == MAX_LEVELS {

@@ -6,21 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::cfr::game::cards::{CardSet, Deck, members, set_of};
+use crate::cfr::spot::node::ROUNDING;
 use crate::cfr::spot::report::SpotReport;
-
-/// The least sum of weights, as a part of all, that is more than rounding leaves of the difference of sums over at most 1,326 hands.
-const ROUNDING: f64 = 1e-12;
 
 /// A solved board without its hands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoardValues {
-    /// Expected share of the pot, by seat, as in [`SpotReport::ev`].
+    /// Expected share of the pot, by seat, as [`SpotReport::ev`]: in chips, with `icm` in prizes.
     pub ev: [f64; 2],
-    /// Share of the pot that each seat's range wins if everybody checks to the end.
+    /// Share of the pot that each seat's range wins if everybody checks to the end, 0 to 1.
     pub equity: [f64; 2],
     /// The first decision of seat 0, and that of seat 1 after each action of seat 0, in the order of the histories.
     pub decisions: Vec<Decision>,
-    /// In chips at the end; `None` where it was not measured.
+    /// At the end, in chips, with `icm` in prizes; `None` where it was not measured.
     pub exploitability: Option<f64>,
     /// Iterations done.
     pub iterations: u64,
@@ -30,18 +28,18 @@ pub struct BoardValues {
     pub device: String,
 }
 
-/// How often the actions at a node are played.
+/// A node where a seat acts, with the frequencies of the actions over all its hands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// The actions before it.
     pub history: String,
     /// The seat that acts.
     pub seat: usize,
-    /// How often play comes here.
+    /// Probability that play comes here.
     pub reach: f64,
     /// The actions.
     pub actions: Vec<String>,
-    /// How often each is played by all hands of the seat that come here, together 1; all 0 where none does.
+    /// Probability of each action over all hands of the seat that come here. They sum to 1; all are 0 where no hand comes.
     pub frequencies: Vec<f64>,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::suits::Symmetry;
-use crate::cfr::game::cards::{CardSet, Deck, members};
+use crate::cfr::game::cards::{CardSet, Deck};
 use crate::cfr::spot::texture::Texture;
 use crate::{Error, Result};
 
@@ -19,21 +19,7 @@ type Stratum = ([usize; 2], usize);
 
 /// One flop of each class, the highest, with the size of the class.
 pub fn classes() -> Vec<(CardSet, usize)> {
-    let symmetry = Symmetry::full();
-    let mut cards: Vec<u8> = members(Deck::FULL.all()).collect();
-    cards.reverse();
-    let mut classes = Vec::new();
-    for (i, &a) in cards.iter().enumerate() {
-        for (j, &b) in cards.iter().enumerate().skip(i + 1) {
-            for &c in &cards[j + 1..] {
-                let flop: CardSet = 1 << a | 1 << b | 1 << c;
-                if symmetry.first_of(flop) == flop {
-                    classes.push((flop, symmetry.class_size(flop)));
-                }
-            }
-        }
-    }
-    classes
+    Symmetry::full().classes(Deck::FULL.all(), 3)
 }
 
 /// `n` flops, the highest first, with equal weights that add up to all flops.

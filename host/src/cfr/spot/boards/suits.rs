@@ -1,39 +1,24 @@
 //! Suits that a spot does not tell apart.
 
 use crate::Result;
-use crate::cfr::game::cards::{CardSet, Deck, members};
+use crate::cfr::game::cards::{CardSet, Deck, subsets};
+use crate::cfr::layout::suits::{self, SuitMap};
 use crate::cfr::spot::file::{LockStrategy, Spot};
 use crate::cfr::spot::range::Range;
 
-/// A suit for each suit.
-type Renaming = [u8; 4];
-
 /// The ways to rename suits that change nothing in a spot.
 pub struct Symmetry {
-    renamings: Vec<Renaming>,
+    renamings: Vec<SuitMap>,
 }
 
-fn renamed(cards: CardSet, suits: &Renaming) -> CardSet {
-    let deck = Deck::FULL;
-    members(cards).fold(0, |set, card| set | 1 << (deck.rank(card) * 4 + suits[usize::from(deck.suit(card))]))
-}
-
-/// All ways to rename four suits.
-fn all() -> Vec<Renaming> {
-    let mut all = Vec::new();
-    for code in 0..4u32.pow(4) {
-        let suits = [0, 1, 2, 3].map(|at| (code / 4u32.pow(at) % 4) as u8);
-        if suits.iter().fold(0, |set, suit| set | 1 << suit) == 0b1111 {
-            all.push(suits);
-        }
-    }
-    all
+fn renamed(cards: CardSet, suits: SuitMap) -> CardSet {
+    suits::rename(Deck::FULL, suits, cards)
 }
 
 impl Symmetry {
     /// Of the four suits where nothing tells them apart.
     pub fn full() -> Self {
-        Self { renamings: all() }
+        Self { renamings: suits::all(Deck::FULL) }
     }
 
     /// Of a spot's ranges and locks, whatever is on the table.
@@ -56,19 +41,19 @@ impl Symmetry {
             hands.sort_unstable();
             by_hand.push(hands);
         }
-        let changes_nothing = |suits: &Renaming| {
+        let changes_nothing = |&suits: &SuitMap| {
             by_hand.iter().all(|hands| {
                 let mut others: Vec<_> = hands.iter().map(|&(hand, of)| (renamed(hand, suits), of)).collect();
                 others.sort_unstable();
                 others == *hands
             })
         };
-        Ok(Self { renamings: all().into_iter().filter(changes_nothing).collect() })
+        Ok(Self { renamings: suits::all(Deck::FULL).into_iter().filter(changes_nothing).collect() })
     }
 
     /// Those that also leave these cards together.
     pub fn beside(mut self, cards: CardSet) -> Self {
-        self.renamings.retain(|suits| renamed(cards, suits) == cards);
+        self.renamings.retain(|&suits| renamed(cards, suits) == cards);
         self
     }
 
@@ -77,14 +62,22 @@ impl Symmetry {
         self.renamings.len() == 24
     }
 
+    /// One set of `n` of these cards of each class, the highest, with the size of the class; the highest first.
+    pub fn classes(&self, cards: CardSet, n: usize) -> Vec<(CardSet, usize)> {
+        let first = subsets(cards, n).filter(|&set| self.first_of(set) == set);
+        let mut classes: Vec<_> = first.map(|set| (set, self.class_size(set))).collect();
+        classes.reverse();
+        classes
+    }
+
     /// The highest set of those that the cards become.
-    pub fn first_of(&self, cards: CardSet) -> CardSet {
-        self.renamings.iter().map(|suits| renamed(cards, suits)).max().unwrap_or(cards)
+    fn first_of(&self, cards: CardSet) -> CardSet {
+        self.renamings.iter().map(|&suits| renamed(cards, suits)).max().unwrap_or(cards)
     }
 
     /// The number of sets that the cards become.
     pub fn class_size(&self, cards: CardSet) -> usize {
-        let mut class: Vec<CardSet> = self.renamings.iter().map(|suits| renamed(cards, suits)).collect();
+        let mut class: Vec<CardSet> = self.renamings.iter().map(|&suits| renamed(cards, suits)).collect();
         class.sort_unstable();
         class.dedup();
         class.len()

@@ -27,7 +27,7 @@ impl Node<'_> {
         let line = self.history() + "/";
         let own = from.locks.iter().map(|lock| &lock.history).chain(&from.added_lines).chain(&from.removed_lines);
         if own.into_iter().any(|history| history.starts_with(&line)) {
-            return Err(wrong("a line without locks, added or removed lines behind it"));
+            return Err(wrong("a line without locks, added or removed lines after it"));
         }
         let range = |seat: usize| {
             let hands = self.reach(seat).into_iter().filter(|(_, reach)| *reach > 0.0);

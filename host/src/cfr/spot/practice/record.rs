@@ -1,4 +1,4 @@
-//! What came of hands and decisions.
+//! Judgements of decisions, records of finished hands, and the score.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,21 +13,21 @@ pub struct PracticeJudgement {
     pub hand: String,
     /// Chips in the pot.
     pub pot: f64,
-    /// What the player can do.
+    /// The actions that the player can take.
     pub actions: Vec<String>,
     /// Expected share of the pot after each action, net of what is put in from here on, in chips; with `icm` in prizes beyond those of giving up.
     pub ev: Vec<f64>,
-    /// How often the saved strategy takes each action with this hand.
+    /// Probability of each action in the saved strategy with this hand.
     pub strategy: Vec<f64>,
 }
 
 impl PracticeJudgement {
-    /// The value of the best action.
+    /// The value of the best action, in the unit of `ev`.
     pub fn best(&self) -> f64 {
         self.ev.iter().copied().reduce(f64::max).unwrap_or(0.0)
     }
 
-    /// The value of the strategy's own mixture.
+    /// The value of the saved strategy's own mixture, in the unit of `ev`.
     pub fn mean(&self) -> f64 {
         self.ev.iter().zip(&self.strategy).map(|(ev, part)| ev * part).sum()
     }
@@ -36,18 +36,18 @@ impl PracticeJudgement {
 /// A decision of the player.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PracticeDecision {
-    /// What there was to decide.
+    /// The actions with their values, before one was taken.
     #[serde(flatten)]
     pub judgement: PracticeJudgement,
     /// The action that was taken.
     pub action: String,
-    /// How often the saved strategy takes it.
+    /// Its probability in the saved strategy.
     pub frequency: f64,
     /// Value of the best action less that of this one, in the unit of `ev`.
     pub loss: f64,
-    /// The same as a part of the pot; `None` for prizes.
+    /// `loss` as a part of the pot; `None` with `icm`, whose values are prizes.
     pub loss_of_pot: Option<f64>,
-    /// Value of this action less that of the strategy's own mixture.
+    /// Value of this action less that of the saved strategy's own mixture, in the unit of `ev`.
     pub gain: f64,
 }
 
@@ -81,31 +81,31 @@ pub struct PracticeRecord {
     pub history: String,
     /// The player's share of the pot, net of what it put in after the first node, in chips; with `icm` in prizes beyond those of giving up there.
     pub won: f64,
-    /// What the player's decisions would win on average with its cards, over all cards of the other seat and of the board.
+    /// What the player's decisions would win on average with its cards, over all cards of the other seat and of the board, in the unit of `won`.
     pub expected: f64,
     /// The player's decisions.
     pub decisions: Vec<PracticeDecision>,
 }
 
-/// The sums over hands.
+/// The score of finished hands: sums over them, in chips; with `icm` in prizes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PracticeScore {
     /// Finished hands.
     pub hands: u64,
     /// Decisions in them.
     pub decisions: u64,
-    /// What was won.
+    /// Sum of [`PracticeRecord::won`].
     pub won: f64,
-    /// The same without the luck of the cards and of the other's actions.
+    /// Sum of [`PracticeRecord::expected`]: what was won, without the luck of the cards and of the other seat's actions.
     pub expected: f64,
-    /// What the decisions lost.
+    /// Sum of [`PracticeDecision::loss`].
     pub loss: f64,
-    /// The loss a hand; 0 without hands.
+    /// `loss` divided by `hands`; 0 without hands.
     pub loss_per_hand: f64,
 }
 
 impl PracticeScore {
-    /// Of these hands.
+    /// The score of these hands.
     pub fn of(records: &[PracticeRecord]) -> Self {
         let decisions = || records.iter().flat_map(|record| &record.decisions);
         // Not `sum`: of no floats that is -0.0.

@@ -18,7 +18,7 @@ use crate::runtime::keep::Keep;
 use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Precision, Result};
 
-/// Builds a [`SpotSolver`].
+/// Builds a [`SpotSolver`]. Options that are not set are those of [`Options::SPOT`].
 #[derive(Debug)]
 pub struct SpotSolverBuilder {
     spot: Arc<Spot>,
@@ -40,7 +40,7 @@ impl SpotSolver {
         SpotSolverBuilder::new(Arc::new(spot.clone()))
     }
 
-    /// Makes a builder of a solver that goes on from a file of form `f32`. Options that the caller does not set are the file's; only `iterations` (at least those done) and `threads` may
+    /// Makes a builder of a solver that goes on from a file of form `full`. Options that the caller does not set are the file's; only `iterations` (at least those done) and `threads` may
     /// differ.
     ///
     /// # Errors
@@ -48,8 +48,8 @@ impl SpotSolver {
     pub fn resume(path: impl AsRef<Path>) -> Result<SpotSolverBuilder> {
         let path = path.as_ref();
         let solved = SolvedSpot::open(path)?;
-        if solved.form() != SpotForm::F32 {
-            let reason = format!("has strategies alone (form {}), expected form f32 to go on from", solved.form());
+        if solved.form() != SpotForm::Full {
+            let reason = format!("has strategies alone (form {}), expected form full to go on from", solved.form());
             return Err(Error::file(path, None, reason));
         }
         let builder = SpotSolverBuilder::new(Arc::new(solved.spot().clone())).laid(solved.layout().clone());
@@ -62,11 +62,11 @@ impl SpotSolverBuilder {
         Self {
             spot,
             layout: None,
-            options: Options::default(),
+            options: Options::SPOT,
             asked: Vec::new(),
             measure_at: Vec::new(),
             target: None,
-            form: SpotForm::F32,
+            form: SpotForm::Full,
             keep: Keep::default(),
             resume: None,
         }
@@ -132,7 +132,7 @@ impl SpotSolverBuilder {
         self
     }
 
-    /// The form of the checkpoint once the solve is finished; default `f32`. Before that it is always `f32`, from which a solve can go on.
+    /// The form of the checkpoint once the solve is finished; default `full`. Before that it is always `full`, from which a solve can go on.
     #[must_use]
     pub fn form(mut self, form: SpotForm) -> Self {
         self.form = form;

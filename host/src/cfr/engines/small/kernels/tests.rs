@@ -50,7 +50,7 @@ fn gamma(n: u32, epsilon: f64) -> f64 {
     nu / (1.0 - nu)
 }
 
-/// Averages that both precisions hold, with zeros among them; behind as many regrets.
+/// Averages that both precisions hold, with zeros among them; after as many regrets.
 fn state(plan: &Plan) -> Vec<f64> {
     (0..2 * plan.game.table_len()).map(|at| f64::from(at * 37 % 64 % 61)).collect()
 }

@@ -37,7 +37,7 @@ pub fn averages(game: &VectorGame, seat: usize, sums: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// Number of the first node of each entry, by street, where all nodes stand one behind the other.
+/// Number of the first node of each entry, by street, where all nodes stand one after the other.
 fn starts(game: &VectorGame) -> Vec<Vec<usize>> {
     let mut next = 0;
     let of_street = |street: &crate::cfr::layout::Street| {
