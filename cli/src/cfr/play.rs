@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use warpplay::Error;
 use warpplay::cfr::game::{BettingKind, category, set_of};
-use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, Strategy};
+use warpplay::cfr::{BettingTree, GameDef, Ranking, Strategy};
 use warpplay_gpu::split_mix;
 
 use crate::cfr::args::{PlayArgs, SeatFlag};

@@ -2,7 +2,7 @@
 //!
 //! A target's time is that of the set-up (tree, tables, upload) and of the iterations up to the first measurement at or below it. Measured is after 10 iterations and then each time after a
 //! tenth more, so a target is found at most that late; measuring itself is not counted. (A measurement of a flop takes the CPU as long as several iterations: there at least 10 lie between
-//! two.) Device and kernels are there already: a small river is solved before. A row ends at the lower target, after [`ITERATIONS`], or when everything in it, measurements too, took [`TIMES`] as
+//! two.) Device and kernels are there already: a small river is solved before by each engine. A row ends at the lower target, after [`ITERATIONS`], or when everything in it, measurements too, took [`TIMES`] as
 //! long as `--seconds`.
 //!
 //! Every spot is solved on the device and on the CPU with its default schedule, [`Options::SPOT`], and with three others; flops on the CPU with the default alone. Rivers are solved on one
@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use warpplay::cfr::{Algorithm, Options, Spot};
+use warpplay::cfr::{Algorithm, Engine, Options, Spot};
 use warpplay::{Backend, Device, Error};
 
 use crate::approach::{Approach, Limits};
@@ -208,7 +208,10 @@ pub fn targets(bench: &mut Bench) -> anyhow::Result<()> {
     table.note(format!("-: not reached in {ITERATIONS} iterations, or in the time of a row"));
     if bench.device.backend() == Backend::Cuda {
         let limits = Limits { percent: TARGETS[0], iterations: 1, seconds: f64::INFINITY, apart: 1 };
-        Approach::of(&bench.device, &Spot::parse(SMALL)?, Options::SPOT, limits)?;
+        // Both engines, whose kernels the driver translates at their first use.
+        for engine in [Engine::Small, Engine::Street] {
+            Approach::of(&bench.device, &Spot::parse(SMALL)?, Options { engine, ..Options::SPOT }, limits)?;
+        }
     }
     for (name, spot) in &spots(bench.quick)? {
         let mut lines = Vec::new();

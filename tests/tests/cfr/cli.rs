@@ -56,7 +56,7 @@ fn close(found: &Value, expected: f64, tolerance: f64) {
 #[test]
 fn a_game_is_solved_in_buckets_that_are_kept() {
     let scratch = new_scratch();
-    let solve = "cfr solve leduc.limit.2p.game --device cpu --iterations 20 --batch 32 --report none --seed 3";
+    let solve = "solve leduc.limit.2p.game --device cpu --iterations 20 --batch 32 --report none --seed 3";
     typed(
         &scratch,
         &format!(
@@ -67,25 +67,22 @@ fn a_game_is_solved_in_buckets_that_are_kept() {
     typed(&scratch, &format!("{solve} --abstraction buckets --strategy b.strategy"), "");
     let bytes = |name: &str| fs::read(scratch.path(name)).expect("a file");
     assert_eq!(bytes("a.strategy"), bytes("b.strategy"));
-    let measured = typed(&scratch, "cfr exploitability a.strategy --device cpu", "");
+    let measured = typed(&scratch, "exploitability a.strategy --device cpu", "");
     assert!(measured.contains("NashConv"), "{measured}");
-    typed(&scratch, "cfr query a.strategy --history cr --hand 4c", "");
-    typed(&scratch, "cfr match a.strategy b.strategy --device cpu", "");
-    typed(&scratch, "cfr solve --resume a.checkpoint --iterations 30 --report none --device cpu", "");
-    typed(&scratch, "cfr play a.strategy --hands 1", "quit\n");
+    typed(&scratch, "query a.strategy --history cr --hand 4c", "");
+    typed(&scratch, "match a.strategy b.strategy --device cpu", "");
+    typed(&scratch, "solve --resume a.checkpoint --iterations 30 --report none --device cpu", "");
+    typed(&scratch, "play a.strategy --hands 1", "quit\n");
     for (line, told) in [
+        ("solve leduc.limit.2p.game --abstraction lossless", "option rounds: 1 is not allowed (2, one a betting round"),
+        ("solve leduc.limit.2p.game --abstraction lossless,ehs", "option abstraction: 'ehs' is not allowed"),
         (
-            "cfr solve leduc.limit.2p.game --abstraction lossless",
-            "option rounds: 1 is not allowed (2, one a betting round",
-        ),
-        ("cfr solve leduc.limit.2p.game --abstraction lossless,ehs", "option abstraction: 'ehs' is not allowed"),
-        (
-            "cfr solve leduc.limit.2p.game --abstraction buckets --runouts 3",
+            "solve leduc.limit.2p.game --abstraction buckets --runouts 3",
             "--runouts: the buckets of buckets are found already",
         ),
-        ("cfr solve kuhn.limit.2p.game --abstraction buckets", "option abstraction: 2 suits of 3 ranks"),
-        ("cfr solve liars_dice --abstraction lossless", "--abstraction: liars_dice has no cards"),
-        ("cfr solve --resume a.checkpoint --abstraction lossless", "--abstraction"),
+        ("solve kuhn.limit.2p.game --abstraction buckets", "option abstraction: 2 suits of 3 ranks"),
+        ("solve liars_dice --abstraction lossless", "--abstraction: liars_dice has no cards"),
+        ("solve --resume a.checkpoint --abstraction lossless", "--abstraction"),
     ] {
         let (code, _, said) = typed_until(&scratch, line, "");
         assert_eq!(code, Some(2), "{line}: {said}");
