@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::cfr::engines::walk;
+use crate::cfr::engines::walk::{self, Information};
 use crate::cfr::engines::{Solve, cpu, explicit, mccfr, small, street, subset};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::{BettingTree, Game, Poker, Tree};
@@ -196,7 +196,7 @@ pub(in crate::cfr) fn plan_layout(device: &Device, layout: &Layout, options: &Op
     let (engine, memory) = match layout {
         Layout::Vector { game, .. } => vector_engine(device, game, options)?,
         Layout::Buckets(buckets) if buckets.padded => {
-            (Engine::Walk, walk::fits(device, &buckets.rules, &buckets.information(), options)?)
+            (Engine::Walk, walk::fits(device, &buckets.rules, &information(buckets), options)?)
         }
         Layout::Buckets(buckets) => (Engine::Subset, subset::fits(&buckets.rules, options)?),
         Layout::Tree(tree) => match options.sampling {
@@ -205,6 +205,14 @@ pub(in crate::cfr) fn plan_layout(device: &Device, layout: &Layout, options: &Op
         },
     };
     Ok(Plan::new(layout.clone(), engine, options, memory))
+}
+
+/// What the players of a game with tables by hands or buckets know of the cards, for the walk.
+fn information(buckets: &Buckets) -> Information {
+    match &buckets.abstraction {
+        Some(abstraction) => Information::Buckets(Arc::clone(abstraction) as Arc<dyn walk::Buckets>),
+        None => Information::Exact,
+    }
 }
 
 /// Chooses `small` or `street` for a game in vector form, and computes the memory that the engine needs.
@@ -238,9 +246,7 @@ pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> 
     device.expect_memory(plan.memory_needed())?;
     match (&plan.layout, plan.engine) {
         (Layout::Vector { game, .. }, engine) => build_engine(device, engine, game, options),
-        (Layout::Buckets(buckets), Engine::Walk) => {
-            walk::build(device, &buckets.rules, &buckets.information(), options)
-        }
+        (Layout::Buckets(buckets), Engine::Walk) => walk::build(device, &buckets.rules, &information(buckets), options),
         (Layout::Buckets(buckets), _) => subset::build(device, Arc::clone(&buckets.rules), options),
         (Layout::Tree(tree), Engine::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
         (Layout::Tree(tree), _) => explicit::build(device, Arc::clone(tree), options),

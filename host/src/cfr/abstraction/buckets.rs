@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Classes, Recipe};
-use crate::cfr::engines::walk;
+use crate::cfr::game::Buckets;
 use crate::cfr::game::cards::{CardSet, Deck};
 use crate::cfr::game::game_file::GameDef;
 use crate::{Error, Result};
@@ -63,7 +63,7 @@ impl fmt::Display for Abstraction {
 }
 
 /// The buckets for the sampled traversals of `walk`.
-impl walk::Buckets for Abstraction {
+impl Buckets for Abstraction {
     fn n_buckets(&self, round: usize) -> u32 {
         self.rounds.get(round).map_or(0, RoundBuckets::n_buckets)
     }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{Row, public};
 use crate::cfr::abstraction::Abstraction;
-use crate::cfr::engines::walk::{self, Information};
 use crate::cfr::game::betting::{Action, BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::cards::{CardSet, choose, colex_rank, set_of, subsets};
 use crate::cfr::game::game_file::GameDef;
@@ -125,14 +124,6 @@ impl Buckets {
         match &self.abstraction {
             Some(abstraction) => abstraction.bucket(round, hole, board).map(|bucket| bucket as usize),
             None => Some((colex_rank(hole) * boards(&self.rules, round) + colex_rank(board)) as usize),
-        }
-    }
-
-    /// What players know, for the walk.
-    pub fn information(&self) -> Information {
-        match &self.abstraction {
-            Some(abstraction) => Information::Buckets(Arc::clone(abstraction) as Arc<dyn walk::Buckets>),
-            None => Information::Exact,
         }
     }
 
