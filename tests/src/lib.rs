@@ -66,7 +66,7 @@
 //! | `cfr/practice.rs` | hands of a saved spot are dealt otherwise than they should, a decision is judged wrongly, or a hand history says something else |
 //! | `cfr/targets.rs` | commands and builders have other defaults for spots, or the bench measures a solve elsewhere than it says |
 //! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the paper's programs, leave the sampled reference |
-//! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
+//! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones; a solve in buckets is another one, or loses them in a file |
 //! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `warpplay cfr` have changed |
 //! | `cfr/ties.rs` | engines differ otherwise than `docs/exact-ties.md` says |
 //! | `cfr/old_files.rs` | a file of version 0.1 is not read, or a solve does not go on from it with the same bits |

@@ -104,7 +104,7 @@ pub struct AbstractionFlags {
 
     /// Run-outs that are drawn to find the buckets of --abstraction [default: all]
     #[arg(long, value_name = "N", requires = "abstraction", allow_negative_numbers = true)]
-    pub runouts: Option<u32>,
+    pub abstraction_runouts: Option<u32>,
 
     /// Write the buckets of --abstraction to this file
     #[arg(long, value_name = "FILE", requires = "abstraction")]
@@ -119,6 +119,13 @@ pub struct RangesArgs {
 
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+impl AbstractionFlags {
+    /// The file of `--abstraction`, if it is one.
+    pub fn file(&self) -> Option<&std::path::Path> {
+        self.abstraction.as_deref().map(std::path::Path::new).filter(|path| path.is_file())
+    }
 }
 
 #[derive(clap::Args, Debug)]
@@ -297,7 +304,7 @@ pub struct SolveBoardsArgs {
     #[arg(long, value_name = "BOARDS", default_value = "all", allow_hyphen_values = true)]
     pub boards: String,
 
-    /// Begin behind a line of this solved spot, written by solve-spot --save: with the ranges that both seats have there, its pot and stacks
+    /// Begin after a line of this solved spot, written by solve-spot --save: with the ranges that both seats have there, its pot and stacks
     #[arg(long, value_name = "FILE.spot", requires = "line")]
     pub from: Option<PathBuf>,
 
@@ -512,6 +519,7 @@ mod tests {
         let prose = [
             ("--threads", "all cores: as many as there are"),
             ("ranges range", "a list of all names"),
+            ("--abstraction-runouts", "all run-outs"),
             ("solve game", "that of --resume"),
             ("solve-spot spots", "that of --resume"),
             ("--report", "a rule"),

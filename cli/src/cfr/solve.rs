@@ -24,6 +24,9 @@ struct Facts<'a> {
     game: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
+    /// How the buckets of cards were made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abstraction: Option<Recipe>,
     trajectory: &'a [Point],
     /// Mean winnings under the strategies used, in chips an iteration, by seat.
     average_utility: Vec<f64>,
@@ -64,7 +67,11 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     }
     let plot = plots.path(PLOT);
     common::expect_apart(
-        &[("FILE.game", args.game.as_deref()), ("--resume", args.checkpoint.resume.as_deref())],
+        &[
+            ("FILE.game", args.game.as_deref()),
+            ("--resume", args.checkpoint.resume.as_deref()),
+            ("--abstraction", args.abstraction.file()),
+        ],
         &[
             ("--json", args.output.json.as_deref()),
             ("--plots", plots.plots.as_deref()),
@@ -73,7 +80,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
             ("--checkpoint", args.checkpoint.checkpoint.as_deref()),
             ("--save-abstraction", args.abstraction.save_abstraction.as_deref()),
         ],
-        &[("--checkpoint", "--resume")],
+        &[("--checkpoint", "--resume"), ("--save-abstraction", "--abstraction")],
     )?;
     let json = args.output.json_file()?;
     // No devices or pipes: their writers need files.
@@ -142,15 +149,19 @@ pub fn run(args: &SolveArgs) -> Result<()> {
 fn with_buckets(problem: Problem, flags: &AbstractionFlags, device: &Device) -> Result<Problem> {
     let Some(given) = &flags.abstraction else { return Ok(problem) };
     let Problem::Poker(game) = problem else {
-        return Err(common::Usage(format!("--abstraction: {} has no cards", problem.describe())).into());
+        return Err(common::Usage(format!("--abstraction: {} is not a game of poker", problem.describe())).into());
     };
-    let file = Path::new(given);
-    let abstraction = match file.is_file() {
-        true if flags.runouts.is_some() => {
-            return Err(common::Usage(format!("--runouts: the buckets of {given} are found already")).into());
+    let abstraction = match flags.file() {
+        Some(_) if flags.abstraction_runouts.is_some() => {
+            return Err(
+                common::Usage(format!("--abstraction-runouts: the buckets of {given} are found already")).into()
+            );
         }
-        true => Abstraction::load(file)?,
-        false => Abstraction::build(device, &game, &Recipe { runouts: flags.runouts, ..given.parse()? })?,
+        Some(file) => Abstraction::load(file)?,
+        None => {
+            let recipe: Recipe = given.parse().with_context(|| format!("--abstraction {given}, which is no file"))?;
+            Abstraction::build(device, &game, &Recipe { runouts: flags.abstraction_runouts, ..recipe })?
+        }
     };
     if let Some(path) = &flags.save_abstraction {
         abstraction.save(path)?;
@@ -162,9 +173,14 @@ fn with_buckets(problem: Problem, flags: &AbstractionFlags, device: &Device) -> 
 fn write(json: &OutputFile, game: &str, device: &Device, solver: &mut Solver, complete: bool) -> Result<()> {
     let report = solver.report();
     let counts = solver.problem().rules().map(|game| Counts::of(game)).transpose()?;
+    let abstraction = match solver.problem() {
+        Problem::Abstracted(_, abstraction) => Some(abstraction.recipe().clone()),
+        _ => None,
+    };
     let facts = Facts {
         game,
         counts,
+        abstraction,
         trajectory: &report.trajectory,
         average_utility: solver.average_utility()?,
         left_out: report.unmeasured.iter().map(|reason| format!("exploitability: {reason}")).collect(),

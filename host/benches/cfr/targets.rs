@@ -205,7 +205,10 @@ pub fn targets(bench: &mut Bench) -> anyhow::Result<()> {
     let labels = schedules.each_ref().map(label);
     let headers = [["spot", "where"].as_slice(), &labels.each_ref().map(String::as_str)].concat();
     let mut others = Table::new("SCHEDULES, iterations to 0.5 % and to 0.1 % of the pot, f32", 2, &headers);
-    table.note(format!("-: not reached in {ITERATIONS} iterations, or in the time of a row"));
+    table.note(format!(
+        "-: not reached in {ITERATIONS} iterations, or in {} s with the measurements",
+        TIMES * bench.seconds
+    ));
     if bench.device.backend() == Backend::Cuda {
         let limits = Limits { percent: TARGETS[0], iterations: 1, seconds: f64::INFINITY, apart: 1 };
         // Both engines, whose kernels the driver translates at their first use.

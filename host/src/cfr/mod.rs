@@ -53,7 +53,7 @@
 //! | two players; all deals, or boards or hands sampled | `small` where regrets and averages fit in a block's shared memory, else `street` | `cpu`, all deals only; one deal by name with `walk` or `mccfr` |
 //! | more players, one hole card, one suit, no board | `subset` where the explicit tree would have more than 4 million nodes, else `explicit` | `explicit` |
 //! | more players, else; trees of other games | `explicit` | `explicit` |
-//! | more players, chance sampling | `walk` | `walk` |
+//! | more players, chance sampling; any number with buckets of cards ([`Problem::abstracted`]) | `walk` | `walk` |
 //! | external or outcome sampling | `mccfr` | `mccfr`: one traversal an iteration, `cfr`, alternating |
 //!
 //! [`Engine`] asks for one by name. What an engine cannot do is an error that says why and, where it is memory, how much; nothing is replaced by

@@ -144,9 +144,8 @@ impl Options {
 
     /// The options of a hold'em [`Spot`](super::Spot), unless others are given: discounted CFR with α = 1.5, β = 0, γ = 4, and else those of [`Options::default`].
     ///
-    /// Discounted CFR is of Brown and Sandholm, "Solving Imperfect-Information Games via Discounted Regret Minimization" (2019), who recommend γ = 2. Over six standard turn and river spots, in
-    /// double precision, γ = 4 leaves 3 to 14 % less exploitability after 100 iterations. With β < 0, or an α that grows, some spots converge faster, but others have bursts: their discounted
-    /// regrets stop growing, an iteration changes the strategy too much, and the exploitability rises tenfold for a while.
+    /// Discounted CFR is of Brown and Sandholm, "Solving Imperfect-Information Games via Discounted Regret Minimization" (2019), who recommend γ = 2. On ten standard
+    /// spots γ = 4 needs as many iterations to 0.5 % and to 0.1 % of the pot, or fewer (`docs/performance.md`).
     pub const SPOT: Self = Self { algorithm: Algorithm::Dcfr, discounts: [1.5, 0.0, 4.0], ..Self::DEFAULT };
 }
 

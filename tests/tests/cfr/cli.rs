@@ -77,11 +77,11 @@ fn a_game_is_solved_in_buckets_that_are_kept() {
         ("solve leduc.limit.2p.game --abstraction lossless", "option rounds: 1 is not allowed (2, one a betting round"),
         ("solve leduc.limit.2p.game --abstraction lossless,ehs", "option abstraction: 'ehs' is not allowed"),
         (
-            "solve leduc.limit.2p.game --abstraction buckets --runouts 3",
-            "--runouts: the buckets of buckets are found already",
+            "solve leduc.limit.2p.game --abstraction buckets --abstraction-runouts 3",
+            "--abstraction-runouts: the buckets of buckets are found already",
         ),
         ("solve kuhn.limit.2p.game --abstraction buckets", "option abstraction: 2 suits of 3 ranks"),
-        ("solve liars_dice --abstraction lossless", "--abstraction: liars_dice has no cards"),
+        ("solve liars_dice --abstraction lossless", "is not a game of poker"),
         ("solve --resume a.checkpoint --abstraction lossless", "--abstraction"),
     ] {
         let (code, _, said) = typed_until(&scratch, line, "");

@@ -75,7 +75,8 @@ fn command(program: &Path, words: &[&str]) -> String {
     for (name, text) in rows {
         let (meaning, default) = with_default(text);
         let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
-        writeln!(out, "| `{name}` | {} | {default} |", cell(&meaning)).expect("text");
+        // A bar would divide the cell, in code too.
+        writeln!(out, "| `{}` | {} | {default} |", name.replace('|', "\\|"), cell(&meaning)).expect("text");
     }
     out
 }

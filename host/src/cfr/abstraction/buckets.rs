@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use super::{Classes, Recipe};
+use super::{Classes, Method, Recipe};
 use crate::cfr::game::Buckets;
 use crate::cfr::game::cards::{CardSet, Deck};
 use crate::cfr::game::game_file::GameDef;
 use crate::{Error, Result};
 
-/// The buckets of all rounds of a game. Its text is how each round's were made, with their number: `lossless:3,histogram:8`.
+/// The buckets of all rounds of a game. Its text is how each round's were made: `lossless,histogram:8`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Abstraction {
     /// By betting round.
@@ -56,7 +56,11 @@ impl Abstraction {
 impl fmt::Display for Abstraction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (round, (method, _))) in self.rounds.iter().zip(&self.recipe.rounds).enumerate() {
-            write!(f, "{}{method}:{}", if at == 0 { "" } else { "," }, round.n_buckets)?;
+            f.write_str(if at == 0 { "" } else { "," })?;
+            match method {
+                Method::Lossless => write!(f, "{method}")?,
+                Method::Strength | Method::Histogram => write!(f, "{method}:{}", round.n_buckets)?,
+            }
         }
         Ok(())
     }

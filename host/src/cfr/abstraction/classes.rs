@@ -88,11 +88,11 @@ impl Classes {
             return Err(Error::option("hole cards", n_hole, "1 to 3"));
         }
         let n_cards = deck.n_cards();
-        if n_hole + n_board > n_cards as usize {
+        if n_hole > n_cards as usize || n_board > n_cards as usize - n_hole {
             return Err(Error::option(
                 "board cards",
                 n_board,
-                format!("at most {} in a deck of {n_cards}", n_cards as usize - n_hole),
+                format!("at most {} in a deck of {n_cards}", (n_cards as usize).saturating_sub(n_hole)),
             ));
         }
         let too_many = |what: &str, n: u64| {

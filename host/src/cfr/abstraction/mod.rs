@@ -119,6 +119,7 @@ impl FromStr for Recipe {
 
     fn from_str(text: &str) -> Result<Self> {
         let of_round = |part: &str| {
+            let part = part.trim();
             let wrong = || {
                 Error::option(
                     "abstraction",

@@ -5,6 +5,7 @@
 //!               regrets.0, …   cumulative regrets by seat, F32 or F64 as the solver has them
 //!               averages.0, …  weighted sums of strategies
 //!               predictions.0, …   last regrets, where the algorithm predicts
+//!               buckets.0, …   with strengths.0, …: the tensors of an abstraction, where there is one
 //! ```
 
 use std::collections::BTreeMap;
