@@ -271,8 +271,7 @@ fn a_page_that_is_too_large_is_refused_with_what_fits() {
         ("browse a.spot --html page.html --runouts 8c3s", "as many cards as come after QsJh2h2d, 1"),
         ("browse a.spot --html page.html --line x", "x"),
     ] {
-        let code = if line.contains("--line") { 1 } else { 2 };
-        let said = scratch.fails(code, line);
+        let said = scratch.fails(2, line);
         assert!(said.contains(part), "{line}: {said}");
     }
     assert_eq!(fs::metadata(scratch.path("page.html")).expect("a page").len(), first);
