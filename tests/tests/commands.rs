@@ -128,14 +128,13 @@ fn lines_of_regret_minimisation() {
 }
 
 /// Lines of the pages that are not run, by a part of them, and why. Their command and flags are held to its `--help`.
-const NOT_RUN: [(&str, &str); 28] = [
+const NOT_RUN: [(&str, &str); 27] = [
     ("--device cuda", "needs a GPU"),
     ("--ranks ", "needs MPI"),
     ("mpirun ", "needs MPI"),
     ("ncu ", "needs a GPU and NVIDIA's tools"),
     ("cargo xtask run mcts", "its arguments are xtask's"),
     (" DIR", "data of the reader's"),
-    ("SPOT.json", "data of the reader's"),
     ("--image digit.png", "an image of the reader's"),
     ("--plots FOLDER", "the published kernels under simt: minutes"),
     (" games.usi.txt.gz", "data that a clone lacks"),
