@@ -28,7 +28,7 @@
 //! use warpplay::cfr::{Problem, Sampling, Solver};
 //! let problem = Problem::abstracted(game, buckets)?;
 //! let mut solver = Solver::builder(problem).sampling(Sampling::Chance).batch(32).iterations(100).build(&Device::cpu())?;
-//! assert!(solver.run(|_| std::ops::ControlFlow::Continue(()))?.trajectory[1].nash_conv > 0.0);
+//! assert!(solver.run(|_| std::ops::ControlFlow::Continue(()))?.trajectory[0].nash_conv > 0.0);
 //! let strategy = solver.strategy()?;
 //! assert_eq!(strategy.query("", "", "2c")?.choices, strategy.query("", "", "3c")?.choices);
 //! # Ok::<(), warpplay::Error>(())
