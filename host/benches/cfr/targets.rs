@@ -87,15 +87,15 @@ fn label(schedule: &Options) -> String {
     }
 }
 
-/// Where a spot is solved.
-struct Place {
+/// What solves a spot: a device, and the CPU's threads.
+struct Runner {
     device: Device,
     /// Threads of the CPU, if not all.
     threads: Option<usize>,
     name: String,
 }
 
-impl Place {
+impl Runner {
     fn is_cpu(&self) -> bool {
         self.device.backend() == Backend::Cpu
     }
@@ -106,18 +106,18 @@ impl Place {
     }
 }
 
-fn places(bench: &Bench, spot: &Spot) -> Vec<Place> {
+fn runners(bench: &Bench, spot: &Spot) -> Vec<Runner> {
     let (device, cpu) = (&bench.device, Device::cpu());
-    let mut places = Vec::new();
+    let mut runners = Vec::new();
     if device.backend() != Backend::Cpu {
-        places.push(Place { device: device.clone(), threads: None, name: device.to_string() });
+        runners.push(Runner { device: device.clone(), threads: None, name: device.to_string() });
     }
     if street(spot) == 2 {
-        places.push(Place { device: cpu.clone(), threads: Some(1), name: "cpu, 1 thread".to_string() });
+        runners.push(Runner { device: cpu.clone(), threads: Some(1), name: "cpu, 1 thread".to_string() });
     }
     let name = format!("cpu, {} threads", rayon::current_num_threads());
-    places.push(Place { device: cpu, threads: None, name });
-    places
+    runners.push(Runner { device: cpu, threads: None, name });
+    runners
 }
 
 /// What was found, for the line of JSON.
@@ -140,8 +140,8 @@ fn iterations(found: &Approach) -> String {
 }
 
 /// The row of the default schedule.
-fn row(spot: &str, place: &str, found: &Result<Approach, String>) -> Vec<String> {
-    let mut cells = vec![spot.to_string(), place.to_string()];
+fn row(spot: &str, runner: &str, found: &Result<Approach, String>) -> Vec<String> {
+    let mut cells = vec![spot.to_string(), runner.to_string()];
     let found = match found {
         Ok(found) => found,
         Err(error) => {
@@ -168,18 +168,18 @@ fn figure(spot: &str, lines: &[Value]) -> Value {
     }})
 }
 
-/// Solves a spot at a place and writes the line of JSON. Without a result: why there is none.
+/// Solves a spot on a runner and writes the line of JSON. Without a result: why there is none.
 fn solve(
     bench: &mut Bench,
     (name, spot): (&str, &Spot),
-    place: &Place,
+    runner: &Runner,
     schedule: &Options,
 ) -> anyhow::Result<Result<Approach, String>> {
-    bench.output.progress(&format!("{name}, {}, {}", place.name, label(schedule)));
-    let apart = if place.is_cpu() && street(spot) == 0 { 10 } else { 1 };
+    bench.output.progress(&format!("{name}, {}, {}", runner.name, label(schedule)));
+    let apart = if runner.is_cpu() && street(spot) == 0 { 10 } else { 1 };
     let limits = Limits { percent: TARGETS[1], iterations: ITERATIONS, seconds: TIMES * bench.seconds, apart };
-    let options = Options { threads: place.threads, ..*schedule };
-    let found = Approach::of(&place.device, spot, options, limits).map_err(|error| match &error {
+    let options = Options { threads: runner.threads, ..*schedule };
+    let found = Approach::of(&runner.device, spot, options, limits).map_err(|error| match &error {
         Error::Option { .. } | Error::Unsupported { .. } | Error::OutOfMemory { .. } => format!("not offered: {error}"),
         _ => bench.output.failed(&error),
     });
@@ -187,10 +187,10 @@ fn solve(
         Ok(found) => facts(spot, found),
         Err(error) => json!({"error": error}),
     };
-    let threads = place.is_cpu().then(|| place.threads.unwrap_or_else(rayon::current_num_threads));
+    let threads = runner.is_cpu().then(|| runner.threads.unwrap_or_else(rayon::current_num_threads));
     line["section"] = json!("targets");
     line["spot"] = json!(name);
-    line["device"] = json!(place.device.to_string());
+    line["device"] = json!(runner.device.to_string());
     line["threads"] = json!(threads);
     line["precision"] = json!(options.precision);
     line["schedule"] = json!(label(schedule));
@@ -218,21 +218,21 @@ pub fn targets(bench: &mut Bench) -> anyhow::Result<()> {
     }
     for (name, spot) in &spots(bench.quick)? {
         let mut lines = Vec::new();
-        for place in places(bench, spot) {
-            let mut cells = vec![name.clone(), place.name.clone()];
-            for (number, schedule) in schedules.iter().enumerate().take(place.n_schedules(spot)) {
-                let found = solve(bench, (name, spot), &place, schedule)?;
+        for runner in runners(bench, spot) {
+            let mut cells = vec![name.clone(), runner.name.clone()];
+            for (number, schedule) in schedules.iter().enumerate().take(runner.n_schedules(spot)) {
+                let found = solve(bench, (name, spot), &runner, schedule)?;
                 cells.push(found.as_ref().map_or("-".to_string(), iterations));
                 if number > 0 {
                     continue;
                 }
-                table.row(row(name, &place.name, &found));
+                table.row(row(name, &runner.name, &found));
                 if let Ok(found) = found {
                     let points: Vec<[f64; 2]> = found.steps.iter().map(|step| [step.seconds, step.percent]).collect();
-                    lines.push(json!({"name": place.name, "points": points, "band": [], "published": false}));
+                    lines.push(json!({"name": runner.name, "points": points, "band": [], "published": false}));
                 }
             }
-            if place.threads.is_none() {
+            if runner.threads.is_none() {
                 others.row(cells);
             }
         }

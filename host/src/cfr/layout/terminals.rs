@@ -50,18 +50,18 @@ impl Removal {
 
 /// Numbers the first `n` sets of each hand's cards, `[hand][set]` by seat; also returns how many numbers there are. Equal sets of different hands have one number.
 ///
-/// Bit `i` of a set's place says whether it has the hand's card `i`: the empty set comes first, as number 0, and that of all the hand's cards last.
+/// Sets are in the order of their masks, of which bit `i` says whether the set has the hand's card `i`: the empty set comes first, as number 0, and that of all the hand's cards last, if `n` covers it.
 pub(in crate::cfr) fn number_sets(game: &VectorGame, n: usize) -> ([Vec<u32>; 2], usize) {
     let mut numbers: HashMap<CardSet, u32> = HashMap::new();
     let mut sets_of = |hand: CardSet| -> Vec<u32> {
         let cards: Vec<u8> = members(hand).collect();
-        let set = |place: usize| {
-            (0..cards.len()).filter(|at| place >> at & 1 != 0).fold(0, |set, at| set | 1u64 << cards[at])
+        let set = |mask: usize| {
+            (0..cards.len()).filter(|at| mask >> at & 1 != 0).fold(0, |set, at| set | 1u64 << cards[at])
         };
         (0..n)
-            .map(|place| {
+            .map(|mask| {
                 let next = numbers.len() as u32;
-                *numbers.entry(set(place)).or_insert(next)
+                *numbers.entry(set(mask)).or_insert(next)
             })
             .collect()
     };
