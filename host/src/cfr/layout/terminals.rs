@@ -55,9 +55,8 @@ pub(in crate::cfr) fn number_sets(game: &VectorGame, n: usize) -> ([Vec<u32>; 2]
     let mut numbers: HashMap<CardSet, u32> = HashMap::new();
     let mut sets_of = |hand: CardSet| -> Vec<u32> {
         let cards: Vec<u8> = members(hand).collect();
-        let set = |mask: usize| {
-            (0..cards.len()).filter(|at| mask >> at & 1 != 0).fold(0, |set, at| set | 1u64 << cards[at])
-        };
+        let set =
+            |mask: usize| (0..cards.len()).filter(|at| mask >> at & 1 != 0).fold(0, |set, at| set | 1u64 << cards[at]);
         (0..n)
             .map(|mask| {
                 let next = numbers.len() as u32;
