@@ -109,9 +109,9 @@ enum Task {
     },
     /// Make the packages of all published crates, with their PTX, in target/package
     Package {
-        /// Also compile all PTX again in another folder and compare it, and build a crate from the packages alone
-        #[arg(long)]
-        verify: bool,
+        /// Also compile PTX again in another folder and compare it, and build a crate from the packages alone
+        #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+        verify: Option<package::Verify>,
     },
     /// Build the Python wheel, with the kernels in it, into target/wheels
     Wheel {

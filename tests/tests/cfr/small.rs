@@ -382,7 +382,7 @@ fn renamed_suits_change_nothing() {
 fn locked_nodes_keep_their_strategy() {
     let (mut game, _) = vector(&game("kuhn.limit.2p"), false);
     let given = vec![vec![1.0; 3], vec![0.0; 3]];
-    game.locks = vec![Lock { street: 0, entry: 0, node: 0, strategy: given }];
+    game.locks = vec![Lock::everywhere(0, 0, 0, 1, given)];
     if let Node::Decision { locked, .. } = &mut game.streets[0].entries[0].nodes[0] {
         *locked = true;
     }

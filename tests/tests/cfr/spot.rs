@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use warpplay::cfr::game::BettingKind;
 use warpplay::cfr::layout::Node;
-use warpplay::cfr::{Algorithm, BettingTree, Engine, Options, Solver, Spot, SpotReport, SpotRun, solve_spots};
+use warpplay::cfr::{
+    Algorithm, BettingTree, Engine, Options, SolvedSpot, Solver, Spot, SpotReport, SpotRun, SpotSolver, solve_spots,
+};
 use warpplay::journal::Target;
 use warpplay::{Device, Error, Precision, Progress};
 use warpplay_cpu_ref::cfr::{poker, vector};
@@ -210,6 +212,83 @@ fn locked_nodes_are_played_as_given() {
             _ => [0.5, 0.5, 0.0],
         };
         assert_eq!(hand.strategy["r50"], want, "{}", hand.hand);
+    }
+}
+
+/// A turn of narrow ranges, with locks for some hands, and for other hands where a card falls.
+fn with_locks(locks: Value) -> Spot {
+    let mut spot = json!({
+        "pot": 100, "effective_stack": 100, "bet_fraction_of_pot": 1.0, "flop": "Ks 7h 2d", "turn": "8c",
+        "ranges": ["AA,65s,JTs", "QQ,99,87s"], "max_raises": {"turn": 1, "river": 1},
+    });
+    spot["locks"] = locks;
+    serde_json::from_value(spot).expect("a spot")
+}
+
+#[test]
+fn some_hands_or_boards_are_locked() {
+    let spot = with_locks(json!([
+        {"history": "", "seat": 0, "strategy": {"AA": [1, 0]}},
+        {"history": "cc/", "seat": 0, "strategy": {"65s": [0.5, 0.5]}},
+        {"history": "cc/", "seat": 0, "runout": "4c", "strategy": {"65s": [0, 1]}},
+    ]));
+    let options = Options { iterations: 200, ..Options::SPOT };
+    let solve = |device: &Device, iterations: u64| -> (SolvedSpot, f64) {
+        let options = Options { iterations, ..options };
+        let mut solver = SpotSolver::builder(&spot).options(options).build(device).expect("it fits");
+        solver.run(|_| ControlFlow::Continue(())).expect("it runs");
+        let apart = 2.0 * solver.measure().expect("measured");
+        (solver.solved().expect("solved"), apart)
+    };
+    let (solved, apart) = solve(&Device::cpu(), 200);
+    let root = solved.root();
+    assert_eq!(root.strategy("AhAc").expect("a hand"), [1.0, 0.0]);
+    let learnt = root.strategy("6h5h").expect("a hand");
+    assert!(learnt != [0.5, 0.5] && learnt != [1.0, 0.0], "{learnt:?}");
+    let on = |card: &str, hand: &str| {
+        let node = root.child("c").and_then(|node| node.child("c")).and_then(|node| node.deal(card)).expect("a node");
+        node.strategy(hand).expect("a hand")
+    };
+    assert_eq!((on("4c", "6h5h"), on("9s", "6h5h"), on("4d", "6h5h")), (vec![0.0, 1.0], vec![0.5; 2], vec![0.5; 2]));
+    // Other hands and the other seat learn: nobody can gain more than is left, and with the locks nothing is won.
+    let free = with_locks(json!([])).solve(&Device::cpu(), &SpotRun { options, ..SpotRun::default() }).expect("solves");
+    let value = root.report().expect("values").ev[0];
+    assert!(value <= free.ev[0] + apart + self::apart(&free), "{value}, {:?}", free.ev);
+    // The kernels come to the same: both values lie within what can still be gained of the locked game's.
+    for_each_device(|device| {
+        let (solved, others) = solve(device, 20);
+        let root = solved.root();
+        let other = root.report()?.ev[0];
+        assert!((other - value).abs() <= apart + others, "{other}, {value} on {device}");
+        assert_eq!(root.strategy("AhAc")?, [1.0, 0.0], "on {device}");
+        assert_eq!(root.child("c")?.child("c")?.deal("4c")?.strategy("6h5h")?, [0.0, 1.0], "on {device}");
+        Ok(())
+    });
+}
+
+#[test]
+fn wrong_locks_are_told() {
+    for (locks, told) in [
+        (
+            json!([{"history": "", "seat": 0, "runout": "4c", "strategy": [1, 0]}]),
+            "no run-out: no card is dealt before the node",
+        ),
+        (
+            json!([{"history": "cc/", "seat": 0, "runout": "4c 5c", "strategy": [1, 0]}]),
+            "the card that is dealt before the node",
+        ),
+        (json!([{"history": "cc/", "seat": 0, "runout": "Ks", "strategy": [1, 0]}]), "cards beside"),
+        (
+            json!([{"history": "cc/", "seat": 0, "runout": "x", "strategy": [1, 0]}]),
+            "the card that is dealt before the node",
+        ),
+        (
+            json!([{"history": "", "seat": 0, "strategy": {"AA": [1, 0]}}, {"history": "", "seat": 0, "strategy": {"AhAc": [0, 1]}}]),
+            "each hand once",
+        ),
+    ] {
+        let error = with_locks(locks.clone()).build(true).expect_err("wrong").to_string();
+        assert!(error.contains(told) && error.contains("locks"), "{locks}: {error}");
     }
 }
 
@@ -461,7 +540,6 @@ fn bad_spots_are_errors_with_field_and_position() {
         (json!({"locks": [{"history": "", "seat": 1, "strategy": [1, 0, 0]}]}), "seat 0, which acts there"),
         (json!({"locks": [{"history": "", "seat": 0, "strategy": [0.5, 0.4, 0]}]}), "add up to 1"),
         (json!({"locks": [{"history": "", "seat": 0, "strategy": [1, 0]}]}), "c, r50, r300"),
-        (json!({"locks": [{"history": "", "seat": 0, "strategy": {"AA": [1, 0, 0]}}]}), "no strategy of"),
         (
             json!({"locks": [{"history": "", "seat": 0, "strategy": {"AA": [1, 0, 0], "AA,QQ": [1, 0, 0], "rest": [1, 0, 0]}}]}),
             "twice",

@@ -47,7 +47,7 @@ impl<F: Fn(DecisionPoint, usize) -> Option<Vec<f64>> + Sync> Strategies for ByHa
 pub(super) enum Own {
     /// Plays its strategy.
     Plays,
-    /// Plays the best action, except at locked nodes.
+    /// Plays the best action, or the strategy that is given to the hand.
     Responds,
 }
 
@@ -130,21 +130,17 @@ impl<S: Source> Walk<'_, S> {
             }
             return sum;
         }
-        let values = decision.children.iter().map(|child| self.values(child, reach, chance));
-        if self.own == Own::Responds && !decision.locked {
-            return values
-                .reduce(|mut best, values| {
-                    best.iter_mut().zip(values).for_each(|(best, value)| *best = best.max(value));
-                    best
-                })
-                .unwrap_or_default();
-        }
         let strategy = self.strategies.strategy(self.game, decision);
-        let mut sum = vec![0.0; n_hands];
-        for (values, probabilities) in values.zip(strategy.chunks_exact(n_hands)) {
-            for ((sum, value), probability) in sum.iter_mut().zip(values).zip(probabilities) {
-                *sum += probability * value;
+        let (mut sum, mut best) = (vec![0.0; n_hands], vec![f64::NEG_INFINITY; n_hands]);
+        for (child, probabilities) in decision.children.iter().zip(strategy.chunks_exact(n_hands)) {
+            for (hand, value) in self.values(child, reach, chance).into_iter().enumerate() {
+                sum[hand] += probabilities[hand] * value;
+                best[hand] = best[hand].max(value);
             }
+        }
+        if self.own == Own::Responds {
+            let learns = (0..n_hands).filter(|&hand| !decision.locked.get(hand).is_some_and(|&locked| locked));
+            learns.for_each(|hand| sum[hand] = best[hand]);
         }
         sum
     }

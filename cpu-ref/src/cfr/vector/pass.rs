@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::game::Game;
-use super::public::{Decision, Public, Tables, add_board, normalise_hands, on_board, product};
+use super::public::{Decision, Public, Tables, add_board, hand_cells, normalise_hands, on_board, product};
 use super::sampling::Draw;
 use super::terminal::Terminals;
 use crate::cfr::pieces::discounted;
@@ -27,14 +27,13 @@ pub(super) type Both = [Vec<f64>; 2];
 /// The current strategy `[action][hand]`.
 fn current(options: &Options, decision: &Decision, n_hands: usize) -> Vec<f64> {
     let tables = &decision.tables;
-    let mut strategy: Vec<f64> = if decision.locked {
-        tables.averages.clone()
-    } else if options.predicts() {
+    let mut strategy: Vec<f64> = if options.predicts() {
         tables.regrets.iter().zip(&tables.last).map(|(regret, last)| (regret + last).max(0.0)).collect()
     } else {
         tables.regrets.iter().map(|regret| regret.max(0.0)).collect()
     };
     normalise_hands(&mut strategy, n_hands);
+    decision.give(&mut strategy);
     strategy
 }
 
@@ -115,14 +114,22 @@ impl Pass<'_> {
                 of_actions.extend_from_slice(&values[seat]);
             }
         }
-        if self.learns[seat] && !decision.locked {
+        if self.learns[seat] {
+            let given = decision.tables.averages.clone();
             self.learn(&mut decision.tables, &strategy, &of_actions, &sums[seat], reach[seat]);
+            let tables = &mut decision.tables;
+            for hand in (0..decision.locked.len()).filter(|&hand| decision.locked[hand]) {
+                for at in hand_cells(hand, given.len(), n_hands) {
+                    (tables.regrets[at], tables.averages[at]) = (0.0, given[at]);
+                    tables.last.iter_mut().skip(at).take(1).for_each(|last| *last = 0.0);
+                }
+            }
         }
         sums
     }
 
     fn strategy(&self, decision: &Decision, n_hands: usize) -> Vec<f64> {
-        let responds = self.options.algorithm == Algorithm::CfrBr && !self.learns[decision.seat] && !decision.locked;
+        let responds = self.options.algorithm == Algorithm::CfrBr && !self.learns[decision.seat];
         if !responds {
             return current(self.options, decision, n_hands);
         }
@@ -130,6 +137,7 @@ impl Pass<'_> {
         for (hand, &action) in decision.tables.best.iter().enumerate() {
             strategy[action as usize * n_hands + hand] = 1.0;
         }
+        decision.give(&mut strategy);
         strategy
     }
 
@@ -200,25 +208,23 @@ impl Pass<'_> {
 
     fn best_actions(&self, decision: &mut Decision, reach: &[f64], chance: f64) -> Vec<f64> {
         let (seat, n_hands) = (decision.seat, self.game.hands[decision.seat].len());
-        if decision.locked {
-            let strategy = current(self.options, decision, n_hands);
-            let mut sum = vec![0.0; n_hands];
-            for (child, probabilities) in decision.children.iter_mut().zip(strategy.chunks_exact(n_hands)) {
-                let values = self.respond(child, seat, reach, chance);
-                sum.iter_mut().zip(product(&values, probabilities)).for_each(|(sum, value)| *sum += value);
-            }
-            return sum;
-        }
+        let mut given = vec![0.0; decision.children.len() * n_hands];
+        decision.give(&mut given);
+        let mut played = vec![0.0; n_hands];
         let mut best = vec![f64::NEG_INFINITY; n_hands];
         decision.tables.best = vec![0; n_hands];
         for (action, child) in decision.children.iter_mut().enumerate() {
             let values = self.respond(child, seat, reach, chance);
+            let of_action = product(&values, &given[action * n_hands..][..n_hands]);
+            played.iter_mut().zip(of_action).for_each(|(sum, value)| *sum += value);
             for ((best, noted), value) in best.iter_mut().zip(&mut decision.tables.best).zip(values) {
                 if value > *best {
                     (*best, *noted) = (value, action as u32);
                 }
             }
         }
+        let locked = (0..decision.locked.len()).filter(|&hand| decision.locked[hand]);
+        locked.for_each(|hand| best[hand] = played[hand]);
         best
     }
 }

@@ -1,5 +1,8 @@
 //! The public tree: betting nodes on boards, each decision with its tables.
 
+use std::iter::StepBy;
+use std::ops::Range;
+
 use super::game::{Game, Kind};
 
 /// A node of the public tree.
@@ -30,7 +33,8 @@ pub(super) struct Decision {
     pub node: usize,
     pub board: usize,
     pub seat: usize,
-    pub locked: bool,
+    /// By hand, whether its strategy is given, which the averages hold; empty at nodes that are not locked.
+    pub locked: Vec<bool>,
     pub children: Vec<Public>,
     pub tables: Tables,
 }
@@ -44,6 +48,27 @@ pub(super) struct Tables {
     pub last: Vec<f64>,
     /// The action of a best response by hand, for CFR-BR.
     pub best: Vec<u32>,
+}
+
+impl Decision {
+    /// Writes the strategies that are given to hands, `[action][hand]`, over others.
+    pub fn give(&self, strategy: &mut [f64]) {
+        let n_hands = self.locked.len();
+        let locked = (0..n_hands).filter(|&hand| self.locked[hand]);
+        for hand in locked {
+            let cells = hand_cells(hand, strategy.len(), n_hands);
+            let sum: f64 = cells.clone().map(|at| self.tables.averages[at]).sum();
+            let uniform = 1.0 / cells.len() as f64;
+            for at in cells {
+                strategy[at] = if sum > 0.0 { self.tables.averages[at] / sum } else { uniform };
+            }
+        }
+    }
+}
+
+/// Indices of a hand's values among `len` values `[action][hand]`.
+pub(super) fn hand_cells(hand: usize, len: usize, n_hands: usize) -> StepBy<Range<usize>> {
+    (hand..len).step_by(n_hands)
 }
 
 impl Public {
@@ -68,7 +93,7 @@ impl Public {
                 node,
                 board,
                 seat: *seat,
-                locked: *locked,
+                locked: vec![true; if *locked { game.hands[*seat].len() } else { 0 }],
                 children: children.iter().map(|&child| Self::on(game, child, round, board, tables)).collect(),
                 tables: tables(node),
             })),

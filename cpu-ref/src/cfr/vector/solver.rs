@@ -126,7 +126,7 @@ impl Solver {
         }
     }
 
-    /// Gives the strategy of a locked node on a board: probabilities or weights `[action][hand]`.
+    /// Gives the strategy of a locked node on a board: probabilities or weights `[action][hand]`, NaN for hands that learn.
     ///
     /// # Panics
     /// If there is no such node on such a board, or lengths differ.
@@ -134,7 +134,10 @@ impl Solver {
         let mut found = false;
         self.public.visit_mut(&mut |decision: &mut Decision| {
             if (decision.node, decision.board) == (node, board) {
-                decision.tables.averages.copy_from_slice(strategy);
+                let number = |&weight: &f64| if weight.is_nan() { 0.0 } else { weight };
+                decision.tables.averages = strategy.iter().map(number).collect();
+                let n_hands = decision.locked.len();
+                decision.locked = strategy[..n_hands].iter().map(|weight| !weight.is_nan()).collect();
                 found = true;
             }
         });

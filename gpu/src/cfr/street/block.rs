@@ -1,6 +1,6 @@
 //! Where a block works: its street, board and entry, and how each seat's rows lie there.
 
-use super::layout::{BEGINS, Board, Eval, Link, Op, Pass, Program, ROW, SeatTables, Segment, Street, Task};
+use super::layout::{BEGINS, Board, Eval, Link, NONE, Op, Pass, Program, ROW, SeatTables, Segment, Street, Task, flag};
 use super::numbers::Numbers;
 use super::tables::{Cell, Tables};
 use crate::cuda::memory::{GlobalNumber, Vec4};
@@ -339,6 +339,23 @@ impl<'a> BlockView<'a> {
         let row = self.board as usize * side.stride as usize;
         ReadView(self.task.inverse_priors)
             .get(self.street.inverse_priors[side.seat as usize] as usize + row + hand as usize)
+    }
+
+    /// First row of what is given at an operation's node on this board; [`NONE`] where all hands learn.
+    #[inline(always)]
+    #[track_caller]
+    pub fn given_row(&self, op: &Op) -> u32 {
+        if op.flags & flag::LOCKED == 0 {
+            return NONE;
+        }
+        ReadView(self.task.given_rows).get((op.given + self.board) as usize)
+    }
+
+    /// Probability that is given to hand `hand` of a side, one of its `n`, in row `row`; negative where the hand learns.
+    #[inline(always)]
+    #[track_caller]
+    pub fn given(&self, side: &Side, row: u32, hand: u32) -> f32 {
+        ReadView(self.task.given).get(row as usize * self.street.hand_stride as usize + self.number(side, hand))
     }
 
     /// Links between boards.

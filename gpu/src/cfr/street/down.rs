@@ -3,7 +3,7 @@
 use super::averaging::Averaging;
 use super::block::{BlockView, Side};
 use super::hands::{Hands, TOGETHER};
-use super::layout::{NONE, Op, Pass, code, flag, source};
+use super::layout::{NONE, Op, Pass, code};
 use super::nodes;
 use super::numbers::Numbers;
 use super::strategy::Weights;
@@ -84,9 +84,8 @@ fn reach<N: Numbers, const PARTS: bool>(
     pass: &Pass,
     averaging: Averaging,
 ) {
-    let locked = op.flags & flag::LOCKED != 0;
-    let average = averaging.adds_at(op) && !locked;
-    let from = if locked { source::AVERAGES } else { from };
+    let average = averaging.adds_at(op);
+    let given = view.given_row(op);
     let tables = &view.tables(side);
     let operands = view.operands();
     let mut hand = view.first_hand::<PARTS>();
@@ -96,13 +95,16 @@ fn reach<N: Numbers, const PARTS: bool>(
         let row = side.cell(op.row, hand);
         let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
         let reach = if active { view.get(op.input + hand) } else { 0.0 };
+        // A given strategy leaves 0 in the averages.
+        let is_given = given != NONE && active && view.given(side, given, hand) >= 0.0;
         let learns = active && own_factor(view, side, pass, hand) > 0.0;
         let gain = if average && learns { averaging.gain(view, side, hand, reach) } else { 0.0 };
         weights.for_each::<N>(tables, |action, at, _, p| {
             if average {
                 let sum = N::load::<false>(tables.averages(), at) + gain * p;
-                N::store::<false>(tables.averages(), at, if active { sum } else { 0.0 });
+                N::store::<false>(tables.averages(), at, if active && !is_given { sum } else { 0.0 });
             }
+            let p = if is_given { view.given(side, given + action, hand) } else { p };
             let wanted = action.wrapping_sub(op.first);
             if op.operands != NONE && wanted < op.count && active {
                 let slot = operands.get((op.operands + wanted) as usize);

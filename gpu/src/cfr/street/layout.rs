@@ -56,7 +56,7 @@ pub mod code {
 pub mod flag {
     /// The value is added to what the slot holds.
     pub const ADD: u32 = 1;
-    /// The strategy is given: the averages hold it, and nothing is learnt.
+    /// Some hands' strategy is given on some boards: see [`Op::given`](super::Op::given).
     pub const LOCKED: u32 = 2;
 }
 
@@ -88,8 +88,10 @@ pub struct Op {
     pub entry: u32,
     /// The traverser's payoffs: folded; or won, lost, tied.
     pub payoff: [f32; 3],
+    /// With [`flag::LOCKED`]: first word of [`Task::given_rows`], one for each board of the street.
+    pub given: u32,
     /// 0.
-    pub reserved: [u32; 2],
+    pub reserved: u32,
 }
 
 /// An evaluation: sums over a reach vector of the opponent.
@@ -345,6 +347,8 @@ pub struct Counts {
     pub permutations: usize,
     pub hands: usize,
     pub inverse_priors: usize,
+    pub given_rows: usize,
+    pub given: usize,
     pub lists: usize,
     pub reach: u64,
     pub values: u64,
@@ -397,6 +401,14 @@ pub struct Task {
     /// 1 / (weight of the hand × scale of the game × probability of the board), for each hand of the last street's boards: reach × this is the own reach.
     #[len(counts.inverse_priors)]
     pub inverse_priors: *const f32,
+    /// First row in `given` of a locked node on a board, or [`NONE`] where all its hands learn; null unless nodes are locked.
+    #[len(counts.given_rows)]
+    #[nullable]
+    pub given_rows: *const u32,
+    /// Given probabilities: a row for each action, hands as the game numbers them; negative for hands that learn. Regrets and averages of hands that have one stay 0.
+    #[len(counts.given)]
+    #[nullable]
+    pub given: *const f32,
     /// Hands of a board by card: row k has each card's k-th hand from the weakest on.
     #[len(counts.lists)]
     pub lists: *const u16,
@@ -436,7 +448,7 @@ pub struct Task {
 
 const _: () = assert!(size_of::<Op>() == 64 && size_of::<Eval>() == 16 && size_of::<Segment>() == 24);
 const _: () = assert!(size_of::<Program>() == 56 && size_of::<Street>() == 200 && size_of::<Board>() == 32);
-const _: () = assert!(size_of::<Task>() == 21 * 8 + 2 * 56 && size_of::<Pass>() == 32);
+const _: () = assert!(size_of::<Task>() == 23 * 8 + 2 * 56 && size_of::<Pass>() == 32);
 
 /// Values that an evaluation takes in shared memory, for rows of `stride` hands of `n_hole` cards.
 pub const fn region_len(stride: u32, n_hole: u32, full: bool) -> u32 {

@@ -3,7 +3,7 @@
 use super::block::{BlockView, Side};
 use super::down::own_factor;
 use super::hands::{Hands, TOGETHER};
-use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, TOTALS, code, flag, mode, source};
+use super::layout::{ALL_CARDS, NO_HAND, NONE, Op, Pass, ROW, TOTALS, code, flag, mode};
 use super::nodes;
 use super::numbers::Numbers;
 use super::strategy::Weights;
@@ -29,7 +29,10 @@ pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
         if PLAIN && op.code == code::OWN && nodes::is_plain::<PARTS>(view, side, op) {
             nodes::own::<N>(view, side, op, step);
         } else if op.code == code::OWN {
-            own::<N, PARTS>(view, side, op, step, pass);
+            match view.given_row(op) {
+                NONE => own::<N, PARTS>(view, side, op, step, pass),
+                row => own_locked::<N, PARTS>(view, side, op, row, step, pass),
+            }
         } else if op.code == code::RETURN {
             come_back::<PARTS>(view, side, op);
         } else {
@@ -115,11 +118,9 @@ fn come_back<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) {
 #[track_caller]
 fn own<N: Numbers, const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
-    let locked = op.flags & flag::LOCKED != 0;
     let tables = &view.tables(side);
-    let from = if locked { source::AVERAGES } else { pass.own };
-    let learns = pass.mode == mode::LEARN && !locked;
-    let best = pass.mode == mode::BEST && !locked;
+    let learns = pass.mode == mode::LEARN;
+    let best = pass.mode == mode::BEST;
     let mut hand = view.first_hand::<PARTS>();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
@@ -146,7 +147,7 @@ fn own<N: Numbers, const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op
             }
             value
         } else {
-            let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
+            let weights = Weights::read::<N>(tables, pass.own, step.predicts, op.n, row, side.stride);
             let mut value = 0.0;
             weights.for_each::<N>(tables, |action, at, _, p| {
                 value += p * value_of(action);
@@ -165,6 +166,55 @@ fn own<N: Numbers, const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op
         };
         if active {
             view.put(op.output + hand, value, add);
+        }
+        hand += view.hands_apart::<PARTS>();
+    }
+}
+
+/// The same where some hands' strategy is given, in the rows from `given` on: they play it, learn nothing, and leave 0 in the tables.
+#[inline(always)]
+#[track_caller]
+fn own_locked<N: Numbers, const PARTS: bool>(
+    view: &BlockView<'_>,
+    side: &Side,
+    op: &Op,
+    given: u32,
+    step: &Step<f32>,
+    pass: &Pass,
+) {
+    let tables = &view.tables(side);
+    let best = pass.mode == mode::BEST;
+    let mut hand = view.first_hand::<PARTS>();
+    while hand < side.padded {
+        let active = hand < side.n;
+        let learns = active && view.given(side, given, hand) < 0.0;
+        let value_of = |action: u32| if active { view.get(view.operand(op.operands + action) + hand) } else { 0.0 };
+        let weights = Weights::read::<N>(tables, pass.own, step.predicts, op.n, side.cell(op.row, hand), side.stride);
+        let (mut mean, mut most, mut choice) = (0.0, value_of(0), 0);
+        let played = |action: u32, p: f32| if active && !learns { view.given(side, given + action, hand) } else { p };
+        weights.for_each::<N>(tables, |action, _, _, p| {
+            let value = value_of(action);
+            mean += played(action, p) * value;
+            if value > most {
+                (most, choice) = (value, action);
+            }
+        });
+        let answers = best && learns;
+        if pass.keeps != 0 {
+            weights.for_each::<N>(tables, |action, at, _, p| {
+                let chosen = if action == choice { 1.0 } else { 0.0 };
+                tables.keep(at, if answers { chosen } else { played(action, p) });
+            });
+        }
+        if pass.mode == mode::LEARN {
+            let factor = if learns { own_factor(view, side, pass, hand) } else { 0.0 };
+            weights.for_each::<N>(tables, |action, at, regret, _| {
+                let gain = (value_of(action) - mean) * factor;
+                note_gain::<N>(tables, at, step, regret, gain, factor > 0.0, learns);
+            });
+        }
+        if active {
+            view.put(op.output + hand, if answers { most } else { mean }, op.flags & flag::ADD != 0);
         }
         hand += view.hands_apart::<PARTS>();
     }

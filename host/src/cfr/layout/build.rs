@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::boards::{Class, Dealing};
-use super::entries::{Partition, SetupLock, partition};
+use super::entries::{Partition, partition};
+use super::locks::{self, SetupLock};
 use super::suits::{SuitMap, all, rename};
 use super::{Street, VectorGame};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
@@ -95,7 +96,12 @@ impl VectorGame {
         }
         let hands = setup.ranges.each_ref().map(|range| range.iter().map(|&(hand, _)| hand).collect());
         let weights = setup.ranges.each_ref().map(|range| range.iter().map(|&(_, weight)| weight).collect());
-        let (deck, n_hole, locks) = (setup.deck, setup.n_hole, partition.locks);
+        let (deck, n_hole) = (setup.deck, setup.n_hole);
+        let placed = |(betting, mut lock)| {
+            locks::place(&mut lock, betting, setup.locks, &streets);
+            lock
+        };
+        let locks = partition.locks.into_iter().map(placed).collect();
         Ok(Self { deck, n_hole, hands, weights, scale, permutations, suit_maps, streets, locks })
     }
 }
@@ -155,10 +161,7 @@ fn symmetries(setup: &Setup) -> (Vec<SuitMap>, Vec<[Vec<u32>; 2]>) {
         };
         let hands = [of_seat(0)?, of_seat(1)?];
         let keeps = |lock: &SetupLock, seat: usize| {
-            let same = |vector: &Vec<f64>| {
-                hands[seat].iter().zip(vector).all(|(&image, &value)| vector[image as usize] == value)
-            };
-            lock.strategy.iter().all(same)
+            lock.is_among(setup.locks, |cards| rename(setup.deck, map, cards), &hands[seat])
         };
         setup.locks.iter().zip(&seats_of_locks).all(|(lock, &seat)| keeps(lock, seat)).then_some(hands)
     };

@@ -1,21 +1,15 @@
 //! The betting tree partitioned into the entries of the streets.
 
+use super::locks::SetupLock;
 use super::{Entry, Lock, Node};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
-
-/// A given strategy.
-pub(in crate::cfr) struct SetupLock {
-    /// The decision node of the betting tree.
-    pub betting: u32,
-    /// Probabilities `[action][hand]`.
-    pub strategy: Vec<Vec<f64>>,
-}
 
 /// Entries, action vectors by seat, and locks.
 pub(super) struct Partition {
     /// By street: its entries and its action vectors of one board, by seat.
     pub streets: Vec<(Vec<Entry>, [u32; 2])>,
-    pub locks: Vec<Lock>,
+    /// Nodes of the betting tree that are locked, with locks that are on no board yet.
+    pub locks: Vec<(u32, Lock)>,
 }
 
 /// How play reaches a street.
@@ -63,7 +57,7 @@ struct OfStreet<'a> {
 
 impl OfStreet<'_> {
     /// Adds the nodes below `root`, depth first.
-    fn entry(&mut self, root: Root, locks: &[SetupLock], entry: usize, locked: &mut Vec<Lock>) -> Vec<Node> {
+    fn entry(&mut self, root: Root, locks: &[SetupLock], entry: usize, locked: &mut Vec<(u32, Lock)>) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
         // Nodes to come, with the node and the action they belong to.
         let mut open: Vec<(Root, Option<(u32, u32)>)> = vec![(root, None)];
@@ -87,10 +81,11 @@ impl OfStreet<'_> {
                             }
                             let slot = self.n_slots[*seat];
                             self.n_slots[*seat] += actions.len() as u32;
-                            let lock = locks.iter().find(|lock| lock.betting == betting);
-                            if let Some(lock) = lock {
-                                let (street, node, strategy) = (self.street, number as usize, lock.strategy.clone());
-                                locked.push(Lock { street, entry, node, strategy });
+                            let is_locked = locks.iter().any(|lock| lock.betting == betting);
+                            if is_locked {
+                                let (street, node) = (self.street, number as usize);
+                                let (given, of_boards) = (Vec::new(), Vec::new());
+                                locked.push((betting, Lock { street, entry, node, given, of_boards }));
                             }
                             Node::Decision {
                                 seat: *seat,
@@ -98,7 +93,7 @@ impl OfStreet<'_> {
                                 children: vec![0; children.len()],
                                 slot,
                                 betting,
-                                locked: lock.is_some(),
+                                locked: is_locked,
                             }
                         }
                     }

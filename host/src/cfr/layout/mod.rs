@@ -72,6 +72,7 @@ mod build;
 mod entries;
 mod keys;
 mod layouts;
+mod locks;
 mod number;
 mod placed;
 pub(in crate::cfr) mod public;
@@ -83,14 +84,15 @@ mod terminals;
 mod vector;
 
 pub use keys::TableIndex;
+pub use locks::{Given, Lock};
 pub use size::VectorSize;
 pub use suits::SuitMap;
-pub use vector::{Board, Entry, Lock, Node, Street, VectorGame};
+pub use vector::{Board, Entry, Node, Street, VectorGame};
 
 pub(in crate::cfr) use buckets::Buckets;
 pub(in crate::cfr) use build::Setup;
-pub(in crate::cfr) use entries::SetupLock;
 pub(in crate::cfr) use layouts::{Layout, LayoutKind};
+pub(in crate::cfr) use locks::SetupLock;
 pub(in crate::cfr) use number::Number;
 pub(in crate::cfr) use placed::Placed;
 pub(in crate::cfr) use row::Row;

@@ -1,6 +1,6 @@
 //! Where things lie in the tables of a game in vector form, and how much memory they take.
 
-use super::{Lock, Node, VectorGame};
+use super::{Node, VectorGame};
 
 impl VectorGame {
     /// Values of a seat's table on the streets before `street`.
@@ -78,30 +78,5 @@ impl VectorGame {
             information_sets,
             infoset_actions: [0, 1].map(|seat| self.table_len(seat) as u64),
         }
-    }
-
-    /// The given strategy of a node; `None` if it is learnt.
-    pub fn lock(&self, street: usize, entry: usize, node: usize) -> Option<&Lock> {
-        self.locks.iter().find(|lock| (lock.street, lock.entry, lock.node) == (street, entry, node))
-    }
-
-    /// The given strategies of a seat: for each locked vector of its table, the offset and the values.
-    pub fn locked_vectors(&self, seat: usize) -> impl Iterator<Item = (usize, &[f64])> {
-        let slot_of = move |lock: &Lock| match &self.streets[lock.street].entries[lock.entry].nodes[lock.node] {
-            Node::Decision { seat: of, slot, .. } if *of == seat => Some(*slot),
-            _ => None,
-        };
-        let of_lock = move |lock, slot| {
-            let Lock { street, strategy, .. }: &Lock = lock;
-            (0..self.streets[*street].boards.len()).flat_map(move |board| {
-                let first = self.offset(seat, *street, board, slot);
-                let n_hands = self.hands[seat].len();
-                strategy.iter().enumerate().map(move |(action, vector)| (first + action * n_hands, vector.as_slice()))
-            })
-        };
-        self.locks
-            .iter()
-            .filter_map(move |lock| slot_of(lock).map(|slot| (lock, slot)))
-            .flat_map(move |(lock, slot)| of_lock(lock, slot))
     }
 }

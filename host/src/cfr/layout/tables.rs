@@ -69,6 +69,14 @@ impl Values {
             Self::F64(values) => values[at],
         }
     }
+
+    /// Replaces the value at an index.
+    pub fn set(&mut self, at: usize, value: f64) {
+        match self {
+            Self::F32(values) => values[at] = value as f32,
+            Self::F64(values) => values[at] = value,
+        }
+    }
 }
 
 impl Default for Values {

@@ -1,7 +1,7 @@
 //! Two-player poker as public tree × vectors of hands: every betting round on every board, with all private hands at once. Streets, boards, entries and members are
 //! explained at [`layout`](super).
 
-use super::SuitMap;
+use super::{Lock, SuitMap};
 use crate::cfr::game::betting::Action;
 use crate::cfr::game::cards::{CardSet, Deck};
 
@@ -33,22 +33,8 @@ pub struct VectorGame {
     pub suit_maps: Vec<SuitMap>,
     /// The streets.
     pub streets: Vec<Street>,
-    /// Strategies that are given rather than learnt. Engines write them to the averages ([`locked_vectors`](Self::locked_vectors)) before the first iteration, and do not
-    /// change those rows.
+    /// Strategies that are given rather than learnt: what an engine returns as averages has them, and regrets of 0.
     pub locks: Vec<Lock>,
-}
-
-/// The given strategy of one decision node, the same on every board.
-#[derive(Clone, Debug)]
-pub struct Lock {
-    /// The street.
-    pub street: usize,
-    /// The entry of the street.
-    pub entry: usize,
-    /// The node of the entry; a decision with `locked`.
-    pub node: usize,
-    /// Probabilities `[action][hand of the seat]`, which add up to 1 over the actions for each hand.
-    pub strategy: Vec<Vec<f64>>,
 }
 
 /// A betting round on all its boards.
@@ -99,7 +85,7 @@ pub enum Node {
         slot: u32,
         /// Number of the node in the betting tree.
         betting: u32,
-        /// Whether the strategy is given rather than learnt; then the averages hold it, and best responses use it too.
+        /// Whether a strategy is given to some hands on some boards, by one of [`VectorGame::locks`]. They do not learn, and best responses play it too.
         locked: bool,
     },
     /// The round is over, and the next cards are dealt.

@@ -179,7 +179,7 @@ impl<T> Streets<T> {
     }
 }
 
-/// A strategy that is given rather than learnt, the same on every board.
+/// A strategy that is given rather than learnt, to all hands of a seat or some, on all boards or some.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpotLock {
@@ -187,6 +187,10 @@ pub struct SpotLock {
     pub history: String,
     /// Who acts there.
     pub seat: usize,
+    /// Cards dealt since the spot's board, in their order (`8c`, `8c 4d`): the strategy is given only where they lie. By default on all boards. Where several locks hold, that of the longest
+    /// run-out does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runout: Option<String>,
     /// The strategy.
     pub strategy: LockStrategy,
 }
@@ -197,7 +201,7 @@ pub struct SpotLock {
 pub enum LockStrategy {
     /// The same for all hands.
     All(Vec<f64>),
-    /// By hands, as [`Range`](super::Range) reads them; `rest` stands for all other hands. Each hand of the seat must occur once.
+    /// By hands, as [`Range`](super::Range) reads them; `rest` stands for all other hands. Without it, other hands learn. A hand may occur once.
     ByHand(BTreeMap<String, Vec<f64>>),
 }
 

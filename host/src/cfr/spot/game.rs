@@ -1,20 +1,18 @@
 //! A spot checked and laid out in vector form.
 
 use super::betting::{STREETS, tree};
-use super::file::{LockStrategy, Spot, SpotLock, Streets};
+use super::file::{Spot, Streets};
+use super::locks;
 use super::range::Range;
 use super::sizes::{self, BetSize, LEAST_CHIPS, SeatSizes};
 use super::thresholds;
-use crate::cfr::game::betting::{BettingKind, BettingTree, Icm};
+use crate::cfr::game::betting::{BettingTree, Icm};
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
-use crate::cfr::layout::{Setup, SetupLock, VectorGame};
+use crate::cfr::layout::{Setup, VectorGame};
 use crate::{Error, Result};
 
-/// Tolerance of the sum of a lock's probabilities.
-const LOCK_TOLERANCE: f64 = 1e-6;
-
 /// Hands with their weights.
-type Weighted = Vec<(CardSet, f64)>;
+pub(super) type Weighted = Vec<(CardSet, f64)>;
 
 /// The sizes of a field on all streets and of both seats.
 fn all_sizes(sizes: Option<&Streets<SeatSizes>>) -> impl Iterator<Item = BetSize> {
@@ -35,7 +33,7 @@ impl Spot {
         self.check_chips(first_street)?;
         let ranges = [self.range(0, board)?, self.range(1, board)?];
         let tree = tree(self, first_street)?;
-        let locks: Vec<SetupLock> = self.locks.iter().map(|lock| lock.build(&tree, &ranges)).collect::<Result<_>>()?;
+        let locks = locks::locks(&self.locks, &tree, &ranges, board)?;
         let n_dealt = [0, 1, 1];
         let game = VectorGame::from_setup(&Setup {
             deck: Deck::FULL,
@@ -171,72 +169,5 @@ impl Spot {
             ));
         }
         Ok(hands)
-    }
-}
-
-impl SpotLock {
-    fn build(&self, tree: &BettingTree, ranges: &[Weighted; 2]) -> Result<SetupLock> {
-        let betting = tree.find(&self.history)?;
-        let (seat, actions) = match &tree.nodes[betting as usize].kind {
-            BettingKind::Decision { seat, actions, .. } => (*seat, actions),
-            BettingKind::Terminal => {
-                return Err(Error::option(
-                    "locks",
-                    format!("history '{}'", self.history),
-                    "a history after which a player acts",
-                ));
-            }
-        };
-        if seat != self.seat {
-            let value = format!("history '{}' for seat {}", self.history, self.seat);
-            return Err(Error::option("locks", value, format!("seat {seat}, which acts there")));
-        }
-        let names: Vec<String> = actions.iter().map(|&action| tree.spell(action)).collect();
-        let normalised = |probabilities: &[f64]| -> Result<Vec<f64>> {
-            let sum: f64 = probabilities.iter().sum();
-            let good = probabilities.iter().all(|probability| (0.0..=1.0 + LOCK_TOLERANCE).contains(probability));
-            if probabilities.len() != actions.len() || !good || (sum - 1.0).abs() > LOCK_TOLERANCE {
-                let value = format!("{probabilities:?} after '{}'", self.history);
-                return Err(Error::option(
-                    "locks",
-                    value,
-                    format!("probabilities of {} that add up to 1", names.join(", ")),
-                ));
-            }
-            Ok(probabilities.iter().map(|probability| probability / sum).collect())
-        };
-        let hands = &ranges[seat];
-        let mut of_hands: Vec<Option<Vec<f64>>> = vec![None; hands.len()];
-        match &self.strategy {
-            LockStrategy::All(probabilities) => of_hands.fill(Some(normalised(probabilities)?)),
-            LockStrategy::ByHand(parts) => {
-                for (text, probabilities) in parts.iter().filter(|(text, _)| *text != "rest") {
-                    let probabilities = normalised(probabilities)?;
-                    for (hand, _) in Range::parse(text)?.hands(0) {
-                        let Ok(at) = hands.binary_search_by_key(&hand, |&(hand, _)| hand) else { continue };
-                        if of_hands[at].replace(probabilities.clone()).is_some() {
-                            let value = format!("{} twice after '{}'", Deck::FULL.names(hand), self.history);
-                            return Err(Error::option("locks", value, "each hand once"));
-                        }
-                    }
-                }
-                if let Some(rest) = parts.get("rest") {
-                    let rest = normalised(rest)?;
-                    of_hands
-                        .iter_mut()
-                        .filter(|of_hand| of_hand.is_none())
-                        .for_each(|of_hand| *of_hand = Some(rest.clone()));
-                }
-            }
-        }
-        let mut strategy = vec![Vec::with_capacity(hands.len()); actions.len()];
-        for (of_hand, &(hand, _)) in of_hands.iter().zip(hands) {
-            let Some(of_hand) = of_hand else {
-                let value = format!("no strategy of {} after '{}'", Deck::FULL.names(hand), self.history);
-                return Err(Error::option("locks", value, "every hand of the seat, or \"rest\""));
-            };
-            strategy.iter_mut().zip(of_hand).for_each(|(vector, &probability)| vector.push(probability));
-        }
-        Ok(SetupLock { betting, strategy })
     }
 }

@@ -87,7 +87,7 @@
 //!   "added_lines": ["cr50"], "removed_lines": ["r50r150"],  histories whose last action is added to the tree, or removed from it
 //!   "rake": {"part": 0.05, "cap": 3},              what the house takes
 //!   "icm": {"others": [800], "prizes": [50, 30, 20]}, a tournament's prizes, and the chips of players who are not in the hand
-//!   "locks": …                                     strategies that are given
+//!   "locks": …                                     strategies that are given: to all hands or some, on all boards or some
 //! }
 //! ```
 //!
@@ -110,6 +110,7 @@ mod boards;
 mod file;
 mod game;
 mod grid;
+mod locks;
 mod many;
 mod node;
 mod practice;

@@ -15,7 +15,7 @@ pub(in crate::cfr) const CHUNK: usize = 32;
 pub(in crate::cfr) enum Play {
     /// The average strategy; uniform in sets that were never reached.
     Average,
-    /// The best response to the other's average strategy. At locked nodes the given strategy is played.
+    /// The best response to the other's average strategy. Hands whose strategy is given play it.
     Best,
     /// Only checks and calls: the share of hands won at the showdown, ties counting half. The betting tree does not matter.
     Equity,
@@ -218,11 +218,21 @@ impl Evaluator {
             Node::Decision { seat, children, slot, locked, .. } => {
                 let mut below =
                     |child: u32, reach: &[f64]| self.node(pass, At { node: child as usize, ..at }, reach, seen);
-                if *seat == pass.seat && pass.play == Play::Best && !locked {
-                    let mut best = below(children[0], reach);
-                    for &child in &children[1..] {
+                if *seat == pass.seat && pass.play == Play::Best {
+                    let given = locked.then(|| self.game.given(street, entry, node, board)).flatten();
+                    let mut best = vec![f64::NEG_INFINITY; self.game.hands[pass.seat].len()];
+                    let mut played = vec![0.0; if given.is_some() { best.len() } else { 0 }];
+                    for (action, &child) in children.iter().enumerate() {
                         let values = below(child, reach);
+                        if let Some(given) = given {
+                            given
+                                .numbers()
+                                .for_each(|hand| played[hand] += given.strategy[action][hand] * values[hand]);
+                        }
                         best.iter_mut().zip(values).for_each(|(best, value)| *best = best.max(value));
+                    }
+                    if let Some(given) = given {
+                        given.numbers().for_each(|hand| best[hand] = played[hand]);
                     }
                     best
                 } else {

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use super::ends::{self, Ends, Hands};
 use super::program::{Op, Other, Own, Program};
-use super::seat::{Part, Seat, divide};
+use super::seat::{Part, Seat, divide, write_given};
 use super::vectors::{Real, add, add_averages, add_product, learn, matched, multiply, subtract};
-use crate::cfr::layout::{Lock, Shown, VectorGame};
+use crate::cfr::layout::{Given, Shown, VectorGame};
 
 /// What the passing seat does.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -206,23 +206,25 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
         let row = vectors_of(own.slot, own.n_actions, n);
         let played = &mut vectors.played[vectors_of(own.played, own.n_actions, n)];
         let [regrets, averages, last] = &mut part.written;
-        if let Some(lock) = self.lock(at, own.locked) {
-            write_lock(played, lock);
-        } else {
-            let last = last.get(row.clone()).unwrap_or_default();
-            vectors.sums.resize(n, T::default());
-            matched(played, &regrets[row.clone()], last, self.step.predicts, &mut vectors.sums);
+        let given = self.given(at, own.locked);
+        let last = last.get(row.clone()).unwrap_or_default();
+        vectors.sums.resize(n, T::default());
+        matched(played, &regrets[row.clone()], last, self.step.predicts, &mut vectors.sums);
+        if let Some(given) = given {
+            write_given(played, given);
         }
         for (action, &after) in own.reach_after.iter().enumerate() {
             let played = &played[vectors_of(action, 1, n)];
-            if own.locked.is_none() {
-                let averages = &mut averages[vectors_of(own.slot + action, 1, n)];
-                add_averages(averages, self.step.weight, &vectors.reaches[0][own.reach], played);
-            }
+            let averages = &mut averages[vectors_of(own.slot + action, 1, n)];
+            add_averages(averages, self.step.weight, &vectors.reaches[0][own.reach], played);
             if let Some(after) = after {
                 let (before, after) = vectors.reaches[0].split_at_mut(after);
                 multiply(&mut after[0], &before[own.reach], played);
             }
+        }
+        // A given strategy is its own average.
+        if let Some(given) = given {
+            write_given(&mut averages[row], given);
         }
     }
 
@@ -233,19 +235,21 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
         let row = first..first + other.n_actions * n;
         let mut written = std::mem::take(&mut vectors.other);
         written.resize(other.n_actions * n, T::default());
-        match (self.lock(at, other.locked), &self.opponent) {
-            (Some(lock), _) => write_lock(&mut written, lock),
-            (None, Opponent::Regrets(tables)) => {
+        match &self.opponent {
+            Opponent::Regrets(tables) => {
                 let last = tables.predictions.get(row.clone()).unwrap_or_default();
                 vectors.sums.resize(n, T::default());
                 matched(&mut written, &tables.regrets[row], last, self.step.predicts, &mut vectors.sums);
             }
-            (None, Opponent::Answer(answers)) => {
+            Opponent::Answer(answers) => {
                 written
                     .iter_mut()
                     .zip(&answers[row])
                     .for_each(|(part, of_table)| *part = T::rounded(of_table.widened()));
             }
+        }
+        if let Some(given) = self.given(at, other.locked) {
+            write_given(&mut written, given);
         }
         let (before, after) = vectors.reaches[1].split_at_mut(other.reach_after);
         for (action, after) in after[..other.n_actions].iter_mut().enumerate() {
@@ -279,26 +283,32 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
         mean.fill(T::default());
         if self.role == Role::Answer {
             let values: Vec<&[T]> = own.values.iter().map(|&after| &vectors.values[after][..]).collect();
-            answer(&mut regrets[row], self.lock(at, own.locked), &values, &mut mean);
+            answer(&mut regrets[row], self.given(at, own.locked), &values, &mut mean);
         } else {
             let played = &vectors.played[vectors_of(own.played, own.n_actions, n)];
             for (action, &after) in own.values.iter().enumerate() {
                 add_product(&mut mean, &vectors.values[after], &played[vectors_of(action, 1, n)]);
             }
-            for (action, &after) in own.values.iter().enumerate().filter(|_| own.locked.is_none()) {
+            for (action, &after) in own.values.iter().enumerate() {
                 let (row, values) = (vectors_of(own.slot + action, 1, n), &vectors.values[after]);
                 learn(&mut regrets[row.clone()], values, &mean, self.step.factors);
                 if let Some(last) = last.get_mut(row) {
                     subtract(last, values, &mean);
                 }
             }
+            if let Some(given) = self.given(at, own.locked) {
+                [regrets, last]
+                    .into_iter()
+                    .filter_map(|table| table.get_mut(row.clone()))
+                    .for_each(|table| clear(table, given));
+            }
         }
         vectors.values[own.value] = mean;
     }
 
-    /// The strategy that is given at a node.
-    fn lock(&self, at: At, node: Option<usize>) -> Option<&Lock> {
-        self.game.lock(at.street, at.entry, node?)
+    /// What is given at a locked node.
+    fn given(&self, at: At, node: Option<usize>) -> Option<&Given> {
+        self.game.given(at.street, at.entry, node?, at.board)
     }
 }
 
@@ -307,15 +317,18 @@ fn vectors_of(first: usize, count: usize, n_hands: usize) -> Range<usize> {
     first * n_hands..(first + count) * n_hands
 }
 
-/// Writes a given strategy, one vector after the other.
-fn write_lock<T: Real>(into: &mut [T], lock: &Lock) {
-    into.iter_mut().zip(lock.strategy.iter().flatten()).for_each(|(into, &part)| *into = T::rounded(part));
+/// Forgets what hands with a given strategy have learnt.
+fn clear<S: Real>(table: &mut [S], given: &Given) {
+    for vector in table.chunks_exact_mut(given.hands.len()) {
+        given.numbers().for_each(|hand| vector[hand] = S::default());
+    }
 }
 
-/// Writes the best action of every hand, or the given strategy, and adds the resulting values to `sum`. Among equal actions it takes the first.
-fn answer<T: Real, S: Real>(answers: &mut [S], given: Option<&Lock>, values: &[&[T]], sum: &mut [T]) {
+/// Writes the best action of every hand, or its given strategy, and adds the resulting values to `sum`. Among equal actions it takes the first.
+fn answer<T: Real, S: Real>(answers: &mut [S], given: Option<&Given>, values: &[&[T]], sum: &mut [T]) {
     let n_hands = sum.len();
     for (hand, sum) in sum.iter_mut().enumerate() {
+        let given = given.filter(|given| given.hands[hand]);
         let best = (1..values.len()).fold(0, |best, at| if values[at][hand] > values[best][hand] { at } else { best });
         for (action, values) in values.iter().enumerate() {
             let best = f64::from(u8::from(action == best));

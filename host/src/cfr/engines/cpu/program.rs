@@ -31,7 +31,7 @@ pub(super) enum Op {
 }
 
 pub(super) struct Own {
-    /// Node of the entry, if its strategy is given.
+    /// Node of the entry, if a strategy is given there.
     pub locked: Option<usize>,
     /// The first of its vectors on a board.
     pub slot: usize,

@@ -3,7 +3,7 @@
 use std::mem::take;
 use std::ops::Range;
 
-use crate::cfr::layout::{Number, VectorGame};
+use crate::cfr::layout::{Given, Number, VectorGame};
 
 /// The tables of a seat, laid out as by [`VectorGame::offset`].
 pub(super) struct Seat<T> {
@@ -17,10 +17,9 @@ impl<T: Number> Seat<T> {
     pub fn new(game: &VectorGame, seat: usize, predicts: bool) -> Self {
         let n = game.table_len(seat);
         let mut averages = vec![T::default(); n];
-        for (first, vector) in game.locked_vectors(seat) {
-            for (at, &probability) in averages[first..].iter_mut().zip(vector) {
-                *at = T::rounded(probability);
-            }
+        let n_hands = game.hands[seat].len();
+        for (first, given) in game.given_rows(seat) {
+            write_given(&mut averages[first..first + given.strategy.len() * n_hands], given);
         }
         Self { regrets: vec![T::default(); n], averages, predictions: vec![T::default(); if predicts { n } else { 0 }] }
     }
@@ -33,6 +32,13 @@ impl<T: Number> Seat<T> {
     /// The whole tables, for a pass that learns.
     pub fn part(&mut self) -> Part<'_, T> {
         Part { written: [&mut self.regrets, &mut self.averages, &mut self.predictions], first: 0 }
+    }
+}
+
+/// Writes a given strategy over those of the hands that have it, one vector after the other.
+pub(super) fn write_given<T: Number>(strategy: &mut [T], given: &Given) {
+    for (played, vector) in strategy.chunks_exact_mut(given.hands.len().max(1)).zip(&given.strategy) {
+        given.numbers().for_each(|hand| played[hand] = T::rounded(vector[hand]));
     }
 }
 

@@ -70,8 +70,8 @@ impl<T: SmallKernels> Games<T> {
         let mut state = vec![T::ZERO; self.n_tables() * (lengths[0] + lengths[1])];
         for seat in 0..2 {
             let first = lengths[0] + lengths[1] + if seat == 1 { lengths[0] } else { 0 };
-            for (at, vector) in self.games[game].locked_vectors(seat) {
-                for (value, &probability) in state[first + at..].iter_mut().zip(vector) {
+            for (at, given) in self.games[game].given_rows(seat) {
+                for (value, &probability) in state[first + at..].iter_mut().zip(given.strategy.iter().flatten()) {
                     *value = T::from_f64(probability);
                 }
             }

@@ -14,9 +14,9 @@ use std::sync::Arc;
 pub use batch::{GameMeasure, SmallBatch};
 
 use super::Solve;
-use crate::cfr::layout::VectorGame;
+use crate::cfr::layout::{Lock, VectorGame};
 use crate::cfr::options::Options;
-use crate::{Device, Memory, Precision, Result};
+use crate::{Device, Error, Memory, Precision, Result};
 
 /// The engine for one game.
 ///
@@ -31,6 +31,10 @@ pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Op
 /// # Errors
 /// [`Error::Option`](crate::Error::Option) with the reason: shared memory, hands, precision or sampling.
 pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<Memory> {
+    if !game.locks.iter().all(Lock::is_whole) {
+        let allowed = "street or cpu for strategies that are given to some hands or on some boards";
+        return Err(Error::option("engine", "small", allowed));
+    }
     let memory_in = |precision| {
         let options = Options { precision, ..*options };
         let plan = plan::Plan::new(device, game, &options)?;

@@ -18,7 +18,7 @@ pub(super) struct Frame {
     pub budget: u32,
 }
 
-/// A compiled subtree for one traverser. Ranges are relative to the start of its own lists.
+/// A compiled subtree for one traverser. Ranges are relative to the start of its own lists, and operations at decisions have the node's number as `given`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compiled {
     pub program: Program,
@@ -213,10 +213,10 @@ impl<'a> Compiler<'a> {
                 if any || own {
                     let operands = if any { self.operands(taken.iter().copied()) } else { NONE };
                     let n = children.len() as u32;
-                    let flags = if locked { flag::LOCKED } else { 0 };
                     list.push(Op {
                         code: code::REACH,
-                        flags,
+                        flags: if locked { flag::LOCKED } else { 0 },
+                        given: node as u32,
                         row,
                         n,
                         input: slot,
@@ -268,7 +268,16 @@ impl<'a> Compiler<'a> {
                 }
                 let operands = self.operands(values..values + n);
                 let flags = flags | if locked { flag::LOCKED } else { 0 };
-                self.open.up.push(Op { code: code::OWN, flags, row, n, output, operands, ..Op::default() });
+                self.open.up.push(Op {
+                    code: code::OWN,
+                    flags,
+                    row,
+                    n,
+                    output,
+                    operands,
+                    given: node as u32,
+                    ..Op::default()
+                });
                 self.height -= n;
             }
             &Node::Decision { ref children, slot: row, locked, .. } => {
@@ -279,6 +288,7 @@ impl<'a> Compiler<'a> {
                     row,
                     n,
                     input: slot,
+                    given: node as u32,
                     ..Op::default()
                 };
                 let asks = |this: &Self, child: u32| !matches!(this.nodes[child as usize], Node::Exit { .. });

@@ -1,5 +1,6 @@
 //! The solver of one or many games, all with the same options.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::regret::Step;
@@ -151,7 +152,7 @@ impl StreetEngine {
         let urn = room.sampled.then(|| urn(&games[0], options));
         let arrays = Arrays::new(&stream, &image, shape, &room, urn.as_ref())?;
         let passes = passes(options);
-        let mut engine = Self {
+        Ok(Self {
             graph: None,
             arrays,
             kernels: Kernels::load(device, &passes, image.has_usable_priors())?,
@@ -163,30 +164,7 @@ impl StreetEngine {
             room,
             passes,
             iteration: 0,
-        };
-        engine.write_locks()?;
-        Ok(engine)
-    }
-
-    /// Writes given strategies to the averages, where the kernels read them.
-    fn write_locks(&mut self) -> Result<()> {
-        for number in 0..self.games.len() {
-            let game = Arc::clone(&self.games[number]);
-            if game.locks.is_empty() {
-                continue;
-            }
-            for seat in 0..2 {
-                let mut values = vec![0.0; game.table_len(seat)];
-                for (offset, vector) in game.locked_vectors(seat) {
-                    values[offset..offset + vector.len()].copy_from_slice(vector);
-                }
-                let kind = self.kind(false);
-                let table = &mut self.arrays.seats[seat].averages;
-                let values = Values::F64(values);
-                tables::write(&self.stream, table, kind, &self.games, &self.image, number, seat, &values)?;
-            }
-        }
-        Ok(())
+        })
     }
 
     fn kind(&self, signed: bool) -> Kind {
@@ -299,13 +277,18 @@ impl StreetEngine {
     /// A table of a seat of game `number`.
     fn table_of(&self, number: usize, table: Table, seat: usize) -> Result<Values> {
         let of = &self.arrays.seats[seat];
+        let is_average = table == Table::Averages;
         let (table, kind) = match table {
             Table::Regrets => (&of.regrets, self.kind(true)),
             Table::Averages => (&of.averages, self.kind(false)),
             Table::Predictions if !self.room.last => return Ok(Values::default()),
             Table::Predictions => (&of.last, self.kind(true)),
         };
-        tables::read(&self.stream, table, kind, &self.games, &self.image, number, seat)
+        let mut values = tables::read(&self.stream, table, kind, &self.games, &self.image, number, seat)?;
+        if is_average {
+            self.games[number].write_given(seat, &mut values, 1.0);
+        }
+        Ok(values)
     }
 
     /// The sums of utilities by hand of game `number`, so that a resumed solve goes on with the same bits.
@@ -391,7 +374,12 @@ impl Solve for StreetEngine {
         let Self { stream, arrays, games, image, .. } = self;
         for (seat, of) in arrays.seats.iter_mut().enumerate() {
             tables::write(stream, &mut of.regrets, signed, games, image, 0, seat, &tables.regrets[seat])?;
-            tables::write(stream, &mut of.averages, unsigned, games, image, 0, seat, &tables.averages[seat])?;
+            // Given strategies are not among the device's averages, where they would set the scale of 16-bit neighbours.
+            let mut averages = Cow::Borrowed(&tables.averages[seat]);
+            if !games[0].locks.is_empty() {
+                games[0].write_given(seat, averages.to_mut(), 0.0);
+            }
+            tables::write(stream, &mut of.averages, unsigned, games, image, 0, seat, &averages)?;
             if let Some(last) = tables.predictions.get(seat) {
                 tables::write(stream, &mut of.last, signed, games, image, 0, seat, last)?;
             }

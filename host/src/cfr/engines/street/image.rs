@@ -1,6 +1,7 @@
 //! Games as the kernels take them: arrays on the host, ready to be uploaded.
 
 use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::street::layout::{self, BEGINS, Board, Eval, Link, Op, Program, Record, Segment};
@@ -131,6 +132,10 @@ impl Shape {
                 let lists = n_sets(game) * u64::from(n_list_rows(game)) * 2 * u64::from(BEGINS);
                 shape.static_bytes +=
                     n_boards * (row * of_hand + lists + 4 * u64::from(BEGINS) + size_of::<Board>() as u64);
+                for lock in game.locks.iter().filter(|lock| lock.street == street) {
+                    let n_rows: usize = lock.given.iter().map(|given| given.strategy.len()).sum();
+                    shape.static_bytes += 4 * (n_boards + n_rows as u64 * hand_stride(game));
+                }
                 if street + 1 == n_streets {
                     shape.static_bytes += 4 * n_boards * u64::from(stride[0] + stride[1]);
                 }
@@ -179,6 +184,8 @@ pub(super) struct Image {
     pub hands: Vec<u16>,
     pub records: Vec<Record>,
     pub inverse_priors: Vec<f32>,
+    pub given_rows: Vec<u32>,
+    pub given: Vec<f32>,
     pub lists: Vec<u16>,
     pub begins: Vec<u16>,
     /// Reach at the roots, by offset.
@@ -205,7 +212,8 @@ impl Image {
                 let mut here = image.add_hands(game, street);
                 here.permutations = permutations[number];
                 here.stride = shape.strides[street][number];
-                here.programs = image.add_programs(&shape.compiled[street][number]);
+                let given = image.add_locks(game, street);
+                here.programs = image.add_programs(&shape.compiled[street][number], &given);
                 here.masks = [0, game.hands[0].len() as u64];
                 image.assign_offsets(game, street, &mut here, &mut ends);
                 image.streets.push(here);
@@ -253,9 +261,33 @@ impl Image {
         }
     }
 
-    fn add_programs(&mut self, compiled: &[Compiled]) -> u32 {
+    /// What is given at the nodes of a street: for (entry, node), the first of its boards' words.
+    fn add_locks(&mut self, game: &VectorGame, street: usize) -> HashMap<(usize, usize), u32> {
+        let stride = hand_stride(game) as usize;
+        let mut firsts = HashMap::new();
+        for lock in game.locks.iter().filter(|lock| lock.street == street) {
+            let mut rows = Vec::with_capacity(lock.given.len());
+            for given in &lock.given {
+                rows.push((self.given.len() / stride) as u32);
+                for vector in &given.strategy {
+                    let end = self.given.len() + stride;
+                    let of_hands = vector.iter().zip(&given.hands);
+                    self.given.extend(of_hands.map(|(&part, &is_given)| if is_given { part as f32 } else { -1.0 }));
+                    self.given.resize(end, -1.0);
+                }
+            }
+            firsts.insert((lock.entry, lock.node), self.given_rows.len() as u32);
+            let of_board = |given: &Option<u32>| given.map_or(layout::NONE, |given| rows[given as usize]);
+            self.given_rows.extend(lock.of_boards.iter().map(of_board));
+        }
+        firsts
+    }
+
+    /// * `given`: for (entry, node), what an operation there has as `given`.
+    fn add_programs(&mut self, compiled: &[Compiled], given: &HashMap<(usize, usize), u32>) -> u32 {
         let first = self.programs.len() as u32;
-        for subtree in compiled {
+        // By entry, a subtree for each traverser.
+        for (number, subtree) in compiled.iter().enumerate() {
             let (ops, operands) = (self.ops.len() as u32, self.operands.len() as u32);
             let (segments, evals) = (self.segments.len() as u32, self.evals.len() as u32);
             let moved = |range: [u32; 2], by: u32| range.map(|end| end + by);
@@ -274,6 +306,7 @@ impl Image {
             self.evals.extend_from_slice(&subtree.evals);
             self.ops.extend(subtree.ops.iter().map(|op| Op {
                 operands: if op.operands == layout::NONE { layout::NONE } else { op.operands + operands },
+                given: given.get(&(number / 2, op.given as usize)).copied().unwrap_or_default(),
                 ..*op
             }));
             self.operands.extend_from_slice(&subtree.operands);

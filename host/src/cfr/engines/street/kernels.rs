@@ -104,6 +104,11 @@ fn if_any<T>(table: &mut Buffer<T>) -> InOut<'_, T> {
     if table.is_empty() { InOut::none() } else { table.view_mut() }
 }
 
+/// The same, to be read.
+fn if_any_read<T>(table: &Buffer<T>) -> In<'_, T> {
+    if table.is_empty() { In::none() } else { table.view() }
+}
+
 /// What is drawn.
 struct Sampled {
     counts: Buffer<u32>,
@@ -143,6 +148,8 @@ pub(super) struct Arrays {
     hands: Buffer<u16>,
     records: Buffer<Record>,
     inverse_priors: Buffer<f32>,
+    given_rows: Buffer<u32>,
+    given: Buffer<f32>,
     lists: Buffer<u16>,
     begins: Buffer<u16>,
     reach: Buffer<f32>,
@@ -194,6 +201,8 @@ impl Arrays {
             permutations: image.permutations.len(),
             hands: image.hands.len(),
             inverse_priors: image.inverse_priors.len(),
+            given_rows: image.given_rows.len(),
+            given: image.given.len(),
             lists: image.lists.len(),
             reach: shape.reach_len,
             values: shape.values_len,
@@ -214,6 +223,8 @@ impl Arrays {
             hands: stream.upload(&image.hands)?,
             records: stream.upload(&image.records)?,
             inverse_priors: stream.upload(&image.inverse_priors)?,
+            given_rows: stream.upload(&image.given_rows)?,
+            given: stream.upload(&image.given)?,
             lists: stream.upload(&image.lists)?,
             begins: stream.upload(&image.begins)?,
             reach,
@@ -265,6 +276,8 @@ impl Arrays {
                 records, inverse_priors, lists, begins, steps;
             self writes reach, values, utilities, control;
             counts: self.counts,
+            given_rows: if_any_read(&self.given_rows),
+            given: if_any_read(&self.given),
             board_factors: In::none(),
             hand_factors: In::none(),
             first: first.args(self.short),

@@ -26,13 +26,17 @@ impl Symmetry {
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for hands that cannot be read.
     pub fn of(spot: &Spot) -> Result<Self> {
-        // Hands with what belongs to them: a weight, or the place of a lock's strategy.
+        // Sets of cards with what belongs to them: a weight, or the place of a lock's strategy.
         let mut by_hand: Vec<Vec<(CardSet, u64)>> = Vec::new();
         for seat in 0..2 {
             let hands = spot.range(seat, 0)?;
             by_hand.push(hands.into_iter().map(|(hand, weight)| (hand, weight.to_bits())).collect());
         }
         for lock in &spot.locks {
+            // Each card of a run-out has to stay as it is.
+            if let Some(runout) = &lock.runout {
+                by_hand.extend(Deck::FULL.cards(runout)?.into_iter().map(|card| vec![(1 << card, 0)]));
+            }
             let LockStrategy::ByHand(parts) = &lock.strategy else { continue };
             let mut hands = Vec::new();
             for (at, text) in parts.keys().enumerate().filter(|(_, text)| *text != "rest") {

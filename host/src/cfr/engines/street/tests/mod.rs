@@ -14,7 +14,7 @@ use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::cards::{CardSet, subsets};
 use crate::cfr::game::game_file::GameDef;
-use crate::cfr::layout::{Node, Setup, SetupLock, Values, VectorGame};
+use crate::cfr::layout::{Given, Node, Setup, SetupLock, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::cfr::spot::{BetSize, SeatSizes, Spot, Streets};
 use crate::runtime::test_kernels::devices;
@@ -65,6 +65,16 @@ fn wide() -> Arc<VectorGame> {
 
 /// Hands of two cards with a board of three on the table, unequal ranges with weights that leave no two actions worth the same.
 fn spot(n_dealt: &[usize], locked: bool) -> Arc<VectorGame> {
+    let all = |n_hands: usize| Given::all(vec![vec![0.25; n_hands], vec![0.75; n_hands]]);
+    let locks = |[_, n]: [usize; 2]| vec![SetupLock { betting: FIRST, runout: Vec::new(), given: all(n) }];
+    spot_with(n_dealt, if locked { &locks } else { &|_| Vec::new() })
+}
+
+/// The first decision of seat 1, after a check.
+const FIRST: u32 = 1;
+
+/// The same with locks, which are made for the numbers of hands.
+fn spot_with(n_dealt: &[usize], locks: &dyn Fn([usize; 2]) -> Vec<SetupLock>) -> Arc<VectorGame> {
     let cards = n_dealt.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
     let rules = rules(n_dealt.len(), &cards, 2, 6, 2);
     let tree = BettingTree::new(&rules).expect("a tree");
@@ -78,13 +88,7 @@ fn spot(n_dealt: &[usize], locked: bool) -> Arc<VectorGame> {
         weighted.filter(|&(_, weight)| weight > 0.0).collect::<Vec<_>>()
     };
     let ranges = [range(0), range(1)];
-    // The first decision of seat 1, after a check.
-    let locks = if locked {
-        let n = ranges[1].len();
-        vec![SetupLock { betting: 1, strategy: vec![vec![0.25; n], vec![0.75; n]] }]
-    } else {
-        Vec::new()
-    };
+    let locks = locks(ranges.each_ref().map(Vec::len));
     let setup =
         Setup { deck: rules.deck, n_hole: 2, board, n_dealt, ranges, tree: &tree, locks: &locks, isomorphism: true };
     Arc::new(VectorGame::from_setup(&setup).expect("a game"))
@@ -209,6 +213,65 @@ fn many_streets_are_as_plain_recursion_has_them() {
         agree(&device, "turn and river", &spot(&[0, 1, 1], false), &plus, 1, SINGLE);
         let short = Options { precision: Precision::I16, updates: Updates::Simultaneous, ..plus };
         agree(&device, "leduc", &leduc(false), &short, 1, SHORT);
+    }
+}
+
+/// A strategy of a node with two actions for the hands whose number leaves no rest by `n`.
+fn every(n: usize, n_hands: usize) -> Given {
+    let hands: Vec<bool> = (0..n_hands).map(|hand| hand % n == 0).collect();
+    let part = |p: f64| hands.iter().map(|&is_given| if is_given { p } else { 0.0 }).collect();
+    Given { strategy: vec![part(0.25), part(0.75)], hands }
+}
+
+#[test]
+fn hands_and_boards_are_locked_as_plain_recursion_has_them() {
+    let board: CardSet = 0b1000_0010_0001;
+    // Seat 0's first decision for a third of its hands, seat 1's after a check for half.
+    let street = spot_with(&[0], &|[first, second]| {
+        vec![
+            SetupLock { betting: 0, runout: Vec::new(), given: every(3, first) },
+            SetupLock { betting: FIRST, runout: Vec::new(), given: every(2, second) },
+        ]
+    });
+    // After two checks seat 0's decision: half of its hands on all boards, a third of them otherwise on one.
+    let after = BettingTree::new(&rules(2, "0 1", 2, 6, 2)).expect("a tree").find("cc/").expect("a node");
+    let turn = spot_with(&[0, 1], &|[first, _]| {
+        let Given { hands, mut strategy } = every(3, first);
+        strategy.reverse();
+        vec![
+            SetupLock { betting: after, runout: vec![board | 0b10], given: Given { hands, strategy } },
+            SetupLock { betting: after, runout: Vec::new(), given: every(2, first) },
+        ]
+    });
+    let lock = &turn.locks[0];
+    assert_eq!((turn.locks.len(), lock.given.len(), lock.is_whole()), (1, 2, false));
+    let on_board = turn.streets[1].boards.iter().position(|of| of.cards == board | 0b10).expect("a board");
+    let (here, elsewhere) = (lock.on(on_board).expect("given"), lock.on(1 - on_board.min(1)).expect("given"));
+    // Hand 0 is among both, and the longer run-out holds; hand 2 among the half alone.
+    assert_eq!((here.strategy[0][0], here.strategy[0][2], here.strategy[0][3]), (0.75, 0.25, 0.75));
+    assert_eq!((elsewhere.strategy[0][0], elsewhere.hands[3]), (0.25, false));
+    for device in devices() {
+        for algorithm in ALGORITHMS {
+            for updates in [Updates::Alternating, Updates::Simultaneous] {
+                let options = options(algorithm, updates);
+                agree(&device, "some hands", &street, &options, 3, SINGLE);
+                agree(&device, "some boards", &turn, &options, 1, SINGLE);
+            }
+        }
+        let plus = options(Algorithm::CfrPlus, Updates::Alternating);
+        agree(&device, "some hands", &street, &options(Algorithm::CfrBr, Updates::Alternating), 1, SINGLE);
+        let short = Options { precision: Precision::I16, updates: Updates::Simultaneous, ..plus };
+        agree(&device, "some hands", &street, &short, 1, SHORT);
+        agree(&device, "some boards", &turn, &short, 1, SHORT);
+        // The same bits where it stops and goes on.
+        for options in [plus, short] {
+            let mut whole = solved(&device, &turn, &options, 6);
+            let mut first = solved(&device, &turn, &options, 3);
+            let mut second = StreetEngine::new(&device, vec![Arc::clone(&turn)], &options).expect("it fits");
+            second.set_tables(&first.tables().expect("tables")).expect("they fit");
+            second.run(3).expect("it runs");
+            assert_eq!(second.tables().expect("tables"), whole.tables().expect("tables"), "{options:?} on {device}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warpplay_cpu_ref::cfr::{poker, vector};
 
 use crate::cfr::engines::explicit::reference_options;
-use crate::cfr::layout::{Node, VectorGame};
+use crate::cfr::layout::{Given, Lock, Node, VectorGame};
 use crate::cfr::options::Options;
 
 /// The reference's solve of a game; locked nodes play what is given.
@@ -20,10 +20,25 @@ pub fn solver(game: &VectorGame, options: &Options) -> vector::Solver {
     for lock in &game.locks {
         let node = starts[lock.street][lock.entry] + lock.node;
         assert!(decisions.contains(&node) && rounds[node] == lock.street);
-        let strategy = lock.strategy.concat();
-        (0..boards[lock.street]).for_each(|board| solver.lock(node, board, &strategy));
+        for board in 0..boards[lock.street] {
+            let (n_hands, n_actions) = sizes(game, lock);
+            let learns = Given { hands: vec![false; n_hands], strategy: vec![vec![0.0; n_hands]; n_actions] };
+            let given = lock.on(board).unwrap_or(&learns);
+            let of_hand = |(&part, &is_given): (&f64, &bool)| if is_given { part } else { f64::NAN };
+            let strategy: Vec<f64> =
+                given.strategy.iter().flat_map(|vector| vector.iter().zip(&given.hands).map(of_hand)).collect();
+            solver.lock(node, board, &strategy);
+        }
     }
     solver
+}
+
+/// Hands and actions of the seat at a locked node.
+fn sizes(game: &VectorGame, lock: &Lock) -> (usize, usize) {
+    match &game.streets[lock.street].entries[lock.entry].nodes[lock.node] {
+        Node::Decision { seat, children, .. } => (game.hands[*seat].len(), children.len()),
+        _ => panic!("a decision"),
+    }
 }
 
 /// The reference's sums of a seat's strategies as the engines have them. It weighs them with the hand's weight in the range, which the engines leave out; given
@@ -31,8 +46,12 @@ pub fn solver(game: &VectorGame, options: &Options) -> vector::Solver {
 pub fn averages(game: &VectorGame, seat: usize, sums: &[f64]) -> Vec<f64> {
     let weights = &game.weights[seat];
     let mut averages: Vec<f64> = sums.iter().enumerate().map(|(at, sum)| sum / weights[at % weights.len()]).collect();
-    for (first, vector) in game.locked_vectors(seat) {
-        averages[first..first + vector.len()].copy_from_slice(&sums[first..first + vector.len()]);
+    for (first, given) in game.given_rows(seat) {
+        for hand in given.numbers() {
+            for at in (first + hand..).step_by(weights.len()).take(given.strategy.len()) {
+                averages[at] = sums[at];
+            }
+        }
     }
     averages
 }

@@ -1,0 +1,134 @@
+//! Locks, as the layout takes them.
+
+use super::file::{LockStrategy, SpotLock};
+use super::game::Weighted;
+use super::range::Range;
+use crate::cfr::game::betting::{BettingKind, BettingTree};
+use crate::cfr::game::cards::{CardSet, Deck};
+use crate::cfr::layout::{Given, SetupLock};
+use crate::{Error, Result};
+
+/// Tolerance of the sum of a lock's probabilities.
+const TOLERANCE: f64 = 1e-6;
+
+/// The locks of a spot with this board; those of one node and run-out together.
+///
+/// # Errors
+/// [`Error::Option`] `locks` for what does not fit its node; [`Error::Moves`] for a history.
+pub(super) fn locks(
+    locks: &[SpotLock],
+    tree: &BettingTree,
+    ranges: &[Weighted; 2],
+    board: CardSet,
+) -> Result<Vec<SetupLock>> {
+    let mut all: Vec<SetupLock> = Vec::new();
+    for lock in locks {
+        let new = lock.build(tree, ranges, board)?;
+        match all.iter_mut().find(|other| (other.betting, &other.runout) == (new.betting, &new.runout)) {
+            None => all.push(new),
+            Some(other) => {
+                if let Some(hand) = new.given.numbers().find(|&hand| other.given.hands[hand]) {
+                    return Err(lock.twice(ranges[lock.seat][hand].0));
+                }
+                other.given.cover(&new.given);
+            }
+        }
+    }
+    Ok(all)
+}
+
+impl SpotLock {
+    fn wrong(&self, value: String, allowed: impl Into<String>) -> Error {
+        Error::option("locks", value, allowed)
+    }
+
+    fn twice(&self, hand: CardSet) -> Error {
+        self.wrong(format!("{} twice after '{}'", Deck::FULL.names(hand), self.history), "each hand once")
+    }
+
+    fn build(&self, tree: &BettingTree, ranges: &[Weighted; 2], board: CardSet) -> Result<SetupLock> {
+        let betting = tree.find(&self.history)?;
+        let node = &tree.nodes[betting as usize];
+        let BettingKind::Decision { seat, actions, .. } = &node.kind else {
+            return Err(self.wrong(format!("history '{}'", self.history), "a history after which a player acts"));
+        };
+        if *seat != self.seat {
+            let value = format!("history '{}' for seat {}", self.history, self.seat);
+            return Err(self.wrong(value, format!("seat {seat}, which acts there")));
+        }
+        let names: Vec<String> = actions.iter().map(|&action| tree.spell(action)).collect();
+        let given = self.given(&names, &ranges[self.seat])?;
+        Ok(SetupLock { betting, runout: self.runout(node.round as usize, board)?, given })
+    }
+
+    /// The board after each card of the run-out, of which `n_dealt` are dealt before the node.
+    fn runout(&self, n_dealt: usize, board: CardSet) -> Result<Vec<CardSet>> {
+        let Some(text) = &self.runout else { return Ok(Vec::new()) };
+        let wrong = || {
+            let cards = match n_dealt {
+                0 => "no run-out: no card is dealt before the node".to_string(),
+                1 => "the card that is dealt before the node, as 8c".to_string(),
+                n => format!("1 to {n} cards that are dealt before the node, as 8c 4d"),
+            };
+            self.wrong(format!("run-out '{text}' after '{}'", self.history), cards)
+        };
+        let cards = Deck::FULL.cards(text).map_err(|_| wrong())?;
+        if cards.is_empty() || cards.len() > n_dealt {
+            return Err(wrong());
+        }
+        let mut boards = Vec::with_capacity(cards.len());
+        let mut lying = board;
+        for card in cards {
+            if lying & 1 << card != 0 {
+                let value = format!("run-out '{text}' after '{}'", self.history);
+                return Err(self.wrong(value, format!("cards beside {}", Deck::FULL.names(lying))));
+            }
+            lying |= 1 << card;
+            boards.push(lying);
+        }
+        Ok(boards)
+    }
+
+    /// What is given to the hands of the seat, for actions of these names.
+    fn given(&self, actions: &[String], hands: &Weighted) -> Result<Given> {
+        let normalised = |probabilities: &[f64]| -> Result<Vec<f64>> {
+            let sum: f64 = probabilities.iter().sum();
+            let good = probabilities.iter().all(|probability| (0.0..=1.0 + TOLERANCE).contains(probability));
+            if probabilities.len() != actions.len() || !good || (sum - 1.0).abs() > TOLERANCE {
+                let value = format!("{probabilities:?} after '{}'", self.history);
+                return Err(self.wrong(value, format!("probabilities of {} that add up to 1", actions.join(", "))));
+            }
+            Ok(probabilities.iter().map(|probability| probability / sum).collect())
+        };
+        let mut given =
+            Given { hands: vec![false; hands.len()], strategy: vec![vec![0.0; hands.len()]; actions.len()] };
+        let mut give = |hand: usize, probabilities: &[f64]| {
+            let is_first = !std::mem::replace(&mut given.hands[hand], true);
+            given.strategy.iter_mut().zip(probabilities).for_each(|(vector, &probability)| vector[hand] = probability);
+            is_first
+        };
+        let rest = match &self.strategy {
+            LockStrategy::All(probabilities) => Some(normalised(probabilities)?),
+            LockStrategy::ByHand(parts) => {
+                for (text, probabilities) in parts.iter().filter(|(text, _)| *text != "rest") {
+                    let probabilities = normalised(probabilities)?;
+                    for (hand, _) in Range::parse(text)?.hands(0) {
+                        let Ok(at) = hands.binary_search_by_key(&hand, |&(hand, _)| hand) else { continue };
+                        if !give(at, &probabilities) {
+                            return Err(self.twice(hand));
+                        }
+                    }
+                }
+                parts.get("rest").map(|rest| normalised(rest)).transpose()?
+            }
+        };
+        if let Some(rest) = rest {
+            let left: Vec<usize> = (0..hands.len()).filter(|&hand| !given.hands[hand]).collect();
+            given.hands.fill(true);
+            for hand in left {
+                given.strategy.iter_mut().zip(&rest).for_each(|(vector, &probability)| vector[hand] = probability);
+            }
+        }
+        Ok(given)
+    }
+}
