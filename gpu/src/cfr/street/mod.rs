@@ -48,7 +48,7 @@ mod up;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use instantiate::{Any, PassKernels, StreetKernels};
 pub use instantiate::{any_short, any_single, short, single};
-pub use numbers::{F32, I16};
+pub use numbers::{F32, I16, scale_of};
 pub use pass::{Passes, Where};
 
 use crate::launch::LaunchShape;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::street::layout::ROW;
+use warpplay_gpu::cfr::street::scale_of;
 
 use super::image::Image;
 use super::kernels::Table;
@@ -18,13 +19,6 @@ pub(super) enum Kind {
     Signed,
     /// Unsigned 16-bit integers, for averages.
     Unsigned,
-}
-
-impl Kind {
-    /// The integer that represents the largest value.
-    fn steps(self) -> f64 {
-        if self == Self::Unsigned { 65535.0 } else { 32767.0 }
-    }
 }
 
 /// Calls `each` for every row of a game with the row's first index on the device, its offset in the game's layout, and the numbers of its hands.
@@ -119,11 +113,11 @@ pub(super) fn write(
             let at = at + chunk * ROW as usize;
             let value = |hand: u16| values.get(offset + hand as usize);
             let largest = hands.iter().map(|&hand| value(hand).abs()).fold(0.0, f64::max);
-            // The largest of a chunk has all the steps, so what was read from such a table gives the same scale and the same integers.
-            let scale = (largest / kind.steps()) as f32;
+            // What was read from such a table gives the same scale and the same integers.
+            let scale = scale_of(largest as f32, kind == Kind::Signed);
             scales[at / ROW as usize] = scale;
             for (at, &hand) in (at..).zip(hands) {
-                let whole = if scale > 0.0 { (value(hand) / f64::from(scale)).round() } else { 0.0 };
+                let whole = if scale > 0.0 { (value(hand) / f64::from(scale)).round_ties_even() } else { 0.0 };
                 shorts[at] = if kind == Kind::Signed { whole as i16 as u16 } else { whole as u16 };
             }
         }

@@ -145,14 +145,15 @@ fn agree(device: &Device, name: &str, game: &Arc<VectorGame>, options: &Options,
 /// Part of a table's largest number by which single precision may differ: an entry is a sum over at most 36 hands on at most 9 boards, at most five times.
 const SINGLE: f64 = 5.0 * (36.0 + 9.0) / (1 << 24) as f64;
 
-/// The same with tables in 16 bits, after an iteration in which all play the first strategy: a number is rounded to a 32,767th of its vector's largest.
-const SHORT: f64 = SINGLE + 1.0 / 32767.0;
+/// The same with tables in 16 bits, after an iteration in which all play the first strategy: the largest number of a vector has at least 2¹⁴ steps, the rounding is half a step, and a whole one for
+/// what would be 2¹⁵ steps and has one less.
+const SHORT: f64 = SINGLE + 1.0 / 32768.0;
 
 /// Largest difference of averages, relative to the table's largest number, where own reach is found by priors: two roundings of the reach at each of at most six decisions in a row, and four of the
-/// prior and its inverse, in each of two iterations; in 16 bits besides one step of storage in each.
+/// prior and its inverse, in each of two iterations; in 16 bits besides half a step of storage in each, where the largest has at least 2¹⁵ of them.
 const fn by_priors(precision: Precision) -> f64 {
     let rounding = 2.0 * (2.0 * 6.0 + 4.0) / (1 << 24) as f64;
-    if matches!(precision, Precision::I16) { rounding + 2.0 / 65535.0 } else { rounding }
+    if matches!(precision, Precision::I16) { rounding + 2.0 / 65536.0 } else { rounding }
 }
 
 const RIVER: &str =
