@@ -359,6 +359,7 @@ const WITH_JSON: [(&str, Json); 40] = [
     ("cfr play k.strategy", Facts),
     ("cfr match k.strategy k.strategy --device cpu", Found),
     ("cfr ranges btn_open", Facts),
+    ("cfr push-fold --stack 3 --iterations 2 --device cpu", Facts),
     ("cfr matrix rock-paper-scissors --iterations 2 --device cpu", Report(&[])),
     ("cfr solve-spot GOLDEN/cfr/v0.1/river.json --iterations 2 --device cpu", Report(&[])),
     ("cfr solve-boards GOLDEN/commands/turn.json --boards 8c,Kd --iterations 2 --device cpu", Found),

@@ -50,6 +50,9 @@ pub enum Command {
     /// List the named ranges that a spot may use, or show a range as a grid of hands
     #[command(after_help = examples!["cfr ranges", "cfr ranges btn_open", "cfr ranges \"@bb_call_btn,AA\""])]
     Ranges(RangesArgs),
+    /// Before the flop, heads-up: which hands the small blind pushes all-in and the big blind calls
+    #[command(after_help = examples!["cfr push-fold --stack 10", "cfr push-fold --stack 3,5,7,10,12,15 --ante 0.1 --json chart.json"])]
+    PushFold(PushFoldArgs),
     /// Moved: `warpplay papers cfr_thesis`
     #[cfg(feature = "papers")]
     #[command(hide = true)]
@@ -117,6 +120,30 @@ pub struct RangesArgs {
     #[arg(value_name = "RANGE")]
     pub range: Option<String>,
 
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct PushFoldArgs {
+    /// What each seat has before blinds and ante, in big blinds; several, as 5,10,15, for a chart of the largest one with which each hand is played
+    #[arg(long, value_name = "STACKS", value_delimiter = ',', default_value = "10", allow_negative_numbers = true)]
+    pub stack: Vec<f64>,
+
+    /// Small blind, in big blinds
+    #[arg(long, value_name = "PART", default_value_t = 0.5, allow_negative_numbers = true)]
+    pub small_blind: f64,
+
+    /// What each seat pays before the blinds, in big blinds
+    #[arg(long, value_name = "PART", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub ante: f64,
+
+    /// Iterations for each stack
+    #[arg(long, value_name = "N", default_value_t = 500, allow_negative_numbers = true)]
+    pub iterations: u64,
+
+    #[command(flatten)]
+    pub device: DeviceFlag,
     #[command(flatten)]
     pub output: OutputFlags,
 }

@@ -15,6 +15,7 @@
 //! warpplay cfr play turn.spot --seat 0 --hands 20 --history hands.txt
 //! warpplay cfr match a.strategy b.strategy
 //! warpplay cfr ranges btn_open
+//! warpplay cfr push-fold --stack 10
 //! warpplay cfr matrix rock-paper-scissors
 //! ```
 //!
@@ -39,6 +40,7 @@ mod info;
 mod matrix;
 mod play;
 mod play_spot;
+mod push_fold;
 mod query;
 mod ranges;
 mod saved;
@@ -69,6 +71,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::SolveSpot(args) => solve_spot::run(&args),
         Command::SolveBoards(args) => solve_boards::run(&args),
         Command::Ranges(args) => ranges::run(&args),
+        Command::PushFold(args) => push_fold::run(&args),
         #[cfg(feature = "papers")]
         Command::Thesis(args) => crate::papers::cfr_thesis::run(*args),
         Command::Match(args) => exploitability::run_match(&args),

@@ -84,7 +84,7 @@ fn table(ranges: &[Entry]) -> String {
     Table::new(&["name", "hands", "of all, %", "what it is"]).words_at(3).rows(&rows)
 }
 
-/// A range with its grid: hands of one suit above the diagonal, behind a hand its weight in per cent where it is not 100.
+/// A range with its grid: hands of one suit above the diagonal, after a hand its weight in per cent where it is not 100.
 fn grid(entry: &Entry, range: &Range) -> String {
     let mut text = String::new();
     if let (Some(name), Some(meaning)) = (entry.name, entry.meaning) {
@@ -93,19 +93,21 @@ fn grid(entry: &Entry, range: &Range) -> String {
     }
     let _ = writeln!(text, "{}", entry.text);
     let _ = writeln!(text, "{} hands, {} % of all\n", significant(entry.combos), fixed(entry.percent, 1));
-    let cells: Vec<String> = range.classes().into_iter().map(|(name, weight)| cell(&name, weight)).collect();
-    for row in cells.chunks(SIDE) {
-        let line: String = row.iter().map(|cell| format!("{cell:<6}")).collect();
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    text + &rows(range.classes().into_iter().map(|(name, weight)| cell(&name, weight)))
 }
 
-fn cell(name: &str, weight: f64) -> String {
+/// Cells of the grid, row after row.
+pub(super) fn rows(cells: impl Iterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.map(|cell| format!("{cell:<7}")).collect();
+    cells.chunks(SIDE).map(|row| row.concat().trim_end().to_string() + "\n").collect()
+}
+
+/// A hand with what is played of it, between 0 and 1, in per cent where it is not all.
+pub(super) fn cell(name: &str, weight: f64) -> String {
     match (100.0 * weight).round() {
         _ if weight <= 0.0 => ".".to_string(),
         percent if percent >= 100.0 => name.to_string(),
-        percent => format!("{name}{:02}", percent.max(1.0)),
+        percent => format!("{name}:{}", percent.max(1.0)),
     }
 }
 
@@ -120,11 +122,11 @@ mod tests {
         let lines: Vec<&str> = shown.lines().collect();
         // 6 + 4 / 2 + 12 / 4 + 1 + 6 / 1000.
         assert_eq!(lines[..3], [text, "12.01 hands, 0.9 % of all", ""]);
-        assert!(lines[3].starts_with("AA    AKs50 AQs25 .  "), "{}", lines[3]);
-        assert!(lines[4].starts_with("AKo25 .     ."), "{}", lines[4]);
-        assert!(lines[15].ends_with(" 2201"), "{}", lines[15]);
+        assert!(lines[3].starts_with("AA     AKs:50 AQs:25 .  "), "{}", lines[3]);
+        assert!(lines[4].starts_with("AKo:25 .      ."), "{}", lines[4]);
+        assert!(lines[15].ends_with(" 22:1"), "{}", lines[15]);
         assert_eq!(lines.len(), 3 + SIDE);
-        // It fits in a terminal of 80 columns.
-        assert!(lines[2..].iter().all(|line| line.len() < 80));
+        // It fits in a terminal of 100 columns.
+        assert!(lines[2..].iter().all(|line| line.len() < 100));
     }
 }

@@ -80,6 +80,7 @@
 //! | solve, stop early, measure, go on later | [`Solver`], [`Checkpoint`] |
 //! | ask, store, export, measure and match strategies | [`Strategy`], [`head_to_head`], [`head_to_head_sampled`] |
 //! | solve hold'em spots, on several GPUs | [`Spot`], [`spot`] |
+//! | push or fold before the flop, exact chances of winning between classes of hands | [`preflop`] |
 //! | solve another game | [`Game`], [`Tree`] |
 //! | merge hands that are alike, and solve a game of them | [`Abstraction`], [`Problem::abstracted`], [`abstraction`] |
 //! | solve many small games at once, or with buckets of one's own | [`engines`] |
@@ -95,6 +96,7 @@ pub mod engines;
 pub mod game;
 pub mod layout;
 mod options;
+pub mod preflop;
 mod problem;
 mod report;
 mod solver;

@@ -924,8 +924,8 @@ fn ranges_have_names() {
         close(&json!(range["weights"].as_object().expect("classes").iter().map(of_class).sum::<f64>()), combos, 1e-9);
     }
     let shown = scratch.ok("ranges btn_open");
-    assert!(shown.starts_with("@btn_open: ") && shown.contains("\nAA    AKs   AQs "), "{shown}");
-    assert!(scratch.ok("ranges @btn_open:0.5,AA").contains("AA    AKs50 AQs50 "));
+    assert!(shown.starts_with("@btn_open: ") && shown.contains("\nAA     AKs    AQs "), "{shown}");
+    assert!(scratch.ok("ranges @btn_open:0.5,AA").contains("AA     AKs:50 AQs:50 "));
     let error = scratch.fails(2, "ranges btn_opne");
     assert!(error.contains("'btn_opne' is not allowed (a named range; the nearest is @btn_open)"), "{error}");
     assert!(scratch.fails(2, "ranges AX").contains("'AX' at column 1"));

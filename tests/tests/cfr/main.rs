@@ -9,6 +9,7 @@ mod old_files;
 #[cfg(unix)]
 mod page;
 mod practice;
+mod preflop;
 mod reference;
 mod small;
 mod solved;

@@ -8,7 +8,7 @@ use crate::cfr::game::cards::{CardSet, Deck, RANKS, set_of};
 use crate::{Error, Result};
 
 /// Rows of the grid, and columns.
-const SIDE: usize = RANKS.len();
+pub(in crate::cfr) const SIDE: usize = RANKS.len();
 /// What a hand's name must be.
 const HAND: &str = "two different cards, as AhKd";
 
@@ -186,7 +186,7 @@ fn cards(hand: &NodeHand) -> Result<CardSet> {
 }
 
 /// The cell of a hand.
-fn place(hand: CardSet) -> usize {
+pub(in crate::cfr) fn place(hand: CardSet) -> usize {
     let deck = Deck::FULL;
     let (low, high) = (hand.trailing_zeros() as u8, (CardSet::BITS - 1 - hand.leading_zeros()) as u8);
     let [row, column] = [high, low].map(|card| SIDE - 1 - deck.rank(card) as usize);
@@ -200,14 +200,14 @@ fn ranks(place: usize) -> ([usize; 2], bool) {
 }
 
 /// What players call the hands of a cell.
-fn name(place: usize) -> String {
+pub(in crate::cfr) fn name(place: usize) -> String {
     let ([high, low], is_suited) = ranks(place);
     let end = if is_suited { "s" } else { "o" };
     format!("{}{}{}", &RANKS[high..=high], &RANKS[low..=low], if high == low { "" } else { end })
 }
 
 /// All hands of a cell.
-fn combos(place: usize) -> impl Iterator<Item = CardSet> {
+pub(in crate::cfr) fn combos(place: usize) -> impl Iterator<Item = CardSet> {
     let ([high, low], is_suited) = ranks(place);
     let suits = (0..4usize).flat_map(|first| (0..4usize).map(move |second| (first, second)));
     let kept = suits.filter(move |&(first, second)| match (high == low, is_suited) {

@@ -109,7 +109,7 @@ mod betting;
 mod boards;
 mod file;
 mod game;
-mod grid;
+pub(in crate::cfr) mod grid;
 mod locks;
 mod many;
 mod node;
