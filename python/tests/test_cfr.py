@@ -156,7 +156,7 @@ def test_progress_of_a_spot_is_told_within_it():
         ("rake", {"part": 0.05}, ValueError, "option spot.rake: the field cap is missing"),
         ("locks", [{"history": "c", "seat": "x", "strategy": [1]}], ValueError, 'option spot.locks[0].seat: "x" is not allowed'),
         ("locks", [{"history": "c", "seat": 1, "strategy": 3}], ValueError, "option spot.locks[0].strategy: 3 is not allowed (a list of probabilities"),
-        ("locks", [{"history": "c", "seats": 1, "strategy": [1]}], TypeError, "spot.locks[0].seats is not an option; allowed are history, seat, strategy"),
+        ("locks", [{"history": "c", "seats": 1, "strategy": [1]}], TypeError, "spot.locks[0].seats is not an option; allowed are history, seat, runout, strategy"),
     ],
 )
 def test_an_error_names_the_field_of_a_spot(field, value, kind, text):

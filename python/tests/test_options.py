@@ -192,6 +192,8 @@ def test_every_call_with_options_has_their_types_in_the_stubs():
         "_perceptron.PerceptronClassifier.set_params": "PerceptronParameters",
         "shogi.Learner": "ShogiOptions",
         "cfr.Solver": "CfrOptions",
+        "cfr.SpotSolver": "CfrOptions",
+        "cfr.solve_boards": "CfrOptions",
         "cfr.solve_spot": "CfrOptions",
     }
     assert set(STUBS.fields("PerceptronParameters")) == {"device", *STUBS.fields("MlpOptions")}

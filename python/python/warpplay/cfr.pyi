@@ -1,4 +1,4 @@
-from typing import Any, Iterable, NamedTuple, Optional, final
+from typing import Any, Iterable, NamedTuple, Optional, Union, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,118 @@ class Strategy:
     def query(self, history: str = "", *, board: str = "", hand: str) -> dict[str, float]: ...
     def query_all(self, history: str = "", *, board: str = "") -> AllHands: ...
 
+class HandValues(NamedTuple):
+    hands: list[str]
+    reach: NDArray[np.float64]
+    ev: NDArray[np.float64]
+    equity: NDArray[np.float64]
+    strategy: NDArray[np.float64]
+    action_ev: NDArray[np.float64]
+
+class HandGrid(NamedTuple):
+    names: list[list[str]]
+    probability: NDArray[np.float64]
+    ev: NDArray[np.float64]
+    equity: NDArray[np.float64]
+    strategy: NDArray[np.float64]
+
+@final
+class SpotSolver:
+    def __new__(
+        cls,
+        spot: dict[str, Any],
+        *,
+        device: str = "auto",
+        target: Union[float, str, None] = None,
+        measure_at: Optional[Iterable[Integer]] = None,
+        checkpoint: Optional[Path] = None,
+        checkpoint_every: float = 300.0,
+        **given: Unpack[CfrOptions],
+    ) -> "SpotSolver": ...
+    @staticmethod
+    def resume(
+        path: Path,
+        *,
+        device: str = "auto",
+        target: Union[float, str, None] = None,
+        iterations: Optional[Integer] = None,
+        checkpoint: Optional[Path] = None,
+        checkpoint_every: float = 300.0,
+    ) -> "SpotSolver": ...
+    def run(self, *, progress: Progress = None) -> float: ...
+    def exploitability(self) -> float: ...
+    def save(self, path: Path, *, form: str = "full") -> None: ...
+    def solved(self) -> "SolvedSpot": ...
+    def report(self) -> dict[str, Any]: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def trajectory(self) -> dict[int, float]: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
+    @property
+    def memory_needed(self) -> str: ...
+
+@final
+class SolvedSpot:
+    @staticmethod
+    def open(path: Path) -> "SolvedSpot": ...
+    def root(self) -> "Node": ...
+    def at(self, history: str = "", *, board: str = "") -> "Node": ...
+    @property
+    def spot(self) -> dict[str, Any]: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def trajectory(self) -> dict[int, float]: ...
+
+@final
+class Node:
+    def child(self, action: str) -> "Node": ...
+    def deal(self, card: str) -> "Node": ...
+    def strategy(self, hand: str) -> dict[str, float]: ...
+    def report(self) -> "NodeReport": ...
+    @property
+    def history(self) -> str: ...
+    @property
+    def board(self) -> str: ...
+    @property
+    def dealt(self) -> str: ...
+    @property
+    def street(self) -> str: ...
+    @property
+    def pot(self) -> float: ...
+    @property
+    def seat(self) -> Optional[int]: ...
+    @property
+    def actions(self) -> list[str]: ...
+    @property
+    def cards(self) -> list[str]: ...
+
+@final
+class NodeReport:
+    def hands(self, seat: Integer) -> HandValues: ...
+    def grid(self, seat: Integer) -> HandGrid: ...
+    @property
+    def ev(self) -> list[float]: ...
+    @property
+    def equity(self) -> list[float]: ...
+    @property
+    def actions(self) -> list[str]: ...
+    @property
+    def seat(self) -> Optional[int]: ...
+
+def solve_boards(
+    spot: dict[str, Any],
+    boards: str = "all",
+    *,
+    device: str = "auto",
+    target: Union[float, str, None] = None,
+    progress: Progress = None,
+    **given: Unpack[CfrOptions],
+) -> dict[str, Any]: ...
 def solve_spot(
     spot: dict[str, Any],
     *,
@@ -40,4 +152,16 @@ def solve_spot(
     **given: Unpack[CfrOptions],
 ) -> dict[str, Any]: ...
 
-__all__ = ["AllHands", "Solver", "Strategy", "solve_spot"]
+__all__ = [
+    "AllHands",
+    "HandGrid",
+    "HandValues",
+    "Node",
+    "NodeReport",
+    "SolvedSpot",
+    "Solver",
+    "SpotSolver",
+    "Strategy",
+    "solve_boards",
+    "solve_spot",
+]

@@ -189,6 +189,11 @@ impl<'a> Node<'a> {
         self.solved.game.deck.names(self.placed.cards)
     }
 
+    /// The cards dealt since the spot's board, in their order: with [`history`](Self::history) they lead [here](SolvedSpot::at).
+    pub fn dealt(&self) -> String {
+        self.dealt.iter().map(|&card| self.solved.game.deck.name(card)).collect()
+    }
+
     /// Chips in the pot.
     pub fn pot(&self) -> f64 {
         self.solved.tree.dead + self.betting().contributed.iter().sum::<f64>()

@@ -1,5 +1,7 @@
 //! `warpplay.cfr`: poker by counterfactual regret minimisation.
 
+pub mod spot;
+
 use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArrayMethods};
@@ -7,7 +9,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use warpplay::cfr::{GameDef, Options, Solver as Library, Spot, SpotRun, Strategy as LibraryStrategy};
+use warpplay::cfr::{GameDef, Options, Solver as Library, SpotRun, Strategy as LibraryStrategy};
 
 use crate::convert::{device, error, to_python};
 use crate::options::{argument, options};
@@ -185,11 +187,7 @@ pub fn solve_spot<'py>(
     progress: Option<Py<PyAny>>,
     given: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if !spot.is_instance_of::<PyDict>() {
-        let kind = spot.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("spot is a {kind}: a dictionary is expected")));
-    }
-    let spot: Spot = argument("spot", spot)?;
+    let spot = spot::of_dictionary(spot)?;
     let (options, device) = (options(&Options::SPOT, given)?, self::device(device)?);
     let measure_at = points(measure_at, options.iterations)?.unwrap_or_default();
     let run = SpotRun { options, measure_at, ..SpotRun::default() };
