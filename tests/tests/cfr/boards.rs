@@ -268,3 +268,29 @@ fn a_line_s_spot_keeps_what_the_spot_says() {
     let error = never.at("r100c", "").expect("a node").spot().expect_err("no hand").to_string();
     assert!(error.contains("a line that both seats play"), "{error}");
 }
+
+/// What is kept of a board has the engine's own values: in single precision the 1,326 hands and the 48 boards are added one after the other, at most 400 chips each, roundings of 2⁻²⁴.
+#[test]
+fn values_of_a_board_are_those_of_its_report() {
+    let spot = turn(json!({"locks": [{"history": "c", "seat": 1, "strategy": {"KK": [0, 1, 0], "rest": [1, 0, 0]}}]}));
+    let bound = (1326.0 + 48.0) * 400.0 / f64::from(1 << 24);
+    let solve = |device: &Device| -> warpplay::Result<()> {
+        let options = Options { iterations: 3, ..Options::SPOT };
+        let mut solver = SpotSolver::builder(&spot).options(options).build(device)?;
+        solver.run(|_| ControlFlow::Continue(()))?;
+        let (values, report) = (solver.board_values()?, solver.report()?);
+        for seat in 0..2 {
+            let apart = [values.ev[seat] - report.ev[seat], values.equity[seat] - report.equity[seat]];
+            assert!(apart.iter().all(|apart| apart.abs() <= bound), "{apart:?} on {device}");
+        }
+        assert_eq!((values.iterations, values.exploitability), (3, report.exploitability()));
+        let after = &values.decisions.iter().find(|decision| decision.history == "c").expect("a decision");
+        let played = &report.by_hand[1].iter().find(|hand| hand.hand == "KsKh").expect("a hand").strategy["c"];
+        assert_eq!((after.seat, after.actions.len(), &played[..]), (1, 3, &[0.0, 1.0, 0.0][..]));
+        // Of those, some of the range bet, all others check.
+        assert!(after.frequencies[1] > 0.0 && after.frequencies[1] < 1.0 && after.frequencies[2] == 0.0);
+        Ok(())
+    };
+    solve(&Device::cpu()).expect("solves");
+    for_each_device(|device| solve(device));
+}

@@ -28,6 +28,11 @@ pub(in crate::cfr) trait Solve: Send {
         Ok(of_seats.get_mut(seat).map(std::mem::take).unwrap_or_default())
     }
 
+    /// Reads the averages of a seat in vector form as far as the first street goes, or more of them.
+    fn first_street(&mut self, seat: usize) -> Result<Values> {
+        self.table(Table::Averages, seat)
+    }
+
     /// Reads the part of the state that is neither a table nor a sum of utilities.
     fn random(&mut self) -> Result<Vec<u64>> {
         Ok(self.tables()?.random)

@@ -136,10 +136,11 @@ impl VectorGame {
         })
     }
 
-    /// Writes to the hands with given strategies in a seat's table: their probabilities, times `factor`.
+    /// Writes to the hands with given strategies in a seat's table, or in that of its first streets: their probabilities, times `factor`.
     pub(in crate::cfr) fn write_given(&self, seat: usize, table: &mut Values, factor: f64) {
         let n_hands = self.hands[seat].len();
-        for (first, given) in self.given_rows(seat) {
+        let len = table.len();
+        for (first, given) in self.given_rows(seat).filter(|(first, _)| *first < len) {
             for hand in given.numbers() {
                 for (action, vector) in given.strategy.iter().enumerate() {
                     table.set(first + action * n_hands + hand, factor * vector[hand]);

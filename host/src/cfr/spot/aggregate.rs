@@ -2,7 +2,7 @@
 
 mod csv;
 mod html;
-mod values;
+pub(in crate::cfr::spot) mod values;
 
 use std::collections::BTreeMap;
 

@@ -8,6 +8,7 @@ use super::file::Spot;
 use super::report::{SpotReport, check_values};
 use super::run::SpotRun;
 use super::solve::{Kept, solve_each};
+use super::solver::SpotSolver;
 use super::texture::Texture;
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::{Device, Result};
@@ -21,6 +22,10 @@ impl Kept for BoardValues {
 
     fn of(report: SpotReport) -> Result<Self> {
         Self::of(&report)
+    }
+
+    fn of_solver(solver: &mut SpotSolver) -> Result<Self> {
+        solver.board_values()
     }
 
     fn check(&self, spot: &Spot) -> std::result::Result<(), String> {

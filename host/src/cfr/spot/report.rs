@@ -199,15 +199,15 @@ impl SpotReport {
 }
 
 /// A decision of the first street.
-struct FirstNode {
-    history: String,
-    seat: usize,
-    slot: u32,
-    actions: Vec<String>,
+pub(super) struct FirstNode {
+    pub history: String,
+    pub seat: usize,
+    pub slot: u32,
+    pub actions: Vec<String>,
 }
 
 /// A spot has one board and one entry on its first street.
-fn first_street(game: &VectorGame, tree: &BettingTree) -> Vec<FirstNode> {
+pub(super) fn first_street(game: &VectorGame, tree: &BettingTree) -> Vec<FirstNode> {
     let nodes = game.streets.first().into_iter().flat_map(|street| &street.entries).flat_map(|entry| &entry.nodes);
     let first = |node: &Node| match node {
         Node::Decision { seat, actions, slot, betting, .. } => Some(FirstNode {

@@ -14,7 +14,7 @@ use super::batch::{self, Laid, MAX_BATCH};
 use super::file::Spot;
 use super::report::SpotReport;
 use super::run::{GoOn, SpotRun, stopped};
-use super::solver::SpotSolverBuilder;
+use super::solver::{SpotSolver, SpotSolverBuilder};
 use crate::cfr::layout::Layout;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::journal::{self, Header, Journal, Piece};
@@ -31,6 +31,9 @@ pub(super) trait Kept: Clone + PartialEq + Serialize + DeserializeOwned + Send {
     /// What is kept of a report.
     fn of(report: SpotReport) -> Result<Self>;
 
+    /// What is kept of a solve that is at its end.
+    fn of_solver(solver: &mut SpotSolver) -> Result<Self>;
+
     /// Checks what a journal holds; describes the first violation.
     fn check(&self, spot: &Spot) -> std::result::Result<(), String>;
 
@@ -44,6 +47,10 @@ impl Kept for SpotReport {
 
     fn of(report: SpotReport) -> Result<Self> {
         Ok(report)
+    }
+
+    fn of_solver(solver: &mut SpotSolver) -> Result<Self> {
+        solver.report()
     }
 
     fn check(&self, spot: &Spot) -> std::result::Result<(), String> {
@@ -155,8 +162,8 @@ pub(super) fn solve_each<K: Kept>(
                     && let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let mut solved = Vec::new();
-                    for (number, report) in solve_unit(device, unit, spots, run, &go_on) {
-                        match report.and_then(K::of) {
+                    for (number, kept) in solve_unit::<K>(device, unit, spots, run, &go_on) {
+                        match kept {
                             Err(error) if K::ENDS_AT_ERROR && !matches!(error, Error::Order { .. }) => fail(error),
                             kept => solved.push((number, kept)),
                         }
@@ -245,14 +252,14 @@ fn key(spot: &Spot) -> String {
     format!("{board} {:016x}", Fnv::of(text.as_bytes()))
 }
 
-/// The reports of a unit, with the numbers of its spots.
-fn solve_unit(
+/// What is kept of a unit, with the numbers of its spots.
+fn solve_unit<K: Kept>(
     device: &Device,
     unit: &Unit,
     spots: &[Spot],
     run: &SpotRun,
     go_on: GoOn<'_>,
-) -> Vec<(usize, Result<SpotReport>)> {
+) -> Vec<(usize, Result<K>)> {
     let laid = match unit {
         Unit::One(number) => {
             let spot = Arc::new(spots[*number].clone());
@@ -262,7 +269,7 @@ fn solve_unit(
     };
     let numbers = laid.iter().map(|laid| laid.number);
     if let Ok(reports) = batch::solve(device, laid, run, go_on) {
-        return numbers.zip(reports.into_iter().map(Ok)).collect();
+        return numbers.zip(reports.into_iter().map(K::of)).collect();
     }
     let alone = |laid: &Laid| {
         let layout = Layout::Vector { game: Arc::clone(&laid.game), tree: Arc::clone(&laid.tree) };
@@ -271,13 +278,13 @@ fn solve_unit(
     numbers.zip(laid.iter().map(alone)).collect()
 }
 
-fn solve_one(device: &Device, builder: SpotSolverBuilder, run: &SpotRun, go_on: GoOn<'_>) -> Result<SpotReport> {
+fn solve_one<K: Kept>(device: &Device, builder: SpotSolverBuilder, run: &SpotRun, go_on: GoOn<'_>) -> Result<K> {
     let mut solver = builder.build(device)?;
     if run.options.iterations > 0 && !go_on() {
         return Err(stopped());
     }
     solver.run(|_| if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })?;
-    solver.report()
+    K::of_solver(&mut solver)
 }
 
 fn builder(spot: Arc<Spot>, run: &SpotRun) -> SpotSolverBuilder {

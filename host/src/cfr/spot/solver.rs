@@ -10,14 +10,17 @@ use std::time::Instant;
 
 pub use builder::SpotSolverBuilder;
 
+use super::aggregate::BoardValues;
+use super::aggregate::values::decisions;
 use super::file::Spot;
-use super::report::{Run, SpotReport};
+use super::report::{FirstNode, Run, SpotReport, first_street};
 use super::saved::{self, Head, SpotForm};
 use super::solved::SolvedSpot;
 use crate::cfr::dispatch::Plan;
 use crate::cfr::engines::Solve;
+use crate::cfr::engines::cpu::{Evaluator, Play};
 use crate::cfr::game::betting::BettingTree;
-use crate::cfr::layout::{Table, VectorGame};
+use crate::cfr::layout::{Measured, Table, Values, VectorGame};
 use crate::cfr::options::Options;
 use crate::runtime::keep::Keep;
 use crate::runtime::pace::Pace;
@@ -68,6 +71,8 @@ pub struct SpotSolver {
     iteration: u64,
     seconds: f64,
     trajectory: BTreeMap<u64, f64>,
+    /// What was measured last, and after which iteration.
+    measured: Option<(u64, Measured)>,
     measure_at: Vec<u64>,
     /// The target in chips.
     target: Option<f64>,
@@ -158,7 +163,9 @@ impl SpotSolver {
             // Whether or not that can be written, the measurement's error is what is told.
             let _ = self.keep_state(SpotForm::Full);
         });
-        let chips = measured?.nash_conv() / 2.0;
+        let measured = measured?;
+        let chips = measured.nash_conv() / 2.0;
+        self.measured = Some((self.iteration, measured));
         self.trajectory.insert(self.iteration, chips);
         Ok(chips)
     }
@@ -211,6 +218,42 @@ impl SpotSolver {
     pub fn solved(&mut self) -> Result<SolvedSpot> {
         let averages = [self.engine.table(Table::Averages, 0)?, self.engine.table(Table::Averages, 1)?];
         SolvedSpot::in_memory(self.head(SpotForm::Full)?, self.plan.layout.clone(), averages)
+    }
+
+    /// The values and frequencies of a board: what [`report`](Self::report) says, without its hands. Values are those that the engine measures, on its device.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn board_values(&mut self) -> Result<BoardValues> {
+        let measured = match self.measured.clone().filter(|(iteration, _)| *iteration == self.iteration) {
+            Some((_, measured)) => measured,
+            None => self.engine.measure()?,
+        };
+        let game = &self.game;
+        let first = [self.engine.first_street(0)?, self.engine.first_street(1)?];
+        let nodes = first_street(game, &self.tree);
+        let strategy =
+            |node: &FirstNode| game.average(&first[node.seat], node.seat, 0, 0, node.slot, node.actions.len());
+        let strategies: BTreeMap<&str, Vec<Vec<f64>>> =
+            nodes.iter().map(|node| (&*node.history, strategy(node))).collect();
+        let played = |_: usize, history: &str, action: usize| {
+            strategies.get(history).and_then(|strategy| strategy.get(action)).cloned().unwrap_or_default()
+        };
+        let hands = [0, 1]
+            .map(|seat| game.hands[seat].iter().copied().zip(game.weights[seat].iter().copied()).collect::<Vec<_>>());
+        let actions = nodes.iter().map(|node| (node.history.clone(), node.actions.clone())).collect();
+        let evaluator = Evaluator::new(Arc::clone(game));
+        let none = Values::default();
+        let equity = [0, 1].map(|seat| evaluator.total(seat, &evaluator.values(seat, Play::Equity, &[&none; 2])));
+        Ok(BoardValues {
+            ev: [0, 1].map(|seat| measured.values[seat]),
+            equity,
+            decisions: decisions(&hands, &actions, &played),
+            exploitability: self.trajectory.last_key_value().map(|(_, &chips)| chips),
+            iterations: self.iteration,
+            seconds: self.seconds,
+            device: self.device.to_string(),
+        })
     }
 
     /// The report of all hands at the first street's nodes. Values of hands are computed on all cores of the CPU, whatever the device.

@@ -263,7 +263,8 @@ impl StreetEngine {
     /// The complete state of game `number`.
     pub fn tables_of(&mut self, number: usize) -> Result<Tables> {
         let utilities = self.utilities_all()?[number].to_vec();
-        let read = |table: Table| (0..2).map(|seat| self.table_of(number, table, seat)).collect::<Result<Vec<_>>>();
+        let n = self.games[number].streets.len();
+        let read = |table: Table| (0..2).map(|seat| self.table_of(number, table, seat, n)).collect::<Result<Vec<_>>>();
         Ok(Tables {
             iteration: self.iteration,
             regrets: read(Table::Regrets)?,
@@ -274,8 +275,8 @@ impl StreetEngine {
         })
     }
 
-    /// A table of a seat of game `number`.
-    fn table_of(&self, number: usize, table: Table, seat: usize) -> Result<Values> {
+    /// A table of a seat of game `number`, of its first `n_streets` streets.
+    fn table_of(&self, number: usize, table: Table, seat: usize, n_streets: usize) -> Result<Values> {
         let of = &self.arrays.seats[seat];
         let is_average = table == Table::Averages;
         let (table, kind) = match table {
@@ -284,7 +285,7 @@ impl StreetEngine {
             Table::Predictions if !self.room.last => return Ok(Values::default()),
             Table::Predictions => (&of.last, self.kind(true)),
         };
-        let mut values = tables::read(&self.stream, table, kind, &self.games, &self.image, number, seat)?;
+        let mut values = tables::read(&self.stream, table, kind, &self.games, &self.image, number, seat, n_streets)?;
         if is_average {
             self.games[number].write_given(seat, &mut values, 1.0);
         }
@@ -355,7 +356,11 @@ impl Solve for StreetEngine {
     }
 
     fn table(&mut self, table: Table, seat: usize) -> Result<Values> {
-        self.table_of(0, table, seat)
+        self.table_of(0, table, seat, self.games[0].streets.len())
+    }
+
+    fn first_street(&mut self, seat: usize) -> Result<Values> {
+        self.table_of(0, Table::Averages, seat, 1)
     }
 
     fn random(&mut self) -> Result<Vec<u64>> {

@@ -21,16 +21,17 @@ pub(super) enum Kind {
     Unsigned,
 }
 
-/// Calls `each` for every row of a game with the row's first index on the device, its offset in the game's layout, and the numbers of its hands.
+/// Calls `each` for every row of a game's first `n_streets` streets with the row's first index on the device, its offset in the game's layout, and the numbers of its hands.
 fn rows(
     game: &VectorGame,
     image: &Image,
     number: usize,
     n_games: usize,
     seat: usize,
+    n_streets: usize,
     mut each: impl FnMut(usize, usize, &[u16]),
 ) {
-    for street in 0..game.streets.len() {
+    for street in 0..n_streets {
         let here = &image.streets[street * n_games + number];
         let stride = here.stride[seat] as usize;
         for board in 0..here.n_boards as usize {
@@ -44,7 +45,8 @@ fn rows(
     }
 }
 
-/// A seat's table of game `number`, in the game's layout. 16-bit numbers are returned as `f64`, in which the products of scale and integer are exact.
+/// A seat's table of game `number`, in the game's layout, of its first `n_streets` streets. 16-bit numbers are returned as `f64`, in which the products of scale and integer are exact.
+#[allow(clippy::too_many_arguments, reason = "where the table is, and how much of it")]
 pub(super) fn read(
     stream: &Stream,
     table: &Table,
@@ -53,23 +55,36 @@ pub(super) fn read(
     image: &Image,
     number: usize,
     seat: usize,
+    n_streets: usize,
 ) -> Result<Values> {
     let game = &games[number];
-    let cells = stream.read(&table.cells)?;
+    let len = game.street_offset(seat, n_streets);
+    // Of the device's table as much as these streets have, rows of other games between them included.
+    let end_of = |street: usize| {
+        let here = &image.streets[street * games.len() + number];
+        let n_rows = here.n_boards as usize * here.n_slots[seat] as usize;
+        here.tables[seat] as usize + n_rows * here.stride[seat] as usize
+    };
+    let first = image.streets[number].tables[seat] as usize;
+    let end = (0..n_streets).map(end_of).max().unwrap_or(first);
+    let per_word = if kind == Kind::F32 { 1 } else { 2 };
+    let mut cells = vec![0; (end - first) / per_word];
+    stream.read_into(&table.cells, first / per_word, &mut cells)?;
     if kind == Kind::F32 {
-        let mut values = vec![0.0; game.table_len(seat)];
-        rows(game, image, number, games.len(), seat, |at, offset, hands| {
-            for (cell, &hand) in cells[at..].iter().zip(hands) {
+        let mut values = vec![0.0; len];
+        rows(game, image, number, games.len(), seat, n_streets, |at, offset, hands| {
+            for (cell, &hand) in cells[at - first..].iter().zip(hands) {
                 values[offset + hand as usize] = f32::from_bits(*cell);
             }
         });
         return Ok(Values::F32(values));
     }
-    let scales = stream.read(&table.scales)?;
+    let mut scales = vec![0.0f32; (end - first) / ROW as usize];
+    stream.read_into(&table.scales, first / ROW as usize, &mut scales)?;
     let shorts: &[u16] = bytemuck::cast_slice(&cells);
-    let mut values = vec![0.0; game.table_len(seat)];
-    rows(game, image, number, games.len(), seat, |at, offset, hands| {
-        for (at, &hand) in (at..).zip(hands) {
+    let mut values = vec![0.0; len];
+    rows(game, image, number, games.len(), seat, n_streets, |at, offset, hands| {
+        for (at, &hand) in (at - first..).zip(hands) {
             let whole = if kind == Kind::Signed { f64::from(shorts[at] as i16) } else { f64::from(shorts[at]) };
             values[offset + hand as usize] = whole * f64::from(scales[at / ROW as usize]);
         }
@@ -99,7 +114,7 @@ pub(super) fn write(
     }
     let mut cells = stream.read(&table.cells)?;
     if kind == Kind::F32 {
-        rows(game, image, number, games.len(), seat, |at, offset, hands| {
+        rows(game, image, number, games.len(), seat, game.streets.len(), |at, offset, hands| {
             for (cell, &hand) in cells[at..].iter_mut().zip(hands) {
                 *cell = (values.get(offset + hand as usize) as f32).to_bits();
             }
@@ -108,7 +123,7 @@ pub(super) fn write(
     }
     let mut scales = stream.read(&table.scales)?;
     let shorts: &mut [u16] = bytemuck::cast_slice_mut(&mut cells);
-    rows(game, image, number, games.len(), seat, |at, offset, hands| {
+    rows(game, image, number, games.len(), seat, game.streets.len(), |at, offset, hands| {
         for (chunk, hands) in hands.chunks(ROW as usize).enumerate() {
             let at = at + chunk * ROW as usize;
             let value = |hand: u16| values.get(offset + hand as usize);

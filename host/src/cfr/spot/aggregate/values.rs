@@ -55,52 +55,58 @@ impl BoardValues {
                 hands[seat].push((set_of(&Deck::FULL.cards(&hand.hand)?), hand.weight));
             }
         }
-        let all = pairs(&hands[0], &hands[1]);
-        // Of an action of a seat at a node of its own, by hand.
         let played = |seat: usize, history: &str, action: usize| -> Vec<f64> {
             let of_hand = |strategy: &BTreeMap<String, Vec<f64>>| -> f64 {
                 strategy.get(history).and_then(|parts| parts.get(action)).copied().unwrap_or(0.0)
             };
             report.by_hand[seat].iter().map(|hand| of_hand(&hand.strategy)).collect()
         };
-        let mut decisions = Vec::new();
-        let first = report.actions.get("").map(Vec::as_slice).unwrap_or_default();
-        let after = first.iter().enumerate().map(|(number, action)| (action.as_str(), Some(number)));
-        for (history, before) in [("", None)].into_iter().chain(after) {
-            let Some(actions) = report.actions.get(history) else { continue };
-            let seat = usize::from(before.is_some());
-            let mut others = hands[1 - seat].clone();
-            if let Some(action) = before {
-                others.iter_mut().zip(played(0, "", action)).for_each(|((_, weight), part)| *weight *= part);
-            }
-            let beside = beside(&hands[seat], &others);
-            let here: Vec<f64> = hands[seat].iter().zip(&beside).map(|((_, weight), beside)| weight * beside).collect();
-            let sum: f64 = here.iter().sum();
-            let frequency = |action: usize| match sum > 0.0 {
-                true => {
-                    here.iter().zip(played(seat, history, action)).map(|(here, part)| here * part).sum::<f64>() / sum
-                }
-                false => 0.0,
-            };
-            decisions.push(Decision {
-                history: history.to_string(),
-                seat,
-                reach: if all > 0.0 { sum / all } else { 0.0 },
-                frequencies: (0..actions.len()).map(frequency).collect(),
-                actions: actions.clone(),
-            });
-        }
-        decisions.sort_by(|a, b| a.history.cmp(&b.history));
         Ok(Self {
             ev: report.ev,
             equity: report.equity,
-            decisions,
+            decisions: decisions(&hands, &report.actions, &played),
             exploitability: report.exploitability(),
             iterations: report.iterations,
             seconds: report.seconds,
             device: report.device.clone(),
         })
     }
+}
+
+/// The first decision of each seat. `hands` are those of the seats with their weights; `played` gives, of an action of a seat at a node of its own, the probability by hand.
+pub(in crate::cfr::spot) fn decisions(
+    hands: &[Vec<(CardSet, f64)>; 2],
+    actions_of: &BTreeMap<String, Vec<String>>,
+    played: &dyn Fn(usize, &str, usize) -> Vec<f64>,
+) -> Vec<Decision> {
+    let all = pairs(&hands[0], &hands[1]);
+    let mut decisions = Vec::new();
+    let first = actions_of.get("").map(Vec::as_slice).unwrap_or_default();
+    let after = first.iter().enumerate().map(|(number, action)| (action.as_str(), Some(number)));
+    for (history, before) in [("", None)].into_iter().chain(after) {
+        let Some(actions) = actions_of.get(history) else { continue };
+        let seat = usize::from(before.is_some());
+        let mut others = hands[1 - seat].clone();
+        if let Some(action) = before {
+            others.iter_mut().zip(played(0, "", action)).for_each(|((_, weight), part)| *weight *= part);
+        }
+        let beside = beside(&hands[seat], &others);
+        let here: Vec<f64> = hands[seat].iter().zip(&beside).map(|((_, weight), beside)| weight * beside).collect();
+        let sum: f64 = here.iter().sum();
+        let frequency = |action: usize| match sum > 0.0 {
+            true => here.iter().zip(played(seat, history, action)).map(|(here, part)| here * part).sum::<f64>() / sum,
+            false => 0.0,
+        };
+        decisions.push(Decision {
+            history: history.to_string(),
+            seat,
+            reach: if all > 0.0 { sum / all } else { 0.0 },
+            frequencies: (0..actions.len()).map(frequency).collect(),
+            actions: actions.clone(),
+        });
+    }
+    decisions.sort_by(|a, b| a.history.cmp(&b.history));
+    decisions
 }
 
 /// For each hand, the weight of the others that have none of its cards.

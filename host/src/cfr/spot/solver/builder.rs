@@ -236,6 +236,7 @@ impl SpotSolverBuilder {
             iteration: 0,
             seconds: 0.0,
             trajectory: BTreeMap::new(),
+            measured: None,
             measure_at: self.measure_at,
             target,
             form: self.form,
