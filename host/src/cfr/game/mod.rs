@@ -108,6 +108,6 @@ pub use counts::Counts;
 pub use deal::{Deal, Deals, Lcg};
 pub use dealer::{Buckets, Cards, Dealer, Unordered};
 pub use extensive::{Game, Goofspiel, InformationSet, LiarsDice, MatrixGame, Poker, PrizeOrder, Tree, Turn};
-pub use game_file::GameDef;
+pub use game_file::{BetSize, GameDef};
 pub use ranking::{Category, Ranking, category};
 pub use sequences::{ACTIONS, Child, End, Pot, Sequence, Sequences};

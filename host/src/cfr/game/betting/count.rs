@@ -80,7 +80,7 @@ impl Size {
                 size.add(found);
                 continue;
             }
-            let raises = child.raise_range().map_or(0, |(least, most)| most - least);
+            let raises = child.n_raises();
             if raises.saturating_add((known.len() + line.len()) as u64) > MAX_STATES {
                 let allowed = format!(
                     "a betting tree of at most {MAX_NODES} nodes; this game has more than {MAX_STATES} different states of the betting: use smaller stacks, fewer raises, or a spot with chosen bet sizes"
