@@ -97,13 +97,11 @@ fn check_device(device: &Device, options: &Options) -> Result<()> {
         Backend::Cpu if !on_cpu => {
             Err(Error::option("engine", options.engine, "auto, cpu, explicit, mccfr or walk on the CPU"))
         }
-        Backend::Cuda | Backend::Simt if options.engine == Engine::Cpu => {
-            Err(Error::option(
-                "engine",
-                options.engine,
-                "an engine other than cpu on devices that run kernels, or the device cpu",
-            ))
-        }
+        Backend::Cuda | Backend::Simt if options.engine == Engine::Cpu => Err(Error::option(
+            "engine",
+            options.engine,
+            "an engine other than cpu on devices that run kernels, or the device cpu",
+        )),
         _ => Ok(()),
     }
 }

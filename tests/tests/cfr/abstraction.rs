@@ -387,7 +387,8 @@ fn options_and_memory_are_checked_before_buckets_are_found() {
     let rules = GameDef { max_raises: vec![1; 4], ..holdem("0 3 1 1") };
     let recipe = "lossless,lossless,lossless,ehs:10".parse::<Recipe>().expect("a recipe");
     let solve = |batch| Solver::builder(&rules).sampling(Sampling::Chance).batch(batch);
-    let refused = |builder: SolverBuilder| builder.memory_in_buckets(&device, &recipe).expect_err("refused").to_string();
+    let refused =
+        |builder: SolverBuilder| builder.memory_in_buckets(&device, &recipe).expect_err("refused").to_string();
     for (builder, says) in [
         (solve(1).sampling(Sampling::None), "option sampling: none is not allowed (chance"),
         (solve(33), "option batch: 33 is not allowed (1 to 32"),

@@ -98,7 +98,8 @@ impl Betting {
         if self.raises < rules.max_raises[self.round] && self.n_can_act(rules) > 1 && stack > highest {
             if let Some(sizes) = rules.bet_sizes.get(self.round) {
                 let least = self.least_raise_to.min(stack);
-                let pot = self.contributed.iter().copied().map(f64::from).sum::<f64>() + f64::from(highest - self.contributed[seat]);
+                let pot = self.contributed.iter().copied().map(f64::from).sum::<f64>()
+                    + f64::from(highest - self.contributed[seat]);
                 let to = |size: &Bet| match *size {
                     Bet::Pot(parts) => f64::from(highest) + (pot * f64::from(parts) / 1000.0 + 0.5).floor(),
                     Bet::Chips(chips) => f64::from(highest) + f64::from(chips),

@@ -206,7 +206,8 @@ impl GameDef {
             if !self.no_limit {
                 return Problem::at("betSizes", None, self.bet_sizes_text(), "none in limit".into());
             }
-            let (rounds, allowed) = (self.bet_sizes.len(), format!("sizes for {} rounds, one part a round", self.n_rounds));
+            let (rounds, allowed) =
+                (self.bet_sizes.len(), format!("sizes for {} rounds, one part a round", self.n_rounds));
             if rounds != self.n_rounds {
                 return Problem::at("betSizes", None, format!("for {rounds} rounds"), allowed);
             }

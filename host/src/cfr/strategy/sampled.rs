@@ -87,21 +87,21 @@ pub fn head_to_head_sampled(
 
 /// Running mean and sum of squared deviations (Welford, 1962).
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+pub(super) struct Sum {
     n: f64,
-    mean: f64,
+    pub(super) mean: f64,
     squares: f64,
 }
 
 impl Sum {
-    fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         self.n += 1.0;
         let before = value - self.mean;
         self.mean += before / self.n;
         self.squares += before * (value - self.mean);
     }
 
-    fn standard_error(&self) -> f64 {
+    pub(super) fn standard_error(&self) -> f64 {
         (self.squares / (self.n - 1.0) / self.n).sqrt()
     }
 }

@@ -86,9 +86,8 @@ impl Plan {
         let sequences = &self.sequences.sequences;
         let from = self.by_node.partition_point(|&at| sequences[at as usize].node < node);
         let (of_node, n_raises) = self.decision(from);
-        let legal = |&&(choice, place): &&(u32, usize)| {
-            sequences[of_node[choice as usize] as usize].children[place].is_some()
-        };
+        let legal =
+            |&&(choice, place): &&(u32, usize)| sequences[of_node[choice as usize] as usize].children[place].is_some();
         let at = |&(choice, place): &(u32, usize)| {
             (self.pieces.rows[of_node[choice as usize] as usize] + bucket) as usize * ACTIONS + place
         };

@@ -86,7 +86,11 @@ impl Sampler {
     fn plan_of(game: &GameDef, information: &Information) -> Result<Plan> {
         let plan = Plan::of(game, information)?;
         if plan.sequences.has_choices() {
-            return Err(Error::option("game", "several sizes of raise", "one size of raise, or a Solver with engine walk"));
+            return Err(Error::option(
+                "game",
+                "several sizes of raise",
+                "one size of raise, or a Solver with engine walk",
+            ));
         }
         Ok(plan)
     }

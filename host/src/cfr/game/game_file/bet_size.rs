@@ -57,7 +57,8 @@ impl FromStr for BetSize {
         let parts = |pots: f64| {
             let parts = (pots * 1000.0).round();
             // Finer parts would not come back from the text.
-            ((pots * 1000.0 - parts).abs() < 1e-6 && (1.0..=f64::from(MOST_PARTS)).contains(&parts)).then_some(parts as u32)
+            ((pots * 1000.0 - parts).abs() < 1e-6 && (1.0..=f64::from(MOST_PARTS)).contains(&parts))
+                .then_some(parts as u32)
         };
         let number = |text: &str| text.parse::<f64>().ok();
         let size = match text.to_ascii_lowercase().as_str() {

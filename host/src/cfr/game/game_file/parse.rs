@@ -129,7 +129,8 @@ impl Reader<'_> {
         let Some(id) = KEYWORDS.iter().position(|known| known.0.eq_ignore_ascii_case(keyword)) else {
             let known: Vec<&str> = KEYWORDS.iter().map(|known| known.0).collect();
             let known = known.join(", ");
-            let reason = format!("unknown keyword '{keyword}': expected limit, nolimit, {known}, betSizes or END GAMEDEF");
+            let reason =
+                format!("unknown keyword '{keyword}': expected limit, nolimit, {known}, betSizes or END GAMEDEF");
             return Err(self.error(line, column, reason));
         };
         let (name, least, most) = KEYWORDS[id];
@@ -172,7 +173,11 @@ impl Reader<'_> {
             }
             let size = word.parse::<BetSize>();
             let size = size.map_err(|_| {
-                self.error(line, column, format!("'{word}' is not a size of a bet: expected {}, and / between rounds", BetSize::ALLOWED))
+                self.error(
+                    line,
+                    column,
+                    format!("'{word}' is not a size of a bet: expected {}, and / between rounds", BetSize::ALLOWED),
+                )
             })?;
             rounds.last_mut().into_iter().for_each(|round| round.push(size));
         }
