@@ -265,7 +265,7 @@ impl<'a> Hand<'a> {
         let Some(fold) = fold else { return (0.0, self.reach.clone(), called) };
         let stays = self.reach.iter().zip(&self.buckets).map(|(&reach, bucket)| match bucket {
             Some(bucket) if reach > 0.0 => {
-                reach * (1.0 - f64::from(self.table.strategy.at(node, other, *bucket)[fold]))
+                reach * (1.0 - f64::from(self.table.strategy.at(node, other, *bucket).nth(fold).unwrap_or(0.0)))
             }
             _ => 0.0,
         });
@@ -279,7 +279,7 @@ impl<'a> Hand<'a> {
     fn answer(&mut self, node: usize, n_actions: usize, hand: usize) -> usize {
         let (strategy, other) = (&self.table.strategy, 1 - self.seat);
         let of = |bucket: &Option<usize>| bucket.map(|bucket| strategy.at(node, other, bucket));
-        let own = of(&self.buckets[hand]).unwrap_or_else(|| vec![1.0; n_actions]);
+        let own: Vec<f32> = of(&self.buckets[hand]).map_or_else(|| vec![1.0; n_actions], Iterator::collect);
         // 53 bits: in [0, 1).
         let mut left = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         left *= own.iter().copied().map(f64::from).sum::<f64>();
@@ -290,7 +290,7 @@ impl<'a> Hand<'a> {
         // By rounding none may be left.
         let taken = taken.or_else(|| own.iter().rposition(|&part| part > 0.0)).unwrap_or(0);
         for (reach, bucket) in self.reach.iter_mut().zip(&self.buckets).filter(|(reach, _)| **reach > 0.0) {
-            *reach *= of(bucket).map_or(0.0, |actions| f64::from(actions[taken]));
+            *reach *= of(bucket).and_then(|mut actions| actions.nth(taken)).map_or(0.0, f64::from);
         }
         taken
     }

@@ -11,7 +11,7 @@ use super::measure::{HeadToHead, SampledDeals};
 use crate::cfr::dispatch;
 use crate::cfr::game::betting::{BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::dealer::{Cards, Dealer};
-use crate::cfr::game::sequences::{End, Sequences, pots};
+use crate::cfr::game::sequences::{End, pots};
 use crate::cfr::layout::{Buckets, Layout, LayoutKind};
 use crate::{Error, Progress, Result};
 
@@ -43,8 +43,6 @@ pub fn head_to_head_sampled(
     };
     let (a, b) = (a.by_hands()?, b.by_hands()?);
     let tree = BettingTree::new(rules)?;
-    // What is refused where deals are sampled.
-    Sequences::with_sizes(&tree)?;
     let ends = ends(&tree);
     let mut dealer = Dealer::new(rules, seed)?;
     let n_players = tree.n_players;
@@ -131,29 +129,32 @@ impl Strategy {
 }
 
 impl ByHands<'_> {
-    /// Probabilities of the actions of every decision in a deal, by node of the tree; empty at ends.
-    fn of(&self, tree: &BettingTree, cards: &Cards) -> Vec<Vec<f32>> {
+    /// Probabilities of the actions of every decision in a deal, decision by decision in the order of the tree.
+    fn of(&self, tree: &BettingTree, cards: &Cards) -> Vec<f32> {
         let bucket = |seat: usize, round: usize| self.buckets.index(round, cards.holes[seat], cards.boards[round]);
         let buckets: Vec<Vec<Option<usize>>> = (0..tree.n_players)
             .map(|seat| (0..cards.boards.len()).map(|round| bucket(seat, round)).collect())
             .collect();
-        let of_node = |(number, node): (usize, &BettingNode)| match node.kind {
-            BettingKind::Terminal => Vec::new(),
-            // Cards that are dealt have a bucket.
-            BettingKind::Decision { seat, .. } => {
-                buckets[seat][node.round as usize].map_or_else(Vec::new, |bucket| self.at(number, seat, bucket))
+        let mut probabilities = Vec::with_capacity(tree.nodes.len());
+        for (number, node) in tree.nodes.iter().enumerate() {
+            if let BettingKind::Decision { seat, actions, .. } = &node.kind {
+                match buckets[*seat][node.round as usize] {
+                    Some(bucket) => probabilities.extend(self.at(number, *seat, bucket)),
+                    // Not for cards that are dealt.
+                    None => probabilities.extend(actions.iter().map(|_| 0.0)),
+                }
             }
-        };
-        tree.nodes.iter().enumerate().map(of_node).collect()
+        }
+        probabilities
     }
 
     /// Probabilities of the actions of a seat's decision in a bucket, uniform where the solve never came.
-    pub(super) fn at(&self, node: usize, seat: usize, bucket: usize) -> Vec<f32> {
+    pub(super) fn at(&self, node: usize, seat: usize, bucket: usize) -> impl Iterator<Item = f32> {
         let row = self.buckets.row(node, bucket);
         let table = &self.strategy.probabilities[seat];
         let total: f32 = row.indices().map(|at| table[at]).sum();
-        let of = |at: usize| if total > 0.0 { table[at] / total } else { 1.0 / row.n_actions as f32 };
-        row.indices().map(of).collect()
+        let of = move |at: usize| if total > 0.0 { table[at] / total } else { 1.0 / row.n_actions as f32 };
+        row.indices().map(of)
     }
 }
 
@@ -185,11 +186,13 @@ fn values(
             });
             shares.sum::<f64>() - end.stakes[seat]
         };
+        let mut first = a.len();
         // Children follow their node, so theirs are complete.
         for (at, node) in tree.nodes.iter().enumerate().rev() {
             values[at] = match (&node.kind, &ends[at]) {
                 (BettingKind::Decision { seat: mover, children, .. }, _) => {
-                    let strategy = if *mover == seat { &a[at] } else { &b[at] };
+                    first -= children.len();
+                    let strategy = if *mover == seat { &a[first..] } else { &b[first..] };
                     children.iter().zip(strategy).map(|(&child, &part)| f64::from(part) * values[child as usize]).sum()
                 }
                 (BettingKind::Terminal, end) => end.as_ref().map_or(0.0, won),
