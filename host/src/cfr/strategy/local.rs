@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn who_folds_to_every_bet_loses_the_ante() {
         let builder = Solver::builder(GameDef::kuhn()).sampling(Sampling::Chance).engine(Engine::Walk);
-        let solver = builder.iterations(1).build(&Device::cpu()).expect("a solver");
+        let mut solver = builder.iterations(1).build(&Device::cpu()).expect("a solver");
         let mut strategy = solver.strategy().expect("a strategy");
         let Layout::Buckets(buckets) = &strategy.layout else { panic!("tables by hands") };
         for (seat, table) in strategy.probabilities.iter_mut().enumerate() {
