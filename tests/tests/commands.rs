@@ -225,7 +225,12 @@ fn files_of_page(page: &Path) -> Vec<(String, String)> {
     let (mut files, mut before, mut lines) = (Vec::new(), "", text.lines());
     while let Some(line) = lines.next() {
         let name = before.strip_suffix("`:").and_then(|start| start.rsplit('`').next());
-        if let Some(name) = name.filter(|name| line == "```json" && name.ends_with(".json")) {
+        let is_file = |name: &&str| match line {
+            "```json" => name.ends_with(".json"),
+            "```text" => name.ends_with(".game"),
+            _ => false,
+        };
+        if let Some(name) = name.filter(is_file) {
             let content: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
             files.push((name.to_string(), content.join("\n")));
         }

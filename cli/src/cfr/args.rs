@@ -32,8 +32,8 @@ pub enum Command {
     /// Compare algorithms and sampling methods by exploitability over time
     #[command(after_help = examples!["cfr compare leduc --algorithms cfr,cfr_plus,dcfr --plots compare.svg"])]
     Compare(Box<CompareArgs>),
-    /// Compute the value and exact exploitability of a saved strategy
-    #[command(after_help = examples!["cfr exploitability game.strategy"])]
+    /// Compute the value and exact exploitability of a saved strategy, or a lower bound of it over sampled deals
+    #[command(after_help = examples!["cfr exploitability game.strategy", "cfr exploitability large.strategy --deals 2000"])]
     Exploitability(ExploitabilityArgs),
     /// Show what a saved strategy or a solved spot does with a hand after a history, or export it as JSON or CSV
     #[command(after_help = examples!["cfr query game.strategy --history cr --hand 4c", "cfr query turn.spot --line cr50c/ --board 8c --csv node.csv"])]
@@ -231,6 +231,12 @@ pub struct ExploitabilityArgs {
     #[arg(value_name = "FILE")]
     pub strategy: PathBuf,
 
+    /// Play a local best response over this many sampled deals, on the CPU in f64, for a lower bound; two players [default: all deals, exactly; 1000 if the game is too large for that]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "precision", allow_negative_numbers = true)]
+    pub deals: Option<u64>,
+
+    #[command(flatten)]
+    pub seed: SeedFlag,
     #[command(flatten)]
     pub measure: MeasureFlags,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! `solve`: a game of a definition file.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -91,22 +92,31 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     // The plot's folder is created last, so that a file asked for in a folder that does not exist is refused before the folder is made.
     let files = Files { json, plot: OutputFile::prepare_option(plots.file(PLOT)?.as_deref())? };
     let device = args.device.open()?;
-    let problem = common::without_results(|| with_buckets(read, &args.abstraction, &device))?;
-    let deals_are_sampled = matches!(problem, Problem::Abstracted(..)) && args.solve.sampling.is_none();
-    let mut builder = args.solve.ask(Solver::builder(problem)).iterations(iterations).measure_at(stops);
-    // No other sampling knows buckets; a checkpoint has it already.
-    if deals_are_sampled && checkpoint.is_none() {
-        builder = builder.sampling(Sampling::Chance);
-    }
-    if let Some(checkpoint) = checkpoint {
-        builder = builder.resume(checkpoint);
-    }
-    if let Some(path) = &args.checkpoint.checkpoint {
-        builder = builder.checkpoint(path);
-    }
-    if let Some(time) = args.checkpoint.checkpoint_every {
-        builder = builder.checkpoint_every(time);
-    }
+    let samples_deals = args.solve.sampling.is_none() && checkpoint.is_none();
+    let ask = |problem: Problem, in_buckets: bool| {
+        let mut builder = args.solve.ask(Solver::builder(problem)).iterations(iterations).measure_at(stops.clone());
+        // No other sampling knows buckets; a checkpoint has it already.
+        if in_buckets && samples_deals {
+            builder = builder.sampling(Sampling::Chance);
+        }
+        if let Some(checkpoint) = &checkpoint {
+            builder = builder.resume(checkpoint.clone());
+        }
+        if let Some(path) = &args.checkpoint.checkpoint {
+            builder = builder.checkpoint(path);
+        }
+        match args.checkpoint.checkpoint_every {
+            Some(time) => builder.checkpoint_every(time),
+            None => builder,
+        }
+    };
+    // What can be refused before the buckets are found is.
+    let expect = |problem: &Problem, recipe: &Recipe| {
+        Ok(device.expect_memory(&ask(problem.clone(), true).memory_in_buckets(&device, recipe)?)?)
+    };
+    let problem = common::without_results(|| with_buckets(read, &args.abstraction, &device, expect))?;
+    let in_buckets = matches!(problem, Problem::Abstracted(..));
+    let builder = ask(problem, in_buckets);
     // What is refused, such as a game that is too large, is refused of this file.
     let named = || {
         let game = args.game.as_ref().map(|path| path.display().to_string());
@@ -145,10 +155,15 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     Ok(())
 }
 
-/// The problem with the buckets that the flags ask for.
-fn with_buckets(problem: Problem, flags: &AbstractionFlags, device: &Device) -> Result<Problem> {
+/// The problem with the buckets that the flags ask for; `expect` is called before they are found.
+fn with_buckets(
+    problem: Problem,
+    flags: &AbstractionFlags,
+    device: &Device,
+    expect: impl FnOnce(&Problem, &Recipe) -> Result<()>,
+) -> Result<Problem> {
     let Some(given) = &flags.abstraction else { return Ok(problem) };
-    let Problem::Poker(game) = problem else {
+    let Problem::Poker(game) = &problem else {
         return Err(common::Usage(format!("--abstraction: {} is not a game of poker", problem.describe())).into());
     };
     let abstraction = match flags.file() {
@@ -160,13 +175,15 @@ fn with_buckets(problem: Problem, flags: &AbstractionFlags, device: &Device) -> 
         Some(file) => Abstraction::load(file)?,
         None => {
             let recipe: Recipe = given.parse().with_context(|| format!("--abstraction {given}, which is no file"))?;
-            Abstraction::build(device, &game, &Recipe { runouts: flags.abstraction_runouts, ..recipe })?
+            let recipe = Recipe { runouts: flags.abstraction_runouts, ..recipe };
+            expect(&problem, &recipe)?;
+            Abstraction::build(device, game, &recipe)?
         }
     };
     if let Some(path) = &flags.save_abstraction {
         abstraction.save(path)?;
     }
-    Ok(Problem::abstracted(game, abstraction)?)
+    Ok(Problem::abstracted(Arc::clone(game), abstraction)?)
 }
 
 /// Writes what is known so far.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::cfr::abstraction::Recipe;
 use crate::cfr::engines::walk::{self, Information};
 use crate::cfr::engines::{Solve, cpu, explicit, mccfr, small, street, subset};
 use crate::cfr::game::game_file::GameDef;
@@ -85,21 +86,51 @@ pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options
 /// # Errors
 /// [`Error::Option`] for an engine that the device or the problem does not have, and for options that do not go together.
 pub(in crate::cfr) fn kind_on(device: &Device, problem: &Problem, options: &Options) -> Result<LayoutKind> {
+    check_device(device, options)?;
+    layout_kind(problem, options, device)
+}
+
+/// Checks that a device has the engine that is asked for.
+fn check_device(device: &Device, options: &Options) -> Result<()> {
     let on_cpu = matches!(options.engine, Engine::Auto | Engine::Explicit | Engine::Mccfr | Engine::Walk | Engine::Cpu);
     match device.backend() {
         Backend::Cpu if !on_cpu => {
-            return Err(Error::option("engine", options.engine, "auto, cpu, explicit, mccfr or walk on the CPU"));
+            Err(Error::option("engine", options.engine, "auto, cpu, explicit, mccfr or walk on the CPU"))
         }
-        Backend::Cuda | Backend::Simt if options.engine == Engine::Cpu => {
-            return Err(Error::option(
-                "engine",
-                options.engine,
-                "an engine other than cpu on devices that run kernels, or the device cpu",
-            ));
-        }
-        _ => {}
+        Backend::Cuda | Backend::Simt if options.engine == Engine::Cpu => Err(Error::option(
+            "engine",
+            options.engine,
+            "an engine other than cpu on devices that run kernels, or the device cpu",
+        )),
+        _ => Ok(()),
     }
-    layout_kind(problem, options, device)
+}
+
+/// The layout of a game with buckets of cards.
+fn bucket_kind(options: &Options) -> Result<LayoutKind> {
+    match (options.engine, options.sampling) {
+        (Engine::Auto | Engine::Walk, Sampling::Chance) => Ok(LayoutKind::Padded),
+        (Engine::Auto | Engine::Walk, sampling) => {
+            Err(Error::option("sampling", sampling, "chance for a game with buckets of cards"))
+        }
+        (engine, _) => Err(Error::option("engine", engine, "auto or walk for a game with buckets of cards")),
+    }
+}
+
+/// Memory of a solve in the buckets of a recipe, before they are found: with the number of buckets that it asks for in each round.
+///
+/// # Errors
+/// [`Error::Option`] for a recipe that does not suit the game, and for options that a game with buckets does not have.
+pub(in crate::cfr) fn memory_of_recipe(
+    device: &Device,
+    rules: &GameDef,
+    recipe: &Recipe,
+    options: &Options,
+) -> Result<Memory> {
+    check_device(device, options)?;
+    bucket_kind(options)?;
+    let asked = Information::Buckets(Arc::new(recipe.asked(rules)?));
+    walk::fits(device, rules, &asked, options)
 }
 
 /// The layout for a problem.
@@ -121,13 +152,7 @@ fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<
         }
         (Problem::Spot(_), Engine::Auto | Engine::Small | Engine::Street | Engine::Cpu) => Ok(LayoutKind::Vector),
         (Problem::Spot(_), _) => wrong("auto, small, street or cpu for a spot"),
-        (Problem::Abstracted(..), Engine::Auto | Engine::Walk) if options.sampling == Sampling::Chance => {
-            Ok(LayoutKind::Padded)
-        }
-        (Problem::Abstracted(..), Engine::Auto | Engine::Walk) => {
-            Err(Error::option("sampling", options.sampling, "chance for a game with buckets of cards"))
-        }
-        (Problem::Abstracted(..), _) => wrong("auto or walk for a game with buckets of cards"),
+        (Problem::Abstracted(..), _) => bucket_kind(options),
         (Problem::Poker(_), Engine::Explicit | Engine::Mccfr) => Ok(LayoutKind::Tree),
         (Problem::Poker(_), Engine::Auto) if walks_tree => Ok(LayoutKind::Tree),
         (Problem::Poker(_), _) if walks_tree => wrong("auto, mccfr or explicit with external or outcome sampling"),

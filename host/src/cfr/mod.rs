@@ -112,5 +112,5 @@ pub use report::{Point, Report};
 pub use solver::{Solver, SolverBuilder};
 pub use spot::{Aggregate, Boards, SolvedSpot, Spot, SpotReport, SpotRun, SpotSolver, solve_boards, solve_spots};
 pub use strategy::{
-    Answer, Checkpoint, HeadToHead, Profile, SampledDeals, Strategy, head_to_head, head_to_head_sampled,
+    Answer, Checkpoint, HeadToHead, LowerBound, Profile, SampledDeals, Strategy, head_to_head, head_to_head_sampled,
 };

@@ -46,6 +46,7 @@ fn game(players: usize, raises: u32, deck: Deck, [hole, board]: [usize; 2]) -> R
         deck,
         n_hole_cards: hole,
         n_board_cards: vec![board],
+        bet_sizes: Vec::new(),
     };
     game.check()?;
     Ok(game)

@@ -379,3 +379,31 @@ fn bad_recipes_are_refused() {
     }
     assert!("median".parse::<Method>().is_err());
 }
+
+/// Buckets of hold'em's river take minutes to find; what is wrong with the options, the game or the memory is told without them.
+#[test]
+fn options_and_memory_are_checked_before_buckets_are_found() {
+    let device = Device::cpu();
+    let rules = GameDef { max_raises: vec![1; 4], ..holdem("0 3 1 1") };
+    let recipe = "lossless,lossless,lossless,ehs:10".parse::<Recipe>().expect("a recipe");
+    let solve = |batch| Solver::builder(&rules).sampling(Sampling::Chance).batch(batch);
+    let refused =
+        |builder: SolverBuilder| builder.memory_in_buckets(&device, &recipe).expect_err("refused").to_string();
+    for (builder, says) in [
+        (solve(1).sampling(Sampling::None), "option sampling: none is not allowed (chance"),
+        (solve(33), "option batch: 33 is not allowed (1 to 32"),
+        (solve(1).algorithm(Algorithm::Dcfr), "option algorithm: dcfr is not allowed (cfr, cfr_plus or lcfr"),
+        (solve(1).engine(Engine::Cpu), "option engine: cpu is not allowed (auto or walk"),
+    ] {
+        let error = refused(builder);
+        assert!(error.contains(says), "{error}\nexpected {says}");
+    }
+    let needed = |recipe: &str| {
+        let recipe = recipe.parse::<Recipe>().expect("a recipe");
+        let needed = solve(1).memory_in_buckets(&device, &recipe).expect("allowed");
+        needed.device() + needed.host()
+    };
+    let (few, many) = (needed("lossless,ehs:10,ehs:10,ehs:10"), needed("lossless,lossless,lossless,ehs:10"));
+    // 36 sequences on the turn; at least 270,725 · 1,128 / 24 hands there, for each three regrets and three sums of 4 bytes.
+    assert!(many > 36 * 270_725 * 1_128 / 24 * 24 && few < many / 1000, "{few} {many}");
+}

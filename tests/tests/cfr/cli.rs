@@ -69,6 +69,14 @@ fn a_game_is_solved_in_buckets_that_are_kept() {
     assert_eq!(bytes("a.strategy"), bytes("b.strategy"));
     let measured = typed(&scratch, "exploitability a.strategy --device cpu", "");
     assert!(measured.contains("NashConv"), "{measured}");
+    let bound = typed(&scratch, "exploitability a.strategy --deals 30 --seed 2 --json bound.json", "");
+    assert!(
+        bound.contains("a lower bound: exploitability at least") && bound.contains("30 sampled deals, seed 2"),
+        "{bound}"
+    );
+    let bound = scratch.json("bound.json");
+    assert_eq!(bound["report"]["sampled"]["deals"], 30);
+    assert!(bound["report"]["exploitability_at_least"].is_number(), "{bound}");
     typed(&scratch, "query a.strategy --history cr --hand 4c", "");
     typed(&scratch, "match a.strategy b.strategy --device cpu", "");
     typed(&scratch, "solve --resume a.checkpoint --iterations 30 --report none --device cpu", "");
@@ -76,6 +84,15 @@ fn a_game_is_solved_in_buckets_that_are_kept() {
     for (line, told) in [
         ("solve leduc.limit.2p.game --abstraction lossless", "option rounds: 1 is not allowed (2, one a betting round"),
         ("solve leduc.limit.2p.game --abstraction lossless,ehs", "option abstraction: 'ehs' is not allowed"),
+        (
+            "solve leduc.limit.2p.game --abstraction lossless,ehs:2 --batch 33 --device cpu",
+            "option batch: 33 is not allowed",
+        ),
+        (
+            "solve leduc.limit.2p.game --abstraction lossless,ehs:2 --algorithm dcfr --device cpu",
+            "option algorithm: dcfr",
+        ),
+        ("exploitability a.strategy --deals 9 --precision f32", "cannot be used with"),
         (
             "solve leduc.limit.2p.game --abstraction buckets --abstraction-runouts 3",
             "--abstraction-runouts: the buckets of buckets are found already",

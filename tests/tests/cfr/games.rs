@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde_json::Value;
 use warpplay::Error;
-use warpplay::cfr::game::{Action, BettingKind, BettingState, Category, Deals, Deck, Size, category, set_of, subsets};
+use warpplay::cfr::game::{
+    Action, BetSize, BettingKind, BettingState, Category, Deals, Deck, Size, category, set_of, subsets,
+};
 use warpplay::cfr::{BettingTree, Counts, GameDef, Ranking};
 use warpplay_tests::cfr::{game, reference};
 use warpplay_tests::random::Random;
@@ -375,8 +377,13 @@ fn random_games_conserve_chips() {
             deck: Deck { n_suits: 2, n_ranks: 13 },
             n_hole_cards: 1,
             n_board_cards: vec![1; rounds],
+            bet_sizes: Vec::new(),
         };
         let rules = GameDef { raise_sizes: if rules.no_limit { Vec::new() } else { vec![2; rounds] }, ..rules };
+        let sizes = [BetSize::Pot(500), BetSize::Chips(3), BetSize::Pot(1250), BetSize::AllIn];
+        let n_menus = if rules.no_limit { rounds * random.below(2) } else { 0 };
+        let bet_sizes = (0..n_menus).map(|_| sizes[random.below(4)..].to_vec()).collect();
+        let rules = GameDef { bet_sizes, ..rules };
         for _ in 0..20 {
             let mut state = BettingState::new(&rules).expect("the rules can be played");
             let mut round = 0;

@@ -5,6 +5,8 @@ mod boards;
 mod cli;
 mod explicit;
 mod games;
+mod local;
+mod menus;
 mod old_files;
 #[cfg(unix)]
 mod page;

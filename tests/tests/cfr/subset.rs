@@ -85,6 +85,7 @@ fn cousin(n_players: usize, n_cards: u8) -> (GameDef, plain::poker::Rules) {
         deck: plain::poker::Deck { n_suits: 1, n_ranks: n_cards },
         n_hole_cards: 1,
         n_board_cards: vec![0],
+        bet_sizes: Vec::new(),
     };
     (rules, of_plain)
 }

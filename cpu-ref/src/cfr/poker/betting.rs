@@ -1,6 +1,6 @@
 //! The state of the betting, without cards.
 
-use super::Rules;
+use super::{Bet, Rules};
 
 /// What a player does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,7 +96,19 @@ impl Betting {
         }
         actions.push(Action::Call);
         if self.raises < rules.max_raises[self.round] && self.n_can_act(rules) > 1 && stack > highest {
-            if rules.no_limit {
+            if let Some(sizes) = rules.bet_sizes.get(self.round) {
+                let least = self.least_raise_to.min(stack);
+                let pot = self.contributed.iter().copied().map(f64::from).sum::<f64>()
+                    + f64::from(highest - self.contributed[seat]);
+                let to = |size: &Bet| match *size {
+                    Bet::Pot(parts) => f64::from(highest) + (pot * f64::from(parts) / 1000.0 + 0.5).floor(),
+                    Bet::Chips(chips) => f64::from(highest) + f64::from(chips),
+                    Bet::AllIn => f64::from(stack),
+                };
+                let totals = sizes.iter().map(|size| to(size).clamp(f64::from(least), f64::from(stack)) as u32);
+                // In a set each is once, the smallest first.
+                actions.extend(totals.collect::<std::collections::BTreeSet<u32>>().into_iter().map(Action::Raise));
+            } else if rules.no_limit {
                 actions.extend((self.least_raise_to.min(stack)..=stack).map(Action::Raise));
             } else {
                 actions.push(Action::Raise(stack.min(highest.saturating_add(rules.raise_sizes[self.round]))));

@@ -36,6 +36,19 @@ pub struct Rules {
     pub n_hole_cards: usize,
     /// Cards turned up at the start of each round; as many as there are rounds.
     pub n_board_cards: Vec<usize>,
+    /// Sizes of no-limit raises, by round; empty for every whole number of chips.
+    pub bet_sizes: Vec<Vec<Bet>>,
+}
+
+/// A size of a raise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bet {
+    /// Thousandths of the pot after a call, rounded to whole chips, halves up.
+    Pot(u32),
+    /// Chips beyond the highest bet.
+    Chips(u32),
+    /// All that the seat has.
+    AllIn,
 }
 
 impl Rules {
@@ -71,6 +84,7 @@ impl Rules {
             deck: Deck { n_suits: 1, n_ranks: players as u8 + 1 },
             n_hole_cards: 1,
             n_board_cards: vec![0],
+            bet_sizes: Vec::new(),
         }
     }
 
@@ -86,6 +100,7 @@ impl Rules {
             deck: Deck { n_suits: 2, n_ranks: players as u8 + 1 },
             n_hole_cards: 1,
             n_board_cards: vec![0, 1],
+            bet_sizes: Vec::new(),
         }
     }
 }

@@ -8,6 +8,10 @@ use crate::{Error, Result};
 /// Maximum number of boards that are examined, and of hands that are stored over all boards.
 const MOST: u64 = 1 << 28;
 
+fn too_many(what: &str, n: u64) -> Error {
+    Error::option("abstraction", format!("{n} {what}"), format!("at most {MOST}: use fewer board cards"))
+}
+
 /// All ways to name the suits.
 #[derive(Clone, Debug, PartialEq)]
 struct Suits {
@@ -83,33 +87,11 @@ impl Classes {
     /// # Errors
     /// [`Error::Option`] for an invalid deck, a number of private cards other than 1 to 3, more cards than the deck has, or more than 2²⁸ classes.
     pub fn new(deck: Deck, n_hole: usize, n_board: usize) -> Result<Self> {
-        deck.check()?;
-        if !(1..=3).contains(&n_hole) {
-            return Err(Error::option("hole cards", n_hole, "1 to 3"));
-        }
-        let n_cards = deck.n_cards();
-        if n_hole > n_cards as usize || n_board > n_cards as usize - n_hole {
-            return Err(Error::option(
-                "board cards",
-                n_board,
-                format!("at most {} in a deck of {n_cards}", (n_cards as usize).saturating_sub(n_hole)),
-            ));
-        }
-        let too_many = |what: &str, n: u64| {
-            Error::option("abstraction", format!("{n} {what}"), format!("at most {MOST}: use fewer board cards"))
-        };
-        let all_boards = choose(n_cards, n_board as u32);
-        if all_boards > MOST {
-            return Err(too_many("boards", all_boards));
-        }
+        Self::at_least(deck, n_hole, n_board)?;
         let suits = Suits::new(deck);
         let names = suits.permutations.len();
+        let n_cards = deck.n_cards();
         let hands = choose(n_cards - n_board as u32, n_hole as u32);
-        // A class stands for as many deals as there are permutations at most.
-        let least = (u128::from(all_boards) * u128::from(hands) / names as u128) as u64;
-        if least > MOST {
-            return Err(too_many("hands on all boards, or more", least));
-        }
         let mut least: Vec<(CardSet, usize)> = Vec::new();
         let mut rest = subsets(deck.all(), n_board);
         loop {
@@ -166,6 +148,37 @@ impl Classes {
     /// Cards of a board.
     pub(super) fn n_board(&self) -> usize {
         self.n_board
+    }
+
+    /// A number of classes that there are at least, found without listing them.
+    ///
+    /// # Errors
+    /// As [`Classes::new`], as far as this number tells.
+    pub(super) fn at_least(deck: Deck, n_hole: usize, n_board: usize) -> Result<u64> {
+        deck.check()?;
+        if !(1..=3).contains(&n_hole) {
+            return Err(Error::option("hole cards", n_hole, "1 to 3"));
+        }
+        let n_cards = deck.n_cards();
+        if n_hole > n_cards as usize || n_board > n_cards as usize - n_hole {
+            return Err(Error::option(
+                "board cards",
+                n_board,
+                format!("at most {} in a deck of {n_cards}", (n_cards as usize).saturating_sub(n_hole)),
+            ));
+        }
+        let all_boards = choose(n_cards, n_board as u32);
+        if all_boards > MOST {
+            return Err(too_many("boards", all_boards));
+        }
+        // A class stands for as many deals as there are permutations at most.
+        let names = (1..=u128::from(deck.n_suits)).product::<u128>();
+        let hands = choose(n_cards - n_board as u32, n_hole as u32);
+        let least = (u128::from(all_boards) * u128::from(hands)).div_ceil(names) as u64;
+        match least > MOST {
+            true => Err(too_many("hands on all boards, or more", least)),
+            false => Ok(least),
+        }
     }
 
     /// Number of classes.

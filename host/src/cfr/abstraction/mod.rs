@@ -76,6 +76,8 @@ pub(in crate::cfr) use file::Head;
 
 use std::str::FromStr;
 
+use crate::cfr::game::Buckets;
+use crate::cfr::game::cards::CardSet;
 use crate::cfr::game::game_file::GameDef;
 use crate::runtime::named::named;
 use crate::{Device, Error, Result};
@@ -163,6 +165,40 @@ impl Recipe {
             return Err(Error::option("runouts", 0, "1 or more, or all"));
         }
         Ok(())
+    }
+
+    /// The numbers of buckets that it asks for, as far as they are known before the buckets are found: N, or the classes that there are at least, where these are fewer or nothing is
+    /// merged.
+    ///
+    /// # Errors
+    /// As [`Abstraction::build`], except what only the buckets tell.
+    pub(in crate::cfr) fn asked(&self, rules: &GameDef) -> Result<Asked> {
+        self.check(rules)?;
+        let of_round = |(round, &(method, n)): (usize, &(Method, u32))| {
+            let n_board = rules.board_cards_by(round);
+            let classes = Classes::at_least(rules.deck, rules.n_hole_cards, n_board)? as u32;
+            if method == Method::Lossless {
+                return Ok(classes);
+            }
+            let left = rules.deck.n_cards() - n_board as u32;
+            strength::check_runouts(left, rules.board_cards_by(rules.n_rounds - 1) - n_board)?;
+            Ok(classes.min(n))
+        };
+        Ok(Asked(self.rounds.iter().enumerate().map(of_round).collect::<Result<_>>()?))
+    }
+}
+
+/// Numbers of buckets by round, without the buckets.
+pub(in crate::cfr) struct Asked(Vec<u32>);
+
+impl Buckets for Asked {
+    fn n_buckets(&self, round: usize) -> u32 {
+        self.0.get(round).copied().unwrap_or(0)
+    }
+
+    /// No hand has one yet.
+    fn bucket(&self, _: usize, _: CardSet, _: CardSet) -> u32 {
+        0
     }
 }
 

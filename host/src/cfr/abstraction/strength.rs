@@ -82,8 +82,11 @@ pub(super) fn strengths(
     Ok(result)
 }
 
-/// The run-outs of `missing` cards, numbered among the `left` cards: all of them, or a sample without replacement.
-fn runouts(left: u32, missing: usize, recipe: &Recipe) -> Result<Vec<u64>> {
+/// Checks that the run-outs of `missing` of `left` cards can be listed.
+///
+/// # Errors
+/// [`Error::Option`] if there are too many.
+pub(super) fn check_runouts(left: u32, missing: usize) -> Result<()> {
     let all = choose(left, missing as u32);
     if all > MOST_RUNOUTS {
         return Err(Error::option(
@@ -92,6 +95,12 @@ fn runouts(left: u32, missing: usize, recipe: &Recipe) -> Result<Vec<u64>> {
             format!("at most {MOST_RUNOUTS}: use fewer board cards"),
         ));
     }
+    Ok(())
+}
+
+/// The run-outs of `missing` cards, numbered among the `left` cards: all of them, or a sample without replacement.
+fn runouts(left: u32, missing: usize, recipe: &Recipe) -> Result<Vec<u64>> {
+    check_runouts(left, missing)?;
     let mut runouts: Vec<u64> = subsets((1 << left) - 1, missing).collect();
     if let Some(n) = recipe.runouts.map(|n| n as usize).filter(|&n| n < runouts.len()) {
         let mut lcg = Lcg(recipe.seed);

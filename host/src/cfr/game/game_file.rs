@@ -2,7 +2,10 @@
 //!
 //! `GAMEDEF` opens and `END GAMEDEF` closes the definition; a line of it is a keyword, an optional `=` and values between blanks. Empty lines and lines
 //! that begin with `#` are skipped, and so is all that follows the end. Keywords are matched without regard to case.
+//!
+//! One keyword is ours: `betSizes = 0.5 1 allin` restricts the raises of a no-limit game to these [`BetSize`]s, in all rounds; `betSizes = 1 allin / 0.5 1` gives each round its own.
 
+mod bet_size;
 mod parse;
 
 use std::fmt;
@@ -14,8 +17,10 @@ use super::cards::Deck;
 use crate::runtime::input_file;
 use crate::{Error, Result};
 
+pub use bet_size::BetSize;
+
 /// The rules of a poker game. Read from a file with [`GameDef::read`], from text with [`GameDef::parse`]; `to_string` gives the text of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameDef {
     /// Any raise from the minimum to all-in, instead of fixed sizes.
@@ -40,6 +45,31 @@ pub struct GameDef {
     pub n_hole_cards: usize,
     /// Cards turned up at the start of each round.
     pub n_board_cards: Vec<usize>,
+    /// Sizes of bets and raises by round, instead of every whole number of chips; empty for all of them. Only in no-limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bet_sizes: Vec<Vec<BetSize>>,
+}
+
+/// Files of strategies are compared by this text, which is without `bet_sizes` where there are none.
+impl fmt::Debug for GameDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("GameDef");
+        text.field("no_limit", &self.no_limit)
+            .field("n_players", &self.n_players)
+            .field("n_rounds", &self.n_rounds)
+            .field("stacks", &self.stacks)
+            .field("blinds", &self.blinds)
+            .field("raise_sizes", &self.raise_sizes)
+            .field("first_players", &self.first_players)
+            .field("max_raises", &self.max_raises)
+            .field("deck", &self.deck)
+            .field("n_hole_cards", &self.n_hole_cards)
+            .field("n_board_cards", &self.n_board_cards);
+        if !self.bet_sizes.is_empty() {
+            text.field("bet_sizes", &self.bet_sizes);
+        }
+        text.finish()
+    }
 }
 
 /// Most seats.
@@ -68,6 +98,7 @@ impl From<&GameDef> for poker::Rules {
             deck: poker::Deck { n_suits: game.deck.n_suits, n_ranks: game.deck.n_ranks },
             n_hole_cards: game.n_hole_cards,
             n_board_cards: game.n_board_cards.clone(),
+            bet_sizes: game.bet_sizes.iter().map(|sizes| sizes.iter().map(|&size| size.into()).collect()).collect(),
         }
     }
 }
@@ -87,6 +118,7 @@ impl GameDef {
             deck: Deck { n_suits: 1, n_ranks: 3 },
             n_hole_cards: 1,
             n_board_cards: vec![0],
+            bet_sizes: Vec::new(),
         }
     }
 
@@ -143,6 +175,12 @@ impl GameDef {
         self.n_board_cards.iter().take(round + 1).sum()
     }
 
+    /// The sizes of bets as in a file.
+    fn bet_sizes_text(&self) -> String {
+        let of_round = |sizes: &Vec<BetSize>| sizes.iter().map(BetSize::to_string).collect::<Vec<_>>().join(" ");
+        self.bet_sizes.iter().map(of_round).collect::<Vec<_>>().join(" / ")
+    }
+
     /// The first error, except in the deck's own size.
     fn problem(&self) -> Option<Problem> {
         let seats = self.n_players;
@@ -164,6 +202,22 @@ impl GameDef {
             ("maxRaises", self.max_raises.len(), self.n_rounds, "a round"),
             ("numBoardCards", self.n_board_cards.len(), self.n_rounds, "a round"),
         ];
+        if !self.bet_sizes.is_empty() {
+            if !self.no_limit {
+                return Problem::at("betSizes", None, self.bet_sizes_text(), "none in limit".into());
+            }
+            let (rounds, allowed) =
+                (self.bet_sizes.len(), format!("sizes for {} rounds, one part a round", self.n_rounds));
+            if rounds != self.n_rounds {
+                return Problem::at("betSizes", None, format!("for {rounds} rounds"), allowed);
+            }
+            if self.bet_sizes.iter().any(Vec::is_empty) {
+                return Problem::at("betSizes", None, self.bet_sizes_text(), "at least one size a round".into());
+            }
+            if let Some(size) = self.bet_sizes.iter().flatten().find(|size| !size.is_allowed()) {
+                return Problem::at("betSizes", None, size, BetSize::ALLOWED.into());
+            }
+        }
         for (keyword, len, expected, of) in lists {
             if len != expected {
                 return Problem::at(keyword, None, format!("{len} values"), format!("{expected} values, one {of}"));
@@ -246,6 +300,9 @@ impl fmt::Display for GameDef {
         writeln!(f, "blind = {}", list(&self.blinds))?;
         if !self.no_limit {
             writeln!(f, "raiseSize = {}", list(&self.raise_sizes))?;
+        }
+        if !self.bet_sizes.is_empty() {
+            writeln!(f, "betSizes = {}", self.bet_sizes_text())?;
         }
         writeln!(f, "firstPlayer = {}\nmaxRaises = {}", list(&firsts), list(&self.max_raises))?;
         writeln!(f, "numSuits = {}\nnumRanks = {}", self.deck.n_suits, self.deck.n_ranks)?;

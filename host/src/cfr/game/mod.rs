@@ -24,7 +24,7 @@
 //! | [`GameDef`] | the rules of a poker game, read from a file |
 //! | [`BettingTree`], [`BettingNode`], [`BettingState`], [`Action`] | the betting without its cards |
 //! | [`Rake`], [`Icm`] | what the house takes, and what chips are worth in prizes |
-//! | [`Sequences`], [`Sequence`], [`End`], [`Pot`] | the same where at most one size of raise is legal at a time, with side pots |
+//! | [`Sequences`], [`Sequence`], [`End`], [`Pot`] | the same in decisions of at most three actions, with side pots |
 //! | [`Deck`], [`CardSet`], [`set_of`], [`members`], [`subsets`] | cards, and sets of them |
 //! | [`Ranking`], [`Category`] | which hand wins |
 //! | [`Deals`], [`Dealer`], [`Lcg`] | deals from a seed, and what a sampled deal tells |
@@ -108,6 +108,6 @@ pub use counts::Counts;
 pub use deal::{Deal, Deals, Lcg};
 pub use dealer::{Buckets, Cards, Dealer, Unordered};
 pub use extensive::{Game, Goofspiel, InformationSet, LiarsDice, MatrixGame, Poker, PrizeOrder, Tree, Turn};
-pub use game_file::GameDef;
+pub use game_file::{BetSize, GameDef};
 pub use ranking::{Category, Ranking, category};
 pub use sequences::{ACTIONS, Child, End, Pot, Sequence, Sequences};

@@ -32,6 +32,8 @@ pub struct Sequence {
     pub costs: [f64; ACTIONS],
     /// The node of the betting tree.
     pub node: u32,
+    /// 0 for the decision of the node itself; from 1 on for the choice among its sizes of raise that follows, where it has several ([`Sequences::with_sizes`]).
+    pub choice: u32,
 }
 
 /// A part of the pot and the seats that can win it.
@@ -52,7 +54,14 @@ pub struct End {
     pub stakes: Vec<f64>,
 }
 
-/// All sequences and ends of a game with at most one size of raise at a time.
+/// All sequences and ends of a game; a sequence has at most three actions.
+///
+/// Where a node has several sizes of raise, its sequence decides to raise, and choices follow that decide how much: two sizes and "larger", and in the last choice two or three sizes. A
+/// player who acts several times in a row, seeing nothing new, plays the same game, so regrets of each choice by itself lead to the same equilibria.
+///
+/// ```text
+/// 5 sizes   fold, call, raise → choice 1: a, b, larger → choice 2: c, d, e
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sequences {
     /// Seats.
@@ -70,7 +79,7 @@ pub struct Sequences {
 }
 
 /// Main pot and side pots of an end: a layer for each amount put in by a seat still in the hand.
-fn pots(node: &BettingNode, dead: f64) -> Vec<Pot> {
+pub(in crate::cfr) fn pots(node: &BettingNode, dead: f64) -> Vec<Pot> {
     let is_in = |seat: usize| node.folded >> seat & 1 == 0;
     let mut amounts: Vec<f64> =
         node.contributed.iter().enumerate().filter(|(seat, _)| is_in(*seat)).map(|(_, &chips)| chips).collect();
@@ -93,12 +102,73 @@ fn pots(node: &BettingNode, dead: f64) -> Vec<Pot> {
     pots
 }
 
+/// What stands in a place of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    /// An action of the node, by its index.
+    Action(usize),
+    /// The next choice.
+    Larger,
+}
+
+/// What stands in the places of a node's decision, or of a choice among its sizes of raise.
+fn slots(actions: &[Action], choice: u32) -> [Option<Slot>; ACTIONS] {
+    let of = |is: fn(&Action) -> bool| actions.iter().position(is);
+    let raise = of(|action| matches!(action, Action::Raise(_)));
+    let Some(before) = choice.checked_sub(1) else {
+        let larger = if n_raises(actions) > 1 { Some(Slot::Larger) } else { raise.map(Slot::Action) };
+        let [fold, call] = [of(|action| *action == Action::Fold), of(|action| *action == Action::Call)];
+        return [fold.map(Slot::Action), call.map(Slot::Action), larger];
+    };
+    let first = raise.unwrap_or(actions.len()) + 2 * before as usize;
+    let size = |index: usize| (index < actions.len()).then_some(Slot::Action(index));
+    let third = if (choice as usize) < n_raises(actions) / 2 { Some(Slot::Larger) } else { size(first + 2) };
+    [size(first), size(first + 1), third]
+}
+
+/// Where the values of a decision with so many sizes of raise stand in its sequences, each as the choice (0: the decision itself) and the place there: fold, call, the sizes; behind several
+/// sizes the places that lead to the next choice. Fold and the only raise have a place even if they are not legal.
+pub(in crate::cfr) fn places(n_raises: usize) -> Vec<(u32, usize)> {
+    let mut places = vec![(0, 0), (0, 1)];
+    if n_raises < 2 {
+        places.push((0, 2));
+        return places;
+    }
+    let n = n_raises as u32 / 2;
+    places.extend((1..=n).flat_map(|choice| [(choice, 0), (choice, 1)]));
+    places.extend((n_raises % 2 == 1).then_some((n, 2)));
+    places.extend((0..n).map(|choice| (choice, 2)));
+    places
+}
+
+/// Sizes of raise among the actions of a decision.
+pub(in crate::cfr) fn n_raises(actions: &[Action]) -> usize {
+    actions.iter().filter(|action| matches!(action, Action::Raise(_))).count()
+}
+
+/// The error for a game whose raises have sizes where they must have one.
+pub(in crate::cfr) fn several_sizes() -> Error {
+    Error::option("game", "no-limit", "a game with one size of raise at a time, where deals are sampled")
+}
+
 impl Sequences {
-    /// The sequences of a betting tree.
+    /// The sequences of a betting tree with one size of raise at a time.
     ///
     /// # Errors
     /// [`Error::Option`] for more seats than the kernels support, a tree without actions, a node with two sizes of raise, or a rake.
     pub fn of(tree: &BettingTree) -> Result<Self> {
+        let made = Self::with_sizes(tree)?;
+        match made.has_choices() {
+            true => Err(several_sizes()),
+            false => Ok(made),
+        }
+    }
+
+    /// The sequences of a betting tree, with choices among sizes of raise.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of), without that about sizes.
+    pub fn with_sizes(tree: &BettingTree) -> Result<Self> {
         if tree.n_players > MAX_PLAYERS {
             return Err(Error::option(
                 "numPlayers",
@@ -112,68 +182,69 @@ impl Sequences {
         if tree.icm.is_some() {
             return Err(Error::option("icm", "given", "none where deals are sampled"));
         }
-        // Numbers of the nodes among their kind; breadth first, so levels stay ranges.
-        let mut numbers = Vec::with_capacity(tree.nodes.len());
-        let (mut n_sequences, mut n_ends) = (0, 0);
-        for node in &tree.nodes {
-            let count = if node.kind == BettingKind::Terminal { &mut n_ends } else { &mut n_sequences };
-            numbers.push(*count);
-            *count += 1;
+        if !matches!(tree.nodes.first().map(|node| &node.kind), Some(BettingKind::Decision { .. })) {
+            return Err(Error::option("game", "without actions", "a game in which a player acts"));
         }
-        let child = |node: u32| match &tree.nodes[node as usize].kind {
-            BettingKind::Decision { .. } => Child::Sequence(numbers[node as usize]),
-            BettingKind::Terminal => Child::End(numbers[node as usize]),
-        };
         let mut made = Self {
             n_players: tree.n_players,
             n_rounds: 1,
-            sequences: Vec::with_capacity(n_sequences as usize),
+            sequences: Vec::new(),
             levels: Vec::new(),
-            ends: Vec::with_capacity(n_ends as usize),
+            ends: Vec::new(),
             blinds: tree.nodes.first().map(|root| root.contributed.clone()).unwrap_or_default(),
         };
-        for (number, node) in tree.nodes.iter().enumerate() {
-            let BettingKind::Decision { seat, actions, children } = &node.kind else {
-                made.ends.push(End { pots: pots(node, tree.dead), stakes: node.contributed.clone() });
-                continue;
-            };
-            let at = made.sequences.len() as u32;
-            if node.level as usize == made.levels.len() {
-                made.levels.push(at..at);
-            }
-            if let Some(level) = made.levels.last_mut() {
-                level.end = at + 1;
-            }
-            let mut sequence = Sequence {
-                seat: *seat as u32,
-                round: node.round,
-                children: [None; ACTIONS],
-                costs: [0.0; ACTIONS],
-                node: number as u32,
-            };
-            for (action, &next) in actions.iter().zip(children) {
-                let slot = match action {
-                    Action::Fold => 0,
-                    Action::Call => 1,
-                    Action::Raise(_) => 2,
+        // Of each sequence of a level the node and the choice.
+        let mut level = vec![(0u32, 0u32)];
+        while !level.is_empty() {
+            let first = made.sequences.len() as u32;
+            let end = first + level.len() as u32;
+            made.levels.push(first..end);
+            let mut next = Vec::new();
+            for (number, choice) in level {
+                let node = &tree.nodes[number as usize];
+                let BettingKind::Decision { seat, actions, children } = &node.kind else { continue };
+                let mut sequence = Sequence {
+                    seat: *seat as u32,
+                    round: node.round,
+                    children: [None; ACTIONS],
+                    costs: [0.0; ACTIONS],
+                    node: number,
+                    choice,
                 };
-                if sequence.children[slot].is_some() {
-                    return Err(Error::option(
-                        "game",
-                        "no-limit",
-                        "a game with one size of raise at a time, where deals are sampled",
-                    ));
+                for (action, of) in slots(actions, choice).into_iter().enumerate() {
+                    let after = match of {
+                        None => continue,
+                        Some(Slot::Larger) => {
+                            next.push((number, choice + 1));
+                            sequence.children[action] = Some(Child::Sequence(end + next.len() as u32 - 1));
+                            continue;
+                        }
+                        Some(Slot::Action(index)) => children[index],
+                    };
+                    let to = &tree.nodes[after as usize];
+                    sequence.costs[action] = to.contributed[*seat] - node.contributed[*seat];
+                    sequence.children[action] = Some(match to.kind {
+                        BettingKind::Terminal => {
+                            made.ends.push(End { pots: pots(to, tree.dead), stakes: to.contributed.clone() });
+                            Child::End(made.ends.len() as u32 - 1)
+                        }
+                        BettingKind::Decision { .. } => {
+                            next.push((after, 0));
+                            Child::Sequence(end + next.len() as u32 - 1)
+                        }
+                    });
                 }
-                sequence.children[slot] = Some(child(next));
-                sequence.costs[slot] = tree.nodes[next as usize].contributed[*seat] - node.contributed[*seat];
+                made.n_rounds = made.n_rounds.max(node.round as usize + 1);
+                made.sequences.push(sequence);
             }
-            made.n_rounds = made.n_rounds.max(node.round as usize + 1);
-            made.sequences.push(sequence);
-        }
-        if made.sequences.is_empty() {
-            return Err(Error::option("game", "without actions", "a game in which a player acts"));
+            level = next;
         }
         Ok(made)
+    }
+
+    /// Whether some node has several sizes of raise.
+    pub fn has_choices(&self) -> bool {
+        self.sequences.iter().any(|sequence| sequence.choice > 0)
     }
 
     /// Whether some end has side pots.
@@ -184,9 +255,12 @@ impl Sequences {
     /// The sequence after a betting history: `f`, `c` and `r`, with `/` between rounds. Sizes of raises are ignored.
     ///
     /// # Errors
-    /// [`Error::Option`] if it cannot be played, or the hand is over.
+    /// [`Error::Option`] if it cannot be played, or the hand is over, and for a game with several sizes of raise.
     pub fn find(&self, history: &str) -> Result<u32> {
         let wrong = |allowed: &str| Err(Error::option("history", format!("'{history}'"), allowed));
+        if self.has_choices() {
+            return Err(several_sizes());
+        }
         let mut at = 0;
         for letter in history.chars() {
             let action = match letter {

@@ -7,6 +7,7 @@ use crate::cfr::abstraction::Abstraction;
 use crate::cfr::game::betting::{Action, BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::cards::{CardSet, choose, colex_rank, set_of, subsets};
 use crate::cfr::game::game_file::GameDef;
+use crate::cfr::game::sequences::{n_raises, places};
 use crate::{Error, Result};
 
 /// By seat: its decision nodes in the order of the tree, `[bucket][action]` each. The bucket of a hand on a board is the abstraction's; without one it is the hand's
@@ -15,7 +16,7 @@ use crate::{Error, Result};
 pub(in crate::cfr) struct Buckets {
     pub rules: Arc<GameDef>,
     pub tree: Arc<BettingTree>,
-    /// Whether every set has room for fold, call and raise, even if they are not legal.
+    /// Whether every set has room for fold, call and raise, even if they are not legal; and behind several sizes of raise for what the walk adds, see [`places`].
     pub padded: bool,
     /// What players know instead of their cards.
     pub abstraction: Option<Arc<Abstraction>>,
@@ -29,7 +30,7 @@ impl Buckets {
     /// Lays a game out.
     ///
     /// # Errors
-    /// [`Error::Option`] for a padded table of a game with several sizes of raise; as [`BettingTree::new`].
+    /// As [`BettingTree::new`].
     pub fn new(rules: &Arc<GameDef>, padded: bool, abstraction: Option<&Arc<Abstraction>>) -> Result<Self> {
         let tree = BettingTree::new(rules)?;
         let mut lengths = vec![0usize; rules.n_players];
@@ -40,14 +41,7 @@ impl Buckets {
                 BettingKind::Terminal => (0, 0),
             };
             starts.push(lengths[seat]);
-            if n > 3 && padded {
-                return Err(Error::option(
-                    "game",
-                    "several sizes of raise",
-                    "one size of raise where deals are sampled",
-                ));
-            }
-            let width = if padded && n > 0 { 3 } else { n };
+            let width = if padded && n > 0 { padded_width(node) } else { n };
             let n_buckets = n_buckets(rules, abstraction, node.round as usize);
             let n_buckets = usize::try_from(n_buckets).unwrap_or(usize::MAX);
             lengths[seat] = width.saturating_mul(n_buckets).saturating_add(lengths[seat]);
@@ -80,7 +74,7 @@ impl Buckets {
         let n_actions = actions.len();
         // Legal actions stand side by side: where nothing is to call only fold is missing, where nothing can be raised only the raise.
         let missing = usize::from(self.padded && actions.first() != Some(&Action::Fold));
-        let width = if self.padded { 3 } else { n_actions };
+        let width = if self.padded { padded_width(&self.tree.nodes[node]) } else { n_actions };
         Row { start: self.starts[node] + bucket * width + missing, stride: 1, n_actions }
     }
 
@@ -133,6 +127,14 @@ impl Buckets {
             BettingKind::Decision { actions, .. } => actions.iter().map(|&action| self.tree.spell(action)).collect(),
             BettingKind::Terminal => Vec::new(),
         }
+    }
+}
+
+/// Values of a padded set: fold, call and raise; with several sizes of raise fold, call, each size, and a value a choice among them.
+fn padded_width(node: &BettingNode) -> usize {
+    match &node.kind {
+        BettingKind::Decision { actions, .. } => places(n_raises(actions)).len(),
+        BettingKind::Terminal => 0,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a solver is built from.
 
 use super::Solver;
+use crate::cfr::abstraction::Recipe;
 use crate::cfr::dispatch::{self, Plan};
 use crate::cfr::options::{Algorithm, Averaging, Engine, Options, Sampling, Updates};
 use crate::cfr::problem::Problem;
@@ -83,6 +84,21 @@ impl SolverBuilder {
 
         /// Time between two checkpoints while it runs, above 0; default 5 minutes.
         checkpoint_every
+    }
+
+    /// Memory that a solve of the builder's game takes in the buckets of a recipe, before they are found, which may take minutes: with the number of buckets that the recipe asks for in each
+    /// round, of which fewer may be found; and where nothing is merged, with a number of hands that there are at least. So wrong options are told at once.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a recipe that does not suit the game, for options that are not allowed or not supported with buckets, and for a problem that is not a game of poker.
+    pub fn memory_in_buckets(&self, device: &Device, recipe: &Recipe) -> Result<Memory> {
+        let options = self.settled()?;
+        options.check()?;
+        self.keep.check()?;
+        let Some(rules) = self.problem.rules() else {
+            return Err(Error::option("problem", self.problem.describe(), "a game of poker where there are buckets"));
+        };
+        dispatch::memory_of_recipe(device, rules, recipe, &options)
     }
 
     /// The engine that would solve the problem on `device`, and the memory that it needs, regardless of how much is free. Allocates no device memory.

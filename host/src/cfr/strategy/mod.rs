@@ -42,6 +42,7 @@
 //! | [`Strategy`] | a probability for each action of every information set |
 //! | [`Answer`], [`Choice`] | what it does in one of them |
 //! | [`Profile`] | its values, best responses and exploitability |
+//! | [`LowerBound`] | a lower bound of the exploitability, by a local best response, where the game is too large for exact ones |
 //! | [`head_to_head`], [`head_to_head_sampled`], [`HeadToHead`], [`SampledDeals`] | one strategy against another, over all deals or sampled ones |
 //! | [`Checkpoint`], [`State`] | all that a solver remembers, to go on with the same bits |
 //!
@@ -60,12 +61,14 @@
 mod checkpoint;
 mod export;
 mod file;
+mod local;
 mod measure;
 mod query;
 mod sampled;
 mod sets;
 
 pub use checkpoint::{Checkpoint, State};
+pub use local::LowerBound;
 pub use measure::{HeadToHead, Profile, SampledDeals, head_to_head};
 pub use query::{Answer, Choice};
 pub use sampled::head_to_head_sampled;

@@ -9,9 +9,9 @@ use warpplay_gpu::cfr::beats::{self, MAX_PLAYERS};
 use super::Strategy;
 use super::measure::{HeadToHead, SampledDeals};
 use crate::cfr::dispatch;
-use crate::cfr::game::betting::BettingTree;
+use crate::cfr::game::betting::{BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::dealer::{Cards, Dealer};
-use crate::cfr::game::sequences::{ACTIONS, Child, Sequences};
+use crate::cfr::game::sequences::{End, pots};
 use crate::cfr::layout::{Buckets, Layout, LayoutKind};
 use crate::{Error, Progress, Result};
 
@@ -24,8 +24,7 @@ const PART: u64 = 16;
 /// `watch` is called every few deals; if it returns `Break`, the value is that of the deals so far.
 ///
 /// # Errors
-/// [`Error::Option`] names `deals`, unless they are at least 2, or the strategies, unless they are of a game of poker with one size of raise at a time; [`Error::Shape`] if
-/// the two are not strategies of one game.
+/// [`Error::Option`] names `deals`, unless they are at least 2, or the strategies, unless they are of a game of poker; [`Error::Shape`] if the two are not strategies of one game.
 pub fn head_to_head_sampled(
     a: &Strategy,
     b: &Strategy,
@@ -43,9 +42,10 @@ pub fn head_to_head_sampled(
         return Err(Error::option("deals", deals, "a whole game of poker where deals are sampled"));
     };
     let (a, b) = (a.by_hands()?, b.by_hands()?);
-    let sequences = Sequences::of(&BettingTree::new(rules)?)?;
+    let tree = BettingTree::new(rules)?;
+    let ends = ends(&tree);
     let mut dealer = Dealer::new(rules, seed)?;
-    let n_players = sequences.n_players;
+    let n_players = tree.n_players;
     let mut sums = vec![Sum::default(); n_players + 1];
     let (began, mut done) = (Instant::now(), 0);
     while done < deals {
@@ -58,7 +58,7 @@ pub fn head_to_head_sampled(
             .collect();
         done += drawn.len() as u64;
         let values: Vec<Vec<f64>> =
-            drawn.par_iter().map(|(cards, words)| values(&sequences, [&a, &b], cards, words)).collect();
+            drawn.par_iter().map(|(cards, words)| values(&tree, &ends, [&a, &b], cards, words)).collect();
         for of_deal in values {
             let mean = of_deal.iter().sum::<f64>() / n_players as f64;
             of_deal.iter().chain([&mean]).zip(&mut sums).for_each(|(&value, sum)| sum.add(value));
@@ -85,34 +85,34 @@ pub fn head_to_head_sampled(
 
 /// Running mean and sum of squared deviations (Welford, 1962).
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+pub(super) struct Sum {
     n: f64,
-    mean: f64,
+    pub(super) mean: f64,
     squares: f64,
 }
 
 impl Sum {
-    fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         self.n += 1.0;
         let before = value - self.mean;
         self.mean += before / self.n;
         self.squares += before * (value - self.mean);
     }
 
-    fn standard_error(&self) -> f64 {
+    pub(super) fn standard_error(&self) -> f64 {
         (self.squares / (self.n - 1.0) / self.n).sqrt()
     }
 }
 
 /// A strategy with tables by hands.
-struct ByHands<'a> {
+pub(super) struct ByHands<'a> {
     strategy: std::borrow::Cow<'a, Strategy>,
-    buckets: std::sync::Arc<Buckets>,
+    pub(super) buckets: std::sync::Arc<Buckets>,
 }
 
 impl Strategy {
     /// The strategy with tables by hands, converted set by set from any other layout.
-    fn by_hands(&self) -> Result<ByHands<'_>> {
+    pub(super) fn by_hands(&self) -> Result<ByHands<'_>> {
         let strategy = match &self.layout {
             Layout::Buckets(_) => std::borrow::Cow::Borrowed(self),
             _ => {
@@ -129,42 +129,56 @@ impl Strategy {
 }
 
 impl ByHands<'_> {
-    /// Probabilities of every sequence in a deal: fold, call, raise.
-    fn of(&self, sequences: &Sequences, cards: &Cards) -> Vec<[f32; ACTIONS]> {
+    /// Probabilities of the actions of every decision in a deal, decision by decision in the order of the tree.
+    fn of(&self, tree: &BettingTree, cards: &Cards) -> Vec<f32> {
         let bucket = |seat: usize, round: usize| self.buckets.index(round, cards.holes[seat], cards.boards[round]);
-        let buckets: Vec<Vec<Option<usize>>> = (0..sequences.n_players)
-            .map(|seat| (0..sequences.n_rounds).map(|round| bucket(seat, round)).collect())
+        let buckets: Vec<Vec<Option<usize>>> = (0..tree.n_players)
+            .map(|seat| (0..cards.boards.len()).map(|round| bucket(seat, round)).collect())
             .collect();
-        let of_sequence = |sequence: &crate::cfr::game::sequences::Sequence| {
-            let seat = sequence.seat as usize;
-            let mut probabilities = [0.0; ACTIONS];
-            // Cards that are dealt have a bucket.
-            let Some(bucket) = buckets[seat][sequence.round as usize] else { return probabilities };
-            let row = self.buckets.row(sequence.node as usize, bucket);
-            let table = &self.strategy.probabilities[seat];
-            let total: f32 = row.indices().map(|at| table[at]).sum();
-            let mut places = row.indices();
-            for (probability, child) in probabilities.iter_mut().zip(&sequence.children) {
-                // Rows hold the legal actions in this order.
-                if child.is_some()
-                    && let Some(at) = places.next()
-                {
-                    *probability = if total > 0.0 { table[at] / total } else { 1.0 / row.n_actions as f32 };
+        let mut probabilities = Vec::with_capacity(tree.nodes.len());
+        for (number, node) in tree.nodes.iter().enumerate() {
+            if let BettingKind::Decision { seat, actions, .. } = &node.kind {
+                match buckets[*seat][node.round as usize] {
+                    Some(bucket) => probabilities.extend(self.at(number, *seat, bucket)),
+                    // Not for cards that are dealt.
+                    None => probabilities.extend(actions.iter().map(|_| 0.0)),
                 }
             }
-            probabilities
-        };
-        sequences.sequences.iter().map(of_sequence).collect()
+        }
+        probabilities
+    }
+
+    /// Probabilities of the actions of a seat's decision in a bucket, uniform where the solve never came.
+    pub(super) fn at(&self, node: usize, seat: usize, bucket: usize) -> impl Iterator<Item = f32> {
+        let row = self.buckets.row(node, bucket);
+        let table = &self.strategy.probabilities[seat];
+        let total: f32 = row.indices().map(|at| table[at]).sum();
+        let of = move |at: usize| if total > 0.0 { table[at] / total } else { 1.0 / row.n_actions as f32 };
+        row.indices().map(of)
     }
 }
 
+/// The ends of a tree by node; `None` where a seat acts.
+fn ends(tree: &BettingTree) -> Vec<Option<End>> {
+    let of = |node: &BettingNode| match node.kind {
+        BettingKind::Terminal => Some(End { pots: pots(node, tree.dead), stakes: node.contributed.clone() }),
+        BettingKind::Decision { .. } => None,
+    };
+    tree.nodes.iter().map(of).collect()
+}
+
 /// Winnings of A in a deal when it sits at each seat and B at all others.
-fn values(sequences: &Sequences, [a, b]: [&ByHands<'_>; 2], cards: &Cards, words: &[u32]) -> Vec<f64> {
-    let [a, b] = [a, b].map(|strategy| strategy.of(sequences, cards));
-    let mut values = vec![0.0; sequences.sequences.len()];
+fn values(
+    tree: &BettingTree,
+    ends: &[Option<End>],
+    [a, b]: [&ByHands<'_>; 2],
+    cards: &Cards,
+    words: &[u32],
+) -> Vec<f64> {
+    let [a, b] = [a, b].map(|strategy| strategy.of(tree, cards));
+    let mut values = vec![0.0; tree.nodes.len()];
     let of_seat = |seat: usize| {
-        let won = |end: u32| -> f64 {
-            let end = &sequences.ends[end as usize];
+        let won = |end: &End| -> f64 {
             let pots = end.pots.iter().filter(|pot| pot.eligible >> seat & 1 != 0);
             let shares = pots.map(|pot| match beats::winners(words[seat], pot.eligible) {
                 0 => 0.0,
@@ -172,22 +186,19 @@ fn values(sequences: &Sequences, [a, b]: [&ByHands<'_>; 2], cards: &Cards, words
             });
             shares.sum::<f64>() - end.stakes[seat]
         };
-        // Children follow their sequence, so theirs are complete.
-        for (at, sequence) in sequences.sequences.iter().enumerate().rev() {
-            let strategy = if sequence.seat as usize == seat { &a[at] } else { &b[at] };
-            let mut value = 0.0;
-            for (child, &probability) in sequence.children.iter().zip(strategy) {
-                value += f64::from(probability)
-                    * match child {
-                        _ if probability == 0.0 => continue,
-                        None => continue,
-                        Some(Child::End(end)) => won(*end),
-                        Some(Child::Sequence(next)) => values[*next as usize],
-                    };
-            }
-            values[at] = value;
+        let mut first = a.len();
+        // Children follow their node, so theirs are complete.
+        for (at, node) in tree.nodes.iter().enumerate().rev() {
+            values[at] = match (&node.kind, &ends[at]) {
+                (BettingKind::Decision { seat: mover, children, .. }, _) => {
+                    first -= children.len();
+                    let strategy = if *mover == seat { &a[first..] } else { &b[first..] };
+                    children.iter().zip(strategy).map(|(&child, &part)| f64::from(part) * values[child as usize]).sum()
+                }
+                (BettingKind::Terminal, end) => end.as_ref().map_or(0.0, won),
+            };
         }
         values[0]
     };
-    (0..sequences.n_players).map(of_seat).collect()
+    (0..tree.n_players).map(of_seat).collect()
 }

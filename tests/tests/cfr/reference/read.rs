@@ -46,6 +46,7 @@ pub fn rules(text: &str) -> Rules {
         deck: Deck { n_suits: needed("numsuits")[0] as u8, n_ranks: needed("numranks")[0] as u8 },
         n_hole_cards: needed("numholecards")[0] as usize,
         n_board_cards: sizes(needed("numboardcards")),
+        bet_sizes: Vec::new(),
     }
 }
 

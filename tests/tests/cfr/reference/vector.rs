@@ -25,6 +25,7 @@ fn odd_rules(n_hole_cards: usize, n_board_cards: Vec<usize>, deck: Deck, no_limi
         deck,
         n_hole_cards,
         n_board_cards,
+        bet_sizes: Vec::new(),
     }
 }
 

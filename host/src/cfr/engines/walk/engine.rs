@@ -28,7 +28,8 @@ pub(super) fn needed(device: &Device, plan: &Plan, options: &Options) -> Result<
         return Err(Error::option("sampling", options.sampling, "chance, where deals are sampled"));
     }
     if !matches!(options.algorithm, Algorithm::Cfr | Algorithm::CfrPlus | Algorithm::Lcfr) {
-        return Err(Error::option("algorithm", options.algorithm, "cfr, cfr_plus or lcfr where deals are sampled"));
+        let allowed = "cfr, cfr_plus or lcfr where deals are sampled: the others change every set in every iteration, and a batch meets some only";
+        return Err(Error::option("algorithm", options.algorithm, allowed));
     }
     if options.precision == Precision::I16 {
         return Err(Error::option("precision", options.precision, "f32 or f64 where deals are sampled"));

@@ -4,25 +4,23 @@ use warpplay_cpu_ref::cfr::poker::Poker;
 use warpplay_cpu_ref::cfr::tree::{Profile, Tree};
 
 use super::plan::Plan;
-use crate::cfr::game::sequences::ACTIONS;
-use crate::cfr::game::set_of;
+use crate::cfr::game::{BettingTree, set_of};
 use crate::cfr::layout::{MOST_MEASURED, Measured};
 use crate::{Error, Result};
 
-/// Row of the set that a key `seat:hole:board:betting` names.
-fn row(plan: &Plan, key: &str) -> Result<usize> {
+/// Places of the legal actions of the set that a key `seat:hole:board:betting` names.
+fn places(plan: &Plan, betting: &BettingTree, key: &str) -> Result<Vec<usize>> {
     let parts: Vec<&str> = key.split(':').collect();
-    let &[_, hole, board, betting] = parts.as_slice() else {
+    let &[_, hole, board, history] = parts.as_slice() else {
         return Err(Error::option("information set", key, "seat:hole:board:betting"));
     };
     let cards = |text: &str| Ok::<_, Error>(set_of(&plan.game.deck.cards(&text.replace('/', ""))?));
-    let sequence = plan.sequences.find(betting)?;
-    let round = plan.sequences.sequences[sequence as usize].round as usize;
-    let bucket = plan.buckets.bucket(round, cards(hole)?, cards(board)?);
-    Ok((plan.pieces.rows[sequence as usize] + bucket) as usize)
+    let node = betting.find(history)?;
+    let round = betting.nodes[node as usize].round as usize;
+    Ok(plan.legal(node, plan.buckets.bucket(round, cards(hole)?, cards(board)?)))
 }
 
-/// Measures the average strategy; `averages` reads its sums, `[row][ACTIONS]`, and is not called for a game that is too large.
+/// Measures the average strategy; `averages` reads its sums, `[row][3]`, and is not called for a game that is too large.
 pub(super) fn measure(plan: &Plan, averages: impl FnOnce() -> Result<Vec<f64>>) -> Result<Measured> {
     let game = &plan.game;
     let n_cards = f64::from(game.deck.n_cards());
@@ -40,16 +38,12 @@ pub(super) fn measure(plan: &Plan, averages: impl FnOnce() -> Result<Vec<f64>>) 
     }
     let averages = averages()?;
     let tree = Tree::new(&Poker::new(game.into()));
-    let rows = tree.sets().iter().map(|set| row(plan, &set.key)).collect::<Result<Vec<usize>>>()?;
+    let betting = BettingTree::new(game)?;
     // In the order of the tree's tables; the tree knows the allowed actions only, in the same order.
     let mut weights: Vec<Vec<f64>> = (0..tree.n_players()).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
-    for (set, &row) in tree.sets().iter().zip(&rows) {
-        let sums = &averages[row * ACTIONS..][..ACTIONS];
-        let sequence = plan.pieces.rows.partition_point(|&first| first as usize <= row) - 1;
-        let children = &plan.sequences.sequences[sequence].children;
-        let allowed = (0..ACTIONS).filter(|&action| children[action].is_some());
-        for (index, action) in allowed.enumerate() {
-            weights[set.seat][set.offset + index] = sums[action];
+    for set in tree.sets() {
+        for (index, place) in places(plan, &betting, &set.key)?.into_iter().enumerate() {
+            weights[set.seat][set.offset + index] = averages[place];
         }
     }
     let profile = Profile::from_weights(&tree, &weights);

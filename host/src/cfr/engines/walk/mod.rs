@@ -1,7 +1,7 @@
 //! Chance-sampled regret minimisation: up to 32 deals an iteration, a lane of a warp each.
 //!
 //! Games of more than two players, or with more deals than can be walked, are learnt from sampled deals. [`Sampler`] runs them and opens single information sets to the caller;
-//! what a player knows of the cards is [`Information`], which may be buckets of one's own. Any number of seats and rounds, one size of raise at a time, side pots.
+//! what a player knows of the cards is [`Information`], which may be buckets of one's own. Any number of seats and rounds, side pots.
 //!
 //! ```
 //! use warpplay::Device;
@@ -41,7 +41,11 @@
 //!
 //! All seats learn from the same deals: with simultaneous updates in one pass, with alternating ones seat by seat. Regrets and strategies of a batch are sums over
 //! its deals, without weights of chance. Algorithms: `cfr`; `cfr_plus`, which clips the sets that a batch meets (the others have nothing to clip); `lcfr`, whose
-//! regrets are multiplied by t instead of being discounted, which differs by a common factor only.
+//! regrets are multiplied by t instead of being discounted, which differs by a common factor only. `dcfr` and `pcfr_plus` are not among them: they discount, with two
+//! factors, or predict in every set in every iteration, also where no deal of the batch came.
+//!
+//! Where several sizes of raise are legal, a set decides to raise, and sets that follow it decide how much ([`Sequences`](crate::cfr::game::Sequences)); the kernels know of no
+//! sizes. [`Solver`](crate::cfr::Solver) puts them together again; [`Sampler`] is for games with one size at a time.
 //!
 //! # Data layout
 //!

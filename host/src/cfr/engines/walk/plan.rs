@@ -8,7 +8,7 @@ use super::pieces::Pieces;
 use crate::cfr::game::GameDef;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::dealer::Buckets;
-use crate::cfr::game::sequences::{ACTIONS, Sequences};
+use crate::cfr::game::sequences::{ACTIONS, Sequences, places};
 use crate::cfr::layout::{Number, Values};
 use crate::{Error, Memory, Precision, Result};
 
@@ -16,6 +16,8 @@ use crate::{Error, Memory, Precision, Result};
 pub(super) struct Plan {
     pub game: GameDef,
     pub sequences: Sequences,
+    /// Sequences by node of the betting tree, each node's choices behind it.
+    by_node: Vec<u32>,
     pub buckets: Arc<dyn Buckets>,
     pub pieces: Pieces,
 }
@@ -23,7 +25,7 @@ pub(super) struct Plan {
 impl Plan {
     /// Lays a game out.
     pub fn of(game: &GameDef, information: &Information) -> Result<Self> {
-        let sequences = Sequences::of(&BettingTree::new(game)?)?;
+        let sequences = Sequences::with_sizes(&BettingTree::new(game)?)?;
         let exact = |chips: f64| f64::from(chips as f32) == chips;
         let mut pots = sequences.ends.iter().flat_map(|end| &end.pots);
         if let Some(pot) = pots.find(|pot| !exact(pot.chips)) {
@@ -32,7 +34,9 @@ impl Plan {
         let buckets = information.of(game)?;
         let counts: Vec<u32> = (0..sequences.n_rounds).map(|round| buckets.n_buckets(round)).collect();
         let pieces = Pieces::of(&sequences, &counts)?;
-        Ok(Self { game: game.clone(), sequences, buckets, pieces })
+        let mut by_node: Vec<u32> = (0..sequences.sequences.len() as u32).collect();
+        by_node.sort_by_key(|&at| (sequences.sequences[at as usize].node, sequences.sequences[at as usize].choice));
+        Ok(Self { game: game.clone(), sequences, by_node, buckets, pieces })
     }
 
     /// Number of pairs of seat and round.
@@ -46,16 +50,57 @@ impl Plan {
         kernels::memory(&self.pieces, self.sequences.n_players, self.n_slots(), value)
     }
 
-    /// Rows of the tables that belong to a seat's sequences, sequence by sequence.
-    pub fn rows(&self, seat: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-        let rows = &self.pieces.rows;
-        let own = self.sequences.sequences.iter().enumerate().filter(move |(_, s)| s.seat as usize == seat);
-        own.map(|(at, _)| rows[at] as usize * ACTIONS..rows[at + 1] as usize * ACTIONS)
+    /// The sequences of the decision that `by_node` names at `from`, its own before those of its choices, and its number of sizes of raise (1 if it has none).
+    fn decision(&self, from: usize) -> (&[u32], usize) {
+        let sequence = |at: u32| &self.sequences.sequences[at as usize];
+        let node = sequence(self.by_node[from]).node;
+        let n = self.by_node[from..].iter().take_while(|&&at| sequence(at).node == node).count();
+        let of_node = &self.by_node[from..from + n];
+        let has_third = sequence(of_node[n - 1]).children[2].is_some();
+        (of_node, if n == 1 { 1 } else { 2 * (n - 1) + usize::from(has_third) })
+    }
+
+    /// Calls `visit` with every place of the tables that belongs to a seat, in the order of [`Layout`](crate::cfr::layout::Layout): decision by decision, bucket by bucket.
+    fn each_place(&self, seat: usize, mut visit: impl FnMut(usize)) {
+        let (rows, mut from) = (&self.pieces.rows, 0);
+        while from < self.by_node.len() {
+            let (of_node, n_raises) = self.decision(from);
+            from += of_node.len();
+            let own = of_node[0] as usize;
+            if self.sequences.sequences[own].seat as usize != seat {
+                continue;
+            }
+            let places = places(n_raises);
+            for bucket in 0..rows[own + 1] - rows[own] {
+                for &(choice, place) in &places {
+                    visit((rows[of_node[choice as usize] as usize] + bucket) as usize * ACTIONS + place);
+                }
+            }
+        }
+    }
+
+    /// Places of the legal actions of a decision, for a bucket: fold, call, raises from the smallest.
+    ///
+    /// * `node`: the decision's node in the betting tree.
+    pub fn legal(&self, node: u32, bucket: u32) -> Vec<usize> {
+        let sequences = &self.sequences.sequences;
+        let from = self.by_node.partition_point(|&at| sequences[at as usize].node < node);
+        let (of_node, n_raises) = self.decision(from);
+        let legal =
+            |&&(choice, place): &&(u32, usize)| sequences[of_node[choice as usize] as usize].children[place].is_some();
+        let at = |&(choice, place): &(u32, usize)| {
+            (self.pieces.rows[of_node[choice as usize] as usize] + bucket) as usize * ACTIONS + place
+        };
+        places(n_raises).iter().take(2 + n_raises).filter(legal).map(at).collect()
     }
 
     /// A table of all rows, `[row][ACTIONS]`, by seat.
     pub fn by_seat<T: Number>(&self, all: &[T]) -> Vec<Values> {
-        let of_seat = |seat| T::wrap(self.rows(seat).flat_map(|rows| &all[rows]).copied().collect());
+        let of_seat = |seat| {
+            let mut values = Vec::new();
+            self.each_place(seat, |place| values.push(all[place]));
+            T::wrap(values)
+        };
         (0..self.sequences.n_players).map(of_seat).collect()
     }
 
@@ -70,12 +115,15 @@ impl Plan {
         }
         let mut all = vec![T::default(); self.n_values()];
         for (seat, values) in table.iter().enumerate() {
-            let n: usize = self.rows(seat).map(|rows| rows.len()).sum();
+            let mut n = 0;
+            self.each_place(seat, |place| {
+                if n < values.len() {
+                    all[place] = T::rounded(values.get(n));
+                }
+                n += 1;
+            });
             if values.len() != n {
                 return Err(Error::shape(format!("{name} of seat {seat}"), n, values.len()));
-            }
-            for (at, place) in self.rows(seat).flatten().enumerate() {
-                all[place] = T::rounded(values.get(at));
             }
         }
         Ok(all)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::cpu::Reading;
-use super::engine::{fits, needed, with_plan};
+use super::engine::{needed, with_plan};
 use super::information::Information;
 use super::plan::Plan;
 use crate::cfr::game::cards::set_of;
@@ -78,7 +78,21 @@ impl Sampler {
     /// # Errors
     /// [`Error::Option`] for a game with several sizes of raise, or with too many sets of sequence and bucket; for an option that the walk does not support.
     pub fn memory_of(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Memory> {
-        fits(device, game, information, options)
+        let plan = Self::plan_of(game, information)?;
+        needed(device, &plan, options)
+    }
+
+    /// The layout of a game; sets of three actions have no place for sizes of raise.
+    fn plan_of(game: &GameDef, information: &Information) -> Result<Plan> {
+        let plan = Plan::of(game, information)?;
+        if plan.sequences.has_choices() {
+            return Err(Error::option(
+                "game",
+                "several sizes of raise",
+                "one size of raise, or a Solver with engine walk",
+            ));
+        }
+        Ok(plan)
     }
 
     /// Lays the game out and allocates the memory.
@@ -86,7 +100,7 @@ impl Sampler {
     /// # Errors
     /// As [`memory_of`](Self::memory_of); [`Error::OutOfMemory`] with the bytes needed if the device has less.
     pub fn build(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Self> {
-        let plan = Arc::new(Plan::of(game, information)?);
+        let plan = Arc::new(Self::plan_of(game, information)?);
         let memory = needed(device, &plan, options)?;
         device.expect_memory(&memory)?;
         let engine = with_plan(device, &plan, options)?;

@@ -72,7 +72,7 @@ impl Size {
             n_nodes = n_nodes.saturating_add(found.map_or(1, |found| found.nodes()));
             if n_nodes > most {
                 let allowed = format!(
-                    "a betting tree of at most {most} nodes: use smaller stacks, fewer raises, or a spot with chosen bet sizes"
+                    "a betting tree of at most {most} nodes: use smaller stacks, fewer raises, or a menu of sizes (betSizes)"
                 );
                 return Err(Error::option("game", format!("a betting tree of at least {n_nodes} nodes"), allowed));
             }
@@ -80,10 +80,10 @@ impl Size {
                 size.add(found);
                 continue;
             }
-            let raises = child.raise_range().map_or(0, |(least, most)| most - least);
+            let raises = child.n_raises();
             if raises.saturating_add((known.len() + line.len()) as u64) > MAX_STATES {
                 let allowed = format!(
-                    "a betting tree of at most {MAX_NODES} nodes; this game has more than {MAX_STATES} different states of the betting: use smaller stacks, fewer raises, or a spot with chosen bet sizes"
+                    "a betting tree of at most {MAX_NODES} nodes; this game has more than {MAX_STATES} different states of the betting: use smaller stacks, fewer raises, or a menu of sizes (betSizes)"
                 );
                 return Err(Error::option("game", "too large", allowed));
             }

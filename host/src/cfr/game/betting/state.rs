@@ -95,12 +95,36 @@ impl<'a> BettingState<'a> {
         Some((to, to))
     }
 
-    /// The legal actions: fold (if there is a bet to call), call, raises from the smallest, in no-limit to every whole number of chips; none at the end. In no-limit there
+    /// The totals of the menu's raises, ascending; `None` where every total is one.
+    fn menu(&self) -> Option<Vec<u64>> {
+        let (seat, sizes) = (self.turn()?, self.rules.bet_sizes.get(self.round())?);
+        let Some((least, most)) = self.raise_range() else { return Some(Vec::new()) };
+        let (at, paid) = (&self.at, &self.at.spent[..self.rules.n_players]);
+        let pot = paid.iter().sum::<u64>() + at.highest - at.spent[seat];
+        let mut totals: Vec<u64> =
+            sizes.iter().map(|size| size.total(at.highest, pot, most).clamp(least, most)).collect();
+        totals.sort_unstable();
+        totals.dedup();
+        Some(totals)
+    }
+
+    /// Number of raises among the actions.
+    pub(super) fn n_raises(&self) -> u64 {
+        match self.menu() {
+            Some(totals) => totals.len() as u64,
+            None => self.raise_range().map_or(0, |(least, most)| most - least + 1),
+        }
+    }
+
+    /// The legal actions: fold (if there is a bet to call), call, raises from the smallest, in no-limit to every whole number of chips or those of the game's menu; none at the end. In no-limit there
     /// may be very many; [`BettingState::raise_range`] gives their number without collecting them.
     pub fn actions(&self) -> impl Iterator<Item = Action> + use<> {
+        let menu = self.menu();
+        // With a menu no other raise is one.
+        let range = self.raise_range().filter(|_| menu.is_none());
         let fold = self.turn().is_some_and(|seat| self.owes(seat)).then_some(Action::Fold);
         let call = self.turn().map(|_| Action::Call);
-        let raises = self.raise_range().into_iter().flat_map(|(least, most)| least..=most);
+        let raises = range.into_iter().flat_map(|(least, most)| least..=most).chain(menu.into_iter().flatten());
         fold.into_iter().chain(call).chain(raises.map(|to| Action::Raise(to as f64)))
     }
 
@@ -112,9 +136,12 @@ impl<'a> BettingState<'a> {
         let legal = self.turn().is_some_and(|seat| match action {
             Action::Fold => self.owes(seat),
             Action::Call => true,
-            Action::Raise(to) => self
-                .raise_range()
-                .is_some_and(|(least, most)| to.fract() == 0.0 && to >= least as f64 && to <= most as f64),
+            Action::Raise(to) => match self.menu() {
+                Some(totals) => totals.iter().any(|&total| total as f64 == to),
+                None => self
+                    .raise_range()
+                    .is_some_and(|(least, most)| to.fract() == 0.0 && to >= least as f64 && to <= most as f64),
+            },
         });
         if !legal {
             let reason = match (self.turn(), self.raise_range()) {
@@ -122,6 +149,9 @@ impl<'a> BettingState<'a> {
                 (Some(seat), range) => {
                     let fold = if self.owes(seat) { "fold, call" } else { "call (check)" };
                     let raise = match range {
+                        _ if self.menu().is_some() => {
+                            self.menu().into_iter().flatten().map(|total| format!(", raise to {total}")).collect()
+                        }
                         None => String::new(),
                         Some((least, most)) if least == most => format!(", raise to {least}"),
                         Some((least, most)) => format!(", raise to {least} … {most} in whole chips"),

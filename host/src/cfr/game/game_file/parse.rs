@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Deck, GameDef, MAX_CHIPS, MAX_PLAYERS, MAX_RAISES, MAX_ROUNDS, Problem, STACKS_NEEDED};
+use super::{BetSize, Deck, GameDef, MAX_CHIPS, MAX_PLAYERS, MAX_RAISES, MAX_ROUNDS, Problem, STACKS_NEEDED};
 use crate::{Error, Result};
 
 /// The keywords that have values, with the smallest and the largest value.
@@ -39,12 +39,14 @@ struct Reader<'a> {
     entries: [Option<Entry>; KEYWORDS.len()],
     /// Line of `limit` or `nolimit`, and whether it is `nolimit`.
     betting: Option<(u64, bool)>,
+    /// Line and column of `betSizes`, and the sizes by round.
+    bet_sizes: Option<(u64, usize, Vec<Vec<BetSize>>)>,
     /// Line of `END GAMEDEF`.
     end: u64,
 }
 
 pub(super) fn parse(text: &str, path: &Path) -> Result<GameDef> {
-    let mut reader = Reader { path, entries: Default::default(), betting: None, end: 0 };
+    let mut reader = Reader { path, entries: Default::default(), betting: None, bet_sizes: None, end: 0 };
     let mut open = false;
     let mut last = 0;
     for (line, text) in (1..).zip(text.lines()) {
@@ -121,10 +123,14 @@ impl Reader<'_> {
             self.betting = Some((line, keyword.eq_ignore_ascii_case("nolimit")));
             return Ok(());
         }
+        if keyword.eq_ignore_ascii_case("betSizes") {
+            return self.bet_sizes(line, words);
+        }
         let Some(id) = KEYWORDS.iter().position(|known| known.0.eq_ignore_ascii_case(keyword)) else {
             let known: Vec<&str> = KEYWORDS.iter().map(|known| known.0).collect();
             let known = known.join(", ");
-            let reason = format!("unknown keyword '{keyword}': expected limit, nolimit, {known} or END GAMEDEF");
+            let reason =
+                format!("unknown keyword '{keyword}': expected limit, nolimit, {known}, betSizes or END GAMEDEF");
             return Err(self.error(line, column, reason));
         };
         let (name, least, most) = KEYWORDS[id];
@@ -148,6 +154,34 @@ impl Reader<'_> {
             }
         }
         self.entries[id] = Some(Entry { line, column, values });
+        Ok(())
+    }
+
+    /// The line of the sizes of bets.
+    fn bet_sizes(&mut self, line: u64, words: &[Word<'_>]) -> Result<()> {
+        let column = words[0].0;
+        if let Some((earlier, ..)) = &self.bet_sizes {
+            let reason = format!("a second betSizes, the first is in line {earlier}: expected it once");
+            return Err(self.error(line, column, reason));
+        }
+        let rest = if words.get(1).is_some_and(|word| word.1 == "=") { &words[2..] } else { &words[1..] };
+        let mut rounds = vec![Vec::new()];
+        for &(column, word) in rest {
+            if word == "/" {
+                rounds.push(Vec::new());
+                continue;
+            }
+            let size = word.parse::<BetSize>();
+            let size = size.map_err(|_| {
+                self.error(
+                    line,
+                    column,
+                    format!("'{word}' is not a size of a bet: expected {}, and / between rounds", BetSize::ALLOWED),
+                )
+            })?;
+            rounds.last_mut().into_iter().for_each(|round| round.push(size));
+        }
+        self.bet_sizes = Some((line, column, rounds));
         Ok(())
     }
 
@@ -198,6 +232,11 @@ impl Reader<'_> {
             None => return Err(self.missing("raiseSize", " (needed in limit)")),
         };
         let first = self.list("firstPlayer", n_rounds, "a round")?.unwrap_or_else(|| vec![1; n_rounds]);
+        let bet_sizes = match &self.bet_sizes {
+            Some((.., rounds)) if rounds.len() == 1 => vec![rounds[0].clone(); n_rounds],
+            Some((.., rounds)) => rounds.clone(),
+            None => Vec::new(),
+        };
         let game = GameDef {
             no_limit,
             n_players,
@@ -210,6 +249,7 @@ impl Reader<'_> {
             deck: Deck { n_suits: self.one("numSuits")? as u8, n_ranks: self.one("numRanks")? as u8 },
             n_hole_cards: self.one("numHoleCards")? as usize,
             n_board_cards: small(self.needed("numBoardCards", n_rounds, "a round")?),
+            bet_sizes,
         };
         match game.problem() {
             Some(problem) => Err(self.problem(&problem)),
@@ -219,6 +259,9 @@ impl Reader<'_> {
 
     fn problem(&self, problem: &Problem) -> Error {
         let Problem { keyword, index, value, allowed } = problem;
+        if let (&"betSizes", Some((line, column, _))) = (keyword, &self.bet_sizes) {
+            return self.error(*line, *column, format!("{keyword} {value}: expected {allowed}"));
+        }
         let entry = self.entry(keyword);
         let line = entry.map_or(self.end, |entry| entry.line);
         let value_at = |index: usize| entry.and_then(|entry| entry.values.get(index)).map(|value| value.0);
