@@ -49,11 +49,13 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     family("cfr", |family| {
         family.add_class::<cfr::Solver>()?;
         family.add_class::<cfr::Strategy>()?;
-        family.add_class::<cfr::spot::SpotSolver>()?;
-        family.add_class::<cfr::spot::SolvedSpot>()?;
-        family.add_class::<cfr::spot::Node>()?;
-        family.add_class::<cfr::spot::Report>()?;
-        family.add_function(wrap_pyfunction!(cfr::spot::solve_boards, family)?)?;
+        family.add_class::<cfr::spot::solver::SpotSolver>()?;
+        family.add_class::<cfr::spot::node::SolvedSpot>()?;
+        family.add_class::<cfr::spot::node::Node>()?;
+        family.add_class::<cfr::spot::node::Report>()?;
+        family.add_class::<cfr::spot::range::Range>()?;
+        family.add_function(wrap_pyfunction!(cfr::spot::range::named_ranges, family)?)?;
+        family.add_function(wrap_pyfunction!(cfr::spot::boards::solve_boards, family)?)?;
         family.add_function(wrap_pyfunction!(cfr::solve_spot, family)?)
     })
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import warpplay
-from warpplay.cfr import HandGrid, HandValues, SolvedSpot, SpotSolver, solve_boards
+from warpplay.cfr import HandGrid, HandValues, Range, SolvedSpot, SpotSolver, named_ranges, solve_boards
 
 RIVER = {
     "pot": 100,
@@ -90,6 +90,11 @@ def test_what_is_not_allowed_is_told():
         SpotSolver(RIVER, device="cpu", target="half")
     with pytest.raises(ValueError, match="target"):
         SpotSolver(RIVER, device="cpu", target=-1)
+    for wrong in (True, [1]):
+        with pytest.raises(ValueError, match="target"):
+            SpotSolver(RIVER, device="cpu", target=wrong)
+    with pytest.raises(ValueError, match="checkpoint_every"):
+        SpotSolver(RIVER, device="cpu", checkpoint_every=0.0)
     solver = SpotSolver(RIVER, device="cpu", iterations=1)
     root = solver.solved().root()
     with pytest.raises(ValueError):
@@ -110,3 +115,12 @@ def test_boards_are_solved_and_grouped():
     assert found["groups"] and all(n == 3 for _, n in told)
     with pytest.raises(ValueError, match="boards"):
         solve_boards(TURN, "8c", device="cpu")
+
+
+def test_a_range_is_hands_with_weights():
+    found = Range("AA,AhKh:0.5")
+    assert len(found.hands) == 7 and "AhKh" in found.hands and found.combos == 6.5
+    assert found.weights[found.hands.index("AhKh")] == 0.5 and found.weights.sum() == 6.5
+    assert all(Range("@" + name).combos > 0 for name in named_ranges())
+    with pytest.raises(ValueError, match="AX"):
+        Range("AX")

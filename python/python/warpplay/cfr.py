@@ -67,6 +67,8 @@ SpotSolver = _native.SpotSolver
 SolvedSpot = _native.SolvedSpot
 Node = _native.Node
 NodeReport = _native.NodeReport
+Range = _native.Range
+named_ranges = _native.named_ranges
 solve_boards = _native.solve_boards
 Strategy = _native.Strategy
 solve_spot = _native.solve_spot
@@ -77,10 +79,12 @@ __all__ = [
     "HandValues",
     "Node",
     "NodeReport",
+    "Range",
     "SolvedSpot",
     "Solver",
     "SpotSolver",
     "Strategy",
+    "named_ranges",
     "solve_boards",
     "solve_spot",
 ]

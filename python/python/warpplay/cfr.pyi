@@ -134,6 +134,17 @@ class NodeReport:
     @property
     def seat(self) -> Optional[int]: ...
 
+@final
+class Range:
+    def __new__(cls, text: str) -> "Range": ...
+    @property
+    def hands(self) -> list[str]: ...
+    @property
+    def weights(self) -> NDArray[np.float64]: ...
+    @property
+    def combos(self) -> float: ...
+
+def named_ranges() -> dict[str, str]: ...
 def solve_boards(
     spot: dict[str, Any],
     boards: str = "all",
@@ -158,10 +169,12 @@ __all__ = [
     "HandValues",
     "Node",
     "NodeReport",
+    "Range",
     "SolvedSpot",
     "Solver",
     "SpotSolver",
     "Strategy",
+    "named_ranges",
     "solve_boards",
     "solve_spot",
 ]
