@@ -17,6 +17,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Equities`] | chances of winning between classes of hands, exact |
+//! | [`PushFold`], [`PushFoldSolved`] | the game for one stack, and its solution |
+//! | [`PushFoldChart`] | solutions for many stacks |
+//!
 //! # Source
 //! The game is that of Miltersen and Sørensen, "A Near-Optimal Strategy for a Heads-Up No-Limit Texas Hold'em Poker Tournament" (2007), for single hands.
 

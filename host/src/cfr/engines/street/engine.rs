@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::regret::Step;
-use warpplay_gpu::cfr::street::layout::{Pass, control, mode, source};
+use warpplay_gpu::cfr::street::layout::{Pass, Street, control, mode, source};
 
 use super::image::{Image, Shape};
 use super::kernels::{Arrays, Kernels, Room, STEPS, Urn};
@@ -189,12 +189,20 @@ impl StreetEngine {
 
     /// Values of the root by hand of `seat`, for each game: sums over boards, in chips times the hand's share; from the last pass.
     fn root_values(&self, seat: usize) -> Result<Vec<Vec<f64>>> {
-        let values = self.stream.read(&self.arrays.values)?;
+        // Those of the first street alone, where all games' rows stand together: the later streets' are nearly all of the memory.
+        let of_first = &self.image.streets[..self.games.len()];
+        let end_of = |here: &Street| {
+            here.values[seat] + u64::from(here.n_boards) * u64::from(here.n_entries) * u64::from(here.hand_stride)
+        };
+        let first = of_first.iter().map(|here| here.values[seat]).min().unwrap_or(0) as usize;
+        let end = of_first.iter().map(end_of).max().unwrap_or(0) as usize;
+        let mut values = vec![0.0; end - first];
+        self.stream.read_into(&self.arrays.values, first, &mut values)?;
         let mut all = Vec::with_capacity(self.games.len());
         for (here, game) in self.image.streets.iter().zip(&self.games) {
             let mut sums = vec![0.0; game.hands[seat].len()];
             for (number, board) in game.streets[0].boards.iter().enumerate() {
-                let row = here.values[seat] as usize + number * here.hand_stride as usize;
+                let row = here.values[seat] as usize - first + number * here.hand_stride as usize;
                 for permutation in &board.members {
                     let map = &game.permutations[*permutation as usize][seat];
                     for (sum, &hand) in sums.iter_mut().zip(map) {
