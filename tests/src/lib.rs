@@ -64,6 +64,9 @@
 //! | `cfr/boards.rs` | boards are chosen or weighed wrongly, a run over many loses or repeats some, or a mean is none |
 //! | `cfr/page.rs` | the page of a solved spot shows other numbers than `cfr query`, cannot be walked, or loads something |
 //! | `cfr/practice.rs` | hands of a saved spot are dealt otherwise than they should, a decision is judged wrongly, or a hand history says something else |
+//! | `cfr/preflop.rs` | hands are pushed or called otherwise than in the published charts, or devices differ in it |
+//! | `cfr/menus.rs` | sizes of a menu are read or played otherwise than they should, or sampled solves with them go wrong |
+//! | `cfr/local.rs` | the lower bound of exploitability is above the exact value, or finds nothing where there is much to gain |
 //! | `cfr/targets.rs` | commands and builders have other defaults for spots, or the bench measures a solve elsewhere than it says |
 //! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the paper's programs, leave the sampled reference |
 //! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones; a solve in buckets is another one, or loses them in a file |

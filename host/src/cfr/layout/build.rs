@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use super::boards::{Class, Dealing};
 use super::entries::{Partition, partition};
-use super::locks::{self, SetupLock};
+use super::given;
+use super::locks::SetupLock;
 use super::suits::{SuitMap, all, rename};
 use super::{Street, VectorGame};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
@@ -98,7 +99,7 @@ impl VectorGame {
         let weights = setup.ranges.each_ref().map(|range| range.iter().map(|&(_, weight)| weight).collect());
         let (deck, n_hole) = (setup.deck, setup.n_hole);
         let placed = |(betting, mut lock)| {
-            locks::place(&mut lock, betting, setup.locks, &streets);
+            given::place(&mut lock, betting, setup.locks, &streets);
             lock
         };
         let locks = partition.locks.into_iter().map(placed).collect();

@@ -70,6 +70,7 @@ mod boards;
 mod buckets;
 mod build;
 mod entries;
+mod given;
 mod keys;
 mod layouts;
 mod locks;

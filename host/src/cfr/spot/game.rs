@@ -3,16 +3,13 @@
 use super::betting::{STREETS, tree};
 use super::file::{Spot, Streets};
 use super::locks;
-use super::range::Range;
+use super::range::{Range, Weighted};
 use super::sizes::{self, BetSize, LEAST_CHIPS, SeatSizes};
 use super::thresholds;
 use crate::cfr::game::betting::{BettingTree, Icm};
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::cfr::layout::{Setup, VectorGame};
 use crate::{Error, Result};
-
-/// Hands with their weights.
-pub(super) type Weighted = Vec<(CardSet, f64)>;
 
 /// The sizes of a field on all streets and of both seats.
 fn all_sizes(sizes: Option<&Streets<SeatSizes>>) -> impl Iterator<Item = BetSize> {

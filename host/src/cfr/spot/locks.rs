@@ -1,8 +1,7 @@
 //! Locks, as the layout takes them.
 
 use super::file::{LockStrategy, SpotLock};
-use super::game::Weighted;
-use super::range::Range;
+use super::range::{Range, Weighted};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
 use crate::cfr::game::cards::{CardSet, Deck};
 use crate::cfr::layout::{Given, SetupLock};

@@ -10,6 +10,9 @@ pub use named::NamedRange;
 use crate::cfr::game::cards::{CardSet, Deck, RANKS};
 use crate::{Error, Result};
 
+/// Hands with their weights.
+pub(super) type Weighted = Vec<(CardSet, f64)>;
+
 /// Cards of the deck that ranges are about.
 const N_CARDS: usize = 52;
 /// Pairs of its cards.
