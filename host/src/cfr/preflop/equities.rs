@@ -34,7 +34,7 @@ impl Equities {
         })
     }
 
-    /// Those of the cards of the `n_ranks` lowest ranks, from every board: half a minute on one core for all 13.
+    /// Those of the cards of the `n_ranks` lowest ranks, from every board, on all cores.
     ///
     /// * `n_ranks`: limited to 3 to 13; below, two hands and a board need more cards.
     pub fn compute(n_ranks: usize) -> Self {
@@ -221,9 +221,9 @@ mod tests {
         }
     }
 
-    /// Ten minutes' worth of work in other tests' time: run it alone, `cargo test -p warpplay --release -- --ignored preflop`.
+    /// With `WARPPLAY_WINS=FILE` it also writes the table: `cargo test -p warpplay --lib -- --ignored what_is_stored_is_what`.
     #[test]
-    #[ignore = "takes half a minute of all cores; run it after a change of what is stored"]
+    #[ignore = "goes through all boards; run it after a change of what is stored"]
     fn what_is_stored_is_what_is_computed() {
         let computed = Equities::compute(13);
         if let Some(path) = std::env::var_os("WARPPLAY_WINS") {
