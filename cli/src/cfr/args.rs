@@ -27,7 +27,7 @@ pub enum Command {
     #[command(after_help = examples!["cfr info leduc"])]
     Info(InfoArgs),
     /// Solve a game
-    #[command(after_help = examples!["cfr solve leduc --algorithm cfr_plus --iterations 1000 --strategy game.strategy", "cfr solve GAME.game --report 10,100,1000 --plots solve.svg", "cfr solve leduc --abstraction lossless,strength:3 --batch 32 --strategy buckets.strategy"])]
+    #[command(after_help = examples!["cfr solve leduc --algorithm cfr_plus --iterations 1000 --strategy game.strategy", "cfr solve GAME.game --report 10,100,1000 --plots solve.svg", "cfr solve leduc --abstraction lossless,strength:3 --batch 32 --strategy buckets.strategy", "cfr solve --from buckets.strategy --history cc/ --board 4c --seat 0 --strategy rest.strategy"])]
     Solve(Box<SolveArgs>),
     /// Compare algorithms and sampling methods by exploitability over time
     #[command(after_help = examples!["cfr compare leduc --algorithms cfr,cfr_plus,dcfr --plots compare.svg"])]
@@ -101,7 +101,7 @@ pub struct InfoArgs {
 /// What players know of the cards.
 #[derive(clap::Args, Clone, Debug)]
 pub struct AbstractionFlags {
-    /// Let players know buckets of cards only: for each round, separated by commas, lossless, strength:N (or ehs:N) or histogram:N with N buckets; or a file that --save-abstraction wrote. Deals are sampled
+    /// Let players know buckets of cards only: for each round, separated by commas, lossless, strength:N (or ehs:N), histogram:N or, on the whole board, even:N, with N buckets; or a file that --save-abstraction wrote. Deals are sampled
     #[arg(long, value_name = "ROUNDS|FILE", requires = "game")]
     pub abstraction: Option<String>,
 
@@ -155,12 +155,34 @@ impl AbstractionFlags {
     }
 }
 
+/// The rest of a hand, instead of a game.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SubgameFlags {
+    /// Instead of a game: solve the rest of a hand anew for one seat, from a strategy for a whole game of poker for two players
+    #[arg(long, value_name = "FILE.strategy", conflicts_with_all = ["game", "resume"], requires_all = ["history", "seat"])]
+    pub from: Option<PathBuf>,
+
+    /// The actions of the whole game before the rest: f, c, r (in no-limit r12 means raise to 12 in all), with / between rounds
+    #[arg(long, visible_alias = "line", value_name = "ACTIONS", requires = "from")]
+    pub history: Option<String>,
+
+    /// The board there, with / between rounds: 3c, or QsJh2h/2d
+    #[arg(long, value_name = "CARDS", requires = "from", default_value = "")]
+    pub board: String,
+
+    /// Seat whose strategy is solved, 0 or 1
+    #[arg(long, value_name = "SEAT", requires = "from", allow_negative_numbers = true)]
+    pub seat: Option<usize>,
+}
+
 #[derive(clap::Args, Debug)]
 pub struct SolveArgs {
     /// Game definition file, or a built-in game: kuhn, leduc, liars_dice, goofspiel:N [default: that of --resume]
-    #[arg(value_name = "FILE.game", required_unless_present = "resume")]
+    #[arg(value_name = "FILE.game", required_unless_present_any = ["resume", "from"])]
     pub game: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub subgame: SubgameFlags,
     #[command(flatten)]
     pub solve: SolveFlags,
     #[command(flatten)]

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::cfr::{
-    Abstraction, Checkpoint, Counts, Options, Point, Problem, Recipe, Report, Sampling, Solver, SolverBuilder, Updates,
+    Abstraction, Checkpoint, Counts, Options, Point, Problem, Recipe, Report, Sampling, Solver, SolverBuilder,
+    Strategy, Subgame, Updates,
 };
 use warpplay::{AtomicFile, Device};
 
-use crate::cfr::args::{AbstractionFlags, SolveArgs};
+use crate::cfr::args::{AbstractionFlags, SolveArgs, SubgameFlags};
 use crate::cfr::{check, games};
 use crate::common::plot::{self, Axis, Line, Panel};
 use crate::common::table::{self, Table, by_seat, count, seconds, significant, thousands};
@@ -55,12 +56,13 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let mut stops = args.report.stops(iterations)?;
     // The last is found when everything else is written.
     let measures_end = stops.pop().is_some();
-    let read = match (&args.game, &checkpoint) {
-        (Some(game), _) => games::read(game, &args.output)?,
-        (None, Some(checkpoint)) => {
+    let read = match (&args.game, &checkpoint, &args.subgame.from) {
+        (Some(game), ..) => games::read(game, &args.output)?,
+        (None, Some(checkpoint), _) => {
             checkpoint.problem().context("the checkpoint's game must be built by the program that wrote it")?
         }
-        (None, None) => return Err(common::Usage("a game, or --resume, is needed".into()).into()),
+        (None, None, Some(file)) => common::without_results(|| subgame(file, &args.subgame))?,
+        (None, None, None) => return Err(common::Usage("a game, --resume or --from is needed".into()).into()),
     };
     let plots = &args.report.plots;
     if plots.plots.is_some() && stops.is_empty() && !measures_end {
@@ -70,6 +72,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     common::expect_apart(
         &[
             ("FILE.game", args.game.as_deref()),
+            ("--from", args.subgame.from.as_deref()),
             ("--resume", args.checkpoint.resume.as_deref()),
             ("--abstraction", args.abstraction.file()),
         ],
@@ -153,6 +156,14 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let utility = solver.average_utility()?;
     args.output.print(text(&report, &utility))?;
     Ok(())
+}
+
+/// The rest of a hand that the flags ask for.
+fn subgame(file: &Path, flags: &SubgameFlags) -> Result<Problem> {
+    let blueprint = Strategy::load(file)?;
+    let (history, seat) = (flags.history.as_deref().unwrap_or_default(), flags.seat.unwrap_or_default());
+    let subgame = Subgame::new(&blueprint, history, &flags.board, seat);
+    Ok(Problem::from(subgame.with_context(|| file.display().to_string())?))
 }
 
 /// The problem with the buckets that the flags ask for; `expect` is called before they are found.

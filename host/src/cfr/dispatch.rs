@@ -9,7 +9,7 @@ use crate::cfr::engines::{Solve, cpu, explicit, mccfr, small, street, subset};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::{BettingTree, Game, Poker, Tree};
 use crate::cfr::layout::{Buckets, Layout, LayoutKind, MOST_MEASURED, VectorGame};
-use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
+use crate::cfr::options::{Algorithm, Engine, Options, Sampling, Updates};
 use crate::cfr::problem::Problem;
 use crate::{Backend, Device, Error, Memory, Precision, Result};
 
@@ -152,6 +152,20 @@ fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<
         }
         (Problem::Spot(_), Engine::Auto | Engine::Small | Engine::Street | Engine::Cpu) => Ok(LayoutKind::Vector),
         (Problem::Spot(_), _) => wrong("auto, small, street or cpu for a spot"),
+        (Problem::Subgame(_), Engine::Auto | Engine::Street | Engine::Cpu)
+            if options.sampling == Sampling::None && options.updates == Updates::Alternating =>
+        {
+            Ok(LayoutKind::Vector)
+        }
+        (Problem::Subgame(_), Engine::Auto | Engine::Street | Engine::Cpu)
+            if options.updates != Updates::Alternating =>
+        {
+            Err(Error::option("updates", options.updates, "alternating for a subgame"))
+        }
+        (Problem::Subgame(_), Engine::Auto | Engine::Street | Engine::Cpu) => {
+            Err(Error::option("sampling", options.sampling, "none for a subgame"))
+        }
+        (Problem::Subgame(_), _) => wrong("auto, street or cpu for a subgame"),
         (Problem::Abstracted(..), _) => bucket_kind(options),
         (Problem::Poker(_), Engine::Explicit | Engine::Mccfr) => Ok(LayoutKind::Tree),
         (Problem::Poker(_), Engine::Auto) if walks_tree => Ok(LayoutKind::Tree),
@@ -184,6 +198,10 @@ pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism
             let (game, tree) = spot.build(isomorphism)?;
             Ok(Layout::Vector { game: Arc::new(game), tree: Arc::new(tree) })
         }
+        (LayoutKind::Vector, Problem::Subgame(subgame)) => {
+            let (game, tree) = subgame.build(isomorphism)?;
+            Ok(Layout::Vector { game: Arc::new(game), tree: Arc::new(tree) })
+        }
         (LayoutKind::Tree, Problem::Poker(rules) | Problem::Abstracted(rules, _)) => {
             Ok(Layout::Tree(Arc::new(Tree::build(&Poker::new(rules)?)?)))
         }
@@ -191,7 +209,7 @@ pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism
         (LayoutKind::Buckets | LayoutKind::Padded, Problem::Poker(rules) | Problem::Abstracted(rules, _)) => {
             Ok(Layout::Buckets(Arc::new(Buckets::new(rules, kind == LayoutKind::Padded, None)?)))
         }
-        (_, Problem::Tree(_) | Problem::Spot(_)) => Err(unknown()),
+        (_, Problem::Tree(_) | Problem::Spot(_) | Problem::Subgame(_)) => Err(unknown()),
     }
 }
 

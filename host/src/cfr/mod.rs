@@ -81,6 +81,7 @@
 //! | ask, store, export, measure and match strategies | [`Strategy`], [`head_to_head`], [`head_to_head_sampled`] |
 //! | solve hold'em spots, on several GPUs | [`Spot`], [`spot`] |
 //! | push or fold before the flop, exact chances of winning between classes of hands | [`preflop`] |
+//! | solve the rest of a hand anew, from a strategy for the whole game | [`Subgame`], [`subgame`] |
 //! | solve another game | [`Game`], [`Tree`] |
 //! | merge hands that are alike, and solve a game of them | [`Abstraction`], [`Problem::abstracted`], [`abstraction`] |
 //! | solve many small games at once, or with buckets of one's own | [`engines`] |
@@ -102,6 +103,7 @@ mod report;
 mod solver;
 pub mod spot;
 pub mod strategy;
+pub mod subgame;
 
 pub use abstraction::{Abstraction, Recipe};
 pub use dispatch::Plan;
@@ -114,3 +116,4 @@ pub use spot::{Aggregate, Boards, SolvedSpot, Spot, SpotReport, SpotRun, SpotSol
 pub use strategy::{
     Answer, Checkpoint, HeadToHead, LowerBound, Profile, SampledDeals, Strategy, head_to_head, head_to_head_sampled,
 };
+pub use subgame::Subgame;

@@ -10,6 +10,7 @@ use crate::cfr::abstraction::{self, Abstraction};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::spot::Spot;
+use crate::cfr::subgame::Subgame;
 use crate::runtime::tensors::Tensor;
 use crate::{Error, Result};
 
@@ -22,6 +23,8 @@ pub enum Problem {
     Abstracted(Arc<GameDef>, Arc<Abstraction>),
     /// Hold'em from the flop, turn or river on.
     Spot(Arc<Spot>),
+    /// The rest of a game of poker, re-solved for one seat.
+    Subgame(Arc<Subgame>),
     /// Any game, as an explicit tree.
     Tree(Arc<Tree>),
 }
@@ -56,6 +59,12 @@ impl From<&Spot> for Problem {
     }
 }
 
+impl From<Subgame> for Problem {
+    fn from(subgame: Subgame) -> Self {
+        Self::Subgame(Arc::new(subgame))
+    }
+}
+
 impl From<Tree> for Problem {
     fn from(tree: Tree) -> Self {
         Self::Tree(Arc::new(tree))
@@ -79,6 +88,8 @@ pub(in crate::cfr) enum Stored {
     Abstracted(GameDef, abstraction::Head),
     /// The spot.
     Spot(Spot),
+    /// The subgame.
+    Subgame(Subgame),
     /// The name of a tree; a file cannot hold its rules.
     Tree(String),
 }
@@ -98,7 +109,7 @@ impl Problem {
     pub fn rules(&self) -> Option<&Arc<GameDef>> {
         match self {
             Self::Poker(game) | Self::Abstracted(game, _) => Some(game),
-            Self::Spot(_) | Self::Tree(_) => None,
+            Self::Spot(_) | Self::Subgame(_) | Self::Tree(_) => None,
         }
     }
 
@@ -114,7 +125,7 @@ impl Problem {
     pub fn n_players(&self) -> usize {
         match self {
             Self::Poker(game) | Self::Abstracted(game, _) => game.n_players,
-            Self::Spot(_) => 2,
+            Self::Spot(_) | Self::Subgame(_) => 2,
             Self::Tree(tree) => tree.n_players(),
         }
     }
@@ -129,6 +140,7 @@ impl Problem {
                 format!("{} with {abstraction}", Self::Poker(Arc::clone(game)).describe())
             }
             Self::Spot(_) => "spot".to_string(),
+            Self::Subgame(_) => "subgame".to_string(),
             Self::Tree(tree) => tree.name().to_string(),
         }
     }
@@ -137,7 +149,7 @@ impl Problem {
     pub(in crate::cfr) fn tensors(&self) -> Vec<Tensor> {
         match self {
             Self::Abstracted(_, abstraction) => abstraction.tensors(),
-            Self::Poker(_) | Self::Spot(_) | Self::Tree(_) => Vec::new(),
+            Self::Poker(_) | Self::Spot(_) | Self::Subgame(_) | Self::Tree(_) => Vec::new(),
         }
     }
 
@@ -147,6 +159,7 @@ impl Problem {
             Self::Poker(game) => Stored::Poker(GameDef::clone(game)),
             Self::Abstracted(game, abstraction) => Stored::Abstracted(GameDef::clone(game), abstraction.head()),
             Self::Spot(spot) => Stored::Spot(Spot::clone(spot)),
+            Self::Subgame(subgame) => Stored::Subgame(Subgame::clone(subgame)),
             Self::Tree(tree) => Stored::Tree(tree.name().to_string()),
         }
     }
@@ -159,6 +172,7 @@ impl Stored {
             Self::Poker(game) => Some(Problem::from(game)),
             Self::Abstracted(game, _) => Some(Problem::Abstracted(Arc::new(game.clone()), Arc::clone(abstraction?))),
             Self::Spot(spot) => Some(Problem::from(spot)),
+            Self::Subgame(subgame) => Some(Problem::from(subgame.clone())),
             Self::Tree(_) => None,
         }
     }
@@ -171,6 +185,9 @@ impl Stored {
         let wrong = |error: Error| Error::file(path, None, error.to_string());
         if let Self::Poker(game) | Self::Abstracted(game, _) = self {
             game.check().map_err(wrong)?;
+        }
+        if let Self::Subgame(subgame) = self {
+            subgame.check().map_err(wrong)?;
         }
         let Self::Abstracted(game, head) = self else { return Ok(self.with(None)) };
         let abstraction = Arc::new(Abstraction::from_tensors(head, path, file)?);

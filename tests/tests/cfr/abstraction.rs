@@ -337,6 +337,55 @@ fn solves_in_buckets_are_saved_and_gone_on_with() {
     });
 }
 
+/// Equal parts of strength need no table: hands get the part of their own strength, and solves in them are saved and gone on with as others.
+#[test]
+fn even_parts_are_counted_when_hands_are_dealt() {
+    let deck = Deck { n_suits: 2, n_ranks: 4 };
+    let rules = GameDef { max_raises: vec![1; 3], deck, ..small() };
+    let recipe: Recipe = "lossless,strength:4,even:7".parse().expect("a recipe");
+    let folder = tempfile::tempdir().expect("a folder");
+    for_each_device(|device| {
+        let abstraction = Abstraction::build(device, &rules, &recipe)?;
+        assert_eq!(
+            (abstraction.to_string().as_str(), abstraction.rounds[2].n_buckets()),
+            ("lossless,strength:4,even:7", 7)
+        );
+        for board in subsets(rules.deck.all(), 3).step_by(11) {
+            let holes: Vec<CardSet> = subsets(rules.deck.all(), 2).collect();
+            let of_all = abstraction.buckets(2, &holes, board);
+            for (&hole, bucket) in holes.iter().zip(of_all) {
+                assert_eq!(bucket, abstraction.bucket(2, hole, board));
+                let free = hole & board == 0;
+                let expected = free.then(|| ((7.0 * plain_strength(&rules, hole, board)) as u32).min(6));
+                assert_eq!(bucket, expected, "{} on {}", rules.deck.names(hole), rules.deck.names(board));
+            }
+        }
+        let path = folder.path().join("buckets");
+        abstraction.save(&path)?;
+        assert_eq!(Abstraction::load(&path)?, abstraction);
+        let problem = Problem::abstracted(rules.clone(), abstraction)?;
+        let mut solver = sampled(problem).iterations(40).build(device)?;
+        solver.run(|_| ControlFlow::Continue(()))?;
+        let path = folder.path().join("strategy");
+        solver.strategy()?.save(&path)?;
+        let measured = solver.exploitability()?.nash_conv;
+        let profile = Strategy::load(&path)?.profile(&Device::cpu(), Precision::F64)?.nash_conv;
+        // As above, with pots of 8 chips at most and two dozen probabilities a line.
+        assert!((measured - profile).abs() < 8.0 * 24.0 * 2.0 * f64::from(f32::EPSILON), "{measured} {profile}");
+        Ok(())
+    });
+
+    // The river of hold'em: the best hand of all, and a board that everybody plays.
+    let recipe: Recipe = "lossless,strength:1,strength:1,even:200".parse().expect("a recipe");
+    let river = Abstraction::build_round(&Device::cpu(), &holdem("0 3 1 1"), &recipe, 3).expect("nothing to find");
+    let cards = |text: &str| set_of(&Deck::FULL.cards(text).expect("cards"));
+    assert_eq!(river.bucket(cards("AhKh"), cards("QhJhTh4c4d")), Some(199));
+    assert_eq!(river.bucket(cards("2c3d"), cards("AhKhQhJhTh")), Some(100));
+    let error = Abstraction::build(&Device::cpu(), &rules, &"lossless,even:7,even:7".parse().expect("a recipe"));
+    let error = error.expect_err("cards are to come").to_string();
+    assert!(error.contains("option abstraction: even in round 2 is not allowed"), "{error}");
+}
+
 #[test]
 fn buckets_of_other_cards_and_other_sampling_are_refused() {
     let device = Device::cpu();

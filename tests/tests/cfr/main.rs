@@ -18,6 +18,7 @@ mod solved;
 mod solver;
 mod spot;
 mod street;
+mod subgame;
 mod subset;
 mod targets;
 mod ties;

@@ -23,6 +23,7 @@
 
 mod blockers;
 mod evaluate;
+mod gadget;
 mod game;
 mod pass;
 mod poker;
@@ -32,6 +33,7 @@ mod solver;
 mod terminal;
 
 pub use evaluate::{ByHand, DecisionPoint, Evaluator, Strategies};
+pub use gadget::Gadget;
 pub use game::{Board, Game, Kind, Node};
 pub use sampling::Sampling;
 pub use solver::{Solver, State};

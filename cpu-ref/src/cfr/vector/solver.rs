@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::evaluate::{Averages, Own, Walk, given_hand, weighted};
+use super::gadget::{self, Gadget};
 use super::game::Game;
 use super::pass::Pass;
 use super::public::{Decision, Public, Tables, normalise_hands};
@@ -38,6 +39,8 @@ pub struct Solver {
     iteration: u64,
     utilities: [f64; 2],
     random: Random,
+    /// The choice before the first decision of a subgame that is re-solved; with alternating updates. It is no part of [`State`].
+    pub gadget: Option<Gadget>,
     /// What is drawn at random in an iteration.
     pub sampling: Sampling,
     /// Whether boards are processed in parallel by rayon, in the caller's thread pool.
@@ -62,6 +65,7 @@ impl Solver {
             iteration: 0,
             utilities: [0.0; 2],
             parallel: false,
+            gadget: None,
             sampling: Sampling::None,
             random: Random(1),
         }
@@ -115,6 +119,11 @@ impl Solver {
         let draw = Draw::new(game, self.sampling, seat, &mut self.random);
         let mut reach = game.weights.clone();
         reach[1 - seat] = draw.reach(&game.weights[1 - seat]);
+        if let Some(gadget) = self.gadget.as_ref().filter(|gadget| gadget.seat != seat) {
+            for (hand, reach) in reach[gadget.seat].iter_mut().enumerate() {
+                *reach *= gadget.plays_on(hand);
+            }
+        }
         let (options, step) = (&self.options, self.options.step(self.iteration));
         let pass = Pass { game, terminals: &self.terminals, options, step, parallel: self.parallel, learns, draw };
         if options.algorithm == Algorithm::CfrBr {
@@ -123,6 +132,9 @@ impl Solver {
         let values = pass.values(&mut self.public, [&reach[0], &reach[1]], game.scale);
         for seat in (0..2).filter(|&seat| learns[seat]) {
             self.utilities[seat] += pass.draw.winnings(&game.weights[seat], &values[seat]);
+        }
+        if let Some(gadget) = self.gadget.as_mut().filter(|gadget| learns[gadget.seat]) {
+            gadget::learn(gadget, &values[gadget.seat], &step);
         }
     }
 
@@ -208,6 +220,14 @@ impl Solver {
     /// The winnings of each seat with its best response to the other's average strategy. Locked nodes are played as given.
     pub fn best_responses(&self) -> [f64; 2] {
         [0, 1].map(|seat| weighted(&self.game, seat, &self.walk(seat, Own::Responds)))
+    }
+
+    /// What the best response of the seat with the choice of the gadget wins beyond ending with every hand; 0 without a gadget.
+    pub fn gadget_gain(&self) -> f64 {
+        let Some(gadget) = &self.gadget else { return 0.0 };
+        let best = self.walk(gadget.seat, Own::Responds);
+        let gains = best.iter().zip(&gadget.alternatives).map(|(best, end)| (best - end).max(0.0));
+        gains.zip(&self.game.weights[gadget.seat]).map(|(gain, weight)| gain * weight).sum()
     }
 
     /// Σ over seats of (best response − value).

@@ -33,6 +33,7 @@ mod averaging;
 mod block;
 mod down;
 mod eval;
+pub mod gadget;
 mod hands;
 mod instantiate;
 pub mod layout;
@@ -58,7 +59,8 @@ crate::kernel_set! {
     returns::cfr_street_return,
     sample::cfr_street_draw,
     sample::cfr_street_weigh,
-    sample::cfr_street_next;
+    sample::cfr_street_next,
+    gadget::cfr_street_gadget;
     ..instantiate
 }
 

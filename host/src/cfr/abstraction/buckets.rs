@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::even::Even;
 use super::{Classes, Method, Recipe};
 use crate::cfr::game::Buckets;
 use crate::cfr::game::cards::{CardSet, Deck};
@@ -19,16 +20,33 @@ pub struct Abstraction {
 /// The buckets of one betting round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundBuckets {
-    pub(super) classes: Classes,
-    pub(super) of_class: Vec<u32>,
+    pub(super) found: Found,
     pub(super) strengths: Vec<f64>,
     pub(super) n_buckets: u32,
+}
+
+/// Where a hand's bucket is found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Found {
+    /// In a table of all classes.
+    Classes { classes: Classes, of_class: Vec<u32> },
+    /// By its strength on the board.
+    Even(Even),
 }
 
 impl Abstraction {
     /// The bucket of private cards and of all public cards in a round; `None` for impossible cards.
     pub fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> Option<u32> {
         self.rounds.get(round)?.bucket(hole, board)
+    }
+
+    /// The buckets of many hands on one board, as [`bucket`](Self::bucket), which is slower for methods that rank all hands of a board.
+    pub fn buckets(&self, round: usize, holes: &[CardSet], board: CardSet) -> Vec<Option<u32>> {
+        match self.rounds.get(round).map(|round| (round, &round.found)) {
+            Some((_, Found::Even(even))) => even.buckets(holes, board),
+            Some((round, Found::Classes { .. })) => holes.iter().map(|&hole| round.bucket(hole, board)).collect(),
+            None => vec![None; holes.len()],
+        }
     }
 
     /// How it was made.
@@ -44,8 +62,8 @@ impl Abstraction {
         };
         let of_game =
             cards(game.deck, game.n_hole_cards, (0..game.n_rounds).map(|at| game.board_cards_by(at)).collect());
-        let boards = || self.rounds.iter().map(|round| round.classes.n_board()).collect();
-        let own = self.rounds.first().map(|round| cards(round.classes.deck(), round.classes.n_hole(), boards()));
+        let boards = || self.rounds.iter().map(RoundBuckets::n_board).collect();
+        let own = self.rounds.first().map(|round| cards(round.deck(), round.n_hole(), boards()));
         match own {
             Some(own) if own == of_game => Ok(()),
             own => Err(Error::option("abstraction", own.unwrap_or_else(|| "no rounds".into()), of_game)),
@@ -59,7 +77,7 @@ impl fmt::Display for Abstraction {
             f.write_str(if at == 0 { "" } else { "," })?;
             match method {
                 Method::Lossless => write!(f, "{method}")?,
-                Method::Strength | Method::Histogram => write!(f, "{method}:{}", round.n_buckets)?,
+                Method::Strength | Method::Histogram | Method::Even => write!(f, "{method}:{}", round.n_buckets)?,
             }
         }
         Ok(())
@@ -82,7 +100,13 @@ impl RoundBuckets {
     /// A bucket for each class.
     pub(super) fn lossless(classes: Classes) -> Self {
         let n = classes.len() as u32;
-        Self { classes, of_class: (0..n).collect(), strengths: Vec::new(), n_buckets: n }
+        let found = Found::Classes { classes, of_class: (0..n).collect() };
+        Self { found, strengths: Vec::new(), n_buckets: n }
+    }
+
+    /// Equal parts of the strengths on whole boards.
+    pub(super) fn even(even: Even) -> Self {
+        Self { n_buckets: even.n_buckets, found: Found::Even(even), strengths: Vec::new() }
     }
 
     /// Renumbers buckets by mean strength, the weakest first, and omits empty ones.
@@ -107,7 +131,7 @@ impl RoundBuckets {
         }
         of_class.iter_mut().for_each(|bucket| *bucket = number[*bucket as usize]);
         let strengths: Vec<f64> = order.into_iter().map(|(strength, _)| strength).collect();
-        Self { classes, of_class, n_buckets: strengths.len() as u32, strengths }
+        Self { found: Found::Classes { classes, of_class }, n_buckets: strengths.len() as u32, strengths }
     }
 
     /// Number of buckets.
@@ -115,24 +139,56 @@ impl RoundBuckets {
         self.n_buckets
     }
 
-    /// The classes that are merged into buckets.
-    pub fn classes(&self) -> &Classes {
-        &self.classes
+    /// The classes that are merged into buckets; none where buckets are found hand by hand ([`Method::Even`]).
+    pub fn classes(&self) -> Option<&Classes> {
+        match &self.found {
+            Found::Classes { classes, .. } => Some(classes),
+            Found::Even(_) => None,
+        }
     }
 
-    /// The bucket of each class.
+    /// The bucket of each class; empty without classes.
     pub fn of_class(&self) -> &[u32] {
-        &self.of_class
+        match &self.found {
+            Found::Classes { of_class, .. } => of_class,
+            Found::Even(_) => &[],
+        }
     }
 
-    /// Mean strength of each bucket over all deals, ascending; empty if nothing was merged, so that strengths were not needed.
+    /// Mean strength of each bucket over all deals, ascending; empty where they were not needed: nothing was merged, or each hand is looked at when it is dealt.
     pub fn strengths(&self) -> &[f64] {
         &self.strengths
     }
 
     /// The bucket of private cards and of all public cards; `None` for impossible cards.
     pub fn bucket(&self, hole: CardSet, board: CardSet) -> Option<u32> {
-        self.classes.class(hole, board).and_then(|class| self.of_class.get(class)).copied()
+        match &self.found {
+            Found::Classes { classes, of_class } => of_class.get(classes.class(hole, board)?).copied(),
+            Found::Even(even) => even.buckets(&[hole], board).pop().flatten(),
+        }
+    }
+
+    pub(super) fn deck(&self) -> Deck {
+        match &self.found {
+            Found::Classes { classes, .. } => classes.deck(),
+            Found::Even(even) => even.deck,
+        }
+    }
+
+    /// Private cards of a hand.
+    pub(super) fn n_hole(&self) -> usize {
+        match &self.found {
+            Found::Classes { classes, .. } => classes.n_hole(),
+            Found::Even(even) => even.n_hole,
+        }
+    }
+
+    /// Cards of a board.
+    pub(super) fn n_board(&self) -> usize {
+        match &self.found {
+            Found::Classes { classes, .. } => classes.n_board(),
+            Found::Even(even) => even.n_board,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! safetensors   __metadata__    warpplay_cfr_abstraction: the recipe, the cards, a checksum of the buckets
-//!               buckets.0, …    U32 [n_classes] by round: the bucket of each class
+//!               buckets.0, …    U32 [n_classes] by round: the bucket of each class; empty for `even`
 //!               strengths.0, …  F64 [n_buckets] by round: the mean strengths of the buckets; empty where nothing was merged
 //! ```
 
@@ -11,7 +11,9 @@ use std::path::Path;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
-use super::{Abstraction, Classes, Recipe, RoundBuckets};
+use super::buckets::Found;
+use super::even::Even;
+use super::{Abstraction, Classes, Method, Recipe, RoundBuckets};
 use crate::cfr::game::cards::Deck;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::sealed::Kind;
@@ -55,26 +57,31 @@ impl Abstraction {
     pub(in crate::cfr) fn head(&self) -> Head {
         let mut sum = Fnv::default();
         self.add_to(&mut sum);
-        let first = self.rounds.first().map(|round| &round.classes);
+        let first = self.rounds.first();
         Head {
             recipe: self.recipe.clone(),
-            deck: first.map_or(Deck::FULL, Classes::deck),
-            n_hole: first.map_or(0, Classes::n_hole),
-            n_board: self.rounds.iter().map(|round| round.classes.n_board()).collect(),
+            deck: first.map_or(Deck::FULL, RoundBuckets::deck),
+            n_hole: first.map_or(0, RoundBuckets::n_hole),
+            n_board: self.rounds.iter().map(RoundBuckets::n_board).collect(),
             buckets: sum.value(),
         }
     }
 
     /// Adds the buckets of all classes to a checksum.
     pub(in crate::cfr) fn add_to(&self, sum: &mut Fnv) {
-        self.rounds.iter().flat_map(|round| &round.of_class).for_each(|bucket| sum.add(&bucket.to_le_bytes()));
+        for round in &self.rounds {
+            match &round.found {
+                Found::Classes { of_class, .. } => of_class.iter().for_each(|bucket| sum.add(&bucket.to_le_bytes())),
+                Found::Even(even) => sum.add(format!("{} {}", Method::Even, even.n_buckets).as_bytes()),
+            }
+        }
     }
 
     /// Its tensors in a file.
     pub(in crate::cfr) fn tensors(&self) -> Vec<Tensor> {
         let of_round = |(at, round): (usize, &RoundBuckets)| {
-            let (n, strengths) = (round.of_class.len(), round.strengths.iter().copied());
-            let buckets = Tensor::word(format!("buckets.{at}"), vec![n], round.of_class.iter().copied());
+            let (of_class, strengths) = (round.of_class(), round.strengths.iter().copied());
+            let buckets = Tensor::word(format!("buckets.{at}"), vec![of_class.len()], of_class.iter().copied());
             [buckets, Tensor::double(format!("strengths.{at}"), vec![round.strengths.len()], strengths)]
         };
         self.rounds.iter().enumerate().flat_map(of_round).collect()
@@ -90,7 +97,11 @@ impl Abstraction {
             let (n, recipe) = (head.n_board.len(), head.recipe.rounds.len());
             return Err(wrong(format!("an abstraction of {n} rounds with a recipe for {recipe}")));
         }
-        let of_round = |(at, &n_board): (usize, &usize)| {
+        let of_round = |((at, &n_board), &(method, n)): ((usize, &usize), &(Method, u32))| {
+            if method == Method::Even {
+                let even = Even::new(head.deck, head.n_hole, n_board, n);
+                return Ok(RoundBuckets::even(even));
+            }
             let classes = Classes::new(head.deck, head.n_hole, n_board).map_err(|error| wrong(error.to_string()))?;
             let name = format!("buckets.{at}");
             let view = tensors::find_as(path, file, &name, Dtype::U32, &[classes.len()])?;
@@ -104,9 +115,10 @@ impl Abstraction {
                     view.shape()
                 )));
             }
-            Ok(RoundBuckets { classes, of_class, strengths: tensors::doubles(&view), n_buckets })
+            let found = Found::Classes { classes, of_class };
+            Ok(RoundBuckets { found, strengths: tensors::doubles(&view), n_buckets })
         };
-        let rounds = head.n_board.iter().enumerate().map(of_round).collect::<Result<_>>()?;
+        let rounds = head.n_board.iter().enumerate().zip(&head.recipe.rounds).map(of_round).collect::<Result<_>>()?;
         let read = Self { rounds, recipe: head.recipe.clone() };
         match read.head().buckets == head.buckets {
             true => Ok(read),

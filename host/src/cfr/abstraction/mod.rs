@@ -43,7 +43,7 @@
 //! # Methods
 //!
 //! A *class* is what a player holds with what lies on the board, the names of suits and the order of public cards forgotten. [`Abstraction`] gives each class of a
-//! round its bucket, by one of three [`Method`]s. Strength is the chance to win, half the chance to tie added, against one opponent whose cards are drawn
+//! round its bucket, by one of four [`Method`]s. Strength is the chance to win, half the chance to tie added, against one opponent whose cards are drawn
 //! uniformly, on the whole board.
 //!
 //! | method | what is put together | loses |
@@ -51,6 +51,9 @@
 //! | `lossless` | nothing: a bucket is a class | which public card came when, and what suits were called |
 //! | `strength` | classes whose expected strength lies in the same part of all deals (percentiles) | how the strength will turn out |
 //! | `histogram` | classes whose strengths after the last card are distributed alike: k-means under the earth mover's distance | less |
+//! | `even` | on the whole board, hands whose strength lies in the same of N equal parts from 0 to 1 | which hands they beat |
+//!
+//! `even` needs no table of classes, of which the river of hold'em has 123 million: a hand's strength is counted when it is dealt. It is for rounds without cards to come.
 //!
 //! Strengths are sums of whole numbers and k-means works in whole numbers, so every device gives the same buckets.
 //!
@@ -65,6 +68,7 @@
 mod buckets;
 mod classes;
 mod cluster;
+mod even;
 mod file;
 #[allow(unsafe_code)]
 mod kernels;
@@ -91,6 +95,8 @@ named! {
     Strength = "strength",
     /// By k-means of histograms of strength.
     Histogram = "histogram",
+    /// By equal parts of strength on the whole board, counted when a hand is dealt.
+    Even = "even",
 }
 
 /// How to make an abstraction.
@@ -126,7 +132,7 @@ impl FromStr for Recipe {
                 Error::option(
                     "abstraction",
                     format!("'{part}'"),
-                    "lossless, strength:N or histogram:N for each round, N buckets",
+                    "lossless, strength:N, histogram:N or, on the whole board, even:N for each round, N buckets",
                 )
             };
             let (method, n) = part.split_once(':').map_or((part, None), |(method, n)| (method, Some(n)));
@@ -134,7 +140,7 @@ impl FromStr for Recipe {
             let n = n.map(|n| n.parse().map_err(|_| wrong())).transpose()?;
             match (method, n) {
                 (Method::Lossless, None) => Ok((method, 0)),
-                (Method::Strength | Method::Histogram, Some(n)) => Ok((method, n)),
+                (Method::Strength | Method::Histogram | Method::Even, Some(n)) => Ok((method, n)),
                 _ => Err(wrong()),
             }
         };
@@ -153,9 +159,13 @@ impl Recipe {
             let allowed = format!("{}, one a betting round of the game", rules.n_rounds);
             return Err(Error::option("rounds", self.rounds.len(), allowed));
         }
-        for &(method, n_buckets) in &self.rounds {
+        for (round, &(method, n_buckets)) in self.rounds.iter().enumerate() {
             if method != Method::Lossless && n_buckets == 0 {
                 return Err(Error::option("buckets", n_buckets, format!("1 or more with {method}")));
+            }
+            if method == Method::Even && rules.board_cards_by(round) < rules.board_cards_by(rules.n_rounds - 1) {
+                let allowed = "another method: even is for rounds after the last card of the board";
+                return Err(Error::option("abstraction", format!("{method} in round {}", round + 1), allowed));
             }
         }
         if !(1..=warpplay_gpu::cfr::abstraction::cluster::MAX_BINS).contains(&self.bins) {
@@ -176,6 +186,9 @@ impl Recipe {
         self.check(rules)?;
         let of_round = |(round, &(method, n)): (usize, &(Method, u32))| {
             let n_board = rules.board_cards_by(round);
+            if method == Method::Even {
+                return Ok(even::Even::new(rules.deck, rules.n_hole_cards, n_board, n).n_buckets);
+            }
             let classes = Classes::at_least(rules.deck, rules.n_hole_cards, n_board)? as u32;
             if method == Method::Lossless {
                 return Ok(classes);
@@ -222,7 +235,11 @@ impl Abstraction {
         let Some(&(method, n_buckets)) = recipe.rounds.get(round) else {
             return Err(Error::option("round", round, format!("0 to {}", rules.n_rounds - 1)));
         };
-        let classes = Classes::new(rules.deck, rules.n_hole_cards, rules.board_cards_by(round))?;
+        let n_board = rules.board_cards_by(round);
+        if method == Method::Even {
+            return Ok(RoundBuckets::even(even::Even::new(rules.deck, rules.n_hole_cards, n_board, n_buckets)));
+        }
+        let classes = Classes::new(rules.deck, rules.n_hole_cards, n_board)?;
         if method == Method::Lossless {
             return Ok(RoundBuckets::lossless(classes));
         }
@@ -232,7 +249,7 @@ impl Abstraction {
         let weights: Vec<u32> = (0..classes.len()).map(|class| classes.weight(class)).collect();
         let of_class = match method {
             Method::Histogram => cluster::cluster(device, &strengths.cumulative(), &weights, bins, n_buckets, recipe)?,
-            Method::Strength | Method::Lossless => buckets::percentiles(&expected, &weights, n_buckets),
+            Method::Strength | Method::Lossless | Method::Even => buckets::percentiles(&expected, &weights, n_buckets),
         };
         Ok(RoundBuckets::new(classes, of_class, &expected))
     }

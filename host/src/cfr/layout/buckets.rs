@@ -121,6 +121,18 @@ impl Buckets {
         }
     }
 
+    /// The buckets of many hands on one board, as [`index`](Self::index); none for a hand that the board blocks.
+    pub fn indices(&self, round: usize, holes: &[CardSet], board: CardSet) -> Vec<Option<usize>> {
+        let open = |hole: CardSet| hole & board == 0;
+        match &self.abstraction {
+            Some(abstraction) => {
+                let buckets = abstraction.buckets(round, holes, board).into_iter();
+                buckets.map(|bucket| bucket.map(|bucket| bucket as usize)).collect()
+            }
+            None => holes.iter().map(|&hole| open(hole).then(|| self.index(round, hole, board)).flatten()).collect(),
+        }
+    }
+
     /// Names of the actions of a decision.
     pub fn actions(&self, node: usize) -> Vec<String> {
         match &self.tree.nodes[node].kind {

@@ -9,7 +9,7 @@ use super::entries::{Partition, partition};
 use super::given;
 use super::locks::SetupLock;
 use super::suits::{SuitMap, all, rename};
-use super::{Street, VectorGame};
+use super::{Gadget, Street, VectorGame};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
 use crate::cfr::game::cards::{CardSet, Deck, choose, subsets};
 use crate::cfr::game::game_file::GameDef;
@@ -35,6 +35,8 @@ pub(in crate::cfr) struct Setup<'a> {
     pub tree: &'a BettingTree,
     /// Given strategies.
     pub locks: &'a [SetupLock],
+    /// The choice to end before the first decision.
+    pub gadget: Option<Gadget>,
     /// Whether boards that differ only by renaming suits are kept once.
     pub isomorphism: bool,
 }
@@ -64,6 +66,7 @@ impl VectorGame {
             ranges: [hands.clone(), hands],
             tree,
             locks: &[],
+            gadget: None,
             isomorphism,
         })
     }
@@ -103,7 +106,18 @@ impl VectorGame {
             lock
         };
         let locks = partition.locks.into_iter().map(placed).collect();
-        Ok(Self { deck, n_hole, hands, weights, scale, permutations, suit_maps, streets, locks })
+        Ok(Self {
+            deck,
+            n_hole,
+            hands,
+            weights,
+            scale,
+            permutations,
+            suit_maps,
+            streets,
+            locks,
+            gadget: setup.gadget.clone(),
+        })
     }
 }
 
@@ -139,7 +153,7 @@ fn check_size(setup: &Setup, partition: &Partition, n_maps: usize) -> Result<()>
     Err(Error::shape("information sets times actions", fits, format!("{values} or more")))
 }
 
-/// The renamings of suits that leave board, ranges and locks unchanged, as maps of suits and of hands. The identity is the first.
+/// The renamings of suits that leave board, ranges, locks and gadget unchanged, as maps of suits and of hands. The identity is the first.
 fn symmetries(setup: &Setup) -> (Vec<SuitMap>, Vec<[Vec<u32>; 2]>) {
     let numbers = setup.ranges.each_ref().map(|range| -> HashMap<CardSet, u32> {
         range.iter().enumerate().map(|(number, &(hand, _))| (hand, number as u32)).collect()
@@ -161,6 +175,9 @@ fn symmetries(setup: &Setup) -> (Vec<SuitMap>, Vec<[Vec<u32>; 2]>) {
             setup.ranges[seat].iter().map(image).collect()
         };
         let hands = [of_seat(0)?, of_seat(1)?];
+        if !setup.gadget.as_ref().is_none_or(|gadget| gadget.is_kept_by(&hands[gadget.seat])) {
+            return None;
+        }
         let keeps = |lock: &SetupLock, seat: usize| {
             lock.is_among(setup.locks, |cards| rename(setup.deck, map, cards), &hands[seat])
         };

@@ -29,6 +29,7 @@
 //! | [`Street`], [`Board`] | a betting round, and what has been dealt by then |
 //! | [`Entry`], [`Node`] | the betting of a street from one way to come there |
 //! | [`Lock`] | the given strategy of a node |
+//! | [`Gadget`] | the choice to end a subgame before its first decision, where it is re-solved |
 //! | [`SuitMap`] | a renaming of suits, by which boards are the same |
 //! | [`TableIndex`] | where a hand on any board stands in the tables |
 //! | [`VectorSize`] | how large a game is, before memory is taken for it |
@@ -70,6 +71,7 @@ mod boards;
 mod buckets;
 mod build;
 mod entries;
+mod gadget;
 mod given;
 mod keys;
 mod layouts;
@@ -84,6 +86,7 @@ mod tables;
 mod terminals;
 mod vector;
 
+pub use gadget::Gadget;
 pub use keys::TableIndex;
 pub use locks::{Given, Lock};
 pub use size::VectorSize;

@@ -1,7 +1,7 @@
 //! Two-player poker as public tree × vectors of hands: every betting round on every board, with all private hands at once. Streets, boards, entries and members are
 //! explained at [`layout`](super).
 
-use super::{Lock, SuitMap};
+use super::{Gadget, Lock, SuitMap};
 use crate::cfr::game::betting::Action;
 use crate::cfr::game::cards::{CardSet, Deck};
 
@@ -35,6 +35,8 @@ pub struct VectorGame {
     pub streets: Vec<Street>,
     /// Strategies that are given rather than learnt: what an engine returns as averages has them, and regrets of 0.
     pub locks: Vec<Lock>,
+    /// The choice before the first decision of a subgame that is re-solved.
+    pub gadget: Option<Gadget>,
 }
 
 /// A betting round on all its boards.

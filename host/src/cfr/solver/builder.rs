@@ -24,13 +24,14 @@ pub struct SolverBuilder {
 
 impl SolverBuilder {
     pub(super) fn new(problem: Problem) -> Self {
-        let options = if matches!(problem, Problem::Spot(_)) { Options::SPOT } else { Options::default() };
+        let options =
+            if matches!(problem, Problem::Spot(_) | Problem::Subgame(_)) { Options::SPOT } else { Options::default() };
         Self { problem, options, asked: Vec::new(), measure_at: None, resume: None, keep: Keep::default() }
     }
 
     setters! {
         noted in asked;
-        /// How regrets become strategies; default `Cfr`, for a spot `Dcfr`.
+        /// How regrets become strategies; default `Cfr`, for a spot or subgame `Dcfr`.
         algorithm: Algorithm,
         /// Who learns in an iteration; default `Alternating`.
         updates: Updates,
@@ -40,7 +41,7 @@ impl SolverBuilder {
         sampling: Sampling,
         /// Deals, boards or traversals of an iteration, with sampling; at least 1, default 1.
         batch: u32,
-        /// Exponents α, β, γ of discounted CFR; default 1.5, 0, 2, for a spot those of [`Options::SPOT`].
+        /// Exponents α, β, γ of discounted CFR; default 1.5, 0, 2, for a spot or subgame those of [`Options::SPOT`].
         discounts: [f64; 3],
         /// Exploration ε of outcome sampling, above 0 and at most 1; default 0.6.
         exploration: f64,

@@ -40,6 +40,7 @@ impl Spot {
             ranges,
             tree: &tree,
             locks: &locks,
+            gadget: None,
             isomorphism,
         })?;
         Ok((game, tree))

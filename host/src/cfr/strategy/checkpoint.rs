@@ -77,7 +77,7 @@ impl State {
         };
         let abstraction = match problem {
             Problem::Abstracted(_, abstraction) => Some(Arc::clone(abstraction)),
-            Problem::Poker(_) | Problem::Spot(_) | Problem::Tree(_) => None,
+            Problem::Poker(_) | Problem::Spot(_) | Problem::Subgame(_) | Problem::Tree(_) => None,
         };
         crate::Checkpoint(Self { head, tables, abstraction })
     }

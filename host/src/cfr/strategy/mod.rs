@@ -71,6 +71,7 @@ pub use checkpoint::{Checkpoint, State};
 pub use local::LowerBound;
 pub use measure::{HeadToHead, Profile, SampledDeals, head_to_head};
 pub use query::{Answer, Choice};
+pub(in crate::cfr) use sampled::ByHands;
 pub use sampled::head_to_head_sampled;
 
 use crate::cfr::dispatch::Plan;
@@ -106,7 +107,9 @@ impl Strategy {
             let sums = tables.averages.get(seat).filter(|sums| sums.len() == expected);
             let sums =
                 sums.ok_or_else(|| Error::shape(format!("averages of seat {seat}"), expected, "another number"))?;
-            probabilities.push(layout.normalised(seat, sums));
+            // The opponent of a subgame's seat plays a part of the solution only.
+            let is_result = !matches!(problem, Problem::Subgame(subgame) if subgame.seat() != seat);
+            probabilities.push(if is_result { layout.normalised(seat, sums) } else { vec![0.0; expected] });
         }
         Ok(Self { problem: problem.clone(), layout, options: *options, iteration: tables.iteration, probabilities })
     }

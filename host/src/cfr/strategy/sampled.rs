@@ -10,6 +10,7 @@ use super::Strategy;
 use super::measure::{HeadToHead, SampledDeals};
 use crate::cfr::dispatch;
 use crate::cfr::game::betting::{BettingKind, BettingNode, BettingTree};
+use crate::cfr::game::cards::CardSet;
 use crate::cfr::game::dealer::{Cards, Dealer};
 use crate::cfr::game::sequences::{End, pots};
 use crate::cfr::layout::{Buckets, Layout, LayoutKind};
@@ -105,14 +106,14 @@ impl Sum {
 }
 
 /// A strategy with tables by hands.
-pub(super) struct ByHands<'a> {
+pub(in crate::cfr) struct ByHands<'a> {
     strategy: std::borrow::Cow<'a, Strategy>,
     pub(super) buckets: std::sync::Arc<Buckets>,
 }
 
 impl Strategy {
     /// The strategy with tables by hands, converted set by set from any other layout.
-    pub(super) fn by_hands(&self) -> Result<ByHands<'_>> {
+    pub(in crate::cfr) fn by_hands(&self) -> Result<ByHands<'_>> {
         let strategy = match &self.layout {
             Layout::Buckets(_) => std::borrow::Cow::Borrowed(self),
             _ => {
@@ -148,8 +149,13 @@ impl ByHands<'_> {
         probabilities
     }
 
+    /// The buckets of hands on a board in a round; none for a hand that the board blocks.
+    pub(in crate::cfr) fn buckets_of(&self, round: usize, hands: &[CardSet], board: CardSet) -> Vec<Option<usize>> {
+        self.buckets.indices(round, hands, board)
+    }
+
     /// Probabilities of the actions of a seat's decision in a bucket, uniform where the solve never came.
-    pub(super) fn at(&self, node: usize, seat: usize, bucket: usize) -> impl Iterator<Item = f32> {
+    pub(in crate::cfr) fn at(&self, node: usize, seat: usize, bucket: usize) -> impl Iterator<Item = f32> {
         let row = self.buckets.row(node, bucket);
         let table = &self.strategy.probabilities[seat];
         let total: f32 = row.indices().map(|at| table[at]).sum();

@@ -5,6 +5,7 @@
 
 mod ends;
 mod evaluate;
+mod gadget;
 mod pass;
 mod program;
 mod seat;
@@ -15,6 +16,7 @@ mod vectors;
 use std::sync::Arc;
 
 pub(in crate::cfr) use self::evaluate::{At, Averages, Evaluator, Play};
+use self::gadget::Choice;
 use self::pass::{Opponent, Pass, Role, Step, Workspace};
 use self::program::Program;
 use self::seat::{Part, Seat};
@@ -36,6 +38,9 @@ pub(in crate::cfr) fn fits(game: &VectorGame, options: &Options) -> Result<Memor
     }
     if options.precision == Precision::I16 {
         return Err(Error::option("precision", options.precision, "f32 or f64 on the CPU; i16 on a GPU"));
+    }
+    if game.gadget.is_some() && options.algorithm == Algorithm::CfrBr {
+        return Err(Error::option("algorithm", options.algorithm, "an algorithm other than cfr_br for a subgame"));
     }
     Ok(memory(game, options))
 }
@@ -98,6 +103,8 @@ struct Cpu<T, S> {
     /// Best responses of CFR-BR, by seat; empty with other algorithms.
     answers: [Vec<S>; 2],
     utilities: [f64; 2],
+    /// In a subgame.
+    choice: Option<Choice>,
     threads: Threads,
 }
 
@@ -111,6 +118,7 @@ impl<T: Real, S: Real> Cpu<T, S> {
         Ok(Self {
             threads: Threads::pooled(options.threads)?,
             workspace: Workspace::new(&game),
+            choice: game.gadget.as_ref().map(Choice::new),
             evaluator: Evaluator::new(game),
             options: *options,
             iteration: 0,
@@ -134,7 +142,8 @@ impl<T: Real, S: Real> Cpu<T, S> {
             if self.options.algorithm == Algorithm::CfrBr {
                 // The other seat's best response to what this seat plays now.
                 let opponent = Opponent::Regrets(&self.seats[seat]);
-                let pass = Pass { game, shown, workspace, seat: 1 - seat, role: Role::Answer, step, opponent };
+                let pass =
+                    Pass { game, shown, workspace, seat: 1 - seat, role: Role::Answer, step, opponent, choice: None };
                 pass.run(Part::answer(&mut self.answers[1 - seat]));
             }
             let (first, second) = self.seats.split_at_mut(1);
@@ -144,8 +153,14 @@ impl<T: Real, S: Real> Cpu<T, S> {
             } else {
                 Opponent::Regrets(before.as_ref().filter(|_| seat == 1).unwrap_or(other))
             };
-            let pass = Pass { game, shown, workspace, seat, role: Role::Learn, step, opponent };
+            let choice = self.choice.as_ref();
+            let pass = Pass { game, shown, workspace, seat, role: Role::Learn, step, opponent, choice };
             let values = pass.run(own.part());
+            if let Some((gadget, choice)) = game.gadget.as_ref().zip(self.choice.as_mut())
+                && gadget.seat == seat
+            {
+                choice.learn(gadget, &values, &step);
+            }
             self.utilities[seat] +=
                 game.weights[seat].iter().zip(&values).map(|(weight, value)| weight * value.widened()).sum::<f64>();
         }
@@ -164,6 +179,12 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
     fn measure(&mut self) -> Result<Measured> {
         let averages = self.seats.each_ref().map(|seat| S::wrap(seat.averages.clone()));
         let averages = [&averages[0], &averages[1]];
+        let game = &self.evaluator.game;
+        if let Some(gadget) = &game.gadget {
+            let mut best = self.threads.run(|| self.evaluator.values(gadget.seat, Play::Best, &averages));
+            best.iter_mut().for_each(|value| *value *= game.scale);
+            return Ok(gadget.measured(&game.weights[gadget.seat], &best));
+        }
         let total = |seat: usize, play: Play| {
             let values = self.threads.run(|| self.evaluator.values(seat, play, &averages));
             self.evaluator.total(seat, &values)
@@ -191,7 +212,7 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
                 Vec::new()
             },
             utilities: self.utilities.to_vec(),
-            random: Vec::new(),
+            random: self.random()?,
         })
     }
 
@@ -205,7 +226,7 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
     }
 
     fn random(&mut self) -> Result<Vec<u64>> {
-        Ok(Vec::new())
+        Ok(self.choice.as_ref().map(Choice::words).unwrap_or_default())
     }
 
     fn set_tables(&mut self, tables: &Tables) -> Result<()> {
@@ -236,6 +257,11 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
             if predicts {
                 own.predictions = copy(&tables.predictions[seat]);
             }
+        }
+        if let Some(choice) = &mut self.choice {
+            // Behind what another engine keeps.
+            let n = 2 * choice.regrets.len();
+            choice.set_words(&tables.random[tables.random.len().saturating_sub(n)..]);
         }
         self.iteration = tables.iteration;
         self.utilities = [first, second];

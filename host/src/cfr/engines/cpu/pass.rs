@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::ends::{self, Ends, Hands};
+use super::gadget::Choice;
 use super::program::{Op, Other, Own, Program};
 use super::seat::{Part, Seat, divide, write_given};
 use super::vectors::{Real, add, add_averages, add_product, learn, matched, multiply, subtract};
@@ -73,6 +74,8 @@ pub(super) struct Pass<'a, T, S> {
     pub role: Role,
     pub step: Step<T>,
     pub opponent: Opponent<'a, S>,
+    /// In a subgame, the choice before the first decision.
+    pub choice: Option<&'a Choice>,
 }
 
 /// A betting subtree on a board.
@@ -124,11 +127,17 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
     pub fn run(&self, part: Part<S>) -> Vec<T> {
         let mut parts = part.by_street(self.game, self.seat);
         let rounded = |values: &[f64], factor: f64| values.iter().map(|value| T::rounded(value * factor)).collect();
-        let [own, other]: [Vec<T>; 2] = [
+        let [own, mut other]: [Vec<T>; 2] = [
             rounded(&self.game.weights[self.seat], 1.0),
             // With the scale in it values are chips times probabilities, as the regrets have to be.
             rounded(&self.game.weights[1 - self.seat], self.game.scale),
         ];
+        let chooses = self.game.gadget.as_ref().is_some_and(|gadget| gadget.seat != self.seat);
+        if let Some(choice) = self.choice.filter(|_| chooses) {
+            for (hand, reach) in other.iter_mut().enumerate() {
+                *reach = T::rounded(reach.widened() * choice.plays_on(hand));
+            }
+        }
         self.deal(0, 0, 0, &mut parts, [&own, &other])
     }
 

@@ -35,6 +35,9 @@ pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options
         let allowed = "street or cpu for strategies that are given to some hands or on some boards";
         return Err(Error::option("engine", "small", allowed));
     }
+    if game.gadget.is_some() {
+        return Err(Error::option("engine", "small", "street or cpu for a subgame"));
+    }
     let memory_in = |precision| {
         let options = Options { precision, ..*options };
         let plan = plan::Plan::new(device, game, &options)?;

@@ -150,7 +150,11 @@ impl StreetEngine {
         let image = Image::new(&games, shape);
         let stream = device.stream()?;
         let urn = room.sampled.then(|| urn(&games[0], options));
-        let arrays = Arrays::new(&stream, &image, shape, &room, urn.as_ref())?;
+        let gadget = games[0].gadget.as_ref();
+        let mut arrays = Arrays::new(&stream, &image, shape, &room, urn.as_ref(), gadget)?;
+        if let Some(gadget) = gadget {
+            arrays.set_choice(&stream, &vec![[0.0; 2]; gadget.alternatives.len()])?;
+        }
         let passes = passes(options);
         Ok(Self {
             graph: None,
@@ -182,6 +186,7 @@ impl StreetEngine {
             kernels.draw(stream, arrays)?;
             for &pass in passes.iter() {
                 kernels.pass(stream, arrays, pass)?;
+                kernels.choose(stream, arrays, pass.traverser as usize)?;
             }
             kernels.next(stream, arrays)
         })
@@ -279,7 +284,7 @@ impl StreetEngine {
             averages: read(Table::Averages)?,
             predictions: if self.room.last { read(Table::Predictions)? } else { Vec::new() },
             utilities,
-            random: self.sums_of(number)?,
+            random: self.random_of(number)?,
         })
     }
 
@@ -300,10 +305,15 @@ impl StreetEngine {
         Ok(values)
     }
 
-    /// The sums of utilities by hand of game `number`, so that a resumed solve goes on with the same bits.
-    fn sums_of(&self, number: usize) -> Result<Vec<u64>> {
+    /// The sums of utilities by hand of game `number`, and behind them a subgame's regrets of its choice, so that a resumed solve goes on with the same bits.
+    fn random_of(&self, number: usize) -> Result<Vec<u64>> {
         let sums = self.stream.read(&self.arrays.utilities)?;
-        Ok(sums[self.utility_sums(number)].iter().map(|sum| sum.to_bits()).collect())
+        let mut words: Vec<u64> = sums[self.utility_sums(number)].iter().map(|sum| sum.to_bits()).collect();
+        if let Some(choice) = &self.arrays.choice {
+            let regrets = self.stream.read(&choice.regrets)?;
+            words.extend(regrets.iter().flatten().map(|&regret| f64::from(regret).to_bits()));
+        }
+        Ok(words)
     }
 }
 
@@ -330,7 +340,7 @@ impl Solve for StreetEngine {
             words[control::ITERATION] = self.iteration as u32;
             words[control::ITERATION + 1] = (self.iteration >> 32) as u32;
             self.stream.write(&mut self.arrays.control, 0, &words)?;
-            if self.arrays.n_streets() == 1 && !self.arrays.is_sampled() {
+            if self.arrays.n_streets() == 1 && !self.arrays.is_sampled() && self.arrays.choice.is_none() {
                 self.kernels.solve(&self.stream, &mut self.arrays, &self.passes, now as u32)?;
             } else {
                 if self.graph.is_none() {
@@ -352,6 +362,11 @@ impl Solve for StreetEngine {
     }
 
     fn measure(&mut self) -> Result<Measured> {
+        let game = Arc::clone(&self.games[0]);
+        if let Some(gadget) = &game.gadget {
+            let best = self.measure_seat(gadget.seat, mode::BEST)?.swap_remove(0);
+            return Ok(gadget.measured(&game.weights[gadget.seat], &best));
+        }
         Ok(self.measure_all()?.swap_remove(0))
     }
 
@@ -372,7 +387,7 @@ impl Solve for StreetEngine {
     }
 
     fn random(&mut self) -> Result<Vec<u64>> {
-        self.sums_of(0)
+        self.random_of(0)
     }
 
     fn set_tables(&mut self, tables: &Tables) -> Result<()> {
@@ -397,8 +412,15 @@ impl Solve for StreetEngine {
                 tables::write(stream, &mut of.last, signed, games, image, 0, seat, last)?;
             }
         }
-        // Tables of another engine have totals only.
-        let sums: Vec<f64> = tables.random.iter().map(|&bits| f64::from_bits(bits)).collect();
+        // Tables of another engine have totals only, and a subgame's regrets of its choice.
+        let mut sums: Vec<f64> = tables.random.iter().map(|&bits| f64::from_bits(bits)).collect();
+        let n_regrets = games[0].gadget.as_ref().map_or(0, |gadget| 2 * gadget.alternatives.len());
+        let regrets = sums.split_off(sums.len().saturating_sub(n_regrets));
+        if regrets.len() == n_regrets && n_regrets > 0 {
+            let regrets: Vec<[f32; 2]> =
+                regrets.as_chunks().0.iter().map(|&[on, end]| [on as f32, end as f32]).collect();
+            arrays.set_choice(stream, &regrets)?;
+        }
         if sums.len() == arrays.utilities.len() {
             stream.write(&mut arrays.utilities, 0, &sums)?;
             self.earlier[0] = [0.0; 2];

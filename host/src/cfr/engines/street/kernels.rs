@@ -1,6 +1,7 @@
 //! The kernels of streets, resolved, with a safe function for each launch; and the device arrays they work on.
 
 use warpplay_gpu::cfr::regret::Step;
+use warpplay_gpu::cfr::street::gadget::{GadgetArgs, plays_on};
 use warpplay_gpu::cfr::street::layout::{
     self, Board, Counts, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTablesArgs, Segment, TaskArgs,
     control, mode, source,
@@ -10,6 +11,7 @@ use warpplay_gpu::cfr::street::{self, Any, F32, I16, PassKernels, Passes, Street
 use warpplay_gpu::ptx::embedded::CFR_STREET;
 
 use super::image::{Image, Level, Shape};
+use crate::cfr::layout::Gadget;
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, In, InOut, Memory, Module, Result, Stream};
 
@@ -134,6 +136,35 @@ pub(super) struct Urn {
     pub batch: u32,
 }
 
+/// The choice before the first decision of a subgame.
+pub(super) struct Choice {
+    pub seat: usize,
+    alternatives: Buffer<f32>,
+    full_reach: Buffer<f32>,
+    pub regrets: Buffer<[f32; 2]>,
+    first_value: u64,
+    first_reach: u64,
+    n_hands: u32,
+}
+
+impl Choice {
+    fn new(stream: &Stream, image: &Image, gadget: &Gadget) -> Result<Self> {
+        let alternatives: Vec<f32> = gadget.alternatives.iter().map(|&value| value as f32).collect();
+        let first = &image.streets[0];
+        let first_reach = first.reach[gadget.seat];
+        let root = image.roots.iter().find(|(at, _)| *at == first_reach).map(|(_, root)| &root[..]);
+        Ok(Self {
+            seat: gadget.seat,
+            n_hands: alternatives.len() as u32,
+            regrets: stream.alloc(alternatives.len())?,
+            alternatives: stream.upload(&alternatives)?,
+            full_reach: stream.upload(root.unwrap_or_default())?,
+            first_value: first.values[gadget.seat],
+            first_reach,
+        })
+    }
+}
+
 /// All device memory of a solve.
 pub(super) struct Arrays {
     streets: Buffer<layout::Street>,
@@ -159,6 +190,7 @@ pub(super) struct Arrays {
     pub control: Buffer<u32>,
     pub seats: [Seat; 2],
     sampled: Option<Sampled>,
+    pub choice: Option<Choice>,
     levels: Vec<Level>,
     counts: Counts,
     n_games: u32,
@@ -167,7 +199,14 @@ pub(super) struct Arrays {
 
 impl Arrays {
     /// Takes the memory and uploads what is known.
-    pub fn new(stream: &Stream, image: &Image, shape: &Shape, room: &Room, urn: Option<&Urn>) -> Result<Self> {
+    pub fn new(
+        stream: &Stream,
+        image: &Image,
+        shape: &Shape,
+        room: &Room,
+        urn: Option<&Urn>,
+        gadget: Option<&Gadget>,
+    ) -> Result<Self> {
         let mut reach = stream.alloc(shape.reach_len as usize)?;
         for (at, root) in &image.roots {
             stream.write(&mut reach, *at as usize, root)?;
@@ -234,11 +273,21 @@ impl Arrays {
             control: stream.alloc(control::WORDS)?,
             seats: [seat(0)?, seat(1)?],
             sampled,
+            choice: gadget.map(|gadget| Choice::new(stream, image, gadget)).transpose()?,
             levels: shape.levels.clone(),
             counts,
             n_games: (image.streets.len() / (shape.levels.len() + 1)) as u32,
             short: room.short,
         })
+    }
+
+    /// Sets the regrets of the choice, and the reach with which hands play on.
+    pub fn set_choice(&mut self, stream: &Stream, regrets: &[[f32; 2]]) -> Result<()> {
+        let Some(choice) = &mut self.choice else { return Ok(()) };
+        stream.write(&mut choice.regrets, 0, regrets)?;
+        let full = stream.read(&choice.full_reach)?;
+        let reach: Vec<f32> = full.iter().zip(regrets).map(|(full, &regrets)| full * plays_on(regrets)).collect();
+        stream.write(&mut self.reach, choice.first_reach as usize, &reach)
     }
 
     /// Streets.
@@ -268,8 +317,8 @@ impl Arrays {
         ((level.n_subtrees, level.stride), at)
     }
 
-    /// What the kernels work on, without what is drawn; and that.
-    fn split(&mut self) -> (TaskArgs<'_>, Option<&mut Sampled>) {
+    /// What the kernels work on, without what is drawn; that; and the choice of a subgame.
+    fn split(&mut self) -> (TaskArgs<'_>, Option<&mut Sampled>, Option<&mut Choice>) {
         let [first, second] = &mut self.seats;
         let task = views! { TaskArgs {
             self reads streets, programs, segments, evals, ops, operands, boards, links, permutations, hands,
@@ -283,18 +332,30 @@ impl Arrays {
             first: first.args(self.short),
             second: second.args(self.short),
         } };
-        (task, self.sampled.as_mut())
+        (task, self.sampled.as_mut(), self.choice.as_mut())
     }
 
     fn task(&mut self) -> TaskArgs<'_> {
-        let (task, sampled) = self.split();
+        let (task, sampled, _) = self.split();
         let Some(sampled) = sampled else { return task };
         let (board_factors, hand_factors) = (sampled.board_factors.view(), sampled.hand_factors.view());
         TaskArgs { board_factors, hand_factors, ..task }
     }
 
+    fn gadget(&mut self) -> Option<(TaskArgs<'_>, GadgetArgs<'_>)> {
+        let (task, _, choice) = self.split();
+        let choice = choice?;
+        let gadget = views! { GadgetArgs {
+            choice reads alternatives, full_reach;
+            choice writes regrets;
+            choice has first_value, first_reach, n_hands;
+            reserved: 0,
+        } };
+        Some((task, gadget))
+    }
+
     fn draws(&mut self) -> Option<(TaskArgs<'_>, DrawsArgs<'_>)> {
-        let (task, sampled) = self.split();
+        let (task, sampled, _) = self.split();
         let sampled = sampled?;
         let draws = views! { DrawsArgs {
             sampled reads cumulative, children;
@@ -398,6 +459,16 @@ impl Kernels {
         let Some((task, draws)) = arrays.draws() else { return Ok(()) };
         // SAFETY: as above; the boards are those of the draws.
         unsafe { stream.run_unchecked(&self.set.cfr_street_weigh, (task, draws)) }
+    }
+
+    /// Learns the choice of a subgame after its seat's pass; nothing where there is none.
+    pub fn choose(&self, stream: &Stream, arrays: &mut Arrays, seat: usize) -> Result<()> {
+        if arrays.choice.as_ref().is_none_or(|choice| choice.seat != seat) {
+            return Ok(());
+        }
+        let Some((task, gadget)) = arrays.gadget() else { return Ok(()) };
+        // SAFETY: the choice was made for these arrays, whose first street has one board; `control` holds the number of a step of this run.
+        unsafe { stream.run_unchecked(&self.set.cfr_street_gadget, (task, gadget)) }
     }
 
     /// On to the next step.

@@ -15,6 +15,9 @@ pub(super) fn check(game: &VectorGame, options: &Options) -> Result<()> {
         let allowed = "none, chance, public_chance, opponent_public or self_public with engine street";
         return Err(Error::option("sampling", options.sampling, allowed));
     }
+    if game.gadget.is_some() && options.algorithm == Algorithm::CfrBr {
+        return Err(Error::option("algorithm", options.algorithm, "an algorithm other than cfr_br for a subgame"));
+    }
     if options.sampling != Sampling::None && options.algorithm == Algorithm::CfrBr {
         return Err(Error::option("sampling", options.sampling, "none with algorithm cfr_br"));
     }

@@ -398,14 +398,16 @@ impl<T: Stored> Solve for OnCpu<T> {
         let passes = self.draws.passes();
         let mut left = n as usize;
         while left > 0 {
-            let drawn: Batches<T> = self.draws.draw(self.iteration, left.min(BATCHES));
-            let done = drawn.changes.len();
+            let done = left.min(BATCHES);
             // The pool is taken out for the work, which has the whole engine.
             let threads = std::mem::replace(&mut self.threads, Threads::All);
-            threads.run_inside(|| match lanes(self.options.batch) {
-                1 => self.batches::<1>(&drawn, &passes),
-                8 => self.batches::<8>(&drawn, &passes),
-                _ => self.batches::<LANES>(&drawn, &passes),
+            threads.run_inside(|| {
+                let drawn: Batches<T> = self.draws.draw(self.iteration, done);
+                match lanes(self.options.batch) {
+                    1 => self.batches::<1>(&drawn, &passes),
+                    8 => self.batches::<8>(&drawn, &passes),
+                    _ => self.batches::<LANES>(&drawn, &passes),
+                }
             });
             self.threads = threads;
             self.iteration += done as u64;

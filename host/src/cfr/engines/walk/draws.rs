@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use warpplay_gpu::cfr::beats::MAX_PLAYERS;
 use warpplay_gpu::cfr::regret::Real;
 use warpplay_gpu::cfr::walk::walk::Change;
@@ -9,7 +10,7 @@ use warpplay_gpu::cfr::walk::walk::Change;
 use super::kernels::{Batches, LANES};
 use super::plan::Plan;
 use crate::Result;
-use crate::cfr::game::dealer::Dealer;
+use crate::cfr::game::dealer::{Cards, Dealer};
 use crate::cfr::options::{Algorithm, Options, Updates};
 
 /// Draws a batch of deals for each iteration.
@@ -54,17 +55,22 @@ impl Draws {
             beats: vec![0; n * n_players * LANES],
             changes: (first..).take(n).map(|iteration| self.change(iteration)).collect(),
         };
-        for batch in 0..n {
-            for lane in 0..self.options.batch as usize {
-                let cards = self.dealer.next();
-                let words: [u32; MAX_PLAYERS] = self.dealer.beats(&cards);
-                for (seat, &word) in words.iter().enumerate().take(n_players) {
-                    drawn.beats[(batch * n_players + seat) * LANES + lane] = word;
-                    for round in 0..n_rounds {
-                        let bucket = self.plan.buckets.bucket(round, cards.holes[seat], cards.boards[round]);
-                        drawn.buckets[(batch * n_slots + seat * n_rounds + round) * LANES + lane] = bucket;
-                    }
-                }
+        let n_lanes = self.options.batch as usize;
+        let cards: Vec<Cards> = (0..n * n_lanes).map(|_| self.dealer.next()).collect();
+        // Buckets may be found by ranking all hands of a board, so every thread takes some deals.
+        let of_deal = |cards: &Cards| -> ([u32; MAX_PLAYERS], Vec<u32>) {
+            let slots = (0..n_players).flat_map(|seat| (0..n_rounds).map(move |round| (seat, round)));
+            let bucket = |(seat, round)| self.plan.buckets.bucket(round, cards.holes[seat], cards.boards[round]);
+            (self.dealer.beats(cards), slots.map(bucket).collect())
+        };
+        let found: Vec<_> = cards.par_iter().map(of_deal).collect();
+        for (deal, (words, buckets)) in found.into_iter().enumerate() {
+            let (batch, lane) = (deal / n_lanes, deal % n_lanes);
+            for (seat, &word) in words.iter().enumerate().take(n_players) {
+                drawn.beats[(batch * n_players + seat) * LANES + lane] = word;
+            }
+            for (slot, bucket) in buckets.into_iter().enumerate() {
+                drawn.buckets[(batch * n_slots + slot) * LANES + lane] = bucket;
             }
         }
         drawn

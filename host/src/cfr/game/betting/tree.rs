@@ -153,6 +153,31 @@ impl BettingTree {
         Ok(node)
     }
 
+    /// The tree below a node, its rounds counted from that node's, and the number in this tree of each of its nodes.
+    pub(in crate::cfr) fn below(&self, root: u32) -> (Self, Vec<u32>) {
+        let Some(first) = self.nodes.get(root as usize) else {
+            return (Self { nodes: Vec::new(), ..self.clone() }, Vec::new());
+        };
+        let (round, level) = (first.round, first.level);
+        let (mut nodes, mut numbers): (Vec<BettingNode>, Vec<u32>) = (Vec::new(), vec![root]);
+        let mut parents = vec![None];
+        while let Some(&number) = numbers.get(nodes.len()) {
+            let at = nodes.len();
+            let mut node = self.nodes[number as usize].clone();
+            (node.round, node.level, node.parent) = (node.round - round, node.level - level, parents[at]);
+            if let BettingKind::Decision { children, .. } = &mut node.kind {
+                for child in children {
+                    numbers.push(*child);
+                    parents.push(Some(at as u32));
+                    *child = numbers.len() as u32 - 1;
+                }
+            }
+            nodes.push(node);
+        }
+        let (icm, rake) = (self.icm.clone(), self.rake);
+        (Self { n_players: self.n_players, sized: self.sized, nodes, dead: self.dead, rake, icm }, numbers)
+    }
+
     /// Nodes where a seat acts.
     pub fn n_decisions(&self) -> usize {
         self.nodes.iter().filter(|node| matches!(node.kind, BettingKind::Decision { .. })).count()

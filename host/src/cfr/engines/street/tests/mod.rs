@@ -10,11 +10,11 @@ use warpplay_gpu::cfr::street::{MAX_THREADS, threads};
 use super::compile::{Frame, compile};
 use super::engine::{StreetEngine, shape};
 use super::{StreetBatch, fits};
-use crate::cfr::engines::Solve;
+use crate::cfr::engines::{Solve, cpu};
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::cards::{CardSet, subsets};
 use crate::cfr::game::game_file::GameDef;
-use crate::cfr::layout::{Given, Node, Setup, SetupLock, Values, VectorGame};
+use crate::cfr::layout::{Gadget, Given, Node, Setup, SetupLock, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::cfr::spot::{BetSize, SeatSizes, Spot, Streets};
 use crate::runtime::test_kernels::devices;
@@ -89,9 +89,80 @@ fn spot_with(n_dealt: &[usize], locks: &dyn Fn([usize; 2]) -> Vec<SetupLock>) ->
     };
     let ranges = [range(0), range(1)];
     let locks = locks(ranges.each_ref().map(Vec::len));
-    let setup =
-        Setup { deck: rules.deck, n_hole: 2, board, n_dealt, ranges, tree: &tree, locks: &locks, isomorphism: true };
+    let setup = Setup {
+        deck: rules.deck,
+        n_hole: 2,
+        board,
+        n_dealt,
+        ranges,
+        tree: &tree,
+        locks: &locks,
+        gadget: None,
+        isomorphism: true,
+    };
     Arc::new(VectorGame::from_setup(&setup).expect("a game"))
+}
+
+/// The same, whose first or second seat may end the game with a part of what it would win in its first iteration, more or less.
+fn subgame(n_dealt: &[usize], seat: usize) -> Arc<VectorGame> {
+    let mut game = VectorGame::clone(&spot(n_dealt, false));
+    let alternative = |hand: usize| 0.02 * (3.1 * hand as f64).sin();
+    game.gadget = Some(Gadget { seat, alternatives: (0..game.hands[seat].len()).map(alternative).collect() });
+    Arc::new(game)
+}
+
+/// The choice of a subgame: regrets, the result's averages and what is measured, on engines of streets and of the CPU; stopped and gone on with, and carried from one engine to the other.
+#[test]
+fn subgames_agree_with_the_reference() {
+    for device in devices() {
+        for (seat, n_dealt) in [(0, &[0][..]), (1, &[0]), (1, &[0, 1])] {
+            let game = subgame(n_dealt, seat);
+            for algorithm in [Algorithm::CfrPlus, Algorithm::Dcfr, Algorithm::PcfrPlus] {
+                let options = options(algorithm, Updates::Alternating);
+                let mut plain = plain::solver(&game, &options);
+                plain.iterate(3);
+                let state = plain.state();
+                let new_street = || StreetEngine::new(&device, vec![Arc::clone(&game)], &options).expect("an engine");
+                let new_cpu = || cpu::build(Arc::clone(&game), &options).expect("an engine");
+                let (mut street, mut other): (Box<dyn Solve>, _) = (Box::new(new_street()), new_cpu());
+                // The CPU's averages have the weights of the range, as the reference's.
+                for (engine, has_weights) in [(&mut street, false), (&mut other, true)] {
+                    engine.run(3).expect("iterations");
+                    let tables = engine.tables().expect("tables");
+                    let what = format!("{algorithm}, seat {seat}, {n_dealt:?} on {device}");
+                    for of in 0..2 {
+                        let regrets = apart(&tables.regrets[of], &state.regrets[of]);
+                        assert!(regrets < SINGLE, "{what}: regrets of seat {of}: {regrets:e}");
+                    }
+                    let own = 1 - seat;
+                    let of_plain = &state.averages[own];
+                    let averages = match has_weights {
+                        true => apart(&tables.averages[own], of_plain),
+                        false => apart(&tables.averages[own], &plain::averages(&game, own, of_plain)),
+                    };
+                    assert!(averages < SINGLE, "{what}: averages {averages:e}");
+                    let (ours, theirs) = (engine.measure().expect("a measure").nash_conv(), plain.gadget_gain());
+                    assert!(theirs > 0.0 && (ours - theirs).abs() < 10.0 * SINGLE, "{what}: {ours}, expected {theirs}");
+                }
+                // The same bits after a stop, and other engines' tables.
+                let (mut halves, mut carried) = (new_street(), new_street());
+                halves.run(1).expect("iterations");
+                let half = halves.tables().expect("tables");
+                let mut rest = new_street();
+                rest.set_tables(&half).expect("its own tables");
+                rest.run(2).expect("iterations");
+                assert_eq!(rest.tables().expect("tables"), street.tables().expect("tables"));
+                let mut from_cpu = new_cpu();
+                from_cpu.set_tables(&half).expect("tables of the other engine");
+                from_cpu.run(2).expect("iterations");
+                carried.set_tables(&from_cpu.tables().expect("tables")).expect("tables of the other engine");
+                for of in 0..2 {
+                    let regrets = apart(&carried.tables().expect("tables").regrets[of], &state.regrets[of]);
+                    assert!(regrets < SINGLE, "regrets of seat {of}, carried: {regrets:e}");
+                }
+            }
+        }
+    }
 }
 
 fn options(algorithm: Algorithm, updates: Updates) -> Options {

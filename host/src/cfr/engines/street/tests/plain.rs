@@ -17,6 +17,7 @@ pub fn solver(game: &VectorGame, options: &Options) -> vector::Solver {
     let rounds: Vec<usize> = plain.nodes.iter().map(|node| node.round).collect();
     let starts = starts(game);
     let mut solver = vector::Solver::new(Arc::new(plain), reference_options(options));
+    solver.gadget = game.gadget.as_ref().map(|gadget| vector::Gadget::new(gadget.seat, gadget.alternatives.clone()));
     for lock in &game.locks {
         let node = starts[lock.street][lock.entry] + lock.node;
         assert!(decisions.contains(&node) && rounds[node] == lock.street);
