@@ -56,6 +56,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         family.add_class::<cfr::spot::range::Range>()?;
         family.add_function(wrap_pyfunction!(cfr::spot::range::named_ranges, family)?)?;
         family.add_function(wrap_pyfunction!(cfr::spot::boards::solve_boards, family)?)?;
+        family.add_function(wrap_pyfunction!(cfr::push_fold, family)?)?;
         family.add_function(wrap_pyfunction!(cfr::solve_spot, family)?)
     })
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import warpplay
-from warpplay.cfr import AllHands, Solver, Strategy, solve_spot
+from warpplay.cfr import AllHands, Solver, Strategy, push_fold, solve_spot
 
 KUHN = """GAMEDEF
 numPlayers = 2
@@ -176,3 +176,35 @@ def test_what_is_wrong_with_a_spot_is_told():
         solve_spot(SPOT, device="cpu", steps=3)
     with pytest.raises((ValueError, warpplay.WarpplayError), match="Kx"):
         solve_spot(dict(SPOT, flop="Kx 7h 2d"), device="cpu")
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_the_rest_of_a_hand_is_solved_anew(device, tmp_path):
+    blueprint = Solver("leduc", device=device, abstraction="lossless,strength:3", batch=32, iterations=60)
+    assert blueprint.options["sampling"] == "chance"
+    blueprint.run()
+    strategy = blueprint.strategy()
+    rest = strategy.resolve("cc/", board="4c", seat=0, device=device, iterations=60, measure_at=[1, 60])
+    points = rest.run()["trajectory"]
+    # What the best response wins more cannot be less than nothing.
+    assert [point["iteration"] for point in points] == [1, 60]
+    assert all(point["nash_conv"] >= 0.0 for point in points) and points[0]["nash_conv"] > points[1]["nash_conv"]
+    rest.strategy().save(tmp_path / "rest")
+    found = Strategy.load(tmp_path / "rest").query(board="4c", hand="4d")
+    assert sorted(found) == ["c", "r"] and sum(found.values()) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="option seat: 2 is not allowed"):
+        strategy.resolve("cc/", board="4c", seat=2, device=device)
+    with pytest.raises(ValueError, match="option updates: simultaneous is not allowed"):
+        strategy.resolve("cc/", board="4c", seat=0, device=device, updates="simultaneous")
+    with pytest.raises(ValueError, match="option abstraction: 'median:3'"):
+        Solver("leduc", device=device, abstraction="median:3,lossless")
+    with pytest.raises(ValueError, match="option sampling: none is not allowed"):
+        Solver("leduc", device=device, abstraction="lossless,lossless", sampling="none")
+
+
+def test_pushing_and_folding():
+    chart = push_fold(10, device="cpu")
+    assert len(chart["push"]) == len(chart["call"]) == 169
+    assert chart["push"]["AA"] > 0.999 and chart["call"]["72o"] < 0.001 and chart["exploitability"] < 0.01
+    with pytest.raises(ValueError, match="option stack: 0.5 is not allowed"):
+        push_fold(0.5, device="cpu")

@@ -64,12 +64,13 @@
 //! | `cfr/boards.rs` | boards are chosen or weighed wrongly, a run over many loses or repeats some, or a mean is none |
 //! | `cfr/page.rs` | the page of a solved spot shows other numbers than `cfr query`, cannot be walked, or loads something |
 //! | `cfr/practice.rs` | hands of a saved spot are dealt otherwise than they should, a decision is judged wrongly, or a hand history says something else |
-//! | `cfr/preflop.rs` | hands are pushed or called otherwise than in the published charts, or devices differ in it |
+//! | `cfr/preflop.rs` | hands are pushed or called otherwise than in the published charts, devices differ in it, or sampled deals miss a game before the flop whose answers are known |
 //! | `cfr/menus.rs` | sizes of a menu are read or played otherwise than they should, or sampled solves with them go wrong |
 //! | `cfr/local.rs` | the lower bound of exploitability is above the exact value, or finds nothing where there is much to gain |
 //! | `cfr/targets.rs` | commands and builders have other defaults for spots, or the bench measures a solve elsewhere than it says |
 //! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the paper's programs, leave the sampled reference |
 //! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones; a solve in buckets is another one, or loses them in a file |
+//! | `cfr/subgame.rs` | a subgame solved anew is more exploitable than the blueprint by more than was measured, devices differ in it, or files lose it |
 //! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `warpplay cfr` have changed |
 //! | `cfr/ties.rs` | engines differ otherwise than `docs/exact-ties.md` says |
 //! | `cfr/old_files.rs` | a file of version 0.1 is not read, or a solve does not go on from it with the same bits |

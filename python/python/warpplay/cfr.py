@@ -69,6 +69,7 @@ Node = _native.Node
 NodeReport = _native.NodeReport
 Range = _native.Range
 named_ranges = _native.named_ranges
+push_fold = _native.push_fold
 solve_boards = _native.solve_boards
 Strategy = _native.Strategy
 solve_spot = _native.solve_spot
@@ -85,6 +86,7 @@ __all__ = [
     "SpotSolver",
     "Strategy",
     "named_ranges",
+    "push_fold",
     "solve_boards",
     "solve_spot",
 ]

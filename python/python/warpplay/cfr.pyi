@@ -15,7 +15,13 @@ class AllHands(NamedTuple):
 @final
 class Solver:
     def __new__(
-        cls, game: Path, *, device: str = "auto", measure_at: Optional[Iterable[Integer]] = None, **given: Unpack[CfrOptions]
+        cls,
+        game: Path,
+        *,
+        device: str = "auto",
+        measure_at: Optional[Iterable[Integer]] = None,
+        abstraction: Optional[Path] = None,
+        **given: Unpack[CfrOptions],
     ) -> "Solver": ...
     def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
     @property
@@ -29,6 +35,16 @@ class Strategy:
     def load(path: Path) -> "Strategy": ...
     def save(self, path: Path) -> None: ...
     def query(self, history: str = "", *, board: str = "", hand: str) -> dict[str, float]: ...
+    def resolve(
+        self,
+        history: str,
+        *,
+        board: str = "",
+        seat: int,
+        device: str = "auto",
+        measure_at: Optional[Iterable[Integer]] = None,
+        **given: Unpack[CfrOptions],
+    ) -> Solver: ...
     def query_all(self, history: str = "", *, board: str = "") -> AllHands: ...
 
 class HandValues(NamedTuple):
@@ -154,6 +170,14 @@ def solve_boards(
     progress: Progress = None,
     **given: Unpack[CfrOptions],
 ) -> dict[str, Any]: ...
+def push_fold(
+    stack: float,
+    *,
+    small_blind: float = 0.5,
+    ante: float = 0.0,
+    iterations: int = 500,
+    device: str = "auto",
+) -> dict[str, Any]: ...
 def solve_spot(
     spot: dict[str, Any],
     *,
@@ -175,6 +199,7 @@ __all__ = [
     "SpotSolver",
     "Strategy",
     "named_ranges",
+    "push_fold",
     "solve_boards",
     "solve_spot",
 ]

@@ -2,14 +2,19 @@
 
 pub mod spot;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use warpplay::cfr::{GameDef, Options, Solver as Library, SpotRun, Strategy as LibraryStrategy};
+use warpplay::Device;
+use warpplay::cfr::preflop::{N_CLASSES, PushFold, class_name};
+use warpplay::cfr::{
+    Abstraction, GameDef, Options, Problem, Recipe, Sampling, Solver as Library, SpotRun, Strategy as LibraryStrategy,
+    Subgame,
+};
 
 use crate::convert::{device, error, to_python};
 use crate::options::{argument, options};
@@ -54,6 +59,17 @@ fn game_def(game: &Bound<'_, PyAny>) -> PyResult<GameDef> {
     }
 }
 
+/// A game in the buckets of a recipe, or of a file if there is one of this name.
+fn in_buckets(game: GameDef, abstraction: &Path, device: &Device, options: Options) -> warpplay::Result<Problem> {
+    if abstraction.is_file() {
+        return Problem::abstracted(game, Abstraction::load(abstraction)?);
+    }
+    let recipe: Recipe = abstraction.to_string_lossy().parse()?;
+    device.expect_memory(&Library::builder(&game).options(options).memory_in_buckets(device, &recipe)?)?;
+    let abstraction = Abstraction::build(device, &game, &recipe)?;
+    Problem::abstracted(game, abstraction)
+}
+
 /// The iterations after which is measured.
 ///
 /// # Errors
@@ -73,23 +89,27 @@ fn points(measure_at: Option<&Bound<'_, PyAny>>, limit: u64) -> PyResult<Option<
 #[pymethods]
 impl Solver {
     /// Of `"kuhn"`, `"leduc"`, or a definition of the Annual Computer Poker Competition: its text, or the path of its file as an `os.PathLike` (`pathlib.Path("x.game")`); `measure_at` lists the iterations after which value and exploitability are measured.
+    ///
+    /// With `abstraction` players know buckets of their cards only, and deals are sampled (`sampling="chance"`): for each round `lossless`, `strength:N`, `histogram:N` or, on the whole board, `even:N`
+    /// with N buckets (`"lossless,strength:3"`), or the path of a file that `warpplay cfr solve --save-abstraction` wrote.
     #[new]
-    #[pyo3(signature = (game, *, device="auto", measure_at=None, **given))]
+    #[pyo3(signature = (game, *, device="auto", measure_at=None, abstraction=None, **given))]
     fn new(
         py: Python<'_>,
         game: &Bound<'_, PyAny>,
         device: &str,
         measure_at: Option<&Bound<'_, PyAny>>,
+        abstraction: Option<PathBuf>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let measure_at = points(measure_at, options.iterations)?;
-        let builder = Library::builder(game_def(game)?).options(options);
-        let builder = match measure_at {
-            Some(iterations) => builder.measure_at(iterations),
-            None => builder,
+        let sampling = if abstraction.is_some() { Sampling::Chance } else { Sampling::None };
+        let options = options(&Options { sampling, ..Options::default() }, given)?;
+        let (game, device) = (game_def(game)?, self::device(device)?);
+        let problem = match abstraction {
+            Some(abstraction) => py.detach(|| in_buckets(game, &abstraction, &device, options)).map_err(error)?,
+            None => Problem::from(game),
         };
-        Ok(Self { solver: Shared::new(py.detach(|| builder.build(&device)).map_err(error)?), options })
+        Self::build(py, problem, &device, measure_at, options)
     }
 
     /// The options, a dictionary.
@@ -118,6 +138,24 @@ impl Solver {
     /// The average strategy.
     fn strategy(&self, py: Python<'_>) -> PyResult<Strategy> {
         Ok(Strategy { strategy: work::run(py, &self.solver, None, |solver, _| solver.strategy())? })
+    }
+}
+
+impl Solver {
+    fn build(
+        py: Python<'_>,
+        problem: Problem,
+        device: &Device,
+        measure_at: Option<&Bound<'_, PyAny>>,
+        options: Options,
+    ) -> PyResult<Self> {
+        let measure_at = points(measure_at, options.iterations)?;
+        let builder = Library::builder(problem).options(options);
+        let builder = match measure_at {
+            Some(iterations) => builder.measure_at(iterations),
+            None => builder,
+        };
+        Ok(Self { solver: Shared::new(py.detach(|| builder.build(device)).map_err(error)?), options })
     }
 }
 
@@ -151,6 +189,28 @@ impl Strategy {
         Ok(found)
     }
 
+    /// A solver of the rest of a hand after `history` on `board`, in which `seat` plays better than by this strategy for a whole game of poker of two players. Before the first decision the opponent
+    /// may end with what it could win at best against this strategy, for each of its hands; `nash_conv` is what it wins more by playing on, and at 0 the new strategy is as safe as this one
+    /// (Burch, Johanson and Bowling, 2014). Histories of the new strategy begin where the rest does; it has none for the opponent.
+    ///
+    /// * further options are those of `Solver`, with other defaults of two: `algorithm="dcfr"`, `discounts=[1.5, 0.0, 4.0]`.
+    #[pyo3(signature = (history, *, board="", seat, device="auto", measure_at=None, **given))]
+    #[allow(clippy::too_many_arguments, reason = "named in Python")]
+    fn resolve(
+        &self,
+        py: Python<'_>,
+        history: &str,
+        board: &str,
+        seat: usize,
+        device: &str,
+        measure_at: Option<&Bound<'_, PyAny>>,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Solver> {
+        let (options, device) = (options(&Options::SPOT, given)?, self::device(device)?);
+        let subgame = py.detach(|| Subgame::new(&self.strategy, history, board, seat)).map_err(error)?;
+        Solver::build(py, Problem::from(subgame), &device, measure_at, options)
+    }
+
     /// Actions and probabilities for every hand of the acting seat, after a history on a board as in `query`.
     ///
     /// * returns a named tuple, `AllHands`: `hands`, `[n_hands]` strings; `actions`, `[n_actions]` strings; `probabilities`, `[n_hands, n_actions]` float64, whose rows sum to 1.
@@ -165,6 +225,37 @@ impl Strategy {
         let tuple = py.import(intern!(py, "warpplay.cfr"))?.getattr(intern!(py, "AllHands"))?;
         tuple.call1((hands, actions, probabilities))
     }
+}
+
+/// Solves the game of pushing all-in or folding before the flop, heads-up, with exact chances of winning.
+///
+/// * `stack`: what each seat has before blinds and antes, in big blinds; `small_blind` and `ante` in big blinds.
+/// * returns a dictionary: `push` and `call`, how often the small blind pushes and the big blind calls, by class of hands (`{"AKs": 1.0}`); `value`, what the small blind wins a hand, and
+///   `exploitability`, in big blinds.
+#[pyfunction]
+#[pyo3(signature = (stack, *, small_blind=0.5, ante=0.0, iterations=500, device="auto"))]
+pub fn push_fold<'py>(
+    py: Python<'py>,
+    stack: f64,
+    small_blind: f64,
+    ante: f64,
+    iterations: u64,
+    device: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let device = self::device(device)?;
+    let game = PushFold { stack, small_blind, ante };
+    let solved = py.detach(|| game.solve(&device, iterations)).map_err(error)?;
+    let by_class = |parts: &[f64]| {
+        let found = PyDict::new(py);
+        let named = (0..N_CLASSES).filter_map(class_name).zip(parts);
+        named.into_iter().try_for_each(|(name, part)| found.set_item(name, part)).map(|()| found)
+    };
+    let found = PyDict::new(py);
+    found.set_item("push", by_class(&solved.push)?)?;
+    found.set_item("call", by_class(&solved.call)?)?;
+    found.set_item("value", solved.value)?;
+    found.set_item("exploitability", solved.exploitability)?;
+    Ok(found)
 }
 
 /// Solves a spot of hold'em: a board with ranges, pot, stacks and sizes of bets, from the flop, turn or river on. Returns the report.

@@ -141,6 +141,9 @@ impl Shape {
                 }
                 if street == 0 {
                     shape.utilities_len += n_boards * u64::from(stride[0] + stride[1]);
+                    // Alternative, reach and two regrets of a hand.
+                    let n_choices = game.gadget.as_ref().map_or(0, |gadget| gadget.alternatives.len());
+                    shape.static_bytes += 16 * n_choices as u64;
                 }
                 if let Some(next) = game.streets.get(street + 1) {
                     let n_blocks =
