@@ -56,17 +56,17 @@ impl Abstraction {
 
     /// Checks that the buckets are of a game's cards.
     pub(in crate::cfr) fn check_fits(&self, game: &GameDef) -> Result<()> {
-        let cards = |deck, n_hole, boards: Vec<usize>| {
-            let Deck { n_suits, n_ranks } = deck;
+        let text = |cards: &[(Deck, usize, usize)]| {
+            let Some(&(Deck { n_suits, n_ranks }, n_hole, _)) = cards.first() else { return "no rounds".to_string() };
+            let boards: Vec<usize> = cards.iter().map(|&(.., board)| board).collect();
             format!("{n_suits} suits of {n_ranks} ranks, {n_hole} private cards, boards of {boards:?}")
         };
-        let of_game =
-            cards(game.deck, game.n_hole_cards, (0..game.n_rounds).map(|at| game.board_cards_by(at)).collect());
-        let boards = || self.rounds.iter().map(RoundBuckets::n_board).collect();
-        let own = self.rounds.first().map(|round| cards(round.deck(), round.n_hole(), boards()));
-        match own {
-            Some(own) if own == of_game => Ok(()),
-            own => Err(Error::option("abstraction", own.unwrap_or_else(|| "no rounds".into()), of_game)),
+        let of_game: Vec<_> =
+            (0..game.n_rounds).map(|round| (game.deck, game.n_hole_cards, game.board_cards_by(round))).collect();
+        let own: Vec<_> = self.rounds.iter().map(|round| (round.deck(), round.n_hole(), round.n_board())).collect();
+        match own == of_game {
+            true => Ok(()),
+            false => Err(Error::option("abstraction", text(&own), text(&of_game))),
         }
     }
 }
