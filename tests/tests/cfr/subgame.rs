@@ -22,7 +22,6 @@ fn name(rules: &GameDef, card: usize) -> String {
 
 /// Values of Leduc for each card of `seat`, which plays its best against the other seat's reach at the node: Σ over the other's cards, and over public cards with a probability of 1/4 each.
 fn best(
-    rules: &GameDef,
     tree: &BettingTree,
     at: usize,
     public: Option<usize>,
@@ -38,7 +37,7 @@ fn best(
         for card in 0..N_CARDS {
             let left: Vec<f64> =
                 reach.iter().enumerate().map(|(of, reach)| if of == card { 0.0 } else { reach / 4.0 }).collect();
-            let values = best(rules, tree, at, Some(card), seat, &left, plays);
+            let values = best(tree, at, Some(card), seat, &left, plays);
             (0..N_CARDS).filter(|&own| own != card).for_each(|own| sum[own] += values[own]);
         }
         return sum;
@@ -61,7 +60,7 @@ fn best(
         }
         BettingKind::Decision { seat: acts, children, .. } if *acts == seat => {
             let values: Vec<Vec<f64>> =
-                children.iter().map(|&child| best(rules, tree, child as usize, public, seat, reach, plays)).collect();
+                children.iter().map(|&child| best(tree, child as usize, public, seat, reach, plays)).collect();
             (0..N_CARDS).map(|own| values.iter().map(|of| of[own]).fold(f64::MIN, f64::max)).collect()
         }
         BettingKind::Decision { children, .. } => {
@@ -74,7 +73,7 @@ fn best(
             let mut sum = vec![0.0; N_CARDS];
             for (action, &child) in children.iter().enumerate() {
                 let after: Vec<f64> = reach.iter().zip(&of_cards).map(|(reach, of)| reach * of[action]).collect();
-                let values = best(rules, tree, child as usize, public, seat, &after, plays);
+                let values = best(tree, child as usize, public, seat, &after, plays);
                 sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
             }
             sum
@@ -83,8 +82,8 @@ fn best(
 }
 
 /// What the best response of `seat` to the other's strategy wins a hand of Leduc: the mean over 30 deals of two cards.
-fn exploits(rules: &GameDef, tree: &BettingTree, seat: usize, plays: &Plays<'_>) -> f64 {
-    best(rules, tree, 0, None, seat, &[1.0; N_CARDS], plays).iter().sum::<f64>() / 30.0
+fn exploits(tree: &BettingTree, seat: usize, plays: &Plays<'_>) -> f64 {
+    best(tree, 0, None, seat, &[1.0; N_CARDS], plays).iter().sum::<f64>() / 30.0
 }
 
 fn asked(rules: &GameDef, strategy: &Strategy, history: &str, public: Option<usize>, card: usize) -> Vec<f64> {
@@ -123,9 +122,8 @@ fn second_rounds_solved_anew_are_no_more_exploitable() {
         tree.nodes.iter().enumerate().filter(|(_, node)| begins(node)).map(|(at, _)| tree.history(at as u32)).collect();
     assert_eq!(roots.len(), 5, "{roots:?}");
     for seat in 0..2 {
-        let before = exploits(&rules, &tree, 1 - seat, &|history, public, card| {
-            asked(&rules, &blueprint, history, public, card)
-        });
+        let before =
+            exploits(&tree, 1 - seat, &|history, public, card| asked(&rules, &blueprint, history, public, card));
         let (mut anew, mut gains) = (Vec::new(), 0.0);
         for root in &roots {
             for public in 0..N_CARDS {
@@ -152,7 +150,7 @@ fn second_rounds_solved_anew_are_no_more_exploitable() {
                 None => asked(&rules, &blueprint, history, public, card),
             }
         };
-        let after = exploits(&rules, &tree, 1 - seat, &mixed);
+        let after = exploits(&tree, 1 - seat, &mixed);
         // Probabilities are kept in single precision: pots of 26 chips, a dozen probabilities a line.
         let rounding = 26.0 * 12.0 * 2.0 * f64::from(f32::EPSILON);
         assert!(after <= before + gains + rounding, "seat {seat}: {after}, before {before}, gains {gains}");
