@@ -242,12 +242,14 @@ impl Solver {
         }
     }
 
-    /// Mean over the iterations of the winnings under the strategies used in them, in chips, by seat; 0 before the first. With sampled deals, it is per iteration.
+    /// Mean over the iterations of the winnings under the strategies used in them, in chips, by seat, for one deal; 0 before the first.
     ///
     /// # Errors
     /// Errors of the device.
     pub fn average_utility(&mut self) -> Result<Vec<f64>> {
-        let n = self.iteration.max(1) as f64;
+        // The walk adds up all deals of a batch.
+        let batch = if self.plan.engine() == Engine::Walk { self.options.batch.max(1) } else { 1 };
+        let n = self.iteration.max(1) as f64 * f64::from(batch);
         Ok(self.engine.utilities()?.into_iter().map(|sum| sum / n).collect())
     }
 

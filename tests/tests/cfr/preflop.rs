@@ -167,5 +167,4 @@ fn sampled_deals_find_the_known_game_before_the_flop() {
     // Pushing and folding alone is worth as much to the small blind as in the game of pushing and folding, so all of it is worth no less.
     let push_fold = PushFold::new(10.0).solve(&Device::cpu(), 500).expect("solves");
     assert!(small >= 2.0 * (push_fold.value - push_fold.exploitability), "{small}, {}", push_fold.value);
-    panic!("{nash_conv} {bound} {small} {}", push_fold.value);
 }
