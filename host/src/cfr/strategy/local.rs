@@ -4,25 +4,22 @@
 //! Lisý and Bowling, "Equilibrium Approximation Quality of Current No-Limit Poker Bots" (2017). There a few sizes of raise are tried; here all legal ones are.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use warpplay_gpu::split_mix::{GAMMA, mix};
 
 use super::Strategy;
+use super::by_cards::{ByCards, Known};
+use super::deals::{Means, over_deals};
 use super::measure::SampledDeals;
-use super::sampled::{ByHands, Sum};
 use crate::cfr::game::betting::{Action, BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::cards::{CardSet, choose, subsets};
-use crate::cfr::game::dealer::{Cards, Dealer};
+use crate::cfr::game::dealer::Cards;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::ranking::Ranking;
 use crate::{Error, Progress, Result};
 
-/// Number of deals drawn at a time; their values are added in order, regardless of the threads that computed them.
-const PART: u64 = 16;
-/// Most run-outs over which chances of winning are estimated; fewer are all gone through.
+/// Maximum number of run-outs over which chances of winning are estimated; where there are no more, all are counted.
 const RUNOUTS: usize = 64;
 
 /// What a local best response wins against a strategy.
@@ -39,9 +36,9 @@ pub struct LowerBound {
 impl Strategy {
     /// A lower bound of the exploitability of a strategy for two players, over `deals` deals from `seed`, with its standard error; for games that are too large for [`profile`](Self::profile).
     ///
-    /// At each seat in turn plays a *local best response*: it knows the strategy, keeps the probability of each hand of the opponent, and takes the action that would win most if both seats
-    /// only checked and called after the opponent's answer. That is one way to play, so a best response wins as much or more. Where more than 64 run-outs are left, chances of winning are
-    /// estimated over 64 of them, which may make the response worse, but not the bound wrong. It runs on the CPU, in the caller's thread pool if there is one, else on all cores.
+    /// A *local best response* plays at each seat in turn: it knows the strategy, tracks the probability of each hand of the opponent, and takes the action that would win most if both
+    /// seats only checked and called after the opponent's answer. A best response wins at least as much as any such player. Where more than 64 run-outs are left, chances of winning are
+    /// estimated from 64 of them; this can weaken the response, but the bound stays valid. It runs on the CPU, in the caller's thread pool if there is one, else on all cores.
     ///
     /// `watch` is called every few deals; if it returns `Break`, the bound is that of the deals so far.
     ///
@@ -51,55 +48,19 @@ impl Strategy {
         &self,
         deals: u64,
         seed: u64,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<LowerBound> {
-        if deals < 2 {
-            return Err(Error::option("deals", deals, "at least 2, to estimate the error"));
-        }
         let Some(rules) = self.problem.rules().filter(|rules| rules.n_players == 2) else {
             let of = format!("{} for {} players", self.problem.describe(), self.problem.n_players());
             return Err(Error::option("strategy", of, "a whole game of poker for two players"));
         };
         let tree = BettingTree::new(rules)?;
-        let table = Table { rules, tree: &tree, strategy: self.by_hands()?, ranking: Ranking::new(rules.deck) };
-        let mut dealer = Dealer::new(rules, seed)?;
-        let mut sums = [Sum::default(); 3];
-        let (began, mut done) = (Instant::now(), 0);
-        while done < deals {
-            let drawn: Vec<(u64, Cards)> =
-                (done..deals.min(done + PART)).map(|number| (number, dealer.next())).collect();
-            done += drawn.len() as u64;
-            let values: Vec<[f64; 2]> = drawn
-                .par_iter()
-                .map(|(number, cards)| [0, 1].map(|seat| Hand::new(&table, seat, seed, *number).play(cards)))
-                .collect();
-            for [first, second] in values {
-                let values = [first, second, (first + second) / 2.0];
-                sums.iter_mut().zip(values).for_each(|(sum, value)| sum.add(value));
-            }
-            let progress = Progress {
-                steps: done,
-                n_steps: Some(deals),
-                elapsed: began.elapsed(),
-                time_limit: None,
-                latest: None,
-            };
-            // One deal has no error.
-            if watch(&progress).is_break() && done > 1 {
-                break;
-            }
-        }
-        let [first, second, both] = sums;
-        Ok(LowerBound {
-            exploitability_at_least: both.mean,
-            values: vec![first.mean, second.mean],
-            sampled: SampledDeals {
-                deals: done,
-                seed,
-                standard_errors: vec![first.standard_error(), second.standard_error()],
-                standard_error: both.standard_error(),
-            },
-        })
+        let strategy = ByCards::new(self, &tree);
+        let table = Table { rules, tree: &tree, strategy, ranking: Ranking::new(rules.deck) };
+        let Means { values, value, sampled } = over_deals(rules, deals, seed, watch, |_, number, cards| {
+            [0, 1].map(|seat| Hand::new(&table, seat, seed, number).play(cards)).to_vec()
+        })?;
+        Ok(LowerBound { exploitability_at_least: value, values, sampled })
     }
 }
 
@@ -107,7 +68,7 @@ impl Strategy {
 struct Table<'a> {
     rules: &'a GameDef,
     tree: &'a BettingTree,
-    strategy: ByHands<'a>,
+    strategy: ByCards<'a>,
     ranking: Ranking,
 }
 
@@ -133,8 +94,8 @@ struct Hand<'a> {
     reach: Vec<f64>,
     /// The round of what follows.
     round: Option<usize>,
-    /// Bucket of each hand in the round.
-    buckets: Vec<Option<usize>>,
+    /// What the opponent knows with each hand in the round; `None` for hands that the board blocks.
+    known: Vec<Option<Known>>,
     /// Over the run-outs of the round, by hand: wins against it, half the ties added; and run-outs that it leaves.
     wins: Vec<[f64; 2]>,
 }
@@ -143,8 +104,8 @@ impl<'a> Hand<'a> {
     fn new(table: &'a Table<'a>, seat: usize, seed: u64, number: u64) -> Self {
         // Other numbers than those of the deals: the response knows no hidden card.
         let random = Stream(mix(mix(seed) ^ (2 * number + seat as u64)));
-        let (hands, reach, buckets, wins) = Default::default();
-        Self { table, seat, random, hands, reach, round: None, buckets, wins }
+        let (hands, reach, known, wins) = Default::default();
+        Self { table, seat, random, hands, reach, round: None, known, wins }
     }
 
     /// Plays a deal, and returns what the response wins.
@@ -161,7 +122,7 @@ impl<'a> Hand<'a> {
                 let strengths = cards.holes.iter().map(|hole| ranking.strength(hole | board));
                 return tree.payoffs(node, &strengths.collect::<Vec<_>>())[self.seat];
             };
-            self.enter(node.round as usize, own, cards.boards[node.round as usize]);
+            self.enter(own, &cards.boards[..=node.round as usize]);
             let action = if *seat == self.seat {
                 self.choose(node, actions, children)
             } else {
@@ -172,8 +133,9 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// Comes to a round: blocks hands, and finds buckets and chances of winning.
-    fn enter(&mut self, round: usize, own: CardSet, board: CardSet) {
+    /// Enters the round of the last of these boards: drops the hands that it blocks, and finds what the opponent knows and the chances of winning.
+    fn enter(&mut self, own: CardSet, boards: &[CardSet]) {
+        let (round, board) = (boards.len() - 1, boards.last().copied().unwrap_or(0));
         if self.round.replace(round) == Some(round) {
             return;
         }
@@ -181,9 +143,7 @@ impl<'a> Hand<'a> {
         for (reach, hand) in self.reach.iter_mut().zip(&self.hands) {
             *reach *= f64::from(u8::from(hand & board == 0));
         }
-        let possible =
-            |hand: CardSet| if hand & board == 0 { strategy.buckets.index(round, hand, board) } else { None };
-        self.buckets = self.hands.iter().map(|&hand| possible(hand)).collect();
+        self.known = strategy.known(1 - self.seat, &self.hands, boards);
         let left = rules.deck.all() & !(own | board);
         let missing = rules.board_cards_by(rules.n_rounds - 1) - board.count_ones() as usize;
         let runouts: Vec<CardSet> = match choose(left.count_ones(), missing as u32) {
@@ -263,9 +223,9 @@ impl<'a> Hand<'a> {
             actions.iter().position(|action| *action == Action::Call).map_or(node, |call| children[call] as usize);
         let called = tree.nodes[call].contributed[other];
         let Some(fold) = fold else { return (0.0, self.reach.clone(), called) };
-        let stays = self.reach.iter().zip(&self.buckets).map(|(&reach, bucket)| match bucket {
-            Some(bucket) if reach > 0.0 => {
-                reach * (1.0 - f64::from(self.table.strategy.at(node, other, *bucket).nth(fold).unwrap_or(0.0)))
+        let stays = self.reach.iter().zip(&self.known).map(|(&reach, known)| match known {
+            Some(known) if reach > 0.0 => {
+                reach * (1.0 - f64::from(self.table.strategy.at(node, other, known).nth(fold).unwrap_or(0.0)))
             }
             _ => 0.0,
         });
@@ -278,8 +238,8 @@ impl<'a> Hand<'a> {
     /// Draws the action of the opponent, who holds a hand, and weights all hands by the probability that they take it.
     fn answer(&mut self, node: usize, n_actions: usize, hand: usize) -> usize {
         let (strategy, other) = (&self.table.strategy, 1 - self.seat);
-        let of = |bucket: &Option<usize>| bucket.map(|bucket| strategy.at(node, other, bucket));
-        let own: Vec<f32> = of(&self.buckets[hand]).map_or_else(|| vec![1.0; n_actions], Iterator::collect);
+        let of = |known: &Option<Known>| known.as_ref().map(|known| strategy.at(node, other, known));
+        let own: Vec<f32> = of(&self.known[hand]).map_or_else(|| vec![1.0; n_actions], Iterator::collect);
         // 53 bits: in [0, 1).
         let mut left = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         left *= own.iter().copied().map(f64::from).sum::<f64>();
@@ -289,8 +249,8 @@ impl<'a> Hand<'a> {
         });
         // By rounding none may be left.
         let taken = taken.or_else(|| own.iter().rposition(|&part| part > 0.0)).unwrap_or(0);
-        for (reach, bucket) in self.reach.iter_mut().zip(&self.buckets).filter(|(reach, _)| **reach > 0.0) {
-            *reach *= of(bucket).and_then(|mut actions| actions.nth(taken)).map_or(0.0, f64::from);
+        for (reach, known) in self.reach.iter_mut().zip(&self.known).filter(|(reach, _)| **reach > 0.0) {
+            *reach *= of(known).and_then(|mut actions| actions.nth(taken)).map_or(0.0, f64::from);
         }
         taken
     }

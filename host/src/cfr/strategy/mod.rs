@@ -58,7 +58,9 @@
 //!
 //! The order of probabilities is that of the tables: [`layout`](super::layout).
 
+mod by_cards;
 mod checkpoint;
+mod deals;
 mod export;
 mod file;
 mod local;
