@@ -75,7 +75,7 @@ impl Symmetry {
     }
 
     /// The highest set of those that the cards become.
-    fn first_of(&self, cards: CardSet) -> CardSet {
+    pub fn first_of(&self, cards: CardSet) -> CardSet {
         self.renamings.iter().map(|&suits| renamed(cards, suits)).max().unwrap_or(cards)
     }
 
