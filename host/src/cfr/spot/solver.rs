@@ -249,7 +249,7 @@ impl SpotSolver {
             ev: [0, 1].map(|seat| measured.values[seat]),
             equity,
             decisions: decisions(&hands, &actions, &played),
-            exploitability: self.trajectory.last_key_value().map(|(_, &chips)| chips),
+            exploitability: Some(measured.nash_conv() / 2.0),
             iterations: self.iteration,
             seconds: self.seconds,
             device: self.device.to_string(),
