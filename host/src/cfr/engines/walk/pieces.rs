@@ -41,7 +41,7 @@ impl Pieces {
     /// Divides a tree into pieces; `n_buckets` is the number of buckets of each round.
     ///
     /// # Errors
-    /// [`Error::Option`] if there are 2³² sets or more.
+    /// [`Error::Option`] if there are 2³² sets or operations, or more.
     pub fn of(game: &Sequences, n_buckets: &[u32]) -> Result<Self> {
         let (mut rows, mut n) = (Vec::with_capacity(game.sequences.len() + 1), 0u32);
         for sequence in &game.sequences {
@@ -55,7 +55,7 @@ impl Pieces {
         let partition = Partition::of(game);
         let mut pieces = Self { ops: Vec::new(), starts: Vec::new(), stages: partition.stages.clone(), rows };
         for &root in &partition.roots {
-            pieces.starts.push(pieces.ops.len() as u32);
+            pieces.starts.push(n_ops(&pieces.ops)?);
             let mut writer = Writer { game, partition: &partition, rows: &pieces.rows, ops: &mut pieces.ops };
             writer.way(root);
             writer.sequence(root, None);
@@ -63,8 +63,15 @@ impl Pieces {
         }
         // The walk reads one operation ahead.
         pieces.ops.push(Op { kind: kind::STOP, ..Op::default() }.packed());
+        n_ops(&pieces.ops)?;
         Ok(pieces)
     }
+}
+
+/// The number of operations, as the kernels have it.
+fn n_ops(ops: &[Vec4]) -> Result<u32> {
+    let too_many = |_| Error::option("betting tree", format!("{} operations", ops.len()), "fewer than 4294967296");
+    u32::try_from(ops.len()).map_err(too_many)
 }
 
 /// The assignment of sequences to pieces.
