@@ -265,25 +265,45 @@ mod tests {
     use crate::cfr::layout::Layout;
     use crate::cfr::options::{Engine, Sampling};
     use crate::cfr::solver::Solver;
+    use crate::cfr::strategy::Strategy;
 
-    /// Who checks, and folds to every bet, gives an ante of 1 away in each hand of Kuhn poker.
-    #[test]
-    fn who_folds_to_every_bet_loses_the_ante() {
+    /// A strategy of Kuhn poker that takes the first of these actions that is legal, whatever it holds.
+    fn always(actions: &[&str]) -> Strategy {
         let builder = Solver::builder(GameDef::kuhn()).sampling(Sampling::Chance).engine(Engine::Walk);
         let mut solver = builder.iterations(1).build(&Device::cpu()).expect("a solver");
         let mut strategy = solver.strategy().expect("a strategy");
         let Layout::Buckets(buckets) = &strategy.layout else { panic!("tables by hands") };
         for (seat, table) in strategy.probabilities.iter_mut().enumerate() {
             for node in buckets.nodes(seat) {
-                // The first legal action: fold, or check where nothing is to call.
+                let legal = buckets.actions(node);
+                let taken = actions.iter().find_map(|action| legal.iter().position(|name| name == action));
                 for row in (0..buckets.n_buckets(node)).map(|bucket| buckets.row(node, bucket)) {
                     for (index, at) in row.indices().enumerate() {
-                        table[at] = if index == 0 { 1.0 } else { 0.0 };
+                        table[at] = f32::from(u8::from(Some(index) == taken));
                     }
                 }
             }
         }
-        let found = strategy.local_best_response(50, 3, |_| ControlFlow::Continue(())).expect("a bound");
+        strategy
+    }
+
+    /// Who checks, and folds to every bet, gives an ante of 1 away in each hand of Kuhn poker.
+    #[test]
+    fn who_folds_to_every_bet_loses_the_ante() {
+        let found = always(&["f", "c"]).local_best_response(50, 3, |_| ControlFlow::Continue(())).expect("a bound");
         assert_eq!((found.values, found.sampled.standard_error), (vec![1.0, 1.0], 0.0));
+    }
+
+    /// Against who checks and calls always, at either seat: the king bets, is called and wins 2; the queen checks, and wins 1 from the jack or loses 1 to the king; the jack checks and loses 1. Over
+    /// all deals (2 + 0 - 1) / 3.
+    #[test]
+    fn who_calls_every_bet_loses_a_third_of_the_ante() {
+        let found = always(&["c"]).local_best_response(6000, 3, |_| ControlFlow::Continue(())).expect("a bound");
+        let errors = found.sampled.standard_errors.iter().chain([&found.sampled.standard_error]);
+        for (value, error) in found.values.iter().chain([&found.exploitability_at_least]).zip(errors) {
+            // 2, 1, -1 and -1 for 2, 1, 1 and 2 of 6 deals: a variance of 2 - 1 / 9, of which the error is that of 6,000 deals or less.
+            assert!(*error > 0.0 && *error <= 1.1 * ((2.0f64 - 1.0 / 9.0) / 6000.0).sqrt(), "{error}");
+            assert!((value - 1.0 / 3.0).abs() < 5.0 * error, "{value} +- {error}");
+        }
     }
 }
