@@ -263,8 +263,8 @@ fn a_line_s_spot_keeps_what_the_spot_says() {
     // Every spelling of a history that the tree reads.
     let locked = ["cc/", "cc", "r100c/", "r100.0c", "rc"].map(|history| (history, edited(lock(history))));
     let [added, removed] = ["added_lines", "removed_lines"].map(|field| match field {
-        "added_lines" => edited(json!({field: ["rc/r50"]})),
-        _ => edited(json!({field: ["rc/r200.0"]})),
+        "added_lines" => edited(json!({field: ["rc/r200"]})),
+        _ => edited(json!({field: ["rc/r250.0"]})),
     });
     for (solved, line, told) in [
         (&plain, "c", "a line after which a card is dealt"),
