@@ -57,7 +57,7 @@ impl Pieces {
         for &root in &partition.roots {
             pieces.starts.push(n_ops(&pieces.ops)?);
             let mut writer = Writer { game, partition: &partition, rows: &pieces.rows, ops: &mut pieces.ops };
-            writer.way(root);
+            writer.path(root);
             writer.sequence(root, None);
             writer.ops.push(Op { kind: kind::STOP, ..Op::default() }.packed());
         }
@@ -76,8 +76,8 @@ fn n_ops(ops: &[Vec4]) -> Result<u32> {
 
 /// The assignment of sequences to pieces.
 struct Partition {
-    /// Sequence and action before each sequence; `None` at the root.
-    before: Vec<Option<(u32, u32)>>,
+    /// The parent of each sequence, and the action that leads to it; `None` at the root.
+    parent: Vec<Option<(u32, u32)>>,
     /// The first sequence of each piece.
     roots: Vec<u32>,
     /// Piece of each sequence.
@@ -91,15 +91,15 @@ impl Partition {
     /// Divides the tree stage by stage into the largest remaining subtrees within the limit.
     fn of(game: &Sequences) -> Self {
         let n = game.sequences.len();
-        let mut before = vec![None; n];
+        let mut parent = vec![None; n];
         for (at, sequence) in game.sequences.iter().enumerate() {
             for (action, child) in sequence.children.iter().enumerate() {
                 if let Some(Child::Sequence(child)) = child {
-                    before[*child as usize] = Some((at as u32, action as u32));
+                    parent[*child as usize] = Some((at as u32, action as u32));
                 }
             }
         }
-        let mut partition = Self { before, roots: Vec::new(), piece: vec![Self::NONE; n], stages: Vec::new() };
+        let mut partition = Self { parent, roots: Vec::new(), piece: vec![Self::NONE; n], stages: Vec::new() };
         let mut left = n;
         while left > 0 {
             left -= partition.stage((left / ENOUGH).clamp(SIZES.0, SIZES.1));
@@ -114,13 +114,13 @@ impl Partition {
         for at in (0..n).rev().filter(|&at| self.piece[at] == Self::NONE) {
             // Children come later, so theirs are complete.
             (sizes[at], depths[at]) = (sizes[at] + 1, depths[at] + 1);
-            if let Some((before, _)) = self.before[at] {
-                sizes[before as usize] += sizes[at];
-                depths[before as usize] = depths[before as usize].max(depths[at]);
+            if let Some((parent, _)) = self.parent[at] {
+                sizes[parent as usize] += sizes[at];
+                depths[parent as usize] = depths[parent as usize].max(depths[at]);
             }
         }
         let fits = |at: usize| sizes[at] <= most && depths[at] <= DEPTH;
-        let is_root = |at: usize| fits(at) && self.before[at].is_none_or(|(before, _)| !fits(before as usize));
+        let is_root = |at: usize| fits(at) && self.parent[at].is_none_or(|(parent, _)| !fits(parent as usize));
         let free = |at: &usize| self.piece[*at] == Self::NONE;
         let mut roots: Vec<u32> = (0..n).filter(free).filter(|&at| is_root(at)).map(|at| at as u32).collect();
         // The longest first, so that none starts when the others are nearly done.
@@ -134,10 +134,10 @@ impl Partition {
         }
         for at in 0..n {
             if self.piece[at] == Self::NONE
-                && let Some((before, _)) = self.before[at]
-                && self.piece[before as usize] >= first
+                && let Some((parent, _)) = self.parent[at]
+                && self.piece[parent as usize] >= first
             {
-                self.piece[at] = self.piece[before as usize];
+                self.piece[at] = self.piece[parent as usize];
             }
         }
         self.roots.append(&mut roots);
@@ -169,20 +169,20 @@ impl Writer<'_> {
     }
 
     /// Writes the path from the game's root to a piece.
-    fn way(&mut self, root: u32) {
-        let mut way = Vec::new();
+    fn path(&mut self, root: u32) {
+        let mut path = Vec::new();
         let mut at = root;
-        while let Some((before, action)) = self.partition.before[at as usize] {
-            way.push(Op { kind: kind::PATH, action, ..self.of(before) }.packed());
-            at = before;
+        while let Some((parent, action)) = self.partition.parent[at as usize] {
+            path.push(Op { kind: kind::PATH, action, ..self.of(parent) }.packed());
+            at = parent;
         }
-        way.reverse();
-        self.ops.append(&mut way);
+        path.reverse();
+        self.ops.append(&mut path);
     }
 
-    /// Writes a sequence and its descendants within the piece; `before` is the seat, the action and its cost that led here within the piece.
-    fn sequence(&mut self, at: u32, before: Option<(u32, u32, f64)>) {
-        let (seat, action, cost) = before.unwrap_or((0, NO_ACTION, 0.0));
+    /// Writes a sequence and its descendants within the piece; `parent` is the seat that acted before it within the piece, its action and the cost.
+    fn sequence(&mut self, at: u32, parent: Option<(u32, u32, f64)>) {
+        let (seat, action, cost) = parent.unwrap_or((0, NO_ACTION, 0.0));
         let own = Op { action, before: seat, cost: cost as f32, ..self.of(at) };
         self.ops.push(Op { kind: kind::ENTER, ..own }.packed());
         let sequence = &self.game.sequences[at as usize];
