@@ -107,7 +107,7 @@ impl Solver {
         self.keep_state()?;
         let latest = if self.measure_at.is_none() || self.is_measured() { self.measure()? } else { None };
         if go_on {
-            // Nothing is left to be stopped.
+            // The run has ended, so the answer of `watch` has no effect.
             let _ = watch(&self.progress(began, latest));
         }
         Ok(self.report())
@@ -136,7 +136,7 @@ impl Solver {
                 Ok(None)
             }
             Err(error) => {
-                // Whether or not that can be written, the measurement's error is what is told.
+                // The caller gets the error of the measurement, even if the file cannot be written.
                 let _ = self.keep_state();
                 Err(error)
             }

@@ -25,7 +25,7 @@ const RUNOUTS: usize = 64;
 /// What a local best response wins against a strategy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LowerBound {
-    /// Mean of `values`: in the mean over all deals, the exploitability is at least this. It can be below 0, which says nothing.
+    /// Mean of `values`, an estimate of a lower bound of the exploitability. A value below 0 says nothing: no exploitability is negative.
     pub exploitability_at_least: f64,
     /// Mean winnings of the local best response in chips a hand, by its seat.
     pub values: Vec<f64>,
@@ -88,7 +88,7 @@ struct Hand<'a> {
     /// The seat of the response.
     seat: usize,
     random: Stream,
-    /// The hands that the opponent may hold.
+    /// The hands that the opponent can hold.
     hands: Vec<CardSet>,
     /// Probability with which each of them would have played so far; 0 for hands that the board blocks.
     reach: Vec<f64>,
@@ -102,7 +102,7 @@ struct Hand<'a> {
 
 impl<'a> Hand<'a> {
     fn new(table: &'a Table<'a>, seat: usize, seed: u64, number: u64) -> Self {
-        // Other numbers than those of the deals: the response knows no hidden card.
+        // A stream apart from that of the deals, so that the response learns nothing of hidden cards.
         let random = Stream(mix(mix(seed) ^ (2 * number + seat as u64)));
         let (hands, reach, known, wins) = Default::default();
         Self { table, seat, random, hands, reach, round: None, known, wins }
@@ -162,7 +162,7 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// Draws so many of the cards.
+    /// Draws `n` of the cards that are left.
     fn draw(&mut self, left: CardSet, n: usize) -> CardSet {
         let mut drawn: CardSet = 0;
         while (drawn.count_ones() as usize) < n {
