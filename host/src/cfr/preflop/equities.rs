@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use super::N_CLASSES;
-use crate::cfr::game::Ranking;
 use crate::cfr::game::cards::{CardSet, Deck, choose, subsets};
+use crate::cfr::game::{Ranking, suits};
 use crate::cfr::spot::grid;
 use crate::{Error, Result};
 
@@ -45,8 +45,11 @@ impl Equities {
         }
         let n_cards = 4 * n_ranks;
         let all: CardSet = (1 << n_cards) - 1;
+        // One board of each class that differs by the names of suits only, with the size of its class.
+        let maps = suits::all(Deck::FULL);
+        let size = |board: CardSet| suits::size_if_highest(Deck::FULL, &maps, board);
         let boards: Vec<(CardSet, u64)> =
-            subsets(all, BOARD).filter_map(|board| n_renamed(board).map(|n| (board, n))).collect();
+            subsets(all, BOARD).filter_map(|board| Some((board, size(board)? as u64))).collect();
         let hands: Vec<Hand> =
             subsets(all, 2).map(|cards| Hand { cards, class: grid::cell_of(cards), strength: 0 }).collect();
         let ranking = Ranking::new(Deck::FULL);
@@ -142,19 +145,6 @@ impl Sums {
             }
         }
     }
-}
-
-/// The number of boards that a board becomes when suits are renamed, if it is the one that stands for them.
-fn n_renamed(board: CardSet) -> Option<u64> {
-    let ranks = |suit: usize| {
-        (0..grid::SIDE).filter(|rank| board >> (4 * rank + suit) & 1 == 1).fold(0u32, |set, rank| set | 1 << rank)
-    };
-    let suits = [0, 1, 2, 3].map(ranks);
-    if !suits.is_sorted_by(|a, b| a >= b) {
-        return None;
-    }
-    let same = suits.chunk_by(|a, b| a == b).map(|alike| (1..=alike.len() as u64).product::<u64>());
-    Some(24 / same.product::<u64>())
 }
 
 #[cfg(test)]
