@@ -77,6 +77,9 @@ fn solved_before(args: &SolveSpotArgs) -> Result<Option<&PathBuf>> {
     }
 }
 
+/// A solved spot, by its name.
+type Named<'a> = (&'a str, SpotReport);
+
 /// Runs the command.
 pub fn run(args: &SolveSpotArgs) -> Result<()> {
     args.output.start_log();
@@ -97,110 +100,21 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     }
     let stops = args.report.stops(iterations)?;
     let is_journaled = resumed.is_none() && args.journal.target().is_some();
-    if args.save.is_some() && (spots.len() != 1 || args.device.len() != 1 || is_journaled) {
-        let text = format!(
-            "--save: {} on {}{}, expected one spot on one device, without a journal",
-            count(spots.len() as u64, "spot"),
-            count(args.device.len() as u64, "device"),
-            if is_journaled { ", with a journal" } else { "" }
-        );
-        return Err(Usage(text).into());
-    }
-    if let (Some(FormFlag::Saved(_)), None) = (args.form, &args.save) {
-        return Err(Usage("--form: nothing is saved, expected --save FILE.spot".into()).into());
-    }
-    let [resume, checkpoint] = args.journal.paths();
-    let read = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).chain([resume]);
-    let plots = &args.report.plots;
-    let plot = plots.path(PLOT);
-    let written = [
-        ("--json", args.output.json.as_deref()),
-        ("--plots", plots.plots.as_deref()),
-        ("--plots", plot.as_deref()),
-        ("--save", args.save.as_deref()),
-        checkpoint,
-    ];
-    common::expect_apart(&read.collect::<Vec<_>>(), &written, &[("--save", "--resume")])?;
-    let json = args.output.json_file()?;
-    if let Some(path) = &args.save {
-        // No device or pipe: its writer needs a file.
-        AtomicFile::create(path)?;
-    }
-    let plot = OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?;
+    check_save(args, spots.len(), is_journaled)?;
+    let (json, plot) = files(args)?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let device = devices.first().context("no device")?;
     let mut options = Options { iterations, ..args.solve.spot_options() };
     if let Some(FormFlag::Engine(engine)) = args.form {
         options.engine = engine;
     }
-    let mut reports = Vec::new();
-    let mut n_whole = 0;
-    if let ([asked], false) = (&spots[..], is_journaled) {
-        let is_resumed = resumed.is_some();
-        let builder = match resumed {
-            Some(builder) => match args.form {
-                Some(FormFlag::Engine(engine)) => args.solve.ask_spot(builder).engine(engine),
-                _ => args.solve.ask_spot(builder),
-            },
-            None => SpotSolver::builder(&asked.spot).options(options),
-        };
-        let mut builder = builder.iterations(iterations).measure_at(stops).target(args.target);
-        if let Some(path) = &args.save {
-            builder = builder.checkpoint(path);
-        }
-        if let Some(time) = args.checkpoint_every {
-            builder = builder.checkpoint_every(time);
-        }
-        if let Some(FormFlag::Saved(form)) = args.form {
-            builder = builder.form(form);
-        }
-        let (report, is_whole) = solve_one(args, asked, builder, is_resumed, device)?;
-        n_whole += usize::from(is_whole);
-        check(asked, &report)?;
-        reports.push((asked.name.as_str(), report));
-    } else {
-        // Wrong spots, and those that do not fit, are found before any is solved.
-        for Asked { name, spot, origin } in &spots {
-            let builder = SpotSolver::builder(spot).options(options);
-            let plan = common::without_results(|| builder.plan(device)).with_context(|| origin.clone())?;
-            args.output.print(format!("{name}: {plan}\n"))?;
-            common::without_results(|| expect_fits(&builder, &plan, false, device)).with_context(|| origin.clone())?;
-        }
-        let bar = args.output.bar(spots.len() as u64);
-        let run = SpotRun { options, measure_at: stops, target: args.target, journal: args.journal.target() };
-        let list: Vec<Spot> = spots.iter().map(|of| of.spot.clone()).collect();
-        let solved = solve_spots(&devices, &list, &run, |n| {
-            bar.set_position(n as u64);
-            common::until_interrupted()
-        })?;
-        bar.finish_and_clear();
-        for (asked, report) in spots.iter().zip(solved) {
-            let name = &asked.name;
-            if common::interrupted() && matches!(report, Err(Error::Order { .. })) {
-                args.output.print(format!("{name}: not begun\n"))?;
-                continue;
-            }
-            let report = report.with_context(|| asked.origin.clone())?;
-            n_whole += usize::from(run.is_finished(&report, &asked.spot));
-            check(asked, &report)?;
-            reports.push((name.as_str(), report));
-        }
-        if common::interrupted() && reports.is_empty() {
-            common::end_without_results();
-        }
-    }
+    let run = SpotRun { options, measure_at: stops, target: args.target, journal: args.journal.target() };
+    let (reports, n_whole) = match &spots[..] {
+        [asked] if !is_journaled => solve_alone(args, asked, resumed, run, device)?,
+        _ => solve_several(args, &spots, &run, &devices)?,
+    };
     if let Some(plot) = plot {
-        let points = |report: &SpotReport| report.trajectory.iter().map(|(&at, &chips)| [at as f64, chips]).collect();
-        let lines = reports.iter().map(|(name, report)| Line::new(*name, points(report))).collect();
-        let n_icm = reports.iter().filter(|(_, report)| report.icm_base.is_some()).count();
-        let y = match n_icm {
-            0 => "exploitability, chips",
-            n if n == reports.len() => "exploitability, prizes",
-            _ => "exploitability, chips or prizes",
-        };
-        let (x, y) = (Axis::log("iteration"), Axis::log(y));
-        let panel = Panel::lines("Spots of hold'em: exploitability by iteration", x, y, lines);
-        plot.write(&plot::svg(&[panel]))?;
+        plot.write(&plot::svg(&[panel(&reports)]))?;
     }
     if let Some(json) = json {
         let only = reports.first().filter(|_| spots.len() == 1).map(|(_, report)| report);
@@ -221,6 +135,130 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses `--save` and its form where nothing, or more than a file can hold, would be saved.
+fn check_save(args: &SolveSpotArgs, n_spots: usize, is_journaled: bool) -> Result<()> {
+    if args.save.is_some() && (n_spots != 1 || args.device.len() != 1 || is_journaled) {
+        let text = format!(
+            "--save: {} on {}{}, expected one spot on one device, without a journal",
+            count(n_spots as u64, "spot"),
+            count(args.device.len() as u64, "device"),
+            if is_journaled { ", with a journal" } else { "" }
+        );
+        return Err(Usage(text).into());
+    }
+    if let (Some(FormFlag::Saved(_)), None) = (args.form, &args.save) {
+        return Err(Usage("--form: nothing is saved, expected --save FILE.spot".into()).into());
+    }
+    Ok(())
+}
+
+/// The files of the report and the plot, once it is known that nothing is written over and all of them can be written.
+fn files(args: &SolveSpotArgs) -> Result<(Option<OutputFile>, Option<OutputFile>)> {
+    let [resume, checkpoint] = args.journal.paths();
+    let read = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).chain([resume]);
+    let plots = &args.report.plots;
+    let plot = plots.path(PLOT);
+    let written = [
+        ("--json", args.output.json.as_deref()),
+        ("--plots", plots.plots.as_deref()),
+        ("--plots", plot.as_deref()),
+        ("--save", args.save.as_deref()),
+        checkpoint,
+    ];
+    common::expect_apart(&read.collect::<Vec<_>>(), &written, &[("--save", "--resume")])?;
+    let json = args.output.json_file()?;
+    if let Some(path) = &args.save {
+        // No device or pipe: its writer needs a file.
+        AtomicFile::create(path)?;
+    }
+    Ok((json, OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?))
+}
+
+/// Solves a single spot, which can be saved and resumed; its report, and how many solves are finished.
+fn solve_alone<'a>(
+    args: &SolveSpotArgs,
+    asked: &'a Asked,
+    resumed: Option<SpotSolverBuilder>,
+    run: SpotRun,
+    device: &Device,
+) -> Result<(Vec<Named<'a>>, usize)> {
+    let is_resumed = resumed.is_some();
+    let iterations = run.options.iterations;
+    let builder = match resumed {
+        Some(builder) => match args.form {
+            Some(FormFlag::Engine(engine)) => args.solve.ask_spot(builder).engine(engine),
+            _ => args.solve.ask_spot(builder),
+        },
+        None => SpotSolver::builder(&asked.spot).options(run.options),
+    };
+    let mut builder = builder.iterations(iterations).measure_at(run.measure_at).target(run.target);
+    if let Some(path) = &args.save {
+        builder = builder.checkpoint(path);
+    }
+    if let Some(time) = args.checkpoint_every {
+        builder = builder.checkpoint_every(time);
+    }
+    if let Some(FormFlag::Saved(form)) = args.form {
+        builder = builder.form(form);
+    }
+    let (report, is_whole) = solve_one(args, asked, builder, is_resumed, device)?;
+    check(asked, &report)?;
+    Ok((vec![(asked.name.as_str(), report)], usize::from(is_whole)))
+}
+
+/// Solves several spots, or one with a journal, on all devices; the reports of those that were begun, and how many are finished.
+fn solve_several<'a>(
+    args: &SolveSpotArgs,
+    spots: &'a [Asked],
+    run: &SpotRun,
+    devices: &[Device],
+) -> Result<(Vec<Named<'a>>, usize)> {
+    let device = devices.first().context("no device")?;
+    // Wrong spots, and those that do not fit, are found before any is solved.
+    for Asked { name, spot, origin } in spots {
+        let builder = SpotSolver::builder(spot).options(run.options);
+        let plan = common::without_results(|| builder.plan(device)).with_context(|| origin.clone())?;
+        args.output.print(format!("{name}: {plan}\n"))?;
+        common::without_results(|| expect_fits(&builder, &plan, false, device)).with_context(|| origin.clone())?;
+    }
+    let bar = args.output.bar(spots.len() as u64);
+    let list: Vec<Spot> = spots.iter().map(|of| of.spot.clone()).collect();
+    let solved = solve_spots(devices, &list, run, |n| {
+        bar.set_position(n as u64);
+        common::until_interrupted()
+    })?;
+    bar.finish_and_clear();
+    let (mut reports, mut n_whole) = (Vec::new(), 0);
+    for (asked, report) in spots.iter().zip(solved) {
+        let name = &asked.name;
+        if common::interrupted() && matches!(report, Err(Error::Order { .. })) {
+            args.output.print(format!("{name}: not begun\n"))?;
+            continue;
+        }
+        let report = report.with_context(|| asked.origin.clone())?;
+        n_whole += usize::from(run.is_finished(&report, &asked.spot));
+        check(asked, &report)?;
+        reports.push((name.as_str(), report));
+    }
+    if common::interrupted() && reports.is_empty() {
+        common::end_without_results();
+    }
+    Ok((reports, n_whole))
+}
+
+/// The exploitability of all spots by iteration.
+fn panel(reports: &[Named<'_>]) -> Panel {
+    let points = |report: &SpotReport| report.trajectory.iter().map(|(&at, &chips)| [at as f64, chips]).collect();
+    let lines = reports.iter().map(|(name, report)| Line::new(*name, points(report))).collect();
+    let n_icm = reports.iter().filter(|(_, report)| report.icm_base.is_some()).count();
+    let y = match n_icm {
+        0 => "exploitability, chips",
+        n if n == reports.len() => "exploitability, prizes",
+        _ => "exploitability, chips or prizes",
+    };
+    Panel::lines("Spots of hold'em: exploitability by iteration", Axis::log("iteration"), Axis::log(y), lines)
 }
 
 fn check(asked: &Asked, report: &SpotReport) -> Result<()> {

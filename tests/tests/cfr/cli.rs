@@ -957,6 +957,21 @@ fn ranges_have_names() {
     assert!(hands.iter().any(|hand| hand["hand"] == "7d2c") && !hands.iter().any(|hand| hand["hand"] == "7c2c"));
 }
 
+/// What is measured over sampled deals has one arithmetic.
+#[test]
+fn precision_is_for_all_deals_only() {
+    let scratch = new_scratch();
+    scratch.ok(
+        "solve variant_d.game --sampling chance --device cpu --iterations 1 --report none --strategy a.strategy --quiet",
+    );
+    for line in ["match a.strategy a.strategy", "exploitability a.strategy"] {
+        let error = scratch.fails(2, &format!("{line} --precision f32 --device cpu"));
+        let expected =
+            "option precision: f32 is not allowed (only for exact values over all deals: this game has too many deals";
+        assert!(error.contains(expected), "{line}: {error}");
+    }
+}
+
 #[test]
 fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
     let scratch = new_scratch();

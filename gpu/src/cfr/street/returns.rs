@@ -41,11 +41,12 @@ pub const fn shape(n_blocks: u32, n_games: u32) -> LaunchShape {
 /// `n_blocks` is at least the [`n_blocks`] of every game; it is launched after the next street's pass up; the task is the host's, and `at.street` has a street after it.
 #[kernel(shape = |n_blocks: u32| shape(n_blocks, at.n_games), max_threads = BLOCK)]
 pub unsafe fn cfr_street_return(task: Task, at: Where, pass: Pass) {
-    // SAFETY: the contract.
+    // SAFETY: this kernel's caller guarantees what `has_exit` asks for: the task is the host's, and every game has the street `at.street` and one after it.
     if !unsafe { BlockView::has_exit(&task, at.street, at.n_games, BLOCK) } {
         return;
     }
-    // SAFETY: the contract; nobody else uses these rows of reach meanwhile.
+    // SAFETY: as above, and `has_exit` is true. The launch follows the next street's pass up, after which that street's reach is not read any more; each block writes the row of its own exit, at its
+    // own hands.
     let (view, row, hand) = unsafe { BlockView::find_exit(&task, at.street, at.n_games, BLOCK, pass.traverser) };
     // Nobody reads the row of a board that was not drawn: the pass up leaves the board out, and no board after it is drawn.
     if view.board_factor(&pass) <= 0.0 {

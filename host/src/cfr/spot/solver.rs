@@ -1,4 +1,4 @@
-//! The solver of one spot: runs in steps, measures, stops at a target, saves and goes on.
+//! The solver of one spot: runs in steps, measures, stops at a target, saves and resumes.
 
 mod builder;
 
@@ -26,7 +26,7 @@ use crate::runtime::keep::Keep;
 use crate::runtime::pace::Pace;
 use crate::{Device, Memory, Progress, Result};
 
-/// First iteration after which a solve with a target is measured; later ones follow every tenth more.
+/// First iteration after which a solve with a target is measured; each later measurement comes after a tenth more iterations.
 const FIRST_MEASUREMENT: u64 = 10;
 
 /// A solve of one spot, which can be run in steps, inspected, saved and resumed.
@@ -47,13 +47,13 @@ const FIRST_MEASUREMENT: u64 = 10;
 /// assert!(chips <= 0.5);
 /// solver.save(&path, SpotForm::Full)?;
 ///
-/// // Asked: after the bet, QQ calls about half the time.
+/// // Queried: after the bet, QQ calls about half the time.
 /// let solved = SolvedSpot::open(&path)?;
 /// let answer = solved.root().child("r100")?;
 /// assert_eq!((answer.seat(), answer.actions()), (Some(1), vec!["f".to_string(), "c".to_string()]));
 /// assert!((answer.strategy("QsQh")?[1] - 0.5).abs() < 0.1);
 ///
-/// // Gone on with.
+/// // Resumed, to a closer target.
 /// let mut solver = SpotSolver::resume(&path)?.target(SpotTarget::PartOfPot(0.001)).build(&Device::cpu())?;
 /// assert!(solver.run(|_| ControlFlow::Continue(()))? <= 0.1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -97,8 +97,8 @@ impl SpotSolver {
     /// Iterates until the [`target`](SpotSolverBuilder::target) is reached or a total of [`iterations`](SpotSolverBuilder::iterations) is done, and returns the exploitability then, in
     /// chips. Calls `watch` about ten times a second, and with every measurement but that after an early stop; if it returns `Break`, the solver stops early and can be run again.
     ///
-    /// The exploitability is measured after the iterations of [`measure_at`](SpotSolverBuilder::measure_at) and at the end; with a target also after 10, 20 and so on, from 100 on after
-    /// every tenth more. The [`checkpoint`](SpotSolverBuilder::checkpoint) is written at the end too.
+    /// The exploitability is measured after the iterations of [`measure_at`](SpotSolverBuilder::measure_at) and at the end; with a target also after 10, 20 and so on; from 100
+    /// iterations on, each time after a tenth more. The [`checkpoint`](SpotSolverBuilder::checkpoint) is written at the end too.
     ///
     /// # Errors
     /// Errors of the device, after which the solver is unusable; [`Error::File`](crate::Error::File) if a checkpoint cannot be written.
@@ -154,13 +154,13 @@ impl SpotSolver {
     /// Measures the exploitability of the average strategies now, in chips (half the sum of both players' possible gains), and adds it to the trajectory.
     ///
     /// # Errors
-    /// Errors of the device. The checkpoint is written before the error is returned; whether that failed too is not told.
+    /// Errors of the device. The checkpoint is written before the error is returned; a failure to write it is not reported.
     pub fn measure(&mut self) -> Result<f64> {
         if let Some(&chips) = self.trajectory.get(&self.iteration) {
             return Ok(chips);
         }
         let measured = self.engine.measure().inspect_err(|_| {
-            // Whether or not that can be written, the measurement's error is what is told.
+            // The caller gets the error of the measurement, even if the file cannot be written.
             let _ = self.keep_state(SpotForm::Full);
         });
         let measured = measured?;
@@ -184,8 +184,8 @@ impl SpotSolver {
         Ok(())
     }
 
-    /// Writes all that is known to a new file beside `path`, syncs that file, and then renames it to `path`. [`SolvedSpot::open`] reads it; from form `full` a solve can
-    /// [go on](Self::resume).
+    /// Writes the solve to a new file beside `path`, syncs that file, and then renames it to `path`. [`SolvedSpot::open`] reads it; a solve can be
+    /// [resumed](Self::resume) from form `full`.
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File) if it cannot be written; an existing file is unchanged. Errors of the device.
@@ -211,7 +211,7 @@ impl SpotSolver {
         })
     }
 
-    /// The average strategies now, to be walked node by node without a file.
+    /// The current average strategies, to be read node by node without a file.
     ///
     /// # Errors
     /// Errors of the device.
@@ -249,7 +249,7 @@ impl SpotSolver {
             ev: [0, 1].map(|seat| measured.values[seat]),
             equity,
             decisions: decisions(&hands, &actions, &played),
-            exploitability: self.trajectory.last_key_value().map(|(_, &chips)| chips),
+            exploitability: Some(measured.nash_conv() / 2.0),
             iterations: self.iteration,
             seconds: self.seconds,
             device: self.device.to_string(),

@@ -159,7 +159,7 @@ impl Subgame {
         VectorGame::from_setup(&Setup {
             deck: self.rules.deck,
             n_hole: self.rules.n_hole_cards,
-            board: place.dealt.iter().fold(0, |all, cards| all | cards),
+            board: place.boards.last().copied().unwrap_or(0),
             n_dealt: &n_dealt,
             ranges,
             tree: &place.tree,
@@ -179,10 +179,15 @@ impl Subgame {
         }
         let round = node.round as usize;
         let dealt = public::dealt(self.rules.deck, &self.rules.n_board_cards[..=round], &self.board)?;
-        let on_board = dealt.iter().fold(0, |all, cards| all | cards);
+        let as_of = |on_board: &mut CardSet, cards: CardSet| {
+            *on_board |= cards;
+            Some(*on_board)
+        };
+        let boards: Vec<CardSet> = dealt.into_iter().scan(0, as_of).collect();
+        let on_board = boards.last().copied().unwrap_or(0);
         let hands = subsets(self.rules.deck.all() & !on_board, self.rules.n_hole_cards).collect();
         let (tree, numbers) = whole.below(root);
-        Ok(Place { whole: Arc::new(whole), root, round, dealt, hands, tree, numbers })
+        Ok(Place { whole: Arc::new(whole), root, round, boards, hands, tree, numbers })
     }
 }
 
@@ -192,8 +197,8 @@ struct Place {
     /// The node of the whole tree where it begins.
     root: u32,
     round: usize,
-    /// Cards turned up, by round.
-    dealt: Vec<CardSet>,
+    /// The board as of each round so far.
+    boards: Vec<CardSet>,
     /// Hands beside the board, in rising order.
     hands: Vec<CardSet>,
     /// Its betting.

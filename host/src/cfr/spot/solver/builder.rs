@@ -40,7 +40,7 @@ impl SpotSolver {
         SpotSolverBuilder::new(Arc::new(spot.clone()))
     }
 
-    /// Makes a builder of a solver that goes on from a file of form `full`. Options that the caller does not set are the file's; only `iterations` (at least those done) and `threads` may
+    /// Makes a builder of a solver that resumes from a file of form `full`. Options that the caller does not set are the file's; only `iterations` (at least those done) and `threads` may
     /// differ.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl SpotSolverBuilder {
         self
     }
 
-    /// The form of the checkpoint once the solve is finished; default `full`. Before that it is always `full`, from which a solve can go on.
+    /// The form of the checkpoint once the solve is finished; default `full`. Before that it is always `full`, from which a solve can be resumed.
     #[must_use]
     pub fn form(mut self, form: SpotForm) -> Self {
         self.form = form;
@@ -179,7 +179,7 @@ impl SpotSolverBuilder {
             None => dispatch::layout_of(&problem, kind, options.isomorphism)?,
         };
         let plan = dispatch::plan_layout(device, &layout, &options)?;
-        // Tables of 16-bit numbers are handed out in double precision.
+        // Tables of 16-bit numbers are read in double precision.
         let value = if options.precision == Precision::F32 { 4 } else { 8 };
         let table = plan.infoset_actions().saturating_mul(value);
         let plan = plan.with_host("averages for the report", table);
