@@ -69,7 +69,7 @@ mod query;
 mod sampled;
 mod sets;
 
-pub(in crate::cfr) use by_cards::{ByCards, Known};
+pub(in crate::cfr) use by_cards::ByCards;
 pub use checkpoint::{Checkpoint, State};
 pub use local::LowerBound;
 pub use measure::{HeadToHead, Profile, SampledDeals, head_to_head};
