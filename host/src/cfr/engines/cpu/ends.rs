@@ -11,11 +11,8 @@ const LANES: usize = 8;
 type Lanes<T> = [T; LANES];
 
 /// Games with up to this many hands a seat are compared pair by pair. Differences of sums leave rounding errors where hands are equally good, and regret matching depends on their sign, so
-/// small games, which have exact ties, would leave the exact solution.
-pub(super) const FEW: usize = 64;
-
-/// Sums cost a hand of either seat as much as this many pairs.
-const PAIRS: usize = 16;
+/// small games, which have exact ties, would leave the exact solution. Larger ones take sums even where a seat has few hands: 12 hands against all take half as long with them.
+const FEW: usize = 64;
 
 /// There is no such hand.
 const NONE: u32 = u32::MAX;
@@ -67,15 +64,9 @@ pub(super) struct Scratch<T> {
     pairs: Vec<u8>,
 }
 
-/// Whether a game has few hands, which are compared pair by pair, in double precision.
+/// Whether a game is compared pair by pair, in double precision.
 pub(super) fn is_small(game: &VectorGame) -> bool {
     game.hands.iter().all(|hands| hands.len() <= FEW)
-}
-
-/// Whether hands are compared pair by pair: in small games, and where it takes less time.
-pub(super) fn by_pairs(game: &VectorGame) -> bool {
-    let [one, other] = game.hands.each_ref().map(Vec::len);
-    is_small(game) || one * other <= PAIRS * (one + other)
 }
 
 impl Ends {
@@ -97,8 +88,8 @@ impl Ends {
         scratch: &mut Scratch<T>,
     ) {
         match self {
-            Self::Two(sums) if !by_pairs(on.game) => sums.evaluate(on, (showdowns, folds), reaches, values, scratch),
-            Self::Three(sums) if !by_pairs(on.game) => sums.evaluate(on, (showdowns, folds), reaches, values, scratch),
+            Self::Two(sums) if !is_small(on.game) => sums.evaluate(on, (showdowns, folds), reaches, values, scratch),
+            Self::Three(sums) if !is_small(on.game) => sums.evaluate(on, (showdowns, folds), reaches, values, scratch),
             Self::One | Self::Two(_) | Self::Three(_) => {
                 pair_by_pair(on, (showdowns, folds), reaches, values, scratch);
             }
@@ -411,7 +402,7 @@ mod tests {
             let shown = game.shown();
             for seat in 0..2 {
                 let n = game.hands.each_ref().map(Vec::len);
-                assert!(!by_pairs(&game));
+                assert!(!is_small(&game));
                 let cards = game.streets[0].boards[0].cards;
                 let on = Hands { game: &game, seat, cards, shown: Some(&shown[0]) };
                 // More than one group of lanes, and one that is not full; reaches of hands that the board blocks are 0, as in a pass.

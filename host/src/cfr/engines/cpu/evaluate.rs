@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::ends::{Hands, Scratch, by_pairs, pair_by_pair};
+use super::ends::{Hands, Scratch, is_small, pair_by_pair};
 use super::program::{Fold, Showdown};
 use crate::cfr::layout::{Node, Removal, Shown, Values, VectorGame, showdown};
 
@@ -134,7 +134,7 @@ impl Evaluator {
     /// Values of each hand of `seat` at a node where the hand is over; `reach` is the opponent's.
     pub fn end(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
         let cards = self.game.streets[street].boards[board].cards;
-        if by_pairs(&self.game) {
+        if is_small(&self.game) {
             // For the exact ties of small games.
             let mut values = [vec![0.0; self.game.hands[seat].len()]];
             let (showdown, fold) = match node {
