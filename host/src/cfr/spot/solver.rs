@@ -16,6 +16,7 @@ use super::file::Spot;
 use super::report::{FirstNode, Run, SpotReport, first_street};
 use super::saved::{self, Head, SpotForm};
 use super::solved::SolvedSpot;
+use super::target::SpotTarget;
 use crate::cfr::dispatch::Plan;
 use crate::cfr::engines::Solve;
 use crate::cfr::engines::cpu::{Evaluator, Play};
@@ -24,7 +25,7 @@ use crate::cfr::layout::{Measured, Table, Values, VectorGame};
 use crate::cfr::options::Options;
 use crate::runtime::keep::Keep;
 use crate::runtime::pace::Pace;
-use crate::{Device, Memory, Progress, Result};
+use crate::{Device, Error, Memory, Progress, Result};
 
 /// First iteration after which a solve with a target is measured; each later measurement comes after a tenth more iterations.
 const FIRST_MEASUREMENT: u64 = 10;
@@ -74,8 +75,7 @@ pub struct SpotSolver {
     /// What was measured last, and after which iteration.
     measured: Option<(u64, Measured)>,
     measure_at: Vec<u64>,
-    /// The target in chips.
-    target: Option<f64>,
+    target: Option<SpotTarget>,
     form: SpotForm,
     keep: Keep,
     /// Iterations, measurements and form of the file written last.
@@ -98,10 +98,12 @@ impl SpotSolver {
     /// chips. Calls `watch` about ten times a second, and with every measurement but that after an early stop; if it returns `Break`, the solver stops early and can be run again.
     ///
     /// The exploitability is measured after the iterations of [`measure_at`](SpotSolverBuilder::measure_at) and at the end; with a target also after 10, 20 and so on; from 100
-    /// iterations on, each time after a tenth more. The [`checkpoint`](SpotSolverBuilder::checkpoint) is written at the end too.
+    /// iterations on, each time after a tenth more. The [`checkpoint`](SpotSolverBuilder::checkpoint) is written at the end too. One that cannot be written before the end is logged as an
+    /// error and tried again after the same time; the run goes on.
     ///
     /// # Errors
-    /// Errors of the device, after which the solver is unusable; [`Error::File`](crate::Error::File) if a checkpoint cannot be written.
+    /// Errors of the device, after which the solver is unusable; [`Error::File`] if the checkpoint cannot be written at the end. The solver then has its results all the same, and can save
+    /// them elsewhere.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<f64>) -> ControlFlow<()>) -> Result<f64> {
         let (began, limit) = (Instant::now(), self.options.iterations);
         self.keep.begin();
@@ -121,7 +123,7 @@ impl SpotSolver {
                 break;
             }
             if self.keep.is_due() {
-                self.keep_state(SpotForm::Full)?;
+                self.keep_if_possible()?;
             }
             pace.took(now, seconds);
         }
@@ -132,9 +134,13 @@ impl SpotSolver {
 
     /// Whether all iterations are done, or the target is reached.
     pub fn is_finished(&self) -> bool {
+        self.is_target_reached() || self.iteration >= self.options.iterations
+    }
+
+    /// Whether the exploitability was measured after the last iteration, and is at most the target, if there is one.
+    pub fn is_target_reached(&self) -> bool {
         let chips = self.trajectory.get(&self.iteration);
-        let is_reached = chips.zip(self.target).is_some_and(|(chips, target)| *chips <= target);
-        is_reached || self.iteration >= self.options.iterations
+        chips.zip(self.target).is_some_and(|(chips, target)| *chips <= target.chips(self.spot.pot))
     }
 
     /// The iteration after which the next measurement is due: the same whether or not the solve was resumed.
@@ -170,6 +176,18 @@ impl SpotSolver {
         Ok(chips)
     }
 
+    /// Writes the file if one was given; a full disk or a lost folder does not end the run.
+    fn keep_if_possible(&mut self) -> Result<()> {
+        match self.keep_state(SpotForm::Full) {
+            Err(error @ Error::File { .. }) => {
+                tracing::error!("{error}; the solve goes on, and tries to save again");
+                self.keep.begin();
+                Ok(())
+            }
+            kept => kept,
+        }
+    }
+
     /// Writes the file if one was given that does not hold this state already.
     fn keep_state(&mut self, form: SpotForm) -> Result<()> {
         let now = Some((self.iteration, self.trajectory.len(), form));
@@ -188,7 +206,7 @@ impl SpotSolver {
     /// [resumed](Self::resume) from form `full`.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) if it cannot be written; an existing file is unchanged. Errors of the device.
+    /// [`Error::File`] if it cannot be written; an existing file is unchanged. Errors of the device.
     pub fn save(&mut self, path: impl AsRef<Path>, form: SpotForm) -> Result<()> {
         let head = self.head(form)?;
         let Self { engine, game, .. } = self;
@@ -203,6 +221,7 @@ impl SpotSolver {
             engine: self.plan.engine(),
             device: self.device.to_string(),
             options: self.options,
+            target: self.target,
             iteration: self.iteration,
             seconds: self.seconds,
             trajectory: self.trajectory.clone(),
@@ -296,6 +315,11 @@ impl SpotSolver {
     /// The options.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// The exploitability at which runs end, if one was given.
+    pub fn target(&self) -> Option<SpotTarget> {
+        self.target
     }
 
     /// The spot being solved.

@@ -72,7 +72,7 @@ impl SpotSolver {
         Self::build(py, kept(builder.target(super::target(target)?), checkpoint, checkpoint_every)?, device)
     }
 
-    /// Resumes from a file of form `full`: its options hold, except `iterations`, the total.
+    /// Resumes from a file of form `full`: its options hold, except `iterations`, the total, and its target unless another is given.
     #[staticmethod]
     #[pyo3(signature = (path, *, device="auto", target=None, iterations=None, checkpoint=None, checkpoint_every=None))]
     fn resume(
@@ -84,7 +84,11 @@ impl SpotSolver {
         checkpoint: Option<PathBuf>,
         checkpoint_every: Option<f64>,
     ) -> PyResult<Self> {
-        let builder = py.detach(|| library::SpotSolver::resume(path)).map_err(error)?.target(super::target(target)?);
+        let builder = py.detach(|| library::SpotSolver::resume(path)).map_err(error)?;
+        let builder = match super::target(target)? {
+            Some(target) => builder.target(target),
+            None => builder,
+        };
         let builder = match iterations {
             Some(iterations) => builder.iterations(iterations),
             None => builder,

@@ -41,7 +41,7 @@ impl SpotSolver {
     }
 
     /// Makes a builder of a solver that resumes from a file of form `full`. Options that the caller does not set are the file's; only `iterations` (at least those done) and `threads` may
-    /// differ.
+    /// differ. The target is the file's too, if it has one, until another is set.
     ///
     /// # Errors
     /// As [`SolvedSpot::open`]; [`Error::File`] for a file of strategies alone.
@@ -53,7 +53,7 @@ impl SpotSolver {
             return Err(Error::file(path, None, reason));
         }
         let builder = SpotSolverBuilder::new(Arc::new(solved.spot().clone())).laid(solved.layout().clone());
-        Ok(SpotSolverBuilder { resume: Some(solved), ..builder })
+        Ok(SpotSolverBuilder { target: solved.target(), resume: Some(solved), ..builder })
     }
 }
 
@@ -110,7 +110,7 @@ impl SpotSolverBuilder {
         self
     }
 
-    /// The exploitability at which a run ends, if that is before its [`iterations`](Self::iterations); default none.
+    /// The exploitability at which a run ends, if that is before its [`iterations`](Self::iterations); default none, and for a solve that is resumed that of its file. `None` takes it away.
     #[must_use]
     pub fn target(mut self, target: impl Into<Option<SpotTarget>>) -> Self {
         self.target = target.into();
@@ -224,7 +224,6 @@ impl SpotSolverBuilder {
             let expected = format!("engine {}, which wrote it", saved.engine());
             return Err(Error::shape("resuming a solved spot", expected, format!("engine {}", plan.engine())));
         }
-        let target = self.target.map(|target| target.chips(self.spot.pot));
         let mut solver = SpotSolver {
             device: device.clone(),
             engine: dispatch::build(device, &plan, &options)?,
@@ -238,7 +237,7 @@ impl SpotSolverBuilder {
             trajectory: BTreeMap::new(),
             measured: None,
             measure_at: self.measure_at,
-            target,
+            target: self.target,
             form: self.form,
             keep: self.keep,
             kept: None,
