@@ -10,6 +10,7 @@ use warpplay::cfr::spot::{Node, NodeReport};
 
 use super::pack::Packed;
 use super::runouts::Runouts;
+use super::text;
 use crate::cfr::saved;
 use crate::common::{OutputFile, Usage, expect_apart};
 
@@ -47,7 +48,6 @@ struct Data {
     exploitability: Option<f64>,
     /// What values are in.
     unit: &'static str,
-    stack: f64,
     /// How to call the program for this page, without runouts.
     command: String,
     /// The runouts of this page, as given.
@@ -67,6 +67,8 @@ struct PageNode {
     pot: f64,
     seat: Option<usize>,
     actions: Vec<String>,
+    /// What players call them.
+    names: Vec<String>,
     /// The nodes after the actions.
     next: Vec<usize>,
     /// The nodes after the cards that the page can deal.
@@ -123,7 +125,6 @@ pub fn page(solved: &SolvedSpot, file: &Path, line: &str, board: &str, flags: &P
         iterations: solved.iterations(),
         exploitability: solved.trajectory().last_key_value().map(|(_, &chips)| chips),
         unit: if solved.spot().icm.is_some() { "prizes" } else { "chips" },
-        stack: solved.spot().effective_stack,
         command,
         runouts: flags.runouts.join(","),
         hands,
@@ -169,6 +170,7 @@ fn page_node(node: &Node<'_>, report: &NodeReport) -> PageNode {
         pot: report.pot,
         seat: report.seat,
         actions: report.actions.clone(),
+        names: node.moves().iter().map(text::label).collect(),
         next: Vec::new(),
         cards: BTreeMap::new(),
         ev: report.ev,
@@ -271,7 +273,6 @@ mod tests {
             iterations: 1,
             exploitability: None,
             unit: "chips",
-            stack: 1.0,
             command: "warpplay cfr browse \"</script>\"".into(),
             runouts: "{{script}}".into(),
             hands: [Vec::new(), Vec::new()],
