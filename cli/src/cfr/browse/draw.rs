@@ -33,8 +33,8 @@ const HELP: &str = "
   q, Ctrl-C         end
 
   A cell is filled as far as its hands come to the node. Fold is blue, check and
-  call are green, bets and raises red, the deeper the larger. 'raise 50' is one
-  to 50 chips in all that the player has put in since the start of the spot.
+  call are green, bets and raises red, the deeper the larger. 'raise to 50'
+  is one to 50 chips that the player has then put in on this street.
   reach: weight in the range times the probability that the seat plays to here.
   equity: the share of the pot that is won if nobody bets any more, in %.
   EV: the expected share of the pot, net of what is put in from here on. An

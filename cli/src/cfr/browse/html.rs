@@ -10,6 +10,7 @@ use warpplay::cfr::spot::{Node, NodeReport};
 
 use super::pack::Packed;
 use super::runouts::Runouts;
+use super::text;
 use crate::cfr::saved;
 use crate::common::{OutputFile, Usage, expect_apart};
 
@@ -49,7 +50,6 @@ struct Data {
     measured_at: Option<u64>,
     /// What values are in.
     unit: &'static str,
-    stack: f64,
     /// How to call the program for this page, without runouts.
     command: String,
     /// The runouts of this page, as given.
@@ -69,6 +69,8 @@ struct PageNode {
     pot: f64,
     seat: Option<usize>,
     actions: Vec<String>,
+    /// What players call them.
+    names: Vec<String>,
     /// The nodes after the actions.
     next: Vec<usize>,
     /// The nodes after the cards that the page can deal.
@@ -127,7 +129,6 @@ pub fn page(solved: &SolvedSpot, file: &Path, line: &str, board: &str, flags: &P
         exploitability,
         measured_at,
         unit: if solved.spot().icm.is_some() { "prizes" } else { "chips" },
-        stack: solved.spot().effective_stack,
         command,
         runouts: flags.runouts.join(","),
         hands,
@@ -173,6 +174,7 @@ fn page_node(node: &Node<'_>, report: &NodeReport) -> PageNode {
         pot: report.pot,
         seat: report.seat,
         actions: report.actions.clone(),
+        names: node.moves().iter().map(text::label).collect(),
         next: Vec::new(),
         cards: BTreeMap::new(),
         ev: report.ev,
@@ -276,7 +278,6 @@ mod tests {
             exploitability: None,
             measured_at: None,
             unit: "chips",
-            stack: 1.0,
             command: "warpplay cfr browse \"</script>\"".into(),
             runouts: "{{script}}".into(),
             hands: [Vec::new(), Vec::new()],

@@ -132,20 +132,10 @@ function cardMark(card) {
 
 const cardMarks = (text) => cardsOf(text).map(cardMark);
 
-/** The chips of the last bet or raise of a history; 0 without one. */
-function lastRaise(history) {
-  return Number(history.match(/r([0-9.]+)(?!.*r[0-9.])/)?.[1] ?? 0);
-}
-
+/** What players call an action of a node, with a capital letter. */
 function actionName(node, action) {
-  const streets = node.history.split("/");
-  const isRaised = streets.at(-1).includes("r");
-  if (action === "f") return "Fold";
-  if (action === "c") return isRaised ? "Call" : "Check";
-  const total = Number(action.slice(1));
-  const put = action === "r" ? "" : ` ${Number((total - lastRaise(streets.slice(0, -1).join("/"))).toFixed(2))}`;
-  if (total >= data.stack) return `All-in${put}`;
-  return isRaised ? (put ? `Raise to${put}` : "Raise") : `Bet${put}`;
+  const name = node.names[node.actions.indexOf(action)];
+  return name[0].toUpperCase() + name.slice(1);
 }
 
 /** Folds blue, checks and calls green, bets red: the larger, the darker. */

@@ -67,7 +67,11 @@ fn actions(buffer: &mut Buffer, at: Rect, state: &State<'_>, look: Look) {
         let ground = if look == Look::Colours { colours::style(Paint::Colour(colour)) } else { style };
         let column = put(buffer, at, row, 0, &format!("{digit} "), ground) + 1;
         let name = Rect { width: right, ..at };
-        put(buffer, name, row, column, &text::label(&visit.report.history, &total.action), style);
+        let label = visit.moves.get(number).map_or_else(|| total.action.clone(), text::label);
+        // The number rather than the word, where there is no room for both.
+        let fits = label.len() <= usize::from(right.saturating_sub(column + 1));
+        let label = if fits { label } else { label.replace(" to ", " ") };
+        put(buffer, name, row, column, &label, style);
         let value = if visit.has_values { text::number(total.ev, 7) } else { "…".to_string() };
         put(buffer, at, row, right, &format!("{:>5} {value:>7}", text::percent(total.frequency)), style);
     }

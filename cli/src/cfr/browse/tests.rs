@@ -254,7 +254,7 @@ fn the_page_shows_where_one_is_and_what_it_is_worth() {
     assert!(lines(&drawn(&state, LEAST, Look::Colours)).join("\n").contains("the hand is over"));
     let state = with_values(at("cr20", ""));
     let page = lines(&drawn(&state, LEAST, Look::Colours)).join("\n");
-    for text in ["1  fold", "2  call", "3  raise "] {
+    for text in ["1  fold", "2  call", "3  all-in 100 "] {
         assert!(page.contains(text), "{text}:\n{page}");
     }
 }
@@ -405,17 +405,26 @@ fn numbers_take_the_room_that_there_is() {
     ] {
         assert_eq!(text::number(value, width), expected);
     }
-    for (history, action, expected) in [
-        ("", "c", "check"),
-        ("", "r5", "bet 5"),
-        ("", "r", "bet"),
-        ("c", "c", "check"),
-        ("cr12.5", "c", "call"),
-        ("cr12.5", "f", "fold"),
-        ("cr12.5", "r40", "raise 40"),
-        ("cr12.5c/", "c", "check"),
-        ("cr12.5c/", "r40", "bet 40"),
+}
+
+/// Bets and raises are named by the chips of their street: 20 from each are in before the river.
+#[test]
+fn actions_have_the_chips_of_their_street() {
+    for (line, board, expected) in [
+        ("", "", vec!["check", "bet 5", "bet 20"]),
+        ("c", "", vec!["check", "bet 5", "bet 20"]),
+        ("cr20", "", vec!["fold", "call", "all-in 100"]),
+        ("cr20c/", "8c", vec!["check", "bet 50"]),
+        ("cr20c/r70", "8c", vec!["fold", "call"]),
     ] {
-        assert_eq!(text::label(history, action), expected, "{history} {action}");
+        let node = solved().at(line, board).expect("a node");
+        let labels: Vec<String> = node.moves().iter().map(text::label).collect();
+        assert_eq!(labels, expected, "{line} {board}");
+    }
+    assert!(solved().at("cc", "").expect("a node").moves().is_empty());
+    let page = lines(&drawn(&at("cr20c/", "8c"), LEAST, Look::Colours)).join("\n");
+    // The cards as they came.
+    for text in ["2  bet 50 ", "river  Qs Jh 2h 2d 8c  pot 50.00"] {
+        assert!(page.contains(text), "{text}:\n{page}");
     }
 }

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use warpplay::cfr::spot::{PracticeMove, Verb};
 
 /// A number in at most so many letters, with at most two decimals; `~` where it does not fit.
 pub fn number(value: f64, width: usize) -> String {
@@ -17,19 +18,15 @@ pub fn percent(part: f64) -> String {
     format!("{:.1}", 100.0 * part)
 }
 
-/// What players call an action after a history; the size of a bet as in the history, in all chips that the player has put in.
-pub fn label(history: &str, action: &str) -> String {
-    let street = history.rsplit('/').next().unwrap_or_default();
-    let is_raised = street.contains('r');
-    let faces_bet = street.trim_end_matches(|letter: char| !letter.is_ascii_alphabetic()).ends_with('r');
-    match action.strip_prefix('r') {
-        Some(size) => {
-            let word = if is_raised { "raise" } else { "bet" };
-            if size.is_empty() { word.to_string() } else { format!("{word} {size}") }
-        }
-        None if action == "f" => "fold".to_string(),
-        None if faces_bet => "call".to_string(),
-        None => "check".to_string(),
+/// What players call an action; bets and raises with the chips that the player has then put in on this street.
+pub fn label(action: &PracticeMove) -> String {
+    // Two decimals at most.
+    let to = (action.to * 100.0).round() / 100.0;
+    match action.verb {
+        Verb::Bet | Verb::Raise if action.all_in => format!("all-in {to}"),
+        Verb::Bet => format!("bet {to}"),
+        Verb::Raise => format!("raise to {to}"),
+        Verb::Fold | Verb::Check | Verb::Call => action.verb.to_string(),
     }
 }
 

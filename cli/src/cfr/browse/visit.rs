@@ -1,7 +1,7 @@
 //! A node with its hands: at once with strategy and reach, later with values.
 
 use warpplay::Result;
-use warpplay::cfr::spot::{ActionTotal, HandClass, Node, NodeHand, NodeReport};
+use warpplay::cfr::spot::{ActionTotal, HandClass, Node, NodeHand, NodeReport, PracticeMove};
 
 /// A node that the user has come to.
 pub struct Visit<'a> {
@@ -14,6 +14,8 @@ pub struct Visit<'a> {
     /// The grid of each seat.
     pub classes: [Vec<HandClass>; 2],
     pub totals: Vec<ActionTotal>,
+    /// The actions as players tell them.
+    pub moves: Vec<PracticeMove>,
     /// The cards that can be dealt.
     pub cards: Vec<String>,
 }
@@ -23,8 +25,8 @@ impl<'a> Visit<'a> {
     pub fn new(number: u64, node: Node<'a>) -> Result<Self> {
         let report = outline(&node)?;
         let (classes, totals) = summed(&report)?;
-        let cards = node.cards();
-        Ok(Self { number, node, report, has_values: false, classes, totals, cards })
+        let (cards, moves) = (node.cards(), node.moves());
+        Ok(Self { number, node, report, has_values: false, classes, totals, moves, cards })
     }
 
     /// Takes the node's values.

@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 use super::betting::STREETS;
+use super::practice::PracticeMove;
+use super::practice::moves::choices;
 use super::solved::SolvedSpot;
 use crate::cfr::engines::cpu::{At, Averages};
 use crate::cfr::game::betting::{BettingKind, BettingNode};
@@ -64,7 +66,7 @@ pub(super) struct Expectations {
 pub struct NodeReport {
     /// The actions so far, as `cr50c/`.
     pub history: String,
-    /// The cards on the table, as `QsJh2h`.
+    /// The cards on the table, as `QsJh2h8c`: the flop with the highest card first, then turn and river.
     pub board: String,
     /// Chips in the pot.
     pub pot: f64,
@@ -184,9 +186,19 @@ impl<'a> Node<'a> {
         STREETS[(STREETS.len() + self.placed.street).saturating_sub(self.solved.game.streets.len())]
     }
 
-    /// The cards on the table.
+    /// The cards on the table in the order in which they were dealt: the flop with the highest card first, then the turn, then the river.
     pub fn board(&self) -> String {
-        self.solved.game.deck.names(self.placed.cards)
+        self.board_cards().concat()
+    }
+
+    /// The cards of [`board`](Self::board), one by one.
+    pub(super) fn board_cards(&self) -> Vec<String> {
+        let (spot, deck) = (self.solved.spot(), self.solved.game.deck);
+        let cards = |text: &String| deck.cards(text).unwrap_or_default();
+        let mut flop = cards(&spot.flop);
+        flop.sort_unstable_by(|one, other| other.cmp(one));
+        let later = [&spot.turn, &spot.river].into_iter().flatten().flat_map(cards);
+        flop.into_iter().chain(later).chain(self.dealt.iter().copied()).map(|card| deck.name(card)).collect()
     }
 
     /// The cards dealt since the spot's board, in their order: with [`history`](Self::history) they lead [here](SolvedSpot::at).
@@ -223,6 +235,11 @@ impl<'a> Node<'a> {
             Entry::Decision { actions, .. } => actions.iter().map(|&action| self.solved.tree.spell(action)).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// What the seat that acts can do, in the order of [`actions`](Self::actions), with the chips of this street.
+    pub fn moves(&self) -> Vec<PracticeMove> {
+        if self.seat().is_some() { choices(self.solved, self.betting) } else { Vec::new() }
     }
 
     /// The cards that can be dealt, as [`deal`](Self::deal) takes them.

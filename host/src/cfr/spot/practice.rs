@@ -1,7 +1,7 @@
 //! Hands of a solved spot, dealt to a player, played against the saved strategy, and judged.
 
 mod history;
-mod moves;
+pub(super) mod moves;
 mod record;
 
 use std::collections::HashMap;
@@ -349,16 +349,9 @@ impl<'a> PracticeHand<'a> {
         self.node.solved.game.deck.names(hand.unwrap_or(0))
     }
 
-    /// The cards on the table in the order in which they came: those of the spot, then those dealt.
+    /// The cards on the table in the order in which they came, as [`Node::board`] has them.
     pub fn board(&self) -> String {
-        self.board_cards().concat()
-    }
-
-    fn board_cards(&self) -> Vec<String> {
-        let (spot, deck) = (self.node.solved.spot(), self.node.solved.game.deck);
-        let given = [Some(&spot.flop), spot.turn.as_ref(), spot.river.as_ref()].into_iter().flatten();
-        let given = given.flat_map(|text| deck.cards(text).unwrap_or_default());
-        given.chain(self.node.dealt.iter().copied()).map(|card| deck.name(card)).collect()
+        self.node.board()
     }
 
     /// Where the hand stands.

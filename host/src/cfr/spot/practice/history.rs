@@ -69,7 +69,7 @@ impl PracticeHand<'_> {
         writeln!(text, "*** HOLE CARDS ***\nDealt to Hero [{}]", spaced(&self.cards(self.seat)))?;
         writeln!(text, "{}: raises {} to {}", names[1], money(half - big), money(half))?;
         writeln!(text, "{}: calls {}", names[0], money(half - big))?;
-        let (board, steps) = (self.board_cards(), self.steps());
+        let (board, steps) = (self.node.board_cards(), self.steps());
         let first_street = STREETS.len() - solved.game.streets.len();
         for (street, name) in STREETS.iter().enumerate() {
             let (Some(before), Some(new)) = (board.get(..2 + street), board.get(2 + street)) else { break };

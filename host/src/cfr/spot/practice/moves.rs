@@ -64,7 +64,7 @@ pub(super) fn street_start(solved: &SolvedSpot, betting: u32) -> f64 {
 }
 
 /// The actions of a node of the betting, in their order; none where nobody acts.
-pub(super) fn choices(solved: &SolvedSpot, betting: u32) -> Vec<PracticeMove> {
+pub(in crate::cfr::spot) fn choices(solved: &SolvedSpot, betting: u32) -> Vec<PracticeMove> {
     let node = &solved.tree.nodes[betting as usize];
     let BettingKind::Decision { seat, actions, children } = &node.kind else { return Vec::new() };
     let (paid, highest) = (node.contributed[*seat], node.contributed[1 - seat]);
