@@ -57,7 +57,8 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     // The last is found when everything else is written.
     let measures_end = stops.pop().is_some();
     let read = match (&args.game, &checkpoint, &args.subgame.from) {
-        (Some(game), ..) => games::read(game, &args.output)?,
+        (Some(game), Some(checkpoint), _) => resumed(games::read(game, &args.output)?, checkpoint, args)?,
+        (Some(game), None, _) => games::read(game, &args.output)?,
         (None, Some(checkpoint), _) => {
             checkpoint.problem().context("the checkpoint's game must be built by the program that wrote it")?
         }
@@ -157,6 +158,19 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let utility = solver.average_utility()?;
     args.output.print(text(&report, &utility))?;
     Ok(())
+}
+
+/// The problem of a game beside a checkpoint: with the checkpoint's buckets, unless others are given.
+fn resumed(game: Problem, checkpoint: &Checkpoint, args: &SolveArgs) -> Result<Problem> {
+    let Some(kept) = checkpoint.problem() else { return Ok(game) };
+    if let (Some(given), Some(of_file)) = (game.rules(), kept.rules())
+        && given != of_file
+    {
+        let file = args.checkpoint.resume.as_deref().unwrap_or(Path::new("")).display();
+        return Err(common::Usage(format!("--resume {file}: the checkpoint of another game than FILE.game")).into());
+    }
+    let takes_buckets = matches!(kept, Problem::Abstracted(..)) && args.abstraction.abstraction.is_none();
+    Ok(if takes_buckets { kept } else { game })
 }
 
 /// The rest of a hand that the flags ask for.

@@ -80,8 +80,10 @@ fn a_game_is_solved_in_buckets_that_are_kept() {
     typed(&scratch, "query a.strategy --history cr --hand 4c", "");
     typed(&scratch, "match a.strategy b.strategy --device cpu", "");
     typed(&scratch, "solve --resume a.checkpoint --iterations 30 --report none --device cpu", "");
+    typed(&scratch, "solve leduc.limit.2p.game --resume a.checkpoint --iterations 30 --report none --device cpu", "");
     typed(&scratch, "play a.strategy --hands 1", "quit\n");
     for (line, told) in [
+        ("solve kuhn.limit.2p.game --resume a.checkpoint", "--resume a.checkpoint: the checkpoint of another game"),
         ("solve leduc.limit.2p.game --abstraction lossless", "option rounds: 1 is not allowed (2, one a betting round"),
         ("solve leduc.limit.2p.game --abstraction lossless,ehs", "option abstraction: 'ehs' is not allowed"),
         (
@@ -102,6 +104,39 @@ fn a_game_is_solved_in_buckets_that_are_kept() {
         ("solve --resume a.checkpoint --abstraction lossless", "--abstraction"),
     ] {
         let (code, _, said) = typed_until(&scratch, line, "");
+        assert_eq!(code, Some(2), "{line}: {said}");
+        assert!(said.contains(told), "{line}: {said}");
+    }
+}
+
+/// The rest of a hand, solved anew from a strategy for the whole game.
+#[test]
+fn the_rest_of_a_hand_is_solved_anew() {
+    let scratch = new_scratch();
+    typed(&scratch, "solve leduc.limit.2p.game --device cpu --iterations 20 --report none --strategy a.strategy", "");
+    let from = "solve --from a.strategy --history cc/ --board 4c --seat 0 --device cpu";
+    typed(
+        &scratch,
+        &format!(
+            "{from} --iterations 20 --report 1,20 --strategy rest.strategy --checkpoint rest.checkpoint --json rest.json"
+        ),
+        "",
+    );
+    let trajectory = scratch.json("rest.json")["trajectory"].as_array().cloned().expect("a list");
+    assert_eq!(trajectory.len(), 2);
+    assert!(trajectory.iter().all(|point| point["nash_conv"].as_f64().is_some_and(|gain| gain >= 0.0)));
+    let asked = typed(&scratch, "query rest.strategy --board 4c --hand 4d", "");
+    assert!(asked.contains("0:4d:4c:"), "{asked}");
+    typed(&scratch, "solve --resume rest.checkpoint --iterations 30 --report none --device cpu", "");
+    for (line, told) in [
+        ("solve --from a.strategy --board 4c --seat 0".to_string(), "--history"),
+        ("solve leduc.limit.2p.game --board 4c".to_string(), "--from"),
+        (format!("{from} leduc.limit.2p.game"), "cannot be used with"),
+        (from.replace("--seat 0", "--seat 2"), "a.strategy: option seat: 2 is not allowed (0 or 1)"),
+        (from.replace("cc/", "xx"), "a.strategy"),
+        (format!("{from} --updates simultaneous"), "option updates: simultaneous is not allowed"),
+    ] {
+        let (code, _, said) = typed_until(&scratch, &line, "");
         assert_eq!(code, Some(2), "{line}: {said}");
         assert!(said.contains(told), "{line}: {said}");
     }
