@@ -136,7 +136,8 @@ impl<'a> History<'a> {
         // Some programs write a byte order mark or empty lines first.
         let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start).trim_ascii_start();
         if !text.is_empty() && !text.starts_with(HISTORY_START) {
-            let reason = "is no hand history: it does not begin with 'PokerStars'; name a new file, or one of --history";
+            let reason =
+                "is no hand history: it does not begin with 'PokerStars'; name a new file, or one of --history";
             return Err(Error::file(path, None, reason).into());
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());

@@ -127,9 +127,6 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
         expect_new(path, resumed.is_some().then_some(args.journal.resume.as_deref()).flatten())?;
         // No device or pipe: its writer needs a file.
         AtomicFile::create(path)?;
-    } else if let Some(before) = args.journal.resume.as_ref().filter(|_| resumed.is_some()) {
-        let path = quoted(before);
-        args.output.note(format_args!("nothing is saved without --save: --save {path} writes the solve back to its file"));
     }
     let plot = OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
@@ -297,10 +294,13 @@ fn go_on(args: &SolveSpotArgs, path: &Path, target: Option<SpotTarget>) -> Strin
     };
     add("--target", target.map(|target| target.to_string()));
     add("--checkpoint-every", args.checkpoint_every.map(|time| format!("{}s", time.as_secs_f64())));
-    add("--form", match args.form {
-        Some(FormFlag::Saved(form)) => Some(form.to_string()),
-        _ => None,
-    });
+    add(
+        "--form",
+        match args.form {
+            Some(FormFlag::Saved(form)) => Some(form.to_string()),
+            _ => None,
+        },
+    );
     add("--device", args.device.first().filter(|device| *device != "auto").cloned());
     add("--threads", args.solve.threads.threads.map(|threads| threads.to_string()));
     add("--json", args.output.json.as_ref().map(|path| path.display().to_string()));
@@ -330,6 +330,11 @@ fn solve_one(
     args.output.print(format!("{}: {}\n", asked.name, shown(&plan, device, args)))?;
     common::without_results(|| expect_fits(&builder, &plan, is_resumed, device)).with_context(named)?;
     let mut solver = common::without_results(|| builder.build_plan(device, plan)).with_context(named)?;
+    if let (true, None, Some(before)) = (is_resumed, &args.save, &args.journal.resume) {
+        let path = quoted(before);
+        args.output
+            .note(format_args!("nothing is saved without --save: --save {path} writes the solve back to its file"));
+    }
     if is_resumed && solver.is_finished() {
         let more = match solver.target().filter(|_| solver.is_target_reached()) {
             Some(target) => format!("the target {target} is reached already: --target names a closer one"),
@@ -367,7 +372,8 @@ fn solve_one(
     let ended = (!solver.is_finished()).then(|| {
         let (done, of) = (thousands(solver.iterations()), count(solver.options().iterations, "iteration"));
         let chips = solver.trajectory().get(&solver.iterations());
-        let chips = chips.map_or(String::new(), |chips| format!(", exploitability {} {unit}{aim}", significant(*chips)));
+        let chips =
+            chips.map_or(String::new(), |chips| format!(", exploitability {} {unit}{aim}", significant(*chips)));
         let kept = match (saved, &args.save) {
             (Some(path), _) => format!("saved in {}; go on with:\n  {}", path.display(), go_on(args, path, target)),
             (None, Some(path)) => format!("not saved: {} could not be written", path.display()),
@@ -381,7 +387,8 @@ fn solve_one(
             common::with_results_written(&written, || solver.report())?
         }
         (Some(path), None) => {
-            let written = format!("stopped before the values of hands were found; {} has the whole solve", path.display());
+            let written =
+                format!("stopped before the values of hands were found; {} has the whole solve", path.display());
             common::with_results_written(&written, || solver.report())?
         }
         (None, _) => solver.report()?,
