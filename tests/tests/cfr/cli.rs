@@ -534,7 +534,7 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     let line = "solve-spot turn.json --algorithm cfr_plus --report 20 --device cpu --threads 1";
     let said = scratch.ok(&format!("{line} --iterations 20 --save a.spot --checkpoint-every 60s --json a.json"));
     assert!(said.starts_with("turn: engine cpu on cpu, memory ") && !said.contains("infoset-actions"), "{said}");
-    let said = scratch.ok(&format!("{line} --iterations 2 -v"));
+    let said = scratch.ok(&format!("{line} --iterations 20 -v"));
     assert!(said.starts_with("turn: engine cpu, ") && said.contains("regrets and averages"), "{said}");
     scratch.ok(&format!("{line} --iterations 60 --save whole.spot --json whole.json --quiet"));
     // Gone on with, by its own options.
