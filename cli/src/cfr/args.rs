@@ -313,11 +313,11 @@ pub struct SolveSpotArgs {
     #[command(flatten)]
     pub report: ReportFlags,
 
-    /// End a spot at this exploitability, if that is before --iterations: chips (0.25), or a part of its pot (0.5%pot)
+    /// End a spot at this exploitability, if that is before --iterations: chips (0.25), or a part of its pot (0.5%pot) [default: that of --resume FILE.spot]
     #[arg(long, value_name = "EXPLOITABILITY", allow_negative_numbers = true)]
     pub target: Option<SpotTarget>,
 
-    /// Write the spot with the strategies of all streets to this file at the end, also after Ctrl-C, and at the interval of --checkpoint-every; one spot
+    /// Write the spot with the strategies of all streets to this new file, or that of --resume, at the end, also after Ctrl-C, and at the interval of --checkpoint-every; one spot
     #[arg(long, value_name = "FILE.spot", conflicts_with = "checkpoint")]
     pub save: Option<PathBuf>,
 
@@ -415,7 +415,7 @@ fn of_spots(flag: clap::Arg) -> clap::Arg {
 }
 
 /// What `--resume` does for spots.
-const RESUME: &str = "Continue from a file of --save (one spot, with its options), or a run of several spots from its --checkpoint file, without repeating those in it (needs the options of \
+const RESUME: &str = "Continue from a file of --save (one spot, with its options and target), or a run of several spots from its --checkpoint file, without repeating those in it (needs the options of \
                       that run, except names of files)";
 
 /// A value of `--form`: what it means, and what it meant.
@@ -469,7 +469,7 @@ pub struct PlayArgs {
     #[arg(long, value_enum, value_name = "WHEN")]
     pub feedback: Option<Feedback>,
 
-    /// Of a spot: add each finished hand to this file, as a hand history in the text form of PokerStars
+    /// Of a spot: add each finished hand to this file, new or of hand histories, as a hand history in the text form of PokerStars
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
 

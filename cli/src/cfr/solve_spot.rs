@@ -174,10 +174,6 @@ fn files(args: &SolveSpotArgs, is_resumed: bool) -> Result<(Option<OutputFile>, 
         expect_new(path, before)?;
         // No device or pipe: its writer needs a file.
         AtomicFile::create(path)?;
-    } else if let Some(before) = before {
-        let path = quoted(before);
-        args.output
-            .note(format_args!("nothing is saved without --save: --save {path} writes the solve back to its file"));
     }
     Ok((json, OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?))
 }
@@ -384,6 +380,11 @@ fn solve_one(
     args.output.print(format!("{}: {}\n", asked.name, shown(&plan, device, args)))?;
     common::without_results(|| expect_fits(&builder, &plan, is_resumed, device)).with_context(named)?;
     let mut solver = common::without_results(|| builder.build_plan(device, plan)).with_context(named)?;
+    if let (true, None, Some(before)) = (is_resumed, &args.save, &args.journal.resume) {
+        let path = quoted(before);
+        args.output
+            .note(format_args!("nothing is saved without --save: --save {path} writes the solve back to its file"));
+    }
     if is_resumed && solver.is_finished() {
         let more = match solver.target().filter(|_| solver.is_target_reached()) {
             Some(target) => format!("the target {target} is reached already: --target names a closer one"),

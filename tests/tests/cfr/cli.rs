@@ -1,5 +1,6 @@
 //! The commands `warpplay cfr` as others use them: its JSON, its exit codes, its one-line errors, strategies, checkpoints.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -567,6 +568,8 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     scratch.write("turn.json", TURN.as_bytes());
     let line = "solve-spot turn.json --algorithm cfr_plus --report 20 --device cpu --threads 1";
     let said = scratch.ok(&format!("{line} --iterations 20 --save a.spot --checkpoint-every 60s --json a.json"));
+    assert!(said.starts_with("turn: engine cpu on cpu, memory ") && !said.contains("infoset-actions"), "{said}");
+    let said = scratch.ok(&format!("{line} --iterations 20 -v"));
     assert!(said.starts_with("turn: engine cpu, ") && said.contains("regrets and averages"), "{said}");
     scratch.ok(&format!("{line} --iterations 60 --save whole.spot --json whole.json --quiet"));
     // Gone on with, by its own options.
@@ -624,6 +627,13 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
         (1, "solve-spot --resume a.spot --iterations 60 --device simt", "expected engine cpu, which wrote it"),
         (2, "solve-spot --resume turn.json --device cpu", "SPOT.json is needed beside --resume, unless that is a file"),
         (2, "solve-spot turn.json --device cpu --save turn.json", "--save and SPOT.json name the same file"),
+        (
+            1,
+            "solve-spot turn.json --device cpu --save a.spot",
+            "a.spot: exists already: go on with --resume a.spot, or",
+        ),
+        (1, "solve-spot turn.json --device cpu --save a.json", "a.json: exists already: name a new file"),
+        (1, "solve-spot --resume a.spot --device cpu --save b.spot", "b.spot: exists already: name a new file"),
         (1, "exploitability a.spot --device cpu", "a.spot: not a strategy: "),
     ] {
         let said = scratch.fails(code, line);
@@ -640,6 +650,72 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     fs::write(scratch.path("a.spot"), &bytes).expect("a file");
     let said = scratch.fails(1, "query a.spot --line cc/ --board 8c");
     assert!(said.contains("a.spot: damaged solved spot: the checksum of tensor "), "{said}");
+}
+
+/// The file keeps the target; what is not reached, not saved or not to be done is told.
+#[test]
+fn a_target_is_kept_and_told() {
+    let scratch = new_scratch();
+    scratch.write("turn.json", TURN.as_bytes());
+    let line = "solve-spot turn.json --report none --device cpu --threads 1";
+    let said = |line: &str| {
+        let output = scratch.run(line);
+        let [shown, said] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert_eq!(output.status.code(), Some(0), "{line}: {said}");
+        (shown, said)
+    };
+    let (_, missed) = said(&format!("{line} --target 0.0001%pot --iterations 10 --save a.spot --quiet"));
+    assert!(missed.starts_with("turn: target 0.0001%pot not reached: exploitability "), "{missed}");
+    assert!(missed.ends_with(" chips after 10 iterations (--iterations)\n"), "{missed}");
+    // Another one, which the file then has.
+    said(
+        "solve-spot --resume a.spot --target 20%pot --iterations 500 --report none --device cpu --save a.spot --quiet",
+    );
+    let (shown, told) = said("solve-spot --resume a.spot --iterations 1000 --report none --device cpu --json a.json");
+    assert!(told.starts_with("nothing is saved without --save: --save a.spot writes the solve back"), "{told}");
+    assert!(told.contains("a.spot: the target 20%pot is reached already: --target names a closer one\n"), "{told}");
+    assert!(!shown.contains("ended early"), "{shown}");
+    let iterations = scratch.json("a.json")["report"]["iterations"].as_u64().expect("a number");
+    assert!((10..500).contains(&iterations), "{iterations}");
+}
+
+/// A folder that goes away costs the file, not the result.
+#[cfg(unix)]
+#[test]
+fn a_solve_that_cannot_be_saved_is_shown() {
+    let scratch = new_scratch();
+    scratch.write("turn.json", TURN.as_bytes());
+    fs::create_dir(scratch.path("gone")).expect("a folder");
+    let line = "solve-spot turn.json --iterations 3000 --report 1 --device cpu --threads 1 --save gone/a.spot --checkpoint-every 0.001 --json a.json";
+    let mut command = scratch.command(line);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let began = Instant::now();
+    while !scratch.path("gone/a.spot").exists() {
+        assert!(began.elapsed().as_secs() < 60, "no file");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Some iterations after that which was measured.
+    std::thread::sleep(Duration::from_millis(20));
+    fs::copy(scratch.path("gone/a.spot"), scratch.path("kept.spot")).expect("a copy");
+    // A write may be under way: its file is beside the name for a moment.
+    while fs::remove_dir_all(scratch.path("gone")).is_err() {
+        assert!(began.elapsed().as_secs() < 60, "the folder stays");
+    }
+    let output = child.wait_with_output().expect("its end");
+    let [shown, said] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("gone/a.spot: cannot be written: "), "{said}");
+    assert!(said.contains("; the solve goes on, and tries to save again\n"), "{said}");
+    assert!(said.lines().next_back().is_some_and(|line| line.starts_with("error: gone/a.spot: cannot be ")), "{said}");
+    assert!(shown.contains("turn: 3,000 iterations in ") && shown.contains("of the highest expected value"), "{shown}");
+    assert_eq!(scratch.json("a.json")["report"]["iterations"], 3000);
+    // The copy is as that of a run that was killed: it says which iteration was measured.
+    scratch.ok("query kept.spot --json q.json --quiet");
+    let found = scratch.json("q.json");
+    let iterations = found["iterations"].as_u64().expect("a number");
+    assert!(iterations > 1 && found["measured_at"] == 1, "{iterations}, {}", found["measured_at"]);
+    let shown = typed(&scratch, "play kept.spot", "quit\n");
+    assert!(shown.contains(" after 1 iteration and not measured since: board "), "{shown}");
 }
 
 #[test]
@@ -729,17 +805,14 @@ fn hands_of_a_spot_are_played_judged_and_kept() {
     assert_eq!(scratch.json("again.json")["hands"], record["hands"]);
     assert!(scratch.text("hands.txt").starts_with(&history));
     assert_eq!(scratch.text("hands.txt").matches("PokerStars Hand #").count(), 12);
-    // A full disk ends the run with its score and its record.
-    #[cfg(target_os = "linux")]
+    let text = scratch.text("hands.txt");
+    let numbers: BTreeSet<&str> =
+        text.split("PokerStars Hand #").skip(1).filter_map(|hand| hand.split(':').next()).collect();
+    assert_eq!(numbers.len(), 12, "{numbers:?}");
+    #[cfg(unix)]
     {
-        let (code, shown, said) = typed_until(
-            &scratch,
-            "play a.spot --seed 3 --hands 6 --json full.json --history /dev/full",
-            &"1\n".repeat(40),
-        );
-        assert!(code == Some(1) && said.contains("/dev/full: cannot be written"), "{said}");
-        assert!(shown.contains("1 hand"), "{shown}");
-        assert_eq!(scratch.json("full.json")["hands"][0], record["hands"][0]);
+        let said = scratch.fails(1, "play a.spot --history /dev/null");
+        assert!(said.contains("/dev/null: cannot be written: it is a folder, a device or a pipe"), "{said}");
     }
     // From a node on, as one seat; the input ends within the second hand, which does not count.
     let line = "play a.spot --seat 0 --line cc/ --board 8c --seed 1 --feedback end --hints --json end.json";
@@ -753,11 +826,16 @@ fn hands_of_a_spot_are_played_judged_and_kept() {
     assert!(left.contains("Hand 1: seat 1") && left.contains("0 hands"), "{left}");
     scratch.ok("solve kuhn.limit.2p.game --iterations 2 --device cpu --strategy k.strategy --quiet");
     for (code, line, told) in [
+        (2, "play a.spot --seat 5", "option seat: 5 is not allowed (a seat that acts: 0, 1)"),
         (2, "play a.spot --seat 2", "option seat: 2 is not allowed (a seat that acts: 0, 1)"),
         (2, "play a.spot --line r10 --seat 0", "option seat: 0 is not allowed (a seat that acts: 1)"),
         (2, "play a.spot --line r10c", "option line: 'r10c' is not allowed (a line after which a seat acts)"),
         (2, "play a.spot --line x", "expected c, r10"),
         (2, "play a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
+        (1, "play a.spot --history turn.json", "turn.json: is no hand history: it does not begin with 'PokerStars'"),
+        (1, "play a.spot --history .", ".: cannot be written: it is a folder, a device or a pipe, expected a file"),
+        (2, "play a.spot --hands 0", "option hands: 0 is not allowed (at least 1)"),
+        (2, "play k.strategy --hands 0", "option hands: 0 is not allowed (at least 1)"),
         (2, "play a.spot --history a.spot", "--history and FILE name the same file"),
         (1, "play a.spot --history nowhere/hands.txt", "nowhere/hands.txt: cannot be written"),
         (1, "play turn.json", "turn.json: not a safetensors file"),

@@ -509,3 +509,36 @@ fn damage_is_found_wherever_it_is_and_foreign_files_are_named() {
     assert_eq!(told(SolvedSpot::open(&path).expect_err("empty")), "the file is empty, expected a solved spot");
     assert!(matches!(SolvedSpot::open(folder.folder()), Err(Error::File { .. })));
 }
+
+/// A checkpoint that cannot be written ends no run; at the end it is an error, after which the solver can be used.
+#[test]
+fn a_folder_that_goes_away_costs_a_file_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let gone = folder.path().join("gone");
+    std::fs::create_dir(&gone).expect("a folder");
+    let path = gone.join("a.spot");
+    let every = std::time::Duration::from_nanos(1);
+    let builder = builder(&turn(), 30).target(SpotTarget::PartOfPot(1e-9)).checkpoint(&path).checkpoint_every(every);
+    let mut solver = builder.build(&Device::cpu()).expect("good");
+    let mut n = 0;
+    let error = solver.run(|_| {
+        n += 1;
+        if n == 1 {
+            std::fs::remove_dir_all(&gone).expect("removed");
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(error, Err(warpplay::Error::File { .. })), "{error:?}");
+    assert!(n > 1 && solver.iterations() == 30 && solver.report().is_ok());
+    std::fs::create_dir(&gone).expect("a folder");
+    solver.run(|_| ControlFlow::Continue(())).expect("saved");
+    // The target is kept, until another is set.
+    let solved = SolvedSpot::open(&path).expect("a file");
+    assert_eq!(solved.target(), Some(SpotTarget::PartOfPot(1e-9)));
+    assert_eq!(solved.measured(), solver.trajectory().last_key_value().map(|(&at, &chips)| (at, chips)));
+    let target = |builder: SpotSolverBuilder| builder.build(&Device::cpu()).expect("good").target();
+    let resume = || SpotSolver::resume(&path).expect("opened");
+    assert_eq!(target(resume()), solved.target());
+    assert_eq!(target(resume().target(SpotTarget::Chips(1.0))), Some(SpotTarget::Chips(1.0)));
+    assert_eq!(target(resume().target(None)), None);
+}
