@@ -440,7 +440,7 @@ fn spots_have_names_of_their_own_and_need_not_be_measured() {
         (format!(r#"{{"spots": {{"a": {hands}}}}}"#), "spot a: the name AA occurs twice"),
         (hands, "the name AA occurs twice"),
         (again, "duplicate field `pot`"),
-        (lock(r#""AA": ["x", 0, 0]"#), "field locks[0].strategy.AA[0]: invalid type: string \"x\", expected f64"),
+        (lock(r#""AA": ["x", 0, 0]"#), "field locks[0].strategy.AA[0]: invalid type: string \"x\", expected a number"),
         (
             format!(r#"{{"spots": {{"a": {}}}}}"#, lock(r#""AA": 1"#)),
             "spot a: field locks[0].strategy.AA: invalid type",
