@@ -95,6 +95,8 @@ def test_what_is_not_allowed_is_told():
             SpotSolver(RIVER, device="cpu", target=wrong)
     with pytest.raises(ValueError, match="checkpoint_every"):
         SpotSolver(RIVER, device="cpu", checkpoint_every=0.0)
+    with pytest.raises(ValueError, match="only with checkpoint"):
+        SpotSolver(RIVER, device="cpu", checkpoint_every=60.0)
     solver = SpotSolver(RIVER, device="cpu", iterations=1)
     root = solver.solved().root()
     with pytest.raises(ValueError):

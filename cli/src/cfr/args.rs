@@ -239,14 +239,6 @@ pub struct CompareArgs {
     pub output: OutputFlags,
 }
 
-/// How a saved strategy is measured.
-#[derive(clap::Args, Clone, Debug)]
-pub struct MeasureFlags {
-    /// Arithmetic: f32, f64; unlike solve, the default is f64
-    #[arg(long, value_name = "P", default_value_t = Precision::F64)]
-    pub precision: Precision,
-}
-
 #[derive(clap::Args, Debug)]
 pub struct ExploitabilityArgs {
     /// The strategy, written by solve
@@ -259,8 +251,9 @@ pub struct ExploitabilityArgs {
 
     #[command(flatten)]
     pub seed: SeedFlag,
-    #[command(flatten)]
-    pub measure: MeasureFlags,
+    /// Arithmetic over all deals: f32, f64 [default: f64]; sampled deals always use f64
+    #[arg(long, value_name = "P")]
+    pub precision: Option<Precision>,
     #[command(flatten)]
     pub device: DeviceFlag,
     #[command(flatten)]
@@ -585,6 +578,7 @@ mod tests {
             ("--feedback", "hands would be played to see it"),
             ("--deals", "a rule"),
             ("match --precision", "whole matches would be played to see it"),
+            ("exploitability --precision", "strategies would be measured to see it"),
             ("--checkpoint-every", "a constant of the library that is not public"),
         ];
         hold::<Args>(&cases, &prose, |args| {

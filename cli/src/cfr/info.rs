@@ -9,6 +9,7 @@ use warpplay::cfr::spot::{SolvedSpot, Spot, SpotForm};
 use warpplay::cfr::{Counts, GameDef, Options};
 
 use crate::cfr::args::InfoArgs;
+use crate::cfr::browse::path;
 use crate::cfr::games;
 use crate::cfr::kinds::{self, Kind};
 use crate::common;
@@ -94,7 +95,7 @@ fn spot_text(of: &SpotFacts<'_>) -> String {
     let algorithm = of.options.algorithm;
     facts([
         ("solved spot", of.file.clone()),
-        ("board", of.board.clone()),
+        ("board", path::cards(&of.board).join(" ")),
         ("pot, stack", format!("{}, {} chips", of.spot.pot, of.spot.effective_stack)),
         ("range of seat 0", hands(0)),
         ("range of seat 1", hands(1)),

@@ -46,6 +46,9 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     args.output.start_log();
     let written = [("--json", args.output.json.as_deref()), ("--history", args.history.as_deref())];
     common::expect_apart(&[("FILE", Some(&args.strategy))], &written, &[])?;
+    if args.hands == Some(0) {
+        return Err(Error::option("hands", 0, "at least 1").into());
+    }
     if saved::is_spot(&args.strategy)? {
         return play_spot::run(args, seed(args));
     }

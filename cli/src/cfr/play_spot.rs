@@ -1,12 +1,13 @@
 //! `play` of a solved spot: hands dealt, played against the saved strategy, and judged.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use warpplay::Error;
 use warpplay::cfr::SolvedSpot;
 use warpplay::cfr::spot::{
     Practice, PracticeDecision, PracticeEvent, PracticeHand, PracticeJudgement, PracticeMove, PracticeRecord,
@@ -24,6 +25,11 @@ const HELP: &str = "  1, 2, …   an action by its number; or f (fold), c (check
   help      this list
   quit      leave; a hand that is not finished does not count";
 
+/// How a hand history begins.
+const HISTORY_START: &[u8] = b"PokerStars ";
+/// Bytes of a file of hand histories that are looked at.
+const MOST_BEFORE: u64 = 1024;
+
 /// Decisions that the score shows.
 const N_WORST: usize = 5;
 
@@ -34,6 +40,8 @@ struct Facts<'a> {
     iterations: u64,
     /// In chips, where it was measured last.
     exploitability: Option<f64>,
+    /// The iteration after which it was.
+    measured_at: Option<u64>,
     /// Where each hand began.
     line: String,
     board: String,
@@ -45,12 +53,11 @@ struct Facts<'a> {
 /// Runs the command for a file of a solved spot; `seed` is that of the hands.
 pub fn run(args: &PlayArgs, seed: u64) -> Result<()> {
     let json = args.output.json_file()?;
-    let mut history = args.history.as_deref().map(History::open).transpose()?;
     let solved = common::without_results(|| SolvedSpot::open(&args.strategy))?;
     let (line, board) = (args.line.as_deref().unwrap_or(""), args.board.as_deref().unwrap_or(""));
     let start = saved::after("--line", solved.at(line, board))?;
     let (line, board, pot) = (start.history(), start.board(), start.pot());
-    let exploitability = solved.trajectory().last_key_value().map(|(_, &chips)| chips);
+    let (measured_at, exploitability) = solved.measured().unzip();
     let mut table = PracticeTable {
         practice: Practice::new(start, seed)?,
         unit: if solved.spot().icm.is_some() { "prize" } else { "chips" },
@@ -59,16 +66,20 @@ pub fn run(args: &PlayArgs, seed: u64) -> Result<()> {
         input: Input::new()?,
         n_shown: 0,
     };
-    let quality = exploitability.map_or(String::new(), |chips| format!(", exploitability {}", fixed(chips, 3)));
+    let seats: Vec<usize> = match args.seat.unwrap_or(SeatFlag::Both) {
+        SeatFlag::Seat(seat) => {
+            table.practice.expect_acts(seat)?;
+            vec![seat]
+        }
+        SeatFlag::Both => (0..2).filter(|&seat| table.practice.acts(seat)).collect(),
+    };
+    let mut history = args.history.as_deref().map(History::open).transpose()?;
+    let quality = saved::quality(&solved);
     let after = if line.is_empty() { String::new() } else { format!("after '{line}', ") };
     let iterations = count(solved.iterations(), "iteration");
     common::print(format!(
         "A spot solved in {iterations}{quality}: {after}board {board}, pot {pot}. Its strategy plays the other seat.\n{HELP}\n"
     ))?;
-    let seats: Vec<usize> = match args.seat.unwrap_or(SeatFlag::Both) {
-        SeatFlag::Seat(seat) => vec![seat],
-        SeatFlag::Both => (0..2).filter(|&seat| table.practice.acts(seat)).collect(),
-    };
     let (mut n_dealt, mut written) = (0, Ok(()));
     while args.hands.is_none_or(|n| n_dealt < n) && !common::interrupted() {
         let seat = seats[n_dealt as usize % seats.len()];
@@ -89,6 +100,7 @@ pub fn run(args: &PlayArgs, seed: u64) -> Result<()> {
             spot: args.strategy.display().to_string(),
             iterations: solved.iterations(),
             exploitability,
+            measured_at,
             line,
             board,
             seed,
@@ -110,10 +122,28 @@ struct History<'a> {
 }
 
 impl<'a> History<'a> {
+    /// Opens a file that is new, empty, or begins with a hand history.
     fn open(path: &'a Path) -> Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).open(path).with_context(|| cannot(path))?;
+        // Before it is opened: that of a pipe waits for its reader.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            let reason = "cannot be written: it is a folder, a device or a pipe, expected a file";
+            return Err(Error::file(path, None, reason).into());
+        }
+        let open = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let mut file = open.with_context(|| cannot(path))?;
+        let mut start = Vec::new();
+        (&mut file).take(MOST_BEFORE).read_to_end(&mut start).with_context(|| cannot(path))?;
+        // Some programs write a byte order mark or empty lines first.
+        let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start).trim_ascii_start();
+        if !text.is_empty() && !text.starts_with(HISTORY_START) {
+            let reason =
+                "is no hand history: it does not begin with 'PokerStars'; name a new file, or one of --history";
+            return Err(Error::file(path, None, reason).into());
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-        Ok(Self { path, file, before: now.saturating_mul(1_000_000) })
+        // Sessions that begin in the same second have processes of their own. Below 2^53, which all programs read exactly.
+        let session = u64::from(std::process::id() % 1000) * 1000;
+        Ok(Self { path, file, before: now.saturating_mul(1_000_000).saturating_add(session) })
     }
 
     fn add(&mut self, hand: &PracticeHand<'_>) -> Result<()> {

@@ -1,7 +1,6 @@
 //! `push-fold`: all-in or fold before the flop.
 
 use std::fmt::Write as _;
-use std::ops::ControlFlow;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -31,7 +30,7 @@ pub fn run(args: &PushFoldArgs) -> Result<()> {
     games.iter().try_for_each(PushFold::check)?;
     let json = args.output.json_file()?;
     let device = args.device.open()?;
-    let chart = PushFoldChart::solve(&device, &games, args.iterations, |_| ControlFlow::Continue(()))?;
+    let chart = PushFoldChart::solve(&device, &games, args.iterations, |_| common::until_interrupted())?;
     if let Some(json) = json {
         let classes = (0..N_CLASSES).filter_map(class_name).collect();
         let (device, device_name) = (device.backend().to_string(), device.name());
@@ -40,7 +39,12 @@ pub fn run(args: &PushFoldArgs) -> Result<()> {
     args.output.print(match &chart.solved[..] {
         [solved] => strategies(solved),
         _ => largest(&chart),
-    })
+    })?;
+    if common::interrupted() {
+        let (n, of) = (chart.solved.len(), games.len());
+        args.output.print(format!("ended early: {n} of {of} stacks, the last perhaps in part\n"))?;
+    }
+    Ok(())
 }
 
 /// What each seat does.

@@ -5,16 +5,12 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use serde::Serialize;
+use warpplay::cfr::preflop::{N_HANDS, SIDE};
 use warpplay::cfr::spot::{NamedRange, Range};
 
 use crate::cfr::args::RangesArgs;
 use crate::common;
 use crate::common::table::{Table, fixed, significant};
-
-/// All hands of two cards.
-const N_HANDS: f64 = 1326.0;
-/// Rows of the grid, and columns.
-const SIDE: usize = 13;
 
 /// What is written.
 #[derive(Serialize)]
@@ -71,7 +67,14 @@ fn entry(text: &str) -> Result<Entry> {
     let range = Range::parse(text)?;
     let combos = range.combos();
     let weights = range.classes().into_iter().filter(|(_, weight)| *weight > 0.0).collect();
-    Ok(Entry { name: None, meaning: None, text: text.into(), combos, percent: 100.0 * combos / N_HANDS, weights })
+    Ok(Entry {
+        name: None,
+        meaning: None,
+        text: text.into(),
+        combos,
+        percent: 100.0 * combos / N_HANDS as f64,
+        weights,
+    })
 }
 
 /// The names, a line each.

@@ -8,6 +8,7 @@ use warpplay::Error;
 use warpplay::cfr::SolvedSpot;
 
 use crate::cfr::kinds::{self, Kind};
+use crate::common::table::{count, fixed};
 use crate::common::{self, Usage};
 
 /// Whether a file is a solved spot; otherwise it should be a strategy.
@@ -22,6 +23,17 @@ pub fn is_spot(path: &Path) -> Result<bool> {
         return Err(Error::file(path, None, reason).into());
     }
     Ok(is_spot)
+}
+
+/// The exploitability of a solved spot, behind its iterations: that of an earlier iteration with its number.
+pub fn quality(solved: &SolvedSpot) -> String {
+    match solved.measured() {
+        Some((at, chips)) if at == solved.iterations() => format!(", exploitability {}", fixed(chips, 3)),
+        Some((at, chips)) => {
+            format!(", exploitability {} after {} and not measured since", fixed(chips, 3), count(at, "iteration"))
+        }
+        None => ", exploitability not measured".to_string(),
+    }
 }
 
 /// What the history of a flag leads to. One that cannot be played is a wrong use of the flag.

@@ -140,7 +140,8 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         write(json, &game, &device, &mut solver, false)?;
     }
     if measures_end {
-        common::with_results_written(|| solver.measure())?;
+        let written = "stopped in the last measurement: the earlier results are saved";
+        common::with_results_written(written, || solver.measure())?;
     }
     if let Some(json) = &files.json {
         write(json, &game, &device, &mut solver, true)?;

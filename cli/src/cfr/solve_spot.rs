@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use indicatif::BinaryBytes;
 use serde::Serialize;
-use warpplay::cfr::spot::{HandReport, SpotSolverBuilder, Streets};
+use warpplay::cfr::spot::{HandReport, SpotSolverBuilder, SpotTarget, Streets};
 use warpplay::cfr::{Options, Plan, SolvedSpot, Spot, SpotReport, SpotRun, SpotSolver, solve_spots};
 use warpplay::{AtomicFile, Backend, Device, Error, Memory, Precision};
 
 use crate::cfr::args::{FormFlag, SolveSpotArgs};
 use crate::common::plot::{self, Axis, Line, Panel};
-use crate::common::table::{Table, count, seconds};
+use crate::common::table::{Table, count, seconds, significant, thousands};
 use crate::common::{self, OutputFile, Usage};
 
 /// The plot's name in a folder.
@@ -77,6 +78,9 @@ fn solved_before(args: &SolveSpotArgs) -> Result<Option<&PathBuf>> {
     }
 }
 
+/// A solved spot, by its name.
+type Named<'a> = (&'a str, SpotReport);
+
 /// Runs the command.
 pub fn run(args: &SolveSpotArgs) -> Result<()> {
     args.output.start_log();
@@ -97,10 +101,48 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     }
     let stops = args.report.stops(iterations)?;
     let is_journaled = resumed.is_none() && args.journal.target().is_some();
-    if args.save.is_some() && (spots.len() != 1 || args.device.len() != 1 || is_journaled) {
+    check_save(args, spots.len(), is_journaled)?;
+    let (json, plot) = files(args, resumed.is_some())?;
+    let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
+    let device = devices.first().context("no device")?;
+    let mut options = Options { iterations, ..args.solve.spot_options() };
+    if let Some(FormFlag::Engine(engine)) = args.form {
+        options.engine = engine;
+    }
+    let run = SpotRun { options, measure_at: stops, target: args.target, journal: args.journal.target() };
+    let Solves { reports, n_whole, ended, failed } = match &spots[..] {
+        [asked] if !is_journaled => solve_alone(args, asked, resumed, run, device)?,
+        _ => solve_several(args, &spots, &run, &devices)?,
+    };
+    if let Some(plot) = plot {
+        plot.write(&plot::svg(&[panel(&reports)]))?;
+    }
+    if let Some(json) = json {
+        let only = reports.first().filter(|_| spots.len() == 1).map(|(_, report)| report);
+        let several = reports.iter().filter(|_| only.is_none()).map(|(name, report)| (*name, report));
+        let facts = Facts { report: only, spots: several.collect(), device_name: device.name() };
+        json.write_json(&common::Record::new("cfr solve-spot", facts))?;
+    }
+    if !args.output.quiet {
+        for (name, report) in &reports {
+            common::print(text(name, report, args.top.top))?;
+        }
+        if let Some(ended) = ended {
+            common::print(format!("\n{ended}\n"))?;
+        } else if n_whole < spots.len() {
+            let go_on = args.journal.go_on();
+            common::print(format!("\nended early: {n_whole} of {} spots{go_on}\n", spots.len()))?;
+        }
+    }
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Refuses `--save` and its form where nothing, or more than a file can hold, would be saved.
+fn check_save(args: &SolveSpotArgs, n_spots: usize, is_journaled: bool) -> Result<()> {
+    if args.save.is_some() && (n_spots != 1 || args.device.len() != 1 || is_journaled) {
         let text = format!(
             "--save: {} on {}{}, expected one spot on one device, without a journal",
-            count(spots.len() as u64, "spot"),
+            count(n_spots as u64, "spot"),
             count(args.device.len() as u64, "device"),
             if is_journaled { ", with a journal" } else { "" }
         );
@@ -109,6 +151,11 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     if let (Some(FormFlag::Saved(_)), None) = (args.form, &args.save) {
         return Err(Usage("--form: nothing is saved, expected --save FILE.spot".into()).into());
     }
+    Ok(())
+}
+
+/// The files of the report and the plot, once it is known that nothing is written over and all of them can be written.
+fn files(args: &SolveSpotArgs, is_resumed: bool) -> Result<(Option<OutputFile>, Option<OutputFile>)> {
     let [resume, checkpoint] = args.journal.paths();
     let read = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).chain([resume]);
     let plots = &args.report.plots;
@@ -122,140 +169,281 @@ pub fn run(args: &SolveSpotArgs) -> Result<()> {
     ];
     common::expect_apart(&read.collect::<Vec<_>>(), &written, &[("--save", "--resume")])?;
     let json = args.output.json_file()?;
+    let before = args.journal.resume.as_deref().filter(|_| is_resumed);
     if let Some(path) = &args.save {
+        expect_new(path, before)?;
         // No device or pipe: its writer needs a file.
         AtomicFile::create(path)?;
+    } else if let Some(before) = before {
+        let path = quoted(before);
+        args.output
+            .note(format_args!("nothing is saved without --save: --save {path} writes the solve back to its file"));
     }
-    let plot = OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?;
-    let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
+    Ok((json, OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?))
+}
+
+/// What was solved.
+struct Solves<'a> {
+    /// The reports of the spots that were begun.
+    reports: Vec<Named<'a>>,
+    /// How many are finished.
+    n_whole: usize,
+    /// How a single one ended early.
+    ended: Option<String>,
+    /// Why its results could not be saved.
+    failed: Option<Error>,
+}
+
+/// Solves a single spot, which can be saved and resumed.
+fn solve_alone<'a>(
+    args: &SolveSpotArgs,
+    asked: &'a Asked,
+    resumed: Option<SpotSolverBuilder>,
+    run: SpotRun,
+    device: &Device,
+) -> Result<Solves<'a>> {
+    let is_resumed = resumed.is_some();
+    let iterations = run.options.iterations;
+    let builder = match resumed {
+        Some(builder) => match args.form {
+            Some(FormFlag::Engine(engine)) => args.solve.ask_spot(builder).engine(engine),
+            _ => args.solve.ask_spot(builder),
+        },
+        None => SpotSolver::builder(&asked.spot).options(run.options),
+    };
+    let mut builder = builder.iterations(iterations).measure_at(run.measure_at.into_iter().filter(|&at| at > 0));
+    if let Some(target) = run.target {
+        builder = builder.target(target);
+    }
+    if let Some(path) = &args.save {
+        builder = builder.checkpoint(path);
+    }
+    if let Some(time) = args.checkpoint_every {
+        builder = builder.checkpoint_every(time);
+    }
+    if let Some(FormFlag::Saved(form)) = args.form {
+        builder = builder.form(form);
+    }
+    let Solved { report, ended, failed } = solve_one(args, asked, builder, is_resumed, device)?;
+    check(asked, &report)?;
+    let n_whole = usize::from(ended.is_none());
+    Ok(Solves { reports: vec![(asked.name.as_str(), report)], n_whole, ended, failed })
+}
+
+/// Solves several spots, or one with a journal, on all devices.
+fn solve_several<'a>(
+    args: &SolveSpotArgs,
+    spots: &'a [Asked],
+    run: &SpotRun,
+    devices: &[Device],
+) -> Result<Solves<'a>> {
     let device = devices.first().context("no device")?;
-    let mut options = Options { iterations, ..args.solve.spot_options() };
-    if let Some(FormFlag::Engine(engine)) = args.form {
-        options.engine = engine;
+    // Wrong spots, and those that do not fit, are found before any is solved.
+    for Asked { name, spot, origin } in spots {
+        let builder = SpotSolver::builder(spot).options(run.options);
+        let plan = common::without_results(|| builder.plan(device)).with_context(|| origin.clone())?;
+        args.output.print(format!("{name}: {}\n", shown(&plan, device, args)))?;
+        common::without_results(|| expect_fits(&builder, &plan, false, device)).with_context(|| origin.clone())?;
     }
-    let mut reports = Vec::new();
-    let mut n_whole = 0;
-    if let ([asked], false) = (&spots[..], is_journaled) {
-        let is_resumed = resumed.is_some();
-        let builder = match resumed {
-            Some(builder) => match args.form {
-                Some(FormFlag::Engine(engine)) => args.solve.ask_spot(builder).engine(engine),
-                _ => args.solve.ask_spot(builder),
-            },
-            None => SpotSolver::builder(&asked.spot).options(options),
-        };
-        let mut builder = builder.iterations(iterations).measure_at(stops).target(args.target);
-        if let Some(path) = &args.save {
-            builder = builder.checkpoint(path);
+    let bar = args.output.bar(spots.len() as u64);
+    let list: Vec<Spot> = spots.iter().map(|of| of.spot.clone()).collect();
+    let solved = solve_spots(devices, &list, run, |n| {
+        bar.set_position(n as u64);
+        common::until_interrupted()
+    })?;
+    bar.finish_and_clear();
+    let (mut reports, mut n_whole) = (Vec::new(), 0);
+    for (asked, report) in spots.iter().zip(solved) {
+        let name = &asked.name;
+        if common::interrupted() && matches!(report, Err(Error::Order { .. })) {
+            args.output.print(format!("{name}: not begun\n"))?;
+            continue;
         }
-        if let Some(time) = args.checkpoint_every {
-            builder = builder.checkpoint_every(time);
-        }
-        if let Some(FormFlag::Saved(form)) = args.form {
-            builder = builder.form(form);
-        }
-        let (report, is_whole) = solve_one(args, asked, builder, is_resumed, device)?;
-        n_whole += usize::from(is_whole);
+        let report = report.with_context(|| asked.origin.clone())?;
+        n_whole += usize::from(run.is_finished(&report, &asked.spot));
+        say_missed(asked, args.target, &report);
         check(asked, &report)?;
-        reports.push((asked.name.as_str(), report));
-    } else {
-        // Wrong spots, and those that do not fit, are found before any is solved.
-        for Asked { name, spot, origin } in &spots {
-            let builder = SpotSolver::builder(spot).options(options);
-            let plan = common::without_results(|| builder.plan(device)).with_context(|| origin.clone())?;
-            args.output.print(format!("{name}: {plan}\n"))?;
-            common::without_results(|| expect_fits(&builder, &plan, false, device)).with_context(|| origin.clone())?;
-        }
-        let bar = args.output.bar(spots.len() as u64);
-        let run = SpotRun { options, measure_at: stops, target: args.target, journal: args.journal.target() };
-        let list: Vec<Spot> = spots.iter().map(|of| of.spot.clone()).collect();
-        let solved = solve_spots(&devices, &list, &run, |n| {
-            bar.set_position(n as u64);
-            common::until_interrupted()
-        })?;
-        bar.finish_and_clear();
-        for (asked, report) in spots.iter().zip(solved) {
-            let name = &asked.name;
-            if common::interrupted() && matches!(report, Err(Error::Order { .. })) {
-                args.output.print(format!("{name}: not begun\n"))?;
-                continue;
-            }
-            let report = report.with_context(|| asked.origin.clone())?;
-            n_whole += usize::from(run.is_finished(&report, &asked.spot));
-            check(asked, &report)?;
-            reports.push((name.as_str(), report));
-        }
-        if common::interrupted() && reports.is_empty() {
-            common::end_without_results();
-        }
+        reports.push((name.as_str(), report));
     }
-    if let Some(plot) = plot {
-        let points = |report: &SpotReport| report.trajectory.iter().map(|(&at, &chips)| [at as f64, chips]).collect();
-        let lines = reports.iter().map(|(name, report)| Line::new(*name, points(report))).collect();
-        let n_icm = reports.iter().filter(|(_, report)| report.icm_base.is_some()).count();
-        let y = match n_icm {
-            0 => "exploitability, chips",
-            n if n == reports.len() => "exploitability, prizes",
-            _ => "exploitability, chips or prizes",
-        };
-        let (x, y) = (Axis::log("iteration"), Axis::log(y));
-        let panel = Panel::lines("Spots of hold'em: exploitability by iteration", x, y, lines);
-        plot.write(&plot::svg(&[panel]))?;
+    if common::interrupted() && reports.is_empty() {
+        common::end_without_results();
     }
-    if let Some(json) = json {
-        let only = reports.first().filter(|_| spots.len() == 1).map(|(_, report)| report);
-        let several = reports.iter().filter(|_| only.is_none()).map(|(name, report)| (*name, report));
-        let facts = Facts { report: only, spots: several.collect(), device_name: device.name() };
-        json.write_json(&common::Record::new("cfr solve-spot", facts))?;
-    }
-    if !args.output.quiet {
-        for (name, report) in &reports {
-            common::print(text(name, report, args.top.top))?;
-        }
-        if n_whole < spots.len() {
-            let go_on = match &args.save {
-                Some(path) => format!("; continue with --resume {}", path.display()),
-                None => args.journal.go_on(),
-            };
-            common::print(format!("\nended early: {n_whole} of {} spots{go_on}\n", spots.len()))?;
-        }
-    }
-    Ok(())
+    Ok(Solves { reports, n_whole, ended: None, failed: None })
+}
+
+/// The exploitability of all spots by iteration.
+fn panel(reports: &[Named<'_>]) -> Panel {
+    let points = |report: &SpotReport| report.trajectory.iter().map(|(&at, &chips)| [at as f64, chips]).collect();
+    let lines = reports.iter().map(|(name, report)| Line::new(*name, points(report))).collect();
+    let n_icm = reports.iter().filter(|(_, report)| report.icm_base.is_some()).count();
+    let y = match n_icm {
+        0 => "exploitability, chips",
+        n if n == reports.len() => "exploitability, prizes",
+        _ => "exploitability, chips or prizes",
+    };
+    Panel::lines("Spots of hold'em: exploitability by iteration", Axis::log("iteration"), Axis::log(y), lines)
 }
 
 fn check(asked: &Asked, report: &SpotReport) -> Result<()> {
     report.check(&asked.spot).map_err(|reason| anyhow!("check failed: {}: {reason}", asked.name))
 }
 
-/// Solves one spot; the report, and whether the solve is finished. Says what it will take before it takes it.
+/// Refuses a file that is there already, which may be hours of work, unless the solve goes on from it.
+fn expect_new(path: &Path, resumed: Option<&Path>) -> Result<()> {
+    let is = |other: &Path| path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other));
+    if !path.is_file() || resumed.is_some_and(is) {
+        return Ok(());
+    }
+    let is_spot = resumed.is_none() && SolvedSpot::is_saved_at(path).unwrap_or(false);
+    let reason = match is_spot {
+        true => format!("exists already: go on with --resume {}, or name a new file", quoted(path)),
+        false => "exists already: name a new file".to_string(),
+    };
+    Err(Error::file(path, None, reason).into())
+}
+
+fn quoted(path: &Path) -> String {
+    common::quoted(&path.display().to_string())
+}
+
+/// What a solve takes, in short; with `--verbose` all of it.
+fn shown(plan: &Plan, device: &Device, args: &SolveSpotArgs) -> String {
+    if args.output.verbose > 0 {
+        return plan.to_string();
+    }
+    let memory = plan.memory_needed();
+    let host = format!("{}", BinaryBytes(memory.host()));
+    let memory = match memory.device() {
+        0 => host,
+        bytes => format!("{} on the device, {host} on the host", BinaryBytes(bytes)),
+    };
+    format!("engine {} on {device}, memory {memory}", plan.engine())
+}
+
+/// Says that a spot ended by its iterations before it reached its target.
+fn say_missed(asked: &Asked, target: Option<SpotTarget>, report: &SpotReport) {
+    let (Some(target), Some(chips)) = (target, report.exploitability()) else { return };
+    if report.iterations >= report.options.iterations && chips > target.chips(asked.spot.pot) {
+        let (unit, iterations) = (unit(&asked.spot), count(report.iterations, "iteration"));
+        let chips = significant(chips);
+        let name = &asked.name;
+        common::say(format_args!(
+            "{name}: target {target} not reached: exploitability {chips} {unit} after {iterations} (--iterations)"
+        ));
+    }
+}
+
+fn unit(spot: &Spot) -> &'static str {
+    if spot.icm.is_some() { "prize units" } else { "chips" }
+}
+
+/// The command line that goes on from a file.
+fn go_on(args: &SolveSpotArgs, path: &Path, target: Option<SpotTarget>) -> String {
+    let path = quoted(path);
+    let mut line = format!("warpplay cfr solve-spot --resume {path} --save {path}");
+    let mut add = |flag: &str, value: Option<String>| {
+        if let Some(value) = value {
+            line += &format!(" {flag} {}", common::quoted(&value));
+        }
+    };
+    add("--target", target.map(|target| target.to_string()));
+    add("--checkpoint-every", args.checkpoint_every.map(|time| format!("{}s", time.as_secs_f64())));
+    add(
+        "--form",
+        match args.form {
+            Some(FormFlag::Saved(form)) => Some(form.to_string()),
+            _ => None,
+        },
+    );
+    add("--device", args.device.first().filter(|device| *device != "auto").cloned());
+    add("--threads", args.solve.threads.threads.map(|threads| threads.to_string()));
+    add("--json", args.output.json.as_ref().map(|path| path.display().to_string()));
+    line
+}
+
+/// A spot that was solved alone.
+struct Solved {
+    report: SpotReport,
+    /// What to say of a solve that is not finished.
+    ended: Option<String>,
+    /// Why the file of `--save` does not have it.
+    failed: Option<Error>,
+}
+
+/// Solves one spot. Says what it will take before it takes it.
 fn solve_one(
     args: &SolveSpotArgs,
     asked: &Asked,
     builder: SpotSolverBuilder,
     is_resumed: bool,
     device: &Device,
-) -> Result<(SpotReport, bool)> {
+) -> Result<Solved> {
     let named = || asked.origin.clone();
-    let unit = if builder.spot().icm.is_some() { "prize units" } else { "chips" };
+    let unit = unit(builder.spot());
     let plan = common::without_results(|| builder.plan(device)).with_context(named)?;
-    args.output.print(format!("{}: {plan}\n", asked.name))?;
+    args.output.print(format!("{}: {}\n", asked.name, shown(&plan, device, args)))?;
     common::without_results(|| expect_fits(&builder, &plan, is_resumed, device)).with_context(named)?;
     let mut solver = common::without_results(|| builder.build_plan(device, plan)).with_context(named)?;
-    let bar = args.output.bar(solver.options().iterations);
-    solver.run(|progress| {
+    if is_resumed && solver.is_finished() {
+        let more = match solver.target().filter(|_| solver.is_target_reached()) {
+            Some(target) => format!("the target {target} is reached already: --target names a closer one"),
+            None => "all iterations are done already: --iterations names more".to_string(),
+        };
+        args.output.note(format_args!("{}: {more}", asked.origin));
+    }
+    let target = solver.target();
+    // How many iterations a target takes is not known.
+    let (bar, aim) = match target {
+        Some(target) => {
+            let chips = significant(target.chips(solver.spot().pot));
+            (args.output.counter("iterations"), format!(", target {chips} {unit}"))
+        }
+        None => (args.output.bar(solver.options().iterations), String::new()),
+    };
+    if target.is_some() {
+        bar.set_message(format!("exploitability not measured yet{aim}"));
+    }
+    let run = solver.run(|progress| {
         bar.set_position(progress.steps);
         if let Some(value) = progress.latest {
-            bar.set_message(format!("exploitability {value:.3e} {unit}"));
+            bar.set_message(format!("exploitability {} {unit}{aim}", significant(value)));
         }
         common::until_interrupted()
-    })?;
+    });
     bar.finish_and_clear();
-    let is_finished = solver.is_finished();
-    let report = match args.save {
-        Some(_) => common::with_results_written(|| solver.report()),
-        None => solver.report(),
+    let failed = match run {
+        Ok(_) => None,
+        // The results are there all the same.
+        Err(error @ Error::File { .. }) if args.save.is_some() => Some(error),
+        Err(error) => return Err(error.into()),
     };
-    Ok((report?, is_finished))
+    let saved = args.save.as_deref().filter(|_| failed.is_none());
+    let ended = (!solver.is_finished()).then(|| {
+        let (done, of) = (thousands(solver.iterations()), count(solver.options().iterations, "iteration"));
+        let chips = solver.trajectory().get(&solver.iterations());
+        let chips =
+            chips.map_or(String::new(), |chips| format!(", exploitability {} {unit}{aim}", significant(*chips)));
+        let kept = match (saved, &args.save) {
+            (Some(path), _) => format!("saved in {}; go on with:\n  {}", path.display(), go_on(args, path, target)),
+            (None, Some(path)) => format!("not saved: {} could not be written", path.display()),
+            (None, None) => "nothing is saved: --save FILE.spot saves a solve".to_string(),
+        };
+        format!("ended early: {done} of {of} done{chips}; {kept}")
+    });
+    let report = match (saved, &ended) {
+        (Some(_), Some(ended)) => {
+            let written = format!("stopped before the values of hands were found; {ended}");
+            common::with_results_written(&written, || solver.report())?
+        }
+        (Some(path), None) => {
+            let written =
+                format!("stopped before the values of hands were found; {} has the whole solve", path.display());
+            common::with_results_written(&written, || solver.report())?
+        }
+        (None, _) => solver.report()?,
+    };
+    say_missed(asked, target, &report);
+    Ok(Solved { report, ended, failed })
 }
 
 /// Refuses what does not fit, with what would.

@@ -19,6 +19,8 @@ struct Facts<'a> {
     iterations: u64,
     /// In chips, with `icm` in prizes; the latest measurement.
     exploitability: Option<f64>,
+    /// The iteration after which it was measured.
+    measured_at: Option<u64>,
     report: &'a NodeReport,
 }
 
@@ -42,9 +44,9 @@ pub fn run(args: &QueryArgs) -> Result<()> {
         Ok((solved, report))
     })?;
     if let Some(json) = json {
-        let exploitability = solved.trajectory().last_key_value().map(|(_, &chips)| chips);
+        let (measured_at, exploitability) = solved.measured().unzip();
         let spot = args.strategy.display().to_string();
-        let facts = Facts { spot, iterations: solved.iterations(), exploitability, report: &report };
+        let facts = Facts { spot, iterations: solved.iterations(), exploitability, measured_at, report: &report };
         json.write_json(&common::Record::new("cfr query", facts))?;
     }
     if let Some(csv) = csv {

@@ -45,7 +45,7 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
         if WITHOUT_RESULTS.load(Ordering::SeqCst) > 0 {
             end_without_results();
         }
-        say("stopping and saving the results so far (press again to end at once)");
+        say("stopping and saving the results so far (press again to end at once)".into());
     })
     .map_err(|error| match error {
         ctrlc::Error::System(error) => anyhow!("Ctrl-C cannot be caught, by a thread of its own: {error}"),
@@ -55,10 +55,10 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
 
 /// Ends the program after Ctrl-C where no work is finished: no file is written.
 pub fn end_without_results() -> ! {
-    end(Some("stopped before there was anything to save"))
+    end(Some("stopped before there was anything to save".into()))
 }
 
-fn end(line: Option<&'static str>) -> ! {
+fn end(line: Option<String>) -> ! {
     let work = *BEFORE_END.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(work) = work {
         work();
@@ -75,7 +75,7 @@ pub fn before_end(work: Option<fn()>) {
 }
 
 /// Writes a line to stderr, from a thread of its own and for a moment only: a terminal or pipe that takes nothing must not delay the end.
-fn say(line: &'static str) {
+fn say(line: String) {
     const MOMENT: Duration = Duration::from_millis(200);
     let (done, is_done) = mpsc::channel();
     let write = move || {
@@ -109,8 +109,8 @@ pub fn ended_at_once<R>(work: impl FnOnce() -> R) -> R {
 /// Time after Ctrl-C in which work may still end whose results so far are written.
 const GRACE: Duration = Duration::from_millis(700);
 
-/// Runs the last piece of work, when all results before it are written: it has a moment after Ctrl-C, then the program ends with exit code 130.
-pub fn with_results_written<R>(work: impl FnOnce() -> R) -> R {
+/// Runs the last piece of work, when all results before it are written: it has a moment after Ctrl-C, then the program ends with exit code 130 and says what is `written`.
+pub fn with_results_written<R>(written: &str, work: impl FnOnce() -> R) -> R {
     thread::scope(|scope| {
         let (done, is_done) = mpsc::channel::<()>();
         // Without this thread the work goes on to its end, which a second Ctrl-C still brings at once.
@@ -118,7 +118,7 @@ pub fn with_results_written<R>(work: impl FnOnce() -> R) -> R {
             let mut asked: Option<Instant> = None;
             while is_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if interrupted() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
-                    end(Some("stopped in the last piece of work: the earlier results are saved"));
+                    end(Some(written.to_string()));
                 }
             }
         });

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
 pub use flags::DeviceFlag;
@@ -85,9 +85,33 @@ impl OutputFlags {
         if self.quiet || self.verbose > 0 {
             return ProgressBar::hidden();
         }
-        let style = ProgressStyle::with_template("[{elapsed_precise}] {wide_bar} {percent} %, {eta} left  {msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style = ProgressStyle::with_template("[{elapsed_precise}] {wide_bar} {percent} %{left}  {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .with_key("left", |state: &ProgressState, text: &mut dyn fmt::Write| {
+                // Before the first unit nothing is known.
+                if state.pos() > 0 {
+                    // Nothing more can be done about a text that takes nothing.
+                    let _ = write!(text, ", {:#} left", HumanDuration(state.eta()));
+                }
+            });
         ProgressBar::with_draw_target(Some(n), ProgressDrawTarget::stderr()).with_style(style)
+    }
+
+    /// As [`bar`](Self::bar), of work whose end is not known: it counts `unit`, and shows its message.
+    pub fn counter(&self, unit: &str) -> ProgressBar {
+        if self.quiet || self.verbose > 0 {
+            return ProgressBar::hidden();
+        }
+        let style = ProgressStyle::with_template(&format!("[{{elapsed_precise}}] {{pos}} {unit}  {{wide_msg}}"))
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
+    }
+
+    /// Prints a line to stderr, unless told to be quiet.
+    pub fn note(&self, line: impl fmt::Display) {
+        if !self.quiet {
+            say(line);
+        }
     }
 }
 
@@ -100,6 +124,22 @@ pub fn print(text: impl fmt::Display) -> anyhow::Result<()> {
     match write!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         printed => printed.context("stdout"),
+    }
+}
+
+/// Prints a line to stderr, whatever was told.
+pub fn say(line: impl fmt::Display) {
+    // Nothing more can be done if stderr is closed.
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// A word as a shell reads it: in quotes where it needs them.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "._-+,:/%@=\\".contains(c) && (c != '\\' || cfg!(windows));
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_string(),
+        false if cfg!(windows) => format!("\"{word}\""),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 

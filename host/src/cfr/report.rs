@@ -31,16 +31,21 @@ pub struct Point {
 }
 
 impl Point {
-    pub(in crate::cfr) fn new(iteration: u64, measured: Measured, utilities: &[f64], seconds: [f64; 2]) -> Self {
+    /// * `average_utility`: of one deal.
+    pub(in crate::cfr) fn new(
+        iteration: u64,
+        measured: Measured,
+        average_utility: Vec<f64>,
+        seconds: [f64; 2],
+    ) -> Self {
         let nash_conv = measured.nash_conv();
-        let n = iteration.max(1) as f64;
         Self {
             iteration,
             nash_conv,
             exploitability: nash_conv / measured.values.len().max(1) as f64,
             value: measured.values,
             best_response: measured.best_responses,
-            average_utility: utilities.iter().map(|sum| sum / n).collect(),
+            average_utility,
             seconds: seconds[0],
             exploitability_seconds: seconds[1],
         }

@@ -9,7 +9,7 @@ pub use builder::SolverBuilder;
 
 use crate::cfr::dispatch::Plan;
 use crate::cfr::engines::Solve;
-use crate::cfr::options::Options;
+use crate::cfr::options::{Engine, Options};
 use crate::cfr::problem::Problem;
 use crate::cfr::report::{Point, Report};
 use crate::cfr::strategy::{Checkpoint, State, Strategy};
@@ -107,7 +107,7 @@ impl Solver {
         self.keep_state()?;
         let latest = if self.measure_at.is_none() || self.is_measured() { self.measure()? } else { None };
         if go_on {
-            // Nothing is left to be stopped.
+            // The run has ended, so the answer of `watch` has no effect.
             let _ = watch(&self.progress(began, latest));
         }
         Ok(self.report())
@@ -136,7 +136,7 @@ impl Solver {
                 Ok(None)
             }
             Err(error) => {
-                // Whether or not that can be written, the measurement's error is what is told.
+                // The caller gets the error of the measurement, even if the file cannot be written.
                 let _ = self.keep_state();
                 Err(error)
             }
@@ -196,8 +196,8 @@ impl Solver {
         let measured = self.engine.measure()?;
         let seconds = start.elapsed().as_secs_f64();
         self.exploitability_seconds += seconds;
-        let utilities = self.engine.utilities()?;
-        let point = Point::new(self.iteration, measured, &utilities, [self.seconds, seconds]);
+        let utility = self.average_utility()?;
+        let point = Point::new(self.iteration, measured, utility, [self.seconds, seconds]);
         self.trajectory.push(point.clone());
         Ok(point)
     }
@@ -242,12 +242,14 @@ impl Solver {
         }
     }
 
-    /// Mean over the iterations of the winnings under the strategies used in them, in chips, by seat; 0 before the first. With sampled deals, it is per iteration.
+    /// Mean over the iterations of the winnings under the strategies used in them, in chips, by seat, for one deal; 0 before the first.
     ///
     /// # Errors
     /// Errors of the device.
     pub fn average_utility(&mut self) -> Result<Vec<f64>> {
-        let n = self.iteration.max(1) as f64;
+        // The walk adds up all deals of a batch.
+        let batch = if self.plan.engine() == Engine::Walk { self.options.batch.max(1) } else { 1 };
+        let n = self.iteration.max(1) as f64 * f64::from(batch);
         Ok(self.engine.utilities()?.into_iter().map(|sum| sum / n).collect())
     }
 

@@ -72,7 +72,7 @@ class SpotSolver:
         target: Union[float, str, None] = None,
         measure_at: Optional[Iterable[Integer]] = None,
         checkpoint: Optional[Path] = None,
-        checkpoint_every: float = 300.0,
+        checkpoint_every: Optional[float] = None,
         **given: Unpack[CfrOptions],
     ) -> "SpotSolver": ...
     @staticmethod
@@ -83,7 +83,7 @@ class SpotSolver:
         target: Union[float, str, None] = None,
         iterations: Optional[Integer] = None,
         checkpoint: Optional[Path] = None,
-        checkpoint_every: float = 300.0,
+        checkpoint_every: Optional[float] = None,
     ) -> "SpotSolver": ...
     def run(self, *, progress: Progress = None) -> float: ...
     def exploitability(self) -> float: ...

@@ -957,6 +957,21 @@ fn ranges_have_names() {
     assert!(hands.iter().any(|hand| hand["hand"] == "7d2c") && !hands.iter().any(|hand| hand["hand"] == "7c2c"));
 }
 
+/// What is measured over sampled deals has one arithmetic.
+#[test]
+fn precision_is_for_all_deals_only() {
+    let scratch = new_scratch();
+    scratch.ok(
+        "solve variant_d.game --sampling chance --device cpu --iterations 1 --report none --strategy a.strategy --quiet",
+    );
+    for line in ["match a.strategy a.strategy", "exploitability a.strategy"] {
+        let error = scratch.fails(2, &format!("{line} --precision f32 --device cpu"));
+        let expected =
+            "option precision: f32 is not allowed (only for exact values over all deals: this game has too many deals";
+        assert!(error.contains(expected), "{line}: {error}");
+    }
+}
+
 #[test]
 fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
     let scratch = new_scratch();
@@ -1291,4 +1306,42 @@ fn a_game_that_is_too_large_is_named() {
     // Its histories are not counted one by one, which would take hours.
     let said = scratch.fails(1, "compare goofspiel:9 --device cpu");
     assert!(said.contains("goofspiel:9: tree of goofspiel") && said.contains("got 678136402037"), "{said}");
+}
+
+/// A file of another kind is told by what it is and what reads it; a typing error in a file's name too.
+#[test]
+fn files_of_another_kind_are_told() {
+    let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), "cfr");
+    let river = r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 1.0, "flop": "Qs 2h Jh", "turn": "2d", "river": "7c", "ranges": ["AA,T9s", "KK"]}"#;
+    scratch.write("river.json", river.as_bytes());
+    scratch.write("flops.json", river.replace(r#""flop": "Qs 2h Jh", "turn": "2d", "river": "7c", "#, "").as_bytes());
+    scratch.ok("solve-spot river.json --iterations 20 --device cpu --save a.spot");
+    scratch.ok("solve kuhn --iterations 2 --device cpu --strategy a.strategy");
+    for (line, told) in [
+        ("query river.json", "river.json: is a spot as JSON, which is not solved: use solve-spot"),
+        ("browse a.strategy --html x.html", "a.strategy: is a strategy, written by solve: use query"),
+        ("exploitability a.spot", "a.spot: is a solved spot: use query, browse, play or info"),
+        ("info a.strategy", "a.strategy: is a strategy"),
+        ("solve leduc --abstraction a.strategy --iterations 2", "a.strategy: is a strategy"),
+        ("solve-boards a.spot --boards 1", "a.spot: is a solved spot"),
+        ("solve-boards flops.json --boards nofile.txt", "nofile.txt: there is no such file, which --boards names"),
+        (
+            "solve-spot flops.json --iterations 2 --device cpu",
+            "solve-boards (solve_boards in the library) solves a spot on many flops",
+        ),
+        (
+            "solve-spot river.json --iterations 100000000 --device cpu",
+            "option iterations: 100000000 is not allowed (at most ",
+        ),
+    ] {
+        let output = scratch.command(line).output().expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(told), "{line}: {said}");
+    }
+    let said = scratch.ok("info a.spot --json info.json");
+    for part in ["Qs Jh 2h 2d 7c", "20 iterations", "10 hands", "exploitability", "MB"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(scratch.json("info.json")["iterations"], 20);
+    scratch.ok("solve-spot river.json --iterations 20 --device cpu --save b.spot --checkpoint-every 500ms --report 0");
 }

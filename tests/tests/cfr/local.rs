@@ -22,7 +22,11 @@ fn a_local_best_response_wins_no_more_than_the_best() {
         max_raises: vec![2; 2],
         ..game("leduc.nolimit.2p")
     };
-    for rules in [game("kuhn.limit.2p"), GameDef::leduc(), menu] {
+    // Two rounds with a card each on the board.
+    let mut rhode_island = game("rhode_island.limit.2p");
+    (rhode_island.deck.n_suits, rhode_island.deck.n_ranks) = (2, 4);
+    rhode_island.max_raises = vec![1; 3];
+    for rules in [game("kuhn.limit.2p"), GameDef::leduc(), menu, rhode_island] {
         let recipe = vec!["ehs:1"; rules.n_rounds].join(",").parse().expect("a recipe");
         let blind = Abstraction::build(&Device::cpu(), &rules, &recipe).expect("buckets");
         let blind = Problem::abstracted(rules.clone(), blind).expect("fits");

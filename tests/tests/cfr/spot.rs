@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use warpplay::cfr::game::BettingKind;
 use warpplay::cfr::layout::Node;
+use warpplay::cfr::spot::Range;
 use warpplay::cfr::{
     Algorithm, BettingTree, Engine, Options, SolvedSpot, Solver, Spot, SpotReport, SpotRun, SpotSolver, solve_spots,
 };

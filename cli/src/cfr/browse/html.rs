@@ -46,6 +46,8 @@ struct Data {
     iterations: u64,
     /// In chips, where it was measured last.
     exploitability: Option<f64>,
+    /// The iteration after which it was.
+    measured_at: Option<u64>,
     /// What values are in.
     unit: &'static str,
     /// How to call the program for this page, without runouts.
@@ -120,10 +122,12 @@ pub fn page(solved: &SolvedSpot, file: &Path, line: &str, board: &str, flags: &P
             command += &format!(" {flag} {}", quoted(text));
         }
     }
+    let (measured_at, exploitability) = solved.measured().unzip();
     let data = Data {
         file: file.file_name().unwrap_or(file.as_os_str()).display().to_string(),
         iterations: solved.iterations(),
-        exploitability: solved.trajectory().last_key_value().map(|(_, &chips)| chips),
+        exploitability,
+        measured_at,
         unit: if solved.spot().icm.is_some() { "prizes" } else { "chips" },
         command,
         runouts: flags.runouts.join(","),
@@ -272,6 +276,7 @@ mod tests {
             file: "</script><b>&.spot".into(),
             iterations: 1,
             exploitability: None,
+            measured_at: None,
             unit: "chips",
             command: "warpplay cfr browse \"</script>\"".into(),
             runouts: "{{script}}".into(),

@@ -16,7 +16,7 @@ mod colours;
 mod draw;
 mod html;
 mod pack;
-mod path;
+pub(super) mod path;
 mod runouts;
 mod screen;
 mod side;

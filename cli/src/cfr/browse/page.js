@@ -451,11 +451,12 @@ function switchTheme() {
 }
 
 function start() {
-  const { iterations, exploitability, unit } = data;
+  const { iterations, exploitability, measured_at: measuredAt, unit } = data;
   $("file").textContent = data.file;
   $("unit").textContent = unit;
-  const measured = exploitability === null ? "" : `, exploitability ${exploitability.toPrecision(3)} ${unit}`;
-  $("about").textContent = `${iterations} iterations${measured}`;
+  const measured = exploitability === null ? " not measured" : ` ${exploitability.toPrecision(3)} ${unit}`;
+  const since = measuredAt === null || measuredAt === iterations ? "" : ` after ${measuredAt} and not measured since`;
+  $("about").textContent = `${iterations} iterations, exploitability${measured}${since}`;
   radios("seats", SEATS.map((name, seat) => [seat, name]), (seat) => { state.seat = seat; showHands(); });
   radios("views", Object.entries(VIEWS), (view) => { state.view = view; showHands(); });
   $("theme").onclick = switchTheme;

@@ -422,7 +422,7 @@ impl<T> ReadView<T> {
     /// The values from `first` on.
     #[inline(always)]
     fn from(self, first: usize) -> Self {
-        // SAFETY: as the type says, there is a first one.
+        // SAFETY: `first` is the start of rows that the host's streets and boards name, so it is within the array or at its end: `BlockView::find` and `find_exit` have this of their callers.
         Self(unsafe { self.0.add(first) })
     }
 
@@ -430,7 +430,8 @@ impl<T> ReadView<T> {
     #[inline(always)]
     #[track_caller]
     pub fn row<'a>(self, at: u32) -> &'a T {
-        // SAFETY: as the type says; kernels write none of those that are asked for in this way.
+        // SAFETY: `at` is a number of the host's tables, so the value is there, as the callers of `BlockView::find` and `find_exit` guarantee. Only programs, segments, evaluations and links are
+        // read by reference, and no kernel writes those.
         unsafe { &memory::row(self.0, at, 1)[0] }
     }
 }

@@ -1,7 +1,7 @@
 //! What comes back from the next street: the sum of its values over the boards that may follow, for each exit and hand.
 
 use super::block::BlockView;
-use super::layout::{Pass, Task};
+use super::layout::{Link, Pass, Task};
 use super::pass::Where;
 use crate::cuda::kernel;
 use crate::launch::LaunchShape;
@@ -41,11 +41,12 @@ pub const fn shape(n_blocks: u32, n_games: u32) -> LaunchShape {
 /// `n_blocks` is at least the [`n_blocks`] of every game; it is launched after the next street's pass up; the task is the host's, and `at.street` has a street after it.
 #[kernel(shape = |n_blocks: u32| shape(n_blocks, at.n_games), max_threads = BLOCK)]
 pub unsafe fn cfr_street_return(task: Task, at: Where, pass: Pass) {
-    // SAFETY: the contract.
+    // SAFETY: this kernel's caller guarantees what `has_exit` asks for: the task is the host's, and every game has the street `at.street` and one after it.
     if !unsafe { BlockView::has_exit(&task, at.street, at.n_games, BLOCK) } {
         return;
     }
-    // SAFETY: the contract; nobody else uses these rows of reach meanwhile.
+    // SAFETY: as above, and `has_exit` is true. The launch follows the next street's pass up, after which that street's reach is not read any more; each block writes the row of its own exit, at its
+    // own hands.
     let (view, row, hand) = unsafe { BlockView::find_exit(&task, at.street, at.n_games, BLOCK, pass.traverser) };
     // Nobody reads the row of a board that was not drawn: the pass up leaves the board out, and no board after it is drawn.
     if view.board_factor(&pass) <= 0.0 {
@@ -61,32 +62,33 @@ pub unsafe fn cfr_street_return(task: Task, at: Where, pass: Pass) {
     let rows = next.values[seat] as usize + view.entry as usize * hand_stride;
     let row_stride = next.n_entries as usize * hand_stride;
     let permutations = next.permutations as usize + seat * hand_stride;
-    let one = |at: u32| {
-        let link = *links.row(at);
-        if pass.sampled & 1 != 0 && view.next_board_factor(link.board) <= 0.0 {
-            return 0.0;
-        }
-        let renamed = match link.permutation {
-            0 => hand as usize,
-            permutation => maps.get(permutations + permutation as usize * 2 * hand_stride + hand as usize) as usize,
-        };
-        values.get(rows + link.board as usize * row_stride + renamed)
-    };
+    let renamed =
+        |link: &Link| maps.get(permutations + link.permutation as usize * 2 * hand_stride + hand as usize) as usize;
+    let value = |link: &Link, renamed: usize| values.get(rows + link.board as usize * row_stride + renamed);
+    let samples = pass.sampled & 1 != 0;
     let (mut at, end) = (view.on.links[0], view.on.links[1]);
     let mut sum = 0.0;
-    // Loads of several boards are under way together; the order of the sum is that of the links.
-    while at + TOGETHER as u32 <= end {
-        let mut found = [0.0; TOGETHER];
-        for (i, value) in found.iter_mut().enumerate() {
-            *value = one(at + i as u32);
+    // Loads of several boards are under way together, the links first, then the hands' numbers there, then the values: no branch is between them. The order of the sum is that of the links.
+    while !samples && at + TOGETHER as u32 <= end {
+        let mut found = [Link { board: 0, permutation: 0 }; TOGETHER];
+        for (i, link) in found.iter_mut().enumerate() {
+            *link = *links.row(at + i as u32);
         }
-        for value in &found {
-            sum += value;
+        let hands = found.map(|link| renamed(&link));
+        let mut values = [0.0; TOGETHER];
+        for (i, of_link) in values.iter_mut().enumerate() {
+            *of_link = value(&found[i], hands[i]);
+        }
+        for of_link in &values {
+            sum += of_link;
         }
         at += TOGETHER as u32;
     }
     while at < end {
-        sum += one(at);
+        let link = *links.row(at);
+        if !samples || view.next_board_factor(link.board) > 0.0 {
+            sum += value(&link, renamed(&link));
+        }
         at += 1;
     }
     view.own_reach().set(row + hand as usize, sum);

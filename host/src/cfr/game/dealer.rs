@@ -13,7 +13,7 @@ pub trait Buckets: Send + Sync {
     /// Buckets of a betting round.
     fn n_buckets(&self, round: usize) -> u32;
 
-    /// Bucket of the hole cards with the board as of the round; below [`n_buckets`](Self::n_buckets).
+    /// Bucket of the hole cards with the board as of the round; below [`n_buckets`](Self::n_buckets); a larger number counts as the last bucket.
     fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32;
 }
 

@@ -193,6 +193,35 @@ impl GameDef {
         if !(1..=3).contains(&self.n_hole_cards) {
             return Problem::at("numHoleCards", None, self.n_hole_cards, "1 to 3".into());
         }
+        self.problem_of_menu()
+            .or_else(|| self.problem_of_lengths())
+            .or_else(|| self.problem_of_chips())
+            .or_else(|| self.problem_of_seats())
+            .or_else(|| self.problem_of_cards())
+    }
+
+    /// The first error in the sizes of bets.
+    fn problem_of_menu(&self) -> Option<Problem> {
+        if self.bet_sizes.is_empty() {
+            return None;
+        }
+        if !self.no_limit {
+            return Problem::at("betSizes", None, self.bet_sizes_text(), "none in limit".into());
+        }
+        let (rounds, allowed) = (self.bet_sizes.len(), format!("sizes for {} rounds, one part a round", self.n_rounds));
+        if rounds != self.n_rounds {
+            return Problem::at("betSizes", None, format!("for {rounds} rounds"), allowed);
+        }
+        if self.bet_sizes.iter().any(Vec::is_empty) {
+            return Problem::at("betSizes", None, self.bet_sizes_text(), "at least one size a round".into());
+        }
+        let size = self.bet_sizes.iter().flatten().find(|size| !size.is_allowed())?;
+        Problem::at("betSizes", None, size, BetSize::ALLOWED.into())
+    }
+
+    /// The first list with too few or too many values.
+    fn problem_of_lengths(&self) -> Option<Problem> {
+        let seats = self.n_players;
         let raise_sizes = if self.no_limit { 0 } else { self.n_rounds };
         let lists = [
             ("stack", self.stacks.as_ref().map_or(seats, Vec::len), seats, "a seat"),
@@ -202,36 +231,19 @@ impl GameDef {
             ("maxRaises", self.max_raises.len(), self.n_rounds, "a round"),
             ("numBoardCards", self.n_board_cards.len(), self.n_rounds, "a round"),
         ];
-        if !self.bet_sizes.is_empty() {
-            if !self.no_limit {
-                return Problem::at("betSizes", None, self.bet_sizes_text(), "none in limit".into());
+        let (keyword, len, expected, of) = lists.into_iter().find(|(_, len, expected, _)| len != expected)?;
+        Problem::at(keyword, None, format!("{len} values"), format!("{expected} values, one {of}"))
+    }
+
+    /// The first error in stacks, blinds and raises.
+    fn problem_of_chips(&self) -> Option<Problem> {
+        for (seat, (&stack, &blind)) in self.stacks.iter().flatten().zip(&self.blinds).enumerate() {
+            if stack == 0 || stack > MAX_CHIPS {
+                return Problem::at("stack", Some(seat), stack, format!("1 to {MAX_CHIPS}"));
             }
-            let (rounds, allowed) =
-                (self.bet_sizes.len(), format!("sizes for {} rounds, one part a round", self.n_rounds));
-            if rounds != self.n_rounds {
-                return Problem::at("betSizes", None, format!("for {rounds} rounds"), allowed);
-            }
-            if self.bet_sizes.iter().any(Vec::is_empty) {
-                return Problem::at("betSizes", None, self.bet_sizes_text(), "at least one size a round".into());
-            }
-            if let Some(size) = self.bet_sizes.iter().flatten().find(|size| !size.is_allowed()) {
-                return Problem::at("betSizes", None, size, BetSize::ALLOWED.into());
-            }
-        }
-        for (keyword, len, expected, of) in lists {
-            if len != expected {
-                return Problem::at(keyword, None, format!("{len} values"), format!("{expected} values, one {of}"));
-            }
-        }
-        if let Some(stacks) = &self.stacks {
-            for (seat, (&stack, &blind)) in stacks.iter().zip(&self.blinds).enumerate() {
-                if stack == 0 || stack > MAX_CHIPS {
-                    return Problem::at("stack", Some(seat), stack, format!("1 to {MAX_CHIPS}"));
-                }
-                if blind > stack {
-                    let of = format!("at most the stack of seat {}, {stack}", seat + 1);
-                    return Problem::at("blind", Some(seat), blind, of);
-                }
+            if blind > stack {
+                let of = format!("at most the stack of seat {}, {stack}", seat + 1);
+                return Problem::at("blind", Some(seat), blind, of);
             }
         }
         let at = |values: &[u32], fails: &dyn Fn(u32) -> bool| values.iter().position(|&value| fails(value));
@@ -241,13 +253,21 @@ impl GameDef {
         if let Some(round) = at(&self.raise_sizes, &|size| size == 0 || size > MAX_CHIPS) {
             return Problem::at("raiseSize", Some(round), self.raise_sizes[round], format!("1 to {MAX_CHIPS}"));
         }
-        if let Some(round) = at(&self.max_raises, &|raises| raises > MAX_RAISES) {
-            return Problem::at("maxRaises", Some(round), self.max_raises[round], format!("0 to {MAX_RAISES}"));
-        }
-        if let Some(round) = self.first_players.iter().position(|&first| first >= seats) {
-            let first = self.first_players[round].saturating_add(1);
-            return Problem::at("firstPlayer", Some(round), first, format!("a seat, 1 to {seats}"));
-        }
+        let round = at(&self.max_raises, &|raises| raises > MAX_RAISES)?;
+        Problem::at("maxRaises", Some(round), self.max_raises[round], format!("0 to {MAX_RAISES}"))
+    }
+
+    /// The first seat that acts first in a round and is not there.
+    fn problem_of_seats(&self) -> Option<Problem> {
+        let seats = self.n_players;
+        let round = self.first_players.iter().position(|&first| first >= seats)?;
+        let first = self.first_players[round].saturating_add(1);
+        Problem::at("firstPlayer", Some(round), first, format!("a seat, 1 to {seats}"))
+    }
+
+    /// The first hand or board for which the deck is too small.
+    fn problem_of_cards(&self) -> Option<Problem> {
+        let seats = self.n_players;
         let n_cards = self.deck.n_cards() as usize;
         let mut dealt = self.n_hole_cards * seats;
         if dealt > n_cards {

@@ -99,6 +99,7 @@ pub(in crate::cfr) mod extensive;
 pub(in crate::cfr) mod game_file;
 pub(in crate::cfr) mod ranking;
 pub(in crate::cfr) mod sequences;
+pub(in crate::cfr) mod suits;
 
 pub use betting::{
     Action, BettingKind, BettingNode, BettingState, BettingTree, Icm, MAX_LEVELS, MAX_NODES, Rake, Size,

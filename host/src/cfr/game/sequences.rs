@@ -102,43 +102,43 @@ pub(in crate::cfr) fn pots(node: &BettingNode, dead: f64) -> Vec<Pot> {
     pots
 }
 
-/// What stands in a place of a sequence.
+/// What an action of a sequence is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
+enum Meaning {
     /// An action of the node, by its index.
     Action(usize),
     /// The next choice.
     Larger,
 }
 
-/// What stands in the places of a node's decision, or of a choice among its sizes of raise.
-fn slots(actions: &[Action], choice: u32) -> [Option<Slot>; ACTIONS] {
+/// What the actions of a node's decision are, or of a choice among its sizes of raise.
+fn meanings(actions: &[Action], choice: u32) -> [Option<Meaning>; ACTIONS] {
     let of = |is: fn(&Action) -> bool| actions.iter().position(is);
     let raise = of(|action| matches!(action, Action::Raise(_)));
     let Some(before) = choice.checked_sub(1) else {
-        let larger = if n_raises(actions) > 1 { Some(Slot::Larger) } else { raise.map(Slot::Action) };
+        let larger = if n_raises(actions) > 1 { Some(Meaning::Larger) } else { raise.map(Meaning::Action) };
         let [fold, call] = [of(|action| *action == Action::Fold), of(|action| *action == Action::Call)];
-        return [fold.map(Slot::Action), call.map(Slot::Action), larger];
+        return [fold.map(Meaning::Action), call.map(Meaning::Action), larger];
     };
     let first = raise.unwrap_or(actions.len()) + 2 * before as usize;
-    let size = |index: usize| (index < actions.len()).then_some(Slot::Action(index));
-    let third = if (choice as usize) < n_raises(actions) / 2 { Some(Slot::Larger) } else { size(first + 2) };
+    let size = |index: usize| (index < actions.len()).then_some(Meaning::Action(index));
+    let third = if (choice as usize) < n_raises(actions) / 2 { Some(Meaning::Larger) } else { size(first + 2) };
     [size(first), size(first + 1), third]
 }
 
-/// Where the values of a decision with so many sizes of raise stand in its sequences, each as the choice (0: the decision itself) and the place there: fold, call, the sizes; behind several
-/// sizes the places that lead to the next choice. Fold and the only raise have a place even if they are not legal.
-pub(in crate::cfr) fn places(n_raises: usize) -> Vec<(u32, usize)> {
-    let mut places = vec![(0, 0), (0, 1)];
+/// The slots of a decision with so many sizes of raise, in the order of its values: each is a sequence, by its choice (0: the decision itself), and one of the sequence's actions. Fold, call and
+/// the sizes come first; behind several sizes, the actions that lead to the next choice. Fold and the only raise have a slot even if they are not legal.
+pub(in crate::cfr) fn slots(n_raises: usize) -> Vec<(u32, usize)> {
+    let mut slots = vec![(0, 0), (0, 1)];
     if n_raises < 2 {
-        places.push((0, 2));
-        return places;
+        slots.push((0, 2));
+        return slots;
     }
     let n = n_raises as u32 / 2;
-    places.extend((1..=n).flat_map(|choice| [(choice, 0), (choice, 1)]));
-    places.extend((n_raises % 2 == 1).then_some((n, 2)));
-    places.extend((0..n).map(|choice| (choice, 2)));
-    places
+    slots.extend((1..=n).flat_map(|choice| [(choice, 0), (choice, 1)]));
+    slots.extend((n_raises % 2 == 1).then_some((n, 2)));
+    slots.extend((0..n).map(|choice| (choice, 2)));
+    slots
 }
 
 /// Sizes of raise among the actions of a decision.
@@ -211,15 +211,15 @@ impl Sequences {
                     node: number,
                     choice,
                 };
-                for (action, of) in slots(actions, choice).into_iter().enumerate() {
+                for (action, of) in meanings(actions, choice).into_iter().enumerate() {
                     let after = match of {
                         None => continue,
-                        Some(Slot::Larger) => {
+                        Some(Meaning::Larger) => {
                             next.push((number, choice + 1));
                             sequence.children[action] = Some(Child::Sequence(end + next.len() as u32 - 1));
                             continue;
                         }
-                        Some(Slot::Action(index)) => children[index],
+                        Some(Meaning::Action(index)) => children[index],
                     };
                     let to = &tree.nodes[after as usize];
                     sequence.costs[action] = to.contributed[*seat] - node.contributed[*seat];
@@ -250,33 +250,6 @@ impl Sequences {
     /// Whether some end has side pots.
     pub fn has_side_pots(&self) -> bool {
         self.ends.iter().any(|end| end.pots.len() > 1)
-    }
-
-    /// The sequence after a betting history: `f`, `c` and `r`, with `/` between rounds. Sizes of raises are ignored.
-    ///
-    /// # Errors
-    /// [`Error::Option`] if it cannot be played, or the hand is over, and for a game with several sizes of raise.
-    pub fn find(&self, history: &str) -> Result<u32> {
-        let wrong = |allowed: &str| Err(Error::option("history", format!("'{history}'"), allowed));
-        if self.has_choices() {
-            return Err(several_sizes());
-        }
-        let mut at = 0;
-        for letter in history.chars() {
-            let action = match letter {
-                'f' => 0,
-                'c' => 1,
-                'r' => 2,
-                '/' | '0'..='9' => continue,
-                _ => return wrong("letters f, c and r, and / between rounds"),
-            };
-            match self.sequences[at as usize].children[action] {
-                Some(Child::Sequence(next)) => at = next,
-                Some(Child::End(_)) => return wrong("a history after which a player acts"),
-                None => return wrong("actions that can be played"),
-            }
-        }
-        Ok(at)
     }
 
     /// The number of each sequence in depth-first order, `[sequence]`.
@@ -353,13 +326,5 @@ mod tests {
         assert_eq!(numbers[0], 0);
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..game.sequences.len() as u32));
-    }
-
-    #[test]
-    fn histories_are_found_or_refused() {
-        let game = Sequences::of(&tree(SHORT_STACKS)).expect("sequences");
-        assert_eq!(game.find("").expect("the root"), 0);
-        let error = game.find("x").expect_err("no letter of an action").to_string();
-        assert!(error.contains("letters f, c and r"), "{error}");
     }
 }

@@ -92,7 +92,7 @@ impl Dealing<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cfr::layout::suits::all;
+    use crate::cfr::game::suits::all;
 
     #[test]
     fn flops_fall_into_1755_classes_and_members_are_all_boards() {

@@ -7,7 +7,7 @@ use crate::cfr::abstraction::Abstraction;
 use crate::cfr::game::betting::{Action, BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::cards::{CardSet, choose, colex_rank, set_of, subsets};
 use crate::cfr::game::game_file::GameDef;
-use crate::cfr::game::sequences::{n_raises, places};
+use crate::cfr::game::sequences::{n_raises, slots};
 use crate::{Error, Result};
 
 /// By seat: its decision nodes in the order of the tree, `[bucket][action]` each. The bucket of a hand on a board is the abstraction's; without one it is the hand's
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 pub(in crate::cfr) struct Buckets {
     pub rules: Arc<GameDef>,
     pub tree: Arc<BettingTree>,
-    /// Whether every set has room for fold, call and raise, even if they are not legal; and behind several sizes of raise for what the walk adds, see [`places`].
+    /// Whether every set has room for fold, call and raise, even if they are not legal; and behind several sizes of raise for what the walk adds, see [`slots`].
     pub padded: bool,
     /// What players know instead of their cards.
     pub abstraction: Option<Arc<Abstraction>>,
@@ -145,7 +145,7 @@ impl Buckets {
 /// Values of a padded set: fold, call and raise; with several sizes of raise fold, call, each size, and a value a choice among them.
 fn padded_width(node: &BettingNode) -> usize {
     match &node.kind {
-        BettingKind::Decision { actions, .. } => places(n_raises(actions)).len(),
+        BettingKind::Decision { actions, .. } => slots(n_raises(actions)).len(),
         BettingKind::Terminal => 0,
     }
 }

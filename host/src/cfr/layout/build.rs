@@ -102,7 +102,7 @@ impl VectorGame {
         let weights = setup.ranges.each_ref().map(|range| range.iter().map(|&(_, weight)| weight).collect());
         let (deck, n_hole) = (setup.deck, setup.n_hole);
         let placed = |(betting, mut lock)| {
-            given::place(&mut lock, betting, setup.locks, &streets);
+            given::assign(&mut lock, betting, setup.locks, &streets);
             lock
         };
         let locks = partition.locks.into_iter().map(placed).collect();

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::locks::{Given, Lock, SetupLock};
 use super::{Node, Street, Values, VectorGame};
 
-/// Puts the locks of node `betting` on the boards of `lock.street`.
-pub(super) fn place(lock: &mut Lock, betting: u32, locks: &[SetupLock], streets: &[Street]) {
+/// Assigns the locks of node `betting` to the boards of `lock.street`.
+pub(super) fn assign(lock: &mut Lock, betting: u32, locks: &[SetupLock], streets: &[Street]) {
     let mut of_node: Vec<&SetupLock> = locks.iter().filter(|lock| lock.betting == betting).collect();
     of_node.sort_by_key(|lock| lock.runout.len());
     let mut found: HashMap<Vec<usize>, u32> = HashMap::new();

@@ -81,17 +81,18 @@ mod placed;
 pub(in crate::cfr) mod public;
 mod row;
 mod size;
-pub(in crate::cfr) mod suits;
 mod tables;
 mod terminals;
 mod vector;
 
+pub use crate::cfr::game::suits::SuitMap;
 pub use gadget::Gadget;
 pub use keys::TableIndex;
 pub use locks::{Given, Lock};
 pub use size::VectorSize;
-pub use suits::SuitMap;
 pub use vector::{Board, Entry, Node, Street, VectorGame};
+
+use crate::cfr::game::suits;
 
 pub(in crate::cfr) use buckets::Buckets;
 pub(in crate::cfr) use build::Setup;

@@ -39,12 +39,24 @@ impl VectorGame {
         Placed { street: 0, board: 0, cards, suits: [0, 1, 2, 3], images }
     }
 
+    /// The board after the cards dealt at the start of each street so far; `None` if there is no such board.
+    pub(in crate::cfr) fn placed_on(&self, dealt: &[CardSet]) -> Option<Placed> {
+        let (&first, later) = dealt.split_first()?;
+        let images = self.hands.each_ref().map(|hands| (0..hands.len() as u32).collect());
+        let start = Placed { street: 0, board: 0, cards: 0, suits: [0, 1, 2, 3], images };
+        later.iter().try_fold(self.onto(0, &start, first)?, |placed, &cards| self.placed_after(&placed, cards))
+    }
+
     /// The board of the next street after more cards; `None` if there is no such board.
     pub(in crate::cfr) fn placed_after(&self, before: &Placed, dealt: CardSet) -> Option<Placed> {
-        let street = before.street + 1;
-        if before.cards & dealt != 0 || street >= self.streets.len() {
+        if before.cards & dealt != 0 || before.street + 1 >= self.streets.len() {
             return None;
         }
+        self.onto(before.street + 1, before, dealt)
+    }
+
+    /// The board of a street after the one before it, or of the first street, and more cards.
+    fn onto(&self, street: usize, before: &Placed, dealt: CardSet) -> Option<Placed> {
         let cards = before.cards | dealt;
         let (board, map) = self.child(street, before.board, rename(self.deck, before.suits, cards))?;
         let map = map as usize;

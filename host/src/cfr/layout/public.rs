@@ -2,14 +2,14 @@
 
 use super::{Node, Row, VectorGame};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
-use crate::cfr::game::cards::{CardSet, Deck, set_of};
+use crate::cfr::game::cards::{CardSet, Deck, members, set_of};
 use crate::{Error, Result};
 
 /// A public state of the betting where a seat acts.
 pub(in crate::cfr) struct Public<'a> {
     game: &'a VectorGame,
     tree: &'a BettingTree,
-    betting: u32,
+    pub betting: u32,
     pub street: usize,
     pub seat: usize,
     slot: u32,
@@ -74,6 +74,14 @@ pub(in crate::cfr) fn dealt(deck: Deck, counts: &[usize], board: &str) -> Result
         rest = later;
     }
     if rest.is_empty() { Ok(dealt) } else { Err(wrong()) }
+}
+
+/// A board cut into rounds, the highest cards first; `counts` is the number of cards turned up in each round.
+pub(in crate::cfr) fn in_rounds(counts: &[usize], board: CardSet) -> Vec<CardSet> {
+    let mut highest_first: Vec<u8> = members(board).collect();
+    highest_first.reverse();
+    let mut rest = highest_first.into_iter();
+    counts.iter().map(|&n| set_of(&rest.by_ref().take(n).collect::<Vec<u8>>())).collect()
 }
 
 /// The key of an information set of poker: `seat:hole:board:betting`, cards from the highest, rounds of board and betting divided by `/`.

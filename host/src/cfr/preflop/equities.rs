@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use super::N_CLASSES;
-use crate::cfr::game::Ranking;
 use crate::cfr::game::cards::{CardSet, Deck, choose, subsets};
+use crate::cfr::game::{Ranking, suits};
 use crate::cfr::spot::grid;
+use crate::{Error, Result};
 
 /// Cards of a board.
 const BOARD: usize = 5;
@@ -36,14 +37,21 @@ impl Equities {
 
     /// Those of the cards of the `n_ranks` lowest ranks, from every board, on all cores.
     ///
-    /// * `n_ranks`: limited to 3 to 13; below, two hands and a board need more cards.
-    pub fn compute(n_ranks: usize) -> Self {
-        let n_cards = 4 * n_ranks.clamp(3, grid::SIDE);
+    /// # Errors
+    /// [`Error::Option`] unless `n_ranks` is 3 to 13: two hands and a board need nine cards.
+    pub fn compute(n_ranks: usize) -> Result<Self> {
+        if !(3..=grid::SIDE).contains(&n_ranks) {
+            return Err(Error::option("n_ranks", n_ranks, format!("3 to {}", grid::SIDE)));
+        }
+        let n_cards = 4 * n_ranks;
         let all: CardSet = (1 << n_cards) - 1;
+        // One board of each class that differs by the names of suits only, with the size of its class.
+        let maps = suits::all(Deck::FULL);
+        let size = |board: CardSet| suits::size_if_highest(Deck::FULL, &maps, board);
         let boards: Vec<(CardSet, u64)> =
-            subsets(all, BOARD).filter_map(|board| n_renamed(board).map(|n| (board, n))).collect();
+            subsets(all, BOARD).filter_map(|board| Some((board, size(board)? as u64))).collect();
         let hands: Vec<Hand> =
-            subsets(all, 2).map(|cards| Hand { cards, class: grid::place(cards), strength: 0 }).collect();
+            subsets(all, 2).map(|cards| Hand { cards, class: grid::cell_of(cards), strength: 0 }).collect();
         let ranking = Ranking::new(Deck::FULL);
         let wins = boards
             .par_chunks(64)
@@ -59,7 +67,7 @@ impl Equities {
                     all
                 },
             );
-        Self { wins, n_boards: choose(n_cards as u32 - 4, BOARD as u32) }
+        Ok(Self { wins, n_boards: choose(n_cards as u32 - 4, BOARD as u32) })
     }
 
     /// Pairs of a hand of class `a` and one of class `b` that share no card.
@@ -139,19 +147,6 @@ impl Sums {
     }
 }
 
-/// The number of boards that a board becomes when suits are renamed, if it is the one that stands for them.
-fn n_renamed(board: CardSet) -> Option<u64> {
-    let ranks = |suit: usize| {
-        (0..grid::SIDE).filter(|rank| board >> (4 * rank + suit) & 1 == 1).fold(0u32, |set, rank| set | 1 << rank)
-    };
-    let suits = [0, 1, 2, 3].map(ranks);
-    if !suits.is_sorted_by(|a, b| a >= b) {
-        return None;
-    }
-    let same = suits.chunk_by(|a, b| a == b).map(|alike| (1..=alike.len() as u64).product::<u64>());
-    Some(24 / same.product::<u64>())
-}
-
 #[cfg(test)]
 mod tests {
     use warpplay_cpu_ref::cfr::poker;
@@ -173,12 +168,16 @@ mod tests {
     #[test]
     fn few_ranks_are_as_counted_one_by_one() {
         let n_cards = 12;
-        let found = Equities::compute(3);
+        let found = Equities::compute(3).expect("three ranks");
+        for wrong in [0, 2, 14] {
+            let error = Equities::compute(wrong).expect_err("no such deck").to_string();
+            assert_eq!(error, format!("option n_ranks: {wrong} is not allowed (3 to 13)"));
+        }
         let mut wins = vec![0; N_CLASSES * N_CLASSES];
         let hands: Vec<CardSet> = subsets((1 << n_cards) - 1, 2).collect();
         for &hand in &hands {
             for &other in hands.iter().filter(|&other| other & hand == 0) {
-                wins[grid::place(hand) * N_CLASSES + grid::place(other)] += boards_won(hand, other, n_cards);
+                wins[grid::cell_of(hand) * N_CLASSES + grid::cell_of(other)] += boards_won(hand, other, n_cards);
             }
         }
         assert_eq!(found, Equities { wins, n_boards: 56 });
@@ -225,7 +224,7 @@ mod tests {
     #[test]
     #[ignore = "goes through all boards; run it after a change of what is stored"]
     fn what_is_stored_is_what_is_computed() {
-        let computed = Equities::compute(13);
+        let computed = Equities::compute(13).expect("all ranks");
         if let Some(path) = std::env::var_os("WARPPLAY_WINS") {
             let bytes: Vec<u8> = computed.wins.iter().flat_map(|&wins| (wins as u32).to_le_bytes()).collect();
             std::fs::write(path, bytes).expect("written");

@@ -1,13 +1,13 @@
-//! Hold'em before the flop, heads-up: how often hands win if all chips go in, and the game of pushing or folding.
+//! Heads-up hold'em before the flop: chances of winning an all-in, and the game of pushing or folding.
 //!
-//! With few big blinds left the small blind does best to go all-in or fold, and the big blind to call or fold. [`PushFold`] is this game with exact chances of winning ([`Equities`]); its
-//! [`Tree`](super::Tree) is small, so every device solves it in seconds. [`PushFoldChart`] has the solutions for many stacks.
+//! With a stack of few big blinds, the small blind loses little by only going all-in or folding; the big blind then calls or folds. [`PushFold`] is this game with exact chances of winning
+//! ([`Equities`]). Its [`Tree`](super::Tree) is small: the CPU solves it in seconds. [`PushFoldChart`] holds the solutions for several stacks.
 //!
 //! ```
 //! use warpplay::Device;
 //! use warpplay::cfr::preflop::{Equities, PushFold, class_number};
 //!
-//! // Aces win against kings four times of five.
+//! // Aces beat kings in four of five all-ins.
 //! let equities = Equities::get();
 //! let aces = class_number("AA").ok_or("no class")?;
 //! assert!((equities.equity(aces, class_number("KK").ok_or("no class")?) - 0.8195).abs() < 5e-5);
@@ -32,12 +32,17 @@ mod push_fold;
 pub use equities::Equities;
 pub use push_fold::{PushFold, PushFoldChart, PushFoldSolved};
 
+pub use crate::cfr::spot::grid::SIDE;
+
 use crate::cfr::spot::grid;
 
 /// Classes of hands before the flop, numbered row after row of a grid of 13 × 13: pairs from AA to 22 on the diagonal, hands of one suit above and those of two below it.
-pub const N_CLASSES: usize = grid::SIDE * grid::SIDE;
+pub const N_CLASSES: usize = SIDE * SIDE;
 
-/// What players call a class, `AA`, `AKs`, `AKo`; `None` if there is no such number.
+/// Hands of two cards of the full deck.
+pub const N_HANDS: usize = 1326;
+
+/// The usual name of a class, `AA`, `AKs`, `AKo`; `None` if there is no such number.
 pub fn class_name(number: usize) -> Option<String> {
     (number < N_CLASSES).then(|| grid::name(number))
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Equities, N_CLASSES};
+use super::{Equities, N_CLASSES, N_HANDS};
 use crate::cfr::game::{Game, Turn};
 use crate::cfr::spot::grid;
 use crate::cfr::{Options, Point, Solver, Tree};
@@ -101,10 +101,10 @@ impl PushFold {
         solver.strategy()?.each(|answer| -> Result<()> {
             let of_seat = if answer.seat == 0 { &mut push } else { &mut call };
             let class = answer.key.split_once(':').and_then(|(_, number)| number.parse::<usize>().ok());
-            if let (Some(frequency), Some(choice)) =
-                (class.and_then(|class| of_seat.get_mut(class)), answer.choices.get(STAYS_IN))
-            {
-                *frequency = choice.probability;
+            let frequency = class.and_then(|class| of_seat.get_mut(class));
+            match (frequency, answer.choices.get(STAYS_IN)) {
+                (Some(frequency), Some(choice)) => *frequency = choice.probability,
+                _ => return Err(Error::option("key", format!("'{}'", answer.key), "a seat and a class, as 0:168")),
             }
             Ok(())
         })?;
@@ -179,16 +179,22 @@ impl Game for PushFold {
 }
 
 impl PushFoldSolved {
+    /// How often a seat, 0 the small blind, stays in, by class.
+    fn of_seat(&self, seat: usize) -> &[f64] {
+        if seat == 0 { &self.push } else { &self.call }
+    }
+
     /// How often a seat, 0 the small blind, stays in over all hands.
     pub fn frequency(&self, seat: usize) -> f64 {
-        let of_seat = if seat == 0 { &self.push } else { &self.call };
-        let hands = of_seat.iter().enumerate().map(|(class, part)| part * grid::combos(class).count() as f64);
-        hands.sum::<f64>() / 1326.0
+        let hands =
+            self.of_seat(seat).iter().enumerate().map(|(class, part)| part * grid::combos(class).count() as f64);
+        hands.sum::<f64>() / N_HANDS as f64
     }
 }
 
 impl PushFoldChart {
-    /// Solves the game for each stack; `watch` may end it after any of them, with those so far.
+    /// Solves the game for each stack, from the smallest. `watch` is called about ten times a second with the number of stacks that are solved; if it returns `Break`, the chart has those,
+    /// or with none solved yet the first one, with the iterations so far.
     ///
     /// # Errors
     /// As [`PushFold::solve`].
@@ -203,8 +209,16 @@ impl PushFoldChart {
         games.sort_by(|a, b| a.stack.total_cmp(&b.stack));
         let mut solved = Vec::with_capacity(games.len());
         for (number, game) in games.iter().enumerate() {
-            solved.push(game.solve(device, iterations)?);
-            if watch(number + 1).is_break() {
+            let mut is_stopped = false;
+            let found = game.solve_watched(device, iterations, |_| {
+                let go_on = watch(number);
+                is_stopped = go_on.is_break();
+                go_on
+            })?;
+            if !is_stopped || number == 0 {
+                solved.push(found);
+            }
+            if is_stopped || watch(number + 1).is_break() {
                 break;
             }
         }
@@ -213,10 +227,7 @@ impl PushFoldChart {
 
     /// The largest stack of the chart with which a seat, 0 the small blind, stays in with a class in at least half of the cases; `None` if there is none.
     pub fn largest_stack(&self, seat: usize, class: usize) -> Option<f64> {
-        let stays_in = |solved: &&PushFoldSolved| {
-            let of_seat = if seat == 0 { &solved.push } else { &solved.call };
-            of_seat.get(class).is_some_and(|&part| part >= 0.5)
-        };
+        let stays_in = |solved: &&PushFoldSolved| solved.of_seat(seat).get(class).is_some_and(|&part| part >= 0.5);
         self.solved.iter().rev().find(stays_in).map(|solved| solved.game.stack)
     }
 }
@@ -224,6 +235,20 @@ impl PushFoldChart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_chart_that_is_stopped_has_what_is_solved() {
+        let games = [2.0, 3.0, 4.0].map(PushFold::new);
+        let chart = |stop: usize| {
+            let watch = |n: usize| if n < stop { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            let chart = PushFoldChart::solve(&Device::cpu(), &games, 20, watch).expect("solves");
+            chart.solved.iter().map(|solved| solved.game.stack).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            [chart(0), chart(1), chart(2), chart(3)],
+            [vec![2.0], vec![2.0], vec![2.0, 3.0], vec![2.0, 3.0, 4.0]]
+        );
+    }
 
     #[test]
     fn wrong_numbers_are_told() {

@@ -87,8 +87,8 @@ impl SolverBuilder {
         checkpoint_every
     }
 
-    /// Memory that a solve of the builder's game takes in the buckets of a recipe, before they are found, which may take minutes: with the number of buckets that the recipe asks for in each
-    /// round, of which fewer may be found; and where nothing is merged, with a number of hands that there are at least. So wrong options are told at once.
+    /// Memory of a solve of the builder's game in the buckets of a recipe, without computing the buckets, which may take minutes. It assumes the number of buckets that the recipe asks for in
+    /// each round, though fewer may be found; for rounds without merging, a lower bound of the number of hands. Wrong options are thus reported at once.
     ///
     /// # Errors
     /// [`Error::Option`] for a recipe that does not suit the game, for options that are not allowed or not supported with buckets, and for a problem that is not a game of poker.

@@ -3,7 +3,7 @@
 mod subset;
 mod suits;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::suits::Symmetry;
 use super::file::{Spot, SpotLock};
@@ -108,10 +108,10 @@ impl Boards {
     }
 
     /// Reads boards for a spot: `all`; a number of flops; or a list, with commas or line breaks between, of three cards for flops and of one for turns and rivers, each with a weight after `:`
-    /// if it is not the size of its class: `Qs Jh 2h, AsAhAd:4`.
+    /// if it is not the size of its class: `Qs Jh 2h, AsAhAd:4`. Without weights each class may be listed once.
     ///
     /// # Errors
-    /// As [`all`](Self::all) and [`flops`](Self::flops); [`Error::Option`] names `boards` with what cannot be read, is on the table, or occurs twice; for a number where the spot has a flop, or
+    /// As [`all`](Self::all) and [`flops`](Self::flops); [`Error::Option`] names `boards` with what cannot be read, is on the table, or occurs twice; for two boards of a class without weights; for a number where the spot has a flop, or
     /// ranges or locks that tell suits apart.
     pub fn parse(text: &str, spot: &Spot) -> Result<Self> {
         let text = text.trim();
@@ -134,6 +134,8 @@ impl Boards {
             _ => (3, "all, a number, or flops, as Qs Jh 2h, AsAhAd:4"),
         };
         let (mut boards, mut seen) = (Vec::new(), BTreeSet::new());
+        // The classes that are listed, and whether the last of their boards has no weight.
+        let mut classes: BTreeMap<CardSet, bool> = BTreeMap::new();
         for part in text.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty()) {
             let (cards, weight) = match part.split_once(':') {
                 Some((cards, weight)) => (cards, Some(weight)),
@@ -146,6 +148,12 @@ impl Boards {
             }
             if !seen.insert(dealt) {
                 return Err(wrong(part, "each board once"));
+            }
+            let class = next.symmetry.first_of(dealt);
+            let whole = weight.is_none();
+            if classes.insert(class, whole).is_some_and(|other| whole || other) {
+                let allowed = "one board of each class that differs by the names of suits only, or a weight after ':' for each of its boards";
+                return Err(wrong(part, allowed));
             }
             let weight = match weight.map(|weight| weight.trim().parse::<f64>()) {
                 None => next.symmetry.class_size(dealt) as f64,
@@ -318,6 +326,9 @@ mod tests {
         let flops = Boards::parse("Qs Jh 2h, AsAhAd\n 7c7d2c:2.5,", &spot("")).expect("a list");
         let found: Vec<(&str, f64)> = flops.iter().map(|board| (&*board.cards, board.weight)).collect();
         assert_eq!(found, [("QsJh2h", 12.0), ("AsAhAd", 4.0), ("7d7c2c", 2.5)]);
+        let weights = Boards::parse("Qs Jh 2h:3, Qs Jd 2d:9", &spot("")).expect("a list");
+        assert_eq!(weights.weight(), 12.0);
+        assert_eq!(Boards::parse("8c, 8d", &spot(r#""flop": "Qc Jd 2h""#)).expect("two classes").len(), 2);
         let turn = Boards::parse("8c", &spot(r#""flop": "2h Qs Jh""#)).expect("a card");
         assert_eq!(turn.boards, [Board { cards: "QsJh2h8c".into(), weight: 2.0 }]);
         assert_eq!(spot("").on("QsJh2h8c").expect("a board"), spot(r#""flop": "Qs Jh 2h", "turn": "8c""#));
@@ -329,6 +340,10 @@ mod tests {
             ("Qs Jh", "", "'Qs Jh' is not allowed"),
             ("Qs Jh 2h 3c", "", "'Qs Jh 2h 3c' is not allowed"),
             ("QsJh2h, 2hQsJh", "", "'2hQsJh' is not allowed (each board once)"),
+            ("Qs Jh 2h, Qs Jd 2d", "", "'Qs Jd 2d' is not allowed (one board of each class"),
+            ("Qs Jh 2h:3, Qs Jd 2d", "", "or a weight after ':' for each of its boards"),
+            ("Qs Jh 2h, Qs Jd 2d:3", "", "one board of each class"),
+            ("8c, 8d", flop, "one board of each class"),
             ("QsJh2h:0", "", "a finite weight above 0"),
             ("QsJh2h:x", "", "a finite weight above 0"),
             ("-1", "", "'-1' is not allowed"),

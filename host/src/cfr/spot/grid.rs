@@ -10,7 +10,7 @@ use crate::cfr::game::cards::{CardSet, Deck, RANKS, set_of};
 use crate::{Error, Result};
 
 /// Rows of the grid, and columns.
-pub(in crate::cfr) const SIDE: usize = RANKS.len();
+pub const SIDE: usize = RANKS.len();
 /// Added to a sum over hands, which without any is -0.
 const ZERO: f64 = 0.0;
 /// What a hand's name must be.
@@ -65,8 +65,8 @@ impl Range {
     /// ```
     pub fn classes(&self) -> Vec<(String, f64)> {
         let mut sums = [0.0; SIDE * SIDE];
-        self.hands(0).into_iter().for_each(|(hand, weight)| sums[place(hand)] += weight);
-        sums.iter().enumerate().map(|(place, sum)| (name(place), sum / combos(place).count() as f64)).collect()
+        self.hands(0).into_iter().for_each(|(hand, weight)| sums[cell_of(hand)] += weight);
+        sums.iter().enumerate().map(|(cell, sum)| (name(cell), sum / combos(cell).count() as f64)).collect()
     }
 }
 
@@ -135,10 +135,10 @@ impl NodeReport {
         let board = set_of(&Deck::FULL.cards(&self.board).map_err(wrong)?);
         let mut members = vec![Vec::new(); SIDE * SIDE];
         for (number, hand) in hands.iter().enumerate() {
-            members[place(cards(hand)?)].push(number);
+            members[cell_of(cards(hand)?)].push(number);
         }
         let n_actions = if self.seat == Some(seat) { self.actions.len() } else { 0 };
-        let class = |(place, members): (usize, Vec<usize>)| {
+        let class = |(cell, members): (usize, Vec<usize>)| {
             let mut shares: Vec<f64> = members.iter().map(|&number| weights[number]).collect();
             let mut sum: f64 = shares.iter().sum();
             let probability = if total > 0.0 { sum / total + ZERO } else { 0.0 };
@@ -154,8 +154,8 @@ impl NodeReport {
                 (0..n_actions).map(|action| mean(&|hand| at(values(hand), action))).collect::<Vec<_>>()
             };
             HandClass {
-                name: name(place),
-                n_combos: combos(place).filter(|hand| hand & board == 0).count(),
+                name: name(cell),
+                n_combos: combos(cell).filter(|hand| hand & board == 0).count(),
                 reach: members.iter().map(|&number| hands[number].reach).sum::<f64>() + ZERO,
                 probability,
                 ev: mean(&|hand| hand.ev),
@@ -223,7 +223,7 @@ fn cards(hand: &NodeHand) -> Result<CardSet> {
 }
 
 /// The cell of a hand.
-pub(in crate::cfr) fn place(hand: CardSet) -> usize {
+pub(in crate::cfr) fn cell_of(hand: CardSet) -> usize {
     let deck = Deck::FULL;
     let (low, high) = (hand.trailing_zeros() as u8, (CardSet::BITS - 1 - hand.leading_zeros()) as u8);
     let [row, column] = [high, low].map(|card| SIDE - 1 - deck.rank(card) as usize);
@@ -231,21 +231,21 @@ pub(in crate::cfr) fn place(hand: CardSet) -> usize {
 }
 
 /// Ranks of a cell's hands, the higher one first, and whether they are of one suit.
-fn ranks(place: usize) -> ([usize; 2], bool) {
-    let (row, column) = (place / SIDE, place % SIDE);
+fn ranks(cell: usize) -> ([usize; 2], bool) {
+    let (row, column) = (cell / SIDE, cell % SIDE);
     ([row.min(column), row.max(column)].map(|line| SIDE - 1 - line), column > row)
 }
 
 /// What players call the hands of a cell.
-pub(in crate::cfr) fn name(place: usize) -> String {
-    let ([high, low], is_suited) = ranks(place);
+pub(in crate::cfr) fn name(cell: usize) -> String {
+    let ([high, low], is_suited) = ranks(cell);
     let end = if is_suited { "s" } else { "o" };
     format!("{}{}{}", &RANKS[high..=high], &RANKS[low..=low], if high == low { "" } else { end })
 }
 
 /// All hands of a cell.
-pub(in crate::cfr) fn combos(place: usize) -> impl Iterator<Item = CardSet> {
-    let ([high, low], is_suited) = ranks(place);
+pub(in crate::cfr) fn combos(cell: usize) -> impl Iterator<Item = CardSet> {
+    let ([high, low], is_suited) = ranks(cell);
     let suits = (0..4usize).flat_map(|first| (0..4usize).map(move |second| (first, second)));
     let kept = suits.filter(move |&(first, second)| match (high == low, is_suited) {
         (true, _) => first < second,
@@ -293,7 +293,7 @@ mod tests {
         // Each hand once, and in the class of its ranks.
         let all = (0..169).flat_map(|cell| combos(cell).map(move |hand| (cell, hand))).collect::<Vec<_>>();
         assert_eq!(all.len(), 52 * 51 / 2);
-        assert!(all.iter().all(|&(cell, hand)| place(hand) == cell && hand.count_ones() == 2));
+        assert!(all.iter().all(|&(cell, hand)| cell_of(hand) == cell && hand.count_ones() == 2));
         assert_eq!(all.iter().map(|&(_, hand)| hand).collect::<std::collections::BTreeSet<_>>().len(), all.len());
         for seat in 0..2 {
             let classes = report.classes(seat).expect("classes");

@@ -179,19 +179,24 @@ impl<'a> Practice<'a> {
         self.acts.get(seat) == Some(&true)
     }
 
+    /// Checks that a seat [`acts`](Self::acts).
+    ///
+    /// # Errors
+    /// [`Error::Option`] names `seat` and those that do.
+    pub fn expect_acts(&self, seat: usize) -> Result<()> {
+        if self.acts(seat) {
+            return Ok(());
+        }
+        let seats = (0..2).filter(|&seat| self.acts(seat)).map(|seat| seat.to_string());
+        Err(Error::option("seat", seat, format!("a seat that acts: {}", seats.collect::<Vec<_>>().join(", "))))
+    }
+
     /// Deals the next hand to a player on `seat`, and plays it until the player has to act, or to its end. A hand that was not finished does not count.
     ///
     /// # Errors
     /// [`Error::Option`] names `seat` unless it [`acts`](Self::acts); [`Error::File`] if the file is damaged.
     pub fn deal(&mut self, seat: usize) -> Result<&PracticeHand<'a>> {
-        if !self.acts(seat) {
-            let seats = (0..2).filter(|&seat| self.acts(seat)).map(|seat| seat.to_string());
-            return Err(Error::option(
-                "seat",
-                seat,
-                format!("a seat that acts: {}", seats.collect::<Vec<_>>().join(", ")),
-            ));
-        }
+        self.expect_acts(seat)?;
         self.hand = None;
         let mut draws = Draws { seed: element(self.seed, self.n_dealt), n_drawn: 0 };
         self.n_dealt += 1;

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::betting::STREETS;
 use super::file::Spot;
+use super::target::SpotTarget;
 use crate::cfr::layout::{Node, Table, Tables, Values, VectorGame};
 use crate::cfr::options::{Engine, Options};
 use crate::runtime::named::named;
@@ -53,6 +54,9 @@ pub(super) struct Head {
     pub engine: Engine,
     pub device: String,
     pub options: Options,
+    /// Where runs end; files of older versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<SpotTarget>,
     pub iteration: u64,
     pub seconds: f64,
     pub trajectory: BTreeMap<u64, f64>,

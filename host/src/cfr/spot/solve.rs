@@ -101,103 +101,159 @@ pub(super) fn solve_each<K: Kept>(
     let Some(first) = devices.first() else {
         return Err(Error::option("device", "none", "at least one device"));
     };
-    let (journal, mut answers) = taken::<K>(devices, spots, run)?;
-    // The devices of a call are alike; one that is not says so when it gets a batch.
-    let is_batched = |number: usize| batch::is_batched(&spots[number], first, run);
-    let n_rivers_kept = (0..spots.len()).filter(|&number| answers[number].is_some() && is_batched(number)).count();
-    let (rivers, others): (Vec<usize>, Vec<usize>) =
-        (0..spots.len()).filter(|&number| answers[number].is_none()).partition(|&number| is_batched(number));
-    let finished = AtomicUsize::new(spots.len() - rivers.len() - others.len());
-    let is_stopped = AtomicBool::new(false);
-    let go_on = || {
-        if !is_stopped.load(Ordering::Relaxed) && watch(finished.load(Ordering::Relaxed)).is_break() {
-            is_stopped.store(true, Ordering::Relaxed);
-        }
-        !is_stopped.load(Ordering::Relaxed)
+    let (journal, answers) = taken::<K>(devices, spots, run)?;
+    let mut work = Work {
+        spots,
+        run,
+        watch: &watch,
+        finished: AtomicUsize::new(answers.iter().flatten().count()),
+        is_stopped: AtomicBool::new(false),
+        failed: Mutex::new(None),
+        answers: Mutex::new(answers),
+        is_kept: journal.is_kept(),
+        journal: Mutex::new((journal, BTreeSet::new())),
     };
-    let mut units = Vec::new();
-    if n_rivers_kept + rivers.len() > 1 {
-        let lay = |&number: &usize| -> Result<Laid> {
-            if !go_on() {
-                return Err(stopped());
-            }
-            let (game, tree) = spots[number].build(run.options.isomorphism)?;
-            Ok(Laid { number, spot: Arc::new(spots[number].clone()), game: Arc::new(game), tree: Arc::new(tree) })
-        };
-        let built: Vec<Result<Laid>> = rivers.par_iter().map(lay).collect();
-        let mut batched: Vec<Laid> = Vec::new();
-        for (number, built) in rivers.into_iter().zip(built) {
-            match built {
-                Ok(laid) => batched.push(laid),
-                Err(error) => {
-                    if K::ENDS_AT_ERROR && !matches!(error, Error::Order { .. }) {
-                        return Err(error);
-                    }
-                    answers[number] = Some(Err(error));
-                    finished.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-        }
-        let size = batched.len().div_ceil(devices.len()).clamp(1, MAX_BATCH);
-        while !batched.is_empty() {
-            let rest = batched.split_off(size.min(batched.len()));
-            units.push(Unit::Batch(std::mem::replace(&mut batched, rest)));
-        }
-    } else {
-        units.extend(rivers.into_iter().map(Unit::One));
-    }
-    units.extend(others.into_iter().map(Unit::One));
+    let units = work.units(first, devices.len())?;
     let next = AtomicUsize::new(0);
-    let answers = Mutex::new(answers);
-    let is_kept = journal.is_kept();
-    let (journal, failed) = (Mutex::new((journal, BTreeSet::new())), Mutex::new(None));
-    let fail = |error: Error| {
-        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        is_stopped.store(true, Ordering::Relaxed);
-    };
     std::thread::scope(|scope| {
         for device in devices {
             let started = threads::spawn(scope, || {
-                while go_on()
+                while work.go_on()
                     && let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed))
                 {
-                    let mut solved = Vec::new();
-                    for (number, kept) in solve_unit::<K>(device, unit, spots, run, &go_on) {
-                        match kept {
-                            Err(error) if K::ENDS_AT_ERROR && !matches!(error, Error::Order { .. }) => fail(error),
-                            kept => solved.push((number, kept)),
-                        }
-                    }
-                    let whole = solved.iter().filter(|_| is_kept).filter_map(|(number, kept)| {
-                        let (spot, kept) = (&spots[*number], kept.as_ref().ok()?);
-                        let (iterations, exploitability, seconds) = kept.end();
-                        let is_end = run.is_end(iterations, exploitability, spot);
-                        is_end.then(|| (key(spot), Piece { result: kept.clone(), seconds }))
-                    });
-                    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-                    let (journal, kept) = &mut *journal;
-                    // Spots that are the same stand there once.
-                    let whole: Vec<_> = whole.filter(|(key, _)| kept.insert(key.clone())).collect();
-                    if let Err(error) = journal.append(&whole) {
-                        fail(error);
-                    }
-                    finished.fetch_add(solved.len(), Ordering::Relaxed);
-                    let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-                    for (number, solved) in solved {
-                        answers[number] = Some(solved);
-                    }
+                    work.solve(device, unit);
                 }
             });
             if let Err(error) = started {
-                fail(error);
+                work.fail(error);
             }
         }
     });
-    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
+    work.end()
+}
+
+/// Spots that several devices solve.
+struct Work<'a, K> {
+    spots: &'a [Spot],
+    run: &'a SpotRun,
+    watch: &'a (dyn Fn(usize) -> ControlFlow<()> + Sync),
+    finished: AtomicUsize,
+    is_stopped: AtomicBool,
+    /// The error that ends the work.
+    failed: Mutex<Option<Error>>,
+    answers: Mutex<Vec<Option<Result<K>>>>,
+    is_kept: bool,
+    /// With the keys that this run has written.
+    journal: Mutex<(Journal, BTreeSet<String>)>,
+}
+
+impl<K: Kept> Work<'_, K> {
+    fn go_on(&self) -> bool {
+        let is_stopped = || self.is_stopped.load(Ordering::Relaxed);
+        if !is_stopped() && (self.watch)(self.finished.load(Ordering::Relaxed)).is_break() {
+            self.is_stopped.store(true, Ordering::Relaxed);
+        }
+        !is_stopped()
     }
-    let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(stopped()))).collect())
+
+    fn fail(&self, error: Error) {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Divides the spots that are left among `n_devices` devices.
+    fn units(&mut self, device: &Device, n_devices: usize) -> Result<Vec<Unit>> {
+        let answers = self.answers.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // The devices of a call are alike; one that is not says so when it gets a batch.
+        let (batched, others): (Vec<usize>, Vec<usize>) =
+            (0..self.spots.len()).partition(|&number| batch::is_batched(&self.spots[number], device, self.run));
+        let left = |number: &usize| answers[*number].is_none();
+        let rivers: Vec<usize> = batched.iter().copied().filter(left).collect();
+        let others: Vec<Unit> = others.into_iter().filter(left).map(Unit::One).collect();
+        let mut units = Vec::new();
+        // Rivers that the journal has count: another engine would give the last one other bits.
+        if batched.len() > 1 {
+            let mut laid = self.lay(rivers)?;
+            let size = laid.len().div_ceil(n_devices).clamp(1, MAX_BATCH);
+            while !laid.is_empty() {
+                let rest = laid.split_off(size.min(laid.len()));
+                units.push(Unit::Batch(std::mem::replace(&mut laid, rest)));
+            }
+        } else {
+            units.extend(rivers.into_iter().map(Unit::One));
+        }
+        units.extend(others);
+        Ok(units)
+    }
+
+    /// Lays rivers out; one that fails has its answer.
+    fn lay(&mut self, rivers: Vec<usize>) -> Result<Vec<Laid>> {
+        let lay = |&number: &usize| -> Result<Laid> {
+            if !self.go_on() {
+                return Err(stopped());
+            }
+            let spot = &self.spots[number];
+            let (game, tree) = spot.build(self.run.options.isomorphism)?;
+            Ok(Laid { number, spot: Arc::new(spot.clone()), game: Arc::new(game), tree: Arc::new(tree) })
+        };
+        let built: Vec<Result<Laid>> = rivers.par_iter().map(lay).collect();
+        let answers = self.answers.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut laid = Vec::new();
+        for (number, built) in rivers.into_iter().zip(built) {
+            match built {
+                Ok(river) => laid.push(river),
+                Err(error) if ends::<K>(&error) => return Err(error),
+                Err(error) => {
+                    answers[number] = Some(Err(error));
+                    self.finished.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(laid)
+    }
+
+    /// Solves a unit, and keeps its answers.
+    fn solve(&self, device: &Device, unit: &Unit) {
+        let mut solved = Vec::new();
+        for (number, kept) in solve_unit::<K>(device, unit, self.spots, self.run, &|| self.go_on()) {
+            match kept {
+                Err(error) if ends::<K>(&error) => self.fail(error),
+                kept => solved.push((number, kept)),
+            }
+        }
+        let whole = solved.iter().filter(|_| self.is_kept).filter_map(|(number, kept)| {
+            let (spot, kept) = (&self.spots[*number], kept.as_ref().ok()?);
+            let (iterations, exploitability, seconds) = kept.end();
+            let is_end = self.run.is_end(iterations, exploitability, spot);
+            is_end.then(|| (key(spot), Piece { result: kept.clone(), seconds }))
+        });
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let (journal, kept) = &mut *journal;
+        // Spots that are the same stand there once.
+        let whole: Vec<_> = whole.filter(|(key, _)| kept.insert(key.clone())).collect();
+        if let Err(error) = journal.append(&whole) {
+            self.fail(error);
+        }
+        self.finished.fetch_add(solved.len(), Ordering::Relaxed);
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, solved) in solved {
+            answers[number] = Some(solved);
+        }
+    }
+
+    /// The answers, or the error that ended the work.
+    fn end(self) -> Result<Vec<Result<K>>> {
+        if let Some(error) = self.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(stopped()))).collect())
+    }
+}
+
+/// Whether an error of one spot ends the work.
+fn ends<K: Kept>(error: &Error) -> bool {
+    K::ENDS_AT_ERROR && !matches!(error, Error::Order { .. })
 }
 
 /// A journal, and what it holds of each spot.

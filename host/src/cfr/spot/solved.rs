@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::file::Spot;
 use super::saved::{self, Head, KIND, Part, SpotForm};
+use super::target::SpotTarget;
 use crate::cfr::engines::cpu::{Averages, Evaluator};
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::layout::{Layout, Table, Tables, Values, VectorGame};
@@ -107,6 +108,11 @@ impl SolvedSpot {
         &self.head.options
     }
 
+    /// The exploitability at which the solve was to end; `None` also in files of versions that did not keep it.
+    pub fn target(&self) -> Option<SpotTarget> {
+        self.head.target
+    }
+
     /// What the file holds.
     pub fn form(&self) -> SpotForm {
         self.head.form
@@ -135,6 +141,11 @@ impl SolvedSpot {
     /// Exploitability of the average strategies in chips, by iteration, where it was measured.
     pub fn trajectory(&self) -> &BTreeMap<u64, f64> {
         &self.head.trajectory
+    }
+
+    /// The exploitability that was measured last, in chips, and the iteration after which it was: fewer than [`iterations`](Self::iterations) in a file that was saved between two measurements.
+    pub fn measured(&self) -> Option<(u64, f64)> {
+        self.head.trajectory.last_key_value().map(|(&iteration, &chips)| (iteration, chips))
     }
 
     pub(super) fn layout(&self) -> &Layout {

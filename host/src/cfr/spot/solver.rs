@@ -1,4 +1,4 @@
-//! The solver of one spot: runs in steps, measures, stops at a target, saves and goes on.
+//! The solver of one spot: runs in steps, measures, stops at a target, saves and resumes.
 
 mod builder;
 
@@ -16,6 +16,7 @@ use super::file::Spot;
 use super::report::{FirstNode, Run, SpotReport, first_street};
 use super::saved::{self, Head, SpotForm};
 use super::solved::SolvedSpot;
+use super::target::SpotTarget;
 use crate::cfr::dispatch::Plan;
 use crate::cfr::engines::Solve;
 use crate::cfr::engines::cpu::{Evaluator, Play};
@@ -24,9 +25,9 @@ use crate::cfr::layout::{Measured, Table, Values, VectorGame};
 use crate::cfr::options::Options;
 use crate::runtime::keep::Keep;
 use crate::runtime::pace::Pace;
-use crate::{Device, Memory, Progress, Result};
+use crate::{Device, Error, Memory, Progress, Result};
 
-/// First iteration after which a solve with a target is measured; later ones follow every tenth more.
+/// First iteration after which a solve with a target is measured; each later measurement comes after a tenth more iterations.
 const FIRST_MEASUREMENT: u64 = 10;
 
 /// A solve of one spot, which can be run in steps, inspected, saved and resumed.
@@ -47,13 +48,13 @@ const FIRST_MEASUREMENT: u64 = 10;
 /// assert!(chips <= 0.5);
 /// solver.save(&path, SpotForm::Full)?;
 ///
-/// // Asked: after the bet, QQ calls about half the time.
+/// // Queried: after the bet, QQ calls about half the time.
 /// let solved = SolvedSpot::open(&path)?;
 /// let answer = solved.root().child("r100")?;
 /// assert_eq!((answer.seat(), answer.actions()), (Some(1), vec!["f".to_string(), "c".to_string()]));
 /// assert!((answer.strategy("QsQh")?[1] - 0.5).abs() < 0.1);
 ///
-/// // Gone on with.
+/// // Resumed, to a closer target.
 /// let mut solver = SpotSolver::resume(&path)?.target(SpotTarget::PartOfPot(0.001)).build(&Device::cpu())?;
 /// assert!(solver.run(|_| ControlFlow::Continue(()))? <= 0.1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -74,8 +75,7 @@ pub struct SpotSolver {
     /// What was measured last, and after which iteration.
     measured: Option<(u64, Measured)>,
     measure_at: Vec<u64>,
-    /// The target in chips.
-    target: Option<f64>,
+    target: Option<SpotTarget>,
     form: SpotForm,
     keep: Keep,
     /// Iterations, measurements and form of the file written last.
@@ -97,11 +97,13 @@ impl SpotSolver {
     /// Iterates until the [`target`](SpotSolverBuilder::target) is reached or a total of [`iterations`](SpotSolverBuilder::iterations) is done, and returns the exploitability then, in
     /// chips. Calls `watch` about ten times a second, and with every measurement but that after an early stop; if it returns `Break`, the solver stops early and can be run again.
     ///
-    /// The exploitability is measured after the iterations of [`measure_at`](SpotSolverBuilder::measure_at) and at the end; with a target also after 10, 20 and so on, from 100 on after
-    /// every tenth more. The [`checkpoint`](SpotSolverBuilder::checkpoint) is written at the end too.
+    /// The exploitability is measured after the iterations of [`measure_at`](SpotSolverBuilder::measure_at) and at the end; with a target also after 10, 20 and so on; from 100
+    /// iterations on, each time after a tenth more. The [`checkpoint`](SpotSolverBuilder::checkpoint) is written at the end too. One that cannot be written before the end is logged as an
+    /// error and tried again after the same time; the run goes on.
     ///
     /// # Errors
-    /// Errors of the device, after which the solver is unusable; [`Error::File`](crate::Error::File) if a checkpoint cannot be written.
+    /// Errors of the device, after which the solver is unusable; [`Error::File`] if the checkpoint cannot be written at the end. The solver then has its results all the same, and can save
+    /// them elsewhere.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<f64>) -> ControlFlow<()>) -> Result<f64> {
         let (began, limit) = (Instant::now(), self.options.iterations);
         self.keep.begin();
@@ -121,7 +123,7 @@ impl SpotSolver {
                 break;
             }
             if self.keep.is_due() {
-                self.keep_state(SpotForm::Full)?;
+                self.keep_if_possible()?;
             }
             pace.took(now, seconds);
         }
@@ -132,9 +134,13 @@ impl SpotSolver {
 
     /// Whether all iterations are done, or the target is reached.
     pub fn is_finished(&self) -> bool {
+        self.is_target_reached() || self.iteration >= self.options.iterations
+    }
+
+    /// Whether the exploitability was measured after the last iteration, and is at most the target, if there is one.
+    pub fn is_target_reached(&self) -> bool {
         let chips = self.trajectory.get(&self.iteration);
-        let is_reached = chips.zip(self.target).is_some_and(|(chips, target)| *chips <= target);
-        is_reached || self.iteration >= self.options.iterations
+        chips.zip(self.target).is_some_and(|(chips, target)| *chips <= target.chips(self.spot.pot))
     }
 
     /// The iteration after which the next measurement is due: the same whether or not the solve was resumed.
@@ -154,13 +160,13 @@ impl SpotSolver {
     /// Measures the exploitability of the average strategies now, in chips (half the sum of both players' possible gains), and adds it to the trajectory.
     ///
     /// # Errors
-    /// Errors of the device. The checkpoint is written before the error is returned; whether that failed too is not told.
+    /// Errors of the device. The checkpoint is written before the error is returned; a failure to write it is not reported.
     pub fn measure(&mut self) -> Result<f64> {
         if let Some(&chips) = self.trajectory.get(&self.iteration) {
             return Ok(chips);
         }
         let measured = self.engine.measure().inspect_err(|_| {
-            // Whether or not that can be written, the measurement's error is what is told.
+            // The caller gets the error of the measurement, even if the file cannot be written.
             let _ = self.keep_state(SpotForm::Full);
         });
         let measured = measured?;
@@ -168,6 +174,18 @@ impl SpotSolver {
         self.measured = Some((self.iteration, measured));
         self.trajectory.insert(self.iteration, chips);
         Ok(chips)
+    }
+
+    /// Writes the file if one was given; a full disk or a lost folder does not end the run.
+    fn keep_if_possible(&mut self) -> Result<()> {
+        match self.keep_state(SpotForm::Full) {
+            Err(error @ Error::File { .. }) => {
+                tracing::error!("{error}; the solve goes on, and tries to save again");
+                self.keep.begin();
+                Ok(())
+            }
+            kept => kept,
+        }
     }
 
     /// Writes the file if one was given that does not hold this state already.
@@ -184,11 +202,11 @@ impl SpotSolver {
         Ok(())
     }
 
-    /// Writes all that is known to a new file beside `path`, syncs that file, and then renames it to `path`. [`SolvedSpot::open`] reads it; from form `full` a solve can
-    /// [go on](Self::resume).
+    /// Writes the solve to a new file beside `path`, syncs that file, and then renames it to `path`. [`SolvedSpot::open`] reads it; a solve can be
+    /// [resumed](Self::resume) from form `full`.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) if it cannot be written; an existing file is unchanged. Errors of the device.
+    /// [`Error::File`] if it cannot be written; an existing file is unchanged. Errors of the device.
     pub fn save(&mut self, path: impl AsRef<Path>, form: SpotForm) -> Result<()> {
         let head = self.head(form)?;
         let Self { engine, game, .. } = self;
@@ -203,6 +221,7 @@ impl SpotSolver {
             engine: self.plan.engine(),
             device: self.device.to_string(),
             options: self.options,
+            target: self.target,
             iteration: self.iteration,
             seconds: self.seconds,
             trajectory: self.trajectory.clone(),
@@ -211,7 +230,7 @@ impl SpotSolver {
         })
     }
 
-    /// The average strategies now, to be walked node by node without a file.
+    /// The current average strategies, to be read node by node without a file.
     ///
     /// # Errors
     /// Errors of the device.
@@ -249,7 +268,7 @@ impl SpotSolver {
             ev: [0, 1].map(|seat| measured.values[seat]),
             equity,
             decisions: decisions(&hands, &actions, &played),
-            exploitability: self.trajectory.last_key_value().map(|(_, &chips)| chips),
+            exploitability: Some(measured.nash_conv() / 2.0),
             iterations: self.iteration,
             seconds: self.seconds,
             device: self.device.to_string(),
@@ -296,6 +315,11 @@ impl SpotSolver {
     /// The options.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// The exploitability at which runs end, if one was given.
+    pub fn target(&self) -> Option<SpotTarget> {
+        self.target
     }
 
     /// The spot being solved.

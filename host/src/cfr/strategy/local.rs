@@ -4,31 +4,28 @@
 //! Lisý and Bowling, "Equilibrium Approximation Quality of Current No-Limit Poker Bots" (2017). There a few sizes of raise are tried; here all legal ones are.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use warpplay_gpu::split_mix::{GAMMA, mix};
 
 use super::Strategy;
+use super::by_cards::{ByCards, Known};
+use super::deals::{Means, over_deals};
 use super::measure::SampledDeals;
-use super::sampled::{ByHands, Sum};
 use crate::cfr::game::betting::{Action, BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::cards::{CardSet, choose, subsets};
-use crate::cfr::game::dealer::{Cards, Dealer};
+use crate::cfr::game::dealer::Cards;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::ranking::Ranking;
 use crate::{Error, Progress, Result};
 
-/// Number of deals drawn at a time; their values are added in order, regardless of the threads that computed them.
-const PART: u64 = 16;
-/// Most run-outs over which chances of winning are estimated; fewer are all gone through.
+/// Maximum number of run-outs over which chances of winning are estimated; where there are no more, all are counted.
 const RUNOUTS: usize = 64;
 
 /// What a local best response wins against a strategy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LowerBound {
-    /// Mean of `values`: in the mean over all deals, the exploitability is at least this. It can be below 0, which says nothing.
+    /// Mean of `values`, an estimate of a lower bound of the exploitability. A value below 0 says nothing: no exploitability is negative.
     pub exploitability_at_least: f64,
     /// Mean winnings of the local best response in chips a hand, by its seat.
     pub values: Vec<f64>,
@@ -39,9 +36,9 @@ pub struct LowerBound {
 impl Strategy {
     /// A lower bound of the exploitability of a strategy for two players, over `deals` deals from `seed`, with its standard error; for games that are too large for [`profile`](Self::profile).
     ///
-    /// At each seat in turn plays a *local best response*: it knows the strategy, keeps the probability of each hand of the opponent, and takes the action that would win most if both seats
-    /// only checked and called after the opponent's answer. That is one way to play, so a best response wins as much or more. Where more than 64 run-outs are left, chances of winning are
-    /// estimated over 64 of them, which may make the response worse, but not the bound wrong. It runs on the CPU, in the caller's thread pool if there is one, else on all cores.
+    /// A *local best response* plays at each seat in turn: it knows the strategy, tracks the probability of each hand of the opponent, and takes the action that would win most if both
+    /// seats only checked and called after the opponent's answer. A best response wins at least as much as any such player. Where more than 64 run-outs are left, chances of winning are
+    /// estimated from 64 of them; this can weaken the response, but the bound stays valid. It runs on the CPU, in the caller's thread pool if there is one, else on all cores.
     ///
     /// `watch` is called every few deals; if it returns `Break`, the bound is that of the deals so far.
     ///
@@ -51,55 +48,19 @@ impl Strategy {
         &self,
         deals: u64,
         seed: u64,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<LowerBound> {
-        if deals < 2 {
-            return Err(Error::option("deals", deals, "at least 2, to estimate the error"));
-        }
         let Some(rules) = self.problem.rules().filter(|rules| rules.n_players == 2) else {
             let of = format!("{} for {} players", self.problem.describe(), self.problem.n_players());
             return Err(Error::option("strategy", of, "a whole game of poker for two players"));
         };
         let tree = BettingTree::new(rules)?;
-        let table = Table { rules, tree: &tree, strategy: self.by_hands()?, ranking: Ranking::new(rules.deck) };
-        let mut dealer = Dealer::new(rules, seed)?;
-        let mut sums = [Sum::default(); 3];
-        let (began, mut done) = (Instant::now(), 0);
-        while done < deals {
-            let drawn: Vec<(u64, Cards)> =
-                (done..deals.min(done + PART)).map(|number| (number, dealer.next())).collect();
-            done += drawn.len() as u64;
-            let values: Vec<[f64; 2]> = drawn
-                .par_iter()
-                .map(|(number, cards)| [0, 1].map(|seat| Hand::new(&table, seat, seed, *number).play(cards)))
-                .collect();
-            for [first, second] in values {
-                let values = [first, second, (first + second) / 2.0];
-                sums.iter_mut().zip(values).for_each(|(sum, value)| sum.add(value));
-            }
-            let progress = Progress {
-                steps: done,
-                n_steps: Some(deals),
-                elapsed: began.elapsed(),
-                time_limit: None,
-                latest: None,
-            };
-            // One deal has no error.
-            if watch(&progress).is_break() && done > 1 {
-                break;
-            }
-        }
-        let [first, second, both] = sums;
-        Ok(LowerBound {
-            exploitability_at_least: both.mean,
-            values: vec![first.mean, second.mean],
-            sampled: SampledDeals {
-                deals: done,
-                seed,
-                standard_errors: vec![first.standard_error(), second.standard_error()],
-                standard_error: both.standard_error(),
-            },
-        })
+        let strategy = ByCards::new(self, &tree);
+        let table = Table { rules, tree: &tree, strategy, ranking: Ranking::new(rules.deck) };
+        let Means { values, value, sampled } = over_deals(rules, deals, seed, watch, |_, number, cards| {
+            [0, 1].map(|seat| Hand::new(&table, seat, seed, number).play(cards)).to_vec()
+        })?;
+        Ok(LowerBound { exploitability_at_least: value, values, sampled })
     }
 }
 
@@ -107,7 +68,7 @@ impl Strategy {
 struct Table<'a> {
     rules: &'a GameDef,
     tree: &'a BettingTree,
-    strategy: ByHands<'a>,
+    strategy: ByCards<'a>,
     ranking: Ranking,
 }
 
@@ -127,24 +88,24 @@ struct Hand<'a> {
     /// The seat of the response.
     seat: usize,
     random: Stream,
-    /// The hands that the opponent may hold.
+    /// The hands that the opponent can hold.
     hands: Vec<CardSet>,
     /// Probability with which each of them would have played so far; 0 for hands that the board blocks.
     reach: Vec<f64>,
     /// The round of what follows.
     round: Option<usize>,
-    /// Bucket of each hand in the round.
-    buckets: Vec<Option<usize>>,
+    /// What the opponent knows with each hand in the round; `None` for hands that the board blocks.
+    known: Vec<Option<Known>>,
     /// Over the run-outs of the round, by hand: wins against it, half the ties added; and run-outs that it leaves.
     wins: Vec<[f64; 2]>,
 }
 
 impl<'a> Hand<'a> {
     fn new(table: &'a Table<'a>, seat: usize, seed: u64, number: u64) -> Self {
-        // Other numbers than those of the deals: the response knows no hidden card.
+        // A stream apart from that of the deals, so that the response learns nothing of hidden cards.
         let random = Stream(mix(mix(seed) ^ (2 * number + seat as u64)));
-        let (hands, reach, buckets, wins) = Default::default();
-        Self { table, seat, random, hands, reach, round: None, buckets, wins }
+        let (hands, reach, known, wins) = Default::default();
+        Self { table, seat, random, hands, reach, round: None, known, wins }
     }
 
     /// Plays a deal, and returns what the response wins.
@@ -161,7 +122,7 @@ impl<'a> Hand<'a> {
                 let strengths = cards.holes.iter().map(|hole| ranking.strength(hole | board));
                 return tree.payoffs(node, &strengths.collect::<Vec<_>>())[self.seat];
             };
-            self.enter(node.round as usize, own, cards.boards[node.round as usize]);
+            self.enter(own, &cards.boards[..=node.round as usize]);
             let action = if *seat == self.seat {
                 self.choose(node, actions, children)
             } else {
@@ -172,8 +133,9 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// Comes to a round: blocks hands, and finds buckets and chances of winning.
-    fn enter(&mut self, round: usize, own: CardSet, board: CardSet) {
+    /// Enters the round of the last of these boards: drops the hands that it blocks, and finds what the opponent knows and the chances of winning.
+    fn enter(&mut self, own: CardSet, boards: &[CardSet]) {
+        let (round, board) = (boards.len() - 1, boards.last().copied().unwrap_or(0));
         if self.round.replace(round) == Some(round) {
             return;
         }
@@ -181,9 +143,7 @@ impl<'a> Hand<'a> {
         for (reach, hand) in self.reach.iter_mut().zip(&self.hands) {
             *reach *= f64::from(u8::from(hand & board == 0));
         }
-        let possible =
-            |hand: CardSet| if hand & board == 0 { strategy.buckets.index(round, hand, board) } else { None };
-        self.buckets = self.hands.iter().map(|&hand| possible(hand)).collect();
+        self.known = strategy.known(1 - self.seat, &self.hands, boards);
         let left = rules.deck.all() & !(own | board);
         let missing = rules.board_cards_by(rules.n_rounds - 1) - board.count_ones() as usize;
         let runouts: Vec<CardSet> = match choose(left.count_ones(), missing as u32) {
@@ -202,7 +162,7 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// Draws so many of the cards.
+    /// Draws `n` of the cards that are left.
     fn draw(&mut self, left: CardSet, n: usize) -> CardSet {
         let mut drawn: CardSet = 0;
         while (drawn.count_ones() as usize) < n {
@@ -263,9 +223,9 @@ impl<'a> Hand<'a> {
             actions.iter().position(|action| *action == Action::Call).map_or(node, |call| children[call] as usize);
         let called = tree.nodes[call].contributed[other];
         let Some(fold) = fold else { return (0.0, self.reach.clone(), called) };
-        let stays = self.reach.iter().zip(&self.buckets).map(|(&reach, bucket)| match bucket {
-            Some(bucket) if reach > 0.0 => {
-                reach * (1.0 - f64::from(self.table.strategy.at(node, other, *bucket).nth(fold).unwrap_or(0.0)))
+        let stays = self.reach.iter().zip(&self.known).map(|(&reach, known)| match known {
+            Some(known) if reach > 0.0 => {
+                reach * (1.0 - f64::from(self.table.strategy.at(node, other, known).nth(fold).unwrap_or(0.0)))
             }
             _ => 0.0,
         });
@@ -278,8 +238,8 @@ impl<'a> Hand<'a> {
     /// Draws the action of the opponent, who holds a hand, and weights all hands by the probability that they take it.
     fn answer(&mut self, node: usize, n_actions: usize, hand: usize) -> usize {
         let (strategy, other) = (&self.table.strategy, 1 - self.seat);
-        let of = |bucket: &Option<usize>| bucket.map(|bucket| strategy.at(node, other, bucket));
-        let own: Vec<f32> = of(&self.buckets[hand]).map_or_else(|| vec![1.0; n_actions], Iterator::collect);
+        let of = |known: &Option<Known>| known.as_ref().map(|known| strategy.at(node, other, known));
+        let own: Vec<f32> = of(&self.known[hand]).map_or_else(|| vec![1.0; n_actions], Iterator::collect);
         // 53 bits: in [0, 1).
         let mut left = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         left *= own.iter().copied().map(f64::from).sum::<f64>();
@@ -289,8 +249,8 @@ impl<'a> Hand<'a> {
         });
         // By rounding none may be left.
         let taken = taken.or_else(|| own.iter().rposition(|&part| part > 0.0)).unwrap_or(0);
-        for (reach, bucket) in self.reach.iter_mut().zip(&self.buckets).filter(|(reach, _)| **reach > 0.0) {
-            *reach *= of(bucket).and_then(|mut actions| actions.nth(taken)).map_or(0.0, f64::from);
+        for (reach, known) in self.reach.iter_mut().zip(&self.known).filter(|(reach, _)| **reach > 0.0) {
+            *reach *= of(known).and_then(|mut actions| actions.nth(taken)).map_or(0.0, f64::from);
         }
         taken
     }
@@ -305,25 +265,45 @@ mod tests {
     use crate::cfr::layout::Layout;
     use crate::cfr::options::{Engine, Sampling};
     use crate::cfr::solver::Solver;
+    use crate::cfr::strategy::Strategy;
 
-    /// Who checks, and folds to every bet, gives an ante of 1 away in each hand of Kuhn poker.
-    #[test]
-    fn who_folds_to_every_bet_loses_the_ante() {
+    /// A strategy of Kuhn poker that takes the first of these actions that is legal, whatever it holds.
+    fn always(actions: &[&str]) -> Strategy {
         let builder = Solver::builder(GameDef::kuhn()).sampling(Sampling::Chance).engine(Engine::Walk);
         let mut solver = builder.iterations(1).build(&Device::cpu()).expect("a solver");
         let mut strategy = solver.strategy().expect("a strategy");
         let Layout::Buckets(buckets) = &strategy.layout else { panic!("tables by hands") };
         for (seat, table) in strategy.probabilities.iter_mut().enumerate() {
             for node in buckets.nodes(seat) {
-                // The first legal action: fold, or check where nothing is to call.
+                let legal = buckets.actions(node);
+                let taken = actions.iter().find_map(|action| legal.iter().position(|name| name == action));
                 for row in (0..buckets.n_buckets(node)).map(|bucket| buckets.row(node, bucket)) {
                     for (index, at) in row.indices().enumerate() {
-                        table[at] = if index == 0 { 1.0 } else { 0.0 };
+                        table[at] = f32::from(u8::from(Some(index) == taken));
                     }
                 }
             }
         }
-        let found = strategy.local_best_response(50, 3, |_| ControlFlow::Continue(())).expect("a bound");
+        strategy
+    }
+
+    /// Who checks, and folds to every bet, gives an ante of 1 away in each hand of Kuhn poker.
+    #[test]
+    fn who_folds_to_every_bet_loses_the_ante() {
+        let found = always(&["f", "c"]).local_best_response(50, 3, |_| ControlFlow::Continue(())).expect("a bound");
         assert_eq!((found.values, found.sampled.standard_error), (vec![1.0, 1.0], 0.0));
+    }
+
+    /// Against who checks and calls always, at either seat: the king bets, is called and wins 2; the queen checks, and wins 1 from the jack or loses 1 to the king; the jack checks and loses 1. Over
+    /// all deals (2 + 0 - 1) / 3.
+    #[test]
+    fn who_calls_every_bet_loses_a_third_of_the_ante() {
+        let found = always(&["c"]).local_best_response(6000, 3, |_| ControlFlow::Continue(())).expect("a bound");
+        let errors = found.sampled.standard_errors.iter().chain([&found.sampled.standard_error]);
+        for (value, error) in found.values.iter().chain([&found.exploitability_at_least]).zip(errors) {
+            // 2, 1, -1 and -1 for 2, 1, 1 and 2 of 6 deals: a variance of 2 - 1 / 9, of which the error is that of 6,000 deals or less.
+            assert!(*error > 0.0 && *error <= 1.1 * ((2.0f64 - 1.0 / 9.0) / 6000.0).sqrt(), "{error}");
+            assert!((value - 1.0 / 3.0).abs() < 5.0 * error, "{value} +- {error}");
+        }
     }
 }

@@ -58,7 +58,9 @@
 //!
 //! The order of probabilities is that of the tables: [`layout`](super::layout).
 
+mod by_cards;
 mod checkpoint;
+mod deals;
 mod export;
 mod file;
 mod local;
@@ -67,11 +69,11 @@ mod query;
 mod sampled;
 mod sets;
 
+pub(in crate::cfr) use by_cards::ByCards;
 pub use checkpoint::{Checkpoint, State};
 pub use local::LowerBound;
 pub use measure::{HeadToHead, Profile, SampledDeals, head_to_head};
 pub use query::{Answer, Choice};
-pub(in crate::cfr) use sampled::ByHands;
 pub use sampled::head_to_head_sampled;
 
 use crate::cfr::dispatch::Plan;

@@ -145,7 +145,8 @@ impl Strategy {
         }
     }
 
-    /// Calls `visit` with every information set, seat by seat, until it fails. One board represents all boards that differ only by renaming suits.
+    /// Calls `visit` with every information set, seat by seat, until it fails. One board represents all boards that differ only by renaming suits; where the tables
+    /// do not tell apart in which order a board was dealt (engines `walk` and `subset`), the one with the highest cards first represents all orders.
     ///
     /// # Errors
     /// Errors of `visit`.
@@ -154,7 +155,16 @@ impl Strategy {
     }
 
     /// Copies the strategy to another layout, set by set.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a layout that does not tell apart what this one does: in which round a card of the board was dealt, or the cards in a bucket.
     pub(super) fn relaid(&self, layout: &Layout) -> Result<Self> {
+        if let Layout::Buckets(buckets) = layout {
+            let several = buckets.rules.n_board_cards.iter().filter(|&&n| n > 0).count() > 1;
+            if several || buckets.abstraction.is_some() {
+                return Err(Error::option("engine", layout.kind(), "a layout that knows the cards of each round"));
+            }
+        }
         let mut probabilities: Vec<Vec<f32>> =
             (0..layout.n_players()).map(|seat| vec![0.0; layout.table_len(seat)]).collect();
         layout.each_set(|seat, row, key, _| {

@@ -3,7 +3,8 @@
 use crate::cfr::layout::{Layout, Row, public};
 
 impl Layout {
-    /// Calls `visit(seat, row, key, actions)` with every possible information set, seat by seat, until it fails.
+    /// Calls `visit(seat, row, key, actions)` with every possible information set, seat by seat, until it fails. In tables by hands or buckets a board stands for
+    /// every order in which its cards can be dealt; the key has the one with the highest cards first.
     pub fn each_set<E>(&self, mut visit: impl FnMut(usize, Row, String, &[String]) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Vector { game, tree } => {
@@ -31,8 +32,11 @@ impl Layout {
                 for seat in 0..buckets.rules.n_players {
                     for node in buckets.nodes(seat) {
                         let (actions, history) = (buckets.actions(node), buckets.tree.history(node as u32));
+                        let counts = &buckets.rules.n_board_cards[..=buckets.tree.nodes[node].round as usize];
                         for (bucket, hole, board) in buckets.hands(node) {
-                            let key = public::key(buckets.rules.deck, seat, hole, &[board], &history);
+                            // Every order of the cards is the same bucket.
+                            let dealt = public::in_rounds(counts, board);
+                            let key = public::key(buckets.rules.deck, seat, hole, &dealt, &history);
                             visit(seat, buckets.row(node, bucket), key, &actions)?;
                         }
                     }

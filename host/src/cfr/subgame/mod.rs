@@ -70,14 +70,14 @@ pub struct Subgame {
 impl Subgame {
     /// The subgame after `history` on `board`, in which `seat` is to play better than by `blueprint`.
     ///
-    /// The values of best responses are found in double precision on the CPU, in the caller's thread pool if there is one, else on all cores.
+    /// The values of best responses are found on the CPU, in double precision, in the caller's thread pool if there is one, else on all cores.
     ///
     /// * `history`: the actions of the whole game, as [`BettingTree::find`] reads them; `board`: the cards turned up by then, as `QsJh2h/2d`.
     /// * `seat`: whose strategy is solved, 0 or 1.
     ///
     /// # Errors
     /// [`Error::Option`] for a strategy that is not of a whole game of poker for two players, a history after which nobody acts, cards that are not those of the round, a seat that does not exist, or if the
-    /// blueprint never comes there; [`Error::Moves`] for an impossible history; as [`VectorGame::from_game`] for a subgame that is too large.
+    /// blueprint never comes there; [`Error::Moves`] for an impossible history; [`Error::OutOfMemory`] if the host has too little memory for the blueprint's strategy in the subgame; as [`VectorGame::from_game`] for a subgame that is too large.
     pub fn new(blueprint: &Strategy, history: &str, board: &str, seat: usize) -> Result<Self> {
         let Some(rules) = blueprint.problem().rules().filter(|rules| rules.n_players == 2) else {
             let of = format!("{} for {} players", blueprint.problem().describe(), blueprint.problem().n_players());
@@ -88,13 +88,14 @@ impl Subgame {
         }
         let (rules, history, board) = (GameDef::clone(rules), history.to_string(), board.to_string());
         let mut subgame = Self { rules, history, board, seat, reach: Vec::new(), alternatives: Vec::new() };
-        let place = subgame.place()?;
-        subgame.reach = blueprint::reach(blueprint, &place, seat)?;
+        let context = subgame.context()?;
+        subgame.reach = blueprint::reach(blueprint, &context, seat)?;
         if !subgame.reach.iter().any(|&reach| reach > 0.0) {
             let never = format!("'{}' with seat {seat}", subgame.history);
             return Err(Error::option("history", never, "one to which the blueprint comes with some hand of the seat"));
         }
-        subgame.alternatives = blueprint::best_response(blueprint, &place, subgame.game(&place, None, true)?, seat)?;
+        subgame.alternatives =
+            blueprint::best_response(blueprint, &context, subgame.game(&context, None, true)?, seat)?;
         Ok(subgame)
     }
 
@@ -123,10 +124,10 @@ impl Subgame {
     /// # Errors
     /// As [`VectorGame::from_game`].
     pub(in crate::cfr) fn build(&self, isomorphism: bool) -> Result<(VectorGame, BettingTree)> {
-        let place = self.place()?;
+        let context = self.context()?;
         let gadget = Gadget { seat: 1 - self.seat, alternatives: self.alternatives.clone() };
-        let game = self.game(&place, Some(gadget), isomorphism)?;
-        Ok((game, place.tree))
+        let game = self.game(&context, Some(gadget), isomorphism)?;
+        Ok((game, context.tree))
     }
 
     /// Checks what a file may have wrong.
@@ -139,7 +140,7 @@ impl Subgame {
             let found = format!("seat {} of {}", self.seat, self.rules.n_players);
             return Err(Error::option("subgame", found, "seat 0 or 1 of a game for two"));
         }
-        let n = self.place()?.hands.len();
+        let n = self.context()?.hands.len();
         let finite = |values: &[f64]| values.len() == n && values.iter().all(|value| value.is_finite());
         if finite(&self.reach) && finite(&self.alternatives) && self.reach.iter().all(|&reach| reach >= 0.0) {
             return Ok(());
@@ -148,21 +149,21 @@ impl Subgame {
         Err(Error::option("subgame", found, format!("{n} finite ones each, reaches of 0 or more")))
     }
 
-    fn game(&self, place: &Place, gadget: Option<Gadget>, isomorphism: bool) -> Result<VectorGame> {
+    fn game(&self, context: &Context, gadget: Option<Gadget>, isomorphism: bool) -> Result<VectorGame> {
         let with = |weight: &dyn Fn(usize) -> f64| {
-            place.hands.iter().enumerate().map(|(hand, &cards)| (cards, weight(hand))).collect::<Vec<_>>()
+            context.hands.iter().enumerate().map(|(hand, &cards)| (cards, weight(hand))).collect::<Vec<_>>()
         };
         let mut ranges = [with(&|_| 1.0), with(&|_| 1.0)];
         ranges[self.seat] = with(&|hand| self.reach[hand]);
-        let mut n_dealt = self.rules.n_board_cards[place.round..].to_vec();
+        let mut n_dealt = self.rules.n_board_cards[context.round..].to_vec();
         n_dealt[0] = 0;
         VectorGame::from_setup(&Setup {
             deck: self.rules.deck,
             n_hole: self.rules.n_hole_cards,
-            board: place.dealt.iter().fold(0, |all, cards| all | cards),
+            board: context.boards.last().copied().unwrap_or(0),
             n_dealt: &n_dealt,
             ranges,
-            tree: &place.tree,
+            tree: &context.tree,
             locks: &[],
             gadget,
             isomorphism,
@@ -170,7 +171,7 @@ impl Subgame {
     }
 
     /// Finds the subgame in the whole game.
-    fn place(&self) -> Result<Place> {
+    fn context(&self) -> Result<Context> {
         let whole = BettingTree::new(&self.rules)?;
         let root = whole.find(&self.history)?;
         let node = &whole.nodes[root as usize];
@@ -179,21 +180,26 @@ impl Subgame {
         }
         let round = node.round as usize;
         let dealt = public::dealt(self.rules.deck, &self.rules.n_board_cards[..=round], &self.board)?;
-        let on_board = dealt.iter().fold(0, |all, cards| all | cards);
+        let as_of = |on_board: &mut CardSet, cards: CardSet| {
+            *on_board |= cards;
+            Some(*on_board)
+        };
+        let boards: Vec<CardSet> = dealt.into_iter().scan(0, as_of).collect();
+        let on_board = boards.last().copied().unwrap_or(0);
         let hands = subsets(self.rules.deck.all() & !on_board, self.rules.n_hole_cards).collect();
         let (tree, numbers) = whole.below(root);
-        Ok(Place { whole: Arc::new(whole), root, round, dealt, hands, tree, numbers })
+        Ok(Context { whole: Arc::new(whole), root, round, boards, hands, tree, numbers })
     }
 }
 
 /// Where a subgame lies in the whole game.
-struct Place {
+struct Context {
     whole: Arc<BettingTree>,
     /// The node of the whole tree where it begins.
     root: u32,
     round: usize,
-    /// Cards turned up, by round.
-    dealt: Vec<CardSet>,
+    /// The board as of each round so far.
+    boards: Vec<CardSet>,
     /// Hands beside the board, in rising order.
     hands: Vec<CardSet>,
     /// Its betting.

@@ -15,7 +15,8 @@ use crate::convert::{device, error, to_python};
 use crate::options::options;
 use crate::work;
 
-/// Solves a spot on many boards. Returns a dictionary: `rows`, for each board its values, frequencies and texture; `mean` over all; `groups`, the means by feature of the board.
+/// Solves a spot on many boards. Returns a dictionary: `rows`, for each board its values, frequencies and texture; `blocked`, the boards on which no two hands of the ranges are possible, and `left`, those that are not
+/// solved, if `progress` ended the work; `mean` over all rows; `groups`, the means by feature of the board.
 ///
 /// * `boards`: `"all"`, a number of flops (`"25"`) or a list (`"8c,Kd"`), as for `warpplay cfr solve-boards`. `target` ends each board's solve, as in `SpotSolver`.
 /// * `progress` is called with the number of boards done; where it returns `False`, the rest is left out.

@@ -7,6 +7,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use warpplay::cfr::preflop::SIDE;
 use warpplay::cfr::spot::{self as library, NodeHand, NodeReport};
 
 use crate::convert::{error, to_python};
@@ -39,8 +40,8 @@ impl SolvedSpot {
 
     /// The node after these actions and cards: `history` with `/` between streets (`"cr50c/"`), `board` the cards dealt since the spot's (`"8c 3s"`).
     #[pyo3(signature = (history="", *, board=""))]
-    fn at(&self, history: &str, board: &str) -> PyResult<Node> {
-        Ok(Node::of(&self.solved, &self.solved.at(history, board).map_err(error)?))
+    fn at(&self, py: Python<'_>, history: &str, board: &str) -> PyResult<Node> {
+        py.detach(|| Ok(Node::of(&self.solved, &self.solved.at(history, board)?))).map_err(error)
     }
 
     /// The spot, a dictionary.
@@ -113,26 +114,26 @@ impl Node {
         }
     }
 
-    fn node(&self) -> PyResult<library::Node<'_>> {
-        self.solved.at(&self.history, &self.dealt).map_err(error)
+    fn node(&self) -> Result<library::Node<'_>, warpplay::Error> {
+        self.solved.at(&self.history, &self.dealt)
     }
 }
 
 #[pymethods]
 impl Node {
     /// The node after an action.
-    fn child(&self, action: &str) -> PyResult<Self> {
-        Ok(Self::of(&self.solved, &self.node()?.child(action).map_err(error)?))
+    fn child(&self, py: Python<'_>, action: &str) -> PyResult<Self> {
+        py.detach(|| Ok(Self::of(&self.solved, &self.node()?.child(action)?))).map_err(error)
     }
 
     /// The node after a card.
-    fn deal(&self, card: &str) -> PyResult<Self> {
-        Ok(Self::of(&self.solved, &self.node()?.deal(card).map_err(error)?))
+    fn deal(&self, py: Python<'_>, card: &str) -> PyResult<Self> {
+        py.detach(|| Ok(Self::of(&self.solved, &self.node()?.deal(card)?))).map_err(error)
     }
 
     /// What the acting seat does with a hand (`"AhKd"`): probabilities by action.
     fn strategy<'py>(&self, py: Python<'py>, hand: &str) -> PyResult<Bound<'py, PyDict>> {
-        let probabilities = self.node()?.strategy(hand).map_err(error)?;
+        let probabilities = py.detach(|| self.node()?.strategy(hand)).map_err(error)?;
         let found = PyDict::new(py);
         for (action, probability) in self.actions.iter().zip(probabilities) {
             found.set_item(action, probability)?;
@@ -216,7 +217,7 @@ impl Report {
     fn grid<'py>(&self, py: Python<'py>, seat: usize) -> PyResult<Bound<'py, PyAny>> {
         let classes = self.report.classes(seat).map_err(error)?;
         let n_actions = classes.first().map_or(0, |class| class.strategy.len());
-        let side = 13;
+        let side = SIDE;
         let names: Vec<Vec<&str>> =
             classes.chunks(side).map(|row| row.iter().map(|class| &class.name[..]).collect()).collect();
         let square = [side, side];

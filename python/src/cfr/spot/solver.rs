@@ -17,20 +17,26 @@ use crate::options::options;
 use crate::work::{self, Shared};
 
 /// When and where a solve is saved.
-fn kept(builder: SpotSolverBuilder, file: Option<PathBuf>, every: f64) -> PyResult<SpotSolverBuilder> {
-    let time = Duration::try_from_secs_f64(every).ok().filter(|time| !time.is_zero());
-    let every = time
-        .ok_or_else(|| PyValueError::new_err(format!("checkpoint_every: {every} is not allowed (seconds, above 0)")))?;
-    Ok(match file {
-        Some(file) => builder.checkpoint(file).checkpoint_every(every),
-        None => builder,
+fn kept(builder: SpotSolverBuilder, file: Option<PathBuf>, every: Option<f64>) -> PyResult<SpotSolverBuilder> {
+    let wrong = |every: f64, allowed: &str| {
+        PyValueError::new_err(format!("checkpoint_every: {every} is not allowed ({allowed})"))
+    };
+    let time = |every: f64| {
+        let time = Duration::try_from_secs_f64(every).ok().filter(|time| !time.is_zero());
+        time.ok_or_else(|| wrong(every, "seconds, above 0"))
+    };
+    Ok(match (file, every.map(|every| Ok::<_, PyErr>((every, time(every)?))).transpose()?) {
+        (Some(file), Some((_, time))) => builder.checkpoint(file).checkpoint_every(time),
+        (Some(file), None) => builder.checkpoint(file),
+        (None, Some((every, _))) => return Err(wrong(every, "only with checkpoint, the file to write")),
+        (None, None) => builder,
     })
 }
 
-/// A solve of one hold'em spot, in steps: up to a target, saved, gone on with.
+/// A solve of one hold'em spot, in steps: up to a target, saved, resumed.
 ///
 /// * `spot`: a dictionary as for `solve_spot`. `target`: the exploitability at which `run` ends, in chips (`0.25`) or as a part of the pot (`"0.5%pot"`).
-/// * `measure_at`: iterations after which the exploitability is measured. `checkpoint`: a file to which the solve is saved at the end of every run and every `checkpoint_every` seconds of it.
+/// * `measure_at`: iterations after which the exploitability is measured. `checkpoint`: a file to which the solve is saved at the end of every run and every `checkpoint_every` seconds of it, by default 300.
 /// * further options are those of `Solver`, with the defaults of `solve_spot`.
 #[pyclass(module = "warpplay.cfr")]
 pub struct SpotSolver {
@@ -48,7 +54,7 @@ impl SpotSolver {
 impl SpotSolver {
     /// Lays the spot out and takes the memory; `WarpplayError` where it does not fit.
     #[new]
-    #[pyo3(signature = (spot, *, device="auto", target=None, measure_at=None, checkpoint=None, checkpoint_every=300.0, **given))]
+    #[pyo3(signature = (spot, *, device="auto", target=None, measure_at=None, checkpoint=None, checkpoint_every=None, **given))]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
@@ -57,7 +63,7 @@ impl SpotSolver {
         target: Option<&Bound<'_, PyAny>>,
         measure_at: Option<&Bound<'_, PyAny>>,
         checkpoint: Option<PathBuf>,
-        checkpoint_every: f64,
+        checkpoint_every: Option<f64>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (spot, options) = (of_dictionary(spot)?, options(&Options::SPOT, given)?);
@@ -66,9 +72,9 @@ impl SpotSolver {
         Self::build(py, kept(builder.target(super::target(target)?), checkpoint, checkpoint_every)?, device)
     }
 
-    /// Goes on from a file of form `full`: its options hold, but for `iterations`, the total.
+    /// Resumes from a file of form `full`: its options hold, except `iterations`, the total, and its target unless another is given.
     #[staticmethod]
-    #[pyo3(signature = (path, *, device="auto", target=None, iterations=None, checkpoint=None, checkpoint_every=300.0))]
+    #[pyo3(signature = (path, *, device="auto", target=None, iterations=None, checkpoint=None, checkpoint_every=None))]
     fn resume(
         py: Python<'_>,
         path: PathBuf,
@@ -76,9 +82,13 @@ impl SpotSolver {
         target: Option<&Bound<'_, PyAny>>,
         iterations: Option<u64>,
         checkpoint: Option<PathBuf>,
-        checkpoint_every: f64,
+        checkpoint_every: Option<f64>,
     ) -> PyResult<Self> {
-        let builder = py.detach(|| library::SpotSolver::resume(path)).map_err(error)?.target(super::target(target)?);
+        let builder = py.detach(|| library::SpotSolver::resume(path)).map_err(error)?;
+        let builder = match super::target(target)? {
+            Some(target) => builder.target(target),
+            None => builder,
+        };
         let builder = match iterations {
             Some(iterations) => builder.iterations(iterations),
             None => builder,

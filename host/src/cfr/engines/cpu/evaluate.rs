@@ -1,22 +1,21 @@
-//! Values of given strategies for every hand, in double precision on the host: what reports say of each hand, and the measure of the CPU device.
+//! Values of given strategies for every hand, in double precision on the host: what reports say of each hand.
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::ends::{FEW, Hands, Pairs, Payoff};
+use super::ends::{Hands, Scratch, is_small, pair_by_pair};
+use super::program::{Fold, Showdown};
 use crate::cfr::layout::{Node, Removal, Shown, Values, VectorGame, showdown};
 
 /// Number of boards whose values are added in sequence before the sums are combined: fixed, so that the bits do not depend on the number of threads.
-pub(in crate::cfr) const CHUNK: usize = 32;
+const CHUNK: usize = 4;
 
 /// How a seat plays in an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cfr) enum Play {
     /// The average strategy; uniform in sets that were never reached.
     Average,
-    /// The best response to the other's average strategy. Hands whose strategy is given play it.
-    Best,
     /// Only checks and calls: the share of hands won at the showdown, ties counting half. The betting tree does not matter.
     Equity,
 }
@@ -135,17 +134,21 @@ impl Evaluator {
     /// Values of each hand of `seat` at a node where the hand is over; `reach` is the opponent's.
     pub fn end(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
         let cards = self.game.streets[street].boards[board].cards;
-        if reach.len() <= FEW {
-            // Pair by pair, for the exact ties of small games.
-            let mut values = vec![0.0; self.game.hands[seat].len()];
-            let (payoff, shown) = match node {
-                Node::Fold { payoff } => (Payoff::Fold(payoff[seat]), None),
+        if is_small(&self.game) {
+            // For the exact ties of small games.
+            let mut values = [vec![0.0; self.game.hands[seat].len()]];
+            let (showdown, fold) = match node {
+                Node::Fold { payoff } => (None, Some(Fold { reach: 0, payoff: payoff[seat], value: 0 })),
                 Node::Showdown { win, lose, tie } => {
-                    (Payoff::Showdown { win: win[seat], lose: lose[seat], tie: tie[seat] }, Some(&self.shown[board]))
+                    (Some(Showdown { reach: 0, win: win[seat], lose: lose[seat], tie: tie[seat], value: 0 }), None)
                 }
-                Node::Decision { .. } | Node::Exit { .. } => return values,
+                Node::Decision { .. } | Node::Exit { .. } => (None, None),
             };
-            Pairs::new(Hands { game: &self.game, seat, cards, shown }).evaluate(payoff, reach, &mut values);
+            let is_last = street + 1 == self.game.streets.len();
+            let on = Hands { game: &self.game, seat, cards, shown: is_last.then(|| &self.shown[board]) };
+            let ends = (showdown.as_slice(), fold.as_slice());
+            pair_by_pair(on, ends, &[reach.to_vec()], &mut values, &mut Scratch::default());
+            let [values] = values;
             return values;
         }
         let mut values = self.against(seat, reach, cards);
@@ -174,7 +177,7 @@ impl Evaluator {
             let reach: Vec<f64> = reach.iter().zip(&self.game.hands[1 - pass.seat]).map(possible).collect();
             let values = match pass.play {
                 Play::Equity => self.equity(pass.seat, street, number, &reach),
-                Play::Average | Play::Best => {
+                Play::Average => {
                     self.node(pass, At { street, board: number, entry, node: 0 }, &reach, &mut |_, _, _| {})
                 }
             };
@@ -215,43 +218,24 @@ impl Evaluator {
         let values = match &self.game.streets[street].entries[entry].nodes[node] {
             Node::Exit { entry } => self.deal(pass, street + 1, board, *entry as usize, reach),
             end @ (Node::Fold { .. } | Node::Showdown { .. }) => self.end(end, pass.seat, street, board, reach),
-            Node::Decision { seat, children, slot, locked, .. } => {
+            Node::Decision { seat, children, slot, .. } => {
                 let mut below =
                     |child: u32, reach: &[f64]| self.node(pass, At { node: child as usize, ..at }, reach, seen);
-                if *seat == pass.seat && pass.play == Play::Best {
-                    let given = locked.then(|| self.game.given(street, entry, node, board)).flatten();
-                    let mut best = vec![f64::NEG_INFINITY; self.game.hands[pass.seat].len()];
-                    let mut played = vec![0.0; if given.is_some() { best.len() } else { 0 }];
-                    for (action, &child) in children.iter().enumerate() {
+                let strategy = pass.averages.strategy(&self.game, *seat, street, board, *slot, children.len());
+                let mut sum = vec![0.0; self.game.hands[pass.seat].len()];
+                for (&child, played) in children.iter().zip(&strategy) {
+                    if *seat == pass.seat {
                         let values = below(child, reach);
-                        if let Some(given) = given {
-                            given
-                                .numbers()
-                                .for_each(|hand| played[hand] += given.strategy[action][hand] * values[hand]);
-                        }
-                        best.iter_mut().zip(values).for_each(|(best, value)| *best = best.max(value));
+                        sum.iter_mut()
+                            .zip(values.iter().zip(played))
+                            .for_each(|(sum, (value, part))| *sum += part * value);
+                    } else {
+                        let reach: Vec<f64> = reach.iter().zip(played).map(|(reach, part)| reach * part).collect();
+                        let values = below(child, &reach);
+                        sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
                     }
-                    if let Some(given) = given {
-                        given.numbers().for_each(|hand| best[hand] = played[hand]);
-                    }
-                    best
-                } else {
-                    let strategy = pass.averages.strategy(&self.game, *seat, street, board, *slot, children.len());
-                    let mut sum = vec![0.0; self.game.hands[pass.seat].len()];
-                    for (&child, played) in children.iter().zip(&strategy) {
-                        if *seat == pass.seat {
-                            let values = below(child, reach);
-                            sum.iter_mut()
-                                .zip(values.iter().zip(played))
-                                .for_each(|(sum, (value, part))| *sum += part * value);
-                        } else {
-                            let reach: Vec<f64> = reach.iter().zip(played).map(|(reach, part)| reach * part).collect();
-                            let values = below(child, &reach);
-                            sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-                        }
-                    }
-                    sum
                 }
+                sum
             }
         };
         seen(node, reach, &values);
@@ -284,10 +268,13 @@ impl VectorGame {
         let n_hands = self.hands[seat].len();
         let mut strategy: Vec<Vec<f64>> =
             (0..n_actions).map(|action| (0..n_hands).map(|hand| sums(action * n_hands + hand)).collect()).collect();
-        for hand in 0..n_hands {
-            let sum: f64 = strategy.iter().map(|vector| vector[hand]).sum();
-            for vector in &mut strategy {
-                vector[hand] = if sum > 0.0 { vector[hand] / sum } else { 1.0 / n_actions as f64 };
+        let mut totals = vec![0.0; n_hands];
+        for vector in &strategy {
+            totals.iter_mut().zip(vector).for_each(|(total, sum)| *total += sum);
+        }
+        for vector in &mut strategy {
+            for (part, &total) in vector.iter_mut().zip(&totals) {
+                *part = if total > 0.0 { *part / total } else { 1.0 / n_actions as f64 };
             }
         }
         strategy

@@ -22,7 +22,7 @@ use self::program::Program;
 use self::seat::{Part, Seat};
 use self::vectors::Real;
 use super::Solve;
-use crate::cfr::layout::{Entry, Measured, Street, Table, Tables, Values, VectorGame};
+use crate::cfr::layout::{Entry, Measured, Shown, Street, Table, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::threads::Threads;
 use crate::{Error, Memory, Precision, Result};
@@ -87,16 +87,31 @@ fn memory(game: &VectorGame, options: &Options) -> Memory {
         entries.map(of_entry).max().unwrap_or_default() as u64
     };
     let n_vectors: u64 = game.streets.iter().map(vectors).sum();
-    memory.on_host("orders of hands", 8 * (hands * boards) as u64).on_host(
-        "vectors of hands",
-        options.threads.unwrap_or_else(rayon::current_num_threads) as u64 * n_vectors * computed,
-    )
+    let threads = options.threads.unwrap_or_else(rayon::current_num_threads) as u64;
+    memory
+        .on_host("orders of hands", 8 * (hands * boards) as u64)
+        .on_host("vectors of hands", threads * n_vectors * computed)
+        .on_host("vectors of hands, measuring", threads * n_vectors * 8)
+}
+
+/// What each hand of `seat` wins with its best response to the other's strategy, in a subgame without its choice: counterfactual values in chips, with the game's scale. It runs in the caller's thread
+/// pool if there is one, else on all cores.
+///
+/// * `other`: the other's table of averages.
+pub(in crate::cfr) fn best_response(game: &VectorGame, seat: usize, other: &[f32]) -> Vec<f64> {
+    let (shown, workspace, opponent) = (&game.shown()[..], &Workspace::new(game), Opponent::Average(other));
+    Pass { game, shown, workspace, seat, role: Role::Best, step: Step::default(), opponent, choice: None }
+        .run(Part::none())
 }
 
 /// The engine, with arithmetic in `T` and tables in `S`.
 struct Cpu<T, S> {
-    evaluator: Evaluator,
+    game: Arc<VectorGame>,
+    /// The order of hands on every board of the last street.
+    shown: Vec<Shown>,
     workspace: Workspace<T>,
+    /// That of the passes that measure.
+    measuring: Workspace<f64>,
     options: Options,
     iteration: u64,
     seats: [Seat<S>; 2],
@@ -117,9 +132,11 @@ impl<T: Real, S: Real> Cpu<T, S> {
         });
         Ok(Self {
             threads: Threads::pooled(options.threads)?,
+            shown: game.shown(),
             workspace: Workspace::new(&game),
             choice: game.gadget.as_ref().map(Choice::new),
-            evaluator: Evaluator::new(game),
+            measuring: Workspace::new(&game),
+            game,
             options: *options,
             iteration: 0,
             seats,
@@ -136,7 +153,7 @@ impl<T: Real, S: Real> Cpu<T, S> {
             weight: T::rounded(step.weight),
             predicts: T::rounded(f64::from(u8::from(step.predicts))),
         };
-        let (game, shown, workspace) = (&*self.evaluator.game, &self.evaluator.shown[..], &self.workspace);
+        let (game, shown, workspace) = (&*self.game, &self.shown[..], &self.workspace);
         let before = (self.options.updates == Updates::Simultaneous).then(|| self.seats[0].strategy());
         for seat in 0..2 {
             if self.options.algorithm == Algorithm::CfrBr {
@@ -177,21 +194,22 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
     }
 
     fn measure(&mut self) -> Result<Measured> {
-        let averages = self.seats.each_ref().map(|seat| S::wrap(seat.averages.clone()));
-        let averages = [&averages[0], &averages[1]];
-        let game = &self.evaluator.game;
-        if let Some(gadget) = &game.gadget {
-            let mut best = self.threads.run(|| self.evaluator.values(gadget.seat, Play::Best, &averages));
-            best.iter_mut().for_each(|value| *value *= game.scale);
-            return Ok(gadget.measured(&game.weights[gadget.seat], &best));
+        let averages = self.seats.each_ref().map(|seat| &seat.averages[..]);
+        let by_hand = |seat: usize, role: Role<S>| {
+            let (game, shown, workspace) = (&*self.game, &self.shown[..], &self.measuring);
+            let opponent = Opponent::Average(averages[1 - seat]);
+            let pass = Pass { game, shown, workspace, seat, role, step: Step::default(), opponent, choice: None };
+            self.threads.run(|| pass.run(Part::none()))
+        };
+        if let Some(gadget) = &self.game.gadget {
+            return Ok(gadget.measured(&self.game.weights[gadget.seat], &by_hand(gadget.seat, Role::Best)));
         }
-        let total = |seat: usize, play: Play| {
-            let values = self.threads.run(|| self.evaluator.values(seat, play, &averages));
-            self.evaluator.total(seat, &values)
+        let total = |seat: usize, role: Role<S>| {
+            self.game.weights[seat].iter().zip(by_hand(seat, role)).map(|(weight, value)| weight * value).sum()
         };
         Ok(Measured {
-            values: (0..2).map(|seat| total(seat, Play::Average)).collect(),
-            best_responses: (0..2).map(|seat| total(seat, Play::Best)).collect(),
+            values: (0..2).map(|seat| total(seat, Role::Average(averages[seat]))).collect(),
+            best_responses: (0..2).map(|seat| total(seat, Role::Best)).collect(),
         })
     }
 
@@ -241,7 +259,7 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
                 return Err(Error::shape(format!("tables of {what}"), seats, values.len()));
             }
             for (seat, values) in values.iter().enumerate() {
-                let expected = self.evaluator.game.table_len(seat);
+                let expected = self.game.table_len(seat);
                 if values.len() != expected {
                     return Err(Error::shape(format!("{what} of seat {seat}"), expected, values.len()));
                 }

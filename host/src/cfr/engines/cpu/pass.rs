@@ -9,16 +9,20 @@ use super::ends::{self, Ends, Hands};
 use super::gadget::Choice;
 use super::program::{Op, Other, Own, Program};
 use super::seat::{Part, Seat, divide, write_given};
-use super::vectors::{Real, add, add_averages, add_product, learn, matched, multiply, subtract};
+use super::vectors::{Real, add, add_averages, add_product, learn, matched, multiply, raise, subtract};
 use crate::cfr::layout::{Given, Shown, VectorGame};
 
 /// What the passing seat does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+#[derive(Clone, Copy)]
+pub(super) enum Role<'a, S> {
     /// Plays its current strategy, and updates regrets and averages.
     Learn,
     /// Computes and stores its best response.
     Answer,
+    /// Computes the values of its best response.
+    Best,
+    /// Computes the values of the average strategies of this table.
+    Average(&'a [S]),
 }
 
 /// How the other seat plays.
@@ -27,10 +31,12 @@ pub(super) enum Opponent<'a, S> {
     Regrets(&'a Seat<S>),
     /// Plays a best response.
     Answer(&'a [S]),
+    /// Plays the average strategies of this table.
+    Average(&'a [S]),
 }
 
 /// Factors and weights that an iteration applies to cumulative regrets and averages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Step<T> {
     /// Factors of cumulative regrets after adding this iteration's regrets: of those that are ≥ 0, and of the others.
     pub factors: [T; 2],
@@ -52,7 +58,7 @@ pub(super) struct Workspace<T> {
 /// The vectors of an entry on a board.
 #[derive(Default)]
 struct Vectors<T> {
-    /// Reach of the passing seat and of the other; a pass that answers leaves the first as it is, and nobody reads it.
+    /// Reach of the passing seat and of the other; a pass that does not learn leaves the first as it is, and nobody reads it.
     reaches: [Vec<Vec<T>>; 2],
     /// The passing seat's strategy, one vector after the other.
     played: Vec<T>,
@@ -71,7 +77,7 @@ pub(super) struct Pass<'a, T, S> {
     pub workspace: &'a Workspace<T>,
     /// The passing seat.
     pub seat: usize,
-    pub role: Role,
+    pub role: Role<'a, S>,
     pub step: Step<T>,
     pub opponent: Opponent<'a, S>,
     /// In a subgame, the choice before the first decision.
@@ -138,35 +144,40 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
                 *reach = T::rounded(reach.widened() * choice.plays_on(hand));
             }
         }
-        self.deal(0, 0, 0, &mut parts, [&own, &other])
+        let [values] = self.deal(0, 0, &[(0, [&own, &other])], &mut parts).try_into().unwrap_or_default();
+        values
     }
 
-    /// Values before the cards of `street` are dealt, from the boards after `parent`. `reach` is that of the passing seat and of the other.
-    fn deal(&self, street: usize, parent: usize, entry: usize, parts: &mut [Part<S>], reach: [&[T]; 2]) -> Vec<T> {
+    /// Values at the ends of a street's betting, before the cards of `street` are dealt, from the boards after `parent`. An exit is the entry it leads to, and the reach there of the passing seat
+    /// and of the other. All of them are dealt together, so that threads meet once.
+    fn deal(&self, street: usize, parent: usize, exits: &[(usize, [&[T]; 2])], parts: &mut [Part<S>]) -> Vec<Vec<T>> {
         let game = self.game;
         let boards = &game.streets[street].boards;
         let first = boards.partition_point(|board| (board.parent as usize) < parent);
         let end = boards.partition_point(|board| board.parent as usize <= parent);
         let mut divided = divide(game, self.seat, street, first..end, parts);
-        let of_board = |(number, parts): (usize, &mut Vec<Part<S>>)| {
-            let at = At { street, board: first + number, entry };
-            let values = self.board(at, parts, reach);
-            let mut sum = vec![T::default(); values.len()];
-            for &member in &boards[at.board].members {
-                for (sum, &image) in sum.iter_mut().zip(&game.permutations[member as usize][self.seat]) {
-                    *sum += values[image as usize];
+        let of_board = |(number, parts): (usize, &mut Vec<Part<S>>)| -> Vec<Vec<T>> {
+            let board = first + number;
+            let of_exit = |&(entry, reach): &(usize, [&[T]; 2])| {
+                let values = self.board(At { street, board, entry }, parts, reach);
+                let mut sum = vec![T::default(); values.len()];
+                for &member in &boards[board].members {
+                    for (sum, &image) in sum.iter_mut().zip(&game.permutations[member as usize][self.seat]) {
+                        *sum += values[image as usize];
+                    }
                 }
-            }
-            sum
+                sum
+            };
+            exits.iter().map(of_exit).collect()
         };
-        let sums: Vec<Vec<T>> = divided.par_iter_mut().enumerate().map(of_board).collect();
+        let sums: Vec<Vec<Vec<T>>> = divided.par_iter_mut().enumerate().map(of_board).collect();
         // In the order of the boards, so that the bits do not depend on the number of threads.
         sums.into_iter()
-            .reduce(|mut total, sum| {
-                add(&mut total, &sum);
-                total
+            .reduce(|mut totals, sums| {
+                totals.iter_mut().zip(&sums).for_each(|(total, sum)| add(total, sum));
+                totals
             })
-            .unwrap_or_else(|| vec![T::default(); game.hands[self.seat].len()])
+            .unwrap_or_else(|| vec![vec![T::default(); game.hands[self.seat].len()]; exits.len()])
     }
 
     /// Values of an entry on a board, from the reach before its cards are dealt.
@@ -187,11 +198,16 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
         let hands = Hands { game, seat: self.seat, cards: board.cards, shown: is_last.then(|| &self.shown[at.board]) };
         let ends = (&program.showdowns[..], &program.folds[..]);
         self.workspace.ends.evaluate(hands, ends, &vectors.reaches[1], &mut vectors.values, &mut vectors.ends);
-        for op in &program.ops {
-            if let Op::Exit { entry, reach: [own, other], value } = *op {
-                let reach = [&vectors.reaches[0][own][..], &vectors.reaches[1][other]];
-                vectors.values[value] = self.deal(at.street + 1, at.board, entry, &mut parts[1..], reach);
-            }
+        if !is_last {
+            let exits = program.ops.iter().filter_map(|op| match *op {
+                Op::Exit { entry, reach: [own, other], value } => {
+                    Some((value, (entry, [&vectors.reaches[0][own][..], &vectors.reaches[1][other]])))
+                }
+                Op::Own(_) | Op::Other(_) | Op::End => None,
+            });
+            let (numbers, exits): (Vec<usize>, Vec<_>) = exits.unzip();
+            let values = self.deal(at.street + 1, at.board, &exits, &mut parts[1..]);
+            numbers.into_iter().zip(values).for_each(|(number, values)| vectors.values[number] = values);
         }
         self.up(at, program, &mut parts[0], &mut vectors);
         let values = vectors.values[program.value].clone();
@@ -203,9 +219,13 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
     fn down(&self, at: At, program: &Program, part: &mut Part<S>, vectors: &mut Vectors<T>) {
         for op in &program.ops {
             match op {
-                Op::Own(own) if self.role == Role::Learn => self.play(at, own, part, vectors),
+                Op::Own(own) => match self.role {
+                    Role::Learn => self.play(at, own, part, vectors),
+                    Role::Average(averages) => self.play_average(at, own, averages, vectors),
+                    Role::Answer | Role::Best => {}
+                },
                 Op::Other(other) => self.play_other(at, other, vectors),
-                Op::Own(_) | Op::Exit { .. } | Op::End => {}
+                Op::Exit { .. } | Op::End => {}
             }
         }
     }
@@ -237,6 +257,14 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
         }
     }
 
+    fn play_average(&self, at: At, own: &Own, averages: &[S], vectors: &mut Vectors<T>) {
+        let n = self.game.hands[self.seat].len();
+        let first = self.game.offset(self.seat, at.street, at.board, own.slot as u32);
+        let played = &mut vectors.played[vectors_of(own.played, own.n_actions, n)];
+        vectors.sums.resize(n, T::default());
+        matched(played, &averages[first..first + own.n_actions * n], &[], T::default(), &mut vectors.sums);
+    }
+
     fn play_other(&self, at: At, other: &Other, vectors: &mut Vectors<T>) {
         let (game, seat) = (self.game, 1 - self.seat);
         let n = game.hands[seat].len();
@@ -249,6 +277,10 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
                 let last = tables.predictions.get(row.clone()).unwrap_or_default();
                 vectors.sums.resize(n, T::default());
                 matched(&mut written, &tables.regrets[row], last, self.step.predicts, &mut vectors.sums);
+            }
+            Opponent::Average(averages) => {
+                vectors.sums.resize(n, T::default());
+                matched(&mut written, &averages[row], &[], T::default(), &mut vectors.sums);
             }
             Opponent::Answer(answers) => {
                 written
@@ -287,32 +319,37 @@ impl<T: Real, S: Real> Pass<'_, T, S> {
     fn value(&self, at: At, own: &Own, part: &mut Part<S>, vectors: &mut Vectors<T>) {
         let n = self.game.hands[self.seat].len();
         let row = vectors_of(own.slot, own.n_actions, n);
-        let [regrets, _, last] = &mut part.written;
-        let mut mean = std::mem::take(&mut vectors.values[own.value]);
-        mean.fill(T::default());
-        if self.role == Role::Answer {
-            let values: Vec<&[T]> = own.values.iter().map(|&after| &vectors.values[after][..]).collect();
-            answer(&mut regrets[row], self.given(at, own.locked), &values, &mut mean);
-        } else {
-            let played = &vectors.played[vectors_of(own.played, own.n_actions, n)];
-            for (action, &after) in own.values.iter().enumerate() {
-                add_product(&mut mean, &vectors.values[after], &played[vectors_of(action, 1, n)]);
+        let given = self.given(at, own.locked);
+        let mut result = std::mem::take(&mut vectors.values[own.value]);
+        result.fill(T::default());
+        let values_after = || own.values.iter().map(|&after| &vectors.values[after][..]);
+        match self.role {
+            Role::Answer => {
+                answer(&mut part.written[0][row.clone()], given, &values_after().collect::<Vec<_>>(), &mut result);
             }
-            for (action, &after) in own.values.iter().enumerate() {
-                let (row, values) = (vectors_of(own.slot + action, 1, n), &vectors.values[after]);
-                learn(&mut regrets[row.clone()], values, &mean, self.step.factors);
+            Role::Best => best(given, values_after(), &mut result),
+            Role::Average(_) | Role::Learn => {
+                let played = vectors.played[vectors_of(own.played, own.n_actions, n)].chunks_exact(n.max(1));
+                values_after().zip(played).for_each(|(values, played)| add_product(&mut result, values, played));
+            }
+        }
+        if matches!(self.role, Role::Learn) {
+            let [regrets, _, last] = &mut part.written;
+            for (action, values) in values_after().enumerate() {
+                let row = vectors_of(own.slot + action, 1, n);
+                learn(&mut regrets[row.clone()], values, &result, self.step.factors);
                 if let Some(last) = last.get_mut(row) {
-                    subtract(last, values, &mean);
+                    subtract(last, values, &result);
                 }
             }
-            if let Some(given) = self.given(at, own.locked) {
+            if let Some(given) = given {
                 [regrets, last]
                     .into_iter()
                     .filter_map(|table| table.get_mut(row.clone()))
                     .for_each(|table| clear(table, given));
             }
         }
-        vectors.values[own.value] = mean;
+        vectors.values[own.value] = result;
     }
 
     /// What is given at a locked node.
@@ -330,6 +367,22 @@ fn vectors_of(first: usize, count: usize, n_hands: usize) -> Range<usize> {
 fn clear<S: Real>(table: &mut [S], given: &Given) {
     for vector in table.chunks_exact_mut(given.hands.len()) {
         given.numbers().for_each(|hand| vector[hand] = S::default());
+    }
+}
+
+/// Writes the value of the best action of every hand, or of its given strategy. `largest` is 0 before.
+fn best<'a, T: Real>(given: Option<&Given>, mut values: impl Iterator<Item = &'a [T]> + Clone, largest: &mut [T]) {
+    let all = values.clone();
+    if let Some(first) = values.next() {
+        largest.copy_from_slice(first);
+    }
+    values.for_each(|values| raise(largest, values));
+    if let Some(given) = given {
+        for hand in given.numbers() {
+            let played = given.strategy.iter().zip(all.clone());
+            largest[hand] =
+                played.fold(T::default(), |sum, (part, values)| sum + T::rounded(part[hand]) * values[hand]);
+        }
     }
 }
 

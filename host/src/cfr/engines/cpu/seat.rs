@@ -56,6 +56,11 @@ impl<'a, T: Number> Part<'a, T> {
         Self { written: [answers, &mut [], &mut []], first: 0 }
     }
 
+    /// No table, for a pass that writes none.
+    pub fn none() -> Self {
+        Self { written: [&mut [], &mut [], &mut []], first: 0 }
+    }
+
     /// Divides the part by street, from the first on.
     pub fn by_street(self, game: &VectorGame, seat: usize) -> Vec<Part<'a, T>> {
         let mut rest = self.written;

@@ -59,7 +59,8 @@ fn write<T: Real, S: Real>(number: T) -> S {
 }
 
 wide! {
-    /// Regret matching: `strategy[action][hand]` from regrets and, unless it is empty, `predicts` times the last ones; uniform where no regret is positive. `sums` is scratch of the number of
+    /// Regret matching: `strategy[action][hand]` from regrets and, unless it is empty, `predicts` times the last ones; uniform where no regret is positive. Averages, which are not negative, are
+    /// normalised by it. `sums` is scratch of the number of
     /// hands.
     pub fn matched<T; S>(strategy: &mut [T], regrets: &[S], last: &[S], predicts: T, sums: &mut [T]) {
         let (n, zero) = (sums.len(), T::default());
@@ -115,6 +116,13 @@ wide! {
     pub fn add<T>(sum: &mut [T], values: &[T]) {
         for (sum, &value) in sum.iter_mut().zip(values) {
             *sum += value;
+        }
+    }
+
+    /// `largest = max(largest, values)`.
+    pub fn raise<T>(largest: &mut [T], values: &[T]) {
+        for (largest, &value) in largest.iter_mut().zip(values) {
+            *largest = if value > *largest { value } else { *largest };
         }
     }
 

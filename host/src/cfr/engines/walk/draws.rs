@@ -57,22 +57,21 @@ impl Draws {
         };
         let n_lanes = self.options.batch as usize;
         let cards: Vec<Cards> = (0..n * n_lanes).map(|_| self.dealer.next()).collect();
-        // Buckets may be found by ranking all hands of a board, so every thread takes some deals.
-        let of_deal = |cards: &Cards| -> ([u32; MAX_PLAYERS], Vec<u32>) {
-            let slots = (0..n_players).flat_map(|seat| (0..n_rounds).map(move |round| (seat, round)));
-            let bucket = |(seat, round)| self.plan.buckets.bucket(round, cards.holes[seat], cards.boards[round]);
-            (self.dealer.beats(cards), slots.map(bucket).collect())
-        };
-        let found: Vec<_> = cards.par_iter().map(of_deal).collect();
-        for (deal, (words, buckets)) in found.into_iter().enumerate() {
-            let (batch, lane) = (deal / n_lanes, deal % n_lanes);
-            for (seat, &word) in words.iter().enumerate().take(n_players) {
-                drawn.beats[(batch * n_players + seat) * LANES + lane] = word;
+        // Buckets may be found by ranking all hands of a board, so every thread takes some batches.
+        let buckets = drawn.buckets.par_chunks_exact_mut(n_slots * LANES);
+        let beats = drawn.beats.par_chunks_exact_mut(n_players * LANES);
+        buckets.zip(beats).zip(cards.par_chunks(n_lanes)).for_each(|((buckets, beats), cards)| {
+            for (lane, cards) in cards.iter().enumerate() {
+                let words: [u32; MAX_PLAYERS] = self.dealer.beats(cards);
+                for (seat, &word) in words.iter().enumerate().take(n_players) {
+                    beats[seat * LANES + lane] = word;
+                    for round in 0..n_rounds {
+                        let bucket = self.plan.buckets.bucket(round, cards.holes[seat], cards.boards[round]);
+                        buckets[(seat * n_rounds + round) * LANES + lane] = bucket;
+                    }
+                }
             }
-            for (slot, bucket) in buckets.into_iter().enumerate() {
-                drawn.buckets[(batch * n_slots + slot) * LANES + lane] = bucket;
-            }
-        }
+        });
         drawn
     }
 

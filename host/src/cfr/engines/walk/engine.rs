@@ -7,17 +7,14 @@ use warpplay_gpu::cfr::walk::walk::ACTIONS;
 use super::cpu::{self, Reading};
 use super::draws::Draws;
 use super::information::Information;
-use super::kernels::{Arrays, BATCHES, Batches, Kernels, LANES, WalkKernels};
+use super::kernels::{Arrays, BATCHES, Batches, Kernels, LANES, Walk, WalkKernels};
 use super::measure::measure;
 use super::plan::Plan;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Measured, Tables};
 use crate::cfr::options::{Algorithm, Options, Sampling};
-use crate::{Backend, Buffer, Device, Error, Graph, Memory, Precision, Result, Stream};
-
-/// Iterations of the longer of the two graphs.
-const GRAPH: u32 = 8;
+use crate::{Backend, Buffer, Device, Error, Memory, Precision, Result, Stream};
 
 /// Checks that the walk supports the options, and returns the memory that it needs.
 ///
@@ -85,11 +82,8 @@ pub(super) fn with_plan(device: &Device, plan: &Arc<Plan>, options: &Options) ->
 struct OnDevice<T: WalkKernels> {
     plan: Arc<Plan>,
     options: Options,
-    kernels: Kernels<T>,
-    arrays: Arrays<T>,
+    walk: Walk<T>,
     draws: Draws,
-    /// One iteration, and [`GRAPH`] of them.
-    graphs: Vec<Graph>,
     iteration: u64,
     stream: Stream,
 }
@@ -97,37 +91,10 @@ struct OnDevice<T: WalkKernels> {
 impl<T: WalkKernels> OnDevice<T> {
     fn new(device: &Device, plan: &Arc<Plan>, options: &Options) -> Result<Self> {
         let stream = device.stream()?;
-        let n_players = plan.sequences.n_players;
-        let mut made = Self {
-            options: *options,
-            kernels: Kernels::load(device)?,
-            arrays: Arrays::new(&stream, &plan.pieces, n_players, plan.n_slots())?,
-            draws: Draws::new(plan, options)?,
-            graphs: Vec::new(),
-            iteration: 0,
-            stream,
-            plan: Arc::clone(plan),
-        };
-        for n in [1, GRAPH] {
-            let graph = made.record(n)?;
-            made.graphs.push(graph);
-        }
-        Ok(made)
-    }
-
-    fn record(&mut self, n: u32) -> Result<Graph> {
-        let Self { stream, kernels, arrays, plan, draws, .. } = self;
-        let passes = draws.passes();
-        stream.capture(|stream| {
-            for _ in 0..n {
-                for (number, &seats) in passes.iter().enumerate() {
-                    let ends = number + 1 == passes.len();
-                    let mut stages = plan.pieces.stages.iter();
-                    stages.try_for_each(|stage| kernels.walk(stream, arrays, stage, seats, ends))?;
-                }
-            }
-            Ok(())
-        })
+        let draws = Draws::new(plan, options)?;
+        let arrays = Arrays::new(&stream, &plan.pieces, plan.sequences.n_players, plan.n_slots())?;
+        let walk = Walk::new(&stream, Kernels::load(device)?, arrays, &plan.pieces, &draws.passes())?;
+        Ok(Self { plan: Arc::clone(plan), options: *options, walk, draws, iteration: 0, stream })
     }
 }
 
@@ -137,11 +104,7 @@ impl<T: WalkKernels> Solve for OnDevice<T> {
         let mut drawn: Batches<T> = self.draws.draw(self.iteration, left.min(BATCHES));
         while left > 0 {
             let n = drawn.changes.len();
-            self.arrays.set_batches(&self.stream, &drawn)?;
-            self.kernels.links(&self.stream, &mut self.arrays, n, self.options.batch)?;
-            let (many, one) = (n as u32 / GRAPH, n as u32 % GRAPH);
-            (0..many).try_for_each(|_| self.stream.launch_graph(&self.graphs[1]))?;
-            (0..one).try_for_each(|_| self.stream.launch_graph(&self.graphs[0]))?;
+            self.walk.run(&self.stream, &drawn, self.options.batch)?;
             self.iteration += n as u64;
             left -= n;
             // The next deals are drawn while the device works on these.
@@ -152,21 +115,21 @@ impl<T: WalkKernels> Solve for OnDevice<T> {
     }
 
     fn measure(&mut self) -> Result<Measured> {
-        measure(&self.plan, || Ok(self.stream.read(&self.arrays.averages)?.into_iter().map(T::to_f64).collect()))
+        measure(&self.plan, || Ok(self.stream.read(&self.walk.arrays.averages)?.into_iter().map(T::to_f64).collect()))
     }
 
     fn utilities(&mut self) -> Result<Vec<f64>> {
         let deals = self.iteration * u64::from(self.options.batch);
-        Ok(self.plan.winnings(&self.stream.read(&self.arrays.sums)?, deals))
+        Ok(self.plan.winnings(&self.stream.read(&self.walk.arrays.sums)?, deals))
     }
 
     fn tables(&mut self) -> Result<Tables> {
         Ok(Tables {
             iteration: self.iteration,
-            regrets: self.plan.by_seat(&self.stream.read(&self.arrays.regrets)?),
-            averages: self.plan.by_seat(&self.stream.read(&self.arrays.averages)?),
+            regrets: self.plan.by_seat(&self.stream.read(&self.walk.arrays.regrets)?),
+            averages: self.plan.by_seat(&self.stream.read(&self.walk.arrays.averages)?),
             predictions: Vec::new(),
-            utilities: self.stream.read(&self.arrays.sums)?,
+            utilities: self.stream.read(&self.walk.arrays.sums)?,
             random: vec![self.draws.state()],
         })
     }
@@ -175,13 +138,13 @@ impl<T: WalkKernels> Solve for OnDevice<T> {
         let &[state] = tables.random.as_slice() else {
             return Err(Error::shape("state of the generator", 1, tables.random.len()));
         };
-        self.arrays.sums.expect_len("utilities", tables.utilities.len())?;
+        self.walk.arrays.sums.expect_len("utilities", tables.utilities.len())?;
         let regrets: Vec<T> = self.plan.in_rows("regrets", &tables.regrets)?;
         let averages: Vec<T> = self.plan.in_rows("averages", &tables.averages)?;
         self.draws.set_state(state)?;
-        self.stream.write(&mut self.arrays.regrets, 0, &regrets)?;
-        self.stream.write(&mut self.arrays.averages, 0, &averages)?;
-        self.stream.write(&mut self.arrays.sums, 0, &tables.utilities)?;
+        self.stream.write(&mut self.walk.arrays.regrets, 0, &regrets)?;
+        self.stream.write(&mut self.walk.arrays.averages, 0, &averages)?;
+        self.stream.write(&mut self.walk.arrays.sums, 0, &tables.utilities)?;
         self.iteration = tables.iteration;
         Ok(())
     }
@@ -194,6 +157,6 @@ impl<T: WalkKernels> Reading for OnDevice<T> {
             self.stream.read_into(buffer, row * ACTIONS, &mut values)?;
             Ok::<_, Error>(values.map(T::to_f64))
         };
-        Ok([read(&self.arrays.regrets)?, read(&self.arrays.averages)?])
+        Ok([read(&self.walk.arrays.regrets)?, read(&self.walk.arrays.averages)?])
     }
 }

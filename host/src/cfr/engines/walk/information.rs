@@ -16,7 +16,7 @@ pub enum Information {
     Exact,
     /// As in the paper: hole cards and board as one unordered set.
     Unordered,
-    /// Buckets provided by the caller.
+    /// Buckets provided by the caller. Their numbers are asked for once, when the game is laid out; a bucket that is not below counts as the last one.
     Buckets(Arc<dyn Buckets>),
 }
 
@@ -30,16 +30,20 @@ impl fmt::Debug for Information {
     }
 }
 
-struct Custom(Arc<dyn Buckets>);
+/// The caller's buckets, with their numbers at the start, for which the tables have room.
+struct Custom {
+    buckets: Arc<dyn Buckets>,
+    counts: Vec<u32>,
+}
 
 impl Buckets for Custom {
     fn n_buckets(&self, round: usize) -> u32 {
-        self.0.n_buckets(round)
+        self.counts[round]
     }
 
     fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32 {
-        // A bucket that is none would be an index outside the tables.
-        self.0.bucket(round, hole, board).min(self.0.n_buckets(round).saturating_sub(1))
+        // Another would be an index outside the tables.
+        self.buckets.bucket(round, hole, board).min(self.counts[round].saturating_sub(1))
     }
 }
 
@@ -82,10 +86,11 @@ impl Information {
             Self::Exact => Arc::new(Exact::new(game).ok_or_else(too_many)?),
             Self::Unordered => Arc::new(Unordered::new(game).ok_or_else(too_many)?),
             Self::Buckets(buckets) => {
-                if let Some(round) = (0..game.n_rounds).find(|&round| buckets.n_buckets(round) == 0) {
+                let counts: Vec<u32> = (0..game.n_rounds).map(|round| buckets.n_buckets(round)).collect();
+                if let Some(round) = counts.iter().position(|&n| n == 0) {
                     return Err(Error::option("buckets", 0, format!("at least 1 in round {}", round + 1)));
                 }
-                Arc::new(Custom(Arc::clone(buckets)))
+                Arc::new(Custom { buckets: Arc::clone(buckets), counts })
             }
         })
     }

@@ -9,7 +9,7 @@ use warpplay_gpu::ptx::embedded::CFR_WALK;
 use super::pieces::{Pieces, Stage};
 use crate::cfr::layout::Number;
 use crate::runtime::launch::views;
-use crate::{Buffer, Device, Memory, Module, Result, Stream};
+use crate::{Buffer, Device, Error, Graph, Memory, Module, Result, Stream};
 
 /// Deals of a full batch, a lane each.
 pub(super) const LANES: usize = 32;
@@ -90,7 +90,7 @@ impl<T: WalkKernels> Arrays<T> {
     }
 
     /// Uploads at most [`BATCHES`] batches; the next walk takes the first.
-    pub fn set_batches(&mut self, stream: &Stream, batches: &Batches<T>) -> Result<()> {
+    fn set_batches(&mut self, stream: &Stream, batches: &Batches<T>) -> Result<()> {
         stream.write(&mut self.buckets, 0, &batches.buckets)?;
         stream.write(&mut self.beats, 0, &batches.beats)?;
         stream.write(&mut self.changes, 0, &batches.changes)?;
@@ -112,13 +112,24 @@ impl<T: WalkKernels> Kernels<T> {
     }
 
     /// Finds which deals share buckets, in the first `n` batches of `n_deals` deals.
-    pub fn links(&self, stream: &Stream, arrays: &mut Arrays<T>, n: usize, n_deals: u32) -> Result<()> {
+    fn links(&self, stream: &Stream, arrays: &mut Arrays<T>, n: usize, n_deals: u32) -> Result<()> {
         let n = n.min(BATCHES) as u32 * arrays.n_slots;
         stream.run(&self.links.cfr_walk_links, (&arrays.buckets, &mut arrays.links, n, n_deals))
     }
 
-    /// Walks a stage's pieces for the batch at hand: `seats` learn; `ends` says that this is the last pass of the batch. The uploaded batches must not be used up.
-    pub fn walk(&self, stream: &Stream, arrays: &mut Arrays<T>, stage: &Stage, seats: u32, ends: bool) -> Result<()> {
+    /// Walks a stage's pieces for the batch at hand: `seats` learn; `ends` says that this is the last pass of the batch.
+    ///
+    /// # Safety
+    /// `stage` is one of the pieces that the arrays were made for, and the launch comes after those of all earlier stages of its pass. Whenever it runs, also as part of a recorded graph,
+    /// `next` is below [`BATCHES`], and the batch that it names was uploaded and has its links.
+    unsafe fn walk(
+        &self,
+        stream: &Stream,
+        arrays: &mut Arrays<T>,
+        stage: &Stage,
+        seats: u32,
+        ends: bool,
+    ) -> Result<()> {
         let task = views! { WalkArgs {
             arrays reads ops, pieces, buckets, links, beats, changes;
             arrays writes regrets, averages, values, sums, next;
@@ -129,7 +140,8 @@ impl<T: WalkKernels> Kernels<T> {
             n_batches: BATCHES as u32,
         } };
         let (set, n) = (&self.set, (stage.n,));
-        // SAFETY: the stage comes after all earlier ones of its batch, with all of its pieces; what the operations name is within this game's arrays.
+        // SAFETY: the caller vouches for the order of the stages and for the batch at hand. The shape has a warp for each of the stage's pieces; `Pieces` and `Arrays::new` make operations that
+        // name pieces, rows and slots of these arrays only, and `Buckets` of `Information::of` stay below the rows of their round.
         unsafe {
             match arrays.n_players {
                 ..=2 => stream.run_unchecked_with(&set.cfr_walk_2, n, (task,)),
@@ -137,8 +149,73 @@ impl<T: WalkKernels> Kernels<T> {
                 4..=5 => stream.run_unchecked_with(&set.cfr_walk_5, n, (task,)),
                 6..=8 => stream.run_unchecked_with(&set.cfr_walk_8, n, (task,)),
                 9..=10 => stream.run_unchecked_with(&set.cfr_walk_10, n, (task,)),
-                n => Err(crate::Error::option("numPlayers", n, "at most 10 where deals are sampled")),
+                n => Err(Error::option("numPlayers", n, "at most 10 where deals are sampled")),
             }
         }
+    }
+}
+
+/// Iterations of the longer of the two graphs.
+const GRAPH: usize = 8;
+
+/// A game's walk on a device: one iteration, and [`GRAPH`] of them, recorded once.
+pub(super) struct Walk<T: WalkKernels> {
+    kernels: Kernels<T>,
+    pub arrays: Arrays<T>,
+    one: Graph,
+    many: Graph,
+}
+
+impl<T: WalkKernels> Walk<T> {
+    /// Records the iterations of `pieces`; `passes` has the seats that learn in each pass of one.
+    pub fn new(
+        stream: &Stream,
+        kernels: Kernels<T>,
+        mut arrays: Arrays<T>,
+        pieces: &Pieces,
+        passes: &[u32],
+    ) -> Result<Self> {
+        let mut record = |n: usize| {
+            stream.capture(|stream| {
+                for _ in 0..n {
+                    for (number, &seats) in passes.iter().enumerate() {
+                        let ends = number + 1 == passes.len();
+                        for stage in &pieces.stages {
+                            // SAFETY: all stages of a pass are launched in their order, and graphs run in the stream's order. The graphs are private: `run` alone launches them, for as many
+                            // iterations as it has uploaded batches, at most `BATCHES`, after finding their links. Each iteration advances `next` by one, in its last stage.
+                            unsafe { kernels.walk(stream, &mut arrays, stage, seats, ends) }?;
+                        }
+                    }
+                }
+                Ok(())
+            })
+        };
+        let (one, many) = (record(1)?, record(GRAPH)?);
+        Ok(Self { kernels, arrays, one, many })
+    }
+
+    /// Starts an iteration for each of these batches of `n_deals` deals.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for more than [`BATCHES`], or arrays that do not belong to as many.
+    pub fn run(&mut self, stream: &Stream, batches: &Batches<T>, n_deals: u32) -> Result<()> {
+        let Self { kernels, arrays, one, many } = self;
+        let n = batches.changes.len();
+        if n > BATCHES {
+            return Err(Error::shape("batches", format!("at most {BATCHES}"), n));
+        }
+        let of_batch = |rows: u32| n * rows as usize * LANES;
+        for (what, found, expected) in [
+            ("buckets", batches.buckets.len(), of_batch(arrays.n_slots)),
+            ("beats", batches.beats.len(), of_batch(arrays.n_players)),
+        ] {
+            if found != expected {
+                return Err(Error::shape(what, expected, found));
+            }
+        }
+        arrays.set_batches(stream, batches)?;
+        kernels.links(stream, arrays, n, n_deals)?;
+        (0..n / GRAPH).try_for_each(|_| stream.launch_graph(many))?;
+        (0..n % GRAPH).try_for_each(|_| stream.launch_graph(one))
     }
 }

@@ -4,19 +4,19 @@ use warpplay_cpu_ref::cfr::poker::Poker;
 use warpplay_cpu_ref::cfr::tree::{Profile, Tree};
 
 use super::plan::Plan;
-use crate::cfr::game::{BettingTree, set_of};
+use crate::cfr::game::set_of;
 use crate::cfr::layout::{MOST_MEASURED, Measured};
 use crate::{Error, Result};
 
-/// Places of the legal actions of the set that a key `seat:hole:board:betting` names.
-fn places(plan: &Plan, betting: &BettingTree, key: &str) -> Result<Vec<usize>> {
+/// Offsets in the tables of the legal actions of the set that a key `seat:hole:board:betting` names.
+fn offsets(plan: &Plan, key: &str) -> Result<Vec<usize>> {
     let parts: Vec<&str> = key.split(':').collect();
     let &[_, hole, board, history] = parts.as_slice() else {
         return Err(Error::option("information set", key, "seat:hole:board:betting"));
     };
     let cards = |text: &str| Ok::<_, Error>(set_of(&plan.game.deck.cards(&text.replace('/', ""))?));
-    let node = betting.find(history)?;
-    let round = betting.nodes[node as usize].round as usize;
+    let node = plan.betting.find(history)?;
+    let round = plan.betting.nodes[node as usize].round as usize;
     Ok(plan.legal(node, plan.buckets.bucket(round, cards(hole)?, cards(board)?)))
 }
 
@@ -38,12 +38,11 @@ pub(super) fn measure(plan: &Plan, averages: impl FnOnce() -> Result<Vec<f64>>) 
     }
     let averages = averages()?;
     let tree = Tree::new(&Poker::new(game.into()));
-    let betting = BettingTree::new(game)?;
     // In the order of the tree's tables; the tree knows the allowed actions only, in the same order.
     let mut weights: Vec<Vec<f64>> = (0..tree.n_players()).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
     for set in tree.sets() {
-        for (index, place) in places(plan, &betting, &set.key)?.into_iter().enumerate() {
-            weights[set.seat][set.offset + index] = averages[place];
+        for (index, at) in offsets(plan, &set.key)?.into_iter().enumerate() {
+            weights[set.seat][set.offset + index] = averages[at];
         }
     }
     let profile = Profile::from_weights(&tree, &weights);

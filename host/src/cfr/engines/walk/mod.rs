@@ -33,8 +33,8 @@
 //!
 //! # How it works
 //!
-//! The betting tree is cut into pieces, each a list of operations that a warp works off. Of its states nothing is stored but a value a piece: reaches are walked to
-//! again and strategies matched again where they are needed.
+//! The betting tree is divided into pieces, each a list of operations for a warp. Only one value per piece is stored; reach probabilities and strategies are recomputed along the path from the
+//! root.
 //!
 //! On the CPU the same pieces are walked by the threads of a pool, a batch's deals side by side in each; what is added is added in the same order, so that
 //! tables of single and double precision have the bits of the kernels under `simt`.

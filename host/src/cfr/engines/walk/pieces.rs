@@ -41,7 +41,7 @@ impl Pieces {
     /// Divides a tree into pieces; `n_buckets` is the number of buckets of each round.
     ///
     /// # Errors
-    /// [`Error::Option`] if there are 2³² sets or more.
+    /// [`Error::Option`] if there are 2³² sets or operations, or more.
     pub fn of(game: &Sequences, n_buckets: &[u32]) -> Result<Self> {
         let (mut rows, mut n) = (Vec::with_capacity(game.sequences.len() + 1), 0u32);
         for sequence in &game.sequences {
@@ -55,22 +55,29 @@ impl Pieces {
         let partition = Partition::of(game);
         let mut pieces = Self { ops: Vec::new(), starts: Vec::new(), stages: partition.stages.clone(), rows };
         for &root in &partition.roots {
-            pieces.starts.push(pieces.ops.len() as u32);
+            pieces.starts.push(n_ops(&pieces.ops)?);
             let mut writer = Writer { game, partition: &partition, rows: &pieces.rows, ops: &mut pieces.ops };
-            writer.way(root);
+            writer.path(root);
             writer.sequence(root, None);
             writer.ops.push(Op { kind: kind::STOP, ..Op::default() }.packed());
         }
         // The walk reads one operation ahead.
         pieces.ops.push(Op { kind: kind::STOP, ..Op::default() }.packed());
+        n_ops(&pieces.ops)?;
         Ok(pieces)
     }
 }
 
+/// The number of operations, as the kernels have it.
+fn n_ops(ops: &[Vec4]) -> Result<u32> {
+    let too_many = |_| Error::option("betting tree", format!("{} operations", ops.len()), "fewer than 4294967296");
+    u32::try_from(ops.len()).map_err(too_many)
+}
+
 /// The assignment of sequences to pieces.
 struct Partition {
-    /// Sequence and action before each sequence; `None` at the root.
-    before: Vec<Option<(u32, u32)>>,
+    /// The parent of each sequence, and the action that leads to it; `None` at the root.
+    parent: Vec<Option<(u32, u32)>>,
     /// The first sequence of each piece.
     roots: Vec<u32>,
     /// Piece of each sequence.
@@ -84,15 +91,15 @@ impl Partition {
     /// Divides the tree stage by stage into the largest remaining subtrees within the limit.
     fn of(game: &Sequences) -> Self {
         let n = game.sequences.len();
-        let mut before = vec![None; n];
+        let mut parent = vec![None; n];
         for (at, sequence) in game.sequences.iter().enumerate() {
             for (action, child) in sequence.children.iter().enumerate() {
                 if let Some(Child::Sequence(child)) = child {
-                    before[*child as usize] = Some((at as u32, action as u32));
+                    parent[*child as usize] = Some((at as u32, action as u32));
                 }
             }
         }
-        let mut partition = Self { before, roots: Vec::new(), piece: vec![Self::NONE; n], stages: Vec::new() };
+        let mut partition = Self { parent, roots: Vec::new(), piece: vec![Self::NONE; n], stages: Vec::new() };
         let mut left = n;
         while left > 0 {
             left -= partition.stage((left / ENOUGH).clamp(SIZES.0, SIZES.1));
@@ -107,13 +114,13 @@ impl Partition {
         for at in (0..n).rev().filter(|&at| self.piece[at] == Self::NONE) {
             // Children come later, so theirs are complete.
             (sizes[at], depths[at]) = (sizes[at] + 1, depths[at] + 1);
-            if let Some((before, _)) = self.before[at] {
-                sizes[before as usize] += sizes[at];
-                depths[before as usize] = depths[before as usize].max(depths[at]);
+            if let Some((parent, _)) = self.parent[at] {
+                sizes[parent as usize] += sizes[at];
+                depths[parent as usize] = depths[parent as usize].max(depths[at]);
             }
         }
         let fits = |at: usize| sizes[at] <= most && depths[at] <= DEPTH;
-        let is_root = |at: usize| fits(at) && self.before[at].is_none_or(|(before, _)| !fits(before as usize));
+        let is_root = |at: usize| fits(at) && self.parent[at].is_none_or(|(parent, _)| !fits(parent as usize));
         let free = |at: &usize| self.piece[*at] == Self::NONE;
         let mut roots: Vec<u32> = (0..n).filter(free).filter(|&at| is_root(at)).map(|at| at as u32).collect();
         // The longest first, so that none starts when the others are nearly done.
@@ -127,10 +134,10 @@ impl Partition {
         }
         for at in 0..n {
             if self.piece[at] == Self::NONE
-                && let Some((before, _)) = self.before[at]
-                && self.piece[before as usize] >= first
+                && let Some((parent, _)) = self.parent[at]
+                && self.piece[parent as usize] >= first
             {
-                self.piece[at] = self.piece[before as usize];
+                self.piece[at] = self.piece[parent as usize];
             }
         }
         self.roots.append(&mut roots);
@@ -162,20 +169,20 @@ impl Writer<'_> {
     }
 
     /// Writes the path from the game's root to a piece.
-    fn way(&mut self, root: u32) {
-        let mut way = Vec::new();
+    fn path(&mut self, root: u32) {
+        let mut path = Vec::new();
         let mut at = root;
-        while let Some((before, action)) = self.partition.before[at as usize] {
-            way.push(Op { kind: kind::PATH, action, ..self.of(before) }.packed());
-            at = before;
+        while let Some((parent, action)) = self.partition.parent[at as usize] {
+            path.push(Op { kind: kind::PATH, action, ..self.of(parent) }.packed());
+            at = parent;
         }
-        way.reverse();
-        self.ops.append(&mut way);
+        path.reverse();
+        self.ops.append(&mut path);
     }
 
-    /// Writes a sequence and its descendants within the piece; `before` is the seat, the action and its cost that led here within the piece.
-    fn sequence(&mut self, at: u32, before: Option<(u32, u32, f64)>) {
-        let (seat, action, cost) = before.unwrap_or((0, NO_ACTION, 0.0));
+    /// Writes a sequence and its descendants within the piece; `parent` is the seat that acted before it within the piece, its action and the cost.
+    fn sequence(&mut self, at: u32, parent: Option<(u32, u32, f64)>) {
+        let (seat, action, cost) = parent.unwrap_or((0, NO_ACTION, 0.0));
         let own = Op { action, before: seat, cost: cost as f32, ..self.of(at) };
         self.ops.push(Op { kind: kind::ENTER, ..own }.packed());
         let sequence = &self.game.sequences[at as usize];

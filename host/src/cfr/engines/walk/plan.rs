@@ -8,13 +8,14 @@ use super::pieces::Pieces;
 use crate::cfr::game::GameDef;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::dealer::Buckets;
-use crate::cfr::game::sequences::{ACTIONS, Sequences, places};
+use crate::cfr::game::sequences::{ACTIONS, Sequences, slots};
 use crate::cfr::layout::{Number, Values};
 use crate::{Error, Memory, Precision, Result};
 
 /// The layout of a game for the walk.
 pub(super) struct Plan {
     pub game: GameDef,
+    pub betting: BettingTree,
     pub sequences: Sequences,
     /// Sequences by node of the betting tree, each node's choices behind it.
     by_node: Vec<u32>,
@@ -25,7 +26,8 @@ pub(super) struct Plan {
 impl Plan {
     /// Lays a game out.
     pub fn of(game: &GameDef, information: &Information) -> Result<Self> {
-        let sequences = Sequences::with_sizes(&BettingTree::new(game)?)?;
+        let betting = BettingTree::new(game)?;
+        let sequences = Sequences::with_sizes(&betting)?;
         let exact = |chips: f64| f64::from(chips as f32) == chips;
         let mut pots = sequences.ends.iter().flat_map(|end| &end.pots);
         if let Some(pot) = pots.find(|pot| !exact(pot.chips)) {
@@ -36,7 +38,7 @@ impl Plan {
         let pieces = Pieces::of(&sequences, &counts)?;
         let mut by_node: Vec<u32> = (0..sequences.sequences.len() as u32).collect();
         by_node.sort_by_key(|&at| (sequences.sequences[at as usize].node, sequences.sequences[at as usize].choice));
-        Ok(Self { game: game.clone(), sequences, by_node, buckets, pieces })
+        Ok(Self { game: game.clone(), betting, sequences, by_node, buckets, pieces })
     }
 
     /// Number of pairs of seat and round.
@@ -50,6 +52,19 @@ impl Plan {
         kernels::memory(&self.pieces, self.sequences.n_players, self.n_slots(), value)
     }
 
+    /// The sequence after a betting history, as [`BettingTree::find`] reads it.
+    ///
+    /// # Errors
+    /// [`Error::Moves`] for a history that cannot be played; [`Error::Option`] if the hand is over.
+    pub fn sequence(&self, history: &str) -> Result<u32> {
+        let node = self.betting.find(history)?;
+        let of = |at: u32| &self.sequences.sequences[at as usize];
+        let first = self.by_node.get(self.by_node.partition_point(|&at| of(at).node < node)).copied();
+        first
+            .filter(|&at| of(at).node == node)
+            .ok_or_else(|| Error::option("history", format!("'{history}'"), "a history after which a player acts"))
+    }
+
     /// The sequences of the decision that `by_node` names at `from`, its own before those of its choices, and its number of sizes of raise (1 if it has none).
     fn decision(&self, from: usize) -> (&[u32], usize) {
         let sequence = |at: u32| &self.sequences.sequences[at as usize];
@@ -60,8 +75,8 @@ impl Plan {
         (of_node, if n == 1 { 1 } else { 2 * (n - 1) + usize::from(has_third) })
     }
 
-    /// Calls `visit` with every place of the tables that belongs to a seat, in the order of [`Layout`](crate::cfr::layout::Layout): decision by decision, bucket by bucket.
-    fn each_place(&self, seat: usize, mut visit: impl FnMut(usize)) {
+    /// Calls `visit` with the offset in the tables of every value that belongs to a seat, in the order of [`Layout`](crate::cfr::layout::Layout): decision by decision, bucket by bucket.
+    fn each_offset(&self, seat: usize, mut visit: impl FnMut(usize)) {
         let (rows, mut from) = (&self.pieces.rows, 0);
         while from < self.by_node.len() {
             let (of_node, n_raises) = self.decision(from);
@@ -70,35 +85,36 @@ impl Plan {
             if self.sequences.sequences[own].seat as usize != seat {
                 continue;
             }
-            let places = places(n_raises);
+            let slots = slots(n_raises);
             for bucket in 0..rows[own + 1] - rows[own] {
-                for &(choice, place) in &places {
-                    visit((rows[of_node[choice as usize] as usize] + bucket) as usize * ACTIONS + place);
+                for &(choice, action) in &slots {
+                    visit((rows[of_node[choice as usize] as usize] + bucket) as usize * ACTIONS + action);
                 }
             }
         }
     }
 
-    /// Places of the legal actions of a decision, for a bucket: fold, call, raises from the smallest.
+    /// Offsets in the tables of the legal actions of a decision, for a bucket: fold, call, raises from the smallest.
     ///
     /// * `node`: the decision's node in the betting tree.
     pub fn legal(&self, node: u32, bucket: u32) -> Vec<usize> {
         let sequences = &self.sequences.sequences;
         let from = self.by_node.partition_point(|&at| sequences[at as usize].node < node);
         let (of_node, n_raises) = self.decision(from);
-        let legal =
-            |&&(choice, place): &&(u32, usize)| sequences[of_node[choice as usize] as usize].children[place].is_some();
-        let at = |&(choice, place): &(u32, usize)| {
-            (self.pieces.rows[of_node[choice as usize] as usize] + bucket) as usize * ACTIONS + place
+        let legal = |&&(choice, action): &&(u32, usize)| {
+            sequences[of_node[choice as usize] as usize].children[action].is_some()
         };
-        places(n_raises).iter().take(2 + n_raises).filter(legal).map(at).collect()
+        let at = |&(choice, action): &(u32, usize)| {
+            (self.pieces.rows[of_node[choice as usize] as usize] + bucket) as usize * ACTIONS + action
+        };
+        slots(n_raises).iter().take(2 + n_raises).filter(legal).map(at).collect()
     }
 
     /// A table of all rows, `[row][ACTIONS]`, by seat.
     pub fn by_seat<T: Number>(&self, all: &[T]) -> Vec<Values> {
         let of_seat = |seat| {
             let mut values = Vec::new();
-            self.each_place(seat, |place| values.push(all[place]));
+            self.each_offset(seat, |at| values.push(all[at]));
             T::wrap(values)
         };
         (0..self.sequences.n_players).map(of_seat).collect()
@@ -116,9 +132,9 @@ impl Plan {
         let mut all = vec![T::default(); self.n_values()];
         for (seat, values) in table.iter().enumerate() {
             let mut n = 0;
-            self.each_place(seat, |place| {
+            self.each_offset(seat, |at| {
                 if n < values.len() {
-                    all[place] = T::rounded(values.get(n));
+                    all[at] = T::rounded(values.get(n));
                 }
                 n += 1;
             });

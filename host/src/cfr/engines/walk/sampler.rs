@@ -169,13 +169,13 @@ impl Sampler {
         Ok(Set { regrets, averages })
     }
 
-    /// The average strategy of the seat that acts after a betting history (`f`, `c`, `r`, with `/` between rounds), with these hole cards and the board of that round: fold,
+    /// The average strategy of the seat that acts after a betting history (as [`BettingTree::find`](crate::cfr::BettingTree::find) reads it), with these hole cards and the board of that round: fold,
     /// call, raise; 0 for actions that are not allowed, uniform if never reached.
     ///
     /// # Errors
-    /// [`Error::Option`] if the history cannot be played, or the cards are invalid or their number is wrong; errors of the device.
+    /// [`Error::Moves`] if the history cannot be played; [`Error::Option`] if the hand is over after it, or the cards are invalid or their number is wrong; errors of the device.
     pub fn average(&self, history: &str, hole: &str, board: &str) -> Result<[f64; ACTIONS]> {
-        let (game, sequence) = (&self.plan.game, self.plan.sequences.find(history)?);
+        let (game, sequence) = (&self.plan.game, self.plan.sequence(history)?);
         let at = &self.plan.sequences.sequences[sequence as usize];
         let (hole, board) = (game.deck.cards(hole)?, game.deck.cards(board)?);
         if hole.len() != game.n_hole_cards {

@@ -1,11 +1,15 @@
 //! How trees are cut, and that a solve goes on from its tables with the same bits.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use warpplay_gpu::cfr::walk::op::{NO_ACTION, Op, kind};
 
 use super::engine::{build, fits};
 use super::information::Information;
 use super::plan::Plan;
-use crate::cfr::game::GameDef;
+use crate::cfr::game::cards::CardSet;
+use crate::cfr::game::{Buckets, GameDef};
 use crate::cfr::options::{Options, Sampling};
 use crate::{Device, Precision};
 
@@ -58,6 +62,27 @@ fn every_sequence_is_in_one_piece_and_needs_earlier_ones_only() {
         assert!(seen.iter().all(|&times| times == 1));
         assert_eq!(pieces.stages.last().map(|stage| stage.n), Some(1));
     }
+}
+
+/// Buckets whose number grows each time that it is asked for.
+struct Growing(AtomicU32);
+
+impl Buckets for Growing {
+    fn n_buckets(&self, _: usize) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn bucket(&self, _: usize, _: CardSet, _: CardSet) -> u32 {
+        u32::MAX
+    }
+}
+
+#[test]
+fn numbers_of_buckets_are_asked_for_once() {
+    let information = Information::Buckets(Arc::new(Growing(AtomicU32::new(3))));
+    let plan = Plan::of(&sweep_game(2, 1, 8).expect("a game"), &information).expect("a plan");
+    assert_eq!((plan.buckets.n_buckets(0), plan.buckets.bucket(0, 1, 0)), (3, 2));
+    assert_eq!(plan.pieces.rows.windows(2).map(|rows| rows[1] - rows[0]).max(), Some(3));
 }
 
 #[test]

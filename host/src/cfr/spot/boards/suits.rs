@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::cfr::game::cards::{CardSet, Deck, subsets};
-use crate::cfr::layout::suits::{self, SuitMap};
+use crate::cfr::game::suits::{self, SuitMap};
 use crate::cfr::spot::file::{LockStrategy, Spot};
 use crate::cfr::spot::range::Range;
 
@@ -68,22 +68,19 @@ impl Symmetry {
 
     /// One set of `n` of these cards of each class, the highest, with the size of the class; the highest first.
     pub fn classes(&self, cards: CardSet, n: usize) -> Vec<(CardSet, usize)> {
-        let first = subsets(cards, n).filter(|&set| self.first_of(set) == set);
-        let mut classes: Vec<_> = first.map(|set| (set, self.class_size(set))).collect();
+        let size = |set: CardSet| suits::size_if_highest(Deck::FULL, &self.renamings, set);
+        let mut classes: Vec<_> = subsets(cards, n).filter_map(|set| Some((set, size(set)?))).collect();
         classes.reverse();
         classes
     }
 
     /// The highest set of those that the cards become.
-    fn first_of(&self, cards: CardSet) -> CardSet {
-        self.renamings.iter().map(|&suits| renamed(cards, suits)).max().unwrap_or(cards)
+    pub fn first_of(&self, cards: CardSet) -> CardSet {
+        suits::images(Deck::FULL, &self.renamings, cards).last().copied().unwrap_or(cards)
     }
 
     /// The number of sets that the cards become.
     pub fn class_size(&self, cards: CardSet) -> usize {
-        let mut class: Vec<CardSet> = self.renamings.iter().map(|&suits| renamed(cards, suits)).collect();
-        class.sort_unstable();
-        class.dedup();
-        class.len()
+        suits::images(Deck::FULL, &self.renamings, cards).len()
     }
 }

@@ -25,9 +25,8 @@ impl Node<'_> {
         if effective_stack <= 0.0 {
             return Err(wrong("a line after which both seats have chips"));
         }
-        let line = self.history() + "/";
-        let own = from.locks.iter().map(|lock| &lock.history).chain(&from.added_lines).chain(&from.removed_lines);
-        if own.into_iter().any(|history| history.starts_with(&line)) {
+        let mut own = from.locks.iter().map(|lock| &lock.history).chain(&from.added_lines).chain(&from.removed_lines);
+        if own.any(|history| self.leads_to(history)) {
             return Err(wrong("a line without locks, added or removed lines after it"));
         }
         let range = |seat: usize| {
@@ -50,7 +49,8 @@ impl Node<'_> {
         });
         let mut bet_sizes = from.bet_sizes.clone();
         // Who calls a bet as seat 0 is the one who acts next: its bets have the sizes of donk_sizes.
-        let last = line.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let line = self.history();
+        let last = line.rsplit('/').next().unwrap_or_default();
         let n_actions = last.chars().filter(char::is_ascii_alphabetic).count();
         if let Some(donk) = from.donk_sizes.as_ref().and_then(|sizes| sizes.get(street + 1))
             && last.contains('r')
@@ -79,5 +79,27 @@ impl Node<'_> {
             removed_lines: Vec::new(),
             ..from.clone()
         })
+    }
+
+    /// Whether a history of the spot begins with the line to this node and the card that is dealt next. One node has several spellings, so nodes are compared.
+    fn leads_to(&self, history: &str) -> bool {
+        let tree = &self.solved.tree;
+        let mut rest = history;
+        // A removed line is not in the tree, but the node where its last action was removed is, unless another line removed that node.
+        let mut at = loop {
+            if let Ok(node) = tree.find(rest) {
+                break node;
+            }
+            match rest.trim_end_matches('/').rfind(['f', 'c', 'r']) {
+                Some(last) => rest = &rest[..last],
+                None => return false,
+            }
+        };
+        // Parents have smaller numbers.
+        while at > self.betting {
+            let Some(parent) = tree.nodes[at as usize].parent else { break };
+            at = parent;
+        }
+        at == self.betting
     }
 }

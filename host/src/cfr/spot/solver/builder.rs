@@ -40,8 +40,8 @@ impl SpotSolver {
         SpotSolverBuilder::new(Arc::new(spot.clone()))
     }
 
-    /// Makes a builder of a solver that goes on from a file of form `full`. Options that the caller does not set are the file's; only `iterations` (at least those done) and `threads` may
-    /// differ.
+    /// Makes a builder of a solver that resumes from a file of form `full`. Options that the caller does not set are the file's; only `iterations` (at least those done) and `threads` may
+    /// differ. The target is the file's too, if it has one, until another is set.
     ///
     /// # Errors
     /// As [`SolvedSpot::open`]; [`Error::File`] for a file of strategies alone.
@@ -53,7 +53,7 @@ impl SpotSolver {
             return Err(Error::file(path, None, reason));
         }
         let builder = SpotSolverBuilder::new(Arc::new(solved.spot().clone())).laid(solved.layout().clone());
-        Ok(SpotSolverBuilder { resume: Some(solved), ..builder })
+        Ok(SpotSolverBuilder { target: solved.target(), resume: Some(solved), ..builder })
     }
 }
 
@@ -110,7 +110,7 @@ impl SpotSolverBuilder {
         self
     }
 
-    /// The exploitability at which a run ends, if that is before its [`iterations`](Self::iterations); default none.
+    /// The exploitability at which a run ends, if that is before its [`iterations`](Self::iterations); default none, and for a solve that is resumed that of its file. `None` takes it away.
     #[must_use]
     pub fn target(mut self, target: impl Into<Option<SpotTarget>>) -> Self {
         self.target = target.into();
@@ -132,7 +132,7 @@ impl SpotSolverBuilder {
         self
     }
 
-    /// The form of the checkpoint once the solve is finished; default `full`. Before that it is always `full`, from which a solve can go on.
+    /// The form of the checkpoint once the solve is finished; default `full`. Before that it is always `full`, from which a solve can be resumed.
     #[must_use]
     pub fn form(mut self, form: SpotForm) -> Self {
         self.form = form;
@@ -190,7 +190,7 @@ impl SpotSolverBuilder {
             None => dispatch::layout_of(&problem, kind, options.isomorphism)?,
         };
         let plan = dispatch::plan_layout(device, &layout, &options)?;
-        // Tables of 16-bit numbers are handed out in double precision.
+        // Tables of 16-bit numbers are read in double precision.
         let value = if options.precision == Precision::F32 { 4 } else { 8 };
         let table = plan.infoset_actions().saturating_mul(value);
         let plan = plan.with_host("averages for the report", table);
@@ -235,7 +235,6 @@ impl SpotSolverBuilder {
             let expected = format!("engine {}, which wrote it", saved.engine());
             return Err(Error::shape("resuming a solved spot", expected, format!("engine {}", plan.engine())));
         }
-        let target = self.target.map(|target| target.chips(self.spot.pot));
         let mut solver = SpotSolver {
             device: device.clone(),
             engine: dispatch::build(device, &plan, &options)?,
@@ -249,7 +248,7 @@ impl SpotSolverBuilder {
             trajectory: BTreeMap::new(),
             measured: None,
             measure_at: self.measure_at,
-            target,
+            target: self.target,
             form: self.form,
             keep: self.keep,
             kept: None,

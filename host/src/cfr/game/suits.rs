@@ -1,6 +1,6 @@
 //! Renaming of suits.
 
-use crate::cfr::game::cards::{CardSet, Deck};
+use super::cards::{CardSet, Deck};
 
 /// A renaming of suits: suit `s` becomes `map[s]`. Entries beyond the deck's suits map to themselves.
 pub type SuitMap = [u8; 4];
@@ -25,7 +25,7 @@ pub(in crate::cfr) fn all(deck: Deck) -> Vec<SuitMap> {
 }
 
 /// The inverse of the renaming `map`.
-pub(super) fn inverse(map: SuitMap) -> SuitMap {
+pub(in crate::cfr) fn inverse(map: SuitMap) -> SuitMap {
     let mut back = map;
     for (suit, &image) in map.iter().enumerate() {
         back[usize::from(image)] = suit as u8;
@@ -39,6 +39,20 @@ pub(in crate::cfr) fn rename(deck: Deck, map: SuitMap, cards: CardSet) -> CardSe
     // The deuce of suit 0, the three of suit 0 and so on: cards of one suit are `n_suits` apart.
     let first_suit = (0..u32::from(deck.n_ranks)).fold(0, |set, rank| set | 1 << (rank * suits));
     (0..suits).fold(0, |set, suit| set | ((cards >> suit) & first_suit) << map[suit as usize])
+}
+
+/// What cards become by each of these renamings: every set once, the highest last.
+pub(in crate::cfr) fn images(deck: Deck, maps: &[SuitMap], cards: CardSet) -> Vec<CardSet> {
+    let mut images: Vec<CardSet> = maps.iter().map(|&map| rename(deck, map, cards)).collect();
+    images.sort_unstable();
+    images.dedup();
+    images
+}
+
+/// The number of sets that cards become by these renamings; `None` unless the cards themselves are the highest of them, which represents all.
+pub(in crate::cfr) fn size_if_highest(deck: Deck, maps: &[SuitMap], cards: CardSet) -> Option<usize> {
+    let is_highest = maps.iter().all(|&map| rename(deck, map, cards) <= cards);
+    is_highest.then(|| images(deck, maps, cards).len())
 }
 
 #[cfg(test)]
