@@ -1311,7 +1311,7 @@ fn a_game_that_is_too_large_is_named() {
 /// A file of another kind is told by what it is and what reads it; a typing error in a file's name too.
 #[test]
 fn files_of_another_kind_are_told() {
-    let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), "cfr");
+    let scratch = new_scratch();
     let river = r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 1.0, "flop": "Qs 2h Jh", "turn": "2d", "river": "7c", "ranges": ["AA,T9s", "KK"]}"#;
     scratch.write("river.json", river.as_bytes());
     scratch.write("flops.json", river.replace(r#""flop": "Qs 2h Jh", "turn": "2d", "river": "7c", "#, "").as_bytes());
