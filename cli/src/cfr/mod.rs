@@ -37,6 +37,7 @@ mod compare;
 mod exploitability;
 mod games;
 mod info;
+mod kinds;
 mod matrix;
 mod play;
 mod play_spot;

@@ -7,6 +7,7 @@ use anyhow::Result;
 use warpplay::Error;
 use warpplay::cfr::SolvedSpot;
 
+use crate::cfr::kinds::{self, Kind};
 use crate::common::table::{count, fixed};
 use crate::common::{self, Usage};
 
@@ -15,6 +16,7 @@ use crate::common::{self, Usage};
 /// # Errors
 /// [`Error::File`] if it cannot be read, or is empty.
 pub fn is_spot(path: &Path) -> Result<bool> {
+    kinds::expect(path, &[Kind::Spot, Kind::Strategy])?;
     let is_spot = common::without_results(|| SolvedSpot::is_saved_at(path))?;
     if !is_spot && fs::metadata(path).is_ok_and(|file| file.len() == 0) {
         let reason = "the file is empty, expected a strategy, written by solve --strategy, or a spot, written by solve-spot --save";

@@ -12,6 +12,7 @@ use warpplay::cfr::{
 use warpplay::{AtomicFile, Device};
 
 use crate::cfr::args::{AbstractionFlags, SolveArgs, SubgameFlags};
+use crate::cfr::kinds::{self, Kind};
 use crate::cfr::{check, games};
 use crate::common::plot::{self, Axis, Line, Panel};
 use crate::common::table::{self, Table, by_seat, count, seconds, significant, thousands};
@@ -198,7 +199,10 @@ fn with_buckets(
                 common::Usage(format!("--abstraction-runouts: the buckets of {given} are found already")).into()
             );
         }
-        Some(file) => Abstraction::load(file)?,
+        Some(file) => {
+            kinds::expect(file, &[Kind::Abstraction])?;
+            Abstraction::load(file)?
+        }
         None => {
             let recipe: Recipe = given.parse().with_context(|| format!("--abstraction {given}, which is no file"))?;
             let recipe = Recipe { runouts: flags.abstraction_runouts, ..recipe };

@@ -14,6 +14,7 @@ use warpplay::ranks::{self, Ranks};
 use warpplay::{Device, Error, input_file};
 
 use crate::cfr::args::SolveBoardsArgs;
+use crate::cfr::kinds::{self, Kind};
 use crate::cfr::saved;
 use crate::cfr::solve_spot::expect_fits;
 use crate::common::table::{Table, count, fixed, seconds, significant, thousands};
@@ -134,12 +135,14 @@ fn check_files(args: &SolveBoardsArgs) -> Result<()> {
 fn spot(args: &SolveBoardsArgs) -> Result<(String, Spot)> {
     let stem = |path: &Path| path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     if let Some(path) = &args.spot {
+        kinds::expect(path, &[Kind::SpotJson])?;
         return Ok((stem(path), Spot::read(path)?));
     }
     let Some(path) = &args.from else {
         return Err(Usage("SPOT.json is needed, or --from FILE.spot with --line".into()).into());
     };
     let line = args.line.as_deref().unwrap_or_default();
+    kinds::expect(path, &[Kind::Spot])?;
     let solved = SolvedSpot::open(path)?;
     // Without its `/` the node is the one where the card is dealt.
     let spot = saved::after("--line", solved.at(line.trim_end_matches('/'), &args.board))?.spot()?;
@@ -173,6 +176,15 @@ fn source(args: &SolveBoardsArgs) -> String {
 /// An error about the spot, with its file; `--boards` is named by its own.
 fn of_file(error: Error, args: &SolveBoardsArgs) -> anyhow::Error {
     match error {
+        // No card has a dot or a slash; a dot may stand in a weight, after a colon.
+        Error::Option { name: "boards", .. }
+            if args.boards.contains(['/', '\\']) || (args.boards.contains('.') && !args.boards.contains(':')) =>
+        {
+            if Path::new(&args.boards).exists() {
+                return error.into();
+            }
+            Error::file(&args.boards, None, "there is no such file, which --boards names").into()
+        }
         Error::Option { name: "boards", .. } => error.into(),
         other => anyhow::Error::from(other).context(source(args)),
     }

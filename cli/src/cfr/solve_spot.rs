@@ -207,7 +207,7 @@ fn solve_alone<'a>(
         },
         None => SpotSolver::builder(&asked.spot).options(run.options),
     };
-    let mut builder = builder.iterations(iterations).measure_at(run.measure_at);
+    let mut builder = builder.iterations(iterations).measure_at(run.measure_at.into_iter().filter(|&at| at > 0));
     if let Some(target) = run.target {
         builder = builder.target(target);
     }

@@ -294,12 +294,13 @@ pub struct MovedArgs {
     pub rest: Vec<String>,
 }
 
-/// A time as `90`, `90s`, `5m` or `2h`.
+/// A time as `90`, `90s`, `500ms`, `5m` or `2h`.
 ///
 /// # Errors
 /// Says what is allowed.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = match text.char_indices().next_back() {
+        _ if text.ends_with("ms") => (&text[..text.len() - 2], 1e-3),
         Some((at, 's')) => (&text[..at], 1.0),
         Some((at, 'm')) => (&text[..at], 60.0),
         Some((at, 'h')) => (&text[..at], 3600.0),
@@ -309,7 +310,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     duration
         .filter(|time| !time.is_zero())
-        .ok_or_else(|| "a time from 1 ns to 1e19 s, as 30s, 5m or 1h, is allowed".to_string())
+        .ok_or_else(|| "a time from 1 ns to 1e19 s, as 30s, 500ms, 5m or 1h, is allowed".to_string())
 }
 
 #[cfg(test)]

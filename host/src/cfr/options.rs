@@ -215,8 +215,26 @@ impl Options {
         crate::runtime::threads::check(threads)
     }
 
-    /// Checks that discounts and weights are numbers at every iteration.
+    /// Checks that discounts and weights are numbers at every iteration; where fewer iterations would do, says how many.
     fn check_discounts(&self) -> Result<()> {
+        let is_good = |iterations: u64| Self { iterations, ..*self }.check_discounts_at().is_ok();
+        if is_good(self.iterations) || !is_good(1) {
+            return self.check_discounts_at();
+        }
+        let (mut good, mut bad) = (1, self.iterations);
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            if is_good(middle) { good = middle } else { bad = middle }
+        }
+        let [alpha, beta, gamma] = self.discounts;
+        let allowed = format!(
+            "at most {good}: with discounts {alpha}, {beta} and {gamma} the weights of more iterations are too large for {}",
+            self.precision
+        );
+        Err(Error::option("iterations", self.iterations, allowed))
+    }
+
+    fn check_discounts_at(&self) -> Result<()> {
         let Self { discounts: [alpha, beta, gamma], precision, iterations, .. } = *self;
         let last = self.step(iterations.max(1));
         for (factor, exponent) in [(last.positive, alpha), (last.negative, beta)] {

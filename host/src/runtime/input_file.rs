@@ -62,19 +62,56 @@ pub fn json_reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let reason = text.rsplit_once(" at line ").map_or(&text[..], |(reason, _)| reason);
     // The name of a type says nothing to the reader of a file.
-    let reason = match reason.split_once(", expected struct ") {
-        Some((reason, _)) => format!("{reason}, expected an object"),
+    let reason = match reason.rsplit_once(", expected ") {
+        Some((found, expected)) => format!("{}, expected {}", found_in_words(found), expected_in_words(expected)),
         None => reason.to_string(),
     };
+    let reason = match &reason[..] {
+        "expected value" | "expected ident" => {
+            "expected a value: a number such as 1.5, \"text\", [...], {...}, true, false or null".to_string()
+        }
+        "number out of range" => "the number is too large".to_string(),
+        _ => reason,
+    };
     if error.line() == 0 { reason } else { format!("{reason} (column {})", error.column()) }
+}
+
+/// What a value is, where its kind alone was found.
+fn found_in_words(found: &str) -> String {
+    match found {
+        "invalid type: map" => "invalid type: an object {...}".to_string(),
+        "invalid type: sequence" => "invalid type: a list [...]".to_string(),
+        _ => found.replace("floating point `", "number `").replace("integer `", "number `"),
+    }
+}
+
+/// A type of Rust as the reader of a file knows it.
+fn expected_in_words(expected: &str) -> &str {
+    match expected {
+        "f32" | "f64" => "a number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "a map" => "an object {...}",
+        "a sequence" => "a list [...]",
+        _ if expected.starts_with("struct ") => "an object",
+        _ => expected,
+    }
 }
 
 /// As [`json_reason`], with the path of the field of the text in which the error was found, such as `locks[0].seat`.
 pub fn json_reason_in(text: &str, error: &serde_json::Error) -> String {
     match json_field(text, error) {
-        Some(field) if error.is_data() => format!("field {field}: {}", json_reason(error)),
+        // Where a value is missing or none, the field is known too.
+        Some(field) if error.is_data() || is_about_value(error) => format!("field {field}: {}", json_reason(error)),
         _ => json_reason(error),
     }
+}
+
+fn is_about_value(error: &serde_json::Error) -> bool {
+    let text = error.to_string();
+    ["expected value", "expected ident", "number out of range", "invalid number"]
+        .iter()
+        .any(|start| text.starts_with(start))
 }
 
 /// Path of the field in which an error was found; `None` at the outermost level.
@@ -199,10 +236,10 @@ mod tests {
             words: Vec<String>,
         }
         for (text, field, reason) in [
-            (r#"{"list": [{"number": 1, "words": []}, {"number": "x"}]}"#, Some("list[1].number"), "expected f64"),
+            (r#"{"list": [{"number": 1, "words": []}, {"number": "x"}]}"#, Some("list[1].number"), "expected a number"),
             (r#"{"list": [{"number": 1, "words": ["a]{,\"", 5]}]}"#, Some("list[0].words[1]"), "expected a string"),
-            ("{\"list\": [],\n \"other\":\n -1}", Some("other"), "expected u32"),
-            (r#"{"list": [3]}"#, Some("list[0]"), "invalid type: integer `3`, expected an object (column 11)"),
+            ("{\"list\": [],\n \"other\":\n -1}", Some("other"), "expected a whole number, 0 or more"),
+            (r#"{"list": [3]}"#, Some("list[0]"), "invalid type: number `3`, expected an object (column 11)"),
             (r#"{"other": 3}"#, None, "missing field `list`"),
             ("[]", None, "invalid length 0, expected an object"),
         ] {

@@ -48,6 +48,11 @@ struct Version {
     version: u32,
 }
 
+/// A name as a sentence has it.
+pub(super) fn with_article(name: &str) -> String {
+    format!("{} {name}", if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" })
+}
+
 impl Kind {
     /// Returns the bytes of a file; equal arguments give equal bytes. `metadata` holds entries for other readers.
     pub fn to_bytes(
@@ -77,12 +82,12 @@ impl Kind {
         let Self { key, name, .. } = self;
         let wrong = |reason: String| Error::file(path, None, reason);
         if bytes.is_empty() {
-            return Err(wrong(format!("the file is empty, expected a {name}")));
+            return Err(wrong(format!("the file is empty, expected {}", with_article(name))));
         }
         let Some((digits, sum)) = seal(bytes) else {
             // Tells other files of the format from files that are none.
             tensors::parse(path, bytes)?;
-            return Err(wrong(format!("not a {name}: the metadata {key} with a checksum is missing")));
+            return Err(wrong(format!("not {}: the metadata {key} with a checksum is missing", with_article(name))));
         };
         let (digits, found) = (String::from_utf8_lossy(&digits).into_owned(), format!("{sum:016x}"));
         if digits != found {
@@ -104,7 +109,7 @@ impl Kind {
             let mut ours: Vec<&str> = keys.filter(|key| key.starts_with("warpplay_")).collect();
             ours.sort_unstable();
             let found = if ours.is_empty() { String::new() } else { format!(", the file has {}", ours.join(" and ")) };
-            wrong(format!("not a {name}: the metadata {key} is missing{found}"))
+            wrong(format!("not {}: the metadata {key} is missing{found}", with_article(name)))
         })?;
         let read = |error: serde_json::Error| wrong(format!("metadata {key}: {error}"));
         let found: Version = serde_json::from_str(text).map_err(read)?;

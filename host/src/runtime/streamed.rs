@@ -18,7 +18,7 @@ use crate::runtime::atomic_file::AtomicFile;
 use crate::runtime::fnv::{Fnv, Words};
 use crate::runtime::input_file;
 use crate::runtime::mapped::Mapping;
-use crate::runtime::sealed::{DIGITS, Kind, digits_range};
+use crate::runtime::sealed::{DIGITS, Kind, digits_range, with_article};
 use crate::runtime::tensors::{self, Planned};
 use crate::{Error, Result};
 
@@ -143,14 +143,14 @@ impl Kind {
         input_file::expect_file(path)?;
         let length = File::open(path).and_then(|file| file.metadata());
         if length.map_err(|error| wrong(format!("cannot be read: {error}")))?.len() == 0 {
-            return Err(wrong(format!("the file is empty, expected a {name}")));
+            return Err(wrong(format!("the file is empty, expected {}", with_article(name))));
         }
         let map = Mapping::open(path)?;
         let header = header_of(&map).filter(|header| digits_range(header, MARK).is_some());
         let Some(mut header) = header.map(<[u8]>::to_vec) else {
             // Tells other files of the format from files that are none.
             tensors::parse(path, &map)?;
-            return Err(wrong(format!("not a {name}: the metadata {key} with a checksum is missing")));
+            return Err(wrong(format!("not {}: the metadata {key} with a checksum is missing", with_article(name))));
         };
         if let Some(digits) = digits_range(&header, MARK) {
             let said = String::from_utf8_lossy(&header[digits.clone()]).into_owned();

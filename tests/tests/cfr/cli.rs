@@ -476,7 +476,7 @@ fn spots_have_names_of_their_own_and_need_not_be_measured() {
         (format!(r#"{{"spots": {{"a": {hands}}}}}"#), "spot a: the name AA occurs twice"),
         (hands, "the name AA occurs twice"),
         (again, "duplicate field `pot`"),
-        (lock(r#""AA": ["x", 0, 0]"#), "field locks[0].strategy.AA[0]: invalid type: string \"x\", expected f64"),
+        (lock(r#""AA": ["x", 0, 0]"#), "field locks[0].strategy.AA[0]: invalid type: string \"x\", expected a number"),
         (
             format!(r#"{{"spots": {{"a": {}}}}}"#, lock(r#""AA": 1"#)),
             "spot a: field locks[0].strategy.AA: invalid type",
@@ -1419,4 +1419,42 @@ fn a_game_that_is_too_large_is_named() {
     // Its histories are not counted one by one, which would take hours.
     let said = scratch.fails(1, "compare goofspiel:9 --device cpu");
     assert!(said.contains("goofspiel:9: tree of goofspiel") && said.contains("got 678136402037"), "{said}");
+}
+
+/// A file of another kind is told by what it is and what reads it; a typing error in a file's name too.
+#[test]
+fn files_of_another_kind_are_told() {
+    let scratch = new_scratch();
+    let river = r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 1.0, "flop": "Qs 2h Jh", "turn": "2d", "river": "7c", "ranges": ["AA,T9s", "KK"]}"#;
+    scratch.write("river.json", river.as_bytes());
+    scratch.write("flops.json", river.replace(r#""flop": "Qs 2h Jh", "turn": "2d", "river": "7c", "#, "").as_bytes());
+    scratch.ok("solve-spot river.json --iterations 20 --device cpu --save a.spot");
+    scratch.ok("solve kuhn --iterations 2 --device cpu --strategy a.strategy");
+    for (line, told) in [
+        ("query river.json", "river.json: is a spot as JSON, which is not solved: use solve-spot"),
+        ("browse a.strategy --html x.html", "a.strategy: is a strategy, written by solve: use query"),
+        ("exploitability a.spot", "a.spot: is a solved spot: use query, browse, play or info"),
+        ("info a.strategy", "a.strategy: is a strategy"),
+        ("solve leduc --abstraction a.strategy --iterations 2", "a.strategy: is a strategy"),
+        ("solve-boards a.spot --boards 1", "a.spot: is a solved spot"),
+        ("solve-boards flops.json --boards nofile.txt", "nofile.txt: there is no such file, which --boards names"),
+        (
+            "solve-spot flops.json --iterations 2 --device cpu",
+            "solve-boards (solve_boards in the library) solves a spot on many flops",
+        ),
+        (
+            "solve-spot river.json --iterations 100000000 --device cpu",
+            "option iterations: 100000000 is not allowed (at most ",
+        ),
+    ] {
+        let output = scratch.command(line).output().expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(told), "{line}: {said}");
+    }
+    let said = scratch.ok("info a.spot --json info.json");
+    for part in ["Qs Jh 2h 2d 7c", "20 iterations", "10 hands", "exploitability", "MB"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(scratch.json("info.json")["iterations"], 20);
+    scratch.ok("solve-spot river.json --iterations 20 --device cpu --save b.spot --checkpoint-every 500ms --report 0");
 }

@@ -542,3 +542,26 @@ fn a_folder_that_goes_away_costs_a_file_alone() {
     assert_eq!(target(resume().target(SpotTarget::Chips(1.0))), Some(SpotTarget::Chips(1.0)));
     assert_eq!(target(resume().target(None)), None);
 }
+
+/// What cannot come about is refused before anything is solved.
+#[test]
+fn points_and_files_are_checked_when_a_solver_is_built() {
+    let spot = Spot::parse(
+        r#"{"pot": 10, "effective_stack": 10, "bet_fraction_of_pot": 1.0, "flop": "Qs 2h Jh", "turn": "2d", "river": "7c", "ranges": ["AA,T9s", "KK"]}"#,
+    );
+    let spot = spot.expect("a spot");
+    let builder = || SpotSolver::builder(&spot).iterations(10);
+    for points in [vec![0], vec![11], vec![5, u64::MAX]] {
+        let error = builder().measure_at(points).build(&Device::cpu()).map(drop).expect_err("a point").to_string();
+        assert!(error.starts_with("option measure_at: ") && error.contains("(1 to 10, the iterations)"), "{error}");
+    }
+    let error =
+        builder().checkpoint("/nonexistent/x").build(&Device::cpu()).map(drop).expect_err("no folder").to_string();
+    assert!(error.contains("/nonexistent/x") && error.contains("there is no folder /nonexistent"), "{error}");
+    // Reports print themselves; the board stands in the order of the deal.
+    let mut solver = builder().build(&Device::cpu()).expect("a solver");
+    solver.run(|_| ControlFlow::Continue(())).expect("it runs");
+    let shown = solver.solved().expect("solved").root().report().expect("a report").to_string();
+    assert!(shown.starts_with("after '' on QsJh2h2d7c, pot 10\nseat 0: ev "), "{shown}");
+    assert_eq!(shown.lines().count(), 3 + 2 + 13, "{shown}");
+}

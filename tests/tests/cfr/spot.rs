@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use warpplay::cfr::game::BettingKind;
 use warpplay::cfr::layout::Node;
+use warpplay::cfr::spot::Range;
 use warpplay::cfr::{
     Algorithm, BettingTree, Engine, Options, SolvedSpot, Solver, Spot, SpotReport, SpotRun, SpotSolver, solve_spots,
 };
@@ -286,9 +287,64 @@ fn wrong_locks_are_told() {
             json!([{"history": "", "seat": 0, "strategy": {"AA": [1, 0]}}, {"history": "", "seat": 0, "strategy": {"AhAc": [0, 1]}}]),
             "each hand once",
         ),
+        (json!([{"history": "", "seat": 0, "strategy": {}}]), "'{}' of seat 0 after '' is not allowed (hands with"),
+        (
+            json!([{"history": "", "seat": 0, "strategy": {"AA:0.5": [1, 0]}}]),
+            "'AA:0.5' of seat 0 after '' is not allowed (hands without weights",
+        ),
+        (
+            json!([{"history": "", "seat": 0, "strategy": {"AA,22": [1, 0]}}]),
+            "'22' of seat 0 after '' is not allowed (hands of the seat's range)",
+        ),
+        (
+            json!([{"history": "c", "seat": 1, "strategy": {"8c7c": [1, 0]}}]),
+            "'8c7c' of seat 1 after 'c' is not allowed (hands beside the board Ks8c7h2d)",
+        ),
+        (
+            json!([{"history": "cc/", "seat": 0, "runout": "As", "strategy": {"AsAh": [1, 0]}}]),
+            "hands beside the board AsKs8c7h2d",
+        ),
+        (
+            json!([{"history": "", "seat": 0, "strategy": [0.3, 0.3]}]),
+            "together 0.6, after '' is not allowed (probabilities of c, r100 that add up to 1 within 0.000001)",
+        ),
     ] {
         let error = with_locks(locks.clone()).build(true).expect_err("wrong").to_string();
         assert!(error.contains(told) && error.contains("locks"), "{locks}: {error}");
+    }
+    // On a board of many, hands that it blocks are left out.
+    let spot = with_locks(json!([{"history": "", "seat": 0, "strategy": {"AhAc,AA": [1, 0], "6h5h": [0, 1]}}]));
+    for (board, left) in
+        [("Ah8c7h", json!({"AA": [1.0, 0.0], "6h5h": [0.0, 1.0]})), ("Ks6h2d", json!({"AhAc,AA": [1.0, 0.0]}))]
+    {
+        let locks = serde_json::to_value(spot.on(board).expect("a board").locks).expect("JSON");
+        assert_eq!(locks[0]["strategy"], left, "{board}");
+    }
+    let one = with_locks(json!([{"history": "", "seat": 0, "strategy": {"6h5h": [0, 1]}}]));
+    assert!(one.on("Ks6h2d").expect("a board").locks.is_empty());
+    // What no board has stays, and is told.
+    let none = with_locks(json!([{"history": "", "seat": 0, "strategy": {"22": [0, 1]}}]));
+    assert_eq!(none.on("Ks6h2d").expect("a board").locks, none.locks);
+}
+
+#[test]
+fn cards_and_weights_are_read_as_people_write_them() {
+    for flop in ["QS JH 2H", "qs jh 2h", "QsJh2h"] {
+        assert!(parsed(json!({"flop": flop})).build(true).is_ok(), "{flop}");
+    }
+    assert!(parsed(json!({"flop": "10s Jh 2h"})).build(true).is_ok());
+    let error = parsed(json!({"flop": "Qs Jx 2h"})).build(true).map(drop).expect_err("no card").to_string();
+    assert!(error.contains("three different cards, as Qs Jh 2h; 'Jx' is not"), "{error}");
+    for (one, other) in [
+        ("top20%", "top 20%"),
+        ("100%", "all"),
+        ("AA:50%", "AA:0.5"),
+        ("A10s+,1010", "ATs+,TT"),
+        ("10s9s", "Ts9s"),
+        ("AHKD", "AhKd"),
+    ] {
+        assert_eq!(Range::parse(one).ok(), Range::parse(other).ok(), "{one}");
+        assert!(Range::parse(one).is_ok(), "{one}");
     }
 }
 
@@ -532,6 +588,10 @@ fn bad_spots_are_errors_with_field_and_position() {
             "option betting tree: more than 1024 levels is not allowed (at most 1024: ",
         ),
         (json!({"rake": {"part": 0.1, "cap": -1}}), "option rake.cap"),
+        (json!({"pot": 1e308}), "option pot: 1e308 is not allowed (1e-9 to 1e9 chips)"),
+        (json!({"effective_stack": 1e300}), "option effective_stack: 1e300 is not allowed (1e-9 to 1e9 chips)"),
+        (json!({"ranges": ["AA:1e-45", "KK"]}), "option ranges: seat 0: weight 1e-45 of AdAc is not allowed"),
+        (json!({"ranges": ["KK", "AA,99:1e-7"]}), "seat 1: weight 1e-7 of 9d9c is not allowed (0, or at least 1e-6"),
         (json!({"ranges": ["AA", "AX"]}), "seat 1: 'AX' at column 1"),
         (json!({"ranges": ["QsJh", "AA"]}), "seat 0: no hand"),
         (json!({"ranges": ["AhKh", "AhQh"]}), "at least one pair of hands"),
@@ -553,6 +613,12 @@ fn bad_spots_are_errors_with_field_and_position() {
         (json!({"pot": null}), "missing field `pot`"),
         (json!({"pot": "much"}), "line 1: field pot: invalid type"),
         (json!({"ranges": ["AA"]}), "field ranges"),
+        (
+            json!({"ranges": ["AA", "KK", "QQ"]}),
+            "field ranges: invalid length 3, expected a list of 2: for seat 0 and for seat 1",
+        ),
+        (json!({"pot": [1]}), "field pot: invalid type: a list [...], expected a number"),
+        (json!({"rake": 3}), "field rake: invalid type: number `3`, expected an object"),
         (json!({"bet_sizes": {"preflop": [1]}}), "preflop"),
         (
             json!({"bet_sizes": {"river": ["half"]}}),
@@ -565,6 +631,18 @@ fn bad_spots_are_errors_with_field_and_position() {
     ] {
         let error = Spot::parse(&spot(changes.clone()).to_string()).expect_err(&changes.to_string()).to_string();
         assert!(error.starts_with("<text>, line 1: ") && error.contains(told), "{changes}: {error}");
+    }
+    let text = spot(json!({})).to_string();
+    assert_eq!(Spot::parse(&format!("\u{feff}{text}")).ok(), Spot::parse(&text).ok());
+    let error = Spot::parse(&format!("[{text}]")).expect_err("a list").to_string();
+    assert!(error.contains("is a list, expected an object {...}"), "{error}");
+    for (pot, told) in
+        [("NaN", "field pot: expected a value: a number"), ("1e999", "field pot: the number is too large")]
+    {
+        let text =
+            text.replace("\"pot\":100.0", &format!("\"pot\":{pot}")).replace("\"pot\":100", &format!("\"pot\":{pot}"));
+        let error = Spot::parse(&text).expect_err(pot).to_string();
+        assert!(error.contains(told), "{error}");
     }
     assert!(matches!(Spot::read("no such file"), Err(Error::File { .. })));
     assert!(Spot::read_all("no such file").is_err());

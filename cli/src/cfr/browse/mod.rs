@@ -16,7 +16,7 @@ mod colours;
 mod draw;
 mod html;
 mod pack;
-mod path;
+pub(super) mod path;
 mod runouts;
 mod screen;
 mod side;
@@ -36,6 +36,7 @@ use anyhow::{Context, Result};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use warpplay::cfr::SolvedSpot;
 
+use crate::cfr::kinds::{self, Kind};
 use crate::cfr::saved;
 use crate::common::{self, Usage};
 use colours::Look;
@@ -67,6 +68,7 @@ pub struct BrowseArgs {
 
 /// Runs the command.
 pub fn run(args: &BrowseArgs) -> Result<()> {
+    kinds::expect(&args.file, &[Kind::Spot])?;
     if let Some(path) = &args.page.html {
         return write_page(args, path);
     }

@@ -10,7 +10,7 @@ const SEATS = ["Seat 0, out of position", "Seat 1, in position"];
 
 const data = JSON.parse(document.getElementById("data").textContent);
 /** `seat` is null while it follows the seat that acts. */
-const state = { seat: null, view: "strategy", class: "AA", steps: [], node: data.nodes[0], hands: null };
+const state = { seat: null, view: "strategy", class: null, steps: [], node: data.nodes[0], hands: null };
 
 const $ = (id) => document.getElementById(id);
 const percent = (part) => `${(100 * part).toFixed(1)} %`;
@@ -276,8 +276,17 @@ function showHands() {
   if (!state.hands) return;
   for (const input of document.querySelectorAll("#seats input")) input.checked = Number(input.value) === shownSeat();
   for (const input of document.querySelectorAll("#views input")) input.checked = input.value === state.view;
+  // The page opens on the first class that the seat has.
+  state.class ??= firstClass();
   showGrid();
   showDetails();
+}
+
+/** The first class in the order of the grid that comes to the node; AA where none does. */
+function firstClass() {
+  const held = new Set(state.hands[shownSeat()].filter(({ reach }) => reach > 0).map((hand) => hand.class));
+  const names = [...RANKS].flatMap((_, row) => [...RANKS].map((_, column) => className(row, column)));
+  return names.find((name) => held.has(name)) ?? "AA";
 }
 
 /** What the grid shows of each class: means, the part of its possible hands that comes here, and the hands. */

@@ -30,14 +30,18 @@ pub fn to<'a>(solved: &'a SolvedSpot, line: &str, board: &str) -> Result<Vec<Nod
     Ok(nodes)
 }
 
-/// The cards and stars of a text; ranks may be in lower case.
+/// The cards and stars of a text; letters may be in either case, and a ten may be `10`.
 pub fn cards(text: &str) -> Vec<String> {
-    let mut letters = text.chars().filter(|letter| !letter.is_whitespace());
+    let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>().replace("10", "T");
+    let mut letters = text.chars();
     let mut cards = Vec::new();
     while let Some(letter) = letters.next() {
         match letter {
             '*' => cards.push(letter.to_string()),
-            rank => cards.push(String::from_iter([rank.to_ascii_uppercase()].into_iter().chain(letters.next()))),
+            rank => {
+                let suit = letters.next().map(|suit| suit.to_ascii_lowercase());
+                cards.push(String::from_iter([rank.to_ascii_uppercase()].into_iter().chain(suit)));
+            }
         }
     }
     cards

@@ -97,6 +97,9 @@ impl<'a> State<'a> {
             note: None,
         };
         state.arrive();
+        // The first class that the seat has.
+        let place = state.visit().classes[state.seat].iter().position(|class| class.reach > 0.0).unwrap_or(0);
+        state.cursor = [place / SIDE, place % SIDE];
         Ok(state)
     }
 

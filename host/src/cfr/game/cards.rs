@@ -78,7 +78,7 @@ impl Deck {
         all.into_iter().map(|card| self.name(card)).collect()
     }
 
-    /// Parses the name of a card; ranks may be in lower case, suits must be.
+    /// Parses the name of a card, in letters of either case.
     ///
     /// # Errors
     /// [`Error::Option`] if it is not a rank and a suit, or the deck lacks the card.
@@ -95,7 +95,7 @@ impl Deck {
         let mut letters = name.chars();
         let (rank, suit, rest) = (letters.next(), letters.next(), letters.next());
         let rank = rank.and_then(|rank| RANKS.find(rank.to_ascii_uppercase()));
-        let suit = suit.and_then(|suit| SUITS.find(suit));
+        let suit = suit.and_then(|suit| SUITS.find(suit.to_ascii_lowercase()));
         match (rank, suit, rest) {
             (Some(rank), Some(suit), None)
                 if rank < self.n_ranks as usize && suit < self.n_suits as usize && self.check().is_ok() =>
@@ -106,12 +106,14 @@ impl Deck {
         }
     }
 
-    /// Parses the cards of a text, in its order, with or without spaces between them: `Qs Jh 2h`, `QsJh2h`.
+    /// Parses the cards of a text, in its order, with or without spaces between them: `Qs Jh 2h`, `QsJh2h`. A ten may be written `10s`.
     ///
     /// # Errors
     /// [`Error::Option`] if one is not a card of the deck, or occurs twice.
     pub fn cards(self, text: &str) -> Result<Vec<u8>> {
-        let letters: Vec<char> = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+        let plain: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+        // No card has a 1 or a 0 otherwise.
+        let letters: Vec<char> = plain.replace("10", "T").chars().collect();
         let mut seen: CardSet = 0;
         letters
             .chunks(2)
@@ -194,7 +196,10 @@ mod tests {
         for card in 0..deck.n_cards() as u8 {
             assert_eq!(deck.card(&deck.name(card)).unwrap(), card);
         }
-        assert_eq!(Deck::FULL.cards("Qs Jh2h").unwrap(), [43, 38, 2]);
+        for text in ["Qs Jh2h", "QS jh 2H"] {
+            assert_eq!(Deck::FULL.cards(text).unwrap(), [43, 38, 2]);
+        }
+        assert_eq!(Deck::FULL.cards("10s TH").unwrap(), Deck::FULL.cards("TsTh").unwrap());
         assert_eq!(Deck::FULL.names(set_of(&[2, 43, 38])), "QsJh2h");
         for bad in ["9c", "2s", "x", "2cc", "1c", ""] {
             assert!(deck.card(bad).is_err(), "{bad}");

@@ -5,6 +5,7 @@ mod html;
 pub(in crate::cfr::spot) mod values;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +75,31 @@ pub struct BoardGroup {
     /// The mean.
     #[serde(flatten)]
     pub mean: BoardMean,
+}
+
+impl fmt::Display for Aggregate {
+    /// Prints a line for the mean over all boards, one for each group of boards, and the numbers of boards that are left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = |f: &mut fmt::Formatter<'_>, name: &str, mean: &BoardMean| {
+            let BoardMean { boards, probability, ev: [first, second], equity: [equity, _], decisions, .. } = mean;
+            let percent = 100.0 * probability;
+            write!(f, "{name:<40} {boards:>5} boards {percent:>6.2} %  ev {first:.4} {second:.4}  equity {equity:.4}")?;
+            for decision in decisions.iter().filter(|decision| decision.history.is_empty()) {
+                for (action, frequency) in decision.actions.iter().zip(&decision.frequencies) {
+                    write!(f, "  {action} {:.1} %", 100.0 * frequency)?;
+                }
+            }
+            writeln!(f)
+        };
+        match self.mean() {
+            Some(mean) => line(f, "all", &mean)?,
+            None => writeln!(f, "no board was solved")?,
+        }
+        for BoardGroup { feature, value, mean } in &self.groups() {
+            line(f, &format!("{feature}: {value}"), mean)?;
+        }
+        write!(f, "{} boards impossible beside the ranges, {} not solved", self.blocked.len(), self.left.len())
+    }
 }
 
 impl BoardRow {

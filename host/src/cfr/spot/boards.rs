@@ -6,7 +6,7 @@ mod suits;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::suits::Symmetry;
-use super::file::Spot;
+use super::file::{Spot, SpotLock};
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::{Error, Result};
 
@@ -202,16 +202,22 @@ impl<'a> IntoIterator for &'a Boards {
 }
 
 impl Spot {
-    /// The spot on a board of three to five cards, as `QsJh2h8c`: flop, turn and river in this order.
+    /// The spot on a board of three to five cards, as `QsJh2h8c`: flop, turn and river in this order. Locks keep the hands that the board leaves possible.
     ///
     /// # Errors
     /// [`Error::Option`] names `board` for anything else.
     pub fn on(&self, board: &str) -> Result<Self> {
         let cards = Deck::FULL.cards(board).ok().filter(|cards| (3..=5).contains(&cards.len()));
         let cards = cards.ok_or_else(|| Error::option("board", format!("'{board}'"), "3 to 5 cards, as QsJh2h8c"))?;
-        let names: Vec<String> = cards.into_iter().map(|card| Deck::FULL.name(card)).collect();
+        let names: Vec<String> = cards.iter().map(|&card| Deck::FULL.name(card)).collect();
         let [turn, river] = [3, 4].map(|at| names.get(at).cloned());
-        Ok(Self { flop: names[..3].join(" "), turn, river, ..self.clone() })
+        let board = set_of(&cards);
+        let beside = |lock: &SpotLock| match self.ranges.get(lock.seat) {
+            Some(range) => lock.beside(range, board),
+            None => Some(lock.clone()),
+        };
+        let locks = self.locks.iter().filter_map(beside).collect();
+        Ok(Self { flop: names[..3].join(" "), turn, river, locks, ..self.clone() })
     }
 }
 

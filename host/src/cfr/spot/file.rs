@@ -97,6 +97,7 @@ struct SpotFile {
     flop: String,
     turn: Option<String>,
     river: Option<String>,
+    #[serde(deserialize_with = "two_ranges")]
     ranges: [String; 2],
     bet_sizes: Option<Streets<SeatSizes>>,
     raise_sizes: Option<Streets<SeatSizes>>,
@@ -151,6 +152,13 @@ impl From<SpotFile> for Spot {
             locks: file.locks,
         }
     }
+}
+
+/// A range for each seat; more of them are told as such, and not as bad JSON.
+fn two_ranges<'de, D: Deserializer<'de>>(from: D) -> Result<[String; 2], D::Error> {
+    let ranges = Vec::<String>::deserialize(from)?;
+    let n_ranges = ranges.len();
+    ranges.try_into().map_err(|_| D::Error::invalid_length(n_ranges, &"an array of length 2"))
 }
 
 /// A value for each street.
@@ -311,12 +319,13 @@ impl Spot {
     pub fn read_all(path: impl AsRef<Path>) -> Result<Vec<(String, Self)>> {
         let path = path.as_ref();
         let text = input_file::read_short_text(path, MAX_BYTES)?;
-        let file: serde_json::Value = serde_json::from_str(&text).map_err(|error| at_line(path, &text, &error))?;
+        let text = without_mark(&text);
+        let file: serde_json::Value = serde_json::from_str(text).map_err(|error| at_line(path, text, &error))?;
         if file.get("spots").is_none() {
             let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            return Ok(vec![(name, Self::parse_at(&text, path)?)]);
+            return Ok(vec![(name, Self::parse_at(text, path)?)]);
         }
-        let file: SpotsFile = serde_json::from_str(&text).map_err(|error| at_line(path, &text, &error))?;
+        let file: SpotsFile = serde_json::from_str(text).map_err(|error| at_line(path, text, &error))?;
         let spot = |(name, own): (String, serde_json::Value)| {
             let wrong = |reason: &str| Error::file(path, None, format!("spot {name}: {reason}"));
             let serde_json::Value::Object(own) = own else { return Err(wrong("is no object, expected its fields")) };
@@ -334,8 +343,21 @@ impl Spot {
     }
 
     fn parse_at(text: &str, path: &Path) -> Result<Self> {
+        let text = without_mark(text);
+        if text.trim_start().starts_with('[') {
+            return Err(Error::file(
+                path,
+                None,
+                "is a list, expected an object {...}: the fields of a spot, or several spots under spots",
+            ));
+        }
         serde_json::from_str(text).map_err(|error| at_line(path, text, &error))
     }
+}
+
+/// The text without the mark of the order of bytes, with which some editors begin a file.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// Converts an error, whose text names line and column.
@@ -349,6 +371,7 @@ fn reason(text: &str, error: &serde_json::Error) -> String {
     let reason = input_file::json_reason(error);
     // What is named twice is named by its error.
     let reason = if reason.contains(TWICE) { reason } else { input_file::json_reason_in(text, error) };
+    let reason = reason.replace("an array of length 2", "a list of 2: for seat 0 and for seat 1");
     passed_over.iter().fold(reason, |text, field| text.replace(&format!(", `{field}`"), ""))
 }
 

@@ -4,12 +4,16 @@ use super::betting::{STREETS, tree};
 use super::file::{Spot, Streets};
 use super::locks;
 use super::range::{Range, Weighted};
-use super::sizes::{self, BetSize, LEAST_CHIPS, SeatSizes};
+use super::sizes::{self, BetSize, LEAST_CHIPS, MOST_CHIPS, SeatSizes};
 use super::thresholds;
 use crate::cfr::game::betting::{BettingTree, Icm};
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::cfr::layout::{Setup, VectorGame};
+use crate::runtime::error::shown_number;
 use crate::{Error, Result};
+
+/// The least weight of a hand of a range as a part of the largest, and the least that this one may be: in single precision smaller ones would not be learnt from.
+pub(super) const LEAST_WEIGHT: f64 = 1e-6;
 
 /// The sizes of a field on all streets and of both seats.
 fn all_sizes(sizes: Option<&Streets<SeatSizes>>) -> impl Iterator<Item = BetSize> {
@@ -30,7 +34,7 @@ impl Spot {
         self.check_chips(first_street)?;
         let ranges = [self.range(0, board)?, self.range(1, board)?];
         let tree = tree(self, first_street)?;
-        let locks = locks::locks(&self.locks, &tree, &ranges, board)?;
+        let locks = locks::locks(&self.locks, &tree, &ranges, &self.ranges, board)?;
         let n_dealt = [0, 1, 1];
         let game = VectorGame::from_setup(&Setup {
             deck: Deck::FULL,
@@ -50,13 +54,16 @@ impl Spot {
     pub(super) fn board(&self) -> Result<(usize, CardSet)> {
         let mut board: CardSet = 0;
         let mut add = |name: &'static str, text: &str, n: usize| {
-            let wrong = || {
+            let wrong = |why: &str| {
                 let cards = if n == 1 { "one card, as 2d" } else { "three different cards, as Qs Jh 2h" };
-                Error::option(name, format!("'{text}'"), cards)
+                Error::option(name, format!("'{text}'"), format!("{cards}{why}"))
             };
-            let cards = Deck::FULL.cards(text).map_err(|_| wrong())?;
+            let cards = Deck::FULL.cards(text).map_err(|error| match error {
+                Error::Option { value, allowed, .. } => wrong(&format!("; {value} is not: {allowed}")),
+                _ => wrong(""),
+            })?;
             if cards.len() != n {
-                return Err(wrong());
+                return Err(wrong(""));
             }
             if set_of(&cards) & board != 0 {
                 return Err(Error::option(
@@ -68,6 +75,10 @@ impl Spot {
             board |= set_of(&cards);
             Ok(())
         };
+        if self.flop.trim().is_empty() {
+            let allowed = "three different cards, as Qs Jh 2h; solve-boards (solve_boards in the library) solves a spot on many flops";
+            return Err(Error::option("flop", "''", allowed));
+        }
         add("flop", &self.flop, 3)?;
         let first_street = match (&self.turn, &self.river) {
             (None, None) => 0,
@@ -83,8 +94,9 @@ impl Spot {
 
     fn check_chips(&self, first_street: usize) -> Result<()> {
         let positive = |name: &'static str, value: f64| {
-            let allowed = || format!("a finite number, at least {LEAST_CHIPS:e}");
-            if value >= LEAST_CHIPS && value.is_finite() { Ok(()) } else { Err(Error::option(name, value, allowed())) }
+            let allowed = || format!("{LEAST_CHIPS:e} to {MOST_CHIPS:e} chips");
+            let is_good = (LEAST_CHIPS..=MOST_CHIPS).contains(&value);
+            if is_good { Ok(()) } else { Err(Error::option(name, shown_number(value), allowed())) }
         };
         positive("pot", self.pot)?;
         positive("effective_stack", self.effective_stack)?;
@@ -158,6 +170,14 @@ impl Spot {
             Error::Option { value, allowed, .. } => Error::option("ranges", format!("seat {seat}: {value}"), allowed),
             other => other,
         })?;
+        let all = range.hands(0);
+        let most = all.iter().map(|&(_, weight)| weight).fold(0.0, f64::max);
+        let least = if most < LEAST_WEIGHT { LEAST_WEIGHT } else { LEAST_WEIGHT * most };
+        if let Some((hand, weight)) = all.into_iter().find(|&(_, weight)| weight < least) {
+            let value = format!("seat {seat}: weight {} of {}", shown_number(weight), Deck::FULL.names(hand));
+            let allowed = format!("0, or at least {least:e}: {LEAST_WEIGHT:e} of the range's largest weight");
+            return Err(Error::option("ranges", value, allowed));
+        }
         let hands = range.hands(board);
         if hands.is_empty() {
             return Err(Error::option(

@@ -1,5 +1,7 @@
 //! The 169 classes of hands, as players look at a range: a grid of 13 × 13.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::node::{NodeHand, NodeReport};
@@ -9,6 +11,8 @@ use crate::{Error, Result};
 
 /// Rows of the grid, and columns.
 pub const SIDE: usize = RANKS.len();
+/// Added to a sum over hands, which without any is -0.
+const ZERO: f64 = 0.0;
 /// What a hand's name must be.
 const HAND: &str = "two different cards, as AhKd";
 
@@ -66,6 +70,38 @@ impl Range {
     }
 }
 
+impl fmt::Display for NodeReport {
+    /// Prints the node, a line for each seat, and a line for each action; then the grid of 13 × 13 classes of the seat that acts with the most frequent action of each, or of seat 0 with
+    /// the hands that come here.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "after '{}' on {}, pot {}", self.history, self.board, self.pot)?;
+        for seat in 0..2 {
+            writeln!(f, "seat {seat}: ev {:.4}, equity {:.4}", self.ev[seat], self.equity[seat])?;
+        }
+        let shown = self.seat.unwrap_or(0);
+        // A report that was changed may have names that are no hands.
+        let (Ok(totals), Ok(classes)) = (self.action_totals(), self.classes(shown)) else { return Ok(()) };
+        for ActionTotal { action, frequency, ev } in &totals {
+            writeln!(f, "seat {shown} {action}: {:.1} %, ev {ev:.4}", 100.0 * frequency)?;
+        }
+        for row in classes.chunks(SIDE) {
+            let cells = row.iter().map(|class| {
+                let most = (0..class.strategy.len())
+                    .max_by(|&one, &other| class.strategy[one].total_cmp(&class.strategy[other]));
+                let action = most.and_then(|most| self.actions.get(most));
+                match (class.hands.is_empty(), action) {
+                    (true, _) => ".".to_string(),
+                    (false, Some(action)) => format!("{}:{action}", class.name),
+                    (false, None) => class.name.clone(),
+                }
+            });
+            let line: String = cells.map(|cell| format!("{cell:<10}")).collect();
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
 impl NodeReport {
     /// The hands of a seat in 169 classes: row after row of a grid of 13 × 13 with the pairs from AA to 22 on the diagonal, hands of one suit above and those of two below it.
     ///
@@ -105,13 +141,14 @@ impl NodeReport {
         let class = |(cell, members): (usize, Vec<usize>)| {
             let mut shares: Vec<f64> = members.iter().map(|&number| weights[number]).collect();
             let mut sum: f64 = shares.iter().sum();
-            let probability = if total > 0.0 { sum / total } else { 0.0 };
+            let probability = if total > 0.0 { sum / total + ZERO } else { 0.0 };
             if sum <= 0.0 {
                 shares.fill(1.0);
                 sum = shares.len().max(1) as f64;
             }
             let mean = |value: &dyn Fn(&NodeHand) -> f64| {
                 members.iter().zip(&shares).map(|(&number, share)| share * value(&hands[number])).sum::<f64>() / sum
+                    + ZERO
             };
             let means = |values: fn(&NodeHand) -> &[f64]| {
                 (0..n_actions).map(|action| mean(&|hand| at(values(hand), action))).collect::<Vec<_>>()
@@ -119,7 +156,7 @@ impl NodeReport {
             HandClass {
                 name: name(cell),
                 n_combos: combos(cell).filter(|hand| hand & board == 0).count(),
-                reach: members.iter().map(|&number| hands[number].reach).sum(),
+                reach: members.iter().map(|&number| hands[number].reach).sum::<f64>() + ZERO,
                 probability,
                 ev: mean(&|hand| hand.ev),
                 equity: mean(&|hand| hand.equity),
@@ -350,6 +387,8 @@ mod tests {
         let none = classes.iter().find(|class| class.name == "QQ").expect("a class");
         assert_eq!((none.n_combos, none.hands.len(), none.ev, none.strategy.as_slice()), (3, 0, 0.0, &[0.0, 0.0][..]));
         let totals = report.action_totals().expect("totals");
+        let numbers = [none.reach, none.probability, none.ev, none.equity, none.strategy[0], none.action_ev[1]];
+        assert!(numbers.iter().all(|number| number.is_sign_positive()), "{numbers:?}");
         assert_eq!(totals[0].ev, (2.0 * 2.0 + 0.75 * 6.0) / 2.75);
         assert_eq!(totals[1], ActionTotal { action: "r5".into(), frequency: 0.75 / 3.5, ev: 0.0 });
         assert!(report.classes(1).expect("classes").iter().all(|class| class.strategy.is_empty()));

@@ -1,12 +1,17 @@
 //! Locks, as the layout takes them.
 
+use std::collections::BTreeMap;
+
 use super::file::{LockStrategy, SpotLock};
 use super::range::{Range, Weighted};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
 use crate::cfr::game::cards::{CardSet, Deck};
 use crate::cfr::layout::{Given, SetupLock};
+use crate::runtime::error::shown_number;
 use crate::{Error, Result};
 
+/// The name of all other hands.
+const REST: &str = "rest";
 /// Tolerance of the sum of a lock's probabilities.
 const TOLERANCE: f64 = 1e-6;
 
@@ -18,11 +23,12 @@ pub(super) fn locks(
     locks: &[SpotLock],
     tree: &BettingTree,
     ranges: &[Weighted; 2],
+    texts: &[String; 2],
     board: CardSet,
 ) -> Result<Vec<SetupLock>> {
     let mut all: Vec<SetupLock> = Vec::new();
     for lock in locks {
-        let new = lock.build(tree, ranges, board)?;
+        let new = lock.build(tree, ranges, texts, board)?;
         match all.iter_mut().find(|other| (other.betting, &other.runout) == (new.betting, &new.runout)) {
             None => all.push(new),
             Some(other) => {
@@ -45,7 +51,13 @@ impl SpotLock {
         self.wrong(format!("{} twice after '{}'", Deck::FULL.names(hand), self.history), "each hand once")
     }
 
-    fn build(&self, tree: &BettingTree, ranges: &[Weighted; 2], board: CardSet) -> Result<SetupLock> {
+    fn build(
+        &self,
+        tree: &BettingTree,
+        ranges: &[Weighted; 2],
+        texts: &[String; 2],
+        board: CardSet,
+    ) -> Result<SetupLock> {
         let betting = tree.find(&self.history)?;
         let node = &tree.nodes[betting as usize];
         let BettingKind::Decision { seat, actions, .. } = &node.kind else {
@@ -56,8 +68,10 @@ impl SpotLock {
             return Err(self.wrong(value, format!("seat {seat}, which acts there")));
         }
         let names: Vec<String> = actions.iter().map(|&action| tree.spell(action)).collect();
+        let runout = self.runout(node.round as usize, board)?;
+        self.expect_hands(&texts[self.seat], runout.last().copied().unwrap_or(board))?;
         let given = self.given(&names, &ranges[self.seat])?;
-        Ok(SetupLock { betting, runout: self.runout(node.round as usize, board)?, given })
+        Ok(SetupLock { betting, runout, given })
     }
 
     /// The board after each card of the run-out, of which `n_dealt` are dealt before the node.
@@ -88,14 +102,64 @@ impl SpotLock {
         Ok(boards)
     }
 
+    /// Refuses hands that are given nothing: each part of a text must leave some of the seat's range beside the board, and has no weight of its own.
+    fn expect_hands(&self, range: &str, board: CardSet) -> Result<()> {
+        let LockStrategy::ByHand(parts) = &self.strategy else { return Ok(()) };
+        let wrong = |part: &str, allowed: &str| {
+            self.wrong(format!("'{}' of seat {} after '{}'", part.trim(), self.seat, self.history), allowed)
+        };
+        if parts.is_empty() {
+            return Err(wrong("{}", "hands with probabilities, or rest"));
+        }
+        let range = Range::parse(range)?;
+        for part in parts.keys().filter(|text| *text != REST).flat_map(|text| text.split(',')) {
+            if part.contains([':', '[']) {
+                return Err(wrong(part, "hands without weights: weights are those of the range"));
+            }
+            let hands = Range::parse(part).map_err(|error| match error {
+                Error::Option { allowed, .. } => wrong(part, &allowed),
+                other => other,
+            })?;
+            let held = range.both(&hands);
+            if held.is_empty() {
+                return Err(wrong(part, "hands of the seat's range"));
+            }
+            if held.iter().all(|hand| hand & board != 0) {
+                return Err(wrong(part, &format!("hands beside the board {}", Deck::FULL.names(board))));
+            }
+        }
+        Ok(())
+    }
+
+    /// The lock without parts all of whose hands in the seat's range the board blocks; `None` if no other is left. Parts that lock nothing on any board stay, to be refused.
+    pub(super) fn beside(&self, range: &str, board: CardSet) -> Option<Self> {
+        let (LockStrategy::ByHand(parts), Ok(range)) = (&self.strategy, Range::parse(range)) else {
+            return Some(self.clone());
+        };
+        let is_blocked = |part: &&str| {
+            let held = Range::parse(part).map_or_else(|_| Vec::new(), |hands| range.both(&hands));
+            !held.is_empty() && held.iter().all(|hand| hand & board != 0)
+        };
+        let mut left = BTreeMap::new();
+        for (text, probabilities) in parts {
+            let open: Vec<&str> = text.split(',').filter(|part| text == REST || !is_blocked(part)).collect();
+            if !open.is_empty() {
+                left.insert(open.join(","), probabilities.clone());
+            }
+        }
+        let is_left = !left.is_empty() || parts.is_empty();
+        is_left.then(|| Self { strategy: LockStrategy::ByHand(left), ..self.clone() })
+    }
+
     /// What is given to the hands of the seat, for actions of these names.
     fn given(&self, actions: &[String], hands: &Weighted) -> Result<Given> {
         let normalised = |probabilities: &[f64]| -> Result<Vec<f64>> {
             let sum: f64 = probabilities.iter().sum();
             let good = probabilities.iter().all(|probability| (0.0..=1.0 + TOLERANCE).contains(probability));
             if probabilities.len() != actions.len() || !good || (sum - 1.0).abs() > TOLERANCE {
-                let value = format!("{probabilities:?} after '{}'", self.history);
-                return Err(self.wrong(value, format!("probabilities of {} that add up to 1", actions.join(", "))));
+                let value = format!("{probabilities:?}, together {}, after '{}'", shown_number(sum), self.history);
+                let allowed = format!("probabilities of {} that add up to 1 within {TOLERANCE}", actions.join(", "));
+                return Err(self.wrong(value, allowed));
             }
             Ok(probabilities.iter().map(|probability| probability / sum).collect())
         };
@@ -109,7 +173,7 @@ impl SpotLock {
         let rest = match &self.strategy {
             LockStrategy::All(probabilities) => Some(normalised(probabilities)?),
             LockStrategy::ByHand(parts) => {
-                for (text, probabilities) in parts.iter().filter(|(text, _)| *text != "rest") {
+                for (text, probabilities) in parts.iter().filter(|(text, _)| *text != REST) {
                     let probabilities = normalised(probabilities)?;
                     for (hand, _) in Range::parse(text)?.hands(0) {
                         let Ok(at) = hands.binary_search_by_key(&hand, |&(hand, _)| hand) else { continue };
@@ -118,7 +182,7 @@ impl SpotLock {
                         }
                     }
                 }
-                parts.get("rest").map(|rest| normalised(rest)).transpose()?
+                parts.get(REST).map(|rest| normalised(rest)).transpose()?
             }
         };
         if let Some(rest) = rest {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 pub use named::NamedRange;
 
-use crate::cfr::game::cards::{CardSet, Deck, RANKS};
+use crate::cfr::game::cards::{CardSet, Deck, RANKS, members};
 use crate::{Error, Result};
 
 /// Hands with their weights.
@@ -25,7 +25,7 @@ const GROUP: &str = "a group as [50]AA,KK[/50]: 0 to 100 per cent, the same at b
 ///
 /// | text | hands |
 /// |---|---|
-/// | `all` | every hand |
+/// | `all`, `100%` | every hand |
 /// | `QQ`, `AK`, `AKs`, `AKo` | a pair; two ranks, all of them, of one suit, of two |
 /// | `AhKd` | one hand |
 /// | `66+` | this pair and the higher ones |
@@ -33,7 +33,7 @@ const GROUP: &str = "a group as [50]AA,KK[/50]: 0 to 100 per cent, the same at b
 /// | `99-66`, `A5s-A2s`, `JTs-76s` | pairs; hands with the same high card; hands as far apart |
 /// | `top 20%` | the hands with the highest equity against a random hand, at least a fifth of all |
 /// | `@btn_open` | those of a [`NamedRange`], with their weights |
-/// | `AQo:0.75` | with this weight |
+/// | `AQo:0.75`, `AQo:75%` | with this weight |
 /// | `[75]AQo,KQs[/75]` | several parts with a weight in per cent |
 ///
 /// Parts are separated by commas. If two parts name the same hand, the later one counts. `top` takes all suits of a hand, in the order of the exact equity against a random hand
@@ -98,6 +98,15 @@ impl Range {
         held.filter(|&(hand, weight)| weight > 0.0 && hand & blocked == 0).collect()
     }
 
+    /// Hands that both ranges have.
+    pub(super) fn both(&self, other: &Self) -> Vec<CardSet> {
+        let of_other = other.hands(0).into_iter().filter(|&(hand, _)| {
+            let mut cards = members(hand).map(usize::from);
+            matches!((cards.next(), cards.next()), (Some(one), Some(two)) if self.weights[pair(one, two)] > 0.0)
+        });
+        of_other.map(|(hand, _)| hand).collect()
+    }
+
     /// Hands of the range, each counted by its weight: 1,326 are all.
     pub fn combos(&self) -> f64 {
         self.weights.iter().sum()
@@ -134,29 +143,38 @@ impl Range {
             None => (part, group.map_or(1.0, |percent| percent / 100.0)),
             Some(_) if group.is_some() => return Err("no weight after ':' in a group".into()),
             Some((body, weight)) => {
-                let weight: Option<f64> = weight.trim().parse().ok();
-                (
-                    body.trim(),
-                    weight.filter(|weight| (0.0..=1.0).contains(weight)).ok_or("a weight from 0 to 1 after ':'")?,
-                )
+                let weight = match weight.trim().strip_suffix('%') {
+                    Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
+                    None => weight.trim().parse(),
+                };
+                let allowed = "a weight from 0 to 1, or from 0% to 100%, after ':'";
+                (body.trim(), weight.ok().filter(|weight| (0.0..=1.0).contains(weight)).ok_or(allowed)?)
             }
         };
-        if body.eq_ignore_ascii_case("all") {
+        let top = body.split_at_checked(3).filter(|(start, _)| start.eq_ignore_ascii_case("top"));
+        if body.eq_ignore_ascii_case("all") || body.strip_suffix('%').is_some_and(|all| all.trim_end() == "100") {
             self.weights.fill(weight);
         } else if let Some(name) = body.strip_prefix('@') {
             let named = NamedRange::known(name).ok_or_else(|| NamedRange::nearest(name))?;
             let named = Self::parse(named.text).map_err(|error| error.to_string())?;
             let held = self.weights.iter_mut().zip(named.weights).filter(|(_, of_hand)| *of_hand > 0.0);
             held.for_each(|(own, of_hand)| *own = weight * of_hand);
-        } else if let Some((_, percent)) =
-            body.split_at_checked(4).filter(|(start, _)| start.eq_ignore_ascii_case("top "))
-        {
+        } else if let Some((_, percent)) = top {
             let percent: Option<f64> = percent.trim().strip_suffix('%').and_then(|percent| percent.trim().parse().ok());
             let good = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
             for name in top::names(good.ok_or("more than 0%, at most 100%, as top 20%")?) {
                 self.set(group_of(name)?, weight);
             }
-        } else if let Some((first, last)) = body.split_once('-') {
+        } else {
+            // No hand has a 1 or a 0 otherwise.
+            self.add_hands(&body.replace("10", "T"), weight)?;
+        }
+        Ok(())
+    }
+
+    /// Adds hands that are named by their cards.
+    fn add_hands(&mut self, body: &str, weight: f64) -> Result<(), &'static str> {
+        if let Some((first, last)) = body.split_once('-') {
             for group in between(group_of(first.trim())?, group_of(last.trim())?)? {
                 self.set(group, weight);
             }

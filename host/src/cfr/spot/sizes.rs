@@ -16,6 +16,8 @@ const LARGEST_MULTIPLE: f64 = 20.0;
 const MOST_BETS: u32 = 10;
 /// The least bet, stack or pot in chips: histories write chips with nine decimals.
 pub(super) const LEAST_CHIPS: f64 = 1e-9;
+/// The largest bet, stack or pot in chips.
+pub(super) const MOST_CHIPS: f64 = 1e9;
 
 /// Sizes of both seats: one list for both, or a list for each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -232,8 +234,8 @@ pub(super) fn check(pot: f64, name: &'static str, size: BetSize, is_raise: bool)
             let both = format!("{shown} ({}%)", shown_number(percent));
             check_part(pot, name, part, if percent > 100.0 { both } else { shown })
         }
-        BetSize::Chips(chips) if chips >= LEAST_CHIPS && chips.is_finite() => Ok(()),
-        BetSize::Chips(_) => refuse(format!("at least {LEAST_CHIPS:e} chips")),
+        BetSize::Chips(chips) if (LEAST_CHIPS..=MOST_CHIPS).contains(&chips) => Ok(()),
+        BetSize::Chips(_) => refuse(format!("{LEAST_CHIPS:e} to {MOST_CHIPS:e} chips")),
         BetSize::Multiple(_) if !is_raise => {
             refuse("a multiple only in raise_sizes: before a bet there is none".into())
         }

@@ -345,7 +345,7 @@ fn solve_one<K: Kept>(device: &Device, builder: SpotSolverBuilder, run: &SpotRun
 
 fn builder(spot: Arc<Spot>, run: &SpotRun) -> SpotSolverBuilder {
     let builder = SpotSolverBuilder::new(spot).options(run.options);
-    builder.measure_at(run.measure_at.iter().copied()).target(run.target)
+    builder.measure_at(run.points().into_iter().filter(|&at| at > 0)).target(run.target)
 }
 
 impl Spot {

@@ -4,11 +4,12 @@ use super::Node;
 use crate::cfr::game::cards::{Deck, members};
 use crate::cfr::spot::betting::STREETS;
 use crate::cfr::spot::file::{Spot, Streets};
+use crate::cfr::spot::game::LEAST_WEIGHT;
 use crate::cfr::spot::sizes::{BetSize, SeatSizes};
 use crate::{Error, Result};
 
 impl Node<'_> {
-    /// The spot that begins where a card is dealt next: the ranges with which both seats come here, the pot, what is left of the stacks, and sizes, rake and prizes as before. Its board is the one
+    /// The spot that begins where a card is dealt next: the ranges with which both seats come here (without hands that come less than 10⁻⁶ times as often as the most frequent), the pot, what is left of the stacks, and sizes, rake and prizes as before. Its board is the one
     /// so far, to be solved on the boards that [follow](crate::cfr::spot::Boards).
     ///
     /// # Errors
@@ -29,8 +30,12 @@ impl Node<'_> {
             return Err(wrong("a line without locks, added or removed lines after it"));
         }
         let range = |seat: usize| {
-            let hands = self.reach(seat).into_iter().filter(|(_, reach)| *reach > 0.0);
-            let range: Vec<String> = hands.map(|(hand, reach)| format!("{hand}:{reach}")).collect();
+            let hands = self.reach(seat);
+            let most = hands.iter().map(|&(_, reach)| reach).fold(0.0, f64::max);
+            // A range's weights are parts of the largest that are not too small; this one may be, where the seat seldom comes.
+            let scale = if most < LEAST_WEIGHT { most } else { 1.0 };
+            let held = hands.into_iter().filter(|&(_, reach)| reach > 0.0 && reach >= LEAST_WEIGHT * most);
+            let range: Vec<String> = held.map(|(hand, reach)| format!("{hand}:{}", reach / scale)).collect();
             if range.is_empty() { Err(wrong("a line that both seats play")) } else { Ok(range.join(",")) }
         };
         let deck = Deck::FULL;

@@ -103,7 +103,7 @@ impl SpotSolverBuilder {
         self
     }
 
-    /// Iterations after which a run measures the exploitability; it always does at its end.
+    /// Iterations after which a run measures the exploitability, 1 to [`iterations`](Self::iterations); it always does at its end.
     #[must_use]
     pub fn measure_at(mut self, iterations: impl IntoIterator<Item = u64>) -> Self {
         self.measure_at = iterations.into_iter().collect();
@@ -160,6 +160,17 @@ impl SpotSolverBuilder {
         let options = self.settled()?;
         options.check()?;
         self.keep.check()?;
+        if let Some(path) = &self.keep.path
+            && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
+        {
+            let reason = format!("cannot be written: there is no folder {}", folder.display());
+            return Err(Error::file(path, None, reason));
+        }
+        // A solve that goes on may be asked for points that it has passed.
+        if let Some(wrong) = self.measure_at.iter().find(|&&at| at == 0 || at > options.iterations) {
+            let allowed = format!("1 to {}, the iterations", options.iterations);
+            return Err(Error::option("measure_at", wrong, allowed));
+        }
         if let Some(target) = self.target {
             target.check_for(&self.spot)?;
         }
