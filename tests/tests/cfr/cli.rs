@@ -1004,7 +1004,7 @@ fn wrong_values_of_a_spot_are_told_with_its_file() {
         "flops.json",
         br#"{"pot": -1, "effective_stack": 30, "bet_fraction_of_pot": 1, "ranges": ["AA", "KK"]}"#,
     );
-    let pot = "option pot: -1 is not allowed (a finite number, at least 1e-9)";
+    let pot = "option pot: -1 is not allowed (1e-9 to 1e9 chips)";
     for (line, told) in [
         ("solve-spot bad.json --device cpu", format!("error: bad.json: {pot}")),
         ("solve-spot spots.json --device cpu", format!("error: spots.json: spot second: {pot}")),
