@@ -94,7 +94,7 @@ impl Journaled<'_> {
         // A publication's.
         let paper = lines[0].replace("\"command\"", "\"paper\"").replace(r#""paper":""#, r#""paper":"mctsnc "#);
         refused(&resumed, &resealed(&paper), "was made with command mctsnc ");
-        refused(&resumed, "words\n", "journal, line 1: not a journal of a command: expected value");
+        refused(&resumed, "words\n", "journal, line 1: not a journal of a command: expected a value");
         refused(
             &resumed,
             "{\n  \"schema\": 1\n}\n",

@@ -588,7 +588,10 @@ fn bad_spots_are_errors_with_field_and_position() {
         (json!({"pot": 1e308}), "option pot: 1e308 is not allowed (1e-9 to 1e9 chips)"),
         (json!({"effective_stack": 1e300}), "option effective_stack: 1e300 is not allowed (1e-9 to 1e9 chips)"),
         (json!({"ranges": ["AA:1e-45", "KK"]}), "option ranges: seat 0: weight 1e-45 of AdAc is not allowed"),
-        (json!({"ranges": ["KK", "AA,99:1e-7"]}), "seat 1: weight 1e-7 of 9d9c is not allowed (0, or at least 1e-6"),
+        (
+            json!({"ranges": ["KK", "AA,99:1e-7"]}),
+            "seat 1: weight 0.0000001 of 9d9c is not allowed (0, or at least 1e-6",
+        ),
         (json!({"ranges": ["AA", "AX"]}), "seat 1: 'AX' at column 1"),
         (json!({"ranges": ["QsJh", "AA"]}), "seat 0: no hand"),
         (json!({"ranges": ["AhKh", "AhQh"]}), "at least one pair of hands"),
