@@ -2,18 +2,51 @@
 
 use rayon::prelude::*;
 
-use super::Context;
+use super::{Context, Subgame};
 use crate::cfr::engines::cpu;
 use crate::cfr::game::betting::BettingKind;
 use crate::cfr::game::cards::CardSet;
+use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Node, VectorGame};
 use crate::cfr::strategy::{ByCards, Strategy};
 use crate::runtime::host_machine;
 use crate::runtime::memory::expect_free;
 use crate::{Error, Result};
 
+impl Subgame {
+    /// The subgame after `history` on `board`, in which `seat` is to play better than by `blueprint`.
+    ///
+    /// The values of best responses are found on the CPU, in double precision, in the caller's thread pool if there is one, else on all cores.
+    ///
+    /// * `history`: the actions of the whole game, as [`BettingTree::find`](crate::cfr::BettingTree::find) reads them; `board`: the cards turned up by then, as `QsJh2h/2d`.
+    /// * `seat`: whose strategy is solved, 0 or 1.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a strategy that is not of a whole game of poker for two players, a history after which nobody acts, cards that are not those of the round, a seat that does not exist, or if the
+    /// blueprint never comes there; [`Error::Moves`] for an impossible history; [`Error::OutOfMemory`] if the host has too little memory for the blueprint's strategy in the subgame; as [`VectorGame::from_game`] for a subgame that is too large.
+    pub fn new(blueprint: &Strategy, history: &str, board: &str, seat: usize) -> Result<Self> {
+        let Some(rules) = blueprint.problem().rules().filter(|rules| rules.n_players == 2) else {
+            let of = format!("{} for {} players", blueprint.problem().describe(), blueprint.problem().n_players());
+            return Err(Error::option("strategy", of, "a whole game of poker for two players"));
+        };
+        if seat > 1 {
+            return Err(Error::option("seat", seat, "0 or 1"));
+        }
+        let (rules, history, board) = (GameDef::clone(rules), history.to_string(), board.to_string());
+        let mut subgame = Self { rules, history, board, seat, reach: Vec::new(), alternatives: Vec::new() };
+        let context = subgame.context()?;
+        subgame.reach = reach(blueprint, &context, seat)?;
+        if !subgame.reach.iter().any(|&reach| reach > 0.0) {
+            let never = format!("'{}' with seat {seat}", subgame.history);
+            return Err(Error::option("history", never, "one to which the blueprint comes with some hand of the seat"));
+        }
+        subgame.alternatives = best_response(blueprint, &context, subgame.game(&context, None, true)?, seat)?;
+        Ok(subgame)
+    }
+}
+
 /// How likely a seat's own actions bring each of its hands to the subgame.
-pub(super) fn reach(blueprint: &Strategy, context: &Context, seat: usize) -> Result<Vec<f64>> {
+fn reach(blueprint: &Strategy, context: &Context, seat: usize) -> Result<Vec<f64>> {
     let by_cards = ByCards::new(blueprint, &context.whole);
     let mut reach = vec![1.0; context.hands.len()];
     let mut child = context.root;
@@ -35,12 +68,7 @@ pub(super) fn reach(blueprint: &Strategy, context: &Context, seat: usize) -> Res
 }
 
 /// What the best response of `seat`'s opponent to the blueprint wins in the subgame with each hand: counterfactual values in chips, with the game's scale.
-pub(super) fn best_response(
-    blueprint: &Strategy,
-    context: &Context,
-    game: VectorGame,
-    seat: usize,
-) -> Result<Vec<f64>> {
+fn best_response(blueprint: &Strategy, context: &Context, game: VectorGame, seat: usize) -> Result<Vec<f64>> {
     let strategy = table(blueprint, context, &game, seat)?;
     Ok(cpu::best_response(&game, 1 - seat, &strategy))
 }

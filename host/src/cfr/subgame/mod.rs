@@ -49,7 +49,6 @@ use crate::cfr::game::betting::{BettingKind, BettingTree};
 use crate::cfr::game::cards::{CardSet, subsets};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Gadget, Setup, VectorGame, public};
-use crate::cfr::strategy::Strategy;
 use crate::{Error, Result};
 
 /// A subgame with what a blueprint says of it.
@@ -68,37 +67,6 @@ pub struct Subgame {
 }
 
 impl Subgame {
-    /// The subgame after `history` on `board`, in which `seat` is to play better than by `blueprint`.
-    ///
-    /// The values of best responses are found on the CPU, in double precision, in the caller's thread pool if there is one, else on all cores.
-    ///
-    /// * `history`: the actions of the whole game, as [`BettingTree::find`] reads them; `board`: the cards turned up by then, as `QsJh2h/2d`.
-    /// * `seat`: whose strategy is solved, 0 or 1.
-    ///
-    /// # Errors
-    /// [`Error::Option`] for a strategy that is not of a whole game of poker for two players, a history after which nobody acts, cards that are not those of the round, a seat that does not exist, or if the
-    /// blueprint never comes there; [`Error::Moves`] for an impossible history; [`Error::OutOfMemory`] if the host has too little memory for the blueprint's strategy in the subgame; as [`VectorGame::from_game`] for a subgame that is too large.
-    pub fn new(blueprint: &Strategy, history: &str, board: &str, seat: usize) -> Result<Self> {
-        let Some(rules) = blueprint.problem().rules().filter(|rules| rules.n_players == 2) else {
-            let of = format!("{} for {} players", blueprint.problem().describe(), blueprint.problem().n_players());
-            return Err(Error::option("strategy", of, "a whole game of poker for two players"));
-        };
-        if seat > 1 {
-            return Err(Error::option("seat", seat, "0 or 1"));
-        }
-        let (rules, history, board) = (GameDef::clone(rules), history.to_string(), board.to_string());
-        let mut subgame = Self { rules, history, board, seat, reach: Vec::new(), alternatives: Vec::new() };
-        let context = subgame.context()?;
-        subgame.reach = blueprint::reach(blueprint, &context, seat)?;
-        if !subgame.reach.iter().any(|&reach| reach > 0.0) {
-            let never = format!("'{}' with seat {seat}", subgame.history);
-            return Err(Error::option("history", never, "one to which the blueprint comes with some hand of the seat"));
-        }
-        subgame.alternatives =
-            blueprint::best_response(blueprint, &context, subgame.game(&context, None, true)?, seat)?;
-        Ok(subgame)
-    }
-
     /// The rules of the whole game.
     pub fn rules(&self) -> &GameDef {
         &self.rules

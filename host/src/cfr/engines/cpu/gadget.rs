@@ -1,6 +1,5 @@
 //! The choice before the first decision of a subgame; see [`Gadget`].
 
-use super::pass::Step;
 use super::vectors::Real;
 use crate::cfr::layout::Gadget;
 
@@ -21,8 +20,10 @@ impl Choice {
     }
 
     /// Learns from the values of playing on.
-    pub fn learn<T: Real>(&mut self, gadget: &Gadget, values: &[T], step: &Step<T>) {
-        let factors = step.factors.map(T::widened);
+    ///
+    /// * `factors`: of cumulative regrets after the iteration's are added, of those that are 0 or more and of the others.
+    pub fn learn<T: Real>(&mut self, gadget: &Gadget, values: &[T], factors: [T; 2]) {
+        let factors = factors.map(T::widened);
         for (hand, (&end, value)) in gadget.alternatives.iter().zip(values).enumerate() {
             let (on, part) = (value.widened(), self.plays_on(hand));
             let mean = part * on + (1.0 - part) * end;

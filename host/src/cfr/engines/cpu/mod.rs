@@ -176,7 +176,7 @@ impl<T: Real, S: Real> Cpu<T, S> {
             if let Some((gadget, choice)) = game.gadget.as_ref().zip(self.choice.as_mut())
                 && gadget.seat == seat
             {
-                choice.learn(gadget, &values, &step);
+                choice.learn(gadget, &values, step.factors);
             }
             self.utilities[seat] +=
                 game.weights[seat].iter().zip(&values).map(|(weight, value)| weight * value.widened()).sum::<f64>();
