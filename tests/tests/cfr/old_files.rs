@@ -56,7 +56,11 @@ fn every_checkpoint_is_gone_on_from_with_the_same_bits() {
         assert_eq!(then.iteration(), 5);
         assert!(now.same_tables(&then), "{name}");
         let (now, then) = (now.trajectory().last().expect("a point"), then.trajectory().last().expect("a point"));
-        assert_eq!((now.nash_conv, &now.value), (then.nash_conv, &then.value), "{name}");
+        // The CPU adds measured values in another order since: sums of at most 1,000 terms in a row of at most 13 chips, in double precision.
+        let rounding = if name.contains("cpu") { 1000.0 * 13.0 * f64::EPSILON } else { 0.0 };
+        assert!((now.nash_conv - then.nash_conv).abs() <= rounding, "{name}: {}, {}", now.nash_conv, then.nash_conv);
+        let apart = now.value.iter().zip(&then.value).map(|(now, then)| (now - then).abs());
+        assert!(now.value.len() == then.value.len() && apart.fold(0.0, f64::max) <= rounding, "{name}");
     }
 }
 
@@ -128,5 +132,8 @@ fn reports_are_read() {
     let now =
         spot.solve(&Device::cpu(), &SpotRun { options, measure_at: Vec::new(), ..SpotRun::default() }).expect("solves");
     assert_eq!(serde_json::json!(now.ev), then["ev"]);
-    assert_eq!(serde_json::json!(now.trajectory)["20"], then["trajectory"]["20"]);
+    // Sums of at most 1,000 terms in a row, each at most the pot and both stacks, in another order since.
+    let (now, then) = (now.trajectory[&20], then["trajectory"]["20"].as_f64().expect("a number"));
+    let chips = spot.pot + 2.0 * spot.effective_stack;
+    assert!((now - then).abs() <= 1000.0 * chips * f64::EPSILON, "{now}, {then}");
 }
