@@ -51,6 +51,7 @@
 //! | what | where kernels run | on the CPU |
 //! | --- | --- | --- |
 //! | two players; all deals, or boards or hands sampled | `small` where regrets and averages fit in a block's shared memory, else `street` | `cpu`, all deals only; one deal by name with `walk` or `mccfr` |
+//! | the rest of a hand, re-solved for one seat ([`Subgame`]) | `street` | `cpu` |
 //! | more players, one hole card, one suit, no board | `subset` where the explicit tree would have more than 4 million nodes, else `explicit` | `explicit` |
 //! | more players, else; trees of other games | `explicit` | `explicit` |
 //! | more players, chance sampling; any number with buckets of cards ([`Problem::abstracted`]) | `walk` | `walk` |
