@@ -570,6 +570,7 @@ mod tests {
             ("--abstraction-runouts", "all run-outs"),
             ("solve game", "that of --resume"),
             ("solve-spot spots", "that of --resume"),
+            ("solve-spot --target", "that of --resume FILE.spot"),
             ("--report", "a rule"),
             ("--hand", "every hand"),
             ("--spot", "all"),

@@ -279,9 +279,7 @@ fn a_journal_of_another_build_is_refused() {
 fn what_is_no_journal_is_named() {
     let file = path("wrong");
     let header = header(&Counted { offset: 0 });
-    for (content, reason) in
-        [("{}", "missing field"), ("{}\n", "missing field"), ("words\n", "expected value (column 1)")]
-    {
+    for (content, reason) in [("{}", "missing field"), ("{}\n", "missing field"), ("words\n", "expected a value")] {
         fs::write(&file, content).expect("written");
         let found = Journal::resume(&file, &header).expect_err("no journal").to_string();
         assert!(found.contains(reason), "{found}");
