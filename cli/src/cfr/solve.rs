@@ -13,7 +13,7 @@ use warpplay::{AtomicFile, Device};
 
 use crate::cfr::args::{AbstractionFlags, SolveArgs, SubgameFlags};
 use crate::cfr::kinds::{self, Kind};
-use crate::cfr::{check, games};
+use crate::cfr::{check, games, saved};
 use crate::common::plot::{self, Axis, Line, Panel};
 use crate::common::table::{self, Table, by_seat, count, seconds, significant, thousands};
 use crate::common::{self, OutputFile, OutputFlags};
@@ -178,7 +178,7 @@ fn resumed(game: Problem, checkpoint: &Checkpoint, args: &SolveArgs) -> Result<P
 fn subgame(file: &Path, flags: &SubgameFlags) -> Result<Problem> {
     let blueprint = Strategy::load(file)?;
     let (history, seat) = (flags.history.as_deref().unwrap_or_default(), flags.seat.unwrap_or_default());
-    let subgame = Subgame::new(&blueprint, history, &flags.board, seat);
+    let subgame = saved::after("--history", Subgame::new(&blueprint, history, &flags.board, seat));
     Ok(Problem::from(subgame.with_context(|| file.display().to_string())?))
 }
 

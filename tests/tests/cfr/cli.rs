@@ -549,8 +549,8 @@ fn a_spot_is_browsed_in_a_terminal_alone() {
         (2, "browse a.spot --line x", "--line: moves of poker: 'x', column 1: 'x': expected c, r10"),
         (2, "browse a.spot --line x --html a.html", "expected c, r10"),
         (2, "browse a.spot --line cc/", "option board: '' is not allowed (a card for each street of 'cc/')"),
-        (1, "browse k.strategy", "k.strategy: not a solved spot: "),
-        (1, "browse turn.json", "turn.json: not a safetensors file"),
+        (1, "browse k.strategy", "k.strategy: is a strategy, written by solve: use query"),
+        (1, "browse turn.json", "turn.json: is a spot as JSON, which is not solved"),
         (1, "browse none.spot", "none.spot: "),
         (1, "browse short.spot", "short.spot: "),
         (1, "browse header.spot", "header.spot: "),
@@ -595,10 +595,10 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
     assert!(said.contains("b.spot: has strategies alone (form strategies), expected form full"), "{said}");
     // Asked.
     let said = scratch.ok("query a.spot --line cr10c --board 8c");
-    assert!(said.starts_with("after 'cr10c' on QsJh8c2h2d, pot 30; nobody acts\n"), "{said}");
+    assert!(said.starts_with("after 'cr10c' on QsJh2h2d8c, pot 30; nobody acts\n"), "{said}");
     let line = "query a.spot --line cc/ --board 8c --json q.json --csv q.csv";
     let said = scratch.ok(line);
-    assert!(said.starts_with("after 'cc/' on QsJh8c2h2d, pot 10; seat 0: c, r10\n"), "{said}");
+    assert!(said.starts_with("after 'cc/' on QsJh2h2d8c, pot 10; seat 0: c, r10\n"), "{said}");
     let found = scratch.json("q.json");
     has(&found, &["spot", "iterations", "exploitability", "report"]);
     let report = &found["report"];
@@ -817,7 +817,7 @@ fn hands_of_a_spot_are_played_judged_and_kept() {
     // From a node on, as one seat; the input ends within the second hand, which does not count.
     let line = "play a.spot --seat 0 --line cc/ --board 8c --seed 1 --feedback end --hints --json end.json";
     let shown = typed(&scratch, line, "r\nc\nc\nc\n");
-    assert!(shown.contains("after 'cc/', board QsJh8c2h2d, pot 10") && shown.contains("your action> \n"), "{shown}");
+    assert!(shown.contains("after 'cc/', board QsJh2h2d8c, pot 10") && shown.contains("your action> \n"), "{shown}");
     let record = scratch.json("end.json");
     let hands = record["hands"].as_array().expect("a list");
     assert_eq!((record["line"].as_str(), record["score"]["hands"].as_u64()), (Some("cc/"), Some(hands.len() as u64)));
@@ -838,7 +838,7 @@ fn hands_of_a_spot_are_played_judged_and_kept() {
         (2, "play k.strategy --hands 0", "option hands: 0 is not allowed (at least 1)"),
         (2, "play a.spot --history a.spot", "--history and FILE name the same file"),
         (1, "play a.spot --history nowhere/hands.txt", "nowhere/hands.txt: cannot be written"),
-        (1, "play turn.json", "turn.json: not a safetensors file"),
+        (1, "play turn.json", "turn.json: is a spot as JSON, which is not solved"),
         (2, "play k.strategy --line c", "--line: only of a spot"),
         (2, "play k.strategy --feedback end", "--feedback: only of a spot"),
         (2, "play k.strategy --history hands.txt", "--history: only of a spot"),

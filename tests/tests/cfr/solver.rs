@@ -276,12 +276,12 @@ fn wrong_options_are_refused_with_their_name() {
     refused(Options { batch: 0, ..OPTIONS }, "batch");
     refused(Options { batch: 2, ..OPTIONS }, "batch");
     refused(Options { discounts: [f64::NAN, 0.0, 0.0], ..OPTIONS }, "discounts");
-    // 1000^13 overflows single precision, 1000^12 times 1000 does not.
+    // 1000^13 overflows single precision, 1000^12 times 1000 does not; fewer iterations would do.
     let dcfr = |discounts, precision| Options { algorithm: Algorithm::Dcfr, discounts, precision, ..OPTIONS };
-    refused(dcfr([1.5, 0.0, 13.0], Precision::F32), "discounts");
-    refused(dcfr([200.0, 0.0, 2.0], Precision::F64), "discounts");
-    refused(dcfr([1.5, 200.0, 2.0], Precision::F64), "discounts");
-    refused(dcfr([1.5, 0.0, 103.0], Precision::F64), "discounts");
+    refused(dcfr([1.5, 0.0, 13.0], Precision::F32), "iterations");
+    refused(dcfr([200.0, 0.0, 2.0], Precision::F64), "iterations");
+    refused(dcfr([1.5, 200.0, 2.0], Precision::F64), "iterations");
+    refused(dcfr([1.5, 0.0, 103.0], Precision::F64), "iterations");
     for (gamma, precision) in [(11.0, Precision::F32), (13.0, Precision::F64)] {
         dcfr([1.5, -200.0, gamma], precision).check().expect("discounts that are numbers");
     }
