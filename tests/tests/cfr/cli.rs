@@ -634,7 +634,7 @@ fn a_spot_is_saved_gone_on_with_and_asked() {
         ),
         (1, "solve-spot turn.json --device cpu --save a.json", "a.json: exists already: name a new file"),
         (1, "solve-spot --resume a.spot --device cpu --save b.spot", "b.spot: exists already: name a new file"),
-        (1, "exploitability a.spot --device cpu", "a.spot: not a strategy: "),
+        (1, "exploitability a.spot --device cpu", "a.spot: is a solved spot: use query"),
     ] {
         let said = scratch.fails(code, line);
         assert!(said.contains(told), "{line}: {said}");
