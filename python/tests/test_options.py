@@ -192,6 +192,7 @@ def test_every_call_with_options_has_their_types_in_the_stubs():
         "_perceptron.PerceptronClassifier.set_params": "PerceptronParameters",
         "shogi.Learner": "ShogiOptions",
         "cfr.Solver": "CfrOptions",
+        "cfr.Strategy.resolve": "CfrOptions",
         "cfr.SpotSolver": "CfrOptions",
         "cfr.solve_boards": "CfrOptions",
         "cfr.solve_spot": "CfrOptions",
