@@ -98,8 +98,8 @@ impl<'a> State<'a> {
         };
         state.arrive();
         // The first class that the seat has.
-        let place = state.visit().classes[state.seat].iter().position(|class| class.reach > 0.0).unwrap_or(0);
-        state.cursor = [place / SIDE, place % SIDE];
+        let cell = state.visit().classes[state.seat].iter().position(|class| class.reach > 0.0).unwrap_or(0);
+        state.cursor = [cell / SIDE, cell % SIDE];
         Ok(state)
     }
 
