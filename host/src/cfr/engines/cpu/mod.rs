@@ -278,8 +278,9 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
         }
         if let Some(choice) = &mut self.choice {
             // Behind what another engine keeps.
-            let n = 2 * choice.regrets.len();
-            choice.set_words(&tables.random[tables.random.len().saturating_sub(n)..]);
+            let (n, found) = (2 * choice.regrets.len(), tables.random.len());
+            let words = found.checked_sub(n).and_then(|first| tables.random.get(first..));
+            choice.set_words(words.ok_or_else(|| Error::shape("regrets of the choice", n, found))?);
         }
         self.iteration = tables.iteration;
         self.utilities = [first, second];

@@ -415,8 +415,10 @@ impl Solve for StreetEngine {
         // Tables of another engine have totals only, and a subgame's regrets of its choice.
         let mut sums: Vec<f64> = tables.random.iter().map(|&bits| f64::from_bits(bits)).collect();
         let n_regrets = games[0].gadget.as_ref().map_or(0, |gadget| 2 * gadget.alternatives.len());
-        let regrets = sums.split_off(sums.len().saturating_sub(n_regrets));
-        if regrets.len() == n_regrets && n_regrets > 0 {
+        if n_regrets > 0 {
+            let found = sums.len();
+            let first = found.checked_sub(n_regrets);
+            let regrets = sums.split_off(first.ok_or_else(|| Error::shape("regrets of the choice", n_regrets, found))?);
             let regrets: Vec<[f32; 2]> =
                 regrets.as_chunks().0.iter().map(|&[on, end]| [on as f32, end as f32]).collect();
             arrays.set_choice(stream, &regrets)?;
