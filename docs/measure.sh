@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures every figure of docs/performance.md, its appendix docs/performance-journal.md and docs/papers, and writes the tables into the pages.
+# Measures every figure of docs/performance.md, its appendix docs/performance-journal.md, docs/guides/cfr.md and docs/papers, and writes the tables into the pages.
 #
 #   docs/measure.sh run BUNDLE OUT [--quick]   measure with the programs of `cargo xtask bundle BUNDLE`, in a copy of the repository; results go to OUT
 #   docs/measure.sh write OUT                  write them into the pages, with the program that `cargo build --release -p warpplay-cli` has made
@@ -69,8 +69,8 @@ write() {
     page() {
         "$program" papers page "$@" || failure "page $1"
     }
-    # Benches of all families stand on two pages; each page gets the results of those that it has a table of.
-    for target in docs/performance.md docs/performance-journal.md; do
+    # Benches stand on three pages; each page gets the results of those that it has a table of.
+    for target in docs/performance.md docs/performance-journal.md docs/guides/cfr.md; do
         local -a benches=()
         for file in "$out"/bench-*.jsonl; do
             name=$(basename "$file" .jsonl)

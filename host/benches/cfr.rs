@@ -17,6 +17,10 @@
 
 #[path = "cfr/approach.rs"]
 mod approach;
+#[path = "cfr/blueprint.rs"]
+mod blueprint;
+#[path = "cfr/files.rs"]
+mod files;
 #[path = "cfr/games.rs"]
 mod games;
 #[path = "cfr/measure.rs"]
@@ -79,6 +83,10 @@ enum Section {
     Limit,
     /// Ten spots until the exploitability is 0.5 % and 0.1 % of the pot, on the device and on the CPU
     Targets,
+    /// Files of solved spots: sizes, and times of saving, asking and going on
+    Files,
+    /// Buckets and a strategy for 20 big blinds, a turn and a flop solved anew from it
+    Blueprint,
 }
 
 fn main() -> ExitCode {
@@ -100,6 +108,8 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Flop, spots::flop),
         (Section::Limit, spots::limit_flop),
         (Section::Targets, targets::targets),
+        (Section::Files, files::files),
+        (Section::Blueprint, blueprint::blueprint),
     ];
     program::measure(&mut bench, &args.only, sections)?;
     let rows = published::figures().into_iter().map(|row| row.to_vec());

@@ -15,3 +15,7 @@ pub const VARIANT_C: &str = "GAMEDEF\nlimit\nnumPlayers = 5\nnumRounds = 1\nstac
 /// Its variant D: eight players, eight cards of one suit, three raises.
 pub const VARIANT_D: &str = "GAMEDEF\nlimit\nnumPlayers = 8\nnumRounds = 1\nstack = 100 100 100 100 100 100 100 100\nblind = 1 1 1 1 1 1 1 1\n\
                              raiseSize = 1\nfirstPlayer = 1\nmaxRaises = 3\nnumSuits = 1\nnumRanks = 8\nnumHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n";
+
+/// Heads-up hold'em with stacks of 20 big blinds, `hu20.game` of docs/guides/cfr.md.
+pub const TWENTY_BLINDS: &str = "GAMEDEF\nnolimit\nnumPlayers = 2\nnumRounds = 4\nstack = 40 40\nblind = 2 1\nbetSizes = 0.5 allin / 0.5 1 allin / 1 allin / 1 allin\n\
+                                 maxRaises = 3 2 2 2\nfirstPlayer = 2 1 1 1\nnumSuits = 4\nnumRanks = 13\nnumHoleCards = 2\nnumBoardCards = 0 3 1 1\nEND GAMEDEF\n";

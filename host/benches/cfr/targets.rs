@@ -54,7 +54,7 @@ struct Spots {
 }
 
 /// The spots with their names, by street; a small one for a quick run.
-fn spots(quick: bool) -> anyhow::Result<Vec<(String, Spot)>> {
+pub fn spots(quick: bool) -> anyhow::Result<Vec<(String, Spot)>> {
     if quick {
         return Ok(vec![("river, small".to_string(), Spot::parse(SMALL)?)]);
     }
