@@ -1,5 +1,7 @@
 //! What a solver is asked to do.
 
+use warpplay_gpu::cfr::regret::{self, Real};
+
 use crate::runtime::checkpoint::expect_same;
 use crate::runtime::named::named;
 use crate::{Error, Precision, Result};
@@ -160,6 +162,18 @@ pub(in crate::cfr) struct Step {
     pub weight: f64,
     /// Whether the next strategy is matched from `max(cumulative + last, 0)`.
     pub predicts: bool,
+}
+
+impl Step {
+    /// The same for the kernels, in one precision.
+    pub fn rounded<T: Real>(self) -> regret::Step<T> {
+        regret::Step {
+            positive: T::from_f64(self.positive),
+            negative: T::from_f64(self.negative),
+            weight: T::from_f64(self.weight),
+            predicts: if self.predicts { T::ONE } else { T::ZERO },
+        }
+    }
 }
 
 impl Options {

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::cfr::game::cards::{CardSet, Deck, choose, colex_rank, subsets};
+use crate::cfr::game::suits::{self, SuitMap};
 use crate::{Error, Result};
 
 /// Maximum number of boards that are examined, and of hands that are stored over all boards.
@@ -15,35 +16,24 @@ fn too_many(what: &str, n: u64) -> Error {
 /// All ways to name the suits.
 #[derive(Clone, Debug, PartialEq)]
 struct Suits {
-    /// The cards of each suit.
-    masks: Vec<CardSet>,
-    /// The image of each suit, for each permutation, the identity first.
-    permutations: Vec<Vec<u8>>,
+    deck: Deck,
+    permutations: Vec<SuitMap>,
 }
 
 impl Suits {
     fn new(deck: Deck) -> Self {
-        let n = deck.n_suits;
-        let of_suit = |suit: u8| (0..deck.n_ranks).fold(0, |mask, rank| mask | 1 << (rank * n + suit));
-        let mut permutations = vec![vec![]];
-        for _ in 0..n {
-            let longer =
-                |p: Vec<u8>| (0..n).filter(|s| !p.contains(s)).map(|s| [&p[..], &[s]].concat()).collect::<Vec<_>>();
-            permutations = permutations.into_iter().flat_map(longer).collect();
-        }
-        Self { masks: (0..n).map(of_suit).collect(), permutations }
+        Self { deck, permutations: suits::all(deck) }
     }
 
-    fn rename(&self, cards: CardSet, permutation: &[u8]) -> CardSet {
-        let moved = |(suit, (mask, &to)): (usize, (&CardSet, &u8))| (cards & mask) >> suit << to;
-        self.masks.iter().zip(permutation).enumerate().map(moved).fold(0, |set, part| set | part)
+    fn rename(&self, cards: CardSet, permutation: SuitMap) -> CardSet {
+        suits::rename(self.deck, permutation, cards)
     }
 
     /// The least image of a set, and the permutations that give it.
-    fn least(&self, cards: CardSet) -> (CardSet, Vec<&[u8]>) {
+    fn least(&self, cards: CardSet) -> (CardSet, Vec<SuitMap>) {
         let mut least = CardSet::MAX;
-        let mut by: Vec<&[u8]> = Vec::new();
-        for permutation in &self.permutations {
+        let mut by = Vec::new();
+        for &permutation in &self.permutations {
             let image = self.rename(cards, permutation);
             if image < least {
                 least = image;
@@ -57,8 +47,8 @@ impl Suits {
     }
 
     /// The least image of `cards` by some permutations.
-    fn least_by(&self, cards: CardSet, by: &[&[u8]]) -> CardSet {
-        by.iter().map(|permutation| self.rename(cards, permutation)).min().unwrap_or(cards)
+    fn least_by(&self, cards: CardSet, by: &[SuitMap]) -> CardSet {
+        by.iter().map(|&permutation| self.rename(cards, permutation)).min().unwrap_or(cards)
     }
 }
 
@@ -119,7 +109,7 @@ impl Classes {
                     .filter(|&hole| suits.least_by(hole, &by) == hole)
                     .map(|hole| {
                         // An orbit has as many members as the group has cosets of what leaves the hand as it is.
-                        let fixed = by.iter().filter(|permutation| suits.rename(hole, permutation) == hole).count();
+                        let fixed = by.iter().filter(|&&permutation| suits.rename(hole, permutation) == hole).count();
                         (colex_rank(hole) as u16, (by.len() / fixed.max(1)) as u8)
                     })
                     .collect()

@@ -36,8 +36,8 @@ pub(in crate::cfr) fn inverse(map: SuitMap) -> SuitMap {
 /// Cards after a renaming.
 pub(in crate::cfr) fn rename(deck: Deck, map: SuitMap, cards: CardSet) -> CardSet {
     let suits = u32::from(deck.n_suits);
-    // The deuce of suit 0, the three of suit 0 and so on: cards of one suit are `n_suits` apart.
-    let first_suit = (0..u32::from(deck.n_ranks)).fold(0, |set, rank| set | 1 << (rank * suits));
+    // The deuce of suit 0, the three of suit 0 and so on: cards of one suit are `n_suits` apart, as the deuces are the first `n_suits` cards.
+    let first_suit = deck.all() / ((1 << suits) - 1).max(1);
     (0..suits).fold(0, |set, suit| set | ((cards >> suit) & first_suit) << map[suit as usize])
 }
 

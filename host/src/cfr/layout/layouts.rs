@@ -66,6 +66,14 @@ impl Layout {
         }
     }
 
+    /// Hands that have a choice before the first decision, in a subgame; else 0.
+    pub fn n_choices(&self) -> usize {
+        match self {
+            Self::Vector { game, .. } => game.gadget.as_ref().map_or(0, |gadget| gadget.alternatives.len()),
+            Self::Tree(_) | Self::Buckets(_) => 0,
+        }
+    }
+
     /// Number of values of all seats' tables.
     pub fn len(&self) -> usize {
         (0..self.n_players()).map(|seat| self.table_len(seat)).sum()

@@ -1,5 +1,7 @@
 //! What an engine remembers between two iterations, and what it measures.
 
+use crate::{Error, Result};
+
 /// Values and best responses of the average profile, in chips, by seat.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::cfr) struct Measured {
@@ -51,6 +53,22 @@ pub(in crate::cfr) struct Tables {
     pub utilities: Vec<f64>,
     /// State of the generator, with sampling.
     pub random: Vec<u64>,
+    /// In a subgame: regrets of playing on and of ending, by the opponent's hand; empty before anything is learnt. See [`Gadget`](super::Gadget).
+    pub choice: Vec<[f64; 2]>,
+}
+
+impl Tables {
+    /// The regrets of the choice for `n` hands: those that are here, or 0 if there are none yet.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of hands.
+    pub fn choice_of(&self, n: usize) -> Result<Vec<[f64; 2]>> {
+        match self.choice.len() {
+            0 => Ok(vec![[0.0; 2]; n]),
+            found if found == n => Ok(self.choice.clone()),
+            found => Err(Error::shape("regrets of the choice", n, found)),
+        }
+    }
 }
 
 impl Values {

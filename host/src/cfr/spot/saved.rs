@@ -335,6 +335,7 @@ pub(super) fn tables(file: &Streamed, head: &Head, game: &VectorGame) -> Result<
         predictions: read(Table::Predictions)?,
         utilities: head.utilities.clone(),
         random: head.random.clone(),
+        choice: Vec::new(),
     })
 }
 

@@ -50,6 +50,8 @@ struct Head {
     iteration: u64,
     utilities: Vec<f64>,
     random: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    choice: Vec<[f64; 2]>,
     seconds: (f64, f64),
     trajectory: Vec<Point>,
 }
@@ -72,6 +74,7 @@ impl State {
             iteration: tables.iteration,
             utilities: tables.utilities.clone(),
             random: tables.random.clone(),
+            choice: tables.choice.clone(),
             seconds,
             trajectory,
         };
@@ -139,6 +142,10 @@ impl State {
                 }
             }
         }
+        let (expected, found) = (plan.layout.n_choices(), self.tables.choice.len());
+        if found != expected {
+            return Err(Error::shape("regrets of the choice", expected, found));
+        }
         Ok(())
     }
 }
@@ -183,6 +190,7 @@ impl crate::runtime::checkpoint::State for State {
             predictions: if predicts { table("predictions")? } else { Vec::new() },
             utilities: head.utilities.clone(),
             random: head.random.clone(),
+            choice: head.choice.clone(),
         };
         Ok(Self { head, tables, abstraction })
     }

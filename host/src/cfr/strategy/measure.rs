@@ -163,6 +163,7 @@ impl Meter {
             predictions: Vec::new(),
             utilities: vec![0.0; probabilities.len()],
             random: Vec::new(),
+            choice: Vec::new(),
         })?;
         self.engine.measure()
     }

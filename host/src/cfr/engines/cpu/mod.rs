@@ -147,11 +147,11 @@ impl<T: Real, S: Real> Cpu<T, S> {
 
     fn iterate(&mut self) {
         self.iteration += 1;
-        let step = self.options.step(self.iteration);
+        let learning = self.options.step(self.iteration);
         let step = Step {
-            factors: [step.positive, step.negative].map(T::rounded),
-            weight: T::rounded(step.weight),
-            predicts: T::rounded(f64::from(u8::from(step.predicts))),
+            factors: [learning.positive, learning.negative].map(T::rounded),
+            weight: T::rounded(learning.weight),
+            predicts: T::rounded(f64::from(u8::from(learning.predicts))),
         };
         let (game, shown, workspace) = (&*self.game, &self.shown[..], &self.workspace);
         let before = (self.options.updates == Updates::Simultaneous).then(|| self.seats[0].strategy());
@@ -176,7 +176,7 @@ impl<T: Real, S: Real> Cpu<T, S> {
             if let Some((gadget, choice)) = game.gadget.as_ref().zip(self.choice.as_mut())
                 && gadget.seat == seat
             {
-                choice.learn(gadget, &values, step.factors);
+                choice.learn(gadget, &values, &learning.rounded());
             }
             self.utilities[seat] +=
                 game.weights[seat].iter().zip(&values).map(|(weight, value)| weight * value.widened()).sum::<f64>();
@@ -230,7 +230,8 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
                 Vec::new()
             },
             utilities: self.utilities.to_vec(),
-            random: self.random()?,
+            random: Vec::new(),
+            choice: self.choice.as_ref().map(|choice| choice.regrets.clone()).unwrap_or_default(),
         })
     }
 
@@ -241,10 +242,6 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
             Table::Averages => seat.averages.clone(),
             Table::Predictions => seat.predictions.clone(),
         }))
-    }
-
-    fn random(&mut self) -> Result<Vec<u64>> {
-        Ok(self.choice.as_ref().map(Choice::words).unwrap_or_default())
     }
 
     fn set_tables(&mut self, tables: &Tables) -> Result<()> {
@@ -277,10 +274,7 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
             }
         }
         if let Some(choice) = &mut self.choice {
-            // Behind what another engine keeps.
-            let (n, found) = (2 * choice.regrets.len(), tables.random.len());
-            let words = found.checked_sub(n).and_then(|first| tables.random.get(first..));
-            choice.set_words(words.ok_or_else(|| Error::shape("regrets of the choice", n, found))?);
+            choice.regrets = tables.choice_of(choice.regrets.len())?;
         }
         self.iteration = tables.iteration;
         self.utilities = [first, second];

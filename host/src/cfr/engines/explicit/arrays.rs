@@ -6,7 +6,7 @@ use warpplay_gpu::cfr::explicit::update;
 use warpplay_gpu::cfr::explicit::view::{SeatRange, TreeViewArgs};
 use warpplay_gpu::cfr::regret::{Real, Step};
 
-use super::matching::{probabilities_of, step_of};
+use super::matching::probabilities_of;
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Number, Tables, Values};
 use crate::cfr::options::{Algorithm, Options};
@@ -214,7 +214,7 @@ impl<T: Real + Number> Learnt<T> {
     /// Prepares the next `n` iterations, at most [`STEPS`].
     pub fn begin(&mut self, stream: &Stream, options: &Options, n: u32) -> Result<()> {
         let next = self.iteration + 1..=self.iteration + u64::from(n);
-        let steps: Vec<Step<T>> = next.map(|t| step_of(options.step(t))).collect();
+        let steps: Vec<Step<T>> = next.map(|t| options.step(t).rounded()).collect();
         stream.write(&mut self.steps, 0, &steps)?;
         stream.write(&mut self.clock, 0, &[self.iteration; 2])?;
         self.iteration += u64::from(n);
@@ -234,6 +234,7 @@ impl<T: Real + Number> Learnt<T> {
             predictions: self.predictions.as_ref().map_or(Ok(Vec::new()), by_seat)?,
             utilities: stream.read(&self.utilities)?,
             random: Vec::new(),
+            choice: Vec::new(),
         })
     }
 

@@ -202,6 +202,7 @@ impl Traversals for Full {
             predictions: if self.predicts { order.ours(&state.last) } else { Vec::new() },
             utilities: state.utilities.clone(),
             random: Vec::new(),
+            choice: Vec::new(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Steps and regret matching as the kernels of explicit trees do them.
+//! Regret matching as the kernels of explicit trees do them.
 //!
 //! What the host does for engines that run kernels, by the kernels' own functions: strategies matched from tables that were written have the bits that the kernels
 //! would give them. On the CPU back end the reference of `cpu-ref` has arithmetic of its own.
@@ -6,17 +6,6 @@
 use warpplay_gpu::cfr::regret::{Real, Step, probability};
 
 use crate::cfr::game::extensive::Tree;
-use crate::cfr::options;
-
-/// Converts a step to this precision for the kernels.
-pub(in crate::cfr) fn step_of<T: Real>(step: options::Step) -> Step<T> {
-    Step {
-        positive: T::from_f64(step.positive),
-        negative: T::from_f64(step.negative),
-        weight: T::from_f64(step.weight),
-        predicts: if step.predicts { T::ONE } else { T::ZERO },
-    }
-}
 
 /// Probabilities of all rows: strategies matched from the sets' regrets (and last regrets, if any), as by the kernels; then those of chance.
 pub(in crate::cfr) fn probabilities_of<T: Real>(tree: &Tree, regrets: &[T], last: &[T]) -> Vec<T> {

@@ -20,7 +20,6 @@ pub(in crate::cfr) use arrays::{DeviceTree, Learnt, STEPS, payoffs};
 pub(in crate::cfr) use cpu::reference_options;
 pub(in crate::cfr) use cpu::{Cpu, Order, Traversals, memory as cpu_memory};
 pub(in crate::cfr) use kernels::Kernels;
-pub(in crate::cfr) use matching::step_of;
 pub(in crate::cfr) use measure::Measuring;
 
 use super::Solve;

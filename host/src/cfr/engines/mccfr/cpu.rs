@@ -66,6 +66,7 @@ impl Traversals for Sampled {
             predictions: Vec::new(),
             utilities: state.utilities.clone(),
             random: vec![state.random],
+            choice: Vec::new(),
         }
     }
 

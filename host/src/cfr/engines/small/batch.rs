@@ -7,7 +7,6 @@ use warpplay_gpu::cfr::regret::Step;
 use super::kernels::{Arrays, Kernels, MAX_ITERATIONS, SmallKernels, memory, n_tables};
 use super::plan::Plan;
 use crate::cfr::engines::Solve;
-use crate::cfr::engines::explicit::step_of;
 use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
 use crate::cfr::options::Options;
 use crate::{Device, Error, Memory, Precision, Result, Stream};
@@ -84,7 +83,7 @@ impl<T: SmallKernels> Games<T> {
         let mut left = n;
         while left > 0 {
             let now = left.min(MAX_ITERATIONS);
-            let steps = (1..=u64::from(now)).map(|t| step_of(self.options.step(self.iteration + t)));
+            let steps = (1..=u64::from(now)).map(|t| self.options.step(self.iteration + t).rounded());
             let steps: Vec<Step<T>> = steps.collect();
             self.arrays.solve(&self.stream, &self.kernels, &steps, self.iteration)?;
             self.iteration += u64::from(now);
@@ -119,8 +118,8 @@ impl<T: SmallKernels> Games<T> {
         let averages = vec![next(0), next(1)];
         let predictions = if self.n_tables() == 3 { vec![next(0), next(1)] } else { Vec::new() };
         let utilities = self.arrays.utilities(&self.stream)?[2 * game..2 * game + 2].to_vec();
-        let (iteration, random) = (self.iteration, Vec::new());
-        Ok(Tables { iteration, regrets, averages, predictions, utilities, random })
+        let (iteration, random, choice) = (self.iteration, Vec::new(), Vec::new());
+        Ok(Tables { iteration, regrets, averages, predictions, utilities, random, choice })
     }
 
     /// Restores the state of one game. All games of a batch are at the same iteration.

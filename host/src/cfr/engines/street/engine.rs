@@ -285,6 +285,7 @@ impl StreetEngine {
             predictions: if self.room.last { read(Table::Predictions)? } else { Vec::new() },
             utilities,
             random: self.random_of(number)?,
+            choice: self.choice_of()?,
         })
     }
 
@@ -305,15 +306,17 @@ impl StreetEngine {
         Ok(values)
     }
 
-    /// The sums of utilities by hand of game `number`, and behind them a subgame's regrets of its choice, so that a resumed solve goes on with the same bits.
+    /// The sums of utilities by hand of game `number`, so that a resumed solve goes on with the same bits.
     fn random_of(&self, number: usize) -> Result<Vec<u64>> {
         let sums = self.stream.read(&self.arrays.utilities)?;
-        let mut words: Vec<u64> = sums[self.utility_sums(number)].iter().map(|sum| sum.to_bits()).collect();
-        if let Some(choice) = &self.arrays.choice {
-            let regrets = self.stream.read(&choice.regrets)?;
-            words.extend(regrets.iter().flatten().map(|&regret| f64::from(regret).to_bits()));
-        }
-        Ok(words)
+        Ok(sums[self.utility_sums(number)].iter().map(|sum| sum.to_bits()).collect())
+    }
+
+    /// The regrets of a subgame's choice, which is alone in its engine.
+    fn choice_of(&self) -> Result<Vec<[f64; 2]>> {
+        let Some(choice) = &self.arrays.choice else { return Ok(Vec::new()) };
+        let regrets = self.stream.read(&choice.regrets)?;
+        Ok(regrets.iter().map(|regrets| regrets.map(f64::from)).collect())
     }
 }
 
@@ -322,17 +325,8 @@ impl Solve for StreetEngine {
         let mut left = n as usize;
         while left > 0 {
             let now = left.min(STEPS);
-            let mut steps: Vec<Step<f32>> = (1..=now as u64)
-                .map(|more| {
-                    let step = self.options.step(self.iteration + more);
-                    Step {
-                        positive: step.positive as f32,
-                        negative: step.negative as f32,
-                        weight: step.weight as f32,
-                        predicts: if step.predicts { 1.0 } else { 0.0 },
-                    }
-                })
-                .collect();
+            let mut steps: Vec<Step<f32>> =
+                (1..=now as u64).map(|more| self.options.step(self.iteration + more).rounded()).collect();
             // In the last plain pass the next step's weight is 0: the next run adds that iteration's strategies itself.
             steps.push(Step::default());
             self.stream.write(&mut self.arrays.steps, 0, &steps)?;
@@ -412,17 +406,14 @@ impl Solve for StreetEngine {
                 tables::write(stream, &mut of.last, signed, games, image, 0, seat, last)?;
             }
         }
-        // Tables of another engine have totals only, and a subgame's regrets of its choice.
-        let mut sums: Vec<f64> = tables.random.iter().map(|&bits| f64::from_bits(bits)).collect();
-        let n_regrets = games[0].gadget.as_ref().map_or(0, |gadget| 2 * gadget.alternatives.len());
-        if n_regrets > 0 {
-            let found = sums.len();
-            let first = found.checked_sub(n_regrets);
-            let regrets = sums.split_off(first.ok_or_else(|| Error::shape("regrets of the choice", n_regrets, found))?);
+        if let Some(gadget) = &games[0].gadget {
+            let regrets = tables.choice_of(gadget.alternatives.len())?;
             let regrets: Vec<[f32; 2]> =
-                regrets.as_chunks().0.iter().map(|&[on, end]| [on as f32, end as f32]).collect();
+                regrets.into_iter().map(|of_hand| of_hand.map(|regret| regret as f32)).collect();
             arrays.set_choice(stream, &regrets)?;
         }
+        // Tables of another engine have totals only.
+        let sums: Vec<f64> = tables.random.iter().map(|&bits| f64::from_bits(bits)).collect();
         if sums.len() == arrays.utilities.len() {
             stream.write(&mut arrays.utilities, 0, &sums)?;
             self.earlier[0] = [0.0; 2];

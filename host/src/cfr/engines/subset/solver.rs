@@ -6,7 +6,6 @@ use warpplay_gpu::cfr::subset::layout::{CARDS, Row};
 use super::kernels::{Arrays, Kept, MAX_ITERATIONS, SubsetKernels};
 use super::plan::{self, Plan};
 use crate::cfr::engines::Solve;
-use crate::cfr::engines::explicit::step_of;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Measured, Tables, Values};
@@ -40,7 +39,7 @@ impl<T: SubsetKernels> OnDevice<T> {
         let mut left = n;
         while left > 0 {
             let now = left.min(MAX_ITERATIONS);
-            let steps = (1..=u64::from(now)).map(|t| step_of(self.options.step(self.iteration + t)));
+            let steps = (1..=u64::from(now)).map(|t| self.options.step(self.iteration + t).rounded());
             self.arrays.write_steps(&self.stream, &steps.collect::<Vec<Step<T>>>())?;
             for _ in 0..now {
                 self.stream.launch_graph(&self.graph)?;
@@ -127,6 +126,7 @@ impl<T: SubsetKernels> Solve for OnDevice<T> {
             predictions,
             utilities: self.arrays.utilities(&self.stream)?,
             random: Vec::new(),
+            choice: Vec::new(),
         })
     }
 

@@ -433,6 +433,7 @@ impl<T: Stored> Solve for OnCpu<T> {
             predictions: Vec::new(),
             utilities: self.sums.clone(),
             random: vec![self.draws.state()],
+            choice: Vec::new(),
         })
     }
 

@@ -131,6 +131,7 @@ impl<T: WalkKernels> Solve for OnDevice<T> {
             predictions: Vec::new(),
             utilities: self.stream.read(&self.walk.arrays.sums)?,
             random: vec![self.draws.state()],
+            choice: Vec::new(),
         })
     }
 
