@@ -62,7 +62,7 @@ enum Family {
     #[command(after_help = examples!["shogi learn --records DIR --held-out 0.2", "shogi analyse startpos moves 7g7f 3c3d"])]
     Shogi(shogi::Args),
     #[cfg(feature = "cfr")]
-    #[command(after_help = examples!["cfr solve liars_dice --iterations 1000 --strategy dice.strategy", "cfr play dice.strategy"])]
+    #[command(after_help = examples!["cfr solve leduc --algorithm cfr_plus --strategy leduc.strategy", "cfr play leduc.strategy"])]
     Cfr(cfr::Args),
     #[cfg(feature = "papers")]
     #[command(after_help = examples!["papers mctsnc --list", "papers mnist_mlp --quick"])]

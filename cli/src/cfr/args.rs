@@ -12,7 +12,7 @@ use warpplay::{Error, Precision};
 use crate::cfr::browse::BrowseArgs;
 use crate::cfr::solve_flags::{ReportFlags, SolveFlags};
 use crate::common::flags::{CheckpointFlags, JournalFlags, PlotsFlag, SeedFlag, TopFlag, duration};
-use crate::common::{DeviceFlag, OutputFlags};
+use crate::common::{DeviceFlag, OutputFlags, Usage};
 
 /// Poker solved by counterfactual regret minimisation, on the GPU, or on the CPU if there is no GPU
 #[derive(Parser, Debug)]
@@ -102,15 +102,15 @@ pub struct InfoArgs {
 #[derive(clap::Args, Clone, Debug)]
 pub struct AbstractionFlags {
     /// Let players know buckets of cards only: for each round, separated by commas, lossless, strength:N (or ehs:N), histogram:N or, on the whole board, even:N, with N buckets; or a file that --save-abstraction wrote. Deals are sampled
-    #[arg(long, value_name = "ROUNDS|FILE", requires = "game")]
+    #[arg(long, value_name = "ROUNDS|FILE", requires = "game", conflicts_with = "from")]
     pub abstraction: Option<String>,
 
     /// Run-outs that are drawn to find the buckets of --abstraction [default: all]
-    #[arg(long, value_name = "N", requires = "abstraction", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", requires = "abstraction", conflicts_with = "from", allow_negative_numbers = true)]
     pub abstraction_runouts: Option<u32>,
 
     /// Write the buckets of --abstraction to this file
-    #[arg(long, value_name = "FILE", requires = "abstraction")]
+    #[arg(long, value_name = "FILE", requires = "abstraction", conflicts_with = "from")]
     pub save_abstraction: Option<PathBuf>,
 }
 
@@ -158,7 +158,7 @@ impl AbstractionFlags {
 /// The rest of a hand, instead of a game.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SubgameFlags {
-    /// Instead of a game: solve the rest of a hand anew for one seat, from a strategy for a whole game of poker for two players
+    /// Instead of a game: solve the rest of a hand anew for one seat, from a strategy for a whole game of poker for two players; by default with dcfr and the exponents 1.5,0,4
     #[arg(long, value_name = "FILE.strategy", conflicts_with_all = ["game", "resume"], requires_all = ["history", "seat"])]
     pub from: Option<PathBuf>,
 
@@ -167,12 +167,27 @@ pub struct SubgameFlags {
     pub history: Option<String>,
 
     /// The board there, with / between rounds: 3c, or QsJh2h/2d
-    #[arg(long, value_name = "CARDS", requires = "from", default_value = "")]
-    pub board: String,
+    #[arg(long, value_name = "CARDS", requires = "from")]
+    pub board: Option<String>,
 
     /// Seat whose strategy is solved, 0 or 1
     #[arg(long, value_name = "SEAT", requires = "from", allow_negative_numbers = true)]
     pub seat: Option<usize>,
+}
+
+impl SubgameFlags {
+    /// Checks what clap does not where a game or `--resume` stands in the place of `--from`.
+    ///
+    /// # Errors
+    /// [`Usage`] for a flag that needs `--from`.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let others =
+            [("--history", self.history.is_some()), ("--board", self.board.is_some()), ("--seat", self.seat.is_some())];
+        match others.iter().find(|(_, is_given)| *is_given && self.from.is_none()) {
+            Some((flag, _)) => Err(Usage(format!("{flag}: only with --from")).into()),
+            None => Ok(()),
+        }
+    }
 }
 
 #[derive(clap::Args, Debug)]

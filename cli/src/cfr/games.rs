@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use warpplay::cfr::game::{Game, Goofspiel, LiarsDice, PrizeOrder};
 use warpplay::cfr::{GameDef, Problem, Tree};
 
+use crate::cfr::kinds;
 use crate::common::table::thousands;
 use crate::common::{self, OutputFlags, Usage};
 
@@ -38,6 +39,7 @@ pub fn definition(game: &Path) -> Result<GameDef> {
         let expected = "expected a definition file, or a built-in game: kuhn, leduc; to solve and compare also liars_dice, goofspiel:N";
         bail!("{}: there is no such file: {expected}", game.display());
     }
+    kinds::expect(game, &[])?;
     Ok(GameDef::read(game)?)
 }
 

@@ -65,7 +65,11 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let strategy = common::without_results(|| Strategy::load(&args.strategy))?;
     let Some(game) = strategy.problem().rules().cloned() else {
-        bail!("{}: the strategy is not of a whole game of poker", args.strategy.display());
+        let what = strategy.problem().describe();
+        bail!(
+            "{}: the strategy of another game than poker, or of a part of one ({what}): query reads it",
+            args.strategy.display()
+        );
     };
     let allowed = || format!("0 to {}", game.n_players - 1);
     let seat = match args.seat.unwrap_or(SeatFlag::Seat(0)) {
@@ -196,7 +200,11 @@ impl Table<'_> {
             let chosen = if *seat == you {
                 let pot: f64 = at.contributed.iter().sum::<f64>() + self.tree.dead;
                 let choices: Vec<String> = actions.iter().map(|&action| self.tree.spell(action)).collect();
-                common::print(format!("  pot {pot}, {} in it yours; {}\n", at.contributed[you], choices.join(", ")))?;
+                common::print(format!(
+                    "  pot {pot}, of which {} are yours; {}\n",
+                    at.contributed[you],
+                    choices.join(", ")
+                ))?;
                 let hint = self.strategy.query(&history, &dealt_text(self.game, &deal.board, at.round), &hole[you])?;
                 if self.args.hints {
                     common::print(format!("  {}", query::line(&hint)))?;
@@ -231,9 +239,10 @@ impl Table<'_> {
         let payoffs = self.tree.payoffs(end, &strengths);
         let left = (0..self.game.n_players).filter(|seat| end.folded >> seat & 1 == 0).count();
         if left > 1 {
-            common::print(format!("  shown: board {}\n", names(&deal.board)))?;
+            let board = if deal.board.is_empty() { String::new() } else { format!(" board {}", names(&deal.board)) };
+            common::print(format!("  shown:{board}\n"))?;
             for seat in (0..self.game.n_players).filter(|seat| end.folded >> seat & 1 == 0) {
-                common::print(format!("    seat {seat}: {} ({:?})\n", hole[seat], category(strengths[seat])))?;
+                common::print(format!("    seat {seat}: {} ({})\n", hole[seat], category(strengths[seat])))?;
             }
         }
         common::print(format!("  you {} {}\n", if payoffs[you] >= 0.0 { "win" } else { "lose" }, payoffs[you].abs()))?;

@@ -50,7 +50,11 @@ struct Facts<'a> {
 /// Runs the command.
 pub fn run(args: &SolveArgs) -> Result<()> {
     args.output.start_log();
-    let load = |path: &std::path::PathBuf| common::without_results(|| Checkpoint::load(path));
+    args.subgame.check()?;
+    let load = |path: &std::path::PathBuf| -> Result<Checkpoint> {
+        kinds::expect(path, &[Kind::Checkpoint])?;
+        Ok(common::without_results(|| Checkpoint::load(path))?)
+    };
     let checkpoint = args.checkpoint.resume.as_ref().map(load).transpose()?;
     let kept = checkpoint.as_ref().map(|checkpoint| checkpoint.options().iterations);
     let iterations = args.report.iterations.or(kept).unwrap_or(Options::default().iterations);
@@ -89,9 +93,14 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         &[("--checkpoint", "--resume"), ("--save-abstraction", "--abstraction")],
     )?;
     let json = args.output.json_file()?;
-    // No devices or pipes: their writers need files.
-    for path in [&args.strategy, &args.checkpoint.checkpoint, &args.abstraction.save_abstraction].into_iter().flatten()
-    {
+    for (path, kind) in [
+        (&args.strategy, Kind::Strategy),
+        (&args.checkpoint.checkpoint, Kind::Checkpoint),
+        (&args.abstraction.save_abstraction, Kind::Abstraction),
+    ] {
+        let Some(path) = path else { continue };
+        kinds::expect_replaceable(path, kind)?;
+        // No devices or pipes: their writers need files.
         AtomicFile::create(path)?;
     }
     // The plot's folder is created last, so that a file asked for in a folder that does not exist is refused before the folder is made.
@@ -119,14 +128,15 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let expect = |problem: &Problem, recipe: &Recipe| {
         Ok(device.expect_memory(&ask(problem.clone(), true).memory_in_buckets(&device, recipe)?)?)
     };
-    let problem = common::without_results(|| with_buckets(read, &args.abstraction, &device, expect))?;
+    let problem = common::without_results(|| with_buckets(read, &args.abstraction, &device, &args.output, expect))?;
     let in_buckets = matches!(problem, Problem::Abstracted(..));
     let builder = ask(problem, in_buckets);
     // What is refused, such as a game that is too large, is refused of this file.
     let named = || {
         let game = args.game.as_ref().map(|path| path.display().to_string());
+        let from = args.subgame.from.as_ref().map(|path| format!("--from {}", path.display()));
         let resume = args.checkpoint.resume.as_ref().map(|path| format!("--resume {}", path.display()));
-        game.into_iter().chain(resume).collect::<Vec<_>>().join(" with ")
+        game.into_iter().chain(from).chain(resume).collect::<Vec<_>>().join(" with ")
     };
     let solver = common::without_results(|| build(builder, &device, args.output.quiet));
     let mut solver = solver.with_context(named)?;
@@ -156,7 +166,9 @@ pub fn run(args: &SolveArgs) -> Result<()> {
             plot.write(&draw(&games::title(Path::new(&game)), &report))?;
         }
     }
-    let utility = solver.average_utility()?;
+    // Of the rest of a hand they are those of the choice to end, which says nothing of the strategy.
+    let is_rest = matches!(solver.problem(), Problem::Subgame(_));
+    let utility = if is_rest { Vec::new() } else { solver.average_utility()? };
     args.output.print(text(&report, &utility))?;
     Ok(())
 }
@@ -164,10 +176,14 @@ pub fn run(args: &SolveArgs) -> Result<()> {
 /// The problem of a game beside a checkpoint: with the checkpoint's buckets, unless others are given.
 fn resumed(game: Problem, checkpoint: &Checkpoint, args: &SolveArgs) -> Result<Problem> {
     let Some(kept) = checkpoint.problem() else { return Ok(game) };
+    let file = args.checkpoint.resume.as_deref().unwrap_or(Path::new("")).display();
+    if matches!(kept, Problem::Subgame(_)) {
+        let what = kept.describe();
+        return Err(common::Usage(format!("--resume {file}: the checkpoint of a {what}; leave FILE.game out")).into());
+    }
     if let (Some(given), Some(of_file)) = (game.rules(), kept.rules())
         && given != of_file
     {
-        let file = args.checkpoint.resume.as_deref().unwrap_or(Path::new("")).display();
         return Err(common::Usage(format!("--resume {file}: the checkpoint of another game than FILE.game")).into());
     }
     let takes_buckets = matches!(kept, Problem::Abstracted(..)) && args.abstraction.abstraction.is_none();
@@ -176,9 +192,11 @@ fn resumed(game: Problem, checkpoint: &Checkpoint, args: &SolveArgs) -> Result<P
 
 /// The rest of a hand that the flags ask for.
 fn subgame(file: &Path, flags: &SubgameFlags) -> Result<Problem> {
+    kinds::expect(file, &[Kind::Strategy])?;
     let blueprint = Strategy::load(file)?;
-    let (history, seat) = (flags.history.as_deref().unwrap_or_default(), flags.seat.unwrap_or_default());
-    let subgame = saved::after("--history", Subgame::new(&blueprint, history, &flags.board, seat));
+    let text = |flag: &Option<String>| flag.clone().unwrap_or_default();
+    let (history, board, seat) = (text(&flags.history), text(&flags.board), flags.seat.unwrap_or_default());
+    let subgame = saved::after("--history", Subgame::new(&blueprint, &history, &board, seat));
     Ok(Problem::from(subgame.with_context(|| file.display().to_string())?))
 }
 
@@ -187,6 +205,7 @@ fn with_buckets(
     problem: Problem,
     flags: &AbstractionFlags,
     device: &Device,
+    output: &OutputFlags,
     expect: impl FnOnce(&Problem, &Recipe) -> Result<()>,
 ) -> Result<Problem> {
     let Some(given) = &flags.abstraction else { return Ok(problem) };
@@ -207,6 +226,7 @@ fn with_buckets(
             let recipe: Recipe = given.parse().with_context(|| format!("--abstraction {given}, which is no file"))?;
             let recipe = Recipe { runouts: flags.abstraction_runouts, ..recipe };
             expect(&problem, &recipe)?;
+            output.print("finding the buckets\n")?;
             Abstraction::build(device, game, &recipe)?
         }
     };
@@ -287,18 +307,18 @@ pub fn draw(game: &str, report: &Report) -> String {
     plot::svg(&[Panel::lines(title, Axis::log("iteration"), Axis::log("NashConv, chips"), lines)])
 }
 
-/// A solve as a table of its measurements and some lines; `utility` is the average one at the end, by seat.
+/// A solve as a table of its measurements and some lines; `utility` is the average one at the end, by seat; without it, values are left out too.
 pub fn text(report: &Report, utility: &[f64]) -> String {
     let mut text = String::new();
     if !report.trajectory.is_empty() {
         text.push('\n');
-        let n_seats = report.trajectory.iter().map(|point| point.value.len()).max().unwrap_or(0);
+        let n_seats = utility.len();
         let seats: Vec<String> = (0..n_seats).map(|seat| format!("value of seat {seat}")).collect();
         let heads = ["iteration", "NashConv", "time, s"].into_iter().chain(seats.iter().map(String::as_str));
         let table = Table::new(&heads.collect::<Vec<_>>()).words(0);
         let row = |point: &Point| {
             let start = [thousands(point.iteration), significant(point.nash_conv), significant(point.seconds)];
-            start.into_iter().chain(point.value.iter().map(|value| format!("{value:+.6}"))).collect()
+            start.into_iter().chain(point.value.iter().take(n_seats).map(|value| format!("{value:+.6}"))).collect()
         };
         text += &table.rows(&report.trajectory.iter().map(row).collect::<Vec<_>>());
         text.push('\n');
@@ -317,6 +337,8 @@ pub fn text(report: &Report, utility: &[f64]) -> String {
         Updates::Alternating => "; seats are updated in turn, so the sum need not be 0",
         Updates::Simultaneous => "",
     };
-    facts.push(("utility", format!("{} by seat, on average{changes}", by_seat(utility, 6))));
+    if !utility.is_empty() {
+        facts.push(("utility", format!("{} by seat, on average{changes}", by_seat(utility, 6))));
+    }
     text + &table::facts(facts)
 }

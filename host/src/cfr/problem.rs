@@ -7,7 +7,7 @@ use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use crate::cfr::abstraction::{self, Abstraction};
-use crate::cfr::game::extensive::Tree;
+use crate::cfr::game::extensive::{self, Tree};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::spot::Spot;
 use crate::cfr::subgame::Subgame;
@@ -130,7 +130,7 @@ impl Problem {
         }
     }
 
-    /// A description in one or two words, for reports: `limit 2p`, `spot`, `tree`.
+    /// A description in one or two words, for reports: `limit 2p`, `spot`; of the rest of a hand with what led there.
     pub fn describe(&self) -> String {
         match self {
             Self::Poker(game) => {
@@ -140,7 +140,7 @@ impl Problem {
                 format!("{} with {abstraction}", Self::Poker(Arc::clone(game)).describe())
             }
             Self::Spot(_) => "spot".to_string(),
-            Self::Subgame(_) => "subgame".to_string(),
+            Self::Subgame(subgame) => subgame.describe(),
             Self::Tree(tree) => tree.name().to_string(),
         }
     }
@@ -166,18 +166,18 @@ impl Problem {
 }
 
 impl Stored {
-    /// The problem with the buckets that it was stored with; `None` if a file cannot hold it.
+    /// The problem with the buckets that it was stored with; `None` for a tree of a game that is not of this library.
     pub fn with(&self, abstraction: Option<&Arc<Abstraction>>) -> Option<Problem> {
         match self {
             Self::Poker(game) => Some(Problem::from(game)),
             Self::Abstracted(game, _) => Some(Problem::Abstracted(Arc::new(game.clone()), Arc::clone(abstraction?))),
             Self::Spot(spot) => Some(Problem::from(spot)),
             Self::Subgame(subgame) => Some(Problem::from(subgame.clone())),
-            Self::Tree(_) => None,
+            Self::Tree(name) => extensive::named(name).map(Problem::from),
         }
     }
 
-    /// Restores the problem from what a file says of it and the file's tensors; `None` if a file cannot hold it.
+    /// Restores the problem from what a file says of it and the file's tensors; `None` for a tree of a game that is not of this library.
     ///
     /// # Errors
     /// [`Error::File`] for rules that are none, and buckets that are missing or not of the game.

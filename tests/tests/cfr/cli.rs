@@ -129,13 +129,33 @@ fn the_rest_of_a_hand_is_solved_anew() {
     let asked = typed(&scratch, "query rest.strategy --board 4c --hand 4d", "");
     assert!(asked.contains("0:4d:4c:"), "{asked}");
     typed(&scratch, "solve --resume rest.checkpoint --iterations 30 --report none --device cpu", "");
+    // Measured again, it is as good as the solve said.
+    let measured = typed(&scratch, "exploitability rest.strategy --device cpu --json again.json", "");
+    assert!(measured.contains("NashConv") && !measured.contains("seat"), "{measured}");
+    let last = trajectory[1]["nash_conv"].as_f64().expect("a number");
+    // Strategies are kept in single precision.
+    close(&scratch.json("again.json")["report"]["nash_conv"], last, 1e-5);
     for (line, told) in [
+        ("solve leduc.limit.2p.game --history cc/ --board 4c --seat 0".to_string(), "--history: only with --from"),
+        ("solve --resume rest.checkpoint --history cc/ --seat 0".to_string(), "--history: only with --from"),
+        (
+            "solve leduc.limit.2p.game --resume rest.checkpoint".to_string(),
+            "the checkpoint of a rest of a hand, seat 0 after cc/ on 4c; leave FILE.game out",
+        ),
+        (
+            "query rest.strategy --board 3c".to_string(),
+            "option board: '3c' is not allowed (a board that begins with 4c)",
+        ),
+        ("match rest.strategy rest.strategy --device cpu".to_string(), "one of all seats of a game"),
+        (format!("{from} --abstraction lossless,strength:2"), "cannot be used with"),
+        (from.replace("cc/", "rf/"), "'/', but the hand is over"),
+        (from.replace("--board 4c", ""), "option board: '' is not allowed (all cards turned up so far: 1)"),
         ("solve --from a.strategy --board 4c --seat 0".to_string(), "--history"),
         ("solve leduc.limit.2p.game --board 4c".to_string(), "--from"),
         (format!("{from} leduc.limit.2p.game"), "cannot be used with"),
         (from.replace("--seat 0", "--seat 2"), "a.strategy: option seat: 2 is not allowed (0 or 1)"),
         (from.replace("cc/", "xx"), "a.strategy"),
-        (format!("{from} --updates simultaneous"), "option updates: simultaneous is not allowed"),
+        (format!("{from} --updates simultaneous"), "--from a.strategy: option updates: simultaneous is not allowed"),
     ] {
         let (code, _, said) = typed_until(&scratch, &line, "");
         assert_eq!(code, Some(2), "{line}: {said}");
@@ -945,6 +965,25 @@ fn other_games_have_names() {
     assert!(scratch.fails(2, "solve goofspiel --device cpu").contains("goofspiel:CARDS"));
 }
 
+/// Strategies and checkpoints of these games need no definition file: their names say which they are.
+#[test]
+fn strategies_of_other_games_are_read() {
+    let scratch = new_scratch();
+    for game in ["liars_dice:1,3", "goofspiel:3"] {
+        let solve = format!("solve {game} --iterations 20 --device cpu --json g.json --quiet");
+        scratch.ok(&format!("{solve} --strategy a.strategy --checkpoint a.checkpoint"));
+        let last = scratch.json("g.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
+        scratch.ok("exploitability a.strategy --device cpu --json e.json");
+        // The tables of the strategy hold single precision.
+        close(&scratch.json("e.json")["report"]["nash_conv"], last["nash_conv"].as_f64().expect("a number"), 1e-4);
+        scratch.ok("query a.strategy --export all.json");
+        scratch.ok("match a.strategy a.strategy --device cpu");
+        scratch.ok("solve --resume a.checkpoint --iterations 30 --device cpu");
+        assert!(scratch.fails(1, "play a.strategy --hands 1").contains("another game than poker"));
+        assert!(scratch.fails(2, "query a.strategy").contains("by the key of an information set"));
+    }
+}
+
 #[test]
 fn errors_are_one_line_and_say_where() {
     let scratch = new_scratch();
@@ -1435,6 +1474,12 @@ fn files_of_another_kind_are_told() {
         ("browse a.strategy --html x.html", "a.strategy: is a strategy, written by solve: use query"),
         ("exploitability a.spot", "a.spot: is a solved spot: use query, browse, play or info"),
         ("info a.strategy", "a.strategy: is a strategy"),
+        ("solve a.strategy", "a.strategy: is a strategy"),
+        ("solve --resume a.strategy", "a.strategy: is a strategy"),
+        ("solve --from a.spot --history c --seat 0", "a.spot: is a solved spot"),
+        ("solve kuhn --strategy a.spot", "a.spot: a file that holds something else is there already"),
+        ("solve kuhn --strategy river.json", "river.json: a file that holds something else is there already"),
+        ("solve kuhn --checkpoint a.strategy", "a.strategy: a file that holds something else is there already"),
         ("solve leduc --abstraction a.strategy --iterations 2", "a.strategy: is a strategy"),
         ("solve-boards a.spot --boards 1", "a.spot: is a solved spot"),
         ("solve-boards flops.json --boards nofile.txt", "nofile.txt: there is no such file, which --boards names"),

@@ -50,7 +50,7 @@ fn what_a_local_best_response_cannot_play_is_said() {
     let bound = |strategy: &Strategy, deals| strategy.local_best_response(deals, 1, |_| ControlFlow::Continue(()));
     let error = bound(&strategy, 9).expect_err("three players").to_string();
     assert!(
-        error.contains("option strategy: limit 3p for 3 players is not allowed (a whole game of poker for two players"),
+        error.contains("option strategy: limit 3p is not allowed (a whole game of poker for two players"),
         "{error}"
     );
     let error = bound(&solved(Problem::from(GameDef::kuhn()), 2), 1).expect_err("one deal").to_string();

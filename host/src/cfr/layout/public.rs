@@ -38,7 +38,15 @@ impl<'a> Public<'a> {
     /// The cards of a board's text, by street. Those of the first street include the cards of a spot.
     pub fn dealt(&self, board: &str) -> Result<Vec<CardSet>> {
         let counts = self.game.dealt(self.street, 0).into_iter().map(|cards| cards.count_ones() as usize);
-        dealt(self.game.deck, &counts.collect::<Vec<_>>(), board)
+        let dealt = dealt(self.game.deck, &counts.collect::<Vec<_>>(), board)?;
+        // Where the first street has one board, it is given.
+        if let ([given], Some(&first)) = (&self.game.streets[0].boards[..], dealt.first())
+            && self.game.child(0, 0, first).is_none()
+        {
+            let allowed = format!("a board that begins with {}", self.game.deck.names(given.cards));
+            return Err(Error::option("board", format!("'{board}'"), allowed));
+        }
+        Ok(dealt)
     }
 
     pub fn row(&self, board: usize, hand: usize) -> Row {
@@ -61,8 +69,11 @@ impl<'a> Public<'a> {
 /// The cards of a board's text; `counts` is the number of cards turned up in each round.
 pub(in crate::cfr) fn dealt(deck: Deck, counts: &[usize], board: &str) -> Result<Vec<CardSet>> {
     let wrong = || {
-        let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
-        let allowed = format!("the cards turned up so far, by round: {}", counts.join(" and "));
+        let counts: Vec<String> = counts.iter().filter(|&&n| n > 0).map(ToString::to_string).collect();
+        let allowed = match &counts[..] {
+            [] => "none: no cards are on the board yet".to_string(),
+            _ => format!("all cards turned up so far: {}", counts.join(", then ")),
+        };
         Error::option("board", format!("'{board}'"), allowed)
     };
     let cards = deck.cards(&board.replace('/', ""))?;

@@ -83,7 +83,9 @@ impl Strategy {
         KIND.read(path, |head: Head, file| {
             let wrong = |reason: String| Error::file(path, None, reason);
             let problem = head.problem.problem(path, file)?;
-            let problem = problem.ok_or_else(|| wrong("the strategy of a tree: load it with load_for".into()))?;
+            let problem = problem.ok_or_else(|| {
+                wrong("the strategy of a game that is not of this library: Strategy::load_for takes its tree".into())
+            })?;
             let layout = dispatch::layout_of(&problem, head.kind, head.isomorphism);
             let layout = layout.map_err(|error| match error {
                 // The rules are the file's, not the caller's.

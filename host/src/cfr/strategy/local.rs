@@ -51,8 +51,7 @@ impl Strategy {
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<LowerBound> {
         let Some(rules) = self.problem.rules().filter(|rules| rules.n_players == 2) else {
-            let of = format!("{} for {} players", self.problem.describe(), self.problem.n_players());
-            return Err(Error::option("strategy", of, "a whole game of poker for two players"));
+            return Err(Error::option("strategy", self.problem.describe(), "a whole game of poker for two players"));
         };
         let tree = BettingTree::new(rules)?;
         let strategy = ByCards::new(self, &tree);

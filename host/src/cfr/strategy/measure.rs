@@ -8,6 +8,7 @@ use super::Strategy;
 use crate::cfr::dispatch;
 use crate::cfr::layout::{Layout, LayoutKind, Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
+use crate::cfr::problem::Problem;
 use crate::{Device, Error, Precision, Result};
 
 /// Measures of a profile of strategies, in chips; arrays are by seat.
@@ -95,8 +96,11 @@ impl Strategy {
 /// The exact value of A against B on `device`: A sits at each seat in turn, B at all others.
 ///
 /// # Errors
-/// [`Error::Shape`] if the two are not strategies of one game; as [`Strategy::profile`].
+/// [`Error::Option`] for the rest of a hand, of which a strategy has one seat; [`Error::Shape`] if the two are not strategies of one game; as [`Strategy::profile`].
 pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Precision) -> Result<HeadToHead> {
+    if let Some(rest) = [a, b].into_iter().find(|strategy| matches!(strategy.problem, Problem::Subgame(_))) {
+        return Err(Error::option("strategy", rest.problem.describe(), "one of all seats of a game"));
+    }
     let a = &*a.measurable(device)?;
     let relaid;
     let b = match a.layout.fingerprint() == b.layout.fingerprint() {

@@ -26,8 +26,11 @@ impl Subgame {
     /// blueprint never comes there; [`Error::Moves`] for an impossible history; [`Error::OutOfMemory`] if the host has too little memory for the blueprint's strategy in the subgame; as [`VectorGame::from_game`] for a subgame that is too large.
     pub fn new(blueprint: &Strategy, history: &str, board: &str, seat: usize) -> Result<Self> {
         let Some(rules) = blueprint.problem().rules().filter(|rules| rules.n_players == 2) else {
-            let of = format!("{} for {} players", blueprint.problem().describe(), blueprint.problem().n_players());
-            return Err(Error::option("strategy", of, "a whole game of poker for two players"));
+            return Err(Error::option(
+                "strategy",
+                blueprint.problem().describe(),
+                "a whole game of poker for two players",
+            ));
         };
         if seat > 1 {
             return Err(Error::option("seat", seat, "0 or 1"));

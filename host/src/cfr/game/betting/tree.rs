@@ -205,7 +205,8 @@ pub(in crate::cfr) fn follow<S>(
     while let Some(letter) = rest.chars().next() {
         if letter == '/' {
             if !due {
-                return Err(error(rest, "'/', but the round is not over".to_string()));
+                let what = if after(&state).is_empty() { "the hand is over" } else { "the round is not over" };
+                return Err(error(rest, format!("'/', but {what}")));
             }
             due = false;
             rest = &rest[1..];
