@@ -92,6 +92,7 @@ pub fn files(bench: &mut Bench) -> anyhow::Result<()> {
     if bench.device.backend() != Backend::Cpu {
         devices.push(Device::cpu());
     }
+    targets::translate(&bench.device)?;
     let spots = targets::spots(bench.quick)?;
     let wanted = spots.iter().filter(|(name, _)| bench.quick || NAMES.contains(&name.as_str()));
     for (name, spot) in wanted {

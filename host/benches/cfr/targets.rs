@@ -47,6 +47,17 @@ const HEADERS: [&str; 11] = [
 const SMALL: &str = r#"{"pot": 100, "effective_stack": 600, "bet_fraction_of_pot": 1.0, "flop": "Ks 7h 2d", "turn": "8c", "river": "3s",
     "ranges": ["AA,65s", "QQ"]}"#;
 
+/// Has the driver translate the kernels of both engines, which it does at their first use.
+pub fn translate(device: &Device) -> anyhow::Result<()> {
+    if device.backend() == Backend::Cuda {
+        let limits = Limits { percent: TARGETS[0], iterations: 1, seconds: f64::INFINITY, apart: 1 };
+        for engine in [Engine::Small, Engine::Street] {
+            Approach::of(device, &Spot::parse(SMALL)?, Options { engine, ..Options::SPOT }, limits)?;
+        }
+    }
+    Ok(())
+}
+
 /// The file of the ten spots.
 #[derive(serde::Deserialize)]
 struct Spots {
@@ -209,13 +220,7 @@ pub fn targets(bench: &mut Bench) -> anyhow::Result<()> {
         "-: not reached in {ITERATIONS} iterations, or in {} s with the measurements",
         TIMES * bench.seconds
     ));
-    if bench.device.backend() == Backend::Cuda {
-        let limits = Limits { percent: TARGETS[0], iterations: 1, seconds: f64::INFINITY, apart: 1 };
-        // Both engines, whose kernels the driver translates at their first use.
-        for engine in [Engine::Small, Engine::Street] {
-            Approach::of(&bench.device, &Spot::parse(SMALL)?, Options { engine, ..Options::SPOT }, limits)?;
-        }
-    }
+    translate(&bench.device)?;
     for (name, spot) in &spots(bench.quick)? {
         let mut lines = Vec::new();
         for runner in runners(bench, spot) {
