@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures every figure of docs/performance.md, its appendix docs/performance-journal.md, docs/guides/cfr.md and docs/papers, and writes the tables into the pages.
+# Measures every figure of docs/performance.md, its appendix docs/performance-journal.md and docs/papers, and the tables of docs/guides/cfr.md, and writes them into the pages.
 #
 #   docs/measure.sh run BUNDLE OUT [--quick]   measure with the programs of `cargo xtask bundle BUNDLE`, in a copy of the repository; results go to OUT
 #   docs/measure.sh write OUT                  write them into the pages, with the program that `cargo build --release -p warpplay-cli` has made

@@ -158,7 +158,7 @@ impl AbstractionFlags {
 /// The rest of a hand, instead of a game.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SubgameFlags {
-    /// Instead of a game: solve the rest of a hand anew for one seat, from a strategy for a whole game of poker for two players; by default with dcfr and the exponents 1.5,0,4
+    /// Instead of a game: solve the rest of a hand anew for one seat, from a strategy for a whole game of poker for two players; --algorithm is then dcfr and --discounts 1.5,0,4, unless given
     #[arg(long, value_name = "FILE.strategy", conflicts_with_all = ["game", "resume"], requires_all = ["history", "seat"])]
     pub from: Option<PathBuf>,
 
@@ -176,7 +176,7 @@ pub struct SubgameFlags {
 }
 
 impl SubgameFlags {
-    /// Checks what clap does not where a game or `--resume` stands in the place of `--from`.
+    /// Checks that a flag of a subgame comes with `--from`. Clap ignores `requires` where a flag that conflicts with the required one is given.
     ///
     /// # Errors
     /// [`Usage`] for a flag that needs `--from`.

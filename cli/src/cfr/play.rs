@@ -67,7 +67,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     let Some(game) = strategy.problem().rules().cloned() else {
         let what = strategy.problem().describe();
         bail!(
-            "{}: the strategy of another game than poker, or of a part of one ({what}): query reads it",
+            "{}: play takes strategies for whole games of poker, and this is one of {what}: use query",
             args.strategy.display()
         );
     };

@@ -31,7 +31,7 @@ struct Facts<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     abstraction: Option<Recipe>,
     trajectory: &'a [Point],
-    /// Mean winnings under the strategies used, in chips an iteration, by seat.
+    /// Mean winnings under the strategies used, in chips an iteration, by seat; empty for a subgame.
     average_utility: Vec<f64>,
     /// What was asked for and cannot be had, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -64,9 +64,9 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let read = match (&args.game, &checkpoint, &args.subgame.from) {
         (Some(game), Some(checkpoint), _) => resumed(games::read(game, &args.output)?, checkpoint, args)?,
         (Some(game), None, _) => games::read(game, &args.output)?,
-        (None, Some(checkpoint), _) => {
-            checkpoint.problem().context("the checkpoint's game must be built by the program that wrote it")?
-        }
+        (None, Some(checkpoint), _) => checkpoint
+            .problem()
+            .context("the checkpoint is of a tree that is not liars_dice or goofspiel, or that does not fit")?,
         (None, None, Some(file)) => common::without_results(|| subgame(file, &args.subgame))?,
         (None, None, None) => return Err(common::Usage("a game, --resume or --from is needed".into()).into()),
     };
@@ -166,15 +166,17 @@ pub fn run(args: &SolveArgs) -> Result<()> {
             plot.write(&draw(&games::title(Path::new(&game)), &report))?;
         }
     }
-    // Of the rest of a hand they are those of the choice to end, which says nothing of the strategy.
-    let is_rest = matches!(solver.problem(), Problem::Subgame(_));
-    let utility = if is_rest { Vec::new() } else { solver.average_utility()? };
+    let utility = average_utility(&mut solver)?;
     args.output.print(text(&report, &utility))?;
     Ok(())
 }
 
 /// The problem of a game beside a checkpoint: with the checkpoint's buckets, unless others are given.
 fn resumed(game: Problem, checkpoint: &Checkpoint, args: &SolveArgs) -> Result<Problem> {
+    // The fingerprint tells another tree.
+    if matches!(game, Problem::Tree(_)) {
+        return Ok(game);
+    }
     let Some(kept) = checkpoint.problem() else { return Ok(game) };
     let file = args.checkpoint.resume.as_deref().unwrap_or(Path::new("")).display();
     if matches!(kept, Problem::Subgame(_)) {
@@ -249,7 +251,7 @@ fn write(json: &OutputFile, game: &str, device: &Device, solver: &mut Solver, co
         counts,
         abstraction,
         trajectory: &report.trajectory,
-        average_utility: solver.average_utility()?,
+        average_utility: average_utility(solver)?,
         left_out: report.unmeasured.iter().map(|reason| format!("exploitability: {reason}")).collect(),
         complete,
         iterations: report.iterations,
@@ -261,6 +263,12 @@ fn write(json: &OutputFile, game: &str, device: &Device, solver: &mut Solver, co
         report: &report,
     };
     json.write_json(&common::Record::new("cfr solve", facts))
+}
+
+/// The mean winnings by seat. None in a subgame: they leave out the opponent's choice to end.
+fn average_utility(solver: &mut Solver) -> Result<Vec<f64>> {
+    let is_subgame = matches!(solver.problem(), Problem::Subgame(_));
+    Ok(if is_subgame { Vec::new() } else { solver.average_utility()? })
 }
 
 /// Results to be written at the end.
@@ -307,7 +315,7 @@ pub fn draw(game: &str, report: &Report) -> String {
     plot::svg(&[Panel::lines(title, Axis::log("iteration"), Axis::log("NashConv, chips"), lines)])
 }
 
-/// A solve as a table of its measurements and some lines; `utility` is the average one at the end, by seat; without it, values are left out too.
+/// A solve as a table of its measurements and some lines; `utility` is the average one at the end, by seat; without it, as in a subgame, values are left out too: there they are those of ending.
 pub fn text(report: &Report, utility: &[f64]) -> String {
     let mut text = String::new();
     if !report.trajectory.is_empty() {

@@ -1,4 +1,4 @@
-//! Heads-up hold'em before the flop in buckets, and rests of a hand that are solved anew from that strategy.
+//! Heads-up hold'em with 20 big blinds in buckets, and subgames re-solved from that strategy.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use warpplay::{Backend, Device, Result};
 
 use crate::games::{LEDUC, TWENTY_BLINDS};
 use crate::measure::Bench;
-use crate::output::{Table, maybe, number};
+use crate::output::{Table, maybe, number, whole};
 
 /// A game, the recipe of its buckets, and subgames of seat 0: what they are called, histories and boards.
 struct Case {
@@ -22,12 +22,12 @@ struct Case {
 const WHOLE: Case = Case {
     rules: TWENTY_BLINDS,
     recipe: "lossless,strength:200,strength:200,even:200",
-    subgames: &[("a turn, anew", "r4c/cc/", "QsJh2h/2d"), ("a flop, anew", "r4c/", "QsJh2h")],
+    subgames: &[("subgame from a turn", "r4c/cc/", "QsJh2h/2d"), ("subgame from a flop", "r4c/", "QsJh2h")],
 };
 const SMALL: Case =
-    Case { rules: LEDUC, recipe: "lossless,strength:3", subgames: &[("the second round, anew", "cc/", "4c")] };
+    Case { rules: LEDUC, recipe: "lossless,strength:3", subgames: &[("subgame from the second round", "cc/", "4c")] };
 
-/// One row: seconds until it can iterate, seconds of an iteration, deals of each, infoset-actions.
+/// One row: seconds of the set-up and of an iteration, deals of an iteration, infoset-actions.
 struct Row {
     what: String,
     set_up: f64,
@@ -36,7 +36,7 @@ struct Row {
     infoset_actions: Option<u64>,
 }
 
-/// Builds a solver and times it; the blueprint's batch are deals, a subgame has one.
+/// Builds a solver and times it. An iteration of the blueprint is a batch of deals, one of a subgame is all of them.
 fn solve(bench: &Bench, device: &Device, what: &str, problem: Problem, options: Options) -> Result<(Row, Solver)> {
     bench.output.progress(what);
     let began = Instant::now();
@@ -53,7 +53,7 @@ fn solve(bench: &Bench, device: &Device, what: &str, problem: Problem, options: 
     ))
 }
 
-/// All rows, in the order in which each needs the one before.
+/// All rows: the buckets, the blueprint in them, the subgames of that.
 fn rows(bench: &Bench, device: &Device, case: &Case) -> Result<Vec<Row>> {
     let rules = GameDef::parse(case.rules)?;
     bench.output.progress("buckets");
@@ -88,8 +88,8 @@ pub fn blueprint(bench: &mut Bench) -> anyhow::Result<()> {
         // The CPU takes minutes for the buckets alone.
         (false, _) => return Ok(()),
     };
-    let headers = ["what", "set-up, s", "us an iteration", "a second", "infoset-actions"];
-    let mut table = Table::new("BLUEPRINT, 20 big blinds, and the rest of a hand (wall time)", 1, &headers);
+    let headers = ["what", "set-up, s", "us an iteration", "deals or iterations a second", "infoset-actions"];
+    let mut table = Table::new("BLUEPRINT, 20 big blinds, and subgames of it (wall time)", 1, &headers);
     match rows(bench, &device, case) {
         Ok(rows) => {
             for Row { what, set_up, seconds, units, infoset_actions } in rows {
@@ -102,7 +102,7 @@ pub fn blueprint(bench: &mut Bench) -> anyhow::Result<()> {
                     number(set_up),
                     maybe(seconds.map(|seconds| 1e6 * seconds)),
                     maybe(seconds.map(|seconds| units / seconds)),
-                    infoset_actions.map_or("-".to_string(), |n| n.to_string()),
+                    infoset_actions.map_or("-".to_string(), whole),
                 ]);
             }
         }

@@ -4,16 +4,17 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+use anyhow::Context as _;
 use serde_json::json;
 use warpplay::cfr::Options;
 use warpplay::cfr::spot::{SolvedSpot, Spot, SpotForm, SpotSolver, SpotTarget};
-use warpplay::{Backend, Device, Result};
+use warpplay::{Backend, Device, Error, Result};
 
 use crate::measure::Bench;
-use crate::output::{Table, number};
+use crate::output::{Table, number, whole};
 use crate::targets;
 
-/// The spots, by name: a small one of each street, and a large flop.
+/// The spots, by name: one of each street, and a large flop.
 const NAMES: [&str; 4] = [
     "river, all hands, 3 pots behind",
     "turn, reraised pot, the pot behind",
@@ -62,10 +63,6 @@ fn timed<T>(call: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     Ok((found, began.elapsed().as_secs_f64()))
 }
 
-fn bytes(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |file| file.len())
-}
-
 fn solve(device: &Device, spot: &Spot, folder: &Path) -> Result<Found> {
     let (full, small) = (folder.join("full.spot"), folder.join("strategies.spot"));
     let (mut solver, solve) = timed(|| {
@@ -82,7 +79,10 @@ fn solve(device: &Device, spot: &Spot, folder: &Path) -> Result<Found> {
     drop(solver);
     let ((), query) = timed(|| SolvedSpot::open(&full)?.root().report().map(drop))?;
     let (_, resume) = timed(|| SpotSolver::resume(&full)?.build(device))?;
-    let files = [bytes(&full), bytes(&small)];
+    let bytes = |path: &Path| {
+        std::fs::metadata(path).map(|file| file.len()).map_err(|error| Error::file(path, None, error.to_string()))
+    };
+    let files = [bytes(&full)?, bytes(&small)?];
     Ok(Found { infoset_actions, iterations, solve, memory, files, save, query, resume })
 }
 
@@ -94,20 +94,19 @@ pub fn files(bench: &mut Bench) -> anyhow::Result<()> {
     }
     targets::translate(&bench.device)?;
     let spots = targets::spots(bench.quick)?;
-    let wanted = spots.iter().filter(|(name, _)| bench.quick || NAMES.contains(&name.as_str()));
-    for (name, spot) in wanted {
+    let wanted: Vec<&str> =
+        if bench.quick { spots.iter().map(|(name, _)| &name[..]).collect() } else { NAMES.to_vec() };
+    for name in wanted {
+        let (_, spot) = spots.iter().find(|(known, _)| known == name).with_context(|| format!("no spot '{name}'"))?;
         for device in &devices {
             bench.output.progress(&format!("files of {name} on {device}"));
-            let place = match device.backend() {
-                Backend::Cpu => format!("cpu, {} threads", rayon::current_num_threads()),
-                _ => device.to_string(),
-            };
+            let place = if device.backend() == Backend::Cpu { targets::all_threads() } else { device.to_string() };
             let folder = tempfile::tempdir()?;
             let found = match solve(device, spot, folder.path()) {
                 Ok(found) => found,
                 Err(error) => {
                     let cell = bench.output.failed(&error);
-                    table.row(vec![name.clone(), place, cell]);
+                    table.row(vec![name.to_string(), place, cell]);
                     continue;
                 }
             };
@@ -116,7 +115,7 @@ pub fn files(bench: &mut Bench) -> anyhow::Result<()> {
                 "section": "files", "spot": name, "where": place, "infoset_actions": infoset_actions, "iterations": iterations, "solve_seconds": solve, "bytes": memory,
                 "file_bytes": files[0], "strategies_bytes": files[1], "save_seconds": save, "query_seconds": query, "resume_seconds": resume,
             }))?;
-            let mut cells = vec![name.clone(), place, infoset_actions.to_string(), iterations.to_string()];
+            let mut cells = vec![name.to_string(), place, whole(infoset_actions), whole(iterations)];
             cells.push(number(solve));
             cells.extend([memory, files[0], files[1]].map(|bytes| number(1e-6 * bytes as f64)));
             cells.extend([save, query, resume].map(number));

@@ -126,9 +126,13 @@ fn runners(bench: &Bench, spot: &Spot) -> Vec<Runner> {
     if street(spot) == 2 {
         runners.push(Runner { device: cpu.clone(), threads: Some(1), name: "cpu, 1 thread".to_string() });
     }
-    let name = format!("cpu, {} threads", rayon::current_num_threads());
-    runners.push(Runner { device: cpu, threads: None, name });
+    runners.push(Runner { device: cpu, threads: None, name: all_threads() });
     runners
+}
+
+/// The CPU's name in tables.
+pub fn all_threads() -> String {
+    format!("cpu, {} threads", rayon::current_num_threads())
 }
 
 /// What was found, for the line of JSON.

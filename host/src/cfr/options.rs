@@ -87,7 +87,7 @@ named! {
 
 /// Options of a solve.
 ///
-/// Library and program start from [`Options::default`], for hold'em spots from [`Options::SPOT`].
+/// Library and program start from [`Options::default`], for hold'em spots and subgames from [`Options::SPOT`].
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
@@ -144,7 +144,7 @@ impl Options {
         threads: None,
     };
 
-    /// The options of a hold'em [`Spot`](super::Spot), unless others are given: discounted CFR with α = 1.5, β = 0, γ = 4, and else those of [`Options::default`].
+    /// The options of a hold'em [`Spot`](super::Spot) and of a [`Subgame`](super::Subgame), unless others are given: discounted CFR with α = 1.5, β = 0, γ = 4, and else those of [`Options::default`].
     ///
     /// Discounted CFR is of Brown and Sandholm, "Solving Imperfect-Information Games via Discounted Regret Minimization" (2019), who recommend γ = 2. On ten standard
     /// spots γ = 4 needs as many iterations to 0.5 % and to 0.1 % of the pot, or fewer (`docs/performance.md`).
@@ -165,7 +165,7 @@ pub(in crate::cfr) struct Step {
 }
 
 impl Step {
-    /// The same for the kernels, in one precision.
+    /// The same in the arithmetic of an engine.
     pub fn rounded<T: Real>(self) -> regret::Step<T> {
         regret::Step {
             positive: T::from_f64(self.positive),

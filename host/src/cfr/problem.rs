@@ -90,7 +90,7 @@ pub(in crate::cfr) enum Stored {
     Spot(Spot),
     /// The subgame.
     Subgame(Subgame),
-    /// The name of a tree; a file cannot hold its rules.
+    /// The name of a tree, from which [`extensive::named`] builds those of the library's games; a file does not hold its rules.
     Tree(String),
 }
 
@@ -130,7 +130,7 @@ impl Problem {
         }
     }
 
-    /// A description in one or two words, for reports: `limit 2p`, `spot`; of the rest of a hand with what led there.
+    /// A short description for reports: `limit 2p`, `spot`, `subgame of seat 0 after cc/ on 4c`, or the name of a tree.
     pub fn describe(&self) -> String {
         match self {
             Self::Poker(game) => {
@@ -166,22 +166,27 @@ impl Problem {
 }
 
 impl Stored {
-    /// The problem with the buckets that it was stored with; `None` for a tree of a game that is not of this library.
-    pub fn with(&self, abstraction: Option<&Arc<Abstraction>>) -> Option<Problem> {
-        match self {
+    /// The problem with the buckets that it was stored with; `None` for a tree that its name does not give.
+    ///
+    /// # Errors
+    /// As [`extensive::named`].
+    pub fn with(&self, abstraction: Option<&Arc<Abstraction>>) -> Result<Option<Problem>> {
+        Ok(match self {
             Self::Poker(game) => Some(Problem::from(game)),
-            Self::Abstracted(game, _) => Some(Problem::Abstracted(Arc::new(game.clone()), Arc::clone(abstraction?))),
+            Self::Abstracted(game, _) => {
+                abstraction.map(|abstraction| Problem::Abstracted(Arc::new(game.clone()), Arc::clone(abstraction)))
+            }
             Self::Spot(spot) => Some(Problem::from(spot)),
             Self::Subgame(subgame) => Some(Problem::from(subgame.clone())),
-            Self::Tree(name) => extensive::named(name).map(Problem::from),
-        }
+            Self::Tree(name) => extensive::named(name)?.map(Problem::from),
+        })
     }
 
-    /// Restores the problem from what a file says of it and the file's tensors; `None` for a tree of a game that is not of this library.
+    /// Checks what a file says of the problem, and reads its buckets from the file's tensors, if it has any.
     ///
     /// # Errors
     /// [`Error::File`] for rules that are none, and buckets that are missing or not of the game.
-    pub fn problem(&self, path: &Path, file: &SafeTensors<'_>) -> Result<Option<Problem>> {
+    pub fn buckets(&self, path: &Path, file: &SafeTensors<'_>) -> Result<Option<Arc<Abstraction>>> {
         let wrong = |error: Error| Error::file(path, None, error.to_string());
         if let Self::Poker(game) | Self::Abstracted(game, _) = self {
             game.check().map_err(wrong)?;
@@ -189,9 +194,9 @@ impl Stored {
         if let Self::Subgame(subgame) = self {
             subgame.check().map_err(wrong)?;
         }
-        let Self::Abstracted(game, head) = self else { return Ok(self.with(None)) };
+        let Self::Abstracted(game, head) = self else { return Ok(None) };
         let abstraction = Arc::new(Abstraction::from_tensors(head, path, file)?);
         abstraction.check_fits(game).map_err(wrong)?;
-        Ok(self.with(Some(&abstraction)))
+        Ok(Some(abstraction))
     }
 }

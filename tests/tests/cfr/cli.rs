@@ -140,16 +140,16 @@ fn the_rest_of_a_hand_is_solved_anew() {
         ("solve --resume rest.checkpoint --history cc/ --seat 0".to_string(), "--history: only with --from"),
         (
             "solve leduc.limit.2p.game --resume rest.checkpoint".to_string(),
-            "the checkpoint of a rest of a hand, seat 0 after cc/ on 4c; leave FILE.game out",
+            "the checkpoint of a subgame of seat 0 after cc/ on 4c; leave FILE.game out",
         ),
         (
             "query rest.strategy --board 3c".to_string(),
             "option board: '3c' is not allowed (a board that begins with 4c)",
         ),
-        ("match rest.strategy rest.strategy --device cpu".to_string(), "one of all seats of a game"),
+        ("match rest.strategy rest.strategy --device cpu".to_string(), "a strategy that has all seats"),
         (format!("{from} --abstraction lossless,strength:2"), "cannot be used with"),
-        (from.replace("cc/", "rf/"), "'/', but the hand is over"),
-        (from.replace("--board 4c", ""), "option board: '' is not allowed (all cards turned up so far: 1)"),
+        (from.replace("cc/", "rf/"), "'/', but the betting is over"),
+        (from.replace("--board 4c", ""), "option board: '' is not allowed (as many cards as are turned up: 1)"),
         ("solve --from a.strategy --board 4c --seat 0".to_string(), "--history"),
         ("solve leduc.limit.2p.game --board 4c".to_string(), "--from"),
         (format!("{from} leduc.limit.2p.game"), "cannot be used with"),
@@ -979,7 +979,9 @@ fn strategies_of_other_games_are_read() {
         scratch.ok("query a.strategy --export all.json");
         scratch.ok("match a.strategy a.strategy --device cpu");
         scratch.ok("solve --resume a.checkpoint --iterations 30 --device cpu");
-        assert!(scratch.fails(1, "play a.strategy --hands 1").contains("another game than poker"));
+        assert!(
+            scratch.fails(1, "play a.strategy --hands 1").contains("play takes strategies for whole games of poker")
+        );
         assert!(scratch.fails(2, "query a.strategy").contains("by the key of an information set"));
     }
 }

@@ -233,5 +233,5 @@ fn wrong_subgames_are_refused() {
     }
     let strategy = solved(&cpu, subgame, 2).expect("a solve").strategy().expect("a strategy");
     let error = Subgame::new(&strategy, "", "4c", 0).expect_err("refused").to_string();
-    assert!(error.contains("option strategy: rest of a hand, seat 0 after cc/ on 4c is not allowed"), "{error}");
+    assert!(error.contains("option strategy: subgame of seat 0 after cc/ on 4c is not allowed"), "{error}");
 }

@@ -36,7 +36,7 @@ pub(in crate::cfr) fn inverse(map: SuitMap) -> SuitMap {
 /// Cards after a renaming.
 pub(in crate::cfr) fn rename(deck: Deck, map: SuitMap, cards: CardSet) -> CardSet {
     let suits = u32::from(deck.n_suits);
-    // The deuce of suit 0, the three of suit 0 and so on: cards of one suit are `n_suits` apart, as the deuces are the first `n_suits` cards.
+    // A card is bit rank · n_suits + suit. The whole deck divided by the bits of one rank is 1 + 2^n_suits + 2^(2 n_suits) + …, which is suit 0.
     let first_suit = deck.all() / ((1 << suits) - 1).max(1);
     (0..suits).fold(0, |set, suit| set | ((cards >> suit) & first_suit) << map[suit as usize])
 }

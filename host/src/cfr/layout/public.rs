@@ -72,7 +72,7 @@ pub(in crate::cfr) fn dealt(deck: Deck, counts: &[usize], board: &str) -> Result
         let counts: Vec<String> = counts.iter().filter(|&&n| n > 0).map(ToString::to_string).collect();
         let allowed = match &counts[..] {
             [] => "none: no cards are on the board yet".to_string(),
-            _ => format!("all cards turned up so far: {}", counts.join(", then ")),
+            _ => format!("as many cards as are turned up: {}", counts.join(" + ")),
         };
         Error::option("board", format!("'{board}'"), allowed)
     };

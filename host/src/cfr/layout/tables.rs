@@ -51,14 +51,14 @@ pub(in crate::cfr) struct Tables {
     pub predictions: Vec<Values>,
     /// Sum over iterations of the utilities of the strategies used, by seat.
     pub utilities: Vec<f64>,
-    /// State of the generator, with sampling.
+    /// State of the generator, with sampling; of engine `street`, the sums of utilities by hand, as bits.
     pub random: Vec<u64>,
-    /// In a subgame: regrets of playing on and of ending, by the opponent's hand; empty before anything is learnt. See [`Gadget`](super::Gadget).
+    /// In a subgame: regrets of playing on and of ending, by the opponent's hand ([`Gadget`](super::Gadget)). Empty in other games, and in tables that only hold a strategy to be measured.
     pub choice: Vec<[f64; 2]>,
 }
 
 impl Tables {
-    /// The regrets of the choice for `n` hands: those that are here, or 0 if there are none yet.
+    /// The regrets of the choice for `n` hands: those that are here, or 0 if there are none.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of hands.

@@ -226,7 +226,8 @@ impl SpotSolver {
             seconds: self.seconds,
             trajectory: self.trajectory.clone(),
             utilities: self.engine.utilities()?,
-            random: self.engine.random()?,
+            // What only a solve that goes on needs.
+            random: if form == SpotForm::Full { self.engine.random()? } else { Vec::new() },
         })
     }
 

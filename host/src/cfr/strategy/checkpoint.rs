@@ -85,9 +85,10 @@ impl State {
         crate::Checkpoint(Self { head, tables, abstraction })
     }
 
-    /// The problem that was solved; `None` for a tree, which the program has to build again.
+    /// The problem that was solved. A tree is built again by its name, which takes as long as the first time; `None` for a tree of another game than
+    /// [`LiarsDice`](crate::cfr::game::LiarsDice) and [`Goofspiel`](crate::cfr::game::Goofspiel), and if it does not fit.
     pub fn problem(&self) -> Option<Problem> {
-        self.head.problem.with(self.abstraction.as_ref())
+        self.head.problem.with(self.abstraction.as_ref()).ok().flatten()
     }
 
     /// The options of the solve.
@@ -173,10 +174,7 @@ impl crate::runtime::checkpoint::State for State {
         let (mut head, file): (Head, _) = KIND.parse(path, bytes)?;
         // Older files have it beside the options only.
         head.options.isomorphism = head.isomorphism;
-        let abstraction = match head.problem.problem(path, &file)? {
-            Some(Problem::Abstracted(_, abstraction)) => Some(abstraction),
-            _ => None,
-        };
+        let abstraction = head.problem.buckets(path, &file)?;
         let n_seats = head.utilities.len();
         let table = |name: &str| {
             let names = (0..n_seats).map(|seat| format!("{name}.{seat}"));

@@ -74,17 +74,19 @@ impl Strategy {
         KIND.write(path, &head, &tensors.collect::<Vec<_>>())
     }
 
-    /// Reads a strategy, lays the game out again and checks everything.
+    /// Reads a strategy, lays the game out again and checks everything. The tree of [`LiarsDice`](crate::cfr::game::LiarsDice) or [`Goofspiel`](crate::cfr::game::Goofspiel) is built again; for other
+    /// trees see [`load_for`](Self::load_for).
     ///
     /// # Errors
-    /// [`Error::File`] if the file is not a strategy, has another version of the format, is damaged in any byte, or holds values that are not probabilities.
+    /// [`Error::File`] for a tree of another game, or one that does not fit; if the file is not a strategy, has another version of the format, is damaged in any byte, or holds values that are not probabilities.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         KIND.read(path, |head: Head, file| {
             let wrong = |reason: String| Error::file(path, None, reason);
-            let problem = head.problem.problem(path, file)?;
+            let buckets = head.problem.buckets(path, file)?;
+            let problem = head.problem.with(buckets.as_ref()).map_err(|error| wrong(error.to_string()))?;
             let problem = problem.ok_or_else(|| {
-                wrong("the strategy of a game that is not of this library: Strategy::load_for takes its tree".into())
+                wrong("the strategy of a tree that its name does not give: Strategy::load_for takes the tree".into())
             })?;
             let layout = dispatch::layout_of(&problem, head.kind, head.isomorphism);
             let layout = layout.map_err(|error| match error {
@@ -98,7 +100,7 @@ impl Strategy {
 }
 
 impl Strategy {
-    /// As [`load`](Self::load), for a problem that a file cannot hold or that the caller already has.
+    /// As [`load`](Self::load), for a tree of one's own game, or a problem that the caller already has.
     ///
     /// # Errors
     /// As [`load`](Self::load); [`Error::File`] also if the strategy belongs to another problem.

@@ -96,10 +96,10 @@ impl Strategy {
 /// The exact value of A against B on `device`: A sits at each seat in turn, B at all others.
 ///
 /// # Errors
-/// [`Error::Option`] for the rest of a hand, of which a strategy has one seat; [`Error::Shape`] if the two are not strategies of one game; as [`Strategy::profile`].
+/// [`Error::Option`] for a subgame, whose strategy has one seat only; [`Error::Shape`] if the two are not strategies of one game; as [`Strategy::profile`].
 pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Precision) -> Result<HeadToHead> {
-    if let Some(rest) = [a, b].into_iter().find(|strategy| matches!(strategy.problem, Problem::Subgame(_))) {
-        return Err(Error::option("strategy", rest.problem.describe(), "one of all seats of a game"));
+    if let Some(subgame) = [a, b].into_iter().find(|strategy| matches!(strategy.problem, Problem::Subgame(_))) {
+        return Err(Error::option("strategy", subgame.problem.describe(), "a strategy that has all seats"));
     }
     let a = &*a.measurable(device)?;
     let relaid;

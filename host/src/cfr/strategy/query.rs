@@ -185,7 +185,7 @@ impl Strategy {
     /// Rules, seat that acts, board by round and history of a public state; for a game of poker on an explicit tree.
     fn poker(&self, history: &str, board: &str) -> Result<(&GameDef, usize, Vec<CardSet>, String)> {
         let Some(rules) = self.problem.rules() else {
-            let allowed = "only of poker: other games are asked by the key of an information set";
+            let allowed = "for games of poker only: ask others by the key of an information set";
             return Err(Error::option("history", format!("'{history}'"), allowed));
         };
         let betting = BettingTree::new(rules)?;

@@ -87,11 +87,11 @@ impl Subgame {
         self.seat
     }
 
-    /// What it is, for reports: `rest of a hand, seat 0 after cc/ on 4c`.
+    /// A description for reports: `subgame of seat 0 after cc/ on 4c`.
     pub(in crate::cfr) fn describe(&self) -> String {
         let after = if self.history.is_empty() { String::new() } else { format!(" after {}", self.history) };
         let on = if self.board.is_empty() { String::new() } else { format!(" on {}", self.board) };
-        format!("rest of a hand, seat {}{after}{on}", self.seat)
+        format!("subgame of seat {}{after}{on}", self.seat)
     }
 
     /// The subgame in vector form, and its betting tree.

@@ -285,7 +285,7 @@ impl StreetEngine {
             predictions: if self.room.last { read(Table::Predictions)? } else { Vec::new() },
             utilities,
             random: self.random_of(number)?,
-            choice: self.choice_of()?,
+            choice: self.choice_regrets()?,
         })
     }
 
@@ -313,7 +313,7 @@ impl StreetEngine {
     }
 
     /// The regrets of a subgame's choice, which is alone in its engine.
-    fn choice_of(&self) -> Result<Vec<[f64; 2]>> {
+    fn choice_regrets(&self) -> Result<Vec<[f64; 2]>> {
         let Some(choice) = &self.arrays.choice else { return Ok(Vec::new()) };
         let regrets = self.stream.read(&choice.regrets)?;
         Ok(regrets.iter().map(|regrets| regrets.map(f64::from)).collect())

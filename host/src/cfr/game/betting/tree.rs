@@ -205,7 +205,7 @@ pub(in crate::cfr) fn follow<S>(
     while let Some(letter) = rest.chars().next() {
         if letter == '/' {
             if !due {
-                let what = if after(&state).is_empty() { "the hand is over" } else { "the round is not over" };
+                let what = if after(&state).is_empty() { "the betting is over" } else { "the round is not over" };
                 return Err(error(rest, format!("'/', but {what}")));
             }
             due = false;

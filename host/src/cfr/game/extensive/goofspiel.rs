@@ -1,5 +1,7 @@
 //! Goofspiel: sealed bids of cards for prizes.
 
+use std::ops::RangeInclusive;
+
 use super::{Game, Turn};
 use crate::runtime::named::named;
 use crate::{Error, Result};
@@ -36,12 +38,21 @@ pub struct Bids {
 }
 
 impl Goofspiel {
+    const SEATS: RangeInclusive<usize> = 2..=8;
+    const CARDS: RangeInclusive<usize> = 1..=13;
+
+    /// All that there are.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let with = |n_players, n_cards| PrizeOrder::ALL.iter().map(move |&order| Self { n_players, n_cards, order });
+        Self::SEATS.flat_map(move |n_players| Self::CARDS.flat_map(move |n_cards| with(n_players, n_cards)))
+    }
+
     /// A game of `n_players` seats with `n_cards` cards each.
     ///
     /// # Errors
     /// [`Error::Option`] unless there are 2 to 8 seats and 1 to 13 cards.
     pub fn new(n_players: usize, n_cards: usize, order: PrizeOrder) -> Result<Self> {
-        for (name, value, range) in [("n_players", n_players, 2..=8), ("n_cards", n_cards, 1..=13)] {
+        for (name, value, range) in [("n_players", n_players, Self::SEATS), ("n_cards", n_cards, Self::CARDS)] {
             if !range.contains(&value) {
                 return Err(Error::option(name, value, format!("{} to {}", range.start(), range.end())));
             }

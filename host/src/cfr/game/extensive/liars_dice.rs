@@ -1,5 +1,7 @@
 //! Liar's dice: hidden dice, rising bids on all of them together, and a challenge.
 
+use std::ops::RangeInclusive;
+
 use super::{Game, Turn};
 use crate::{Error, Result};
 
@@ -26,13 +28,23 @@ pub struct Rolled {
 }
 
 impl LiarsDice {
+    const SEATS: RangeInclusive<usize> = 2..=8;
+    const DICE: RangeInclusive<usize> = 1..=5;
+    const FACES: RangeInclusive<usize> = 2..=20;
+
+    /// All that there are.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let with = |n_players, n_dice| Self::FACES.map(move |n_faces| Self { n_players, n_dice, n_faces });
+        Self::SEATS.flat_map(move |n_players| Self::DICE.flat_map(move |n_dice| with(n_players, n_dice)))
+    }
+
     /// A game of `n_players` seats with `n_dice` dice each, of `n_faces` faces.
     ///
     /// # Errors
     /// [`Error::Option`] unless there are 2 to 8 seats, 1 to 5 dice each and 2 to 20 faces.
     pub fn new(n_players: usize, n_dice: usize, n_faces: usize) -> Result<Self> {
         for (name, value, range) in
-            [("n_players", n_players, 2..=8), ("n_dice", n_dice, 1..=5), ("n_faces", n_faces, 2..=20)]
+            [("n_players", n_players, Self::SEATS), ("n_dice", n_dice, Self::DICE), ("n_faces", n_faces, Self::FACES)]
         {
             if !range.contains(&value) {
                 return Err(Error::option(name, value, format!("{} to {}", range.start(), range.end())));

@@ -14,21 +14,20 @@ pub use matrix::MatrixGame;
 pub use poker::Poker;
 pub use tree::{InformationSet, Tree};
 
+use crate::Result;
+
 #[cfg(test)]
 pub(in crate::cfr) mod tests;
 
-/// The tree of a game of this library that has this name; `None` if there is none, or if its tree is too large.
-pub(in crate::cfr) fn named(name: &str) -> Option<Tree> {
-    let dice = (2..=8).flat_map(|n| (1..=5).flat_map(move |dice| (2..=20).map(move |faces| (n, dice, faces))));
-    let dice = dice.filter_map(|(n, dice, faces)| LiarsDice::new(n, dice, faces).ok());
-    let cards = (2..=8).flat_map(|n| (1..=13).map(move |cards| (n, cards)));
-    let orders = [PrizeOrder::Ascending, PrizeOrder::Descending, PrizeOrder::Random];
-    let cards = cards.flat_map(|(n, cards)| orders.map(|order| Goofspiel::new(n, cards, order)));
-    let mut cards = cards.filter_map(Result::ok);
-    match dice.into_iter().find(|game| game.name() == name) {
-        Some(game) => Tree::build(&game).ok(),
-        None => Tree::build(&cards.find(|game| game.name() == name)?).ok(),
+/// The tree of the [`LiarsDice`] or [`Goofspiel`] that has this name; `None` if neither has.
+///
+/// # Errors
+/// As [`Tree::build`].
+pub(in crate::cfr) fn named(name: &str) -> Result<Option<Tree>> {
+    if let Some(game) = LiarsDice::all().find(|game| game.name() == name) {
+        return Tree::build(&game).map(Some);
     }
+    Goofspiel::all().find(|game| game.name() == name).map(|game| Tree::build(&game)).transpose()
 }
 
 /// What happens next in a state of a game.
