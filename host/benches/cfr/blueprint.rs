@@ -8,8 +8,8 @@ use warpplay::cfr::{Abstraction, Algorithm, GameDef, Options, Problem, Sampling,
 use warpplay::{Backend, Device, Result};
 
 use crate::games::{LEDUC, TWENTY_BLINDS};
-use crate::measure::Bench;
-use crate::output::{Table, maybe, number, whole};
+use crate::measure::{Bench, whole};
+use crate::output::{Table, maybe, number};
 
 /// A game, the recipe of its buckets, and subgames of seat 0: what they are called, histories and boards.
 struct Case {

@@ -10,8 +10,8 @@ use warpplay::cfr::Options;
 use warpplay::cfr::spot::{SolvedSpot, Spot, SpotForm, SpotSolver, SpotTarget};
 use warpplay::{Backend, Device, Error, Result};
 
-use crate::measure::Bench;
-use crate::output::{Table, number, whole};
+use crate::measure::{Bench, whole};
+use crate::output::{Table, number};
 use crate::targets;
 
 /// The spots, by name: one of each street, and a large flop.

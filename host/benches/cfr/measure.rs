@@ -169,6 +169,14 @@ impl Bench {
     }
 }
 
+/// A whole number, with commas between thousands.
+pub fn whole(n: u64) -> String {
+    let digits = n.to_string();
+    let parts: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|part| std::str::from_utf8(part).ok()).collect();
+    parts.join(",")
+}
+
 /// A number that JSON can hold.
 fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)

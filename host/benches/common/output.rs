@@ -150,14 +150,6 @@ pub fn number(x: f64) -> String {
     }
 }
 
-/// A whole number, with commas between thousands.
-pub fn whole(n: u64) -> String {
-    let digits = n.to_string();
-    let parts: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|part| std::str::from_utf8(part).ok()).collect();
-    parts.join(",")
-}
-
 /// A number that may be missing.
 pub fn maybe(x: Option<f64>) -> String {
     x.map_or_else(|| "-".to_string(), number)
