@@ -166,7 +166,7 @@ impl Problem {
 }
 
 impl Stored {
-    /// The problem with the buckets that it was stored with; `None` for a tree that its name does not give.
+    /// The problem with the buckets that it was stored with; `None` for a tree of another game than [`extensive::named`] knows.
     ///
     /// # Errors
     /// As [`extensive::named`].

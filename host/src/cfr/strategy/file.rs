@@ -86,7 +86,7 @@ impl Strategy {
             let buckets = head.problem.buckets(path, file)?;
             let problem = head.problem.with(buckets.as_ref()).map_err(|error| wrong(error.to_string()))?;
             let problem = problem.ok_or_else(|| {
-                wrong("the strategy of a tree that its name does not give: Strategy::load_for takes the tree".into())
+                wrong("the strategy of a tree of another game than liars_dice and goofspiel: Strategy::load_for takes the tree".into())
             })?;
             let layout = dispatch::layout_of(&problem, head.kind, head.isomorphism);
             let layout = layout.map_err(|error| match error {

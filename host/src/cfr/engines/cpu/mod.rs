@@ -244,6 +244,11 @@ impl<T: Real, S: Real> Solve for Cpu<T, S> {
         }))
     }
 
+    /// Nothing, and no copy of the tables to find that out.
+    fn random(&mut self) -> Result<Vec<u64>> {
+        Ok(Vec::new())
+    }
+
     fn set_tables(&mut self, tables: &Tables) -> Result<()> {
         let predicts = self.options.algorithm == Algorithm::PcfrPlus;
         let n_predictions = if predicts { 2 } else { 0 };

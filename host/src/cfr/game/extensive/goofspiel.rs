@@ -41,7 +41,7 @@ impl Goofspiel {
     const SEATS: RangeInclusive<usize> = 2..=8;
     const CARDS: RangeInclusive<usize> = 1..=13;
 
-    /// All that there are.
+    /// Every game that [`new`](Self::new) allows.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let with = |n_players, n_cards| PrizeOrder::ALL.iter().map(move |&order| Self { n_players, n_cards, order });
         Self::SEATS.flat_map(move |n_players| Self::CARDS.flat_map(move |n_cards| with(n_players, n_cards)))

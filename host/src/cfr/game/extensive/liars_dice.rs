@@ -32,7 +32,7 @@ impl LiarsDice {
     const DICE: RangeInclusive<usize> = 1..=5;
     const FACES: RangeInclusive<usize> = 2..=20;
 
-    /// All that there are.
+    /// Every game that [`new`](Self::new) allows.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let with = |n_players, n_dice| Self::FACES.map(move |n_faces| Self { n_players, n_dice, n_faces });
         Self::SEATS.flat_map(move |n_players| Self::DICE.flat_map(move |n_dice| with(n_players, n_dice)))
