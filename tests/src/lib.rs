@@ -70,6 +70,7 @@
 //! | `cfr/targets.rs` | commands and builders have other defaults for spots, or the bench measures a solve elsewhere than it says |
 //! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the paper's programs, leave the sampled reference |
 //! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones; a solve in buckets is another one, or loses them in a file |
+//! | `cfr/merged.rs` | a solve in buckets with all deals, or traversals of the tree, differs from the game itself or between devices, or CFR-BR finds no better strategy |
 //! | `cfr/subgame.rs` | a subgame solved anew is more exploitable than the blueprint by more than was measured, devices differ in it, or files lose it |
 //! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `warpplay cfr` have changed |
 //! | `cfr/ties.rs` | engines differ otherwise than `docs/exact-ties.md` says |

@@ -101,7 +101,7 @@ pub struct InfoArgs {
 /// What players know of the cards.
 #[derive(clap::Args, Clone, Debug)]
 pub struct AbstractionFlags {
-    /// Let players know buckets of cards only: for each round, separated by commas, lossless, strength:N (or ehs:N), histogram:N or, on the whole board, even:N, with N buckets; or a file that --save-abstraction wrote. Deals are sampled
+    /// Let players know buckets of cards only: for each round, separated by commas, lossless, strength:N (or ehs:N), histogram:N or, on the whole board, even:N, with N buckets; or a file that --save-abstraction wrote. Deals are sampled with cfr, cfr_plus and lcfr; --sampling none, and the other algorithms, walk all of them
     #[arg(long, value_name = "ROUNDS|FILE", requires = "game", conflicts_with = "from")]
     pub abstraction: Option<String>,
 

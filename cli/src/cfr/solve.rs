@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::cfr::{
-    Abstraction, Checkpoint, Counts, Options, Point, Problem, Recipe, Report, Sampling, Solver, SolverBuilder,
-    Strategy, Subgame, Updates,
+    Abstraction, Checkpoint, Counts, Options, Point, Problem, Recipe, Report, Solver, SolverBuilder, Strategy, Subgame,
+    Updates,
 };
 use warpplay::{AtomicFile, Device};
 
@@ -106,13 +106,8 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     // The plot's folder is created last, so that a file asked for in a folder that does not exist is refused before the folder is made.
     let files = Files { json, plot: OutputFile::prepare_option(plots.file(PLOT)?.as_deref())? };
     let device = args.device.open()?;
-    let samples_deals = args.solve.sampling.is_none() && checkpoint.is_none();
-    let ask = |problem: Problem, in_buckets: bool| {
+    let ask = |problem: Problem| {
         let mut builder = args.solve.ask(Solver::builder(problem)).iterations(iterations).measure_at(stops.clone());
-        // No other sampling knows buckets; a checkpoint has it already.
-        if in_buckets && samples_deals {
-            builder = builder.sampling(Sampling::Chance);
-        }
         if let Some(checkpoint) = &checkpoint {
             builder = builder.resume(checkpoint.clone());
         }
@@ -126,11 +121,10 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     };
     // What can be refused before the buckets are found is.
     let expect = |problem: &Problem, recipe: &Recipe| {
-        Ok(device.expect_memory(&ask(problem.clone(), true).memory_in_buckets(&device, recipe)?)?)
+        Ok(device.expect_memory(&ask(problem.clone()).memory_in_buckets(&device, recipe)?)?)
     };
     let problem = common::without_results(|| with_buckets(read, &args.abstraction, &device, &args.output, expect))?;
-    let in_buckets = matches!(problem, Problem::Abstracted(..));
-    let builder = ask(problem, in_buckets);
+    let builder = ask(problem);
     // What is refused, such as a game that is too large, is refused of this file.
     let named = || {
         let game = args.game.as_ref().map(|path| path.display().to_string());

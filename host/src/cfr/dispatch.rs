@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::cfr::abstraction::Recipe;
 use crate::cfr::engines::walk::{self, Information};
-use crate::cfr::engines::{Solve, cpu, explicit, mccfr, small, street, subset};
+use crate::cfr::engines::{Solve, cpu, explicit, mccfr, merged, small, street, subset};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::{BettingTree, Game, Poker, Tree};
 use crate::cfr::layout::{Buckets, Layout, LayoutKind, MOST_MEASURED, VectorGame};
@@ -21,6 +21,8 @@ const MOST_HISTORIES: u128 = 4_000_000;
 pub struct Plan {
     pub(in crate::cfr) layout: Layout,
     pub(in crate::cfr) engine: Engine,
+    /// Of a game in buckets, where all deals are walked.
+    merged: Option<Arc<merged::Trees>>,
     infoset_actions: u64,
     tables: u64,
     memory: Memory,
@@ -36,7 +38,7 @@ impl Plan {
             _ => 4,
         };
         let tables = infoset_actions * n_tables * value;
-        Self { layout, engine, infoset_actions, tables, memory }
+        Self { layout, engine, merged: None, infoset_actions, tables, memory }
     }
 
     /// The engine; never `auto`.
@@ -110,10 +112,21 @@ fn check_device(device: &Device, options: &Options) -> Result<()> {
 fn bucket_kind(options: &Options) -> Result<LayoutKind> {
     match (options.engine, options.sampling) {
         (Engine::Auto | Engine::Walk, Sampling::Chance) => Ok(LayoutKind::Padded),
-        (Engine::Auto | Engine::Walk, sampling) => {
-            Err(Error::option("sampling", sampling, "chance for a game with buckets of cards"))
+        (Engine::Walk, sampling) => Err(Error::option("sampling", sampling, "chance with engine walk")),
+        (Engine::Mccfr, Sampling::None) => {
+            Err(Error::option("sampling", options.sampling, "external, outcome or chance with engine mccfr"))
         }
-        (engine, _) => Err(Error::option("engine", engine, "auto or walk for a game with buckets of cards")),
+        (Engine::Auto | Engine::Explicit, Sampling::None | Sampling::External | Sampling::Outcome)
+        | (Engine::Explicit, Sampling::Chance)
+        | (Engine::Mccfr, Sampling::External | Sampling::Outcome | Sampling::Chance) => Ok(LayoutKind::Merged),
+        (Engine::Auto | Engine::Explicit | Engine::Mccfr, sampling) => Err(Error::option(
+            "sampling",
+            sampling,
+            "none, chance, external or outcome for a game with buckets of cards",
+        )),
+        (engine, _) => {
+            Err(Error::option("engine", engine, "auto, explicit, mccfr or walk for a game with buckets of cards"))
+        }
     }
 }
 
@@ -128,9 +141,12 @@ pub(in crate::cfr) fn memory_of_recipe(
     options: &Options,
 ) -> Result<Memory> {
     check_device(device, options)?;
-    bucket_kind(options)?;
-    let asked = Information::Buckets(Arc::new(recipe.asked(rules)?));
-    walk::fits(device, rules, &asked, options)
+    let kind = bucket_kind(options)?;
+    let asked = recipe.asked(rules)?;
+    if kind == LayoutKind::Merged {
+        return merged::fits(device, &merged::Trees::new(rules, &asked, options.algorithm)?, options);
+    }
+    walk::fits(device, rules, &Information::Buckets(Arc::new(asked)), options)
 }
 
 /// The layout for a problem.
@@ -189,6 +205,9 @@ pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism
         (LayoutKind::Padded, Problem::Abstracted(rules, abstraction)) => {
             Ok(Layout::Buckets(Arc::new(Buckets::new(rules, true, Some(abstraction))?)))
         }
+        (LayoutKind::Merged, Problem::Abstracted(rules, abstraction)) => {
+            Ok(Layout::Buckets(Arc::new(Buckets::new(rules, false, Some(abstraction))?)))
+        }
         (LayoutKind::Vector, Problem::Poker(rules) | Problem::Abstracted(rules, _)) => {
             let tree = BettingTree::new(rules)?;
             let game = VectorGame::from_game(rules, &tree, isomorphism)?;
@@ -209,7 +228,9 @@ pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism
         (LayoutKind::Buckets | LayoutKind::Padded, Problem::Poker(rules) | Problem::Abstracted(rules, _)) => {
             Ok(Layout::Buckets(Arc::new(Buckets::new(rules, kind == LayoutKind::Padded, None)?)))
         }
-        (_, Problem::Tree(_) | Problem::Spot(_) | Problem::Subgame(_)) => Err(unknown()),
+        (LayoutKind::Merged, Problem::Poker(_)) | (_, Problem::Tree(_) | Problem::Spot(_) | Problem::Subgame(_)) => {
+            Err(unknown())
+        }
     }
 }
 
@@ -241,13 +262,26 @@ pub(in crate::cfr) fn plan_layout(device: &Device, layout: &Layout, options: &Op
         Layout::Buckets(buckets) if buckets.padded => {
             (Engine::Walk, walk::fits(device, &buckets.rules, &information(buckets), options)?)
         }
-        Layout::Buckets(buckets) => (Engine::Subset, subset::fits(&buckets.rules, options)?),
-        Layout::Tree(tree) => match options.sampling {
-            Sampling::None => (Engine::Explicit, explicit::fits(device, tree, options)?),
-            _ => (Engine::Mccfr, mccfr::fits(device, tree, options)?),
+        Layout::Buckets(buckets) => match &buckets.abstraction {
+            Some(abstraction) => {
+                let trees = merged::Trees::new(&buckets.rules, &**abstraction, options.algorithm)?;
+                let memory = merged::fits(device, &trees, options)?;
+                let plan = Plan::new(layout.clone(), tree_engine(options), options, memory);
+                return Ok(Plan { merged: Some(Arc::new(trees)), ..plan });
+            }
+            None => (Engine::Subset, subset::fits(&buckets.rules, options)?),
+        },
+        Layout::Tree(tree) => match tree_engine(options) {
+            Engine::Explicit => (Engine::Explicit, explicit::fits(device, tree, options)?),
+            engine => (engine, mccfr::fits(device, tree, options)?),
         },
     };
     Ok(Plan::new(layout.clone(), engine, options, memory))
+}
+
+/// The engine of explicit trees.
+fn tree_engine(options: &Options) -> Engine {
+    if options.sampling == Sampling::None { Engine::Explicit } else { Engine::Mccfr }
 }
 
 /// What the players of a game with tables by hands or buckets know of the cards, for the walk.
@@ -287,6 +321,9 @@ fn build_engine(device: &Device, engine: Engine, game: &Arc<VectorGame>, options
 /// [`Error::OutOfMemory`] with the bytes of [`Plan::memory_needed`]; errors of the device.
 pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Solve>> {
     device.expect_memory(plan.memory_needed())?;
+    if let (Layout::Buckets(buckets), Some(trees)) = (&plan.layout, &plan.merged) {
+        return merged::build(device, trees, buckets, options);
+    }
     match (&plan.layout, plan.engine) {
         (Layout::Vector { game, .. }, engine) => build_engine(device, engine, game, options),
         (Layout::Buckets(buckets), Engine::Walk) => walk::build(device, &buckets.rules, &information(buckets), options),

@@ -54,7 +54,8 @@
 //! | the rest of a hand, re-solved for one seat ([`Subgame`]) | `street` | `cpu` |
 //! | more players, one hole card, one suit, no board | `subset` where the explicit tree would have more than 4 million nodes, else `explicit` | `explicit` |
 //! | more players, else; trees of other games | `explicit` | `explicit` |
-//! | more players, chance sampling; any number with buckets of cards ([`Problem::abstracted`]) | `walk` | `walk` |
+//! | more players, chance sampling; any number with buckets of cards ([`Problem::abstracted`]), sampled deals | `walk` | `walk` |
+//! | buckets of cards and all deals, for every algorithm | `explicit` | `explicit` |
 //! | external or outcome sampling | `mccfr` | `mccfr`: one traversal an iteration, `cfr`, alternating |
 //!
 //! [`Engine`] asks for one by name. What an engine cannot do is an error that says why and, where it is memory, how much; nothing is replaced by

@@ -151,6 +151,24 @@ impl Options {
     pub const SPOT: Self = Self { algorithm: Algorithm::Dcfr, discounts: [1.5, 0.0, 4.0], ..Self::DEFAULT };
 }
 
+impl Options {
+    /// The same for a game with buckets of cards, where nothing is said of sampling: sampled deals, if algorithm and engine take them.
+    ///
+    /// Otherwise all deals are walked.
+    #[must_use]
+    pub fn in_buckets(self) -> Self {
+        let samples = self.algorithm.takes_sampled_deals() && matches!(self.engine, Engine::Auto | Engine::Walk);
+        Self { sampling: if samples { Sampling::Chance } else { self.sampling }, ..self }
+    }
+}
+
+impl Algorithm {
+    /// Whether a batch of sampled deals can be learnt from: the others change every set in every iteration, and a batch meets some only.
+    pub(in crate::cfr) fn takes_sampled_deals(self) -> bool {
+        matches!(self, Self::Cfr | Self::CfrPlus | Self::Lcfr)
+    }
+}
+
 /// Factors and weights that iteration t applies to regrets and averages, shared by all engines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::cfr) struct Step {

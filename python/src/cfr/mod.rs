@@ -12,8 +12,7 @@ use pyo3::types::PyDict;
 use warpplay::Device;
 use warpplay::cfr::preflop::{N_CLASSES, PushFold, class_name};
 use warpplay::cfr::{
-    Abstraction, GameDef, Options, Problem, Recipe, Sampling, Solver as Library, SpotRun, Strategy as LibraryStrategy,
-    Subgame,
+    Abstraction, GameDef, Options, Problem, Recipe, Solver as Library, SpotRun, Strategy as LibraryStrategy, Subgame,
 };
 
 use crate::convert::{device, error, to_python};
@@ -90,7 +89,7 @@ fn points(measure_at: Option<&Bound<'_, PyAny>>, limit: u64) -> PyResult<Option<
 impl Solver {
     /// Of `"kuhn"`, `"leduc"`, or a definition of the Annual Computer Poker Competition: its text, or the path of its file as an `os.PathLike` (`pathlib.Path("x.game")`); `measure_at` lists the iterations after which value and exploitability are measured.
     ///
-    /// With `abstraction` players know buckets of their cards only, and deals are sampled (`sampling="chance"`): for each round `lossless`, `strength:N`, `histogram:N` or, on the whole board, `even:N`
+    /// With `abstraction` players know buckets of their cards only, and deals are sampled (`sampling="chance"`) unless the algorithm needs all of them: for each round `lossless`, `strength:N`, `histogram:N` or, on the whole board, `even:N`
     /// with N buckets (`"lossless,strength:3"`), or the path of a file that `warpplay cfr solve --save-abstraction` wrote.
     #[new]
     #[pyo3(signature = (game, *, device="auto", measure_at=None, abstraction=None, **given))]
@@ -102,8 +101,11 @@ impl Solver {
         abstraction: Option<PathBuf>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let sampling = if abstraction.is_some() { Sampling::Chance } else { Sampling::None };
-        let options = options(&Options { sampling, ..Options::default() }, given)?;
+        let says_sampling = given.is_some_and(|given| given.contains("sampling").unwrap_or(false));
+        let mut options = options(&Options::default(), given)?;
+        if abstraction.is_some() && !says_sampling {
+            options = options.in_buckets();
+        }
         let (game, device) = (game_def(game)?, self::device(device)?);
         let problem = match abstraction {
             Some(abstraction) => py.detach(|| in_buckets(game, &abstraction, &device, options)).map_err(error)?,

@@ -395,10 +395,24 @@ fn buckets_of_other_cards_and_other_sampling_are_refused() {
     let error = Problem::abstracted(kuhn, leduc.clone()).expect_err("other cards").to_string();
     assert!(error.contains("option abstraction: 2 suits of 3 ranks, 1 private cards, boards of [0, 1]"), "{error}");
     let problem = Problem::abstracted(GameDef::leduc(), leduc).expect("fits");
-    let error = Solver::builder(problem.clone()).plan(&device).expect_err("no sampling").to_string();
-    assert!(error.contains("option sampling: none is not allowed (chance"), "{error}");
-    let error = Solver::builder(problem).engine(Engine::Explicit).plan(&device).expect_err("engine").to_string();
-    assert!(error.contains("option engine: explicit is not allowed (auto or walk"), "{error}");
+    for (builder, says) in [
+        (
+            Solver::builder(problem.clone()).sampling(Sampling::PublicChance),
+            "sampling: public_chance is not allowed (none, chance",
+        ),
+        (
+            Solver::builder(problem.clone()).engine(Engine::Walk).sampling(Sampling::None),
+            "sampling: none is not allowed (chance",
+        ),
+        (
+            Solver::builder(problem.clone()).engine(Engine::Mccfr).sampling(Sampling::None),
+            "sampling: none is not allowed (external",
+        ),
+        (Solver::builder(problem).engine(Engine::Cpu), "engine: cpu is not allowed (auto, explicit, mccfr or walk"),
+    ] {
+        let error = builder.plan(&device).expect_err(says).to_string();
+        assert!(error.contains(says), "{error}\nexpected {says}");
+    }
     for text in ["", "lossless:3", "ehs", "strength:x", "median:3", "lossless,"] {
         let error = text.parse::<Recipe>().expect_err(text).to_string();
         assert!(error.contains("option abstraction: '"), "{text}: {error}");
@@ -439,10 +453,11 @@ fn options_and_memory_are_checked_before_buckets_are_found() {
     let refused =
         |builder: SolverBuilder| builder.memory_in_buckets(&device, &recipe).expect_err("refused").to_string();
     for (builder, says) in [
-        (solve(1).sampling(Sampling::None), "option sampling: none is not allowed (chance"),
+        (solve(1).sampling(Sampling::SelfPublic), "option sampling: self_public is not allowed (none, chance"),
+        (solve(1).sampling(Sampling::None), "tree of limit poker for 2: expected at most"),
         (solve(33), "option batch: 33 is not allowed (1 to 32"),
         (solve(1).algorithm(Algorithm::Dcfr), "option algorithm: dcfr is not allowed (cfr, cfr_plus or lcfr"),
-        (solve(1).engine(Engine::Cpu), "option engine: cpu is not allowed (auto or walk"),
+        (solve(1).engine(Engine::Cpu), "option engine: cpu is not allowed (auto, explicit, mccfr or walk"),
     ] {
         let error = refused(builder);
         assert!(error.contains(says), "{error}\nexpected {says}");

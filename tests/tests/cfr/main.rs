@@ -7,6 +7,7 @@ mod explicit;
 mod games;
 mod local;
 mod menus;
+mod merged;
 mod old_files;
 #[cfg(unix)]
 mod page;

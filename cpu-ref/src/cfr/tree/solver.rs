@@ -1,5 +1,6 @@
 //! Counterfactual regret minimisation on a stored tree.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Node, Profile, Tree};
@@ -25,6 +26,8 @@ pub struct State {
 #[derive(Clone, Debug)]
 pub struct Solver<K> {
     tree: Arc<Tree<K>>,
+    /// Seats that learn.
+    seats: Range<usize>,
     options: Options,
     state: State,
     current: Profile,
@@ -37,8 +40,33 @@ struct Pass<'a, K> {
     profile: &'a Profile,
     /// Counterfactual values of the actions, summed over the nodes of their set; the seat's table.
     gains: &'a mut [f64],
-    /// The seat's own reach of each of its sets, at the set's offset.
-    own_reach: &'a mut [f64],
+    /// The seat's own reach of its sets, by set.
+    own_reach: &'a mut [OwnReach],
+}
+
+/// A seat's own reach of the nodes of a set: the same for all where it forgets nothing.
+#[derive(Clone, Copy, Default)]
+struct OwnReach {
+    first: f64,
+    /// Σ of the differences from the first, which are exactly 0 where nothing is forgotten.
+    beyond: f64,
+    n_nodes: u32,
+}
+
+impl OwnReach {
+    fn add(&mut self, own: f64) {
+        if self.n_nodes == 0 {
+            self.first = own;
+        }
+        self.beyond += own - self.first;
+        self.n_nodes += 1;
+    }
+
+    /// The mean over `n` nodes; those that were not added have none.
+    fn mean(self, n: usize) -> f64 {
+        let missing = n as f64 - f64::from(self.n_nodes);
+        self.first + (self.beyond - missing * self.first) / n as f64
+    }
 }
 
 impl<K> Pass<'_, K> {
@@ -61,7 +89,7 @@ impl<K> Pass<'_, K> {
                 if set.seat != self.seat {
                     return edges.map(|(&child, p)| p * self.value(child, own, others * p)).sum();
                 }
-                self.own_reach[set.offset] = own;
+                self.own_reach[number as usize].add(own);
                 let mut value = 0.0;
                 for (action, (&child, p)) in edges.enumerate() {
                     let of_action = self.value(child, own * p, others);
@@ -80,6 +108,15 @@ impl<K> Solver<K> {
     /// # Panics
     /// If [`Algorithm::CfrBr`] is used for a game of other than two players.
     pub fn new(tree: Arc<Tree<K>>, options: Options) -> Self {
+        let seats = 0..tree.n_players();
+        Self::of_seats(tree, options, seats)
+    }
+
+    /// A solve in which only some seats learn; the strategies of the others stay uniform, or are best responses with [`Algorithm::CfrBr`].
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn of_seats(tree: Arc<Tree<K>>, options: Options, seats: Range<usize>) -> Self {
         let n_players = tree.n_players();
         assert!(options.algorithm != Algorithm::CfrBr || n_players == 2, "CFR-BR is for two players");
         let zeros: Vec<Vec<f64>> = (0..n_players).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
@@ -91,7 +128,7 @@ impl<K> Solver<K> {
             utilities: vec![0.0; n_players],
         };
         let current = Profile::from_weights(&tree, &zeros);
-        Self { tree, options, state, current }
+        Self { tree, seats, options, state, current }
     }
 
     /// The tree.
@@ -124,14 +161,14 @@ impl<K> Solver<K> {
     pub fn iterate(&mut self, n: u64) {
         for _ in 0..n {
             self.state.iteration += 1;
-            for seat in 0..self.tree.n_players() {
+            for seat in self.seats.clone() {
                 self.pass(seat);
                 if self.options.updates == Updates::Alternating {
                     self.renew(seat);
                 }
             }
             if self.options.updates == Updates::Simultaneous {
-                for seat in 0..self.tree.n_players() {
+                for seat in self.seats.clone() {
                     self.renew(seat);
                 }
             }
@@ -150,11 +187,13 @@ impl<K> Solver<K> {
         };
         let gains = &mut self.state.last[seat];
         gains.fill(0.0);
-        let mut own_reach = vec![0.0; gains.len()];
+        let mut own_reach = vec![OwnReach::default(); self.tree.sets().len()];
         let mut pass = Pass { tree: &self.tree, seat, profile, gains, own_reach: &mut own_reach };
         self.state.utilities[seat] += pass.value(0, 1.0, 1.0);
         let step = self.options.step(self.state.iteration);
-        for set in self.tree.sets().iter().filter(|set| set.seat == seat) {
+        let sets = self.tree.sets().iter().zip(&own_reach).filter(|(set, _)| set.seat == seat);
+        for (set, own_reach) in sets {
+            let weight = step.weight * own_reach.mean(set.nodes.len());
             let row = set.offset..set.offset + set.n_actions;
             let strategy = &self.current.strategies[seat][row.clone()];
             let gains = &mut self.state.last[seat][row.clone()];
@@ -162,7 +201,7 @@ impl<K> Solver<K> {
             gains.iter_mut().for_each(|gain| *gain -= value);
             add_regrets(step, &mut self.state.regrets[seat][row.clone()], gains);
             for (average, p) in self.state.averages[seat][row].iter_mut().zip(strategy) {
-                *average += step.weight * own_reach[set.offset] * p;
+                *average += weight * p;
             }
         }
     }

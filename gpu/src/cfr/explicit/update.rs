@@ -137,7 +137,13 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
         let step = current_step(task.steps, task.clock);
         let (first_row, end_row) = tree.rows_of_set(set);
         let (first, end) = tree.members_of_set(set);
-        let weight = step.weight * memory::load(task.own, first as usize);
+        // A seat that forgets has no one reach of a set: the mean over its histories. Without forgetting all differences are exactly 0.
+        let reach = memory::load(task.own, first as usize);
+        let mut beyond = T::ZERO;
+        for member in thread::strided(first + group.rank, end, group.size) {
+            beyond += memory::load(task.own, member as usize) - reach;
+        }
+        let weight = step.weight * (reach + group.sum(beyond) / T::from_f64(f64::from(end - first)));
         let mut total = T::ZERO;
         for row in first_row..end_row {
             let mut gain = T::ZERO;

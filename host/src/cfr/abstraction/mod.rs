@@ -2,7 +2,8 @@
 //!
 //! Hold'em has more information sets than any memory holds. Hands that are alike can share one strategy: a *bucket*. [`Abstraction::build`] finds the buckets of every betting
 //! round by a [`Recipe`]; a [`Solver`](super::Solver) solves a [`Problem`](super::Problem) with them, by sampled deals
-//! ([`Sampling::Chance`](super::Sampling::Chance)).
+//! ([`Sampling::Chance`](super::Sampling::Chance)), or by all deals of a game whose tree fits in memory. The second is for every algorithm, and with
+//! [`Algorithm::CfrBr`](super::Algorithm::CfrBr) finds the least exploitable strategy that the buckets allow.
 //!
 //! ```
 //! use warpplay::Device;
@@ -81,7 +82,7 @@ pub(in crate::cfr) use file::Head;
 use std::str::FromStr;
 
 use crate::cfr::game::Buckets;
-use crate::cfr::game::cards::CardSet;
+use crate::cfr::game::cards::{CardSet, colex_rank};
 use crate::cfr::game::game_file::GameDef;
 use crate::runtime::named::named;
 use crate::{Device, Error, Result};
@@ -209,9 +210,10 @@ impl Buckets for Asked {
         self.0.get(round).copied().unwrap_or(0)
     }
 
-    /// No hand has one yet.
-    fn bucket(&self, _: usize, _: CardSet, _: CardSet) -> u32 {
-        0
+    /// No hand has its bucket yet: hands take turns, so that there are about as many as will be.
+    fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32 {
+        let turn = colex_rank(hole).wrapping_add(colex_rank(board));
+        (turn % u64::from(self.n_buckets(round).max(1))) as u32
     }
 }
 

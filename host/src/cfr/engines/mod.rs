@@ -39,12 +39,14 @@
 //! | `subset` | betting tree × cards: all deals by a recurrence over sets of cards, any number of players |
 //! | `explicit` | every history a node, level by level |
 //! | `mccfr` | sampled traversals of the explicit tree, a thread each |
+//! | `merged` | the explicit tree with an information set for each bucket of an abstraction, solved by `explicit` or `mccfr` |
 //! | [`walk`] | sampled deals, a warp a subtree of the betting, up to 32 deals at once |
 //! | `cpu` | the vector form in plain Rust on all cores |
 
 pub(in crate::cfr) mod cpu;
 pub(in crate::cfr) mod explicit;
 pub(in crate::cfr) mod mccfr;
+pub(in crate::cfr) mod merged;
 pub(in crate::cfr) mod small;
 mod solve;
 pub(in crate::cfr) mod street;

@@ -19,6 +19,8 @@ named! {
     Buckets = "buckets",
     /// As `buckets`, with room for three actions in every set.
     Padded = "padded",
+    /// Betting nodes × buckets of an abstraction.
+    Merged = "merged",
 }
 
 /// The position of every information set's values in a seat's table.
@@ -44,6 +46,7 @@ impl Layout {
             Self::Vector { .. } => LayoutKind::Vector,
             Self::Tree(_) => LayoutKind::Tree,
             Self::Buckets(buckets) if buckets.padded => LayoutKind::Padded,
+            Self::Buckets(buckets) if buckets.abstraction.is_some() => LayoutKind::Merged,
             Self::Buckets(_) => LayoutKind::Buckets,
         }
     }

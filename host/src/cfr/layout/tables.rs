@@ -88,6 +88,14 @@ impl Values {
         }
     }
 
+    /// `len` zeros of the same precision.
+    pub fn zeros(&self, len: usize) -> Self {
+        match self {
+            Self::F32(_) => Self::F32(vec![0.0; len]),
+            Self::F64(_) => Self::F64(vec![0.0; len]),
+        }
+    }
+
     /// Replaces the value at an index.
     pub fn set(&mut self, at: usize, value: f64) {
         match self {

@@ -37,7 +37,7 @@ impl SolverBuilder {
         updates: Updates,
         /// Weights of the average; default those with which the algorithm was published.
         averaging: Averaging,
-        /// What is sampled; default nothing.
+        /// What is sampled; default nothing, and of a game with buckets of cards as [`Options::in_buckets`] says.
         sampling: Sampling,
         /// Deals, boards or traversals of an iteration, with sampling; at least 1, default 1.
         batch: u32,
@@ -93,7 +93,7 @@ impl SolverBuilder {
     /// # Errors
     /// [`Error::Option`] for a recipe that does not suit the game, for options that are not allowed or not supported with buckets, and for a problem that is not a game of poker.
     pub fn memory_in_buckets(&self, device: &Device, recipe: &Recipe) -> Result<Memory> {
-        let options = self.settled()?;
+        let options = self.settled_with(true)?;
         options.check()?;
         self.keep.check()?;
         let Some(rules) = self.problem.rules() else {
@@ -180,7 +180,17 @@ impl SolverBuilder {
 
     /// The options of the solve: those that the caller set, and otherwise the checkpoint's, if there is one.
     fn settled(&self) -> Result<Options> {
-        let Some(checkpoint) = &self.resume else { return Ok(self.options) };
-        self.options.going_on(&self.asked, checkpoint.options(), checkpoint.engine(), checkpoint.iteration())
+        self.settled_with(matches!(self.problem, Problem::Abstracted(..)))
+    }
+
+    /// The same for a game that is given in buckets or not.
+    fn settled_with(&self, in_buckets: bool) -> Result<Options> {
+        match &self.resume {
+            Some(checkpoint) => {
+                self.options.going_on(&self.asked, checkpoint.options(), checkpoint.engine(), checkpoint.iteration())
+            }
+            None if in_buckets && !self.asked.contains(&"sampling") => Ok(self.options.in_buckets()),
+            None => Ok(self.options),
+        }
     }
 }

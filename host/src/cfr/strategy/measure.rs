@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Strategy;
 use crate::cfr::dispatch;
-use crate::cfr::layout::{Layout, LayoutKind, Measured, Tables, Values};
+use crate::cfr::layout::{Layout, Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
 use crate::cfr::problem::Problem;
 use crate::{Device, Error, Precision, Result};
@@ -82,11 +82,11 @@ impl Strategy {
 
     /// The same strategy in a layout whose engine walks all deals on the device.
     fn measurable(&self, device: &Device) -> Result<Cow<'_, Self>> {
-        let (Layout::Buckets(buckets), Some(rules)) = (&self.layout, self.problem.rules()) else {
+        let (Layout::Buckets(_), Some(rules)) = (&self.layout, self.problem.rules()) else {
             return Ok(Cow::Borrowed(self));
         };
         let kind = dispatch::exact_kind(rules, device)?;
-        if kind == LayoutKind::Buckets && !buckets.padded {
+        if kind == self.layout.kind() {
             return Ok(Cow::Borrowed(self));
         }
         self.relaid(&dispatch::layout_of(&self.problem, kind, self.options.isomorphism)?).map(Cow::Owned)

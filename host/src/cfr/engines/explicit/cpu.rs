@@ -1,5 +1,6 @@
 //! Full traversals on the CPU: the reference of `cpu-ref`, on the tree's own nodes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use warpplay_cpu_ref::cfr as plain;
@@ -168,10 +169,11 @@ impl<S: Traversals> Solve for Cpu<S> {
     }
 }
 
-/// Full traversals of a tree.
-pub(super) fn full(tree: &Tree, options: &Options) -> Cpu<Full> {
+/// Full traversals of a tree, from which some seats learn.
+pub(super) fn full(tree: &Tree, options: &Options, seats: Range<usize>) -> Cpu<Full> {
     let predicts = options.algorithm == Algorithm::PcfrPlus;
-    Cpu::new(tree, |walked| Full { solver: plain::tree::Solver::new(walked, reference_options(options)), predicts })
+    let solver = |walked| plain::tree::Solver::of_seats(walked, reference_options(options), seats);
+    Cpu::new(tree, |walked| Full { solver: solver(walked), predicts })
 }
 
 /// Every history in every iteration.

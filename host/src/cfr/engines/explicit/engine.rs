@@ -1,5 +1,6 @@
 //! Full traversals on a device that runs kernels.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::explicit::ExplicitKernels;
@@ -7,6 +8,7 @@ use warpplay_gpu::cfr::explicit::ExplicitKernels;
 use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
 use super::kernels::Kernels;
 use super::measure::Measuring;
+use super::no_measuring;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Measured, Number, Tables};
@@ -23,7 +25,8 @@ pub(super) struct Explicit<T: ExplicitKernels + Number> {
     stream: Stream,
     work: Work<T>,
     options: Options,
-    measuring: Measuring,
+    /// None in an engine that only learns.
+    measuring: Option<Measuring>,
     one: Graph,
     many: Option<Graph>,
 }
@@ -34,8 +37,10 @@ struct Work<T: ExplicitKernels + Number> {
     tree: DeviceTree,
     pass: Pass<T>,
     learnt: Learnt<T>,
-    /// For cfr_br, by seat: its strategies, and the other's best response to them; otherwise empty.
+    /// For cfr_br, by seat that learns: its strategies, and the other's best response to them; otherwise empty.
     answers: Vec<Buffer<T>>,
+    /// Seats that learn.
+    seats: Range<usize>,
     simultaneous: bool,
 }
 
@@ -45,17 +50,22 @@ pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options
     let memory = Memory::default()
         .on_device("tree", DeviceTree::bytes(tree))
         .on_device("regrets, averages and strategies", Learnt::<T>::bytes(tree, options))
-        .on_device("values and reaches", Pass::<T>::bytes(tree))
-        .on_device("measuring", Measuring::bytes(tree));
+        .on_device("values and reaches", Pass::<T>::bytes(tree));
     if answers > 0 { memory.on_device("best responses", (size_of::<T>() * answers) as u64) } else { memory }
 }
 
 impl<T: ExplicitKernels + Number> Explicit<T> {
     /// Allocates the memory and records an iteration.
-    pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Self> {
+    pub fn new(
+        device: &Device,
+        tree: &Arc<Tree>,
+        options: &Options,
+        seats: Range<usize>,
+        measures: bool,
+    ) -> Result<Self> {
         let stream = device.stream()?;
         let learnt = Learnt::new(&stream, tree, options)?;
-        let n_answers = if options.algorithm == Algorithm::CfrBr { 2 } else { 0 };
+        let n_answers = if options.algorithm == Algorithm::CfrBr { seats.len() } else { 0 };
         let first = stream.read(&learnt.strategies)?;
         let answers = (0..n_answers).map(|_| stream.upload(&first)).collect::<Result<_>>()?;
         let mut work = Work {
@@ -64,9 +74,10 @@ impl<T: ExplicitKernels + Number> Explicit<T> {
             pass: Pass::new(&stream, tree)?,
             learnt,
             answers,
+            seats,
             simultaneous: options.updates == Updates::Simultaneous,
         };
-        let measuring = Measuring::new(device, &stream, tree)?;
+        let measuring = measures.then(|| Measuring::new(device, &stream, tree)).transpose()?;
         let one = stream.capture(|stream| work.iterate(stream))?;
         let many = if tree.n_nodes() <= SMALL {
             Some(stream.capture(|stream| (0..REPEATS).try_for_each(|_| work.iterate(stream)))?)
@@ -80,19 +91,19 @@ impl<T: ExplicitKernels + Number> Explicit<T> {
 impl<T: ExplicitKernels + Number> Work<T> {
     /// Queues one iteration.
     fn iterate(&mut self, stream: &Stream) -> Result<()> {
-        let n_players = self.tree.tree.n_players;
+        let mut seats = self.seats.clone();
         self.kernels.tick(stream, &mut self.learnt)?;
         if !self.answers.is_empty() {
-            return (0..n_players).try_for_each(|seat| self.iterate_against_best(stream, seat));
+            return seats.try_for_each(|seat| self.iterate_against_best(stream, seat));
         }
         if self.simultaneous {
-            return self.learn(stream, 0..n_players);
+            return self.learn(stream, seats);
         }
-        (0..n_players).try_for_each(|seat| self.learn(stream, seat..seat + 1))
+        seats.try_for_each(|seat| self.learn(stream, seat..seat + 1))
     }
 
     /// Queues a pass from which the seats learn.
-    fn learn(&mut self, stream: &Stream, seats: std::ops::Range<usize>) -> Result<()> {
+    fn learn(&mut self, stream: &Stream, seats: Range<usize>) -> Result<()> {
         let Self { kernels, tree, pass, learnt, .. } = self;
         let mut traversal = kernels.of(stream, tree, pass, seats);
         traversal.reach(&learnt.strategies)?;
@@ -102,8 +113,8 @@ impl<T: ExplicitKernels + Number> Work<T> {
 
     /// Queues an iteration in which one of two seats learns against the best response to its strategy.
     fn iterate_against_best(&mut self, stream: &Stream, seat: usize) -> Result<()> {
-        let Self { kernels, tree, pass, learnt, answers, .. } = self;
-        let Some(answer) = answers.get_mut(seat) else { return Ok(()) };
+        let Self { kernels, tree, pass, learnt, answers, seats, .. } = self;
+        let Some(answer) = answers.get_mut(seat - seats.start) else { return Ok(()) };
         let (own, other) = (seat..seat + 1, 1 - seat..2 - seat);
         kernels.of(stream, tree, pass, other).best_responses(&learnt.strategies, Some(answer))?;
         let mut traversal = kernels.of(stream, tree, pass, own);
@@ -132,7 +143,8 @@ impl<T: ExplicitKernels + Number> Solve for Explicit<T> {
 
     fn measure(&mut self) -> Result<Measured> {
         let Work { kernels, tree, learnt, .. } = &self.work;
-        self.measuring.measure(&self.stream, kernels, tree, &learnt.averages)
+        let measuring = self.measuring.as_mut().ok_or_else(no_measuring)?;
+        measuring.measure(&self.stream, kernels, tree, &learnt.averages)
     }
 
     fn utilities(&mut self) -> Result<Vec<f64>> {

@@ -319,3 +319,61 @@ fn what_the_engine_does_not_do_is_an_error() {
         assert!(matches!(fits(&device, &tree, &options), Err(Error::Option { .. })));
     }
 }
+
+/// A seat is dealt A or B, stops or goes on, and then chooses without knowing any more what it was dealt.
+struct Forgets;
+
+impl Game for Forgets {
+    type State = Vec<usize>;
+
+    fn name(&self) -> String {
+        "forgets".to_string()
+    }
+
+    fn n_players(&self) -> usize {
+        1
+    }
+
+    fn root(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn turn(&self, state: &Vec<usize>) -> Turn {
+        match state[..] {
+            [] => Turn::Chance(vec![0.5, 0.5]),
+            [_] | [_, 1] => Turn::Decision { seat: 0, n_actions: 2 },
+            // To stop costs 1 with A and wins 3 with B; the first choice wins 1.
+            [dealt, _] => Turn::End(vec![if dealt == 0 { -1.0 } else { 3.0 }]),
+            [_, _, choice, ..] => Turn::End(vec![if choice == 0 { 1.0 } else { 0.0 }]),
+        }
+    }
+
+    fn next(&self, state: &Vec<usize>, action: usize) -> Vec<usize> {
+        [&state[..], &[action]].concat()
+    }
+
+    fn key(&self, state: &Vec<usize>) -> String {
+        if state.len() == 1 { state[0].to_string() } else { "forgotten".to_string() }
+    }
+}
+
+/// The first strategies are uniform. After them going on looks better with A (0.5 against -1) and stopping with B (3 against 0.5), and the first choice in the set that forgets. So that set is
+/// reached with 1/2 by both hands in the first iteration, and with 1 and 0 in the second: the mean is 1/2 twice, and the sums are 1/2 · 1/2 + 1/2 · 1 and 1/2 · 1/2.
+#[test]
+fn a_set_that_forgets_weighs_the_mean_reach() {
+    let error = Tree::build(&Forgets).expect_err("no perfect recall").to_string();
+    assert!(error.contains("perfect recall"), "{error}");
+    let tree = Arc::new(Tree::build_forgetful(&Forgets).expect("a tree"));
+    for device in all_devices() {
+        let options = options(Algorithm::Cfr, Updates::Alternating, Precision::F64);
+        let mut engine = learner(&device, Arc::clone(&tree), &options, 0..1).expect("an engine");
+        engine.run(2).expect("iterations");
+        let (tables, set) = (engine.tables().expect("tables"), tree.find(0, "forgotten").expect("a set"));
+        let sums = [0, 1].map(|action| tables.averages[0].get(set.offset + action));
+        assert_eq!(sums, [0.75, 0.25], "{device}");
+        if device.backend() != Backend::Cpu {
+            let error = engine.measure().expect_err("no measuring").to_string();
+            assert!(error.contains("sets that forget"), "{error}");
+        }
+    }
+}

@@ -66,14 +66,14 @@ pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options
         .on_device("tree", DeviceTree::bytes(tree) + payoffs as u64)
         .on_device("regrets, averages and strategies", Learnt::<T>::bytes(tree, options))
         .on_device("what traversals find", 8 * (2 * tree.n_rows() + tree.n_players) as u64)
-        .on_device("measuring", Measuring::bytes(tree))
 }
 
 /// The engine for sampled traversals of explicit trees.
 pub(super) struct Mccfr<T: ExplicitKernels + Number> {
     stream: Stream,
     work: Work<T>,
-    measuring: Measuring,
+    /// None in an engine that only learns.
+    measuring: Option<Measuring>,
     one: Graph,
     many: Graph,
 }
@@ -91,7 +91,7 @@ struct Work<T: ExplicitKernels + Number> {
 
 impl<T: ExplicitKernels + Number> Mccfr<T> {
     /// Allocates the memory and records an iteration.
-    pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Self> {
+    pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options, measures: bool) -> Result<Self> {
         let scales = Scales::new(tree, options).ok_or_else(|| too_coarse(options))?;
         let stream = device.stream()?;
         let n_rows = tree.n_rows();
@@ -108,7 +108,7 @@ impl<T: ExplicitKernels + Number> Mccfr<T> {
             options: *options,
             scales,
         };
-        let measuring = Measuring::new(device, &stream, tree)?;
+        let measuring = measures.then(|| Measuring::new(device, &stream, tree)).transpose()?;
         let one = stream.capture(|stream| work.iterate(stream))?;
         let many = stream.capture(|stream| (0..REPEATS).try_for_each(|_| work.iterate(stream)))?;
         Ok(Self { stream, work, measuring, one, many })
@@ -150,7 +150,8 @@ impl<T: ExplicitKernels + Number> Solve for Mccfr<T> {
 
     fn measure(&mut self) -> Result<Measured> {
         let Work { kernels, tree, learnt, .. } = &self.work;
-        self.measuring.measure(&self.stream, kernels, tree, &learnt.averages)
+        let measuring = self.measuring.as_mut().ok_or_else(explicit::no_measuring)?;
+        measuring.measure(&self.stream, kernels, tree, &learnt.averages)
     }
 
     fn utilities(&mut self) -> Result<Vec<f64>> {

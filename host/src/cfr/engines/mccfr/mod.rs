@@ -15,7 +15,7 @@ use std::sync::Arc;
 use warpplay_gpu::cfr::explicit::sample::MAX_DECISIONS;
 
 use super::Solve;
-use super::explicit::cpu_memory;
+use super::explicit::{Measuring, cpu_memory};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::options::{Algorithm, Options, Sampling};
 use crate::{Backend, Device, Error, Memory, Precision, Result};
@@ -29,6 +29,15 @@ const MAX_BATCH: u32 = 1 << 24;
 /// Checks that the engine supports the problem (external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64 bits),
 /// and returns the memory that it needs.
 pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
+    let memory = learning(device, tree, options)?;
+    Ok(match device.backend() {
+        Backend::Cpu => memory,
+        _ => memory.on_device("measuring", Measuring::bytes(tree)),
+    })
+}
+
+/// The same for a [`learner`].
+pub(in crate::cfr) fn learning(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
     if !matches!(options.sampling, Sampling::External | Sampling::Outcome | Sampling::Chance) {
         return Err(Error::option("sampling", options.sampling, "external, outcome or chance, on a tree"));
     }
@@ -67,12 +76,21 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
 
 /// The engine for a tree.
 pub(in crate::cfr) fn build(device: &Device, tree: Arc<Tree>, options: &Options) -> Result<Box<dyn Solve>> {
-    fits(device, &tree, options)?;
+    made(device, tree, options, true)
+}
+
+/// An engine that does not measure: its sets may forget, and best responses are sought elsewhere.
+pub(in crate::cfr) fn learner(device: &Device, tree: Arc<Tree>, options: &Options) -> Result<Box<dyn Solve>> {
+    made(device, tree, options, false)
+}
+
+fn made(device: &Device, tree: Arc<Tree>, options: &Options, measures: bool) -> Result<Box<dyn Solve>> {
+    learning(device, &tree, options)?;
     if device.backend() == Backend::Cpu {
         return Ok(Box::new(cpu::sampled(&tree, options)));
     }
     Ok(match options.precision {
-        Precision::F64 => Box::new(engine::Mccfr::<f64>::new(device, &tree, options)?),
-        _ => Box::new(engine::Mccfr::<f32>::new(device, &tree, options)?),
+        Precision::F64 => Box::new(engine::Mccfr::<f64>::new(device, &tree, options, measures)?),
+        _ => Box::new(engine::Mccfr::<f32>::new(device, &tree, options, measures)?),
     })
 }

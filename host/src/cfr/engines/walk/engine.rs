@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Measured, Tables};
-use crate::cfr::options::{Algorithm, Options, Sampling};
+use crate::cfr::options::{Options, Sampling};
 use crate::{Backend, Buffer, Device, Error, Memory, Precision, Result, Stream};
 
 /// Checks that the walk supports the options, and returns the memory that it needs.
@@ -24,7 +24,7 @@ pub(super) fn needed(device: &Device, plan: &Plan, options: &Options) -> Result<
     if options.sampling != Sampling::Chance {
         return Err(Error::option("sampling", options.sampling, "chance, where deals are sampled"));
     }
-    if !matches!(options.algorithm, Algorithm::Cfr | Algorithm::CfrPlus | Algorithm::Lcfr) {
+    if !options.algorithm.takes_sampled_deals() {
         let allowed = "cfr, cfr_plus or lcfr where deals are sampled: the others change every set in every iteration, and a batch meets some only";
         return Err(Error::option("algorithm", options.algorithm, allowed));
     }

@@ -32,8 +32,15 @@ impl Tree {
     /// of one set with different actions, on different levels, or with different pasts of the seat (no perfect recall); [`Error::OutOfMemory`] or [`Error::Shape`], with the
     /// size, if the tree does not fit.
     pub fn build<G: Game + ?Sized>(game: &G) -> Result<Self> {
-        let most = MAX_NODES.min(u128::from(host_machine::memory().free) / NODE_BYTES);
-        Self::build_within(game, most as usize)
+        Self::build_as(game, most_that_fit(), true)
+    }
+
+    /// The same for players who may forget: histories of one set may have different pasts of the seat.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), but for perfect recall.
+    pub(in crate::cfr) fn build_forgetful<G: Game + ?Sized>(game: &G) -> Result<Self> {
+        Self::build_as(game, most_that_fit(), false)
     }
 
     /// The same with at most `most` histories.
@@ -41,11 +48,15 @@ impl Tree {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn build_within<G: Game + ?Sized>(game: &G, most: usize) -> Result<Self> {
+        Self::build_as(game, most as u128, true)
+    }
+
+    fn build_as<G: Game + ?Sized>(game: &G, most: u128, recalls: bool) -> Result<Self> {
         let n_players = game.n_players();
         if n_players == 0 || n_players > MAX_PLAYERS {
             return Err(Error::shape(format!("players of {}", game.name()), format!("1 to {MAX_PLAYERS}"), n_players));
         }
-        let most = (most as u128).min(MAX_NODES);
+        let most = most.min(MAX_NODES);
         let n_histories = count(game, most);
         if n_histories > most {
             let exact = game.n_histories().is_some();
@@ -54,8 +65,13 @@ impl Tree {
                 format!("at most {most} histories, {}", crate::runtime::error::bytes((most * NODE_BYTES) as u64));
             return Err(Error::shape(format!("tree of {}", game.name()), expected, got));
         }
-        Builder::new(game, n_histories as usize).build()
+        Builder::new(game, n_histories as usize, recalls).build()
     }
+}
+
+/// Histories for which this machine has memory now.
+fn most_that_fit() -> u128 {
+    u128::from(host_machine::memory().free) / NODE_BYTES
 }
 
 /// Histories of a game, counted no further than one beyond `most`.
@@ -82,6 +98,8 @@ fn count<G: Game + ?Sized>(game: &G, most: u128) -> u128 {
 
 struct Builder<'a, G: Game + ?Sized> {
     game: &'a G,
+    /// Whether perfect recall is demanded.
+    recalls: bool,
     tree: Tree,
     met: Vec<Met>,
     /// Edges of decisions hold (set in the order met, action) until rows are known; edges of chance hold the number of their probability.
@@ -97,7 +115,7 @@ enum Edge {
 }
 
 impl<'a, G: Game + ?Sized> Builder<'a, G> {
-    fn new(game: &'a G, n_nodes: usize) -> Self {
+    fn new(game: &'a G, n_nodes: usize, recalls: bool) -> Self {
         let tree = Tree {
             name: game.name(),
             n_players: game.n_players(),
@@ -115,7 +133,8 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
             seat_sets: Vec::new(),
             set_of_key: HashMap::new(),
         };
-        Self { game, tree, met: Vec::new(), edges: Vec::with_capacity(n_nodes), outcome_of_bits: HashMap::new() }
+        let edges = Vec::with_capacity(n_nodes);
+        Self { game, recalls, tree, met: Vec::new(), edges, outcome_of_bits: HashMap::new() }
     }
 
     fn wrong(&self, what: &str, expected: impl ToString, got: impl ToString) -> Error {
@@ -204,7 +223,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
             return Err(self.wrong("actions of a decision", "at least 1", 0));
         }
         let level = self.tree.n_levels() as u32;
-        let before = self.last_action(node, seat);
+        let before = if self.recalls { self.last_action(node, seat) } else { None };
         let key = self.game.key(state);
         let next = self.met.len() as u32;
         let entry = self.tree.set_of_key.entry((seat, key.clone()));

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::{Game, Turn};
 use crate::Result;
 use crate::cfr::game::betting::{BettingKind, BettingNode, BettingTree};
-use crate::cfr::game::cards::set_of;
+use crate::cfr::game::cards::{CardSet, set_of};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::ranking::Ranking;
 
@@ -40,6 +40,12 @@ impl Poker {
     /// The betting without the cards.
     pub fn betting(&self) -> &BettingTree {
         &self.betting
+    }
+
+    /// The betting node where a seat acts, with its private cards and the board.
+    pub(in crate::cfr) fn known(&self, state: &Dealt, seat: usize) -> (usize, CardSet, CardSet) {
+        let board = set_of(&state.cards[self.n_private()..]);
+        (state.betting as usize, set_of(self.hole(state, seat)), board)
     }
 
     fn node(&self, state: &Dealt) -> &BettingNode {
