@@ -37,7 +37,7 @@ impl Plan {
             Precision::I16 => 2,
             _ => 4,
         };
-        let tables = infoset_actions * n_tables * value;
+        let tables = infoset_actions.saturating_mul(n_tables * value);
         Self { layout, engine, merged: None, infoset_actions, tables, memory }
     }
 
@@ -112,6 +112,7 @@ fn check_device(device: &Device, options: &Options) -> Result<()> {
 fn bucket_kind(options: &Options) -> Result<LayoutKind> {
     match (options.engine, options.sampling) {
         (Engine::Auto | Engine::Walk, Sampling::Chance) => Ok(LayoutKind::Padded),
+        (Engine::Walk, _) if !options.algorithm.takes_sampled_deals() => Err(walk::no_sampled_deals(options.algorithm)),
         (Engine::Walk, sampling) => Err(Error::option("sampling", sampling, "chance with engine walk")),
         (Engine::Mccfr, Sampling::None) => {
             Err(Error::option("sampling", options.sampling, "external, outcome or chance with engine mccfr"))
@@ -144,7 +145,10 @@ pub(in crate::cfr) fn memory_of_recipe(
     let kind = bucket_kind(options)?;
     let asked = recipe.asked(rules)?;
     if kind == LayoutKind::Merged {
-        return merged::fits(device, &merged::Trees::new(rules, &asked, options.algorithm)?, options);
+        merged::check(device, rules.n_players, options)?;
+        let trees = merged::Trees::largest(rules, &asked, options.algorithm)?;
+        let n_values = Buckets::count(rules, &asked)?;
+        return merged::fits(device, &trees, n_values, options);
     }
     walk::fits(device, rules, &Information::Buckets(Arc::new(asked)), options)
 }
@@ -264,8 +268,9 @@ pub(in crate::cfr) fn plan_layout(device: &Device, layout: &Layout, options: &Op
         }
         Layout::Buckets(buckets) => match &buckets.abstraction {
             Some(abstraction) => {
+                merged::check(device, buckets.rules.n_players, options)?;
                 let trees = merged::Trees::new(&buckets.rules, &**abstraction, options.algorithm)?;
-                let memory = merged::fits(device, &trees, options)?;
+                let memory = merged::fits(device, &trees, layout.len() as u64, options)?;
                 let plan = Plan::new(layout.clone(), tree_engine(options), options, memory);
                 return Ok(Plan { merged: Some(Arc::new(trees)), ..plan });
             }

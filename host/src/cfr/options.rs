@@ -152,9 +152,7 @@ impl Options {
 }
 
 impl Options {
-    /// The same for a game with buckets of cards, where nothing is said of sampling: sampled deals, if algorithm and engine take them.
-    ///
-    /// Otherwise all deals are walked.
+    /// The same with the default sampling of a game in buckets: sampled deals, if algorithm and engine take them; otherwise as they are.
     #[must_use]
     pub fn in_buckets(self) -> Self {
         let samples = self.algorithm.takes_sampled_deals() && matches!(self.engine, Engine::Auto | Engine::Walk);

@@ -454,7 +454,10 @@ fn options_and_memory_are_checked_before_buckets_are_found() {
         |builder: SolverBuilder| builder.memory_in_buckets(&device, &recipe).expect_err("refused").to_string();
     for (builder, says) in [
         (solve(1).sampling(Sampling::SelfPublic), "option sampling: self_public is not allowed (none, chance"),
-        (solve(1).sampling(Sampling::None), "tree of limit poker for 2: expected at most"),
+        (
+            solve(1).sampling(Sampling::None),
+            "option sampling: all deals is not allowed (chance, with cfr, cfr_plus or lcfr",
+        ),
         (solve(33), "option batch: 33 is not allowed (1 to 32"),
         (solve(1).algorithm(Algorithm::Dcfr), "option algorithm: dcfr is not allowed (cfr, cfr_plus or lcfr"),
         (solve(1).engine(Engine::Cpu), "option engine: cpu is not allowed (auto, explicit, mccfr or walk"),

@@ -66,16 +66,19 @@ fn buckets_without_loss_change_nothing() {
     }
 }
 
-/// Seats that forget in the second round which card they hold: kernels and the plain program learn the same, within the bound above. Not with `cfr_br`, where equally good responses
-/// lead to different strategies (`docs/exact-ties.md`).
+/// Imperfect recall: in the second round seats no longer know which card they hold. Kernels and the plain program learn the same, within the bound above; with `cfr_br` the first iteration
+/// alone, since equally good responses lead to different strategies (`docs/exact-ties.md`).
 #[test]
-fn devices_agree_where_seats_forget() {
+fn devices_agree_with_imperfect_recall() {
     let buckets = in_buckets(&GameDef::leduc(), "lossless,strength:2");
-    for algorithm in ALGORITHMS.into_iter().filter(|&algorithm| algorithm != Algorithm::CfrBr) {
+    for algorithm in ALGORITHMS {
+        // NashConv and two values a measurement.
+        let n = if algorithm == Algorithm::CfrBr { 3 } else { 9 };
         let (expected, _) = found(all_deals(buckets.clone(), algorithm), &Device::cpu()).expect("solved");
         for_each_device(|device| {
             let (numbers, _) = found(all_deals(buckets.clone(), algorithm), device)?;
-            let most = numbers.iter().zip(&expected).map(|(got, expected)| (got - expected).abs()).fold(0.0, f64::max);
+            let pairs = numbers.iter().zip(&expected).take(n);
+            let most = pairs.map(|(got, expected)| (got - expected).abs()).fold(0.0, f64::max);
             assert!(most < 1e-9, "{algorithm}: {numbers:?}\nexpected {expected:?}");
             Ok(())
         });
@@ -177,7 +180,7 @@ fn what_is_sampled_follows_the_algorithm() {
     assert!(error.to_string().contains("option precision: i16 is not allowed (f32 or f64"), "{error}");
 }
 
-/// The memory that is told before the buckets are found is about that of the solve: the tables of as many buckets, and the rest of the same tree.
+/// The memory that is told before the buckets are found is that of trees of single hands: no less than the solve's, and of the same histories, whose values are most of it.
 #[test]
 fn memory_is_told_before_buckets_are_found() {
     let rules = GameDef::leduc();
@@ -187,6 +190,5 @@ fn memory_is_told_before_buckets_are_found() {
     let told =
         solve(Problem::from(&rules)).memory_in_buckets(&device, &recipe.parse().expect("a recipe")).expect("told");
     let needed = solve(in_buckets(&rules, recipe)).memory_needed(&device).expect("told");
-    let part = told.device() as f64 / needed.device() as f64;
-    assert!((0.9..=1.1).contains(&part), "{told}\n{needed}");
+    assert!((needed.device()..2 * needed.device()).contains(&told.device()), "{told}\n{needed}");
 }

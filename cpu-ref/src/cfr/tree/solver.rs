@@ -44,13 +44,13 @@ struct Pass<'a, K> {
     own_reach: &'a mut [OwnReach],
 }
 
-/// A seat's own reach of the nodes of a set: the same for all where it forgets nothing.
+/// A seat's own reach of the nodes of a set: with perfect recall the same for all.
 #[derive(Clone, Copy, Default)]
 struct OwnReach {
     first: f64,
-    /// Σ of the differences from the first, which are exactly 0 where nothing is forgotten.
-    beyond: f64,
-    n_nodes: u32,
+    sum: f64,
+    n_nodes: usize,
+    differs: bool,
 }
 
 impl OwnReach {
@@ -58,14 +58,14 @@ impl OwnReach {
         if self.n_nodes == 0 {
             self.first = own;
         }
-        self.beyond += own - self.first;
+        self.differs |= own != self.first;
+        self.sum += own;
         self.n_nodes += 1;
     }
 
-    /// The mean over `n` nodes; those that were not added have none.
+    /// The mean over `n` nodes, of which those that were not added have none. One that all have is returned as it is, not rounded by a sum.
     fn mean(self, n: usize) -> f64 {
-        let missing = n as f64 - f64::from(self.n_nodes);
-        self.first + (self.beyond - missing * self.first) / n as f64
+        if self.differs || self.n_nodes < n { self.sum / n as f64 } else { self.first }
     }
 }
 
@@ -112,12 +112,13 @@ impl<K> Solver<K> {
         Self::of_seats(tree, options, seats)
     }
 
-    /// A solve in which only some seats learn; the strategies of the others stay uniform, or are best responses with [`Algorithm::CfrBr`].
+    /// A solve in which only `seats` learn. The other seats play what their tables say, at first uniformly; with [`Algorithm::CfrBr`] a best response.
     ///
     /// # Panics
-    /// As [`new`](Self::new).
+    /// As [`new`](Self::new), and if there are no such seats.
     pub fn of_seats(tree: Arc<Tree<K>>, options: Options, seats: Range<usize>) -> Self {
         let n_players = tree.n_players();
+        assert!(seats.end <= n_players, "seats {seats:?} of {n_players}");
         assert!(options.algorithm != Algorithm::CfrBr || n_players == 2, "CFR-BR is for two players");
         let zeros: Vec<Vec<f64>> = (0..n_players).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
         let state = State {

@@ -137,13 +137,16 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
         let step = current_step(task.steps, task.clock);
         let (first_row, end_row) = tree.rows_of_set(set);
         let (first, end) = tree.members_of_set(set);
-        // A seat that forgets has no one reach of a set: the mean over its histories. Without forgetting all differences are exactly 0.
+        // Histories of a set have one own reach, or with imperfect recall several, of which the mean counts. The first is taken as it is, so that a sum does not round it.
         let reach = memory::load(task.own, first as usize);
-        let mut beyond = T::ZERO;
+        let (mut sum, mut n_others) = (T::ZERO, T::ZERO);
         for member in thread::strided(first + group.rank, end, group.size) {
-            beyond += memory::load(task.own, member as usize) - reach;
+            let own = memory::load(task.own, member as usize);
+            sum += own;
+            n_others += if own == reach { T::ZERO } else { T::ONE };
         }
-        let weight = step.weight * (reach + group.sum(beyond) / T::from_f64(f64::from(end - first)));
+        let (sum, n_others) = (group.sum(sum), group.sum(n_others));
+        let weight = step.weight * if n_others == T::ZERO { reach } else { sum / T::from_u32(end - first) };
         let mut total = T::ZERO;
         for row in first_row..end_row {
             let mut gain = T::ZERO;

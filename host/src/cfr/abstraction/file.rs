@@ -107,6 +107,9 @@ impl Abstraction {
             let view = tensors::find_as(path, file, &name, Dtype::U32, &[classes.len()])?;
             let of_class: Vec<u32> = view.data().as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
             let n_buckets = of_class.iter().max().map_or(0, |most| most.saturating_add(1));
+            if n_buckets as usize > classes.len() {
+                return Err(wrong(format!("tensor {name} has {n_buckets} buckets for {} classes", classes.len())));
+            }
             let view = tensors::find(path, file, &format!("strengths.{at}"))?;
             if view.dtype() != Dtype::F64 || ![0, n_buckets as usize].contains(&tensors::doubles(&view).len()) {
                 return Err(wrong(format!(

@@ -82,7 +82,7 @@ pub(in crate::cfr) use file::Head;
 use std::str::FromStr;
 
 use crate::cfr::game::Buckets;
-use crate::cfr::game::cards::{CardSet, colex_rank};
+use crate::cfr::game::cards::CardSet;
 use crate::cfr::game::game_file::GameDef;
 use crate::runtime::named::named;
 use crate::{Device, Error, Result};
@@ -210,10 +210,9 @@ impl Buckets for Asked {
         self.0.get(round).copied().unwrap_or(0)
     }
 
-    /// No hand has its bucket yet: hands take turns, so that there are about as many as will be.
-    fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32 {
-        let turn = colex_rank(hole).wrapping_add(colex_rank(board));
-        (turn % u64::from(self.n_buckets(round).max(1))) as u32
+    /// No hand has one yet.
+    fn bucket(&self, _: usize, _: CardSet, _: CardSet) -> u32 {
+        0
     }
 }
 
@@ -249,6 +248,9 @@ impl Abstraction {
         let strengths = strength::strengths(device, rules, round, &classes, recipe, bins)?;
         let expected = strengths.expected();
         let weights: Vec<u32> = (0..classes.len()).map(|class| classes.weight(class)).collect();
+        // More buckets than deals would stay empty.
+        let n_deals: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+        let n_buckets = n_buckets.min(u32::try_from(n_deals).unwrap_or(u32::MAX));
         let of_class = match method {
             Method::Histogram => cluster::cluster(device, &strengths.cumulative(), &weights, bins, n_buckets, recipe)?,
             Method::Strength | Method::Lossless | Method::Even => buckets::percentiles(&expected, &weights, n_buckets),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Row, public};
 use crate::cfr::abstraction::Abstraction;
+use crate::cfr::game;
 use crate::cfr::game::betting::{Action, BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::cards::{CardSet, choose, colex_rank, set_of, subsets};
 use crate::cfr::game::game_file::GameDef;
@@ -48,6 +49,21 @@ impl Buckets {
         }
         let (rules, tree, abstraction) = (Arc::clone(rules), Arc::new(tree), abstraction.cloned());
         Ok(Self { rules, tree, padded, abstraction, starts, lengths })
+    }
+
+    /// Values of all seats' tables of a game in buckets that are not found yet.
+    ///
+    /// # Errors
+    /// As [`BettingTree::new`].
+    pub fn count(rules: &GameDef, buckets: &dyn game::Buckets) -> Result<u64> {
+        let tree = BettingTree::new(rules)?;
+        let of_node = |node: &BettingNode| match &node.kind {
+            BettingKind::Decision { actions, .. } => {
+                u64::from(buckets.n_buckets(node.round as usize)).saturating_mul(actions.len() as u64)
+            }
+            BettingKind::Terminal => 0,
+        };
+        Ok(tree.nodes.iter().map(of_node).fold(0, u64::saturating_add))
     }
 
     pub fn table_len(&self, seat: usize) -> usize {

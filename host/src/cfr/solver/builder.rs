@@ -88,7 +88,8 @@ impl SolverBuilder {
     }
 
     /// Memory of a solve of the builder's game in the buckets of a recipe, without computing the buckets, which may take minutes. It assumes the number of buckets that the recipe asks for in
-    /// each round, though fewer may be found; for rounds without merging, a lower bound of the number of hands. Wrong options are thus reported at once.
+    /// each round, though fewer may be found; for rounds without merging, a lower bound of the number of hands. Where all deals are walked it builds the tree of single hands, which needs a little more memory than those of buckets. Wrong
+    /// options are thus reported at once.
     ///
     /// # Errors
     /// [`Error::Option`] for a recipe that does not suit the game, for options that are not allowed or not supported with buckets, and for a problem that is not a game of poker.

@@ -31,21 +31,23 @@ use crate::{Backend, Device, Error, Memory, Precision, Result};
 #[cfg(test)]
 pub(in crate::cfr) mod tests;
 
-/// Checks that the engine supports the options (no sampling, single or double precision, cfr_br for two seats only), and returns the memory that it needs.
+/// Checks that the engine supports the options, and returns the memory that it needs.
+///
+/// # Errors
+/// As [`check`].
 pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
-    let memory = learning(device, tree, options)?;
-    Ok(match device.backend() {
-        Backend::Cpu => memory,
-        _ => memory.on_device("measuring", Measuring::bytes(tree)),
-    })
+    Ok(with_measuring(learning(device, tree, options)?, device, tree))
 }
 
-/// The same for a [`learner`].
-pub(in crate::cfr) fn learning(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
+/// Checks what does not depend on the tree: no sampling, single or double precision, cfr_br for two seats only.
+///
+/// # Errors
+/// [`Error::Option`] with what is not allowed.
+pub(in crate::cfr) fn check(n_players: usize, options: &Options) -> Result<()> {
     if options.sampling != Sampling::None {
         return Err(Error::option("sampling", options.sampling, "none, in full traversals of a tree"));
     }
-    if options.algorithm == Algorithm::CfrBr && tree.n_players() != 2 {
+    if options.algorithm == Algorithm::CfrBr && n_players != 2 {
         return Err(Error::option(
             "algorithm",
             options.algorithm,
@@ -53,51 +55,70 @@ pub(in crate::cfr) fn learning(device: &Device, tree: &Tree, options: &Options) 
         ));
     }
     match options.precision {
-        Precision::F32 | Precision::F64 if device.backend() == Backend::Cpu => Ok(cpu::memory(tree)),
-        Precision::F32 => Ok(engine::memory::<f32>(tree, options)),
-        Precision::F64 => Ok(engine::memory::<f64>(tree, options)),
+        Precision::F32 | Precision::F64 => Ok(()),
         _ => Err(Error::option("precision", options.precision, "f32 or f64, on a tree")),
+    }
+}
+
+/// Memory of a [`learner`].
+///
+/// # Errors
+/// As [`check`].
+pub(in crate::cfr) fn learning(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
+    check(tree.n_players(), options)?;
+    Ok(match (device.backend(), options.precision) {
+        (Backend::Cpu, _) => cpu::memory(tree),
+        (_, Precision::F64) => engine::memory::<f64>(tree, options),
+        _ => engine::memory::<f32>(tree, options),
+    })
+}
+
+/// Memory of a [`learner`], and of measuring what it has learnt.
+pub(in crate::cfr) fn with_measuring(memory: Memory, device: &Device, tree: &Tree) -> Memory {
+    match device.backend() {
+        Backend::Cpu => memory,
+        _ => memory.on_device("measuring", Measuring::bytes(tree)),
     }
 }
 
 /// The engine for a tree.
 pub(in crate::cfr) fn build(device: &Device, tree: Arc<Tree>, options: &Options) -> Result<Box<dyn Solve>> {
     let seats = 0..tree.n_players();
-    made(device, tree, options, seats, true)
+    build_for(device, &tree, options, seats, true)
 }
 
-/// An engine in which some seats learn, and which does not measure: its sets may forget, and best responses are sought elsewhere.
+/// An engine in which only `seats` learn, and which measures nothing: its sets may have imperfect recall, and then best responses need another tree.
 pub(in crate::cfr) fn learner(
     device: &Device,
-    tree: Arc<Tree>,
+    tree: &Arc<Tree>,
     options: &Options,
     seats: Range<usize>,
 ) -> Result<Box<dyn Solve>> {
-    made(device, tree, options, seats, false)
+    build_for(device, tree, options, seats, false)
 }
 
-fn made(
+fn build_for(
     device: &Device,
-    tree: Arc<Tree>,
+    tree: &Arc<Tree>,
     options: &Options,
     seats: Range<usize>,
     measures: bool,
 ) -> Result<Box<dyn Solve>> {
-    learning(device, &tree, options)?;
+    check(tree.n_players(), options)?;
     if device.backend() == Backend::Cpu {
-        return Ok(Box::new(cpu::full(&tree, options, seats)));
+        return Ok(Box::new(cpu::full(tree, options, seats)));
     }
     Ok(match options.precision {
-        Precision::F64 => Box::new(engine::Explicit::<f64>::new(device, &tree, options, seats, measures)?),
-        _ => Box::new(engine::Explicit::<f32>::new(device, &tree, options, seats, measures)?),
+        Precision::F64 => Box::new(engine::Explicit::<f64>::new(device, tree, options, seats, measures)?),
+        _ => Box::new(engine::Explicit::<f32>::new(device, tree, options, seats, measures)?),
     })
 }
 
-/// Measuring with an engine that was made without it.
+/// The answer of a learner that is asked to measure.
 pub(in crate::cfr) fn no_measuring() -> Error {
     Error::Unsupported {
-        what: "exploitability in sets that forget".into(),
-        backend: "explicit".into(),
+        what: "exploitability in information sets with imperfect recall".into(),
+        backend: "explicit tree".into(),
         remedy: "the tree of single hands".into(),
     }
 }

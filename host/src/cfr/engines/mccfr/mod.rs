@@ -15,7 +15,7 @@ use std::sync::Arc;
 use warpplay_gpu::cfr::explicit::sample::MAX_DECISIONS;
 
 use super::Solve;
-use super::explicit::{Measuring, cpu_memory};
+use super::explicit::{cpu_memory, with_measuring};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::options::{Algorithm, Options, Sampling};
 use crate::{Backend, Device, Error, Memory, Precision, Result};
@@ -26,18 +26,19 @@ mod tests;
 /// Most traversals of an iteration.
 const MAX_BATCH: u32 = 1 << 24;
 
-/// Checks that the engine supports the problem (external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64 bits),
-/// and returns the memory that it needs.
+/// Checks that the engine supports the problem, and returns the memory that it needs.
+///
+/// # Errors
+/// As [`check`]; [`Error::Option`] for lines of more than 64 decisions, and sums that could exceed 64 bits.
 pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
-    let memory = learning(device, tree, options)?;
-    Ok(match device.backend() {
-        Backend::Cpu => memory,
-        _ => memory.on_device("measuring", Measuring::bytes(tree)),
-    })
+    Ok(with_measuring(learning(device, tree, options)?, device, tree))
 }
 
-/// The same for a [`learner`].
-pub(in crate::cfr) fn learning(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
+/// Checks what does not depend on the tree: external, outcome or chance sampling, single or double precision; on the CPU what the reference has.
+///
+/// # Errors
+/// [`Error::Option`] with what is not allowed.
+pub(in crate::cfr) fn check(device: &Device, options: &Options) -> Result<()> {
     if !matches!(options.sampling, Sampling::External | Sampling::Outcome | Sampling::Chance) {
         return Err(Error::option("sampling", options.sampling, "external, outcome or chance, on a tree"));
     }
@@ -55,7 +56,21 @@ pub(in crate::cfr) fn learning(device: &Device, tree: &Tree, options: &Options) 
         return Err(Error::option("exploration", options.exploration, "above 0, at most 1"));
     }
     if device.backend() == Backend::Cpu {
-        cpu::fits(options)?;
+        return cpu::fits(options);
+    }
+    match options.precision {
+        Precision::F32 | Precision::F64 => Ok(()),
+        _ => Err(Error::option("precision", options.precision, "f32 or f64, on a tree")),
+    }
+}
+
+/// Memory of a [`learner`].
+///
+/// # Errors
+/// As [`fits`].
+pub(in crate::cfr) fn learning(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
+    check(device, options)?;
+    if device.backend() == Backend::Cpu {
         return Ok(cpu_memory(tree));
     }
     let decisions = tree.most_decisions();
@@ -67,30 +82,29 @@ pub(in crate::cfr) fn learning(device: &Device, tree: &Tree, options: &Options) 
     if found::Scales::new(tree, options).is_none() {
         return Err(engine::too_coarse(options));
     }
-    match options.precision {
-        Precision::F32 => Ok(engine::memory::<f32>(tree, options)),
-        Precision::F64 => Ok(engine::memory::<f64>(tree, options)),
-        _ => Err(Error::option("precision", options.precision, "f32 or f64, on a tree")),
-    }
+    Ok(match options.precision {
+        Precision::F64 => engine::memory::<f64>(tree, options),
+        _ => engine::memory::<f32>(tree, options),
+    })
 }
 
 /// The engine for a tree.
 pub(in crate::cfr) fn build(device: &Device, tree: Arc<Tree>, options: &Options) -> Result<Box<dyn Solve>> {
-    made(device, tree, options, true)
+    build_for(device, &tree, options, true)
 }
 
-/// An engine that does not measure: its sets may forget, and best responses are sought elsewhere.
-pub(in crate::cfr) fn learner(device: &Device, tree: Arc<Tree>, options: &Options) -> Result<Box<dyn Solve>> {
-    made(device, tree, options, false)
+/// An engine that measures nothing: its sets may have imperfect recall, and then best responses need another tree.
+pub(in crate::cfr) fn learner(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Box<dyn Solve>> {
+    build_for(device, tree, options, false)
 }
 
-fn made(device: &Device, tree: Arc<Tree>, options: &Options, measures: bool) -> Result<Box<dyn Solve>> {
-    learning(device, &tree, options)?;
+fn build_for(device: &Device, tree: &Arc<Tree>, options: &Options, measures: bool) -> Result<Box<dyn Solve>> {
+    learning(device, tree, options)?;
     if device.backend() == Backend::Cpu {
-        return Ok(Box::new(cpu::sampled(&tree, options)));
+        return Ok(Box::new(cpu::sampled(tree, options)));
     }
     Ok(match options.precision {
-        Precision::F64 => Box::new(engine::Mccfr::<f64>::new(device, &tree, options, measures)?),
-        _ => Box::new(engine::Mccfr::<f32>::new(device, &tree, options, measures)?),
+        Precision::F64 => Box::new(engine::Mccfr::<f64>::new(device, tree, options, measures)?),
+        _ => Box::new(engine::Mccfr::<f32>::new(device, tree, options, measures)?),
     })
 }

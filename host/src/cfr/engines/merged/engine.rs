@@ -10,25 +10,41 @@ use crate::cfr::layout::{Buckets, Measured, Tables, Values};
 use crate::cfr::options::{Options, Sampling};
 use crate::{Device, Error, Memory, Result};
 
+/// Checks what does not depend on the trees.
+///
+/// # Errors
+/// [`Error::Option`] with what the engine of the trees does not support.
+pub(in crate::cfr) fn check(device: &Device, n_players: usize, options: &Options) -> Result<()> {
+    match options.sampling {
+        Sampling::None => explicit::check(n_players, options),
+        _ => mccfr::check(device, options),
+    }
+}
+
 /// Checks that the options suit the trees, and returns the memory that a solve needs.
+///
+/// * `n_values`: values of all seats' tables in the layout.
 ///
 /// # Errors
 /// As `explicit::fits`, or `mccfr::fits` where something is sampled.
-pub(in crate::cfr) fn fits(device: &Device, trees: &Trees, options: &Options) -> Result<Memory> {
-    let (mut on_device, mut on_host) = (0, 0);
+pub(in crate::cfr) fn fits(device: &Device, trees: &Trees, n_values: u64, options: &Options) -> Result<Memory> {
+    let (mut on_device, mut on_host) = (0, trees.exact.bytes());
     for Learning { tree, .. } in &trees.learning {
         let memory = match options.sampling {
             Sampling::None => explicit::learning(device, tree, options)?,
             _ => mccfr::learning(device, tree, options)?,
         };
         on_device += memory.device();
-        on_host += memory.host();
+        on_host += memory.host() + tree.bytes();
     }
     let measuring = meter::memory(device, &trees.exact);
+    // Regrets, averages and last regrets, when they are read or measured.
+    let tables = n_values.saturating_mul(3 * 8);
     Ok(Memory::default()
         .on_device("trees, tables and values", on_device)
         .on_device("measuring", measuring.device())
-        .on_host("trees and tables", on_host)
+        .on_host("trees", on_host)
+        .on_host("tables", tables)
         .on_host("measuring", measuring.host()))
 }
 
@@ -60,6 +76,7 @@ struct Merged {
 /// The solver of a tree.
 struct Learner {
     engine: Box<dyn Solve>,
+    /// Seats of the game, below the lengths of all that is by seat.
     seats: std::ops::Range<usize>,
     /// Lengths of the tree's tables, by seat.
     lens: Vec<usize>,
@@ -71,28 +88,28 @@ impl Learner {
     fn new(device: &Device, learning: &Learning, layout: &Buckets, options: &Options) -> Result<Self> {
         let Learning { tree, seats } = learning;
         let engine = match options.sampling {
-            Sampling::None => explicit::learner(device, Arc::clone(tree), options, seats.clone())?,
-            _ => mccfr::learner(device, Arc::clone(tree), options)?,
+            Sampling::None => explicit::learner(device, tree, options, seats.clone())?,
+            _ => mccfr::learner(device, tree, options)?,
         };
         Ok(Self {
             engine,
             seats: seats.clone(),
             lens: (0..tree.n_players()).map(|seat| tree.table_len(seat)).collect(),
-            places: seats.clone().map(|seat| Places::new(tree, seat, layout)).collect(),
+            places: seats.clone().map(|seat| Places::new(tree, seat, layout)).collect::<Result<_>>()?,
         })
     }
 
     /// The layout's tables of the seats that learn, from the tree's.
-    fn out_of_tree(&self, tables: &[Values]) -> Vec<Values> {
+    fn layout_from_tree(&self, tables: &[Values]) -> Vec<Values> {
         // No table at all, if the algorithm has no such tables.
         let of_seats = tables.iter().skip(self.seats.start);
-        self.places.iter().zip(of_seats).map(|(places, table)| places.out_of_tree(table)).collect()
+        self.places.iter().zip(of_seats).map(|(places, table)| places.layout_from_tree(table)).collect()
     }
 
     /// The tree's tables from the layout's: zeros for seats that do not learn.
-    fn to_tree(&self, tables: &[Values]) -> Vec<Values> {
+    fn tree_from_layout(&self, tables: &[Values]) -> Vec<Values> {
         let of_seat = |(seat, table): (usize, &Values)| match self.seats.contains(&seat) {
-            true => self.places[seat - self.seats.start].to_tree(table),
+            true => self.places[seat - self.seats.start].tree_from_layout(table),
             false => table.zeros(self.lens[seat]),
         };
         tables.iter().enumerate().map(of_seat).collect()
@@ -118,7 +135,7 @@ impl Solve for Merged {
     fn measure(&mut self) -> Result<Measured> {
         let averages = self.joined(|learner| {
             let tables = learner.engine.tables()?;
-            Ok(learner.out_of_tree(&tables.averages))
+            Ok(learner.layout_from_tree(&tables.averages))
         })?;
         self.meter.measure(&averages)
     }
@@ -132,9 +149,9 @@ impl Solve for Merged {
         for learner in &mut self.learners {
             let tables = learner.engine.tables()?;
             all.iteration = tables.iteration;
-            all.regrets.extend(learner.out_of_tree(&tables.regrets));
-            all.averages.extend(learner.out_of_tree(&tables.averages));
-            all.predictions.extend(learner.out_of_tree(&tables.predictions));
+            all.regrets.extend(learner.layout_from_tree(&tables.regrets));
+            all.averages.extend(learner.layout_from_tree(&tables.averages));
+            all.predictions.extend(learner.layout_from_tree(&tables.predictions));
             all.utilities.extend_from_slice(&tables.utilities[learner.seats.clone()]);
             // Only sampled traversals have some, and there is one tree of them.
             all.random.extend(tables.random);
@@ -157,9 +174,9 @@ impl Solve for Merged {
         for learner in &mut self.learners {
             learner.engine.set_tables(&Tables {
                 iteration: *iteration,
-                regrets: learner.to_tree(regrets),
-                averages: learner.to_tree(averages),
-                predictions: learner.to_tree(predictions),
+                regrets: learner.tree_from_layout(regrets),
+                averages: learner.tree_from_layout(averages),
+                predictions: learner.tree_from_layout(predictions),
                 utilities: utilities.clone(),
                 random: random.clone(),
                 choice: Vec::new(),

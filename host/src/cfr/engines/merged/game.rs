@@ -6,30 +6,32 @@ use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::{Buckets, CardSet};
 
 /// A game in which each seat knows the bucket of its cards in the present round, or the cards themselves.
-pub(super) struct Known<'a> {
+pub(super) struct BucketedPoker<'a> {
     poker: Poker,
     buckets: &'a dyn Buckets,
     /// By seat: whether it knows its bucket alone.
     in_buckets: Vec<bool>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> BucketedPoker<'a> {
     pub fn new(rules: &GameDef, buckets: &'a dyn Buckets, in_buckets: Vec<bool>) -> Result<Self> {
         Ok(Self { poker: Poker::new(rules)?, buckets, in_buckets })
     }
 
     fn bucket(&self, node: usize, hole: CardSet, board: CardSet) -> u32 {
-        self.buckets.bucket(self.poker.betting().nodes[node].round as usize, hole, board)
+        let round = self.poker.betting().nodes[node].round as usize;
+        // A larger number counts as the last bucket, as `Buckets` says.
+        self.buckets.bucket(round, hole, board).min(self.buckets.n_buckets(round).saturating_sub(1))
     }
 }
 
-/// The betting node and the bucket that a key begins with.
-pub(super) fn place(key: &str) -> Option<(usize, usize)> {
+/// The betting node and the bucket that a key of [`BucketedPoker`] begins with.
+pub(super) fn node_and_bucket(key: &str) -> Option<(usize, usize)> {
     let mut parts = key.split(':').map(|part| part.parse().ok());
     Some((parts.next()??, parts.next()??))
 }
 
-impl Game for Known<'_> {
+impl Game for BucketedPoker<'_> {
     type State = <Poker as Game>::State;
 
     fn name(&self) -> String {

@@ -60,14 +60,14 @@ impl Meter {
                 }))
             }
         };
-        let places = (0..tree.n_players()).map(|seat| Places::new(tree, seat, layout)).collect();
+        let places = (0..tree.n_players()).map(|seat| Places::new(tree, seat, layout)).collect::<Result<_>>()?;
         Ok(Self { places, on })
     }
 
     /// Measures the profile of sums of strategies, by seat, in the order of the layout.
     pub fn measure(&mut self, averages: &[Values]) -> Result<Measured> {
         let widened = |(places, table): (&Places, &Values)| -> Vec<f64> {
-            let table = places.to_tree(table);
+            let table = places.tree_from_layout(table);
             (0..table.len()).map(|at| table.get(at)).collect()
         };
         let tables: Vec<Vec<f64>> = self.places.iter().zip(averages).map(widened).collect();

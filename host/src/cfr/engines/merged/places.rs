@@ -2,52 +2,60 @@
 
 use std::ops::Range;
 
-use super::game::place;
+use super::game::node_and_bucket;
 use crate::cfr::game::extensive::{InformationSet, Tree};
 use crate::cfr::layout::{Buckets, Number, Values};
+use crate::{Error, Result};
 
 /// For each set of a seat, its values in the seat's table of the tree, and where they begin in the layout's.
 pub(super) struct Places {
     sets: Vec<(Range<usize>, usize)>,
-    /// Lengths of the tree's table and of the layout's.
-    lens: [usize; 2],
+    tree_len: usize,
+    layout_len: usize,
 }
 
 impl Places {
-    pub fn new(tree: &Tree, seat: usize, layout: &Buckets) -> Self {
+    /// * `tree`: one of [`Trees`](super::Trees).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a tree of another kind.
+    pub fn new(tree: &Tree, seat: usize, layout: &Buckets) -> Result<Self> {
+        let (tree_len, layout_len) = (tree.table_len(seat), layout.table_len(seat));
         let of_set = |set: &InformationSet| {
-            let (node, bucket) = place(&set.key)?;
-            Some((set.offset..set.offset + set.actions.len(), layout.row(node, bucket).start))
+            let row = node_and_bucket(&set.key).map(|(node, bucket)| layout.row(node, bucket));
+            match row.filter(|row| row.n_actions == set.actions.len() && row.start + row.n_actions <= layout_len) {
+                Some(row) => Ok((set.offset..set.offset + set.actions.len(), row.start)),
+                None => Err(Error::shape("information set", "a betting node and a bucket of the layout", &set.key)),
+            }
         };
-        let sets = tree.sets_of(seat).iter().filter_map(of_set).collect();
-        Self { sets, lens: [tree.table_len(seat), layout.table_len(seat)] }
+        let sets = tree.sets_of(seat).iter().map(of_set).collect::<Result<_>>()?;
+        Ok(Self { sets, tree_len, layout_len })
     }
 
     /// A table of the layout from one of the tree.
-    pub fn out_of_tree(&self, table: &Values) -> Values {
-        let to = |(from, to): &(Range<usize>, usize)| (from.clone(), *to);
-        moved(table, self.lens[1], self.sets.iter().map(to))
+    pub fn layout_from_tree(&self, table: &Values) -> Values {
+        copied(table, self.layout_len, self.sets.iter().map(|(tree, layout)| (tree.clone(), *layout)))
     }
 
     /// A table of the tree from one of the layout; sets that share a bucket get the same values.
-    pub fn to_tree(&self, table: &Values) -> Values {
-        let to = |(to, from): &(Range<usize>, usize)| (*from..from + to.len(), to.start);
-        moved(table, self.lens[0], self.sets.iter().map(to))
+    pub fn tree_from_layout(&self, table: &Values) -> Values {
+        let ranges = self.sets.iter().map(|(tree, layout)| (*layout..layout + tree.len(), tree.start));
+        copied(table, self.tree_len, ranges)
     }
 }
 
-/// A table of `len` values, 0 but for the given ranges, which go where they are told.
-fn moved(table: &Values, len: usize, pairs: impl Iterator<Item = (Range<usize>, usize)>) -> Values {
-    fn copied<T: Number>(table: &[T], len: usize, pairs: impl Iterator<Item = (Range<usize>, usize)>) -> Values {
+/// A table of `len` zeros into which ranges of another are copied, each to its new start.
+fn copied(table: &Values, len: usize, ranges: impl Iterator<Item = (Range<usize>, usize)>) -> Values {
+    fn of<T: Number>(table: &[T], len: usize, ranges: impl Iterator<Item = (Range<usize>, usize)>) -> Values {
         let mut values = vec![T::default(); len];
-        for (from, to) in pairs {
+        for (from, to) in ranges {
             let n = from.len();
             values[to..to + n].copy_from_slice(&table[from]);
         }
         T::wrap(values)
     }
     match table {
-        Values::F32(table) => copied(table, len, pairs),
-        Values::F64(table) => copied(table, len, pairs),
+        Values::F32(table) => of(table, len, ranges),
+        Values::F64(table) => of(table, len, ranges),
     }
 }

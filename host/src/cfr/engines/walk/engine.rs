@@ -13,8 +13,14 @@ use super::plan::Plan;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Measured, Tables};
-use crate::cfr::options::{Options, Sampling};
+use crate::cfr::options::{Algorithm, Options, Sampling};
 use crate::{Backend, Buffer, Device, Error, Memory, Precision, Result, Stream};
+
+/// The error about an algorithm that does not learn from sampled deals.
+pub(in crate::cfr) fn no_sampled_deals(algorithm: Algorithm) -> Error {
+    let allowed = "cfr, cfr_plus or lcfr where deals are sampled: the others change every set in every iteration, and a batch meets only some; sampling none walks all deals of a game that fits in memory";
+    Error::option("algorithm", algorithm, allowed)
+}
 
 /// Checks that the walk supports the options, and returns the memory that it needs.
 ///
@@ -25,8 +31,7 @@ pub(super) fn needed(device: &Device, plan: &Plan, options: &Options) -> Result<
         return Err(Error::option("sampling", options.sampling, "chance, where deals are sampled"));
     }
     if !options.algorithm.takes_sampled_deals() {
-        let allowed = "cfr, cfr_plus or lcfr where deals are sampled: the others change every set in every iteration, and a batch meets some only";
-        return Err(Error::option("algorithm", options.algorithm, allowed));
+        return Err(no_sampled_deals(options.algorithm));
     }
     if options.precision == Precision::I16 {
         return Err(Error::option("precision", options.precision, "f32 or f64 where deals are sampled"));

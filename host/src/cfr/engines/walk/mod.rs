@@ -71,4 +71,4 @@ pub use crate::cfr::game::Buckets;
 pub use information::Information;
 pub use sampler::{Checksums, Sampler, Set};
 
-pub(in crate::cfr) use engine::{build, fits};
+pub(in crate::cfr) use engine::{build, fits, no_sampled_deals};

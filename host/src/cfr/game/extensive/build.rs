@@ -32,15 +32,15 @@ impl Tree {
     /// of one set with different actions, on different levels, or with different pasts of the seat (no perfect recall); [`Error::OutOfMemory`] or [`Error::Shape`], with the
     /// size, if the tree does not fit.
     pub fn build<G: Game + ?Sized>(game: &G) -> Result<Self> {
-        Self::build_as(game, most_that_fit(), true)
+        Self::build_as(game, Self::most_that_fit(), true)
     }
 
-    /// The same for players who may forget: histories of one set may have different pasts of the seat.
+    /// The same without perfect recall: histories of one set may have different pasts of the seat.
     ///
     /// # Errors
     /// As [`build`](Self::build), but for perfect recall.
     pub(in crate::cfr) fn build_forgetful<G: Game + ?Sized>(game: &G) -> Result<Self> {
-        Self::build_as(game, most_that_fit(), false)
+        Self::build_as(game, Self::most_that_fit(), false)
     }
 
     /// The same with at most `most` histories.
@@ -49,6 +49,11 @@ impl Tree {
     /// As [`build`](Self::build).
     pub fn build_within<G: Game + ?Sized>(game: &G, most: usize) -> Result<Self> {
         Self::build_as(game, most as u128, true)
+    }
+
+    /// Histories for which this machine has memory now.
+    pub(in crate::cfr) fn most_that_fit() -> u128 {
+        MAX_NODES.min(u128::from(host_machine::memory().free) / NODE_BYTES)
     }
 
     fn build_as<G: Game + ?Sized>(game: &G, most: u128, recalls: bool) -> Result<Self> {
@@ -67,11 +72,6 @@ impl Tree {
         }
         Builder::new(game, n_histories as usize, recalls).build()
     }
-}
-
-/// Histories for which this machine has memory now.
-fn most_that_fit() -> u128 {
-    u128::from(host_machine::memory().free) / NODE_BYTES
 }
 
 /// Histories of a game, counted no further than one beyond `most`.

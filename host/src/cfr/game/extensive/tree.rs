@@ -105,6 +105,16 @@ impl Tree {
         self.set_rows.last().map_or(0, |&n| n as usize)
     }
 
+    /// Bytes of host memory, the names of sets and actions estimated.
+    pub(in crate::cfr) fn bytes(&self) -> u64 {
+        // A key stands in the set and in the index; a name of an action is a string of its own.
+        const NAME: usize = size_of::<String>() + 16;
+        let of_nodes = self.parents.len() + self.rows.len() + self.first.len() + self.end_or_set.len();
+        let of_sets = self.members.len() + self.set_members.len() + self.set_rows.len();
+        let keys: usize = self.sets.iter().map(|set| 2 * (NAME + set.key.len()) + size_of::<InformationSet>()).sum();
+        (4 * (of_nodes + of_sets) + 8 * (self.payoffs.len() + self.outcomes.len()) + keys + NAME * self.n_rows()) as u64
+    }
+
     /// Maximum number of decisions on a line of play.
     pub fn most_decisions(&self) -> usize {
         let mut decisions = vec![0u16; self.n_nodes()];
