@@ -441,6 +441,16 @@ fn bad_recipes_are_refused() {
         assert!(error.contains(says), "{error}\nexpected {says}");
     }
     assert!("median".parse::<Method>().is_err());
+
+    // More buckets than there are deals are as many as can be told apart, and cost no memory.
+    let leduc = GameDef::leduc();
+    for method in ["strength", "histogram"] {
+        let build = |n: u32| {
+            let recipe = format!("{method}:{n},{method}:{n}").parse().expect("a recipe");
+            Abstraction::build(&device, &leduc, &recipe).expect("buckets").rounds
+        };
+        assert_eq!(build(u32::MAX), build(30), "{method}");
+    }
 }
 
 /// Buckets of hold'em's river take minutes to find; what is wrong with the options, the game or the memory is told without them.

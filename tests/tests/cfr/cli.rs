@@ -92,7 +92,7 @@ fn a_game_is_solved_in_buckets_that_are_kept() {
             "option batch: 33 is not allowed",
         ),
         (
-            "solve leduc.limit.2p.game --abstraction lossless,ehs:2 --algorithm dcfr --device cpu",
+            "solve leduc.limit.2p.game --abstraction lossless,ehs:2 --algorithm dcfr --sampling chance --device cpu",
             "option algorithm: dcfr",
         ),
         ("exploitability a.strategy --deals 9 --precision f32", "cannot be used with"),
