@@ -91,7 +91,7 @@ fn cfr_br_is_less_exploitable_than_cfr_plus_in_the_same_buckets() {
     let buckets = in_buckets(&GameDef::leduc(), "strength:2,strength:2");
     for_each_device(|device| {
         let conv = |algorithm| {
-            let mut solver = all_deals(buckets.clone(), algorithm).iterations(2000).measure_at([]).build(device)?;
+            let mut solver = all_deals(buckets.clone(), algorithm).iterations(300).measure_at([]).build(device)?;
             solver.run(|_| ControlFlow::Continue(()))?;
             Ok::<_, Error>(solver.exploitability()?.nash_conv)
         };
