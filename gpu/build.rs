@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "shogi-persistent",
         "shogi-material",
         "shogi-sparse",
+        "tile-wgmma",
     ];
     for &module in MODULES {
         let enabled = format!("CARGO_FEATURE_{}", module.to_uppercase().replace('-', "_"));
@@ -31,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 CudaBuilder::new(".").module(module.replace('-', "_")).features([module]).default_features(false);
             let builder = match module {
                 // Warpgroup products and mailboxes: Hopper alone has both.
-                "mlp-epoch" | "azero-fused" => builder.arch_with_features("sm_90a", ["+ptx81"]),
+                "mlp-epoch" | "azero-fused" | "tile-wgmma" => builder.arch_with_features("sm_90a", ["+ptx81"]),
                 // Tensor cores of short formats came with sm_80: an image between the two, for the devices in between.
                 "mlp-layers" | "azero-layers" => builder.arch("sm_75").arch("sm_80").arch("sm_90"),
                 _ => builder.arch("sm_75").arch("sm_90"),

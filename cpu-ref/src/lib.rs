@@ -10,6 +10,7 @@
 //! | [`azero`] | a residual network with value and policy heads, in `f32` and `f64` | OpenSpiel's AlphaZero; Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
 //! | [`mlp`] | multilayer perceptrons trained by mini-batches, in `f32` and `f64` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
 //! | [`shogi`] | learning of shogi evaluations from game records | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」; Hoki, 「局面評価の学習を目指した探索結果の最適制御」 |
+//! | [`tile`] | products of matrices in `f64` | their definition |
 //!
 //! Every algorithm exists twice: sequential, reading like its source, and under rayon, calling the same inner functions. Results do
 //! not depend on the number of threads. Both give the same bits, but for the matrix products of `mlp`, which add in another order
@@ -60,3 +61,5 @@ pub mod mlp;
 pub mod shogi;
 #[cfg(any(feature = "mlp", feature = "shogi", feature = "cfr"))]
 mod split_mix;
+#[cfg(feature = "tile")]
+pub mod tile;

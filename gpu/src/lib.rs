@@ -55,6 +55,7 @@
 //! | [`cfr`] | the kernels of counterfactual regret minimisation; needs one of the features `cfr-…` |
 //! | [`mlp`] | the kernels of multilayer perceptrons; needs one of the features `mlp-…` |
 //! | [`shogi`] | the kernels of evaluation learning for shogi; needs one of the features `shogi-…` |
+//! | [`tile`] | products of matrices; needs the feature `tile-wgmma` |
 //!
 //! # Reading a kernel
 //!
@@ -74,6 +75,7 @@
 //! | many sampled deals at once, abstraction | `cfr::walk`, `cfr::abstraction` | the same | the same | Reis, "A GPU implementation of Counterfactual Regret Minimization", 2015 |
 //! | evaluation learning, twelve values | `shogi::persistent`, `shogi::material` | `shape…` in each module | `warpplay_cpu_ref::shogi::material` | the objective: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, 2009 |
 //! | the same for any set of features | `shogi::sparse` | `shape` in `pass` and `update` | `warpplay_cpu_ref::shogi::sparse` | the same objective; the partition is ours |
+//! | products of matrices | `tile::wgmma` | the shape function of the module | `warpplay_cpu_ref::tile` | a known form of such kernels; the code is ours |
 //!
 //! # Writing one
 //!
@@ -95,7 +97,7 @@
 //! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for. `azero-layers`, `azero-fused`,
 //! `azero-search` and `azero-train` are the modules of the AlphaZero network; `mcts-checkers` its game in the tree search. `cfr-small`, `cfr-street`,
 //! `cfr-explicit`, `cfr-subset`, `cfr-walk` and `cfr-abstraction` are those of regret minimisation; `shogi-persistent`, `shogi-material` and
-//! `shogi-sparse` those of evaluation learning. What a family's modules share is in `azero`, `cfr` and `shogi`.
+//! `shogi-sparse` those of evaluation learning. What a family's modules share is in `azero`, `cfr` and `shogi`. `tile-wgmma` has the products of matrices.
 
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -104,7 +106,14 @@
     allow(internal_features)
 )]
 #![cfg_attr(
-    not(all(feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr")),
+    not(all(
+        feature = "mcts",
+        feature = "azero",
+        feature = "mlp",
+        feature = "shogi",
+        feature = "cfr",
+        feature = "tile"
+    )),
     allow(rustdoc::broken_intra_doc_links, reason = "this page names all families")
 )]
 
@@ -129,7 +138,15 @@ pub mod shogi;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod simt;
 pub mod split_mix;
-#[cfg(any(feature = "azero-layers", feature = "cfr-street", feature = "mlp-epoch", feature = "mlp-layers"))]
+#[cfg(feature = "tile")]
+pub mod tile;
+#[cfg(any(
+    feature = "azero-layers",
+    feature = "cfr-street",
+    feature = "mlp-epoch",
+    feature = "mlp-layers",
+    feature = "tile"
+))]
 mod unroll;
 
 #[cfg(target_arch = "nvptx64")]

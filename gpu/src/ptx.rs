@@ -149,6 +149,9 @@ pub mod embedded {
     /// Learning of sparse features.
     #[cfg(feature = "shogi-sparse")]
     pub const SHOGI_SPARSE: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_sparse.rs"));
+    /// Products of matrices by warpgroups.
+    #[cfg(feature = "tile-wgmma")]
+    pub const TILE_WGMMA: PtxSet = include!(concat!(env!("OUT_DIR"), "/tile_wgmma.rs"));
 
     /// Every set that this build embeds.
     pub const ALL: &[PtxSet] = &[
@@ -190,6 +193,8 @@ pub mod embedded {
         SHOGI_MATERIAL,
         #[cfg(feature = "shogi-sparse")]
         SHOGI_SPARSE,
+        #[cfg(feature = "tile-wgmma")]
+        TILE_WGMMA,
     ];
 }
 

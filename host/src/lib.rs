@@ -43,6 +43,8 @@
 //! | [`shogi`] | evaluations of positions, learnt from game records | [`shogi::learner`], [`shogi::material`] | Hoki; 「MPIまたはCUDAを用いた…」 |
 //! | [`cfr`] | equilibria of poker and other games of hidden information | [`cfr::Solver`], [`cfr::Spot`] | Reis; Zinkevich et al. |
 //!
+//! Below them, [`tile`] multiplies matrices on the device, for networks of one's own.
+//!
 //! # Devices
 //!
 //! | [`Device`] | [`Backend`] | what runs |
@@ -137,6 +139,7 @@
 //! | feature | what it brings | on by default |
 //! | --- | --- | --- |
 //! | `mcts`, `azero` (with `mcts`), `mlp`, `shogi`, `cfr` | the module of that name with its kernels | yes |
+//! | `tile` | products of matrices | yes |
 //! | `cust` | conversions of devices, streams and buffers from and to Rust-CUDA's `cust`; links the driver's library | no |
 //! | `mpi` (with `shogi`) | ranks that are processes, over the system's MPI library; it and libclang are needed to build | no |
 //!
@@ -173,7 +176,14 @@
 //! | understand an error | `docs/troubleshooting.md` |
 #![deny(unsafe_code)]
 #![cfg_attr(
-    not(all(feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr")),
+    not(all(
+        feature = "mcts",
+        feature = "azero",
+        feature = "mlp",
+        feature = "shogi",
+        feature = "cfr",
+        feature = "tile"
+    )),
     allow(rustdoc::broken_intra_doc_links, reason = "this page names all families")
 )]
 
@@ -192,6 +202,9 @@ pub mod mlp;
 mod runtime;
 #[cfg(feature = "shogi")]
 pub mod shogi;
+#[cfg(feature = "tile")]
+#[allow(unsafe_code, reason = "it launches its kernels")]
+pub mod tile;
 
 pub use runtime::atomic_file::AtomicFile;
 pub use runtime::buffer::Buffer;

@@ -44,6 +44,7 @@
 //! | [`wgmma`] | tensor cores driven by four warps, second operand from shared memory |
 //! | [`mailbox`] | values sent to other blocks of a cluster, counted at the receiver |
 //! | [`ring`] | blocks of memory copied into shared memory ahead of their use, for a cluster at once |
+//! | [`tensor_map`] | rectangles of a matrix, copied into shared memory by one instruction |
 //! | [`time`] | the nanosecond clock |
 
 pub mod atomic;
@@ -55,6 +56,7 @@ pub mod mma;
 pub mod ring;
 pub mod shared;
 pub mod sync;
+pub mod tensor_map;
 pub mod thread;
 pub mod time;
 mod vec4;

@@ -13,6 +13,7 @@
 
 use super::memory::Vec4;
 use super::shared::Shared;
+use super::tensor_map::MapAt;
 
 /// The block's barrier under `simt`, with the same source location for all callers; does nothing on the device.
 #[inline(always)]
@@ -109,6 +110,36 @@ impl Ring {
                 // SAFETY: the caller vouches for the source.
                 self.slots.set(first + at, unsafe { super::memory::load(from, at as usize) });
             }
+        }
+    }
+
+    /// Fetches stage `stage` as rectangles of two matrices, one behind the other in the slot, as soon as it is free. One thread of the block calls it.
+    ///
+    /// * `maps`, `from`: the matrices, and the first value of each rectangle.
+    /// * `first_bytes`: bytes of the first rectangle, a multiple of 1024; the slot has room for both, and begins at a multiple of 1024.
+    ///
+    /// # Safety
+    /// As [`MapAt::copy`], for both: together they have the bytes of a slot.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn fill_rectangles(self, stage: u32, maps: [MapAt; 2], from: [[u32; 2]; 2], first_bytes: u32) {
+        let to = self.address_of(stage);
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        // SAFETY: the slot is below the number of slots.
+        let object = unsafe {
+            let (slot, round) = self.slot_and_round(stage);
+            let (full, empty) = (self.full.address_of_unchecked(slot), self.empty.address_of_unchecked(slot));
+            wait_parity(empty, (round & 1) ^ 1);
+            let bytes = self.stage_vectors * 16;
+            core::arch::asm!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{0}], {1};", in(reg32) full, in(reg32) bytes, options(nostack, preserves_flags));
+            full
+        };
+        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]
+        let object = 0;
+        // SAFETY: the slot is free, has room for both, and its object expects their bytes, as the caller vouches.
+        unsafe {
+            maps[0].copy(to, from[0], object);
+            maps[1].copy(to + first_bytes, from[1], object);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Tensor cores driven by a warpgroup: four warps multiply 64 rows at once, the second operand straight from shared memory (`sm_90a` only).
 //!
-//! Two forms: [`f16_n32`] has A in registers; `f16_n256` and its like have both operands in shared memory, up to three products a call, and are ended by
+//! Two forms: [`f16_n32`] has A in registers; `f16_n256` and its like have both operands in shared memory, up to four products a call, and are ended by
 //! `complete_n256` and its like. Of the first:
 //!
 //! `D += A B` with A 64×16 in registers, B 16×32 in shared memory, D 64×32 in registers. Warp `w` of the group has rows 16w … 16w + 15; within them operand A and
@@ -18,8 +18,8 @@ use warpplay_gpu_macros::registers;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::simt::hooks;
 
-/// Position of the tiles of an operand B of 16 rows in shared memory, in the hardware's format (without swizzling): address, bytes from the tile of rows 0 to 7 to that of
-/// rows 8 to 15, and bytes from a tile to that of the next 8 columns, each in units of 16.
+/// Position of the tiles of an operand in shared memory, in the hardware's format: address, bytes from the tile of rows 0 to 7 to that of
+/// rows 8 to 15, and bytes from a tile to that of the next 8 columns, each in units of 16; and whether chunks are exchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct Tiles(u64);
 
@@ -57,8 +57,29 @@ impl Tiles {
         Self(Self::bits(address) | Self::bits(row_step) << 16 | Self::bits(column_step) << 32)
     }
 
+    /// The tiles of rows of 128 bytes from shared address `address` on, a multiple of 1024, as a [tensor map](super::tensor_map) copies them: row after row, chunk `c` of row `r` in the place of
+    /// chunk `c ^ (r % 8)`. [`offset`](Self::offset) goes along a row, by less than 128.
+    ///
+    /// # Safety
+    /// As [`new`](Self::new); copies need no publishing.
+    #[inline(always)]
+    pub const unsafe fn swizzled(address: u32) -> Self {
+        // The step within a row is not used; the mode of the exchange is in the two highest bits.
+        Self(Self::bits(address) | 1 << 16 | Self::bits(8 * 128) << 32 | 1 << 62)
+    }
+
     const fn bits(bytes: u32) -> u64 {
         (bytes >> 4) as u64 & 0x3FFF
+    }
+
+    /// Shared address of 16 bytes of a row: those of the first or second half of the depth.
+    #[cfg(not(target_arch = "nvptx64"))]
+    const fn chunk(self, row: u32, half: u32) -> u32 {
+        if self.0 >> 62 == 1 {
+            let plain = self.field(0) + row * 128 + half * 16;
+            return plain ^ (plain >> 7 & 7) << 4;
+        }
+        self.field(0) + half * self.field(16) + row / 8 * self.field(32) + row % 8 * 16
     }
 
     /// The tiles `bytes` further on; `bytes` is a multiple of 16, and the address stays below 2^18.
@@ -219,18 +240,19 @@ macro_rules! products_from_shared {
     ($($(#[$doc:meta])* $name:ident, $registers:literal, $instruction:literal, $tail:literal, $values:literal, $widen:path;)*) => {$(
         $(#[$doc])*
         ///
-        /// There are one to three products. The first replaces `d` where `add` is 0. The results must go through [`complete_n256`] or its like before they are read.
+        /// There are one to four products. The first replaces `d` where `add` is 0. The results must go through [`complete_n256`] or its like before they are read.
         #[inline(always)]
         #[track_caller]
         pub fn $name<const N: usize>(_: &WholeGroup, d: &mut [f32; $registers], a: [Tiles; N], b: [Tiles; N], add: u32) {
-            const { assert!(N >= 1 && N <= 3) };
+            const { assert!(N >= 1 && N <= 4) };
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
             // SAFETY: whoever made the operands vouches for their tiles, and the token for the warpgroup.
             unsafe {
                 match N {
                     1 => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p"))),
                     2 => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1"))),
-                    _ => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1") (a2 b2 2 "1"))),
+                    3 => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1") (a2 b2 2 "1"))),
+                    _ => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1") (a2 b2 2 "1") (a3 b3 3 "1"))),
                 }
             };
             #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
@@ -279,10 +301,7 @@ fn product_on_host<const N: usize>(d: &mut [f32], a: Tiles, b: Tiles, widen: fn(
     let row_of = |tiles: Tiles, row: u32| {
         [0, 1].map(|half| {
             let mut bytes = [0; 16];
-            hooks::shared_read(
-                tiles.field(0) + half * tiles.field(16) + row / 8 * tiles.field(32) + row % 8 * 16,
-                &mut bytes,
-            );
+            hooks::shared_read(tiles.chunk(row, half), &mut bytes);
             widen(bytes)
         })
     };
@@ -303,18 +322,24 @@ fn product_on_host<const N: usize>(d: &mut [f32], a: Tiles, b: Tiles, widen: fn(
 products_from_shared! {
     /// Starts `d += a b` in half precision: A 64×16, B 16×256, D 64×256, both operands tiles in shared memory.
     f16_n256, 128, "m64n256k16.f32.f16.f16", ", 0, 0", 8, widen::f16;
+    /// Starts `d += a b` in half precision: A 64×16, B 16×192, D 64×192, both operands tiles in shared memory.
+    f16_n192, 96, "m64n192k16.f32.f16.f16", ", 0, 0", 8, widen::f16;
     /// Starts `d += a b` in half precision: A 64×16, B 16×128, D 64×128, both operands tiles in shared memory.
     f16_n128, 64, "m64n128k16.f32.f16.f16", ", 0, 0", 8, widen::f16;
     /// Starts `d += a b` in half precision: A 64×16, B 16×64, D 64×64, both operands tiles in shared memory.
     f16_n64, 32, "m64n64k16.f32.f16.f16", ", 0, 0", 8, widen::f16;
     /// Starts `d += a b` in bfloat16: A 64×16, B 16×256, D 64×256, both operands tiles in shared memory.
     bf16_n256, 128, "m64n256k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16;
+    /// Starts `d += a b` in bfloat16: A 64×16, B 16×192, D 64×192, both operands tiles in shared memory.
+    bf16_n192, 96, "m64n192k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16;
     /// Starts `d += a b` in bfloat16: A 64×16, B 16×128, D 64×128, both operands tiles in shared memory.
     bf16_n128, 64, "m64n128k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16;
     /// Starts `d += a b` in bfloat16: A 64×16, B 16×64, D 64×64, both operands tiles in shared memory.
     bf16_n64, 32, "m64n64k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16;
     /// Starts `d += a b` in TF32: A 64×8, B 8×256, D 64×256, both operands tiles in shared memory.
     tf32_n256, 128, "m64n256k8.f32.tf32.tf32", "", 4, widen::tf32;
+    /// Starts `d += a b` in TF32: A 64×8, B 8×192, D 64×192, both operands tiles in shared memory.
+    tf32_n192, 96, "m64n192k8.f32.tf32.tf32", "", 4, widen::tf32;
     /// Starts `d += a b` in TF32: A 64×8, B 8×128, D 64×128, both operands tiles in shared memory.
     tf32_n128, 64, "m64n128k8.f32.tf32.tf32", "", 4, widen::tf32;
     /// Starts `d += a b` in TF32: A 64×8, B 8×64, D 64×64, both operands tiles in shared memory.
@@ -391,6 +416,7 @@ macro_rules! completes {
 
 completes! {
     complete_n256, 128;
+    complete_n192, 96;
     complete_n128, 64;
     complete_n64, 32;
 }

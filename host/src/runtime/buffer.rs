@@ -145,7 +145,7 @@ impl<T> Buffer<T> {
     }
 
     /// The same memory once more, to be read.
-    #[cfg(feature = "mlp")]
+    #[cfg(any(feature = "mlp", feature = "tile"))]
     pub(crate) fn share(&self) -> Self {
         Self { allocation: Arc::clone(&self.allocation), len: self.len, values: PhantomData }
     }

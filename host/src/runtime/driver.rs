@@ -205,6 +205,11 @@ entries! {
     fn cuGraphDestroy(graph: Handle);
 }
 
+#[cfg(feature = "tile")]
+entries! {
+    fn cuTensorMapEncodeTiled(map: *mut c_void, values: c_int, rank: c_uint, address: u64, sizes: *const u64, strides: *const u64, rectangle: *const u32, steps: *const u32, interleave: c_int, swizzle: c_int, promotion: c_int, outside: c_int);
+}
+
 #[cfg(feature = "shogi")]
 entries! {
     fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int);

@@ -8,6 +8,7 @@
 //! | `stream`, `event`, `graph` | work in order, its times, its recordings |
 //! | `buffer`, `pinned`, `ipc` | memory of the device, of the host for copies, and of the device in other processes |
 //! | `module`, `launch` | kernels: loaded by name, launched with arguments of their types |
+//! | `tensor_map` | matrices as the copy engine reads them |
 //! | `precision`, `progress`, `named`, `setters`, `threads` | words that families share |
 //! | `memory` | what a piece of work needs, and the one check that it is there |
 //! | `input_file`, `folder_lock`, `same_file` | files that are read, and folders that one process at a time writes to |
@@ -65,6 +66,9 @@ pub(crate) mod setters;
 pub(crate) mod stream;
 #[cfg(feature = "cfr")]
 pub(crate) mod streamed;
+#[cfg(feature = "tile")]
+#[allow(unsafe_code)]
+pub(crate) mod tensor_map;
 pub(crate) mod tensors;
 #[cfg(test)]
 #[allow(unsafe_code)]

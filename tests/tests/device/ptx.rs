@@ -13,9 +13,9 @@ use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers};
 use warpplay_gpu::ptx::embedded::{
     AZERO_FUSED, AZERO_LAYERS, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL, CFR_STREET,
-    CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE,
+    CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE, TILE_WGMMA,
 };
-use warpplay_gpu::{azero, cfr, shogi};
+use warpplay_gpu::{azero, cfr, shogi, tile};
 use warpplay_gpu_builder::{PtxEntry, assemble, find_ptxas, parse_entries, ptx_required, stale_sums};
 use warpplay_papers::cfr_thesis::kernels::sequence::{Deal, Phase};
 use warpplay_papers::mnist_mlp;
@@ -72,6 +72,7 @@ fn families() -> Vec<Family> {
         Family { kernels: shogi::persistent::kernels(), set: &SHOGI_PERSISTENT },
         Family { kernels: shogi::material::kernels(), set: &SHOGI_MATERIAL },
         Family { kernels: shogi::sparse::kernels(), set: &SHOGI_SPARSE },
+        Family { kernels: tile::kernels(), set: &TILE_WGMMA },
     ]
 }
 
@@ -173,7 +174,8 @@ fn each_module_is_built_for_the_baseline_first() {
     for family in families() {
         if is_there(family.set) {
             // Warpgroup products are Hopper's alone.
-            let baseline = if ["mlp_epoch", "azero_fused"].contains(&family.set.name) { "sm_90a" } else { "sm_75" };
+            let baseline =
+                if ["mlp_epoch", "azero_fused", "tile_wgmma"].contains(&family.set.name) { "sm_90a" } else { "sm_75" };
             assert_eq!(family.set.images[0].arch, baseline, "{}", family.set.name);
             for image in family.set.images {
                 assert!(image.text().expect("PTX").contains(&format!(".target {}", image.arch)), "{}", family.set.name);
@@ -193,37 +195,35 @@ fn no_address_is_a_plain_sum_whose_base_moves_on() {
 
 /// A warpgroup that asks for more registers than a block has been launched with waits for ever.
 #[test]
-fn towers_that_move_registers_are_launched_with_enough() {
-    if !is_there(&AZERO_FUSED) {
-        return;
-    }
-    match find_ptxas() {
-        Ok(_) => {}
-        Err(error) if ptx_required() => panic!("{error}"),
-        Err(error) => return skipped(error),
-    }
-    let folder = Folder::new();
-    let mut n = 0;
-    for image in AZERO_FUSED.images {
-        let text = image.text().expect("PTX");
-        if !text.contains("setmaxnreg.inc") {
+fn kernels_that_move_registers_are_launched_with_enough() {
+    // Towers of split numbers; products of two warpgroups.
+    for (set, registers, n) in
+        [(&AZERO_FUSED, azero::fused::tower::LAUNCH_REGISTERS, 2), (&TILE_WGMMA, tile::wgmma::LAUNCH_REGISTERS, 12)]
+    {
+        if !is_there(set) {
             continue;
         }
-        let path = folder.write("image.ptx", text.as_bytes());
-        for kernel in assemble(&path, image.arch).expect("assembled") {
-            if body(&text, &kernel.name).contains("setmaxnreg.inc") {
-                assert_eq!(
-                    kernel.registers,
-                    azero::fused::tower::LAUNCH_REGISTERS,
-                    "{} for {}",
-                    kernel.name,
-                    image.arch
-                );
-                n += 1;
+        match find_ptxas() {
+            Ok(_) => {}
+            Err(error) if ptx_required() => panic!("{error}"),
+            Err(error) => return skipped(error),
+        }
+        let (folder, mut found) = (Folder::new(), 0);
+        for image in set.images {
+            let text = image.text().expect("PTX");
+            if !text.contains("setmaxnreg.inc") {
+                continue;
+            }
+            let path = folder.write("image.ptx", text.as_bytes());
+            for kernel in assemble(&path, image.arch).expect("assembled") {
+                if body(&text, &kernel.name).contains("setmaxnreg.inc") {
+                    assert_eq!(kernel.registers, registers, "{} for {}", kernel.name, image.arch);
+                    found += 1;
+                }
             }
         }
+        assert_eq!(found, n, "kernels of {}", set.name);
     }
-    assert_eq!(n, 2, "the towers of split numbers");
 }
 
 /// What stands for the paper's texture: every kernel has one load of read-only data, that of its sequence from the list, and takes it where the option says so. A second one would be
@@ -446,6 +446,7 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_gradient_", 2),
     ("mlp_epoch_train", 10),
     ("mlp_epoch_classify", 6),
+    ("tile_wgmma_", 2),
     ("azero_layers_conv_large", 2),
     ("azero_layers_conv_small", 2),
     ("azero_layers_conv_", 1),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 
 /// What the names of all kernels begin with that macros make: their family, or that they are for tests.
-const FAMILIES: [&str; 6] = ["mcts_", "azero_", "mlp_", "shogi_", "cfr_", "test_"];
+const FAMILIES: [&str; 7] = ["mcts_", "azero_", "mlp_", "shogi_", "cfr_", "tile_", "test_"];
 
 /// A declaration, with the kernels of it that one file names.
 pub struct Declaration {

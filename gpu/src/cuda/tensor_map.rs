@@ -1,0 +1,130 @@
+//! Matrices as the copy engine sees them: rectangles of global memory that one instruction copies into shared memory (`sm_90` on).
+//!
+//! A [`TensorMap`] says where a matrix lies and how large the rectangles are that are copied from it; the driver makes it on the host (`cuTensorMapEncodeTiled`), and a kernel takes it from
+//! global memory. (As a parameter it would need an alignment that rustc's kernels do not have.) A rectangle has rows of 128 bytes. In shared memory they follow each other, and their chunks of 16 bytes are exchanged: chunk `c` of row `r` is in the place of chunk
+//! `c ^ (r % 8)`, so that eight rows of one column of chunks lie in different banks. [`Tiles::swizzled`](super::wgmma::Tiles::swizzled) reads them so. What lies outside the matrix is 0.
+//!
+//! Under `simt` a map is a [`Plain`] description, which the copy follows.
+
+/// A matrix in the hardware's format: 128 bytes that only the driver writes and the copy engine reads.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct TensorMap {
+    words: [u64; 16],
+}
+
+const _: () = assert!(size_of::<TensorMap>() == 128);
+
+/// What a map says under `simt`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Plain {
+    /// Address of the first value.
+    pub base: u64,
+    /// Values of a row.
+    pub width: u64,
+    /// Rows.
+    pub height: u64,
+    /// Bytes from a row to the next.
+    pub stride: u64,
+    /// Bytes of a value.
+    pub value_bytes: u32,
+    /// Rows of a rectangle.
+    pub rows: u32,
+}
+
+impl TensorMap {
+    /// Bytes of a rectangle's row.
+    pub const ROW_BYTES: u32 = 128;
+
+    /// The map of a description, for `simt` alone.
+    pub fn plain(plain: Plain) -> Self {
+        let mut words = [0; 16];
+        words[..5].copy_from_slice(bytemuck::cast_slice(&[plain]));
+        Self { words }
+    }
+
+    /// The description of a map that [`plain`](Self::plain) made.
+    pub fn described(&self) -> Plain {
+        bytemuck::cast_slice(&self.words[..5])[0]
+    }
+}
+
+/// A map in global memory: the copy engine finds it by its address.
+#[derive(Clone, Copy)]
+pub struct MapAt(*const TensorMap);
+
+impl MapAt {
+    /// The map at an address.
+    ///
+    /// # Safety
+    /// There is a [`TensorMap`] in global memory, which the driver (under `simt`, [`TensorMap::plain`]) made of a matrix that is there while the kernel runs, and nobody writes either.
+    #[inline(always)]
+    pub const unsafe fn new(at: *const TensorMap) -> Self {
+        Self(at)
+    }
+
+    /// Lets the hardware read the map before its first use.
+    #[inline(always)]
+    pub fn prefetch(self) {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        // SAFETY: a map, as `new` asks; nothing is written.
+        unsafe {
+            core::arch::asm!("prefetch.tensormap [{0}];", in(reg64) self.0, options(nostack, preserves_flags))
+        };
+    }
+
+    /// Starts to copy the rectangle whose first value is number `column` of row `row` to shared address `to`, a multiple of 1024; the bytes are counted by the barrier object `object`.
+    ///
+    /// # Safety
+    /// `to` has room for the map's rectangle, which no other thread uses until the object has counted it; `object` expects its bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn copy(self, to: u32, [column, row]: [u32; 2], object: u32) {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        // SAFETY: a map, as `new` asks; the caller vouches for the room and the object.
+        unsafe {
+            core::arch::asm!(
+                "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{0}], [{1}, {{{2}, {3}}}], [{4}];",
+                in(reg32) to, in(reg64) self.0, in(reg32) column, in(reg32) row, in(reg32) object, options(nostack, preserves_flags)
+            )
+        };
+        #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
+        {
+            let _ = (to, column, row, object);
+            super::trap()
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let _ = object;
+            // SAFETY: a map, as `new` asks.
+            let map = unsafe { super::memory::load(self.0, 0) };
+            copy_on_host(&map.described(), to, [column, row]);
+        }
+    }
+}
+
+/// A rectangle, chunk by chunk.
+#[cfg(not(target_arch = "nvptx64"))]
+#[track_caller]
+fn copy_on_host(map: &Plain, to: u32, [column, row]: [u32; 2]) {
+    let per_chunk = 16 / map.value_bytes;
+    for at in 0..map.rows {
+        for chunk in 0..8 {
+            let mut bytes = [0u8; 16];
+            for value in 0..per_chunk {
+                let (x, y) = (u64::from(column + chunk * per_chunk + value), u64::from(row + at));
+                if x < map.width && y < map.height {
+                    let from = (map.base + y * map.stride + x * u64::from(map.value_bytes)) as usize;
+                    let into = (value * map.value_bytes) as usize;
+                    for byte in 0..map.value_bytes as usize {
+                        // SAFETY: a value of the matrix, which is there, as `MapAt::new` asks; `simt` checks it.
+                        bytes[into + byte] = unsafe { super::memory::load(from as *const u8, byte) };
+                    }
+                }
+            }
+            let place = to + at * TensorMap::ROW_BYTES + (chunk ^ (at % 8)) * 16;
+            crate::simt::hooks::shared_write(place, &bytes);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Products of matrices, at the speed of tensor cores: `C = epilogue(A B)`.
+//!
+//! A block computes a tile of C at a time. Slabs of A and B, 128 bytes deep, come through a ring of slots in shared memory; sums stay in registers until a tile is
+//! complete, and go through the epilogue to global memory.
+//!
+//! | module | kernels | for |
+//! |---|---|---|
+//! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile | `sm_90a` |
+//!
+//! # Layout
+//! A is `[m][a_stride]`, of which `k` values a row are used, and B is `[n][b_stride]`: the columns of B lie one after the other, as weights `[outputs][inputs]` do. C is `[m][c_stride]`.
+//!
+//! # Precision
+//! Products of the operands are exact, sums are of single precision; a tensor core cuts the sum of a few products off where it would have to round it. TF32 reads operands of single precision and drops their last 13
+//! bits.
+//!
+//! # Same bits
+//! A value of C is the sum of the same products in the same order, wherever its tile is computed.
+
+pub mod wgmma;
+
+crate::kernel_set! {
+    /// The products.
+    wgmma::tile_wgmma_bf16_256,
+    wgmma::tile_wgmma_bf16_192,
+    wgmma::tile_wgmma_bf16_128,
+    wgmma::tile_wgmma_bf16_64,
+    wgmma::tile_wgmma_bf16_64_single,
+    wgmma::tile_wgmma_f16_256,
+    wgmma::tile_wgmma_f16_192,
+    wgmma::tile_wgmma_f16_128,
+    wgmma::tile_wgmma_f16_64,
+    wgmma::tile_wgmma_f16_64_single,
+    wgmma::tile_wgmma_tf32_256,
+    wgmma::tile_wgmma_tf32_192,
+    wgmma::tile_wgmma_tf32_128,
+    wgmma::tile_wgmma_tf32_64,
+    wgmma::tile_wgmma_tf32_64_single,
+}

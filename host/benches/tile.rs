@@ -1,0 +1,164 @@
+//! How fast matrices are multiplied: squares, and the shapes of networks, in every format.
+//!
+//! ```text
+//! cargo bench -p warpplay --bench tile -- --quick
+//! cargo bench -p warpplay --bench tile -- --device cuda --json figures.jsonl
+//! cargo bench -p warpplay --bench tile -- --only bf16 --tiles
+//! ```
+//!
+//! Prints a table a format, and with `--json` one line of JSON a row. Launches are a graph of several, so that the host does not count; the first replay is not timed.
+//!
+//! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
+
+#[allow(dead_code, reason = "other benches use the rest")]
+#[path = "common/output.rs"]
+mod output;
+#[path = "common/program.rs"]
+mod program;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Parser, ValueEnum};
+use serde_json::json;
+use warpplay::tile::{Operand, Output as Format, Product, Tile, bf16, f16};
+use warpplay::{Backend, Device, Error};
+
+use output::{Output, Table, number};
+use program::Flags;
+
+/// Speed of products of matrices
+#[derive(Parser, Debug)]
+#[command(name = "tile")]
+struct Args {
+    /// These formats only, separated by commas
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
+    only: Vec<Section>,
+
+    /// Every tile, where else the one that the library chooses is measured
+    #[arg(long)]
+    tiles: bool,
+
+    #[command(flatten)]
+    flags: Flags,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    /// bfloat16, results in bfloat16
+    Bf16,
+    /// Half precision, results in half precision
+    F16,
+    /// TF32, results in single precision
+    Tf32,
+}
+
+/// Rows of A, columns of B, and depth: squares; layers of perceptrons at batch 512 and 8192; the convolutions of AlphaZero's network as products, 128, 192 and 256 channels on 2048 boards of 8 × 8.
+const SHAPES: [[u32; 3]; 15] = [
+    [128, 128, 128],
+    [256, 256, 256],
+    [512, 512, 512],
+    [1024, 1024, 1024],
+    [2048, 2048, 2048],
+    [4096, 4096, 4096],
+    [8192, 8192, 8192],
+    [512, 1024, 784],
+    [512, 1024, 1024],
+    [8192, 256, 784],
+    [8192, 1024, 1024],
+    [128, 512, 512],
+    [131_072, 128, 1152],
+    [131_072, 192, 1728],
+    [131_072, 256, 2304],
+];
+
+struct Bench {
+    device: Device,
+    seconds: f64,
+    quick: bool,
+    output: Output,
+    tiles: bool,
+}
+
+fn main() -> ExitCode {
+    program::exit(run(&Args::parse()))
+}
+
+/// Runs the sections; returns how many rows failed.
+fn run(args: &Args) -> anyhow::Result<usize> {
+    let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
+    let mut bench = Bench { device, seconds, quick, output: args.flags.output()?, tiles: args.tiles };
+    args.flags.about(&mut bench.output, &bench.device, json!({}))?;
+    let sections: program::Sections<Section, Bench> = &[
+        (Section::Bf16, |bench| section::<bf16, bf16>(bench, bf16::from_f32)),
+        (Section::F16, |bench| section::<f16, f16>(bench, f16::from_f32)),
+        (Section::Tf32, |bench| section::<f32, f32>(bench, |value| value)),
+    ];
+    program::measure(&mut bench, &args.only, sections)?;
+    Ok(bench.output.n_failed())
+}
+
+/// All shapes of a format.
+fn section<T: Operand, C: Format<T>>(bench: &mut Bench, of: fn(f32) -> T) -> anyhow::Result<()> {
+    let mut table = Table::new(&format!("PRODUCTS in {}", T::PRECISION), 2, &["m × n × k", "tile", "us", "TFLOP/s"]);
+    // Under simt a product of the smallest size takes seconds.
+    let n_shapes = if bench.device.backend() == Backend::Cuda { SHAPES.len() } else { 1 };
+    for shape in &SHAPES[..if bench.quick { n_shapes.min(4) } else { n_shapes }] {
+        let tiles: Vec<Option<Tile>> =
+            if bench.tiles { Tile::ALL.iter().copied().map(Some).collect() } else { vec![None] };
+        for tile in tiles {
+            let [m, n, k] = *shape;
+            let name = format!("{m} × {n} × {k}");
+            bench.output.progress(&name);
+            match time::<T, C>(bench, *shape, tile, of) {
+                Ok((tile, seconds)) => {
+                    let speed = 2.0 * f64::from(m) * f64::from(n) * f64::from(k) / seconds / 1e12;
+                    table.row(vec![name, tile.to_string(), number(seconds * 1e6), number(speed)]);
+                    bench.output.json(&json!({
+                        "section": T::PRECISION.name(), "m": m, "n": n, "k": k, "tile": tile.name(), "us": seconds * 1e6, "tflops": speed,
+                    }))?;
+                }
+                Err(error) => {
+                    let failed = bench.output.failed(&error);
+                    table.row(vec![name, failed]);
+                }
+            }
+        }
+    }
+    table.print(&mut bench.output)
+}
+
+/// The tile, and seconds of one product.
+fn time<T: Operand, C: Format<T>>(
+    bench: &Bench,
+    [m, n, k]: [u32; 3],
+    tile: Option<Tile>,
+    of: fn(f32) -> T,
+) -> Result<(Tile, f64), Error> {
+    let stream = bench.device.stream()?;
+    let product = Product::<T>::builder(m, n, k).rectifier(true).tile(tile).build(&bench.device)?;
+    // Numbers of all sizes: zeros need less power, and the clock is higher then.
+    let numbers = |rows: u32| {
+        let len = u64::from(rows) * u64::from(k);
+        let value = |at: u64| of((at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f32 / 8_388_608.0 - 1.0);
+        stream.upload(&(0..len).map(value).collect::<Vec<T>>())
+    };
+    let (a, b) = (numbers(m)?, numbers(n)?);
+    let bias = stream.alloc::<f32>(n as usize)?;
+    let mut c = stream.alloc::<C>(m as usize * n as usize)?;
+    let operands = product.operands(&stream, &a, &b)?;
+    let graph =
+        stream.capture(|stream| (0..REPEATS).try_for_each(|_| product.run(stream, &operands, Some(&bias), &mut c)))?;
+    stream.launch_graph(&graph)?;
+    stream.synchronize()?;
+    let (start, mut n_graphs) = (Instant::now(), 0);
+    while n_graphs == 0 || start.elapsed().as_secs_f64() < bench.seconds {
+        stream.launch_graph(&graph)?;
+        stream.synchronize()?;
+        n_graphs += 1;
+    }
+    Ok((product.tile(), start.elapsed().as_secs_f64() / f64::from(n_graphs * REPEATS)))
+}
+
+/// Products of a graph.
+const REPEATS: u32 = 20;

@@ -1,0 +1,57 @@
+//! Products of matrices on the device: `C = epilogue(A B)`, with operands of bfloat16, half precision or TF32 and sums of single precision.
+//!
+//! ```
+//! use warpplay::Device;
+//! use warpplay::tile::{Product, bf16};
+//!
+//! // Two samples of three inputs, through a layer of two units: [samples][inputs] · [units][inputs]ᵀ. A row is padded to 16 bytes.
+//! let device = Device::simt();
+//! let stream = device.stream()?;
+//! let row = |values: [f32; 3]| [values[0], values[1], values[2], 0.0, 0.0, 0.0, 0.0, 0.0].map(bf16::from_f32);
+//! let samples = stream.upload(&[row([1.0, 2.0, 3.0]), row([0.5, 0.0, -1.0])].concat())?;
+//! let weights = stream.upload(&[row([1.0, 1.0, 1.0]), row([2.0, 0.0, -1.0])].concat())?;
+//! let bias = stream.upload(&[0.5f32, 1.0])?;
+//! let mut outputs = stream.alloc::<f32>(4)?;
+//!
+//! let product = Product::<bf16>::builder(2, 2, 3).a_stride(8).b_stride(8).rectifier(true).build(&device)?;
+//! let operands = product.operands(&stream, &samples, &weights)?;
+//! product.run(&stream, &operands, Some(&bias), &mut outputs)?;
+//! assert_eq!(stream.read(&outputs)?, [6.5, 0.0, 0.0, 3.0]);
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Product`], [`ProductBuilder`] | a product of given sizes on a device, run as often as one likes |
+//! | [`Operands`] | A and B as the copy engine reads them, made once for many runs |
+//! | [`Operand`] | the number formats of A and B: [`struct@bf16`], [`struct@f16`], `f32` read as TF32 |
+//! | [`Output`] | those of C: `f32`, or the operands' own format |
+//! | [`Tile`] | how many rows and columns of C a block computes at a time |
+//!
+//! # Layout
+//!
+//! ```text
+//! A    [m][a_stride]      the first k values of a row are used
+//! B    [n][b_stride]      column after column, as the weights of a layer [outputs][inputs] lie
+//! C    [m][c_stride]
+//! ```
+//!
+//! Bytes of a row of A and of a column of B are a multiple of 16: the copy engine wants it so.
+//!
+//! # Precision
+//!
+//! Products are exact. A tensor core adds up a few of them at a time without rounding, and cuts off what single precision cannot hold; so a value of C is off by at most `k · 2⁻²²` of the sum of the
+//! products' sizes. TF32 first drops the last 13 bits of the operands: 2⁻¹⁰ of each number.
+//!
+//! The same product gives the same bits every time, in every [`Tile`].
+//!
+//! # Where it runs
+//!
+//! On GPUs of compute capability 9.0 (`wgmma`), and under `simt`. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
+
+mod operand;
+mod product;
+
+pub use half::{bf16, f16};
+pub use operand::{Operand, Output};
+pub use product::{Operands, Product, ProductBuilder, Tile};

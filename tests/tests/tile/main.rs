@@ -1,0 +1,3 @@
+//! The tests of `tile`, a module for each subject.
+
+mod product;
