@@ -53,6 +53,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         family.add_class::<cfr::spot::node::SolvedSpot>()?;
         family.add_class::<cfr::spot::node::Node>()?;
         family.add_class::<cfr::spot::node::Report>()?;
+        family.add_class::<cfr::spot::practice::Practice>()?;
         family.add_class::<cfr::spot::range::Range>()?;
         family.add_function(wrap_pyfunction!(cfr::spot::range::named_ranges, family)?)?;
         family.add_function(wrap_pyfunction!(cfr::spot::boards::solve_boards, family)?)?;

@@ -184,6 +184,10 @@ def test_the_rest_of_a_hand_is_solved_anew(device, tmp_path):
     assert blueprint.options["sampling"] == "chance"
     blueprint.run()
     strategy = blueprint.strategy()
+    profile, bound = strategy.profile(device=device), strategy.local_best_response(deals=100)
+    assert profile["nash_conv"] == pytest.approx(sum(profile["best_response"]) - sum(profile["value"]))
+    # Beyond four standard errors lies a mean once in 30,000.
+    assert bound["exploitability_at_least"] <= profile["exploitability"] + 4 * bound["sampled"]["standard_error"]
     rest = strategy.resolve("cc/", board="4c", seat=0, device=device, iterations=60, measure_at=[1, 60])
     points = rest.run()["trajectory"]
     # What the best response wins more cannot be less than nothing.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import warpplay
-from warpplay.cfr import HandGrid, HandValues, Range, SolvedSpot, SpotSolver, named_ranges, solve_boards
+from warpplay.cfr import HandGrid, HandValues, Practice, Range, SolvedSpot, SpotSolver, named_ranges, solve_boards
 
 RIVER = {
     "pot": 100,
@@ -126,3 +126,35 @@ def test_a_range_is_hands_with_weights():
     assert all(Range("@" + name).combos > 0 for name in named_ranges())
     with pytest.raises(ValueError, match="AX"):
         Range("AX")
+
+
+def test_hands_of_a_solved_spot_are_practised():
+    solver = SpotSolver(RIVER, device="cpu", target="0.5%pot")
+    solver.run()
+    solved = solver.solved()
+    practice, again = Practice(solved, seed=7), Practice(solved, seed=7)
+    assert practice.hand is None and practice.records() == []
+    with pytest.raises(warpplay.WarpplayError, match="call deal first"):
+        practice.judge()
+    for number in range(1, 21):
+        hand = practice.deal(1)
+        assert hand == practice.hand == again.deal(1) and hand["number"] == number
+        while not practice.hand["is_over"]:
+            judged = practice.judge()
+            assert judged["actions"] == practice.hand["actions"] and sum(judged["strategy"]) == pytest.approx(1.0)
+            # The best action loses nothing.
+            best = judged["actions"][int(np.argmax(judged["ev"]))]
+            assert practice.act(best)["loss"] == 0.0 and again.act(best)["action"] == best
+        # Queens are never folded without a bet, so a showdown shows aces or sixes and fives.
+        others = practice.hand["others_cards"]
+        assert others is None or others[0] in "A6"
+    score = practice.score()
+    assert score["hands"] == 20 == len(practice.records()) and score["loss"] == 0.0 and practice.records() == again.records()
+    with pytest.raises(ValueError, match="option action: 'r7'"):
+        while practice.deal(1)["is_over"]:
+            pass
+        practice.act("r7")
+    with pytest.raises(ValueError, match="option seat: 2"):
+        practice.deal(2)
+    with pytest.raises(ValueError, match="history|line"):
+        Practice(solved, "xyz")

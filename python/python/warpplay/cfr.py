@@ -67,6 +67,7 @@ SpotSolver = _native.SpotSolver
 SolvedSpot = _native.SolvedSpot
 Node = _native.Node
 NodeReport = _native.NodeReport
+Practice = _native.Practice
 Range = _native.Range
 named_ranges = _native.named_ranges
 push_fold = _native.push_fold
@@ -80,6 +81,7 @@ __all__ = [
     "HandValues",
     "Node",
     "NodeReport",
+    "Practice",
     "Range",
     "SolvedSpot",
     "Solver",

@@ -2,6 +2,7 @@
 
 pub mod spot;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use numpy::{PyArray1, PyArrayMethods};
@@ -9,11 +10,11 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use warpplay::Device;
 use warpplay::cfr::preflop::{N_CLASSES, PushFold, class_name};
 use warpplay::cfr::{
     Abstraction, GameDef, Options, Problem, Recipe, Solver as Library, SpotRun, Strategy as LibraryStrategy, Subgame,
 };
+use warpplay::{Device, Precision};
 
 use crate::convert::{device, error, to_python};
 use crate::options::{argument, options};
@@ -211,6 +212,22 @@ impl Strategy {
         let (options, device) = (options(&Options::SPOT, given)?, self::device(device)?);
         let subgame = py.detach(|| Subgame::new(&self.strategy, history, board, seat)).map_err(error)?;
         Solver::build(py, Problem::from(subgame), &device, measure_at, options)
+    }
+
+    /// Exact value and best responses in the whole game, whose players know their cards: a dictionary with `value` and `best_response` `[players]`, `nash_conv` and `exploitability` in chips.
+    #[pyo3(signature = (*, device="auto"))]
+    fn profile<'py>(&self, py: Python<'py>, device: &str) -> PyResult<Bound<'py, PyAny>> {
+        let device = self::device(device)?;
+        to_python(py, &py.detach(|| self.strategy.profile(&device, Precision::F64)).map_err(error)?)
+    }
+
+    /// A lower bound of the exploitability, for games that are too large for `profile`: what a local best response wins over `deals` deals (Lisý and Bowling, 2017).
+    ///
+    /// * returns a dictionary: `exploitability_at_least`, `values` `[2]` at each seat, and `sampled`, with the standard errors.
+    #[pyo3(signature = (*, deals, seed=1))]
+    fn local_best_response<'py>(&self, py: Python<'py>, deals: u64, seed: u64) -> PyResult<Bound<'py, PyAny>> {
+        let bound = py.detach(|| self.strategy.local_best_response(deals, seed, |_| ControlFlow::Continue(())));
+        to_python(py, &bound.map_err(error)?)
     }
 
     /// Actions and probabilities for every hand of the acting seat, after a history on a board as in `query`.

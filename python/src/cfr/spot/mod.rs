@@ -2,6 +2,7 @@
 
 pub mod boards;
 pub mod node;
+pub mod practice;
 pub mod range;
 pub mod solver;
 

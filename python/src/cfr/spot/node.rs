@@ -23,6 +23,11 @@ impl SolvedSpot {
     pub fn new(solved: library::SolvedSpot) -> Self {
         Self { solved: Arc::new(solved) }
     }
+
+    /// The library's.
+    pub fn library(&self) -> &Arc<library::SolvedSpot> {
+        &self.solved
+    }
 }
 
 #[pymethods]
