@@ -202,8 +202,12 @@ def test_the_rest_of_a_hand_is_solved_anew(device, tmp_path):
         strategy.resolve("cc/", board="4c", seat=0, device=device, updates="simultaneous")
     with pytest.raises(ValueError, match="option abstraction: 'median:3'"):
         Solver("leduc", device=device, abstraction="median:3,lossless")
-    with pytest.raises(ValueError, match="option sampling: none is not allowed"):
-        Solver("leduc", device=device, abstraction="lossless,lossless", sampling="none")
+    with pytest.raises(ValueError, match="option sampling: public_chance is not allowed"):
+        Solver("leduc", device=device, abstraction="lossless,lossless", sampling="public_chance")
+    # An algorithm that needs all deals gets them.
+    least = Solver("leduc", device=device, abstraction="strength:2,strength:2", algorithm="cfr_br", iterations=3)
+    assert least.options["sampling"] == "none"
+    assert least.run()["trajectory"][-1]["nash_conv"] > 0.0
 
 
 def test_pushing_and_folding():
