@@ -1,5 +1,8 @@
 //! Products of matrices on the device: `C = epilogue(A B)`, with operands of bfloat16, half precision or TF32 and sums of single precision.
 //!
+//! The layers of a network are such products, and tensor cores do them at hundreds of TFLOP/s. A [`Product`] has fixed sizes and is run on buffers of a stream as often as one likes, alone or in a graph; bias and rectifier
+//! cost no pass of their own.
+//!
 //! ```
 //! use warpplay::Device;
 //! use warpplay::tile::{Product, bf16};
