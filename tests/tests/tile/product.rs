@@ -82,11 +82,11 @@ impl Case {
         let mut random = Random(self.seed);
         let [a, b, _] = self.strides::<T>();
         let mut matrix = |rows: u32, stride: u32| -> Vec<T> {
-            let value = |at: u32| if at % stride < self.k { 2.0 * random.unit() as f32 - 1.0 } else { 1e4 };
+            let value = |at: u32| if at % stride < self.k { 2.0 * random.unit() - 1.0 } else { 1e4 };
             (0..rows * stride).map(value).map(T::of).collect()
         };
         let (a, b) = (matrix(self.m, a), matrix(self.n, b));
-        (a, b, (0..self.n).map(|_| random.unit() as f32 - 0.5).collect())
+        (a, b, (0..self.n).map(|_| random.unit() - 0.5).collect())
     }
 }
 
@@ -234,7 +234,7 @@ fn what_cannot_be_multiplied_is_refused() {
     let product = Product::<bf16>::builder(2, 2, 8).build(&device).expect("a product");
     let [long, short] = [16, 15].map(|len| stream.alloc::<bf16>(len).expect("a buffer"));
     let mut c = stream.alloc::<f32>(4).expect("a buffer");
-    let error = |result: Result<_, Error>| result.err().expect("refused").to_string();
+    let error = |result: Result<(), Error>| result.expect_err("refused").to_string();
     let said = error(product.operands(&stream, &short, &long).map(drop));
     assert!(said.contains('a') && said.contains("16"), "{said}");
     let operands = product.operands(&stream, &long, &long).expect("operands");
