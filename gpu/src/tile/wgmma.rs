@@ -1,7 +1,7 @@
 //! Products by warpgroups: a warp fetches slabs of both operands by bulk tensor copies, one or two warpgroups multiply (`sm_90a`).
 //!
 //! A warpgroup has 64 rows of the tile and all of its columns. Blocks take tiles in turn; while the last sums of a tile are written, the slabs of the next one are on their way. Tiles are taken in
-//! strips of [`STRIP`] rows of tiles, so that blocks that work at a time share operands in the second-level cache.
+//! strips of eight rows of tiles, so that blocks that work at a time share operands in the second-level cache.
 
 use crate::cuda::math::relu;
 use crate::cuda::memory::{Vec4, load, store};
