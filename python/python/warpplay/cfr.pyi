@@ -206,6 +206,7 @@ __all__ = [
     "HandValues",
     "Node",
     "NodeReport",
+    "Practice",
     "Range",
     "SolvedSpot",
     "Solver",
