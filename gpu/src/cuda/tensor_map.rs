@@ -1,7 +1,7 @@
 //! Matrices as the copy engine sees them: rectangles of global memory that one instruction copies into shared memory (`sm_90` on).
 //!
 //! A [`TensorMap`] says where a matrix lies and how large the rectangles are that are copied from it; the driver makes it on the host (`cuTensorMapEncodeTiled`), and a kernel takes it from
-//! global memory. (As a parameter it would need an alignment that rustc's kernels do not have.) A rectangle has rows of 128 bytes. In shared memory they follow each other, and their chunks of 16 bytes are exchanged: chunk `c` of row `r` is in the place of chunk
+//! global memory. (As a parameter it would need an alignment that rustc's kernels do not have.) A rectangle has rows of 128 bytes. In shared memory they follow each other, and their chunks of 16 bytes are exchanged: chunk `c` of row `r` is in slot
 //! `c ^ (r % 8)`, so that eight rows of one column of chunks lie in different banks. [`Tiles::swizzled`](super::wgmma::Tiles::swizzled) reads them so. What lies outside the matrix is 0.
 //!
 //! Under `simt` a map is a [`Plain`] description, which the copy follows.
@@ -123,8 +123,8 @@ fn copy_on_host(map: &Plain, to: u32, [column, row]: [u32; 2]) {
                     }
                 }
             }
-            let place = to + at * TensorMap::ROW_BYTES + (chunk ^ (at % 8)) * 16;
-            crate::simt::hooks::shared_write(place, &bytes);
+            let slot = to + at * TensorMap::ROW_BYTES + (chunk ^ (at % 8)) * 16;
+            crate::simt::hooks::shared_write(slot, &bytes);
         }
     }
 }

@@ -57,8 +57,8 @@ impl Tiles {
         Self(Self::bits(address) | Self::bits(row_step) << 16 | Self::bits(column_step) << 32)
     }
 
-    /// The tiles of rows of 128 bytes from shared address `address` on, a multiple of 1024, as a [tensor map](super::tensor_map) copies them: row after row, chunk `c` of row `r` in the place of
-    /// chunk `c ^ (r % 8)`. [`offset`](Self::offset) goes along a row, by less than 128.
+    /// The tiles of rows of 128 bytes from shared address `address` on, a multiple of 1024, as a [tensor map](super::tensor_map) copies them: row after row, chunk `c` of row `r` in slot
+    /// `c ^ (r % 8)`. [`offset`](Self::offset) goes along a row, by less than 128.
     ///
     /// # Safety
     /// As [`new`](Self::new); copies need no publishing.

@@ -251,7 +251,7 @@ impl<T: Operand> Product<T> {
     /// * `c` `[m][c_stride]`; it may be longer.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a buffer that is too short, and for operands of another product; [`Error::Device`] for a buffer of another device; errors of the device.
+    /// [`Error::Shape`] for a buffer that is too short, for operands of another product, and for a C that is one of the operands; [`Error::Device`] for a buffer of another device; errors of the device.
     pub fn run<C: Output<T>>(
         &self,
         stream: &Stream,
@@ -267,6 +267,10 @@ impl<T: Operand> Product<T> {
                 format!("{expected:?}"),
                 format!("{found:?}"),
             ));
+        }
+        // Operands keep no borrow, so the compiler does not see this; tiles of C would be written while others still read it.
+        if [operands.a.as_ptr(), operands.b.as_ptr()].contains(&c.as_ptr().cast()) {
+            return Err(Error::shape("c", "another buffer than a and b", "one of them"));
         }
         let Kernel { multiprocessors, launch, .. } = &self.kernel;
         let (c, c_short) = C::views(c);

@@ -247,6 +247,12 @@ fn what_cannot_be_multiplied_is_refused() {
     let bias = stream.alloc::<f32>(1).expect("a buffer");
     let said = error(product.run(&stream, &operands, Some(&bias), &mut c));
     assert!(said.contains("bias"), "{said}");
+    // A square matrix times another, into itself.
+    let square = Product::<bf16>::builder(8, 8, 8).build(&device).expect("a product");
+    let [mut a, b] = [64, 64].map(|len| stream.alloc::<bf16>(len).expect("a buffer"));
+    let operands = square.operands(&stream, &a, &b).expect("operands");
+    let said = error(square.run(&stream, &operands, None, &mut a));
+    assert!(said.contains("another buffer than a and b"), "{said}");
     let error = Product::<bf16>::builder(2, 2, 8).build(&Device::cpu()).expect_err("no kernels").to_string();
     assert!(error.contains("kernels run on cuda and simt"), "{error}");
     assert_eq!(

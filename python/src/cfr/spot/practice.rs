@@ -84,7 +84,7 @@ impl Practice {
         let (solved, history, board) = (Arc::clone(solved.library()), history.to_string(), board.to_string());
         let (jobs, todo) = mpsc::channel::<Job>();
         let (send, begun) = mpsc::channel();
-        thread::spawn(move || {
+        let work = move || {
             let practice = solved.at(&history, &board).and_then(|node| library::Practice::new(node, seed));
             let mut practice = match practice {
                 Ok(practice) => practice,
@@ -92,9 +92,11 @@ impl Practice {
             };
             let _ = send.send(Ok(()));
             todo.into_iter().for_each(|job| job(&mut practice));
-        });
+        };
+        let no_thread = |error| WarpplayError::new_err(format!("the thread of the practice did not start: {error}"));
+        thread::Builder::new().name("practice".into()).spawn(work).map_err(no_thread)?;
         let begun = py.detach(move || begun.recv());
-        begun.map_err(|_| WarpplayError::new_err("the thread of the practice did not start"))?.map_err(error)?;
+        begun.map_err(|_| WarpplayError::new_err("the thread of the practice ended at its start"))?.map_err(error)?;
         Ok(Self { jobs: Shared::new(jobs) })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::meter::{self, Meter};
-use super::places::Places;
+use super::offsets::Offsets;
 use super::trees::{Learning, Trees};
 use crate::cfr::engines::{Solve, explicit, mccfr};
 use crate::cfr::layout::{Buckets, Measured, Tables, Values};
@@ -81,7 +81,7 @@ struct Learner {
     /// Lengths of the tree's tables, by seat.
     lens: Vec<usize>,
     /// By seat that learns.
-    places: Vec<Places>,
+    offsets: Vec<Offsets>,
 }
 
 impl Learner {
@@ -95,7 +95,7 @@ impl Learner {
             engine,
             seats: seats.clone(),
             lens: (0..tree.n_players()).map(|seat| tree.table_len(seat)).collect(),
-            places: seats.clone().map(|seat| Places::new(tree, seat, layout)).collect::<Result<_>>()?,
+            offsets: seats.clone().map(|seat| Offsets::new(tree, seat, layout)).collect::<Result<_>>()?,
         })
     }
 
@@ -103,13 +103,13 @@ impl Learner {
     fn layout_from_tree(&self, tables: &[Values]) -> Vec<Values> {
         // No table at all, if the algorithm has no such tables.
         let of_seats = tables.iter().skip(self.seats.start);
-        self.places.iter().zip(of_seats).map(|(places, table)| places.layout_from_tree(table)).collect()
+        self.offsets.iter().zip(of_seats).map(|(offsets, table)| offsets.layout_from_tree(table)).collect()
     }
 
     /// The tree's tables from the layout's: zeros for seats that do not learn.
     fn tree_from_layout(&self, tables: &[Values]) -> Vec<Values> {
         let of_seat = |(seat, table): (usize, &Values)| match self.seats.contains(&seat) {
-            true => self.places[seat - self.seats.start].tree_from_layout(table),
+            true => self.offsets[seat - self.seats.start].tree_from_layout(table),
             false => table.zeros(self.lens[seat]),
         };
         tables.iter().enumerate().map(of_seat).collect()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpplay_cpu_ref::cfr::tree as plain;
 
-use super::places::Places;
+use super::offsets::Offsets;
 use crate::cfr::engines::explicit::{DeviceTree, Kernels, Measuring, Order, Walked, cpu_memory};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Buckets, Measured, Values};
@@ -12,7 +12,7 @@ use crate::{Backend, Buffer, Device, Memory, Result, Stream};
 
 /// Measures in double precision.
 pub(super) struct Meter {
-    places: Vec<Places>,
+    offsets: Vec<Offsets>,
     on: On,
 }
 
@@ -60,17 +60,17 @@ impl Meter {
                 }))
             }
         };
-        let places = (0..tree.n_players()).map(|seat| Places::new(tree, seat, layout)).collect::<Result<_>>()?;
-        Ok(Self { places, on })
+        let offsets = (0..tree.n_players()).map(|seat| Offsets::new(tree, seat, layout)).collect::<Result<_>>()?;
+        Ok(Self { offsets, on })
     }
 
     /// Measures the profile of sums of strategies, by seat, in the order of the layout.
     pub fn measure(&mut self, averages: &[Values]) -> Result<Measured> {
-        let widened = |(places, table): (&Places, &Values)| -> Vec<f64> {
-            let table = places.tree_from_layout(table);
+        let widened = |(offsets, table): (&Offsets, &Values)| -> Vec<f64> {
+            let table = offsets.tree_from_layout(table);
             (0..table.len()).map(|at| table.get(at)).collect()
         };
-        let tables: Vec<Vec<f64>> = self.places.iter().zip(averages).map(widened).collect();
+        let tables: Vec<Vec<f64>> = self.offsets.iter().zip(averages).map(widened).collect();
         match &mut self.on {
             On::Cpu { tree, order } => {
                 let tables: Vec<Values> = tables.into_iter().map(Values::F64).collect();

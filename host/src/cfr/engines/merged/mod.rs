@@ -13,7 +13,7 @@
 mod engine;
 mod game;
 mod meter;
-mod places;
+mod offsets;
 mod trees;
 
 pub(in crate::cfr) use engine::{build, check, fits};

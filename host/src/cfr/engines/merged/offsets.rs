@@ -1,4 +1,4 @@
-//! Where the values of a tree's sets stand in the tables by betting node and bucket.
+//! Offsets of a tree's sets in the tables by betting node and bucket.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use crate::cfr::game::extensive::{InformationSet, Tree};
 use crate::cfr::layout::{Buckets, Number, Values};
 use crate::{Error, Result};
 
-/// For each set of a seat, its values in the seat's table of the tree, and where they begin in the layout's.
-pub(super) struct Places {
+/// For each set of a seat, its range in the seat's table of the tree, and its offset in the layout's.
+pub(super) struct Offsets {
     sets: Vec<(Range<usize>, usize)>,
     tree_len: usize,
     layout_len: usize,
 }
 
-impl Places {
+impl Offsets {
     /// * `tree`: one of [`Trees`](super::Trees).
     ///
     /// # Errors
