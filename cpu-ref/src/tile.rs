@@ -1,4 +1,4 @@
-//! Products of matrices in double precision, with bias and activation.
+//! Products of matrices in double precision, with an epilogue.
 //!
 //! The twin of the kernels of `tile`: operands are given as the numbers that they hold, so formats of fewer bits are rounded before.
 
@@ -23,18 +23,37 @@ impl Rows<'_> {
     }
 }
 
-/// `relu(A B + bias)`, or without the rectifier: `[m][n]`, row by row. The rows of `b` are the columns of B.
+/// What becomes of the sums, in this order.
+#[derive(Clone, Copy, Debug)]
+pub struct Epilogue<'a> {
+    /// What they are multiplied with.
+    pub factor: f64,
+    /// `[n]` What is added to the columns.
+    pub bias: Option<&'a [f64]>,
+    /// Whether values below 0 become 0.
+    pub rectifies: bool,
+    /// `[m][n]` Where a value becomes 0: where this is not above 0.
+    pub mask: Option<&'a [f64]>,
+}
+
+impl Epilogue<'_> {
+    /// The sums as they are.
+    pub const NONE: Self = Self { factor: 1.0, bias: None, rectifies: false, mask: None };
+}
+
+/// `epilogue(A B)`: `[m][n]`, row by row. The rows of `b` are the columns of B.
 ///
 /// # Panics
-/// If the matrices have different depths, or `bias` is given with another length than B has columns.
-pub fn product(a: Rows<'_>, b: Rows<'_>, bias: Option<&[f64]>, rectifies: bool) -> Vec<f64> {
+/// If the matrices have different depths, or bias or mask other lengths than C has.
+pub fn product(a: Rows<'_>, b: Rows<'_>, epilogue: Epilogue<'_>) -> Vec<f64> {
     let c = a.matrix() * b.matrix().transpose();
-    if let Some(bias) = bias {
-        assert_eq!(bias.len(), b.rows, "values of the bias");
-    }
+    let Epilogue { factor, bias, rectifies, mask } = epilogue;
+    assert!(bias.is_none_or(|bias| bias.len() == b.rows), "values of the bias");
+    assert!(mask.is_none_or(|mask| mask.len() == a.rows * b.rows), "values of the mask");
     let of = |row: usize, column: usize| {
-        let value = c[(row, column)] + bias.map_or(0.0, |bias| bias[column]);
-        if rectifies { value.max(0.0) } else { value }
+        let value = factor * c[(row, column)] + bias.map_or(0.0, |bias| bias[column]);
+        let value = if rectifies { value.max(0.0) } else { value };
+        if mask.is_some_and(|mask| mask[row * b.rows + column] <= 0.0) { 0.0 } else { value }
     };
     (0..a.rows)
         .flat_map(|row| (0..b.rows).map(move |column| (row, column)))
@@ -52,7 +71,10 @@ mod tests {
         let (a, b) = ([1.0, 2.0, 9.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
         let a = Rows { values: &a, rows: 2, columns: 2, stride: 3 };
         let b = Rows { values: &b, rows: 2, columns: 2, stride: 2 };
-        assert_eq!(product(a, b, None, false), [17.0, 23.0, 39.0, 53.0]);
-        assert_eq!(product(a, b, Some(&[-20.0, 1.0]), true), [0.0, 24.0, 19.0, 54.0]);
+        assert_eq!(product(a, b, Epilogue::NONE), [17.0, 23.0, 39.0, 53.0]);
+        let epilogue = Epilogue { bias: Some(&[-20.0, 1.0]), rectifies: true, ..Epilogue::NONE };
+        assert_eq!(product(a, b, epilogue), [0.0, 24.0, 19.0, 54.0]);
+        let epilogue = Epilogue { factor: 2.0, mask: Some(&[1.0, 0.0, -1.0, 0.5]), ..epilogue };
+        assert_eq!(product(a, b, epilogue), [14.0, 0.0, 0.0, 107.0]);
     }
 }

@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use serde_json::json;
-use warpplay::tile::{Operand, Output as Format, Product, Tile, bf16, f16};
+use warpplay::tile::{Epilogue, Operand, Output as Format, Product, Tile, bf16, f16};
 use warpplay::{Backend, Device, Error};
 
 use output::{Output, Table, number};
@@ -148,7 +148,7 @@ fn time<T: Operand, C: Format<T>>(
     let mut c = stream.alloc::<C>(m as usize * n as usize)?;
     let operands = product.operands(&stream, &a, &b)?;
     let graph =
-        stream.capture(|stream| (0..REPEATS).try_for_each(|_| product.run(stream, &operands, Some(&bias), &mut c)))?;
+        stream.capture(|stream| (0..REPEATS).try_for_each(|_| product.run(stream, &operands, Epilogue::new().bias(&bias), &mut c)))?;
     stream.launch_graph(&graph)?;
     stream.synchronize()?;
     let (start, mut n_graphs) = (Instant::now(), 0);

@@ -13,7 +13,6 @@
 
 use super::memory::Vec4;
 use super::shared::Shared;
-use super::tensor_map::MapAt;
 
 /// The block's barrier under `simt`, with the same source location for all callers; does nothing on the device.
 #[inline(always)]
@@ -113,16 +112,10 @@ impl Ring {
         }
     }
 
-    /// Fetches stage `stage` as rectangles of two matrices, one behind the other in the slot, as soon as it is free. One thread of the block calls it.
-    ///
-    /// * `maps`, `from`: the matrices, and the first value of each rectangle.
-    /// * `first_bytes`: bytes of the first rectangle, a multiple of 1024; the slot has room for both, and begins at a multiple of 1024.
-    ///
-    /// # Safety
-    /// As [`MapAt::copy`], for both: together they have the bytes of a slot.
+    /// Waits until the slot of stage `stage` is free, and announces as many bytes as a slot has; returns its shared address and the barrier object that counts them, for copies of rectangles
+    /// ([`MapAt::copy`](super::tensor_map::MapAt::copy)). One thread of the block calls it.
     #[inline(always)]
-    #[track_caller]
-    pub unsafe fn fill_rectangles(self, stage: u32, maps: [MapAt; 2], from: [[u32; 2]; 2], first_bytes: u32) {
+    pub fn expect(self, stage: u32) -> (u32, u32) {
         let to = self.address_of(stage);
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         // SAFETY: the slot is below the number of slots.
@@ -136,11 +129,7 @@ impl Ring {
         };
         #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]
         let object = 0;
-        // SAFETY: the slot is free, has room for both, and its object expects their bytes, as the caller vouches.
-        unsafe {
-            maps[0].copy(to, from[0], object);
-            maps[1].copy(to + first_bytes, from[1], object);
-        }
+        (to, object)
     }
 
     /// Waits until stage `stage` has arrived.

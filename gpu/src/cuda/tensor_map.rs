@@ -1,8 +1,8 @@
 //! Matrices as the copy engine sees them: rectangles of global memory that one instruction copies into shared memory (`sm_90` on).
 //!
-//! A [`TensorMap`] says where a matrix lies and how large the rectangles are that are copied from it; the driver makes it on the host (`cuTensorMapEncodeTiled`), and a kernel takes it from
+//! A [`TensorMap`] says where a matrix lies, or several of one size, and how large the rectangles are that are copied from it; the driver makes it on the host (`cuTensorMapEncodeTiled`), and a kernel takes it from
 //! global memory. (As a parameter it would need an alignment that rustc's kernels do not have.) A rectangle has rows of 128 bytes. In shared memory they follow each other, and their chunks of 16 bytes are exchanged: chunk `c` of row `r` is in slot
-//! `c ^ (r % 8)`, so that eight rows of one column of chunks lie in different banks. [`Tiles::swizzled`](super::wgmma::Tiles::swizzled) reads them so. What lies outside the matrix is 0.
+//! `c ^ (r % 8)`, so that eight rows of one column of chunks lie in different banks. [`Tiles::copied`](super::wgmma::Tiles::copied) reads them so. What lies outside the matrix is 0.
 //!
 //! Under `simt` a map is a [`Plain`] description, which the copy follows.
 
@@ -27,6 +27,10 @@ pub struct Plain {
     pub height: u64,
     /// Bytes from a row to the next.
     pub stride: u64,
+    /// Matrices that lie one behind the other.
+    pub layers: u64,
+    /// Bytes from a matrix to the next.
+    pub layer_stride: u64,
     /// Bytes of a value.
     pub value_bytes: u32,
     /// Rows of a rectangle.
@@ -40,13 +44,13 @@ impl TensorMap {
     /// The map of a description, for `simt` alone.
     pub fn plain(plain: Plain) -> Self {
         let mut words = [0; 16];
-        words[..5].copy_from_slice(bytemuck::cast_slice(&[plain]));
+        words[..7].copy_from_slice(bytemuck::cast_slice(&[plain]));
         Self { words }
     }
 
     /// The description of a map that [`plain`](Self::plain) made.
     pub fn described(&self) -> Plain {
-        bytemuck::cast_slice(&self.words[..5])[0]
+        bytemuck::cast_slice(&self.words[..7])[0]
     }
 }
 
@@ -74,24 +78,24 @@ impl MapAt {
         };
     }
 
-    /// Starts to copy the rectangle whose first value is number `column` of row `row` to shared address `to`, a multiple of 1024; the bytes are counted by the barrier object `object`.
+    /// Starts to copy the rectangle whose first value is number `column` of row `row` of matrix `layer` to shared address `to`, a multiple of 1024; the bytes are counted by the barrier object `object`.
     ///
     /// # Safety
     /// `to` has room for the map's rectangle, which no other thread uses until the object has counted it; `object` expects its bytes.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn copy(self, to: u32, [column, row]: [u32; 2], object: u32) {
+    pub unsafe fn copy(self, to: u32, [column, row, layer]: [u32; 3], object: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         // SAFETY: a map, as `new` asks; the caller vouches for the room and the object.
         unsafe {
             core::arch::asm!(
-                "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{0}], [{1}, {{{2}, {3}}}], [{4}];",
-                in(reg32) to, in(reg64) self.0, in(reg32) column, in(reg32) row, in(reg32) object, options(nostack, preserves_flags)
+                "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{0}], [{1}, {{{2}, {3}, {4}}}], [{5}];",
+                in(reg32) to, in(reg64) self.0, in(reg32) column, in(reg32) row, in(reg32) layer, in(reg32) object, options(nostack, preserves_flags)
             )
         };
         #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
         {
-            let _ = (to, column, row, object);
+            let _ = (to, column, row, layer, object);
             super::trap()
         }
         #[cfg(not(target_arch = "nvptx64"))]
@@ -99,7 +103,7 @@ impl MapAt {
             let _ = object;
             // SAFETY: a map, as `new` asks.
             let map = unsafe { super::memory::load(self.0, 0) };
-            copy_on_host(&map.described(), to, [column, row]);
+            copy_on_host(&map.described(), to, [column, row, layer]);
         }
     }
 }
@@ -107,15 +111,15 @@ impl MapAt {
 /// A rectangle, chunk by chunk.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
-fn copy_on_host(map: &Plain, to: u32, [column, row]: [u32; 2]) {
+fn copy_on_host(map: &Plain, to: u32, [column, row, layer]: [u32; 3]) {
     let per_chunk = 16 / map.value_bytes;
     for at in 0..map.rows {
         for chunk in 0..8 {
             let mut bytes = [0u8; 16];
             for value in 0..per_chunk {
                 let (x, y) = (u64::from(column + chunk * per_chunk + value), u64::from(row + at));
-                if x < map.width && y < map.height {
-                    let from = (map.base + y * map.stride + x * u64::from(map.value_bytes)) as usize;
+                if x < map.width && y < map.height && u64::from(layer) < map.layers {
+                    let from = (map.base + u64::from(layer) * map.layer_stride + y * map.stride + x * u64::from(map.value_bytes)) as usize;
                     let into = (value * map.value_bytes) as usize;
                     for byte in 0..map.value_bytes as usize {
                         // SAFETY: a value of the matrix, which is there, as `MapAt::new` asks; `simt` checks it.

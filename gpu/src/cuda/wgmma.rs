@@ -20,8 +20,10 @@ use crate::simt::hooks;
 
 /// Position of the tiles of an operand in shared memory, in the hardware's format: address, bytes from the tile of rows 0 to 7 to that of
 /// rows 8 to 15, and bytes from a tile to that of the next 8 columns, each in units of 16; and whether chunks are exchanged.
+///
+/// `BY_DEPTH`: what follows each other in memory is not the depth of one row of A or column of B, but rows or columns of one depth; operands of 16 bits alone can lie so.
 #[derive(Clone, Copy, Debug)]
-pub struct Tiles(u64);
+pub struct Tiles<const BY_DEPTH: bool = false>(u64);
 
 /// A token which shows that all 128 threads of a warpgroup reached one point of the program together. Its products require it.
 #[derive(Debug)]
@@ -46,7 +48,7 @@ impl WholeGroup {
     }
 }
 
-impl Tiles {
+impl Tiles<false> {
     /// The tiles from shared address `address` on; all three are multiples of 16 below 2^18.
     ///
     /// # Safety
@@ -56,30 +58,44 @@ impl Tiles {
     pub const unsafe fn new(address: u32, row_step: u32, column_step: u32) -> Self {
         Self(Self::bits(address) | Self::bits(row_step) << 16 | Self::bits(column_step) << 32)
     }
+}
 
-    /// The tiles of rows of 128 bytes from shared address `address` on, a multiple of 1024, as a [tensor map](super::tensor_map) copies them: row after row, chunk `c` of row `r` in slot
-    /// `c ^ (r % 8)`. [`offset`](Self::offset) goes along a row, by less than 128.
+impl<const BY_DEPTH: bool> Tiles<BY_DEPTH> {
+    /// The tiles of rectangles as a [tensor map](super::tensor_map) copies them, from shared address `address` on, a multiple of 1024: rows of 128 bytes, chunk `c` of row `r` in slot `c ^ (r % 8)`.
+    ///
+    /// Of an operand that lies depth by depth, a rectangle has 64 rows of A or columns of B side by side, a depth in each of its rows; the rectangles of the next 64 follow `rectangle_bytes` further on, and
+    /// [`offset`](Self::offset) goes along the depth, 128 bytes for each. Of another, there is one rectangle, and [`offset`](Self::offset) goes along a row, by less than 128.
     ///
     /// # Safety
-    /// As [`new`](Self::new); copies need no publishing.
+    /// As [`new`](Tiles::new); copies need no publishing.
     #[inline(always)]
-    pub const unsafe fn swizzled(address: u32) -> Self {
-        // The step within a row is not used; the mode of the exchange is in the two highest bits.
-        Self(Self::bits(address) | 1 << 16 | Self::bits(8 * 128) << 32 | 1 << 62)
+    pub const unsafe fn copied(address: u32, rectangle_bytes: u32) -> Self {
+        // The mode of the exchange is in the two highest bits.
+        Self(Self::bits(address) | Self::bits(rectangle_bytes) << 16 | Self::bits(8 * 128) << 32 | 1 << 62)
     }
 
     const fn bits(bytes: u32) -> u64 {
         (bytes >> 4) as u64 & 0x3FFF
     }
 
-    /// Shared address of 16 bytes of a row: those of the first or second half of the depth.
+    /// 16 bytes of a row, those of the first or second half of the depth.
     #[cfg(not(target_arch = "nvptx64"))]
-    const fn chunk(self, row: u32, half: u32) -> u32 {
-        if self.0 >> 62 == 1 {
-            let plain = self.field(0) + row * 128 + half * 16;
-            return plain ^ (plain >> 7 & 7) << 4;
+    #[track_caller]
+    fn chunk(self, row: u32, half: u32) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        let exchanged = |plain: u32| plain ^ (plain >> 7 & 7) << 4;
+        if BY_DEPTH {
+            let first = self.field(0) + row / 64 * self.field(16) + half * self.field(32) + row % 64 * 2;
+            for (depth, value) in bytes.chunks_exact_mut(2).enumerate() {
+                hooks::shared_read(exchanged(first + 128 * depth as u32), value);
+            }
+        } else if self.0 >> 62 == 1 {
+            hooks::shared_read(exchanged(self.field(0) + row * 128 + half * 16), &mut bytes);
+        } else {
+            let at = self.field(0) + half * self.field(16) + row / 8 * self.field(32) + row % 8 * 16;
+            hooks::shared_read(at, &mut bytes);
         }
-        self.field(0) + half * self.field(16) + row / 8 * self.field(32) + row % 8 * 16
+        bytes
     }
 
     /// The tiles `bytes` further on; `bytes` is a multiple of 16, and the address stays below 2^18.
@@ -221,7 +237,7 @@ pub fn finish<const N: usize>(_: &WholeGroup, d: [[f32; 16]; N]) -> [[f32; 16]; 
 /// Issues products of operands in shared memory, one after the other, and closes their group.
 #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
 macro_rules! issue {
-    ($list:literal, [$($at:tt)*], $d:ident, $instruction:literal, $tail:literal, $add:ident, ($a:ident, $b:ident), $(($a_name:ident $b_name:ident $number:literal $keep:literal))*) => {
+    ($list:literal, [$($at:tt)*], $d:ident, $instruction:literal, $tail:literal, [$($a_by:ident $b_by:ident)?], $add:ident, ($a:ident, $b:ident), $(($a_name:ident $b_name:ident $number:literal $keep:literal))*) => {
         core::arch::asm!(
             concat!(
                 "{{ .reg .pred p; setp.ne.b32 p, {add}, 0; wgmma.fence.sync.aligned; ",
@@ -231,28 +247,35 @@ macro_rules! issue {
             $(inout(reg32) $d[$at],)*
             add = in(reg32) $add,
             $($a_name = in(reg64) $a[$number].0, $b_name = in(reg64) $b[$number].0,)*
+            $(a_by = const $a_by as i32, b_by = const $b_by as i32,)?
             options(nostack, preserves_flags)
         )
     };
 }
 
 macro_rules! products_from_shared {
-    ($($(#[$doc:meta])* $name:ident, $registers:literal, $instruction:literal, $tail:literal, $values:literal, $widen:path;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident [$($a_by:ident $b_by:ident)?], $registers:literal, $instruction:literal, $tail:literal, $values:literal, $widen:path;)*) => {$(
         $(#[$doc])*
         ///
         /// There are one to four products. The first replaces `d` where `add` is 0. The results must go through [`complete_n256`] or its like before they are read.
         #[inline(always)]
         #[track_caller]
-        pub fn $name<const N: usize>(_: &WholeGroup, d: &mut [f32; $registers], a: [Tiles; N], b: [Tiles; N], add: u32) {
+        pub fn $name<const N: usize $(, const $a_by: bool, const $b_by: bool)?>(
+            _: &WholeGroup,
+            d: &mut [f32; $registers],
+            a: [Tiles $(<$a_by>)?; N],
+            b: [Tiles $(<$b_by>)?; N],
+            add: u32,
+        ) {
             const { assert!(N >= 1 && N <= 4) };
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
             // SAFETY: whoever made the operands vouches for their tiles, and the token for the warpgroup.
             unsafe {
                 match N {
-                    1 => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p"))),
-                    2 => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1"))),
-                    3 => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1") (a2 b2 2 "1"))),
-                    _ => registers!(issue, $registers, ", ", (d, $instruction, $tail, add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1") (a2 b2 2 "1") (a3 b3 3 "1"))),
+                    1 => registers!(issue, $registers, ", ", (d, $instruction, $tail, [$($a_by $b_by)?], add, (a, b), (a0 b0 0 "p"))),
+                    2 => registers!(issue, $registers, ", ", (d, $instruction, $tail, [$($a_by $b_by)?], add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1"))),
+                    3 => registers!(issue, $registers, ", ", (d, $instruction, $tail, [$($a_by $b_by)?], add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1") (a2 b2 2 "1"))),
+                    _ => registers!(issue, $registers, ", ", (d, $instruction, $tail, [$($a_by $b_by)?], add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1") (a2 b2 2 "1") (a3 b3 3 "1"))),
                 }
             };
             #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
@@ -266,7 +289,7 @@ macro_rules! products_from_shared {
                     *d = [0.0; $registers];
                 }
                 for (a, b) in a.into_iter().zip(b) {
-                    product_on_host::<$values>(d, a, b, $widen);
+                    product_on_host::<$values, _, _>(d, a, b, $widen);
                 }
             }
         }
@@ -297,22 +320,23 @@ mod widen {
 /// `d += a b` as `simt` computes it: A 64 rows, B `d.len() / 4 * 8` columns, both two tiles of `N` numbers deep.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
-fn product_on_host<const N: usize>(d: &mut [f32], a: Tiles, b: Tiles, widen: fn([u8; 16]) -> [f64; N]) {
-    let row_of = |tiles: Tiles, row: u32| {
-        [0, 1].map(|half| {
-            let mut bytes = [0; 16];
-            hooks::shared_read(tiles.chunk(row, half), &mut bytes);
-            widen(bytes)
-        })
-    };
+fn product_on_host<const N: usize, const A: bool, const B: bool>(
+    d: &mut [f32],
+    a: Tiles<A>,
+    b: Tiles<B>,
+    widen: fn([u8; 16]) -> [f64; N],
+) {
+    let halves = |chunk: &dyn Fn(u32) -> [u8; 16]| [0, 1].map(|half| widen(chunk(half)));
     let dot = |a: &[[f64; N]; 2], b: &[[f64; N]; 2]| -> f64 {
         a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| a * b).sum()
     };
     let (lane, warp) = (hooks::lane(), super::thread::warp_index() % 4);
     let (g, t) = (lane / 4, lane % 4);
-    let rows = [row_of(a, 16 * warp + g), row_of(a, 16 * warp + g + 8)];
+    let row = |row: u32| halves(&|half| a.chunk(row, half));
+    let column = |column: u32| halves(&|half| b.chunk(column, half));
+    let rows = [row(16 * warp + g), row(16 * warp + g + 8)];
     for (block, d) in d.chunks_exact_mut(4).enumerate() {
-        let columns = [row_of(b, 8 * block as u32 + 2 * t), row_of(b, 8 * block as u32 + 2 * t + 1)];
+        let columns = [column(8 * block as u32 + 2 * t), column(8 * block as u32 + 2 * t + 1)];
         for (at, value) in d.iter_mut().enumerate() {
             *value = super::mma::cut_off(f64::from(*value) + dot(&rows[at / 2], &columns[at % 2]));
         }
@@ -321,29 +345,29 @@ fn product_on_host<const N: usize>(d: &mut [f32], a: Tiles, b: Tiles, widen: fn(
 
 products_from_shared! {
     /// Starts `d += a b` in half precision: A 64×16, B 16×256, D 64×256, both operands tiles in shared memory.
-    f16_n256, 128, "m64n256k16.f32.f16.f16", ", 0, 0", 8, widen::f16;
+    f16_n256 [A B], 128, "m64n256k16.f32.f16.f16", ", {a_by}, {b_by}", 8, widen::f16;
     /// Starts `d += a b` in half precision: A 64×16, B 16×192, D 64×192, both operands tiles in shared memory.
-    f16_n192, 96, "m64n192k16.f32.f16.f16", ", 0, 0", 8, widen::f16;
+    f16_n192 [A B], 96, "m64n192k16.f32.f16.f16", ", {a_by}, {b_by}", 8, widen::f16;
     /// Starts `d += a b` in half precision: A 64×16, B 16×128, D 64×128, both operands tiles in shared memory.
-    f16_n128, 64, "m64n128k16.f32.f16.f16", ", 0, 0", 8, widen::f16;
+    f16_n128 [A B], 64, "m64n128k16.f32.f16.f16", ", {a_by}, {b_by}", 8, widen::f16;
     /// Starts `d += a b` in half precision: A 64×16, B 16×64, D 64×64, both operands tiles in shared memory.
-    f16_n64, 32, "m64n64k16.f32.f16.f16", ", 0, 0", 8, widen::f16;
+    f16_n64 [A B], 32, "m64n64k16.f32.f16.f16", ", {a_by}, {b_by}", 8, widen::f16;
     /// Starts `d += a b` in bfloat16: A 64×16, B 16×256, D 64×256, both operands tiles in shared memory.
-    bf16_n256, 128, "m64n256k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16;
+    bf16_n256 [A B], 128, "m64n256k16.f32.bf16.bf16", ", {a_by}, {b_by}", 8, widen::bf16;
     /// Starts `d += a b` in bfloat16: A 64×16, B 16×192, D 64×192, both operands tiles in shared memory.
-    bf16_n192, 96, "m64n192k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16;
+    bf16_n192 [A B], 96, "m64n192k16.f32.bf16.bf16", ", {a_by}, {b_by}", 8, widen::bf16;
     /// Starts `d += a b` in bfloat16: A 64×16, B 16×128, D 64×128, both operands tiles in shared memory.
-    bf16_n128, 64, "m64n128k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16;
+    bf16_n128 [A B], 64, "m64n128k16.f32.bf16.bf16", ", {a_by}, {b_by}", 8, widen::bf16;
     /// Starts `d += a b` in bfloat16: A 64×16, B 16×64, D 64×64, both operands tiles in shared memory.
-    bf16_n64, 32, "m64n64k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16;
+    bf16_n64 [A B], 32, "m64n64k16.f32.bf16.bf16", ", {a_by}, {b_by}", 8, widen::bf16;
     /// Starts `d += a b` in TF32: A 64×8, B 8×256, D 64×256, both operands tiles in shared memory.
-    tf32_n256, 128, "m64n256k8.f32.tf32.tf32", "", 4, widen::tf32;
+    tf32_n256 [], 128, "m64n256k8.f32.tf32.tf32", "", 4, widen::tf32;
     /// Starts `d += a b` in TF32: A 64×8, B 8×192, D 64×192, both operands tiles in shared memory.
-    tf32_n192, 96, "m64n192k8.f32.tf32.tf32", "", 4, widen::tf32;
+    tf32_n192 [], 96, "m64n192k8.f32.tf32.tf32", "", 4, widen::tf32;
     /// Starts `d += a b` in TF32: A 64×8, B 8×128, D 64×128, both operands tiles in shared memory.
-    tf32_n128, 64, "m64n128k8.f32.tf32.tf32", "", 4, widen::tf32;
+    tf32_n128 [], 64, "m64n128k8.f32.tf32.tf32", "", 4, widen::tf32;
     /// Starts `d += a b` in TF32: A 64×8, B 8×64, D 64×64, both operands tiles in shared memory.
-    tf32_n64, 32, "m64n64k8.f32.tf32.tf32", "", 4, widen::tf32;
+    tf32_n64 [], 32, "m64n64k8.f32.tf32.tf32", "", 4, widen::tf32;
 }
 
 /// Waits until at most `PENDING` of the newest groups of products still run; the tiles of the others may be written again.

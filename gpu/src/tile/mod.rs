@@ -17,6 +17,8 @@
 //! # Same bits
 //! A value of C is the sum of the same products in the same order, wherever its tile is computed.
 
+pub mod epilogue;
+pub mod task;
 pub mod wgmma;
 
 crate::kernel_set! {
@@ -26,11 +28,29 @@ crate::kernel_set! {
     wgmma::tile_wgmma_bf16_128,
     wgmma::tile_wgmma_bf16_64,
     wgmma::tile_wgmma_bf16_64_single,
+    wgmma::tile_wgmma_bf16_256_b,
+    wgmma::tile_wgmma_bf16_128_b,
+    wgmma::tile_wgmma_bf16_64_single_b,
+    wgmma::tile_wgmma_bf16_256_ab,
+    wgmma::tile_wgmma_bf16_128_ab,
+    wgmma::tile_wgmma_bf16_64_single_ab,
+    wgmma::tile_wgmma_bf16_256_a,
+    wgmma::tile_wgmma_bf16_128_a,
+    wgmma::tile_wgmma_bf16_64_single_a,
     wgmma::tile_wgmma_f16_256,
     wgmma::tile_wgmma_f16_192,
     wgmma::tile_wgmma_f16_128,
     wgmma::tile_wgmma_f16_64,
     wgmma::tile_wgmma_f16_64_single,
+    wgmma::tile_wgmma_f16_256_b,
+    wgmma::tile_wgmma_f16_128_b,
+    wgmma::tile_wgmma_f16_64_single_b,
+    wgmma::tile_wgmma_f16_256_ab,
+    wgmma::tile_wgmma_f16_128_ab,
+    wgmma::tile_wgmma_f16_64_single_ab,
+    wgmma::tile_wgmma_f16_256_a,
+    wgmma::tile_wgmma_f16_128_a,
+    wgmma::tile_wgmma_f16_64_single_a,
     wgmma::tile_wgmma_tf32_256,
     wgmma::tile_wgmma_tf32_192,
     wgmma::tile_wgmma_tf32_128,

@@ -19,15 +19,20 @@ pub(crate) enum Values {
     Bf16 = 9,
 }
 
-/// A matrix `[height][stride]` in a buffer, and the rows of the rectangles that are copied from it.
+/// Matrices `[parts][height][stride]` in a buffer, and the rows of the rectangles that are copied from them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matrix {
     pub values: Values,
+    /// Number of the first value in the buffer; its bytes are a multiple of 16.
+    pub first: usize,
     /// Values of a row that are there; those behind them count as 0.
     pub width: u32,
     pub height: u32,
     /// Values from a row to the next; their bytes are a multiple of 16.
     pub stride: u32,
+    pub parts: u32,
+    /// Values from a matrix to the next; their bytes are a multiple of 16.
+    pub part_stride: u64,
     /// Rows of a rectangle, at most 256.
     pub rows: u32,
 }
@@ -43,27 +48,29 @@ const ZEROS_OUTSIDE: c_int = 0;
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) if the buffer is too short; errors of the driver.
 pub(crate) fn tensor_map<T>(what: &str, buffer: &Buffer<T>, matrix: Matrix) -> Result<TensorMap> {
-    let Matrix { values, width, height, stride, rows } = matrix;
-    buffer.expect_len_at_least(what, height as usize * stride as usize)?;
+    let Matrix { values, first, width, height, stride, parts, part_stride, rows } = matrix;
+    let len = u64::from(parts - 1) * part_stride + u64::from(height) * u64::from(stride);
+    buffer.expect_len_at_least(what, first + len as usize)?;
     let value_bytes = size_of::<T>() as u32;
-    let base = buffer.as_ptr() as u64;
-    let row_bytes = u64::from(stride) * u64::from(value_bytes);
+    let base = buffer.as_ptr() as u64 + first as u64 * u64::from(value_bytes);
+    let [row_bytes, part_bytes] = [stride.into(), part_stride].map(|values: u64| values * u64::from(value_bytes));
     let Some(context) = buffer.device().context() else {
         let (width, height) = (width.into(), height.into());
-        return Ok(TensorMap::plain(Plain { base, width, height, stride: row_bytes, value_bytes, rows }));
+        let (layers, stride, layer_stride) = (parts.into(), row_bytes, part_bytes);
+        return Ok(TensorMap::plain(Plain { base, width, height, stride, layers, layer_stride, value_bytes, rows }));
     };
     context.enter()?;
-    let (sizes, strides) = ([u64::from(width), u64::from(height)], [row_bytes]);
-    let (rectangle, steps) = ([TensorMap::ROW_BYTES / value_bytes, rows], [1u32, 1]);
+    let (sizes, strides) = ([width, height, parts].map(u64::from), [row_bytes, part_bytes]);
+    let (rectangle, steps) = ([TensorMap::ROW_BYTES / value_bytes, rows, 1], [1u32; 3]);
     let mut map = bytemuck::Zeroable::zeroed();
     let to: *mut TensorMap = &mut map;
-    // SAFETY: the map is aligned to 64 bytes and written before the call returns; the arrays have as many numbers as the matrix has dimensions, the strides one fewer; the address is that of the buffer, which
-    // is aligned to 256 bytes.
+    // SAFETY: the map is aligned to 64 bytes and written before the call returns; the arrays have as many numbers as the matrix has dimensions, the strides one fewer; the address is a multiple of 16, since that of the buffer
+    // is one of 256.
     let code = unsafe {
         driver::cuTensorMapEncodeTiled(
             to.cast::<c_void>(),
             values as c_int,
-            2,
+            3,
             base,
             sizes.as_ptr(),
             strides.as_ptr(),

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use warpplay::Device;
-//! use warpplay::tile::{Product, bf16};
+//! use warpplay::tile::{Epilogue, Product, bf16};
 //!
 //! // Two samples of three inputs, through a layer of two units: [samples][inputs] · [units][inputs]ᵀ. A row is padded to 16 bytes.
 //! let device = Device::simt();
@@ -18,7 +18,7 @@
 //!
 //! let product = Product::<bf16>::builder(2, 2, 3).a_stride(8).b_stride(8).rectifier(true).build(&device)?;
 //! let operands = product.operands(&stream, &samples, &weights)?;
-//! product.run(&stream, &operands, Some(&bias), &mut outputs)?;
+//! product.run(&stream, &operands, Epilogue::new().bias(&bias), &mut outputs)?;
 //! assert_eq!(stream.read(&outputs)?, [6.5, 0.0, 0.0, 3.0]);
 //! # Ok::<(), warpplay::Error>(())
 //! ```
@@ -27,6 +27,7 @@
 //! | --- | --- |
 //! | [`Product`], [`ProductBuilder`] | a product of given sizes on a device, run as often as one likes |
 //! | [`Operands`] | A and B as the copy engine reads them, made once for many runs |
+//! | [`Epilogue`] | what becomes of the sums |
 //! | [`Operand`] | the number formats of A and B: [`struct@bf16`], [`struct@f16`], `f32` read as TF32 |
 //! | [`Output`] | those of C: `f32`, or the operands' own format |
 //! | [`Tile`] | how many rows and columns of C a block computes at a time |
@@ -34,12 +35,18 @@
 //! # Layout
 //!
 //! ```text
-//! A    [m][a_stride]      the first k values of a row are used
-//! B    [n][b_stride]      column after column, as the weights of a layer [outputs][inputs] lie
+//! A    [m][a_stride]      the first k values of a row are used;    or by depth   [k][a_stride]
+//! B    [n][b_stride]      column after column, as the weights of a layer [outputs][inputs] lie;    or by depth   [k][b_stride]
 //! C    [m][c_stride]
 //! ```
 //!
-//! Bytes of a row of A and of a column of B are a multiple of 16: the copy engine wants it so.
+//! Bytes of a row or depth of A and of a column or depth of B are a multiple of 16: the copy engine wants it so. Of a layer's three products, with weights `[inputs][outputs]`, the outputs read B by depth, the gradient of its
+//! inputs reads neither so, and the gradient of the weights both.
+//!
+//! # Numbers in parts
+//!
+//! A number of single precision is the sum of two or three of bfloat16: each part is what the parts before it leave, rounded. [`ProductBuilder::parts`] multiplies such numbers: of two parts each three products of parts are added up, of three
+//! parts six. A product of two numbers is off by less than `2⁻¹⁴` of its size with two parts, by less than `2⁻²¹` with three, which is two units in the last place of single precision; to that comes what sums lose, as below. The range is that of single precision.
 //!
 //! # Precision
 //!
@@ -52,9 +59,12 @@
 //!
 //! On GPUs of compute capability 9.0 (`wgmma`), and under `simt`. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
 
+pub(crate) mod core;
 mod operand;
 mod product;
+mod size;
 
 pub use half::{bf16, f16};
 pub use operand::{Operand, Output};
-pub use product::{Operands, Product, ProductBuilder, Tile};
+pub use product::{Epilogue, Operands, Product, ProductBuilder};
+pub use size::Tile;

@@ -1,9 +1,9 @@
 //! Products of matrices against the plain program: any shape and stride, every format and tile.
 
 use proptest::prelude::*;
-use warpplay::tile::{Operand, Output, Product, ProductBuilder, Tile, bf16, f16};
+use warpplay::tile::{self, Operand, Output, Product, ProductBuilder, Tile, bf16, f16};
 use warpplay::{Device, Error};
-use warpplay_cpu_ref::tile::{Rows, product};
+use warpplay_cpu_ref::tile::{Epilogue, Rows, product};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::random::Random;
@@ -57,89 +57,193 @@ struct Case {
     more: [u32; 3],
     bias: bool,
     rectifier: bool,
+    /// Whether C is masked, which formats of 16 bits can be.
+    mask: bool,
+    factor: f32,
+    /// Which operands lie depth by depth; those of 16 bits can.
+    by_depth: [bool; 2],
+    /// Parts of A and B, of 16 bits.
+    parts: [u32; 2],
+    /// Parts of a C of 16 bits.
+    c_parts: u32,
+    /// Slabs of 64 depths of a division; without one, all.
+    slabs: Option<u32>,
     seed: u64,
 }
 
 impl Case {
     fn of(m: u32, n: u32, k: u32) -> Self {
-        Self { m, n, k, more: [0; 3], bias: true, rectifier: true, seed: 1 }
+        Self {
+            m,
+            n,
+            k,
+            more: [0; 3],
+            bias: true,
+            rectifier: true,
+            mask: false,
+            factor: 1.0,
+            by_depth: [false; 2],
+            parts: [1; 2],
+            c_parts: 1,
+            slabs: None,
+            seed: 1,
+        }
+    }
+
+    /// The case without what TF32 does not have.
+    fn in_tf32(self) -> Self {
+        Self { mask: false, by_depth: [false; 2], parts: [1; 2], ..self }
+    }
+
+    /// Divisions of the depth have no epilogue but the factor.
+    fn divided(self, slabs: u32) -> Self {
+        Self { bias: false, rectifier: false, mask: false, slabs: Some(slabs), ..self }
+    }
+
+    /// Lines and width of A and B as they lie.
+    fn lines(&self) -> [[u32; 2]; 2] {
+        [(self.by_depth[0], self.m), (self.by_depth[1], self.n)]
+            .map(|(by_depth, size)| if by_depth { [self.k, size] } else { [size, self.k] })
     }
 
     fn strides<T>(&self) -> [u32; 3] {
         let step = 16 / size_of::<T>() as u32;
-        let [a, b, c] = self.more;
-        let rounded = self.k.next_multiple_of(step);
-        [rounded + a * step, rounded + b * step, self.n + c]
+        let [[_, a], [_, b]] = self.lines().map(|[lines, width]| [lines, width.next_multiple_of(step)]);
+        let [more_a, more_b, more_c] = self.more;
+        [a + more_a * step, b + more_b * step, self.n + more_c]
+    }
+
+    fn mask_stride(&self) -> u32 {
+        self.n.next_multiple_of(4) + 4 * self.more[2]
     }
 
     fn builder<T: Operand>(&self) -> ProductBuilder<T> {
         let [a, b, c] = self.strides::<T>();
-        Product::builder(self.m, self.n, self.k).a_stride(a).b_stride(b).c_stride(c).rectifier(self.rectifier)
+        let builder = Product::builder(self.m, self.n, self.k).a_stride(a).b_stride(b).c_stride(c);
+        let builder = builder.a_by_depth(self.by_depth[0]).b_by_depth(self.by_depth[1]).rectifier(self.rectifier);
+        let builder = builder.parts(self.parts[0], self.parts[1]).c_parts(self.c_parts).factor(self.factor);
+        let builder = builder.mask_stride(self.mask_stride());
+        match self.slabs {
+            Some(slabs) => builder.division(64 * slabs),
+            None => builder,
+        }
     }
 
-    /// Operands with numbers from -1 to 1, and what lies between their rows: numbers that must not count.
-    fn operands<T: Number>(&self) -> (Vec<T>, Vec<T>, Vec<f32>) {
+    /// Operands with numbers from -1 to 1: the numbers, row by row of A and column by column of B, and how they lie, in parts, among numbers that must not count.
+    fn operands<T: Number>(&self) -> [(Vec<f64>, Vec<T>); 2] {
         let mut random = Random(self.seed);
-        let [a, b, _] = self.strides::<T>();
-        let mut matrix = |rows: u32, stride: u32| -> Vec<T> {
-            let value = |at: u32| if at % stride < self.k { 2.0 * random.unit() - 1.0 } else { 1e4 };
-            (0..rows * stride).map(value).map(T::of).collect()
-        };
-        let (a, b) = (matrix(self.m, a), matrix(self.n, b));
-        (a, b, (0..self.n).map(|_| random.unit() - 0.5).collect())
+        let strides = self.strides::<T>();
+        [0, 1].map(|at| {
+            let size = if at == 0 { self.m } else { self.n };
+            let [lines, width] = self.lines()[at];
+            let stride = strides[at] as usize;
+            let mut numbers = Vec::new();
+            let mut lie = vec![T::of(1e4); self.parts[at] as usize * lines as usize * stride];
+            for row in 0..size {
+                for depth in 0..self.k {
+                    let mut left = 2.0 * random.unit() - 1.0;
+                    let [line, column] = if self.by_depth[at] { [depth, row] } else { [row, depth] };
+                    assert!(column < width);
+                    let mut number = 0.0;
+                    for part in 0..self.parts[at] {
+                        let value = T::of(left);
+                        left -= value.multiplied() as f32;
+                        number += value.multiplied();
+                        lie[((part * lines + line) as usize) * stride + column as usize] = value;
+                    }
+                    numbers.push(number);
+                }
+            }
+            (numbers, lie)
+        })
     }
 }
 
 /// What lies between rows of C before and after.
 const UNTOUCHED: f32 = -77.0;
 
-/// Runs a product and compares it with double precision; returns the bits of C.
+/// Runs a product and compares it with double precision; returns the values of C, of all parts and divisions.
 ///
-/// Products are exact; a sum of `k` of them in single precision, of which every step may cut off, is at most `k · 2⁻²²` of the sum of their sizes off (two units in the last place a step); then the bias is added, and the result rounded to
-/// the format of C.
+/// Products are exact; a sum of `k` of them in single precision, of which every step may cut off, is at most `k · 2⁻²²` of the sum of their sizes off (two units in the last place a step); so is one of all pairs of parts, with a step for each. What pairs of
+/// small parts would add is less than 2⁻¹⁴ of the sizes with two parts, 2⁻²¹ with three, see the module. Then the bias is added, and the result rounded to the format of C; in parts, by each of them.
 fn check<T: Number, C: Output<T> + Number + Into<f64>>(
     device: &Device,
     case: Case,
     tile: Option<Tile>,
     rounding: f64,
 ) -> Result<Vec<f64>, Error> {
-    let (a, b, bias) = case.operands::<T>();
-    let [a_stride, b_stride, c_stride] = case.strides::<T>().map(|stride| stride as usize);
+    let [(a, on_a), (b, on_b)] = case.operands::<T>();
+    let mut random = Random(case.seed ^ 1);
+    let bias: Vec<f32> = (0..case.n).map(|_| random.unit() - 0.5).collect();
+    let mask_stride = case.mask_stride() as usize;
+    let mask: Vec<T> = (0..case.m as usize * mask_stride).map(|_| T::of((4.0 * random.unit()).floor() - 2.0)).collect();
+    let c_stride = case.strides::<T>()[2] as usize;
     let stream = device.stream()?;
-    let (on_a, on_b, on_bias) = (stream.upload(&a)?, stream.upload(&b)?, stream.upload(&bias)?);
-    let before = vec![C::of(UNTOUCHED); case.m as usize * c_stride];
-    let mut c = stream.upload(&before)?;
+    let (on_a, on_b, on_bias) = (stream.upload(&on_a)?, stream.upload(&on_b)?, stream.upload(&bias)?);
+    let on_mask = stream.upload(&mask)?;
+    let divisions = case.slabs.map_or(1, |slabs| case.k.div_ceil(64 * slabs)) as usize;
+    let c_parts = if size_of::<C>() == 2 { case.c_parts as usize } else { 1 };
+    let (m, n) = (case.m as usize, case.n as usize);
+    let mut c = stream.upload(&vec![C::of(UNTOUCHED); divisions * c_parts * m * c_stride])?;
     let built = case.builder::<T>().tile(tile).build(device)?;
     let operands = built.operands(&stream, &on_a, &on_b)?;
-    built.run(&stream, &operands, case.bias.then_some(&on_bias), &mut c)?;
+    let mut epilogue = tile::Epilogue::new();
+    if case.bias {
+        epilogue = epilogue.bias(&on_bias);
+    }
+    if case.mask {
+        epilogue = epilogue.mask(&on_mask);
+    }
+    built.run(&stream, &operands, epilogue, &mut c)?;
     let got: Vec<f64> = stream.read(&c)?.into_iter().map(Into::into).collect();
 
-    let numbers = |values: &[T], size: bool| -> Vec<f64> {
-        let of = |&value: &T| if size { value.multiplied().abs() } else { value.multiplied() };
-        values.iter().map(of).collect()
+    let bias: Vec<f64> = bias.iter().map(|&value| value.into()).collect();
+    let mask: Vec<f64> = mask.chunks(mask_stride).flat_map(|row| row[..n].iter().map(|v| v.multiplied())).collect();
+    let plain = |from: usize, to: usize, size: bool| {
+        let of = |numbers: &[f64]| -> Vec<f64> {
+            let part = numbers.chunks(case.k as usize).flat_map(|row| row[from..to].iter().copied());
+            part.map(|value| if size { value.abs() } else { value }).collect()
+        };
+        let (a, b) = (of(&a), of(&b));
+        let a = Rows { values: &a, rows: m, columns: to - from, stride: to - from };
+        let b = Rows { values: &b, rows: n, columns: to - from, stride: to - from };
+        let epilogue = Epilogue {
+            factor: case.factor.into(),
+            bias: case.bias.then_some(&bias[..]),
+            rectifies: case.rectifier,
+            mask: case.mask.then_some(&mask[..]),
+        };
+        product(a, b, if size { Epilogue::NONE } else { epilogue })
     };
-    let bias: Option<Vec<f64>> = case.bias.then(|| bias.iter().map(|&value| value.into()).collect());
-    let plain = |size: bool| {
-        let (a, b) = (numbers(&a, size), numbers(&b, size));
-        let columns = case.k as usize;
-        let a = Rows { values: &a, rows: case.m as usize, columns, stride: a_stride };
-        let b = Rows { values: &b, rows: case.n as usize, columns, stride: b_stride };
-        product(a, b, if size { None } else { bias.as_deref() }, !size && case.rectifier)
-    };
-    let (expected, sizes) = (plain(false), plain(true));
-    let n = case.n as usize;
-    for (row, got) in got.chunks_exact(c_stride).enumerate() {
-        for column in 0..n {
-            let (expected, size) = (expected[row * n + column], sizes[row * n + column]);
-            let bound = f64::from(case.k) * 2f64.powi(-22) * (size + 1.0) + rounding * expected.abs() + 1e-7;
-            let off = (got[column] - expected).abs();
-            assert!(
-                off <= bound,
-                "{case:?} {tile:?}, row {row}, column {column}: {}, expected {expected}, off by {off}, at most {bound}",
-                got[column]
-            );
+    let pairs = [1.0, 3.0, 6.0][case.parts.into_iter().max().unwrap_or(1) as usize - 1];
+    let left_out = [0.0, 2f64.powi(-14), 2f64.powi(-21)][case.parts.into_iter().max().unwrap_or(1) as usize - 1];
+    for division in 0..divisions {
+        let depths = case.slabs.map_or(case.k as usize, |slabs| 64 * slabs as usize);
+        let (from, to) = (division * depths, (case.k as usize).min((division + 1) * depths));
+        let (expected, sizes) = (plain(from, to, false), plain(from, to, true));
+        for row in 0..m {
+            let lines: Vec<&[f64]> = (0..c_parts)
+                .map(|part| &got[((division * c_parts + part) * m + row) * c_stride..][..c_stride])
+                .collect();
+            for column in 0..n {
+                let (expected, size) = (expected[row * n + column], sizes[row * n + column]);
+                let got: f64 = lines.iter().map(|line| line[column]).sum();
+                let summing = (pairs * f64::from(case.k) * 2f64.powi(-22) + left_out) * size * f64::from(case.factor.abs());
+                // The smallest numbers of half precision are 2⁻²⁴ apart.
+                let bound = summing
+                    + f64::from(case.k) * 2f64.powi(-22)
+                    + rounding.powi(c_parts as i32) * expected.abs()
+                    + if rounding > 0.0 { 2f64.powi(-24) } else { 0.0 };
+                let off = (got - expected).abs();
+                assert!(
+                    off <= bound,
+                    "{case:?} {tile:?}, division {division}, row {row}, column {column}: {got}, expected {expected}, off by {off}, at most {bound}"
+                );
+            }
+            for line in lines {
+                assert!(line[n..].iter().all(|&v| v == f64::from(UNTOUCHED)), "{case:?} {tile:?}: between rows of C");
+            }
         }
-        assert!(got[n..].iter().all(|&value| value == f64::from(UNTOUCHED)), "{case:?} {tile:?}: between rows of C");
     }
     Ok(got)
 }
@@ -147,10 +251,12 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
 /// All formats of one product, in one tile or the one that is chosen.
 fn check_formats(device: &Device, case: Case, tile: Option<Tile>) -> Checked {
     check::<bf16, f32>(device, case, tile, 0.0)?;
-    check::<bf16, bf16>(device, case, tile, 2f64.powi(-8))?;
     check::<f16, f32>(device, case, tile, 0.0)?;
-    check::<f16, f16>(device, case, tile, 2f64.powi(-11))?;
-    check::<f32, f32>(device, case, tile, 0.0)?;
+    check::<f32, f32>(device, case.in_tf32(), tile, 0.0)?;
+    if case.slabs.is_none() {
+        check::<bf16, bf16>(device, case, tile, 2f64.powi(-8))?;
+        check::<f16, f16>(device, case, tile, 2f64.powi(-11))?;
+    }
     Ok(())
 }
 
@@ -171,15 +277,67 @@ fn every_tile_multiplies_as_the_plain_program() {
     });
 }
 
+/// The tiles that read operands which lie depth by depth.
+const BY_DEPTH: [Tile; 3] = [Tile::Rows128Columns256, Tile::Rows128Columns128, Tile::Rows64Columns64];
+
+#[test]
+fn operands_may_lie_depth_by_depth() {
+    for_each_device(|device| {
+        for tile in BY_DEPTH {
+            let [rows, columns] = tile.size();
+            for by_depth in [[false, true], [true, false], [true, true]] {
+                for (m, n, k) in [(1, 1, 1), (rows, columns, 64), (rows + 1, columns - 1, 65), (3, columns + 9, 300)] {
+                    let case = Case { more: [1, 2, 1], by_depth, mask: true, ..Case::of(m, n, k) };
+                    check::<bf16, bf16>(device, case, Some(tile), 2f64.powi(-8))?;
+                    check::<f16, f32>(device, Case { more: [0; 3], ..case }, Some(tile), 0.0)?;
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Numbers of two and three parts, against a part less: with each, C comes closer, as the bound of [`check`] asks.
+#[test]
+fn numbers_in_parts() {
+    for_each_device(|device| {
+        for (parts, c_parts) in [([2, 2], 2), ([3, 3], 3), ([1, 3], 2), ([3, 1], 1), ([2, 1], 3)] {
+            for by_depth in [[false, false], [true, true]] {
+                let case = Case { parts, c_parts, by_depth, factor: 0.25, ..Case::of(70, 132, 100) };
+                check::<bf16, f32>(device, case, None, 0.0)?;
+                check::<bf16, bf16>(device, case, None, 2f64.powi(-8))?;
+                check::<bf16, bf16>(device, Case { more: [0, 0, 4], ..case }, Some(Tile::Rows64Columns64), 2f64.powi(-8))?;
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn the_depth_may_be_divided() {
+    for_each_device(|device| {
+        for (k, slabs) in [(300, 2), (128, 1), (65, 1), (64, 3)] {
+            for by_depth in [[false, false], [true, true]] {
+                let case = Case { by_depth, parts: [2, 1], ..Case::of(70, 72, k) };
+                check_formats(device, case.divided(slabs), None)?;
+            }
+        }
+        Ok(())
+    });
+}
+
 proptest! {
     #![proptest_config(config("tile_product", 12))]
 
     #[test]
     fn any_product_is_the_plain_programs(
         m in 1u32..200, n in 1u32..200, k in 1u32..300,
-        more in [0u32..3, 0u32..3, 0u32..3], bias in any::<bool>(), rectifier in any::<bool>(), seed in any::<u64>(),
+        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), by_depth in any::<[bool; 2]>(),
+        parts in [1u32..4, 1u32..4], c_parts in 1u32..4, seed in any::<u64>(),
     ) {
-        let case = Case { m, n, k, more, bias, rectifier, seed };
+        let [bias, rectifier, mask] = epilogue;
+        let factor = 0.5;
+        let case = Case { m, n, k, more, bias, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed };
         for_each_device(|device| check_formats(device, case, None));
     }
 }
@@ -203,14 +361,15 @@ fn tiles_have_the_same_bits() {
 fn products_are_recorded() {
     for_each_device(|device| {
         let case = Case::of(70, 40, 48);
-        let (a, b, bias) = case.operands::<bf16>();
+        let [(_, a), (_, b)] = case.operands::<bf16>();
         let stream = device.stream()?;
-        let (a, b, bias) = (stream.upload(&a)?, stream.upload(&b)?, stream.upload(&bias)?);
+        let (a, b, bias) = (stream.upload(&a)?, stream.upload(&b)?, stream.upload(&[0.5; 40])?);
+        let epilogue = tile::Epilogue::new().bias(&bias);
         let product = case.builder::<bf16>().build(device)?;
         let (mut once, mut later) = (stream.alloc::<f32>(70 * 40)?, stream.alloc::<f32>(70 * 40)?);
         let operands = product.operands(&stream, &a, &b)?;
-        product.run(&stream, &operands, Some(&bias), &mut once)?;
-        let graph = stream.capture(|stream| product.run(stream, &operands, Some(&bias), &mut later))?;
+        product.run(&stream, &operands, epilogue, &mut once)?;
+        let graph = stream.capture(|stream| product.run(stream, &operands, epilogue, &mut later))?;
         // The graph keeps what it needs.
         drop((a, b, operands, product));
         stream.launch_graph(&graph)?;
@@ -230,6 +389,16 @@ fn what_cannot_be_multiplied_is_refused() {
     );
     assert!(error(Product::builder(1, 1, 9).b_stride(8)).contains("from 9 to"));
     assert!(error(Product::builder(1, 4, 8).c_stride(3)).contains("option c_stride: 3"));
+    assert!(error(Product::builder(9, 4, 3).a_by_depth(true).a_stride(8)).contains("from 9 to"));
+    assert!(error(Product::builder(1, 4, 8).parts(0, 1)).contains("option a_parts: 0 is not allowed (1 to 3 in bf16)"));
+    assert!(error(Product::builder(1, 4, 8).parts(1, 4)).contains("option b_parts: 4"));
+    assert!(error(Product::builder(1, 4, 8).c_parts(4)).contains("option c_parts: 4"));
+    assert!(error(Product::builder(1, 4, 80).division(60)).contains("option division: 60 is not allowed (a multiple of 64"));
+    assert!(error(Product::builder(1, 4, 80).division(64).rectifier(true)).contains("option rectifier: true"));
+    let said = error(Product::builder(1, 8, 80).b_by_depth(true).tile(Tile::Rows128Columns64));
+    assert!(said.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64 for operands"), "{said}");
+    let said = Product::<f32>::builder(8, 8, 8).b_by_depth(true).build(&device).expect_err("refused").to_string();
+    assert!(said.contains("option b_by_depth: true is not allowed (false for tf32"), "{said}");
     let stream = device.stream().expect("a stream");
     let product = Product::<bf16>::builder(2, 2, 8).build(&device).expect("a product");
     let [long, short] = [16, 15].map(|len| stream.alloc::<bf16>(len).expect("a buffer"));
@@ -238,21 +407,35 @@ fn what_cannot_be_multiplied_is_refused() {
     let said = error(product.operands(&stream, &short, &long).map(drop));
     assert!(said.contains('a') && said.contains("16"), "{said}");
     let operands = product.operands(&stream, &long, &long).expect("operands");
+    let none = tile::Epilogue::new();
     let mut small = stream.alloc::<f32>(3).expect("a buffer");
-    let said = error(product.run(&stream, &operands, None, &mut small));
+    let said = error(product.run(&stream, &operands, none, &mut small));
     assert!(said.contains("c: ") && said.contains("at least 4 values"), "{said}");
     let other = Product::<bf16>::builder(1, 2, 8).build(&device).expect("a product");
-    let said = error(other.run(&stream, &operands, None, &mut c));
-    assert!(said.contains("operands (m, n, k, a_stride, b_stride; tile)"), "{said}");
+    let said = error(other.run(&stream, &operands, none, &mut c));
+    assert!(said.contains("operands (m, n, k; a; b; tile)"), "{said}");
     let bias = stream.alloc::<f32>(1).expect("a buffer");
-    let said = error(product.run(&stream, &operands, Some(&bias), &mut c));
+    let said = error(product.run(&stream, &operands, none.bias(&bias), &mut c));
     assert!(said.contains("bias"), "{said}");
+    let mask = stream.alloc::<bf16>(3).expect("a buffer");
+    let said = error(product.run(&stream, &operands, none.mask(&mask), &mut c));
+    assert!(said.contains("mask"), "{said}");
+    let divided = Product::<bf16>::builder(2, 2, 72).division(64).build(&device).expect("a product");
+    let deep = stream.alloc::<bf16>(144).expect("a buffer");
+    let deep = divided.operands(&stream, &deep, &deep).expect("operands");
+    let said = error(divided.run(&stream, &deep, none, &mut c));
+    assert!(said.contains("at least 8 values"), "{said}");
+    let said = error(divided.run(&stream, &deep, none.bias(&bias), &mut c));
+    assert!(said.contains("option division: 64 is not allowed (k where there is a bias"), "{said}");
+    let mut short = stream.alloc::<bf16>(8).expect("a buffer");
+    let said = error(divided.run(&stream, &deep, none, &mut short));
+    assert!(said.contains("k where C has 16 bits"), "{said}");
     // A square matrix times another, into itself.
     let square = Product::<bf16>::builder(8, 8, 8).build(&device).expect("a product");
     let [mut a, b] = [64, 64].map(|len| stream.alloc::<bf16>(len).expect("a buffer"));
     let operands = square.operands(&stream, &a, &b).expect("operands");
-    let said = error(square.run(&stream, &operands, None, &mut a));
-    assert!(said.contains("another buffer than a and b"), "{said}");
+    let said = error(square.run(&stream, &operands, none, &mut a));
+    assert!(said.contains("another buffer than a, b and the mask"), "{said}");
     let error = Product::<bf16>::builder(2, 2, 8).build(&Device::cpu()).expect_err("no kernels").to_string();
     assert!(error.contains("kernels run on cuda and simt"), "{error}");
     assert_eq!(

@@ -3,6 +3,7 @@
 //! One warp, one sample; lane `l` has the classes `l`, `l + 32`, …
 
 use super::control;
+use super::parts::{self, Parts};
 use super::view::{Rows, line_length};
 use crate::cuda::view::{Atomic, Slice, View};
 use crate::cuda::{block, kernel, math, memory, shared_array, thread, warp};
@@ -103,14 +104,14 @@ fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
 ///
 /// * Launch: [`shape`], a warp a sample, 8 samples a block.
 /// * Reads: `logits`, `labels`, the loss scale in `control`.
-/// * Writes: `gradient`, `partial_losses`.
+/// * Writes: `gradient`, `partial_losses`; `short`, the gradient in parts `[parts, batch, line_length]`, with zeros in rows for which there is no sample.
 /// * Shared: 32 bytes: a loss of each warp.
 /// * Cost: ⌈classes / 32⌉ exponentials a lane, two reductions of a warp, one of the block.
 /// * Twin: `warpplay_cpu_ref::mlp::pieces::softmax_cross_entropy_gradient`, `warpplay_cpu_ref::mlp::pieces::losses`.
 /// * Source: Ha and Beqaj, section 1.1 (loss, ∂L/∂z₂) and section 1.3, kernels 3 and 4.
 ///
 /// # Safety
-/// `labels` has a byte below `n_classes` for each sample that `rows` names; `control` is null or the step's.
+/// `labels` has a byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; `short` has lines for the batch.
 #[kernel(shape = shape(rows.batch), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_classes))]
 pub unsafe fn mlp_layers_loss_gradient(
     #[len(rows.batch * line_length(n_classes))] logits: *const f32,
@@ -118,6 +119,7 @@ pub unsafe fn mlp_layers_loss_gradient(
     labels: *const u8,
     #[len(n_blocks(rows.batch))] partial_losses: *mut f32,
     control: *const u32,
+    short: Parts,
     rows: Rows,
     n_classes: u32,
     mean: u32,
@@ -144,6 +146,11 @@ pub unsafe fn mlp_layers_loss_gradient(
                 let onehot = if class == label { 1.0 } else { 0.0 };
                 let value = (powers[j] / sum - onehot) / divisor;
                 memory::store(gradient, start + class as usize, value * scale);
+                if !short.values.is_null() {
+                    short.put(row as usize * parts::line_length(n_classes) as usize + class as usize, value * scale);
+                }
+            } else if row < rows.batch && class < n_classes && !short.values.is_null() {
+                short.put(row as usize * parts::line_length(n_classes) as usize + class as usize, 0.0);
             }
             j += 1;
         }

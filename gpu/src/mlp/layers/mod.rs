@@ -14,12 +14,14 @@
 //! | [`product`] | matrix products in single precision |
 //! | [`tensor`] | the same by tensor cores, in TF32, bfloat16 and half precision |
 //! | [`split`] | the first layer's by tensor cores in single precision |
+//! | [`parts`] | what the products of `tile` read, where they take the place of these three |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
 //! | [`update`] | all optimisers |
 
 pub mod control;
 pub mod loss;
 pub mod order;
+pub mod parts;
 pub mod product;
 pub mod split;
 pub mod tensor;
@@ -59,6 +61,9 @@ crate::kernel_set! {
     tensor::mlp_layers_gradient_fp16,
     split::mlp_layers_forward_images_split,
     split::mlp_layers_gradient_images_split,
+    parts::mlp_layers_gather,
+    parts::mlp_layers_weights,
+    parts::mlp_layers_active_parts,
     loss::mlp_layers_loss_gradient,
     loss::mlp_layers_classify,
     loss::mlp_layers_active,

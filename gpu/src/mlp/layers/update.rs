@@ -4,6 +4,7 @@
 
 use super::control;
 use super::loss;
+use super::parts::{self, weights_at};
 use super::view;
 use crate::cuda::memory;
 use crate::cuda::{DeviceArgs, atomic, block, kernel, math, shared_array, sync, thread};
@@ -99,13 +100,19 @@ pub struct LayerOffsets {
     pub parameters: u64,
     /// First value of the first part.
     pub parts: u64,
+    /// First of its weights in parts of 16 bits, see [`parts`](super::parts).
+    pub short: u64,
     /// Parameters.
     pub n: u32,
     /// Parts for a full batch.
     pub n_parts: u32,
+    /// Parameters of a line.
+    pub line: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<LayerOffsets>() == 24 && size_of::<Rate>() == 16 && size_of::<Rule>() == 20);
+const _: () = assert!(size_of::<LayerOffsets>() == 40 && size_of::<Rate>() == 16 && size_of::<Rule>() == 20);
 
 /// What the update works on.
 #[repr(C)]
@@ -147,6 +154,9 @@ pub struct Update {
     /// See [`control`].
     #[len(control::WORDS)]
     pub control: *mut u32,
+    /// Where the new parameters go in parts of 16 bits, if they do.
+    #[args]
+    pub weights: parts::Parts,
     /// The epoch's samples; order and step are not read here.
     #[args]
     pub rows: view::Rows,
@@ -160,7 +170,7 @@ pub struct Update {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Update>() == 136);
+const _: () = assert!(size_of::<Update>() == 160);
 
 #[inline(always)]
 fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
@@ -200,7 +210,7 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
 ///
 /// * Launch: [`shape`], a thread four parameters, blocks of 256; layers along y.
 /// * Reads: `parts`, `offsets`, `rates`, `partial_losses`.
-/// * Writes: `parameters`, `first`, `second`, `losses`, `control`.
+/// * Writes: `parameters`, `first`, `second`, `losses`, `control`; `weights`.
 /// * Shared: 32 bytes: a loss of each warp.
 /// * Cost: parts of the gradient + 1 quads a thread; ⌈losses / 256⌉ more in the first block.
 /// * Twin: `warpplay_cpu_ref::mlp::optimizer::Update::apply`.
@@ -235,6 +245,9 @@ pub unsafe fn mlp_layers_update(update: Update) {
                 j += 1;
             }
             memory::store_quad(update.parameters, at, weights);
+            if !update.weights.values.is_null() {
+                update.weights.put_quad(weights_at(&layer, own), weights);
+            }
             if update.n_moments > 0 {
                 memory::store_quad(update.first, at, first);
             }

@@ -1,0 +1,206 @@
+//! What becomes of the sums of a tile: factor, bias, activation, mask, and C.
+//!
+//! A warp has 16 rows of a tile, as tensor cores leave them: a thread the sums `d[4 j + 2 i + c]` of row `lane / 4 + 8 i` and column `8 j + 2 (lane % 4) + c`. It puts 32 columns at a time into shared memory and takes them out four columns of a
+//! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
+
+use super::task::{Format, ProductTask, activation};
+use crate::cuda::math::relu;
+use crate::cuda::memory::{Vec4, load, store, store_vec4};
+use crate::cuda::shared::Shared;
+use crate::cuda::sync::sync_warp;
+use crate::cuda::{thread, warp};
+use crate::unroll::unroll;
+
+/// Rows of a warp.
+pub const ROWS: u32 = 16;
+/// Columns that are exchanged at a time.
+const COLUMNS: u32 = 32;
+/// Values from a row to the next in shared memory: so four rows that are written at a time lie in different banks.
+const STRIDE: u32 = COLUMNS + 8;
+/// Bytes of shared memory of a warp; a multiple of 16.
+pub const WARP_BYTES: u32 = ROWS * STRIDE * 4;
+/// Quads of a lane.
+const QUADS: usize = 4;
+const _: () = assert!(QUADS as u32 * 4 * thread::WARP == ROWS * COLUMNS);
+
+/// A warp's part of a tile.
+#[derive(Clone, Copy)]
+pub struct Part {
+    /// First row of the warp.
+    pub row: u32,
+    /// First column of the tile.
+    pub column: u32,
+    /// Division of the depth.
+    pub division: u32,
+    /// The warp's own memory, `WARP_BYTES` from here on.
+    pub exchange: u32,
+    /// Where the bias of the tile's columns lies in shared memory.
+    pub bias: u32,
+}
+
+/// Where the lane's quads are in a chunk of columns: row `row + 4 i`, and four columns from `column` on.
+#[derive(Clone, Copy)]
+struct Lane {
+    row: u32,
+    column: u32,
+}
+
+/// Reads the mask of a lane's quads in the columns from `column` on, four numbers of 16 bits each; 0 outside of C.
+///
+/// # Safety
+/// As [`write`].
+#[inline(always)]
+#[track_caller]
+unsafe fn mask_of(task: &ProductTask, part: &Part, lane: Lane, column: u32) -> [u64; QUADS] {
+    let mut quads = [0; QUADS];
+    if !task.mask.is_null() {
+        let column = column + lane.column;
+        unroll!(I in [0, 1, 2, 3] {
+            let row = part.row + lane.row + 4 * I as u32;
+            if row < task.m && column < task.n {
+                let at = row as usize * task.mask_stride as usize + column as usize;
+                // SAFETY: the row is in the mask, whose stride is a multiple of four, and so is the column: all four are there.
+                quads[I] = unsafe { load(task.mask.cast::<u64>(), at / 4) };
+            }
+        });
+    }
+    quads
+}
+
+/// The sums of a warp into C, or into the C of a division of the depth.
+///
+/// # Safety
+/// All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn write<F: Format, const R: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
+    let lane = Lane { row: thread::lane() / 8, column: thread::lane() % 8 * 4 };
+    let (g, t) = (thread::lane() / 4, thread::lane() % 4);
+    // SAFETY: the warp's own memory.
+    let exchange = unsafe { Shared::<f32>::from_address(part.exchange, WARP_BYTES / 4) };
+    // SAFETY: as the caller vouches.
+    let mut mask = unsafe { mask_of(task, &part, lane, part.column) };
+    let mut chunk = 0;
+    while chunk < R as u32 / 16 && part.column + chunk * COLUMNS < task.n {
+        let column = part.column + chunk * COLUMNS;
+        sync_warp(warp::ALL);
+        unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
+            if CHUNK * 16 < R && chunk == CHUNK as u32 {
+                unroll!(BLOCK in [0, 1, 2, 3] {
+                    unroll!(HALF in [0, 1] {
+                        let from = CHUNK * 16 + BLOCK * 4 + HALF * 2;
+                        let at = (g + 8 * HALF as u32) * STRIDE + 8 * BLOCK as u32 + 2 * t;
+                        let both = u64::from(d[from % R].to_bits()) | u64::from(d[(from + 1) % R].to_bits()) << 32;
+                        // SAFETY: inside the exchange; two at an even index are aligned together.
+                        unsafe { Shared::<u64>::from_address(part.exchange, WARP_BYTES / 8).set_unchecked(at / 2, both) };
+                    });
+                });
+            }
+        });
+        sync_warp(warp::ALL);
+        let bias = if task.bias.is_null() {
+            [0.0; 4]
+        } else {
+            // SAFETY: the bias has the tile's columns; it begins at a multiple of 16 bytes.
+            unsafe { Shared::<f32>::from_address(part.bias, R as u32 * 2).get_quad_unchecked(chunk * COLUMNS + lane.column) }
+        };
+        // The next mask is on its way while this one is used.
+        // SAFETY: as the caller vouches.
+        let next = unsafe { mask_of(task, &part, lane, column + COLUMNS) };
+        let mut quads = [[0.0; 4]; QUADS];
+        unroll!(I in [0, 1, 2, 3] {
+            // SAFETY: inside the exchange, whose rows are multiples of four values.
+            quads[I] = unsafe { exchange.get_quad_unchecked((lane.row + 4 * I as u32) * STRIDE + lane.column) };
+        });
+        unroll!(I in [0, 1, 2, 3] {
+            unroll!(C in [0, 1, 2, 3] {
+                let sum = quads[I][C] * task.factor + bias[C];
+                let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
+                // Numbers of 16 bits above 0 are integers above 0.
+                quads[I][C] = if task.mask.is_null() || (mask[I] >> (16 * C)) as i16 > 0 { sum } else { 0.0 };
+            });
+        });
+        let (row, column) = (part.row + lane.row, column + lane.column);
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if task.c.is_null() {
+                put_parts::<F>(task, row, column, quads);
+            } else {
+                put_single(task, part.division, row, column, &quads);
+            }
+        }
+        mask = next;
+        chunk += 1;
+    }
+}
+
+/// Writes a lane's quads of C in single precision, or those of their values that are there.
+///
+/// # Safety
+/// As [`write`]; `column` is a multiple of four.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_single(task: &ProductTask, division: u32, row: u32, column: u32, quads: &[[f32; 4]; QUADS]) {
+    let to = (u64::from(division) * task.c_part_stride) as usize + row as usize * task.c_stride as usize;
+    let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
+    unroll!(I in [0, 1, 2, 3] {
+        if row + 4 * (I as u32) < task.m {
+            // SAFETY: within C; four that begin at a multiple of their bytes are aligned together. All threads that find an overflow write the same.
+            unsafe {
+                let to = task.c.add(to + 4 * I * task.c_stride as usize + column as usize);
+                if is_whole && (to as usize).is_multiple_of(16) {
+                    store_vec4(to.cast::<Vec4>(), Vec4(quads[I].map(f32::to_bits)));
+                } else {
+                    unroll!(C in [0, 1, 2, 3] {
+                        if column + (C as u32) < task.n {
+                            store(to, C, quads[I][C]);
+                        }
+                    });
+                }
+                if !task.overflow.is_null() {
+                    unroll!(C in [0, 1, 2, 3] {
+                        if column + (C as u32) < task.n && !quads[I][C].is_finite() {
+                            store(task.overflow, 0, 1);
+                        }
+                    });
+                }
+            }
+        }
+    });
+}
+
+/// Writes a lane's quads of C in parts of 16 bits, or those of their values that are there.
+///
+/// # Safety
+/// As [`write`]; `column` is a multiple of four.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_parts<F: Format>(task: &ProductTask, row: u32, column: u32, mut left: [[f32; 4]; QUADS]) {
+    let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
+    let mut number = 0;
+    while number < task.c_parts {
+        let to = (u64::from(number) * task.c_part_stride) as usize + row as usize * task.c_stride as usize;
+        unroll!(I in [0, 1, 2, 3] {
+            let words = [F::pack(left[I][0], left[I][1]), F::pack(left[I][2], left[I][3])];
+            if row + 4 * (I as u32) < task.m {
+                let both = u64::from(words[0]) | u64::from(words[1]) << 32;
+                // SAFETY: within C; four that begin at a multiple of their bytes are aligned together.
+                unsafe {
+                    let to = task.c_short.add(to + 4 * I * task.c_stride as usize + column as usize);
+                    if is_whole && (to as usize).is_multiple_of(8) {
+                        store(to.cast::<u64>(), 0, both);
+                    } else {
+                        unroll!(C in [0, 1, 2, 3] {
+                            if column + (C as u32) < task.n {
+                                store(to, C, (both >> (16 * C)) as u16);
+                            }
+                        });
+                    }
+                }
+            }
+            let [low, high] = [F::unpack(words[0]), F::unpack(words[1])];
+            left[I] = [left[I][0] - low[0], left[I][1] - low[1], left[I][2] - high[0], left[I][3] - high[1]];
+        });
+        number += 1;
+    }
+}

@@ -1,0 +1,184 @@
+//! What a launch works on, and the number formats.
+
+use crate::cuda::DeviceArgs;
+use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
+use crate::cuda::tensor_map::TensorMap;
+
+/// What happens to a sum before it is written.
+pub mod activation {
+    /// Nothing.
+    pub const NONE: u32 = 0;
+    /// What is below 0 becomes 0.
+    pub const RELU: u32 = 1;
+}
+
+/// Most parts of a number, see [`n_pairs`].
+pub const MAX_PARTS: u32 = 3;
+
+/// What a launch works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Bytes of an operand's value.
+    value_bytes: u32,
+    /// 1 where A lies depth by depth, `[k][a_stride]`.
+    a_by_depth: u32,
+    /// 1 where B lies depth by depth, `[k][b_stride]`.
+    b_by_depth: u32
+)]
+#[require(m >= 1 && n >= 1 && k >= 1 && n <= c_stride && division >= 1)]
+#[require((1..=MAX_PARTS).contains(&a_parts) && (1..=MAX_PARTS).contains(&b_parts) && (1..=MAX_PARTS).contains(&c_parts))]
+#[require((if a_by_depth != 0 { m } else { k }) <= a_stride && (if b_by_depth != 0 { n } else { k }) <= b_stride)]
+#[require((a_stride * value_bytes).is_multiple_of(16) && (b_stride * value_bytes).is_multiple_of(16))]
+#[require(mask_stride.is_multiple_of(4) && mask_stride >= n || mask.is_none())]
+pub struct ProductTask {
+    /// `[2]` A and B, with rectangles of the tile's rows and of its columns, or of 64 depths.
+    #[len(2)]
+    pub maps: *const TensorMap,
+    /// `[a_parts][m][a_stride]`, or `[a_parts][k][a_stride]`, A; kernels read it through its map.
+    #[len(((a_parts - 1) as usize * a_part_stride as usize + (if a_by_depth != 0 { k } else { m }) as usize * a_stride as usize) * value_bytes as usize)]
+    pub a: *const u8,
+    /// `[b_parts][n][b_stride]`, a row for each column, or `[b_parts][k][b_stride]`, B; kernels read it through its map.
+    #[len(((b_parts - 1) as usize * b_part_stride as usize + (if b_by_depth != 0 { k } else { n }) as usize * b_stride as usize) * value_bytes as usize)]
+    pub b: *const u8,
+    /// `[n]` What is added to the columns of C; null for nothing.
+    #[len(n)]
+    #[nullable]
+    pub bias: *const f32,
+    /// `[m][mask_stride]` C is 0 where this is not above 0, numbers of 16 bits; null for nothing.
+    #[len(m as usize * mask_stride as usize)]
+    #[nullable]
+    pub mask: *const u16,
+    /// `[divisions][m][c_stride]` C in single precision; null where `c_short` is not.
+    #[len((k.div_ceil(division) - 1) as usize * c_part_stride as usize + m as usize * c_stride as usize)]
+    #[nullable]
+    pub c: *mut f32,
+    /// `[c_parts][m][c_stride]` C in the operands' format of 16 bits; null where `c` is not.
+    #[len((c_parts - 1) as usize * c_part_stride as usize + m as usize * c_stride as usize)]
+    #[nullable]
+    pub c_short: *mut u16,
+    /// Set to 1 where a value of `c` is not finite; may be null.
+    #[len(1)]
+    #[nullable]
+    pub overflow: *mut u32,
+    /// Values from a part of A to the next.
+    pub a_part_stride: u64,
+    /// Values from a part of B to the next.
+    pub b_part_stride: u64,
+    /// Values from a part or division of C to the next.
+    pub c_part_stride: u64,
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Depth: columns of A and rows of B.
+    pub k: u32,
+    /// Values from a row, or a depth, of A to the next.
+    pub a_stride: u32,
+    /// Values from a column, or a depth, of B to the next.
+    pub b_stride: u32,
+    /// Values from a row of C to the next.
+    pub c_stride: u32,
+    /// Values from a row of the mask to the next.
+    pub mask_stride: u32,
+    /// Parts of A.
+    pub a_parts: u32,
+    /// Parts of B.
+    pub b_parts: u32,
+    /// Parts of C, of 16 bits.
+    pub c_parts: u32,
+    /// Depths whose products are added up, a multiple of a slab's; each division of the depth has a C of its own, without bias, mask and activation if there is more than one.
+    pub division: u32,
+    /// One of [`activation`].
+    pub activation: u32,
+    /// What sums are multiplied with before the bias is added.
+    pub factor: f32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const _: () = assert!(size_of::<ProductTask>() == 144);
+
+/// Products of parts that a product of numbers takes.
+///
+/// A number is the sum of its parts, each what the ones before it leave, rounded to the operands' format. Products of parts `i` and `j` with `i + j` at least the larger number of parts are left out: they are below the
+/// last place.
+#[inline(always)]
+pub const fn n_pairs(a_parts: u32, b_parts: u32) -> u32 {
+    let smaller = if a_parts < b_parts { a_parts } else { b_parts };
+    smaller * largest(a_parts, b_parts) - smaller * (smaller - 1) / 2
+}
+
+/// The larger of two numbers of parts.
+#[inline(always)]
+pub const fn largest(a_parts: u32, b_parts: u32) -> u32 {
+    if a_parts > b_parts { a_parts } else { b_parts }
+}
+
+/// The format of the operands.
+pub trait Format {
+    /// Values of a slab's row.
+    const SLAB: u32;
+    /// Two numbers as they are stored; the first in the lower half.
+    fn pack(low: f32, high: f32) -> u32;
+    /// The two numbers of a word.
+    fn unpack(word: u32) -> [f32; 2];
+}
+
+/// bfloat16.
+pub struct Bf16;
+/// Half precision.
+pub struct F16;
+/// TF32.
+pub struct Tf32;
+
+impl Format for Bf16 {
+    const SLAB: u32 = TensorMap::ROW_BYTES / 2;
+    #[inline(always)]
+    fn pack(low: f32, high: f32) -> u32 {
+        pack_bf16(low, high)
+    }
+    #[inline(always)]
+    fn unpack(word: u32) -> [f32; 2] {
+        unpack_bf16(word)
+    }
+}
+
+impl Format for F16 {
+    const SLAB: u32 = TensorMap::ROW_BYTES / 2;
+    #[inline(always)]
+    fn pack(low: f32, high: f32) -> u32 {
+        pack_f16(low, high)
+    }
+    #[inline(always)]
+    fn unpack(word: u32) -> [f32; 2] {
+        unpack_f16(word)
+    }
+}
+
+impl Format for Tf32 {
+    const SLAB: u32 = TensorMap::ROW_BYTES / 4;
+    /// Not used: results of TF32 are of single precision.
+    #[inline(always)]
+    fn pack(low: f32, _: f32) -> u32 {
+        low.to_bits()
+    }
+    /// Not used.
+    #[inline(always)]
+    fn unpack(word: u32) -> [f32; 2] {
+        [f32::from_bits(word), 0.0]
+    }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_of_parts() {
+        for (a, b) in [(1, 1), (2, 2), (3, 3), (1, 3), (3, 1), (1, 2), (3, 2)] {
+            let pairs = (0..a).flat_map(|i| (0..b).map(move |j| i + j)).filter(|&sum| sum < a.max(b));
+            assert_eq!(n_pairs(a, b), pairs.count() as u32, "{a}, {b}");
+        }
+    }
+}

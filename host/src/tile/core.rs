@@ -1,0 +1,278 @@
+//! A product with its kernel, whatever the type of its numbers: what [`Product`](super::Product) and the layers of networks launch.
+
+use warpplay_gpu::cuda::tensor_map::TensorMap;
+use warpplay_gpu::ptx::embedded::TILE_WGMMA;
+use warpplay_gpu::tile::task::{MAX_PARTS, ProductTaskArgs, activation};
+use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
+
+use super::size::Tile;
+use crate::runtime::tensor_map::{Matrix, Values, tensor_map};
+use crate::{Buffer, Device, Error, In, InOut, Module, Precision, Result, Stream};
+
+/// How an operand lies: `[parts][rows or columns][stride]`, or `[parts][k][stride]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lie {
+    /// Whether it lies depth by depth.
+    pub by_depth: bool,
+    /// Values from a row, column or depth to the next.
+    pub stride: u32,
+    pub parts: u32,
+    /// Values from a part to the next.
+    pub part_stride: u64,
+}
+
+/// What is multiplied, and what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shape {
+    pub values: Values,
+    pub m: u32,
+    pub n: u32,
+    pub k: u32,
+    pub a: Lie,
+    pub b: Lie,
+    pub c_stride: u32,
+    pub c_parts: u32,
+    /// Values from a part or division of C to the next.
+    pub c_part_stride: u64,
+    pub mask_stride: u32,
+    /// Depths of a division.
+    pub division: u32,
+    pub factor: f32,
+    pub rectifier: bool,
+}
+
+/// Largest number of rows, columns or depths: numbers of bytes and of tiles are counted in 32 bits.
+const MAX_SIZE: u32 = 1 << 24;
+/// Longest stride.
+const MAX_STRIDE: u32 = 1 << 26;
+
+impl Shape {
+    /// Bytes of an operand's value.
+    const fn value_bytes(&self) -> u32 {
+        match self.values {
+            Values::F16 | Values::Bf16 => 2,
+            Values::F32 => 4,
+        }
+    }
+
+    /// Depths of a slab.
+    pub const fn slab(&self) -> u32 {
+        TensorMap::ROW_BYTES / self.value_bytes()
+    }
+
+    pub fn precision(&self) -> Precision {
+        match self.values {
+            Values::F16 => Precision::F16,
+            Values::Bf16 => Precision::Bf16,
+            Values::F32 => Precision::Tf32,
+        }
+    }
+
+    /// # Errors
+    /// [`Error::Option`] for what is not allowed.
+    fn check(&self) -> Result<()> {
+        let Self { m, n, k, a, b, c_stride, c_parts, division, .. } = *self;
+        for (name, size) in [("m", m), ("n", n), ("k", k)] {
+            if !(1..=MAX_SIZE).contains(&size) {
+                return Err(Error::option(name, size, format!("1 to {MAX_SIZE}")));
+            }
+        }
+        let step = 16 / self.value_bytes();
+        for ([stride, part_stride, parts, by_depth], lie, rows) in [
+            (["a_stride", "a_part_stride", "a_parts", "a_by_depth"], a, m),
+            (["b_stride", "b_part_stride", "b_parts", "b_by_depth"], b, n),
+        ] {
+            if lie.by_depth && self.values == Values::F32 {
+                return Err(Error::option(by_depth, true, "false for tf32: the tensor cores read bf16 and f16 so"));
+            }
+            let (least, lines) = if lie.by_depth { (rows, k) } else { (k, rows) };
+            if lie.stride < least || lie.stride > MAX_STRIDE || !lie.stride.is_multiple_of(step) {
+                let allowed = format!("a multiple of {step} values, which are 16 bytes, from {least} to {MAX_STRIDE}");
+                return Err(Error::option(stride, lie.stride, allowed));
+            }
+            if !(1..=MAX_PARTS).contains(&lie.parts) || lie.parts > 1 && self.values == Values::F32 {
+                let most = if self.values == Values::F32 { 1 } else { MAX_PARTS };
+                return Err(Error::option(parts, lie.parts, format!("1 to {most} in {}", self.precision())));
+            }
+            let whole = u64::from(lines) * u64::from(lie.stride);
+            if lie.part_stride < whole || lie.part_stride > 1 << 40 || !lie.part_stride.is_multiple_of(step.into()) {
+                let allowed = format!("a multiple of {step} values, at least {whole}");
+                return Err(Error::option(part_stride, lie.part_stride, allowed));
+            }
+        }
+        if c_stride < n || c_stride > MAX_STRIDE {
+            return Err(Error::option("c_stride", c_stride, format!("{n} to {MAX_STRIDE}")));
+        }
+        if !(1..=MAX_PARTS).contains(&c_parts) {
+            return Err(Error::option("c_parts", c_parts, format!("1 to {MAX_PARTS}")));
+        }
+        if division == 0 || division < k && !division.is_multiple_of(self.slab()) {
+            let allowed = format!("a multiple of {}, or k and more", self.slab());
+            return Err(Error::option("division", division, allowed));
+        }
+        if division < k && self.rectifier {
+            return Err(Error::option("rectifier", true, "false where the depth is divided"));
+        }
+        Ok(())
+    }
+
+    /// C of each of these depths lies behind that of the ones before.
+    pub const fn divisions(&self) -> u32 {
+        self.k.div_ceil(self.division)
+    }
+}
+
+/// What a product reads and writes.
+pub(crate) struct Views<'a> {
+    pub a: In<'a, u8>,
+    pub b: In<'a, u8>,
+    pub bias: In<'a, f32>,
+    pub mask: In<'a, u16>,
+    pub c: InOut<'a, f32>,
+    pub c_short: InOut<'a, u16>,
+    pub overflow: InOut<'a, u32>,
+}
+
+/// Launches one of the kernels on so many multiprocessors.
+type Launch = Box<dyn Fn(&Stream, u32, ProductTaskArgs<'_>) -> Result<()> + Send + Sync>;
+
+/// A product with its kernel.
+pub(crate) struct Core {
+    pub shape: Shape,
+    pub tile: Tile,
+    multiprocessors: u32,
+    launch: Launch,
+}
+
+impl Core {
+    /// Checks the sizes and loads the kernel; `tile`: or else the one that should be fastest.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a size or stride that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
+    pub fn new(device: &Device, shape: Shape, tile: Option<Tile>) -> Result<Self> {
+        shape.check()?;
+        let by_depth = [shape.a.by_depth, shape.b.by_depth];
+        let multiprocessors = device.info()?.n_multiprocessors;
+        let n_tiles = |tile: Tile| {
+            let [rows, columns] = tile.size();
+            u64::from(shape.m.div_ceil(rows)) * u64::from(shape.n.div_ceil(columns)) * u64::from(shape.divisions())
+        };
+        let tile = tile.unwrap_or_else(|| Tile::fastest(by_depth, n_tiles, multiprocessors));
+        let module = Module::load(device, &TILE_WGMMA)?;
+        macro_rules! launch {
+            ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $kernel:ident;)*) => {
+                match (shape.values, tile, by_depth) {
+                    $((Values::$precision, Tile::$tile, [$a, $b]) => {
+                        let function = module.function(wgmma::$kernel)?;
+                        let launch = move |stream: &Stream, multiprocessors: u32, task: ProductTaskArgs<'_>| {
+                            // SAFETY: the maps are of this kernel's tile and of the operands in the task, and one C is given, as the callers of `run` see to; divisions are slabs, as the check asks.
+                            unsafe { stream.run_unchecked_with(&function, (multiprocessors,), (task,)) }
+                        };
+                        Box::new(launch) as Launch
+                    })*
+                    (_, tile, _) => {
+                        let allowed = Tile::ALL.iter().filter(|tile| tile.reads(by_depth)).map(|tile| tile.name());
+                        return Err(Error::option("tile", tile, allowed.collect::<Vec<_>>().join(", ") + " for operands that lie depth by depth"));
+                    }
+                }
+            };
+        }
+        let launch = launch! {
+            Bf16, Rows128Columns256, [false, false], tile_wgmma_bf16_256;
+            Bf16, Rows128Columns192, [false, false], tile_wgmma_bf16_192;
+            Bf16, Rows128Columns128, [false, false], tile_wgmma_bf16_128;
+            Bf16, Rows128Columns64, [false, false], tile_wgmma_bf16_64;
+            Bf16, Rows64Columns64, [false, false], tile_wgmma_bf16_64_single;
+            Bf16, Rows128Columns256, [false, true], tile_wgmma_bf16_256_b;
+            Bf16, Rows128Columns128, [false, true], tile_wgmma_bf16_128_b;
+            Bf16, Rows64Columns64, [false, true], tile_wgmma_bf16_64_single_b;
+            Bf16, Rows128Columns256, [true, true], tile_wgmma_bf16_256_ab;
+            Bf16, Rows128Columns128, [true, true], tile_wgmma_bf16_128_ab;
+            Bf16, Rows64Columns64, [true, true], tile_wgmma_bf16_64_single_ab;
+            Bf16, Rows128Columns256, [true, false], tile_wgmma_bf16_256_a;
+            Bf16, Rows128Columns128, [true, false], tile_wgmma_bf16_128_a;
+            Bf16, Rows64Columns64, [true, false], tile_wgmma_bf16_64_single_a;
+            F16, Rows128Columns256, [false, false], tile_wgmma_f16_256;
+            F16, Rows128Columns192, [false, false], tile_wgmma_f16_192;
+            F16, Rows128Columns128, [false, false], tile_wgmma_f16_128;
+            F16, Rows128Columns64, [false, false], tile_wgmma_f16_64;
+            F16, Rows64Columns64, [false, false], tile_wgmma_f16_64_single;
+            F16, Rows128Columns256, [false, true], tile_wgmma_f16_256_b;
+            F16, Rows128Columns128, [false, true], tile_wgmma_f16_128_b;
+            F16, Rows64Columns64, [false, true], tile_wgmma_f16_64_single_b;
+            F16, Rows128Columns256, [true, true], tile_wgmma_f16_256_ab;
+            F16, Rows128Columns128, [true, true], tile_wgmma_f16_128_ab;
+            F16, Rows64Columns64, [true, true], tile_wgmma_f16_64_single_ab;
+            F16, Rows128Columns256, [true, false], tile_wgmma_f16_256_a;
+            F16, Rows128Columns128, [true, false], tile_wgmma_f16_128_a;
+            F16, Rows64Columns64, [true, false], tile_wgmma_f16_64_single_a;
+            F32, Rows128Columns256, [false, false], tile_wgmma_tf32_256;
+            F32, Rows128Columns192, [false, false], tile_wgmma_tf32_192;
+            F32, Rows128Columns128, [false, false], tile_wgmma_tf32_128;
+            F32, Rows128Columns64, [false, false], tile_wgmma_tf32_64;
+            F32, Rows64Columns64, [false, false], tile_wgmma_tf32_64_single;
+        };
+        Ok(Self { shape, tile, multiprocessors, launch })
+    }
+
+    /// The maps of the operands, from value `a.1` and `b.1` of their buffers on.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a buffer that is too short; errors of the driver.
+    pub fn maps<T>(&self, (a, first_a): (&Buffer<T>, usize), (b, first_b): (&Buffer<T>, usize)) -> Result<[TensorMap; 2]> {
+        let Shape { values, m, n, k, .. } = self.shape;
+        let [rows, columns] = self.tile.size();
+        let matrix = |lie: Lie, first, size, of_tile| {
+            let Lie { by_depth, stride, parts, part_stride } = lie;
+            let (width, height, rows) = if by_depth { (size, k, GROUP_ROWS) } else { (k, size, of_tile) };
+            Matrix { values, first, width, height, stride, parts, part_stride, rows }
+        };
+        Ok([
+            tensor_map("a", a, matrix(self.shape.a, first_a, m, rows))?,
+            tensor_map("b", b, matrix(self.shape.b, first_b, n, columns))?,
+        ])
+    }
+
+    /// Queues the product of the first `m` rows, or of all. The maps are those of [`maps`](Self::maps) for the operands in `views`, and one of the two forms of C is there.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a buffer that is too short; errors of the device.
+    pub fn run(&self, stream: &Stream, m: u32, maps: &Buffer<TensorMap>, views: Views<'_>) -> Result<()> {
+        let Shape { n, k, a, b, c_stride, c_parts, c_part_stride, mask_stride, division, factor, rectifier, .. } =
+            self.shape;
+        let Views { a: on_a, b: on_b, bias, mask, c, c_short, overflow } = views;
+        let task = ProductTaskArgs {
+            maps: maps.view(),
+            a: on_a,
+            b: on_b,
+            bias,
+            mask,
+            c,
+            c_short,
+            overflow,
+            a_part_stride: a.part_stride,
+            b_part_stride: b.part_stride,
+            c_part_stride,
+            m: m.min(self.shape.m),
+            n,
+            k,
+            a_stride: a.stride,
+            b_stride: b.stride,
+            c_stride,
+            mask_stride,
+            a_parts: a.parts,
+            b_parts: b.parts,
+            c_parts,
+            division,
+            activation: if rectifier { activation::RELU } else { activation::NONE },
+            factor,
+            reserved: 0,
+            value_bytes: self.shape.value_bytes(),
+            a_by_depth: a.by_depth.into(),
+            b_by_depth: b.by_depth.into(),
+        };
+        (self.launch)(stream, self.multiprocessors, task)
+    }
+}
+
+const _: () = assert!(GROUP_ROWS == 64 && TensorMap::ROW_BYTES == 128);

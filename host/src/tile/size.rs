@@ -1,0 +1,57 @@
+//! The parts of C that blocks compute at a time.
+
+use crate::runtime::named::named;
+
+named! {
+    /// Rows and columns of C that a block computes at a time.
+    Tile, "tile":
+    /// 128 × 256.
+    Rows128Columns256 = "128x256",
+    /// 128 × 192.
+    Rows128Columns192 = "128x192",
+    /// 128 × 128.
+    Rows128Columns128 = "128x128",
+    /// 128 × 64.
+    Rows128Columns64 = "128x64",
+    /// 64 × 64.
+    Rows64Columns64 = "64x64",
+}
+
+impl Tile {
+    /// Rows and columns.
+    pub const fn size(self) -> [u32; 2] {
+        match self {
+            Self::Rows128Columns256 => [128, 256],
+            Self::Rows128Columns192 => [128, 192],
+            Self::Rows128Columns128 => [128, 128],
+            Self::Rows128Columns64 => [128, 64],
+            Self::Rows64Columns64 => [64, 64],
+        }
+    }
+
+    /// The share of the tensor cores' speed that a multiprocessor reaches with it in long products, in per cent, as the bench measures on an H100.
+    const fn efficiency(self) -> u64 {
+        match self {
+            Self::Rows128Columns256 => 100,
+            Self::Rows128Columns192 => 94,
+            Self::Rows128Columns128 => 82,
+            Self::Rows128Columns64 => 58,
+            Self::Rows64Columns64 => 45,
+        }
+    }
+
+    /// Whether there are kernels for operands of which these lie depth by depth.
+    pub(super) const fn reads(self, [a, b]: [bool; 2]) -> bool {
+        !(a || b) || !matches!(self, Self::Rows128Columns192 | Self::Rows128Columns64)
+    }
+
+    /// The one that ends first by its efficiency: the last multiprocessor has ⌈tiles / multiprocessors⌉ of them.
+    pub(super) fn fastest(by_depth: [bool; 2], n_tiles: impl Fn(Self) -> u64, multiprocessors: u32) -> Self {
+        let time = |tile: &Self| {
+            let [rows, columns] = tile.size().map(u64::from);
+            n_tiles(*tile).div_ceil(multiprocessors.max(1).into()) * rows * columns * 100 / tile.efficiency()
+        };
+        let tiles = Self::ALL.iter().copied().filter(|tile| tile.reads(by_depth));
+        tiles.min_by_key(time).unwrap_or(Self::Rows128Columns256)
+    }
+}
