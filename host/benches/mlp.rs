@@ -60,6 +60,8 @@ enum Section {
     /// Batch 8192 in every precision
     #[value(name = "batch8192")]
     Batch8192,
+    /// Networks and batches of all sizes, layer by layer, and beside each the kernels for GPUs before compute capability 9.0
+    Layers,
     /// Classification in batches of 64
     Inference,
     /// Many models at once against one
@@ -97,6 +99,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     let sections: program::Sections<Section, Bench> = &[
         (Section::Epoch, trainings::epoch),
         (Section::Batch8192, trainings::batch8192),
+        (Section::Layers, trainings::layers),
         (Section::Inference, uses::inference),
         (Section::Sweep, uses::sweep),
         (Section::Stream, trainings::stream),

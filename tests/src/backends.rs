@@ -44,6 +44,17 @@ pub fn for_each_device(property: impl Fn(&Device) -> Checked) {
     }
 }
 
+/// As [`for_each_device`], and each of them in the place of one of compute capability 8.0 as well: engines that choose other kernels there.
+///
+/// # Panics
+/// If it fails on one, with the device's name.
+pub fn for_each_architecture(property: impl Fn(&Device) -> Checked) {
+    for_each_device(|device| {
+        property(device)?;
+        property(&device.with_capability(8, 0)?)
+    });
+}
+
 /// The GPU, where there is one; a test that needs it says that it was not run.
 ///
 /// # Panics

@@ -27,6 +27,8 @@ use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits, device_name}
 #[derive(Clone)]
 pub struct Device {
     kind: Kind,
+    /// What [`Device::with_capability`] was told.
+    capability: Option<(u32, u32)>,
     allocations: Arc<AtomicU64>,
 }
 
@@ -56,7 +58,7 @@ fn expect_known_races(value: Option<&OsStr>) -> Result<()> {
 
 impl Device {
     fn new(kind: Kind) -> Self {
-        Self { kind, allocations: Arc::default() }
+        Self { kind, capability: None, allocations: Arc::default() }
     }
 
     /// The first CUDA device that can be opened, else the CPU. Never fails.
@@ -96,6 +98,31 @@ impl Device {
     /// The CPU running the kernels' own source, thread by thread.
     pub fn simt() -> Self {
         Self::new(Kind::Simt(0))
+    }
+
+    /// The same device in the place of one of a lower compute capability: engines choose the kernels that they choose there. `simt` is otherwise in the place of the newest.
+    ///
+    /// So the kernels for older GPUs are tried and measured on a newer one.
+    ///
+    /// ```
+    /// use warpplay::Device;
+    ///
+    /// assert_eq!(Device::simt().with_capability(8, 0)?.info()?.compute_capability, Some((8, 0)));
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a higher one than the device has.
+    pub fn with_capability(&self, major: u32, minor: u32) -> Result<Self> {
+        let own = match &self.kind {
+            Kind::Cuda(context) => context.info().compute_capability,
+            Kind::Simt(_) | Kind::Cpu => None,
+        };
+        if let Some((most_major, most_minor)) = own.filter(|&own| (major, minor) > own) {
+            let allowed = format!("up to {most_major}.{most_minor} on {}", self.name());
+            return Err(Error::option("compute capability", format!("{major}.{minor}"), allowed));
+        }
+        Ok(Self { capability: Some((major, minor)), ..self.clone() })
     }
 
     /// A `simt` device with this number; devices with different numbers are not equal.
@@ -171,10 +198,11 @@ impl Device {
     /// # Errors
     /// None at present: the properties are queried when the device is opened.
     pub fn info(&self) -> Result<DeviceInfo> {
-        Ok(match &self.kind {
+        let own = match &self.kind {
             Kind::Cuda(context) => context.info().clone(),
             Kind::Simt(_) | Kind::Cpu => host_machine::info(self.backend()),
-        })
+        };
+        Ok(DeviceInfo { compute_capability: self.capability.or(own.compute_capability), ..own })
     }
 
     /// Free and total memory now: the GPU's, or the machine's.

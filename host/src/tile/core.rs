@@ -136,6 +136,20 @@ pub(crate) struct Views<'a> {
 /// Launches one of the kernels on so many multiprocessors.
 type Launch = Box<dyn Fn(&Stream, u32, ProductTaskArgs<'_>) -> Result<()> + Send + Sync>;
 
+/// The kernels of a device, loaded once for many products.
+pub(crate) struct Kernels {
+    module: Module,
+    multiprocessors: u32,
+}
+
+impl Kernels {
+    /// # Errors
+    /// [`Error::Unsupported`] if the device has none; errors of the device.
+    pub fn load(device: &Device) -> Result<Self> {
+        Ok(Self { module: Module::load(device, &TILE_WGMMA)?, multiprocessors: device.info()?.n_multiprocessors })
+    }
+}
+
 /// A product with its kernel.
 pub(crate) struct Core {
     pub shape: Shape,
@@ -145,20 +159,20 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// Checks the sizes and loads the kernel; `tile`: or else the one that should be fastest.
+    /// Checks the sizes and finds the kernel; `tile`: or else the one that should be fastest.
     ///
     /// # Errors
-    /// [`Error::Option`] for a size or stride that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
-    pub fn new(device: &Device, shape: Shape, tile: Option<Tile>) -> Result<Self> {
+    /// [`Error::Option`] for a size, stride or tile that is not allowed; errors of the device.
+    pub fn new(kernels: &Kernels, shape: Shape, tile: Option<Tile>) -> Result<Self> {
         shape.check()?;
         let by_depth = [shape.a.by_depth, shape.b.by_depth];
-        let multiprocessors = device.info()?.n_multiprocessors;
+        let Kernels { module, multiprocessors } = kernels;
+        let multiprocessors = *multiprocessors;
         let n_tiles = |tile: Tile| {
             let [rows, columns] = tile.size();
             u64::from(shape.m.div_ceil(rows)) * u64::from(shape.n.div_ceil(columns)) * u64::from(shape.divisions())
         };
         let tile = tile.unwrap_or_else(|| Tile::fastest(by_depth, n_tiles, multiprocessors));
-        let module = Module::load(device, &TILE_WGMMA)?;
         macro_rules! launch {
             ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $kernel:ident;)*) => {
                 match (shape.values, tile, by_depth) {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 
-use super::core::{Core, Lie, Shape, Views};
+use super::core::{Core, Kernels, Lie, Shape, Views};
 use super::operand::{Operand, Output};
 use super::size::Tile;
 use crate::{Buffer, Device, Error, In, InOut, Result, Stream};
@@ -146,7 +146,8 @@ impl<T: Operand> ProductBuilder<T> {
     /// # Errors
     /// [`Error::Option`] for a size, stride or tile that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
     pub fn build(self, device: &Device) -> Result<Product<T>> {
-        Ok(Product { device: device.clone(), core: Core::new(device, self.shape(), self.tile)?, operands: PhantomData })
+        let core = Core::new(&Kernels::load(device)?, self.shape(), self.tile)?;
+        Ok(Product { device: device.clone(), core, operands: PhantomData })
     }
 
     fn shape(&self) -> Shape {

@@ -16,7 +16,7 @@ use warpplay_gpu::mlp::layers::split::{self, mlp_layers_forward_images_split, ml
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
 use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
-use warpplay_tests::backends::{for_each_device, gpu};
+use warpplay_tests::backends::{for_each_architecture, for_each_device, gpu};
 use warpplay_tests::mlp::{RealBatches, Twin, images, train, values};
 use warpplay_tests::random::Random;
 use warpplay_tests::skipped::skipped;
@@ -80,7 +80,7 @@ fn epochs_equal_the_plain_programs_for_any_shape() {
         let learning_rate = if reduction == Reduction::Sum { 0.002 } else { 0.1 };
         let options = Options { reduction, learning_rate, ..options(hidden, batch) };
         let twin = Twin::of(&options, &set);
-        for_each_device(|device| {
+        for_each_architecture(|device| {
             let (found, weights) = train(device, &options, &set)?;
             let what =
                 format!("{n} images of {rows} x {cols}, {n_classes} classes, {hidden:?}, batch {batch} on {device}");
@@ -110,7 +110,7 @@ fn every_optimizer_equals_the_plain_programs() {
     for (optimizer, weight_decay, learning_rate) in optimizers() {
         let options = Options { optimizer, weight_decay, learning_rate, ..options(&[9], 7) };
         let twin = Twin::of(&options, &set);
-        for_each_device(|device| {
+        for_each_architecture(|device| {
             let (found, weights) = train(device, &options, &set)?;
             twin.check(&format!("{optimizer:?}, weight decay {weight_decay} on {device}"), &found, &weights);
             Ok(())
@@ -130,7 +130,7 @@ fn classification_equals_the_plain_programs() {
     };
     let some = &set.images()[..70 * 35];
     let probabilities = of(classifier.predict(some).expect("cpu"));
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         for stream in [Residence::Device, Residence::Host] {
             let options = Options { stream, evaluate_batch: 64, ..base.clone() };
             let mut classifier = Classifier::builder(&network).options(options.clone()).build(device)?;
@@ -150,7 +150,7 @@ fn images_on_the_device_have_the_logits_of_those_on_the_host() {
     for (rows, cols, n) in [(4, 8, 70), (5, 7, 70), (2, 8, 2100)] {
         let set = images(n, rows, cols, 10);
         let network = Network::initial(&[rows * cols, 12, 10], Options::default().init, 3).expect("sizes");
-        for_each_device(|device| {
+        for_each_architecture(|device| {
             let stream = device.stream()?;
             let on_device = stream.upload(set.images())?;
             // The classifier has a stream of its own.
@@ -176,7 +176,7 @@ fn images_on_the_device_have_the_logits_of_those_on_the_host() {
 #[test]
 fn copied_batches_give_the_same_bits_as_a_resident_set() {
     let set = images(50, 1, 13, 5);
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         let resident = Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.01, ..options(&[9], 8) };
         let copied = Options { stream: Residence::Host, evaluate_batch: 16, ..resident.clone() };
         let (losses, network) = train(device, &resident, &set)?;
@@ -196,7 +196,7 @@ fn copied_batches_give_the_same_bits_as_a_resident_set() {
 fn a_training_stopped_at_a_step_goes_on_bit_for_bit() {
     // More steps than one graph has, so that it can stop in the middle of an epoch.
     let set = images(140, 2, 3, 3);
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         for precision in [Precision::F32, Precision::F16] {
             let optimizer = Optimizer::from_name("adamw")?;
             let options = Options { optimizer, weight_decay: 0.01, learning_rate: 0.01, precision, ..options(&[5], 2) };
@@ -219,7 +219,7 @@ fn a_training_stopped_at_a_step_goes_on_bit_for_bit() {
 #[test]
 fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
     let set = images(100, 4, 4, 5);
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         let options = Options { learning_rate: 1e30, ..options(&[30, 10], 16) };
         let mut trainer = Trainer::builder(&set).options(options.clone()).build(device)?;
         let error = trainer.run(|_| ControlFlow::Continue(())).expect_err("it diverges").to_string();
@@ -274,7 +274,7 @@ fn split_products_are_as_good_as_single_precision() {
             (0..batch).map(|row| unit(row) * at(&output_gradient, row, column)).sum()
         })
         .collect();
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         if device.info()?.compute_capability.is_some_and(|capability| capability < (8, 0)) {
             skipped(format_args!("{device} has no tensor cores for bfloat16"));
             return Ok(());
@@ -339,7 +339,7 @@ fn large_batches_equal_the_plain_program() {
 #[test]
 fn twenty_steps_of_real_digits_meet_the_reference() {
     let Some(real) = RealBatches::read() else { return };
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         // Under `simt` the first step alone.
         let n_steps = if device.backend() == Backend::Cuda { 20 } else { 1 };
         let when = if n_steps == 20 { "after20" } else { "after1" };
@@ -411,7 +411,7 @@ fn logits_of_short_formats_are_within_their_rounding() {
     let expected = logarithms(
         Classifier::builder(&network).build(&Device::cpu()).and_then(|mut c| c.predict(set.images())).expect("cpu"),
     );
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         for (precision, [least, most]) in FORMATS {
             let options = Options { precision, engine: Engine::Layers, evaluate_batch: 40, ..Options::default() };
             let mut classifier = Classifier::builder(&network).options(options.clone()).build(device)?;
@@ -441,7 +441,7 @@ fn gradients_of_short_formats_are_within_their_rounding() {
     };
     for reduction in [Reduction::Mean, Reduction::Sum] {
         let expected = gradient(&Device::cpu(), Precision::F64, reduction).expect("cpu");
-        for_each_device(|device| {
+        for_each_architecture(|device| {
             for (precision, [least, most]) in FORMATS {
                 let error = error_of(&gradient(device, precision, reduction)?, &expected);
                 println!("{precision}, {reduction} on {device}: gradients off by {error:.1e}");
@@ -457,7 +457,7 @@ fn short_formats_learn_like_single_precision() {
     let set = images(96, 5, 10, 33);
     let base = Options { epochs: 2, ..options(&[40], 32) };
     let (losses, _) = plain(&base, &set);
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         for (precision, [_, most]) in FORMATS {
             let options = Options { precision, ..base.clone() };
             let (found, _) = train(device, &options, &set)?;
@@ -472,7 +472,7 @@ fn a_step_whose_scaled_gradients_overflow_is_left_out_and_the_scale_falls() {
     // Weights so large that gradients times the first loss scale leave half precision.
     let set = images(64, 5, 10, 33);
     let start = network(&[50, 40, 36, 33], 2.0, 0.1);
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         let run = |epochs| -> Result<Network, warpplay::Error> {
             let (precision, reduction, learning_rate) = (Precision::F16, Reduction::Sum, 1e-4);
             let options = Options { precision, reduction, learning_rate, epochs, ..options(&[40, 36], 64) };

@@ -2,12 +2,14 @@
 
 use warpplay_gpu::mlp::layers::product::LayerProductArgs;
 use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
-use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
+use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
 use warpplay_gpu::mlp::layers::{self, control, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 
-use super::plan::{Form, LayerPlan, Plan};
+use super::plan::{Form, LayerPlan, Plan, Products};
+use super::tiles::{self, Numbers, Tiles};
+use crate::mlp::options::Precision;
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
@@ -117,8 +119,11 @@ impl Findings {
 pub(super) struct NetworkArrays {
     pub plan: Plan,
     pub parameters: Buffer<f32>,
-    /// Outputs of each layer, `[capacity, line_length]`.
+    offsets: Buffer<LayerOffsets>,
+    /// Outputs of each layer, `[capacity, line_length]`; those of the last alone where there are `tiles`.
     outputs: Vec<Buffer<f32>>,
+    /// The products, where the device has those of [`tile`](crate::tile).
+    tiles: Option<Tiles>,
     /// For each hidden layer, 1 for each unit that was positive.
     pub active: Vec<Buffer<u32>>,
     /// Samples there is room for.
@@ -127,12 +132,15 @@ pub(super) struct NetworkArrays {
 
 impl NetworkArrays {
     /// Takes the memory for `capacity` samples at once.
-    pub fn new(stream: &Stream, plan: Plan, capacity: u32) -> Result<Self> {
-        let lines = |layer: &LayerPlan| stream.alloc(line_length(layer.n_outputs) as usize * capacity as usize);
+    pub fn new(stream: &Stream, plan: Plan, precision: Precision, capacity: u32) -> Result<Self> {
         let n_hidden = plan.layers.len() - 1;
+        let numbers = Numbers::of(precision).filter(|_| plan.products == Products::Tile);
+        let tiles = numbers.map(|numbers| Tiles::new(stream, &plan, numbers, capacity)).transpose()?;
         Ok(Self {
+            outputs: plan.lines(stream, capacity)?,
+            tiles,
             parameters: stream.alloc(plan.n_values)?,
-            outputs: plan.layers.iter().map(lines).collect::<Result<_>>()?,
+            offsets: stream.upload(&plan.layers.iter().map(offsets_of).collect::<Vec<_>>())?,
             active: plan.layers[..n_hidden]
                 .iter()
                 .map(|l| stream.alloc(l.n_outputs as usize))
@@ -142,18 +150,49 @@ impl NetworkArrays {
         })
     }
 
+    /// Prepares the training with batches of `batch` samples.
+    pub fn train(&mut self, stream: &Stream, batch: u32) -> Result<()> {
+        match &mut self.tiles {
+            Some(tiles) => tiles.train(stream, &self.plan, batch),
+            None => Ok(()),
+        }
+    }
+
     /// The logits' buffer, `[capacity, line_length(n_classes)]`.
     pub fn logits(&self) -> Result<&Buffer<f32>> {
         self.outputs.last().ok_or_else(|| Error::shape("layers", "at least 1", 0))
     }
 }
 
+fn offsets_of(layer: &LayerPlan) -> LayerOffsets {
+    LayerOffsets {
+        parameters: layer.parameters as u64,
+        parts: layer.parts as u64,
+        short: layer.short as u64,
+        n: layer.n_values,
+        n_parts: layer.n_parts,
+        line: layer.line(),
+        reserved: 0,
+    }
+}
+
+impl Plan {
+    /// A buffer of lines for each layer's outputs, for those of the last alone where all others are in tiles.
+    fn lines(&self, stream: &Stream, n: u32) -> Result<Vec<Buffer<f32>>> {
+        let last = self.layers.len() - 1;
+        let len = |(number, layer): (usize, &LayerPlan)| match self.products {
+            Products::Tile if number < last => 0,
+            _ => layer.line() as usize * n as usize,
+        };
+        self.layers.iter().enumerate().map(|layer| stream.alloc(len(layer))).collect()
+    }
+}
+
 /// What only a training needs.
 pub(super) struct TrainArrays {
-    /// Gradient of each layer's outputs before ReLU.
+    /// Gradient of each layer's outputs before ReLU; those of the last alone where the network has tiles.
     gradients: Vec<Buffer<f32>>,
     parts: Buffer<f32>,
-    offsets: Buffer<LayerOffsets>,
     pub moments: Vec<Buffer<f32>>,
     pub rates: Buffer<Rate>,
     pub losses: Buffer<f32>,
@@ -183,20 +222,12 @@ impl TrainArrays {
     /// Takes the memory.
     pub fn new(stream: &Stream, plan: &Plan, course: Course) -> Result<Self> {
         let Course { rule, n_moments, mean, scaled, batch, n } = course;
-        let lines = |layer: &LayerPlan| stream.alloc(line_length(layer.n_outputs) as usize * batch as usize);
-        let offsets_of = |layer: &LayerPlan| LayerOffsets {
-            parameters: layer.parameters as u64,
-            parts: layer.parts as u64,
-            n: layer.n_values,
-            n_parts: layer.n_parts,
-        };
         let n_steps = n.div_ceil(batch) as usize;
         let mut words = [0; control::WORDS];
         words[control::SCALE] = control::FIRST_SCALE.to_bits();
         Ok(Self {
-            gradients: plan.layers.iter().map(lines).collect::<Result<_>>()?,
+            gradients: plan.lines(stream, batch)?,
             parts: stream.alloc(plan.n_part_values)?,
-            offsets: stream.upload(&plan.layers.iter().map(offsets_of).collect::<Vec<_>>())?,
             moments: (0..n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
             rates: stream.alloc(n_steps)?,
             losses: stream.alloc(n_steps)?,
@@ -295,6 +326,9 @@ impl Kernels {
         samples: &Samples,
         rows: impl Fn() -> RowsArgs<'a>,
     ) -> Result<()> {
+        if network.tiles.is_some() {
+            return self.forward_by_tiles(stream, network, samples, rows());
+        }
         for number in 0..network.plan.layers.len() {
             let plan = network.plan.layers[number];
             let (mut layer, outputs) = Self::layer(network, number, samples, rows());
@@ -317,6 +351,39 @@ impl Kernels {
             }
         }
         Ok(())
+    }
+
+    /// As [`forward`](Self::forward), where the network has tiles.
+    fn forward_by_tiles(
+        &self,
+        stream: &Stream,
+        network: &mut NetworkArrays,
+        samples: &Samples,
+        rows: RowsArgs<'_>,
+    ) -> Result<()> {
+        let NetworkArrays { plan, parameters, outputs, tiles: Some(tiles), .. } = network else { return Ok(()) };
+        let (n, n_inputs) = (rows.batch, plan.layers[0].n_inputs);
+        let (pixels, line, format) = tiles.pixels(plan);
+        // SAFETY: the order holds samples of the set.
+        unsafe {
+            let arguments = (&samples.images, pixels, rows, n_inputs, image_stride(n_inputs), line, format);
+            stream.run_unchecked(&self.set.mlp_layers_gather, arguments)?;
+        }
+        for number in 0..plan.layers.len() {
+            tiles.run_forward(stream, plan, number, n, parameters, &mut outputs[plan.layers.len() - 1])?;
+        }
+        Ok(())
+    }
+
+    /// Writes the parameters where the tiles read them; after the host has set them.
+    pub fn parameters_set(&self, stream: &Stream, network: &mut NetworkArrays) -> Result<()> {
+        let NetworkArrays { plan, parameters, offsets, tiles: Some(tiles), .. } = network else { return Ok(()) };
+        let largest = (plan.largest, plan.layers.len() as u32);
+        // SAFETY: the layers are the plan's, whose offsets lie inside its values.
+        unsafe {
+            let arguments = (&*parameters, &*offsets, tiles.weights());
+            stream.run_unchecked_with(&self.set.mlp_layers_weights, largest, arguments)
+        }
     }
 
     /// One step of training; the step's number is that of the control words, and is moved on.
@@ -347,8 +414,23 @@ impl Kernels {
             let step = train.control.view();
             let scale = if train.scaled { step } else { In::none() };
             let rows = rows(order, step, n, batch);
-            let arguments = (logits, gradient, &samples.labels, partial, scale, rows, n_classes, mean);
+            let short = network.tiles.as_mut().map_or_else(tiles::none, Tiles::loss_gradient);
+            let arguments = (logits, gradient, &samples.labels, partial, scale, short, rows, n_classes, mean);
             stream.run_unchecked(&self.set.mlp_layers_loss_gradient, arguments)?;
+        }
+        if let NetworkArrays { plan, tiles: Some(tiles), .. } = network {
+            for number in (0..=last).rev() {
+                if number > 0 {
+                    tiles.run_backward(stream, plan, number)?;
+                }
+                let result = train.parts.view_mut().split_at(plan.layers[number].parts).1;
+                let overflow = match train.scaled {
+                    true => train.control.view_mut().split_at(control::OVERFLOW).1,
+                    false => InOut::none(),
+                };
+                tiles.run_gradient(stream, plan, number, result, overflow)?;
+            }
+            return self.update(stream, network, train);
         }
         for number in (0..=last).rev() {
             let plan = network.plan.layers[number];
@@ -392,17 +474,25 @@ impl Kernels {
                 }
             }
         }
+        self.update(stream, network, train)
+    }
+
+    /// The update of all parameters at the end of a step.
+    fn update(&self, stream: &Stream, network: &mut NetworkArrays, train: &mut TrainArrays) -> Result<()> {
+        let (n, batch) = (train.n, train.batch);
         let (n_moments, n_layers) = (train.moments.len() as u32, network.plan.layers.len() as u32);
         let mut moments = train.moments.iter_mut().map(Buffer::view_mut);
         let update = views! { UpdateArgs {
-            train reads parts, offsets, rates, partial_losses;
+            train reads parts, rates, partial_losses;
+            network reads offsets;
             train writes losses, control;
+            weights: network.tiles.as_mut().map_or_else(tiles::none, Tiles::weights),
             rule: train.rule,
             parameters: network.parameters.view_mut(),
             first: moments.next().unwrap_or_else(InOut::none),
             second: moments.next().unwrap_or_else(InOut::none),
             // The step is among the control words, which are given to be written.
-            rows: rows(In::none(), In::none(), n, batch),
+            rows: RowsArgs { order: In::none(), step: In::none(), n, batch, first: 0, base: 0 },
             n_moments,
             scaled: u32::from(train.scaled),
             reserved: 0,
@@ -449,7 +539,13 @@ impl Kernels {
         }
         for (number, active) in network.active.iter_mut().enumerate() {
             let n_units = network.plan.layers[number].n_outputs;
-            stream.run(&self.set.mlp_layers_active, (&network.outputs[number], active, n, n_units))?;
+            match &network.tiles {
+                Some(tiles) => {
+                    let (outputs, line) = tiles.outputs(&network.plan, number);
+                    stream.run(&self.set.mlp_layers_active_parts, (outputs, active, n, n_units, line))?;
+                }
+                None => stream.run(&self.set.mlp_layers_active, (&network.outputs[number], active, n, n_units))?,
+            }
         }
         Ok(())
     }

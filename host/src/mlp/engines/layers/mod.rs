@@ -4,6 +4,7 @@
 mod kernels;
 mod plan;
 mod staging;
+mod tiles;
 
 use std::sync::Arc;
 
@@ -19,8 +20,9 @@ use crate::mlp::options::{Engine, MAX_CLASSES, Optimizer, Options, Precision, Re
 use crate::mlp::state::TrainState;
 use crate::{Buffer, Device, Error, Graph, Memory, Result, Stream};
 use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Samples, Source, TrainArrays};
-use plan::Plan;
+use plan::{Plan, Products};
 use staging::Staging;
+use tiles::{Numbers, Tiles};
 
 /// Maximum number of steps of one recorded graph. The training can be stopped between two graphs.
 const STEPS_AT_ONCE: u32 = 64;
@@ -35,13 +37,16 @@ const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSE
 /// [`Error::Option`] for a precision that the device does not support; [`Error::OutOfMemory`] if the device has not enough memory.
 pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, sizes, train, .. } = setup;
-    let tensor_cores = has_tensor_cores(device, options.precision)?;
+    let products = products_of(device, options.precision)?;
     let stream = device.stream()?;
     let kernels = Kernels::load(device)?;
-    let (plan, capacity) = plan_of(&options, &sizes, train.as_deref(), tensor_cores)?;
+    let (plan, capacity) = plan_of(&options, &sizes, train.as_deref(), products)?;
     let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
-    let network = NetworkArrays::new(&stream, plan, capacity)?;
+    let mut network = NetworkArrays::new(&stream, plan, options.precision, capacity)?;
+    if n_train.is_some() {
+        network.train(&stream, batch)?;
+    }
     let kept = stream.alloc(network.plan.n_values)?;
     let staging = match options.stream {
         Residence::Device => None,
@@ -60,7 +65,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
 }
 
 /// The layout of the network, and the number of samples processed at once.
-fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, tensor_cores: bool) -> Result<(Plan, u32)> {
+fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, products: Products) -> Result<(Plan, u32)> {
     let n_train = train.map(sample_count).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
     // A host that copies batches has the room of the larger of the two on the device, and no more.
@@ -68,24 +73,33 @@ fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, tensor_cor
         Residence::Device => CLASSIFIED_AT_ONCE.max(options.evaluate_batch),
         Residence::Host => options.evaluate_batch,
     };
-    Ok((Plan::new(sizes, batch, options.precision, tensor_cores)?, batch.max(at_once)))
+    Ok((Plan::new(sizes, batch, options.precision, products)?, batch.max(at_once)))
 }
 
 /// Memory of the network and its training, with sets of these numbers of samples in addition to the training set.
 pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> Result<Memory> {
     let Setup { options, sizes, train, .. } = setup;
-    let tensor_cores = has_tensor_cores(device, options.precision)?;
-    let (plan, capacity) = plan_of(options, sizes, train.as_deref(), tensor_cores)?;
+    let products = products_of(device, options.precision)?;
+    let (plan, capacity) = plan_of(options, sizes, train.as_deref(), products)?;
     let n_train = train.as_ref().map_or(0, |train| train.len());
     let batch = u64::from(options.batch).min(n_train as u64);
     // Weights and what the optimiser remembers, each with the copy that a diverging epoch goes back to.
     let copies = 2 * (1 + if n_train > 0 { options.optimizer.n_moments() as u64 } else { 0 });
-    let line: u64 = plan.layers.iter().map(|layer| u64::from(line_length(layer.n_outputs))).sum();
+    let lines = |layers: &[plan::LayerPlan]| layers.iter().map(|layer| u64::from(layer.line())).sum::<u64>();
+    let numbers = Numbers::of(options.precision).filter(|_| products == Products::Tile);
+    let layers = match numbers {
+        Some(numbers) => {
+            let trained = (n_train > 0).then_some(batch as u32);
+            let line = lines(&plan.layers[plan.layers.len() - 1..]);
+            4 * line * (u64::from(capacity) + batch) + Tiles::bytes(&plan, numbers, capacity, trained)
+        }
+        None => 4 * lines(&plan.layers) * (u64::from(capacity) + batch),
+    };
     let sample = u64::from(image_stride(sizes[0])) + 1;
     let held = 2 * sample * u64::from(capacity);
     let memory = Memory::default()
         .on_device("weights", 4 * copies * plan.n_values as u64)
-        .on_device("layers", 4 * line * (u64::from(capacity) + batch));
+        .on_device("layers", layers);
     let memory = match n_train as u64 {
         0 => memory,
         n => {
@@ -103,17 +117,21 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     })
 }
 
-/// Whether the device has tensor cores for the short formats (compute capability 8.0 and above); `simt` emulates them.
+/// The products of the device; `simt` has those of the newest.
 ///
 /// # Errors
-/// [`Error::Option`] if it has none and `precision` needs them.
-fn has_tensor_cores(device: &Device, precision: Precision) -> Result<bool> {
-    let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
+/// [`Error::Option`] if it has no tensor cores and `precision` needs them.
+fn products_of(device: &Device, precision: Precision) -> Result<Products> {
+    let (major, minor) = device.info()?.compute_capability.unwrap_or((9, 0));
     if major < 8 && precision != Precision::F32 {
         let allowed = format!("f32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
         return Err(Error::option("precision", precision, allowed));
     }
-    Ok(major >= 8)
+    Ok(match (major, minor) {
+        (9, 0) => Products::Tile,
+        (8.., _) => Products::TensorCores,
+        _ => Products::Single,
+    })
 }
 
 fn sample_count(set: &Dataset) -> Result<u32> {
@@ -460,8 +478,9 @@ impl Train for LayersEngine {
     }
 
     fn restore(&mut self) -> Result<()> {
-        let Self { training, network, kept, stream, .. } = self;
+        let Self { training, network, kept, stream, kernels, .. } = self;
         stream.copy(&mut network.parameters, 0, kept, 0, network.plan.n_values)?;
+        kernels.parameters_set(stream, network)?;
         if let Some(Training { arrays, kept_moments, kept_control, .. }) = training {
             for (moment, kept) in arrays.moments.iter_mut().zip(&*kept_moments) {
                 stream.copy(moment, 0, kept, 0, kept.len())?;
@@ -488,9 +507,10 @@ impl Train for LayersEngine {
     }
 
     fn set_state(&mut self, state: &TrainState) -> Result<()> {
-        let Self { training, network, stream, .. } = self;
+        let Self { training, network, stream, kernels, .. } = self;
         let values = network.plan.pack(&state.layers)?;
         stream.write(&mut network.parameters, 0, &values)?;
+        kernels.parameters_set(stream, network)?;
         let Some(Training { arrays, .. }) = training else { return Ok(()) };
         let n_moments = arrays.moments.len();
         if state.moments.len() > n_moments || (1..n_moments).contains(&state.moments.len()) {

@@ -1,5 +1,6 @@
 //! Where a network's arrays lie on the device, and which kernels work on them: pure arithmetic.
 
+use warpplay_gpu::mlp::layers::parts;
 use warpplay_gpu::mlp::layers::product::{LARGE, SMALL, Tiles};
 use warpplay_gpu::mlp::layers::tensor::TENSOR;
 use warpplay_gpu::mlp::layers::view::line_length;
@@ -17,6 +18,22 @@ const LEAST_TENSOR: u32 = 32;
 const LEAST_LARGE: u32 = 96;
 /// Minimum number of multiplications of a product with large tiles.
 const LEAST_WORK: u64 = 1 << 26;
+
+/// What a block of a product of [`tile`](crate::tile) makes at a time, as far as divisions of the depth go.
+const TILE: Tiles = Tiles { rows: 128, cols: 128, depth: 64, threads: 384 };
+/// Number of blocks that such a product should have: the multiprocessors of a large GPU.
+const TILE_BLOCKS: u32 = 132;
+
+/// Which products a device has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Products {
+    /// Those of [`tile`](crate::tile): compute capability 9.0.
+    Tile,
+    /// Those of the family's own, some of them with tensor cores: 8.0 and above.
+    TensorCores,
+    /// Those in single precision.
+    Single,
+}
 
 /// The form of a product's kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +103,8 @@ pub(super) struct LayerPlan {
     pub parameters: usize,
     /// Its parameters: `n_inputs + 1` lines.
     pub n_values: u32,
+    /// Index of its first parameter among those in parts of 16 bits.
+    pub short: usize,
     /// Index of the first value of its gradient's parts among all.
     pub parts: usize,
     /// Number of parts of the batch, whose gradients the update adds up.
@@ -97,12 +116,22 @@ pub(super) struct LayerPlan {
     pub gradient: Form,
 }
 
+impl LayerPlan {
+    /// Values of a line of its outputs and parameters.
+    pub const fn line(&self) -> u32 {
+        line_length(self.n_outputs)
+    }
+}
+
 /// All layers.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
+    pub products: Products,
     pub layers: Vec<LayerPlan>,
     /// Number of parameters of all layers, including the unused ends of lines.
     pub n_values: usize,
+    /// Number of parameters of all layers in a part of 16 bits, including the unused ends of lines.
+    pub n_short_values: usize,
     /// Values of all parts.
     pub n_part_values: usize,
     /// Parameters of the largest layer.
@@ -110,20 +139,25 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for batches of `batch` samples. `tensor_cores`: whether the device has those of `sm_80`.
-    pub fn new(sizes: &[u32], batch: u32, precision: Precision, tensor_cores: bool) -> Result<Self> {
-        let mut plan = Self { layers: Vec::new(), n_values: 0, n_part_values: 0, largest: 0 };
+    /// The plan for batches of `batch` samples.
+    pub fn new(sizes: &[u32], batch: u32, precision: Precision, products: Products) -> Result<Self> {
+        let mut plan =
+            Self { products, layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, largest: 0 };
         for (number, size) in sizes.windows(2).enumerate() {
             let [n_inputs, n_outputs] = [size[0], size[1]];
             let n_values = u64::from(n_inputs + 1) * u64::from(line_length(n_outputs));
             let n_values = u32::try_from(n_values).map_err(|_| {
                 Error::shape(format!("parameters of layer {}", number + 1), format!("at most {}", u32::MAX), n_values)
             })?;
-            let split = tensor_cores && number == 0;
+            let split = products == Products::TensorCores && number == 0;
             let gradient = Form::choose(precision, split, n_inputs + 1, n_outputs, batch);
-            let Tiles { rows, cols, depth, .. } = gradient.tiles();
+            let (tiles, most_blocks) = match products {
+                Products::Tile => (TILE, TILE_BLOCKS),
+                Products::TensorCores | Products::Single => (gradient.tiles(), gradient.blocks()),
+            };
+            let Tiles { rows, cols, depth, .. } = tiles;
             let blocks = (n_inputs + 1).div_ceil(rows) * n_outputs.div_ceil(cols);
-            let wanted = (gradient.blocks() / blocks).clamp(1, batch.div_ceil(depth * LEAST_PART));
+            let wanted = (most_blocks / blocks).clamp(1, batch.div_ceil(depth * LEAST_PART));
             let part = batch.div_ceil(wanted).next_multiple_of(depth);
             let n_parts = batch.div_ceil(part);
             plan.layers.push(LayerPlan {
@@ -131,6 +165,7 @@ impl Plan {
                 n_outputs,
                 parameters: plan.n_values,
                 n_values,
+                short: plan.n_short_values,
                 parts: plan.n_part_values,
                 n_parts,
                 part,
@@ -139,6 +174,7 @@ impl Plan {
                 gradient,
             });
             plan.n_values += n_values as usize;
+            plan.n_short_values += (n_inputs + 1) as usize * parts::line_length(n_outputs) as usize;
             plan.n_part_values += n_values as usize * n_parts as usize;
             plan.largest = plan.largest.max(n_values);
         }
@@ -193,12 +229,16 @@ mod tests {
         for (sizes, batch) in
             [(vec![784, 256, 10], 8192), (vec![13, 9, 5], 7), (vec![20, 3], 1), (vec![5, 130, 2], 1000)]
         {
-            let plan = Plan::new(&sizes, batch, Precision::F32, true).unwrap();
-            for layer in &plan.layers {
-                assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
-                assert_eq!(layer.part % layer.gradient.tiles().depth, 0);
-                assert_eq!((layer.parameters % 4, layer.parts % 4, layer.n_values % 4), (0, 0, 0));
+            let plan_of = |products| Plan::new(&sizes, batch, Precision::F32, products).unwrap();
+            for plan in [Products::Tile, Products::TensorCores, Products::Single].map(plan_of) {
+                for layer in &plan.layers {
+                    assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
+                    let tiles = if plan.products == Products::Tile { TILE } else { layer.gradient.tiles() };
+                    assert_eq!(layer.part % tiles.depth, 0);
+                    assert_eq!((layer.parameters % 4, layer.parts % 4, layer.n_values % 4, layer.short % 8), (0, 0, 0, 0));
+                }
             }
+            let plan = plan_of(Products::Tile);
             let layers: Vec<_> = plan
                 .layers
                 .iter()

@@ -1,0 +1,358 @@
+//! The products of the layers by [`tile`](crate::tile): operands in one to three parts of 16 bits.
+
+use warpplay_gpu::cuda::tensor_map::TensorMap;
+use warpplay_gpu::mlp::layers::parts::{self, PartsArgs};
+
+use super::plan::{LayerPlan, Plan};
+use crate::mlp::options::Precision;
+use crate::runtime::tensor_map::Values;
+use crate::tile::core::{Core, Kernels, Lie, Shape, Views};
+use crate::{Buffer, In, InOut, Result, Stream};
+
+/// The pixels are whole numbers up to 255.
+const PIXEL: f32 = 1.0 / 255.0;
+
+/// How numbers are held for the products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbers {
+    pub values: Values,
+    /// Parts of a number; pixels have one.
+    pub parts: u32,
+}
+
+impl Numbers {
+    /// Those of a precision: two parts of bfloat16 have 16 bits where TF32 has 11, three have 24.
+    pub const fn of(precision: Precision) -> Option<Self> {
+        Some(match precision {
+            Precision::Bf16 => Self { values: Values::Bf16, parts: 1 },
+            Precision::F16 => Self { values: Values::F16, parts: 1 },
+            Precision::Tf32 => Self { values: Values::Bf16, parts: 2 },
+            Precision::F32 => Self { values: Values::Bf16, parts: 3 },
+            Precision::F64 | Precision::I16 => return None,
+        })
+    }
+
+    const fn format(self) -> u32 {
+        match self.values {
+            Values::F16 => parts::format::F16,
+            Values::Bf16 | Values::F32 => parts::format::BF16,
+        }
+    }
+
+    /// The bits of 1.
+    const fn one(self) -> u16 {
+        match self.values {
+            Values::F16 => 0x3C00,
+            Values::Bf16 | Values::F32 => 0x3F80,
+        }
+    }
+}
+
+/// A product whose operands are known.
+struct Prepared {
+    core: Core,
+    maps: Buffer<TensorMap>,
+}
+
+impl Prepared {
+    fn new(
+        stream: &Stream,
+        kernels: &Kernels,
+        shape: Shape,
+        a: (&Buffer<u16>, usize),
+        b: (&Buffer<u16>, usize),
+    ) -> Result<Self> {
+        let core = Core::new(kernels, shape, None)?;
+        let maps = stream.upload(&core.maps(a, b)?)?;
+        Ok(Self { core, maps })
+    }
+}
+
+/// What only a training needs.
+struct Training {
+    batch: u32,
+    forward: Vec<Prepared>,
+    /// Of each layer but the first, the gradient of its inputs.
+    backward: Vec<Prepared>,
+    /// Of each layer, the gradient of its parameters.
+    gradient: Vec<Prepared>,
+    /// Gradient of each layer's outputs before the rectifier.
+    gradients: Vec<Buffer<u16>>,
+}
+
+/// The products of all layers, with their operands.
+pub(super) struct Tiles {
+    numbers: Numbers,
+    capacity: u32,
+    /// Inputs of each layer.
+    inputs: Vec<Buffer<u16>>,
+    /// Parameters of all layers.
+    weights: Buffer<u16>,
+    /// Numbers of a part of all parameters.
+    n_weights: usize,
+    /// Of each layer, for as many samples as there is room for.
+    forward: Vec<Prepared>,
+    training: Option<Training>,
+    kernels: Kernels,
+}
+
+/// Numbers of a line of a layer's inputs: behind them is a 1.
+const fn input_line(layer: &LayerPlan) -> u32 {
+    parts::line_length(layer.n_inputs + 1)
+}
+
+const fn output_line(layer: &LayerPlan) -> u32 {
+    parts::line_length(layer.n_outputs)
+}
+
+/// How a matrix of lines lies.
+const fn lie(by_depth: bool, stride: u32, parts: u32, lines: u32) -> Lie {
+    Lie { by_depth, stride, parts, part_stride: lines as u64 * stride as u64 }
+}
+
+impl Tiles {
+    /// Takes the memory for `capacity` samples at once.
+    pub fn new(stream: &Stream, plan: &Plan, numbers: Numbers, capacity: u32) -> Result<Self> {
+        let kernels = Kernels::load(stream.device())?;
+        let mut inputs = Vec::new();
+        for (number, layer) in plan.layers.iter().enumerate() {
+            let (line, parts) = (input_line(layer) as usize, Self::input_parts(numbers, number) as usize);
+            let mut values = vec![0u16; line * capacity as usize * parts];
+            // The pixels' 1 is written with them.
+            for row in values[..line * capacity as usize].chunks_exact_mut(line).filter(|_| number > 0) {
+                row[layer.n_inputs as usize] = numbers.one();
+            }
+            inputs.push(stream.upload(&values)?);
+        }
+        let n_weights = plan.n_short_values;
+        let weights = stream.alloc(n_weights * numbers.parts as usize)?;
+        let mut tiles =
+            Self { numbers, capacity, inputs, weights, n_weights, forward: Vec::new(), training: None, kernels };
+        tiles.forward = tiles.forward(stream, plan, capacity)?;
+        Ok(tiles)
+    }
+
+    /// Memory of [`new`](Self::new) and [`train`](Self::train).
+    pub fn bytes(plan: &Plan, numbers: Numbers, capacity: u32, batch: Option<u32>) -> u64 {
+        let held: u64 = plan
+            .layers
+            .iter()
+            .enumerate()
+            .map(|(number, layer)| {
+                let inputs = u64::from(input_line(layer)) * u64::from(capacity);
+                let outputs = u64::from(output_line(layer)) * u64::from(batch.unwrap_or(0));
+                inputs * u64::from(Self::input_parts(numbers, number)) + outputs * u64::from(numbers.parts)
+            })
+            .sum();
+        2 * (held + plan.n_short_values as u64 * u64::from(numbers.parts))
+    }
+
+    const fn input_parts(numbers: Numbers, layer: usize) -> u32 {
+        if layer == 0 { 1 } else { numbers.parts }
+    }
+
+    /// A product without epilogue of all its depths.
+    fn shape(&self, [m, n, k]: [u32; 3], a: Lie, b: Lie, c_stride: u32) -> Shape {
+        let c_part_stride = u64::from(m) * u64::from(c_stride);
+        Shape {
+            values: self.numbers.values,
+            m,
+            n,
+            k,
+            a,
+            b,
+            c_stride,
+            c_parts: 1,
+            c_part_stride,
+            mask_stride: 0,
+            division: k,
+            factor: 1.0,
+            rectifier: false,
+        }
+    }
+
+    /// How the inputs of a layer lie, row by row or depth by depth.
+    fn inputs_lie(&self, number: usize, layer: &LayerPlan, by_depth: bool) -> Lie {
+        lie(by_depth, input_line(layer), Self::input_parts(self.numbers, number), self.capacity)
+    }
+
+    fn weights_lie(&self, layer: &LayerPlan, by_depth: bool) -> Lie {
+        Lie {
+            by_depth,
+            stride: output_line(layer),
+            parts: self.numbers.parts,
+            part_stride: self.n_weights as u64,
+        }
+    }
+
+    /// Outputs of all layers, of at most `n_rows` samples.
+    fn forward(&self, stream: &Stream, plan: &Plan, n_rows: u32) -> Result<Vec<Prepared>> {
+        let last = plan.layers.len() - 1;
+        let layer = |(number, layer): (usize, &LayerPlan)| {
+            let a = self.inputs_lie(number, layer, false);
+            let b = self.weights_lie(layer, true);
+            let shape = self.shape([n_rows, layer.n_outputs, layer.n_inputs], a, b, layer.line());
+            let shape = match plan.layers.get(number + 1) {
+                Some(next) => Shape {
+                    c_stride: input_line(next),
+                    c_parts: self.numbers.parts,
+                    c_part_stride: u64::from(input_line(next)) * u64::from(self.capacity),
+                    ..shape
+                },
+                None => shape,
+            };
+            let factor = if number == 0 { PIXEL } else { 1.0 };
+            let shape = Shape { factor, rectifier: number < last, ..shape };
+            Prepared::new(stream, &self.kernels, shape, (&self.inputs[number], 0), (&self.weights, layer.short))
+        };
+        plan.layers.iter().enumerate().map(layer).collect()
+    }
+
+    /// Prepares the training with batches of `batch` samples.
+    pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32) -> Result<()> {
+        let parts = self.numbers.parts;
+        let gradients: Vec<Buffer<u16>> = plan
+            .layers
+            .iter()
+            .map(|layer| stream.alloc(output_line(layer) as usize * batch as usize * parts as usize))
+            .collect::<Result<_>>()?;
+        let (mut backward, mut gradient) = (Vec::new(), Vec::new());
+        for (number, layer) in plan.layers.iter().enumerate() {
+            let own = lie(false, output_line(layer), parts, batch);
+            if number > 0 {
+                let sizes = [batch, layer.n_inputs, layer.n_outputs];
+                // The layer before has as many outputs as this one has inputs.
+                let c_stride = parts::line_length(layer.n_inputs);
+                let shape = self.shape(sizes, own, self.weights_lie(layer, false), c_stride);
+                let shape = Shape { c_parts: parts, mask_stride: input_line(layer), ..shape };
+                let (a, b) = ((&gradients[number], 0), (&self.weights, layer.short));
+                backward.push(Prepared::new(stream, &self.kernels, shape, a, b)?);
+            }
+            let sizes = [layer.n_inputs + 1, layer.n_outputs, batch];
+            let (a, b) = (self.inputs_lie(number, layer, true), Lie { by_depth: true, ..own });
+            let shape = self.shape(sizes, a, b, layer.line());
+            let factor = if number == 0 { PIXEL } else { 1.0 };
+            let shape = Shape { division: layer.part, factor, c_part_stride: layer.n_values.into(), ..shape };
+            let (a, b) = ((&self.inputs[number], 0), (&gradients[number], 0));
+            gradient.push(Prepared::new(stream, &self.kernels, shape, a, b)?);
+        }
+        let forward = self.forward(stream, plan, batch)?;
+        self.training = Some(Training { batch, forward, backward, gradient, gradients });
+        Ok(())
+    }
+
+    /// Where the pixels of the step's samples go: the inputs of the first layer, their line, and the format.
+    pub fn pixels(&mut self, plan: &Plan) -> (InOut<'_, u16>, u32, u32) {
+        (self.inputs[0].view_mut(), input_line(&plan.layers[0]), self.numbers.format())
+    }
+
+    /// Where the parameters go.
+    pub fn weights(&mut self) -> PartsArgs<'_> {
+        PartsArgs {
+            values: self.weights.view_mut(),
+            part_stride: self.n_weights as u64,
+            parts: self.numbers.parts,
+            format: self.numbers.format(),
+            part_len: self.n_weights,
+        }
+    }
+
+    /// Where the gradient of the logits goes.
+    pub fn loss_gradient(&mut self) -> PartsArgs<'_> {
+        let (parts, format) = (self.numbers.parts, self.numbers.format());
+        match self.training.as_mut().and_then(|training| training.gradients.last_mut()) {
+            Some(gradient) => {
+                let part_len = gradient.len() / parts as usize;
+                let part_stride = part_len as u64;
+                PartsArgs { values: gradient.view_mut(), part_stride, parts, format, part_len }
+            }
+            None => none(),
+        }
+    }
+
+    /// The outputs of a hidden layer that is not the last, their first part, and their line.
+    pub fn outputs(&self, plan: &Plan, number: usize) -> (&Buffer<u16>, u32) {
+        (&self.inputs[number + 1], input_line(&plan.layers[number + 1]))
+    }
+
+    /// Queues a layer's outputs for `n` samples; `logits` are those of the last.
+    pub fn run_forward(
+        &mut self,
+        stream: &Stream,
+        plan: &Plan,
+        number: usize,
+        n: u32,
+        parameters: &Buffer<f32>,
+        logits: &mut Buffer<f32>,
+    ) -> Result<()> {
+        let layer = &plan.layers[number];
+        let Self { inputs, weights, forward, training, .. } = self;
+        // A batch has products of its own, whose tiles fit it better.
+        let prepared = match training {
+            Some(training) if n <= training.batch => &training.forward[number],
+            _ => &forward[number],
+        };
+        let (own, next) = inputs.split_at_mut(number + 1);
+        let (c, c_short) = match next.first_mut() {
+            Some(next) => (InOut::none(), next.view_mut()),
+            None => (logits.view_mut(), InOut::none()),
+        };
+        let bias = parameters.view().split_at(layer.parameters + (layer.n_inputs * layer.line()) as usize).1;
+        let views = Views {
+            a: own[number].view().cast(),
+            b: weights.view().split_at(layer.short).1.cast(),
+            bias,
+            mask: In::none(),
+            c,
+            c_short,
+            overflow: InOut::none(),
+        };
+        prepared.core.run(stream, n, &prepared.maps, views)
+    }
+
+    /// Queues the gradient of the inputs of a layer, which is not the first.
+    pub fn run_backward(&mut self, stream: &Stream, plan: &Plan, number: usize) -> Result<()> {
+        let Self { inputs, weights, training, .. } = self;
+        let Some(training) = training else { return Ok(()) };
+        let prepared = &training.backward[number - 1];
+        let (before, own) = training.gradients.split_at_mut(number);
+        let views = Views {
+            a: own[0].view().cast(),
+            b: weights.view().split_at(plan.layers[number].short).1.cast(),
+            bias: In::none(),
+            mask: inputs[number].view(),
+            c: InOut::none(),
+            c_short: before[number - 1].view_mut(),
+            overflow: InOut::none(),
+        };
+        prepared.core.run(stream, training.batch, &prepared.maps, views)
+    }
+
+    /// Queues the gradient of the parameters of a layer, to `result`.
+    pub fn run_gradient(
+        &self,
+        stream: &Stream,
+        plan: &Plan,
+        number: usize,
+        result: InOut<'_, f32>,
+        overflow: InOut<'_, u32>,
+    ) -> Result<()> {
+        let Some(training) = &self.training else { return Ok(()) };
+        let prepared = &training.gradient[number];
+        let views = Views {
+            a: self.inputs[number].view().cast(),
+            b: training.gradients[number].view().cast(),
+            bias: In::none(),
+            mask: In::none(),
+            c: result,
+            c_short: InOut::none(),
+            overflow,
+        };
+        prepared.core.run(stream, plan.layers[number].n_inputs + 1, &prepared.maps, views)
+    }
+}
+
+/// No parts.
+pub(super) fn none<'a>() -> PartsArgs<'a> {
+    PartsArgs { values: InOut::none(), part_stride: 0, parts: 1, format: parts::format::BF16, part_len: 0 }
+}
