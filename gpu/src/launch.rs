@@ -26,6 +26,8 @@ pub struct LaunchShape {
     pub cluster: u32,
     /// Whether all blocks are resident at once, so that the grid can synchronise.
     pub cooperative: bool,
+    /// Whether blocks may start before the launch before has ended (programmatic dependent launch, `sm_90` on): the kernel calls [`follow`](crate::cuda::sync::follow) first.
+    pub overlapping: bool,
 }
 
 impl LaunchShape {
@@ -36,7 +38,7 @@ impl LaunchShape {
 
     /// `x` × `y` blocks of `threads` threads along x.
     pub const fn grid_2d(x: u32, y: u32, threads: u32) -> Self {
-        Self { grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0, cluster: 1, cooperative: false }
+        Self { grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0, cluster: 1, cooperative: false, overlapping: false }
     }
 
     /// The fewest blocks of `threads` threads that give each of `n` items a thread (one block when `n` is 0). Blocks of 0 threads are refused by the
@@ -61,6 +63,12 @@ impl LaunchShape {
     /// The same as a cooperative launch.
     pub const fn cooperative(mut self) -> Self {
         self.cooperative = true;
+        self
+    }
+
+    /// The same as a launch that may start before the one before has ended.
+    pub const fn overlapping(mut self) -> Self {
+        self.overlapping = true;
         self
     }
 

@@ -48,7 +48,7 @@ impl Ring {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
             // SAFETY: words of shared memory (bounds checked) that have no other use.
             unsafe {
-                core::arch::asm!("mbarrier.init.shared::cta.b64 [{0}], 1; mbarrier.init.shared::cta.b64 [{1}], {2}; fence.mbarrier_init.release.cluster;",
+                core::arch::asm!("mbarrier.init.shared::cta.b64 [{0}], 1; mbarrier.init.shared::cta.b64 [{1}], {2};",
                     in(reg32) self.full.address_of(slot), in(reg32) self.empty.address_of(slot), in(reg32) groups, options(nostack, preserves_flags))
             };
             #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
@@ -61,6 +61,11 @@ impl Ring {
             }
             slot += 1;
         }
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        // SAFETY: a fence touches no memory.
+        unsafe {
+            core::arch::asm!("fence.mbarrier_init.release.cluster;", options(nostack, preserves_flags))
+        };
     }
 
     /// Slot and round of a stage, counted from 0 for the whole launch.

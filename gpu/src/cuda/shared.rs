@@ -204,6 +204,37 @@ impl<T: Copy> Shared<T> {
         }
     }
 
+    /// Reads one value of the same array of the block with `rank` in the cluster. Types of 16 bytes.
+    ///
+    /// # Safety
+    /// `index` is below the length, the cluster has that rank, and the block is there until the cluster's next barrier. (`simt` looks at the first two.)
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn get_in_cluster_unchecked(self, rank: u32, index: u32) -> T {
+        const { assert!(size_of::<T>() == 16) };
+        let address = self.address + index * size_of::<T>() as u32;
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        // SAFETY: the caller vouches for index and rank; every block of a cluster has its arrays at the same addresses.
+        unsafe {
+            device::load_in_cluster(rank, address)
+        }
+        #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
+        {
+            let _ = (rank, address);
+            super::trap()
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let mut value = core::mem::MaybeUninit::<T>::uninit();
+            // SAFETY: exactly the value's bytes; `cluster_shared_read` fills them all or ends the launch.
+            unsafe {
+                let bytes = core::slice::from_raw_parts_mut(value.as_mut_ptr().cast::<u8>(), size_of::<T>());
+                crate::simt::hooks::cluster_shared_read(rank, address, bytes);
+                value.assume_init()
+            }
+        }
+    }
+
     #[inline(always)]
     #[track_caller]
     unsafe fn load(address: u32) -> T {
@@ -295,6 +326,20 @@ mod device {
                 }
                 _ => super::super::trap(),
             }
+        }
+    }
+
+    #[cfg(target_feature = "sm_90")]
+    #[inline(always)]
+    pub unsafe fn load_in_cluster<T: Copy>(rank: u32, address: u32) -> T {
+        // SAFETY (whole body): the caller gives a valid address of the block, a rank of the cluster, and a type of 16 bytes.
+        unsafe {
+            let at: u32;
+            asm!("mapa.shared::cluster.u32 {0}, {1}, {2};", out(reg32) at, in(reg32) address, in(reg32) rank, options(pure, nomem, nostack, preserves_flags));
+            let mut v = [0u32; 4];
+            asm!("ld.shared::cluster.v4.b32 {{{0}, {1}, {2}, {3}}}, [{4}];",
+                out(reg32) v[0], out(reg32) v[1], out(reg32) v[2], out(reg32) v[3], in(reg32) at, options(nostack, preserves_flags));
+            transmute_copy(&v)
         }
     }
 

@@ -158,6 +158,18 @@ pub fn sync_cluster() {
     hooks::sync_cluster();
 }
 
+/// Lets the next launch start where its shape overlaps ([`LaunchShape::overlapping`](crate::launch::LaunchShape::overlapping)), and waits until the launches before this one have ended and what they wrote can be seen.
+///
+/// A kernel whose shape overlaps calls it with all threads before it reads or writes memory that other launches use. Before `sm_90`, and under `simt`, launches do not overlap.
+#[inline(always)]
+pub fn follow() {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+    // SAFETY: both only order launches; memory is not accessed across them.
+    unsafe {
+        core::arch::asm!("griddepcontrol.launch_dependents; griddepcontrol.wait;", options(nostack, preserves_flags))
+    };
+}
+
 /// Makes this thread's earlier writes to global memory visible to the grid before its later ones.
 #[inline(always)]
 pub fn fence_grid() {

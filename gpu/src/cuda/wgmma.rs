@@ -318,6 +318,8 @@ mod widen {
 }
 
 /// `d += a b` as `simt` computes it: A 64 rows, B `d.len() / 4 * 8` columns, both two tiles of `N` numbers deep.
+///
+/// The lanes of a warp share the reading: each reads one of two halves of every sixteenth row and column.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
 fn product_on_host<const N: usize, const A: bool, const B: bool>(
@@ -326,19 +328,34 @@ fn product_on_host<const N: usize, const A: bool, const B: bool>(
     b: Tiles<B>,
     widen: fn([u8; 16]) -> [f64; N],
 ) {
-    let halves = |chunk: &dyn Fn(u32) -> [u8; 16]| [0, 1].map(|half| widen(chunk(half)));
+    let (lane, warp) = (hooks::lane(), super::thread::warp_index() % 4);
+    let shared = |bytes: [u8; 16]| {
+        let words: &[[u8; 8]] = bytes.as_chunks().0;
+        let [low, high] = [0, 1].map(|word| u64::from_le_bytes(words[word]));
+        hooks::collective_of_three(super::warp::ALL, [low, high, 0])
+    };
+    // Both halves of row or column `at` of sixteen.
+    let halves = |words: &[[u64; 32]; 3], at: usize| {
+        [at, at + 16].map(|lane| {
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&words[0][lane].to_le_bytes());
+            bytes[8..].copy_from_slice(&words[1][lane].to_le_bytes());
+            widen(bytes)
+        })
+    };
     let dot = |a: &[[f64; N]; 2], b: &[[f64; N]; 2]| -> f64 {
         a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| a * b).sum()
     };
-    let (lane, warp) = (hooks::lane(), super::thread::warp_index() % 4);
-    let (g, t) = (lane / 4, lane % 4);
-    let row = |row: u32| halves(&|half| a.chunk(row, half));
-    let column = |column: u32| halves(&|half| b.chunk(column, half));
-    let rows = [row(16 * warp + g), row(16 * warp + g + 8)];
-    for (block, d) in d.chunks_exact_mut(4).enumerate() {
-        let columns = [column(8 * block as u32 + 2 * t), column(8 * block as u32 + 2 * t + 1)];
-        for (at, value) in d.iter_mut().enumerate() {
-            *value = super::mma::cut_off(f64::from(*value) + dot(&rows[at / 2], &columns[at % 2]));
+    let (g, t) = ((lane / 4) as usize, (lane % 4) as usize);
+    let words = shared(a.chunk(16 * warp + lane % 16, lane / 16));
+    let rows = [halves(&words, g), halves(&words, g + 8)];
+    for (sixteen, d) in d.chunks_exact_mut(8).enumerate() {
+        let words = shared(b.chunk(16 * sixteen as u32 + lane % 16, lane / 16));
+        for (block, d) in d.chunks_exact_mut(4).enumerate() {
+            let columns = [0, 1].map(|column| halves(&words, 8 * block + 2 * t + column));
+            for (at, value) in d.iter_mut().enumerate() {
+                *value = super::mma::cut_off(f64::from(*value) + dot(&rows[at / 2], &columns[at % 2]));
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use super::task::{Format, ProductTask, activation};
 use crate::cuda::math::relu;
 use crate::cuda::memory::{Vec4, load, store, store_vec4};
 use crate::cuda::shared::Shared;
-use crate::cuda::sync::sync_warp;
+use crate::cuda::sync::{sync_cluster, sync_warp};
 use crate::cuda::{thread, warp};
 use crate::unroll::unroll;
 
@@ -19,9 +19,23 @@ const COLUMNS: u32 = 32;
 const STRIDE: u32 = COLUMNS + 8;
 /// Bytes of shared memory of a warp; a multiple of 16.
 pub const WARP_BYTES: u32 = ROWS * STRIDE * 4;
-/// Quads of a lane.
-const QUADS: usize = 4;
-const _: () = assert!(QUADS as u32 * 4 * thread::WARP == ROWS * COLUMNS);
+const _: () = assert!(4 * 4 * thread::WARP == ROWS * COLUMNS);
+
+/// The blocks that share a tile's depth where it is divided among a cluster: each writes a quad of each lane's four.
+pub const CLUSTER: u32 = 4;
+
+/// The cluster's barrier, with the same source location for all callers.
+#[inline(always)]
+pub fn meet() {
+    sync_cluster();
+}
+
+/// Times that 32 columns of the tile from column `column` on are exchanged, of `2 R` columns. In a cluster all threads [`meet`] twice each time.
+#[inline(always)]
+pub const fn n_exchanges<const R: usize>(task: &ProductTask, column: u32) -> u32 {
+    let (all, there) = (R as u32 * 2 / COLUMNS, (task.n - column).div_ceil(COLUMNS));
+    if there < all { there } else { all }
+}
 
 /// A warp's part of a tile.
 #[derive(Clone, Copy)]
@@ -45,45 +59,59 @@ struct Lane {
     column: u32,
 }
 
+/// Where a lane's first quad is in the exchange.
+#[inline(always)]
+const fn at_of_quad(lane: Lane) -> u32 {
+    lane.row * STRIDE + lane.column
+}
+
 /// Reads the mask of a lane's quads in the columns from `column` on, four numbers of 16 bits each; 0 outside of C.
 ///
 /// # Safety
 /// As [`write`].
 #[inline(always)]
 #[track_caller]
-unsafe fn mask_of(task: &ProductTask, part: &Part, lane: Lane, column: u32) -> [u64; QUADS] {
-    let mut quads = [0; QUADS];
+unsafe fn mask_of<const N: usize>(task: &ProductTask, part: &Part, lane: Lane, column: u32) -> [u64; N] {
+    let mut quads = [0; N];
     if !task.mask.is_null() {
         let column = column + lane.column;
         unroll!(I in [0, 1, 2, 3] {
             let row = part.row + lane.row + 4 * I as u32;
-            if row < task.m && column < task.n {
+            if I < N && row < task.m && column < task.n {
                 let at = row as usize * task.mask_stride as usize + column as usize;
                 // SAFETY: the row is in the mask, whose stride is a multiple of four, and so is the column: all four are there.
-                quads[I] = unsafe { load(task.mask.cast::<u64>(), at / 4) };
+                quads[I % N] = unsafe { load(task.mask.cast::<u64>(), at / 4) };
             }
         });
     }
     quads
 }
 
-/// The sums of a warp into C, or into the C of a division of the depth.
+/// The sums of a warp into C, or into the C of a division of the depth. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
 ///
 /// # Safety
-/// All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
+/// In a cluster, all its threads are here or [`meet`] as often; and once more behind the last tile. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn write<F: Format, const R: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
-    let lane = Lane { row: thread::lane() / 8, column: thread::lane() % 8 * 4 };
+pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
+    let in_cluster = N == 1;
+    let rank = if in_cluster { thread::block_rank_in_cluster() } else { 0 };
+    let lane = Lane { row: thread::lane() / 8 + 4 * rank, column: thread::lane() % 8 * 4 };
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
     // SAFETY: the warp's own memory.
     let exchange = unsafe { Shared::<f32>::from_address(part.exchange, WARP_BYTES / 4) };
-    // SAFETY: as the caller vouches.
-    let mut mask = unsafe { mask_of(task, &part, lane, part.column) };
+    let exchanges = n_exchanges::<R>(task, part.column);
     let mut chunk = 0;
-    while chunk < R as u32 / 16 && part.column + chunk * COLUMNS < task.n {
+    while chunk < exchanges {
         let column = part.column + chunk * COLUMNS;
-        sync_warp(warp::ALL);
+        // The mask is on its way while the sums are exchanged.
+        // SAFETY: as the caller vouches.
+        let mask = unsafe { mask_of::<N>(task, &part, lane, column) };
+        if in_cluster {
+            meet();
+        } else {
+            sync_warp(warp::ALL);
+        }
         unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
             if CHUNK * 16 < R && chunk == CHUNK as u32 {
                 unroll!(BLOCK in [0, 1, 2, 3] {
@@ -97,39 +125,52 @@ pub unsafe fn write<F: Format, const R: usize>(task: &ProductTask, d: &[f32; R],
                 });
             }
         });
-        sync_warp(warp::ALL);
+        if in_cluster {
+            meet();
+        } else {
+            sync_warp(warp::ALL);
+        }
         let bias = if task.bias.is_null() {
             [0.0; 4]
         } else {
             // SAFETY: the bias has the tile's columns; it begins at a multiple of 16 bytes.
             unsafe { Shared::<f32>::from_address(part.bias, R as u32 * 2).get_quad_unchecked(chunk * COLUMNS + lane.column) }
         };
-        // The next mask is on its way while this one is used.
-        // SAFETY: as the caller vouches.
-        let next = unsafe { mask_of(task, &part, lane, column + COLUMNS) };
-        let mut quads = [[0.0; 4]; QUADS];
+        let mut quads = [[0.0; 4]; N];
         unroll!(I in [0, 1, 2, 3] {
-            // SAFETY: inside the exchange, whose rows are multiples of four values.
-            quads[I] = unsafe { exchange.get_quad_unchecked((lane.row + 4 * I as u32) * STRIDE + lane.column) };
+                        // SAFETY: inside the exchange, whose rows are multiples of four values; its block is there until all meet again.
+            unsafe {
+                if in_cluster {
+                    let theirs = Shared::<Vec4>::from_address(part.exchange, WARP_BYTES / 16);
+                    let quad = theirs.get_in_cluster_unchecked(I as u32, at_of_quad(lane) / 4).0.map(f32::from_bits);
+                    unroll!(C in [0, 1, 2, 3] {
+                        quads[0][C] += quad[C];
+                    });
+                } else {
+                    quads[I % N] = exchange.get_quad_unchecked(at_of_quad(lane) + 4 * I as u32 * STRIDE);
+                }
+            }
         });
         unroll!(I in [0, 1, 2, 3] {
-            unroll!(C in [0, 1, 2, 3] {
-                let sum = quads[I][C] * task.factor + bias[C];
-                let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
-                // Numbers of 16 bits above 0 are integers above 0.
-                quads[I][C] = if task.mask.is_null() || (mask[I] >> (16 * C)) as i16 > 0 { sum } else { 0.0 };
-            });
+            if I < N {
+                unroll!(C in [0, 1, 2, 3] {
+                    let sum = quads[I % N][C] * task.factor + bias[C];
+                    let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
+                    // Numbers of 16 bits above 0 are integers above 0.
+                    let is_kept = task.mask.is_null() || (mask[I % N] >> (16 * C)) as i16 > 0;
+                    quads[I % N][C] = if is_kept { sum } else { 0.0 };
+                });
+            }
         });
         let (row, column) = (part.row + lane.row, column + lane.column);
         // SAFETY: as the caller vouches.
         unsafe {
             if task.c.is_null() {
-                put_parts::<F>(task, row, column, quads);
+                put_parts::<F, N>(task, row, column, quads);
             } else {
                 put_single(task, part.division, row, column, &quads);
             }
         }
-        mask = next;
         chunk += 1;
     }
 }
@@ -140,26 +181,26 @@ pub unsafe fn write<F: Format, const R: usize>(task: &ProductTask, d: &[f32; R],
 /// As [`write`]; `column` is a multiple of four.
 #[inline(always)]
 #[track_caller]
-unsafe fn put_single(task: &ProductTask, division: u32, row: u32, column: u32, quads: &[[f32; 4]; QUADS]) {
+unsafe fn put_single<const N: usize>(task: &ProductTask, division: u32, row: u32, column: u32, quads: &[[f32; 4]; N]) {
     let to = (u64::from(division) * task.c_part_stride) as usize + row as usize * task.c_stride as usize;
     let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
     unroll!(I in [0, 1, 2, 3] {
-        if row + 4 * (I as u32) < task.m {
+        if I < N && row + 4 * (I as u32) < task.m {
             // SAFETY: within C; four that begin at a multiple of their bytes are aligned together. All threads that find an overflow write the same.
             unsafe {
                 let to = task.c.add(to + 4 * I * task.c_stride as usize + column as usize);
                 if is_whole && (to as usize).is_multiple_of(16) {
-                    store_vec4(to.cast::<Vec4>(), Vec4(quads[I].map(f32::to_bits)));
+                    store_vec4(to.cast::<Vec4>(), Vec4(quads[I % N].map(f32::to_bits)));
                 } else {
                     unroll!(C in [0, 1, 2, 3] {
                         if column + (C as u32) < task.n {
-                            store(to, C, quads[I][C]);
+                            store(to, C, quads[I % N][C]);
                         }
                     });
                 }
                 if !task.overflow.is_null() {
                     unroll!(C in [0, 1, 2, 3] {
-                        if column + (C as u32) < task.n && !quads[I][C].is_finite() {
+                        if column + (C as u32) < task.n && !quads[I % N][C].is_finite() {
                             store(task.overflow, 0, 1);
                         }
                     });
@@ -175,14 +216,14 @@ unsafe fn put_single(task: &ProductTask, division: u32, row: u32, column: u32, q
 /// As [`write`]; `column` is a multiple of four.
 #[inline(always)]
 #[track_caller]
-unsafe fn put_parts<F: Format>(task: &ProductTask, row: u32, column: u32, mut left: [[f32; 4]; QUADS]) {
+unsafe fn put_parts<F: Format, const N: usize>(task: &ProductTask, row: u32, column: u32, mut left: [[f32; 4]; N]) {
     let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
     let mut number = 0;
     while number < task.c_parts {
         let to = (u64::from(number) * task.c_part_stride) as usize + row as usize * task.c_stride as usize;
         unroll!(I in [0, 1, 2, 3] {
-            let words = [F::pack(left[I][0], left[I][1]), F::pack(left[I][2], left[I][3])];
-            if row + 4 * (I as u32) < task.m {
+            let words = [F::pack(left[I % N][0], left[I % N][1]), F::pack(left[I % N][2], left[I % N][3])];
+            if I < N && row + 4 * (I as u32) < task.m {
                 let both = u64::from(words[0]) | u64::from(words[1]) << 32;
                 // SAFETY: within C; four that begin at a multiple of their bytes are aligned together.
                 unsafe {
@@ -199,7 +240,9 @@ unsafe fn put_parts<F: Format>(task: &ProductTask, row: u32, column: u32, mut le
                 }
             }
             let [low, high] = [F::unpack(words[0]), F::unpack(words[1])];
-            left[I] = [left[I][0] - low[0], left[I][1] - low[1], left[I][2] - high[0], left[I][3] - high[1]];
+            if I < N {
+                left[I % N] = [left[I % N][0] - low[0], left[I % N][1] - low[1], left[I % N][2] - high[0], left[I % N][3] - high[1]];
+            }
         });
         number += 1;
     }

@@ -5,10 +5,18 @@
 //!
 //! | module | kernels | for |
 //! |---|---|---|
-//! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile | `sm_90a` |
+//! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile; `…_64_shared`: four blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
+//!
+//! [`task`] is what a launch works on, [`epilogue`] what becomes of its sums.
 //!
 //! # Layout
-//! A is `[m][a_stride]`, of which `k` values a row are used, and B is `[n][b_stride]`: the columns of B lie one after the other, as weights `[outputs][inputs]` do. C is `[m][c_stride]`.
+//! A is `[m][a_stride]`, of which `k` values a row are used, and B is `[n][b_stride]`: the columns of B lie one after the other, as weights `[outputs][inputs]` do. Or an operand lies depth by depth, `[k][stride]`; there are kernels for that where it has 16 bits. C is `[m][c_stride]`.
+//!
+//! # Numbers in parts
+//! A number may be the sum of up to three of 16 bits, whose matrices lie one behind the other. Products of all pairs of parts that matter are added up, small ones first ([`task::n_pairs`]).
+//!
+//! # Divisions of the depth
+//! The depth may be divided. Each division has a C of its own, which others add up in a fixed order.
 //!
 //! # Precision
 //! Products of the operands are exact, sums are of single precision; a tensor core cuts the sum of a few products off where it would have to round it. TF32 reads operands of single precision and drops their last 13
@@ -56,4 +64,13 @@ crate::kernel_set! {
     wgmma::tile_wgmma_tf32_128,
     wgmma::tile_wgmma_tf32_64,
     wgmma::tile_wgmma_tf32_64_single,
+    wgmma::tile_wgmma_bf16_64_shared,
+    wgmma::tile_wgmma_bf16_64_shared_b,
+    wgmma::tile_wgmma_bf16_64_shared_ab,
+    wgmma::tile_wgmma_bf16_64_shared_a,
+    wgmma::tile_wgmma_f16_64_shared,
+    wgmma::tile_wgmma_f16_64_shared_b,
+    wgmma::tile_wgmma_f16_64_shared_ab,
+    wgmma::tile_wgmma_f16_64_shared_a,
+    wgmma::tile_wgmma_tf32_64_shared,
 }

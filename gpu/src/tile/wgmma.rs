@@ -3,12 +3,12 @@
 //! A warpgroup has 64 rows of the tile and all of its columns. Blocks take tiles in turn; while the last sums of a tile are written, the slabs of the next one are on their way. Tiles are taken in
 //! strips of eight rows of tiles, so that blocks that work at a time share operands in the second-level cache.
 
-use super::epilogue::{self, Part, write};
+use super::epilogue::{self, CLUSTER, Part, meet, n_exchanges, write};
 use super::task::{Bf16, F16, Format, ProductTask, Tf32, largest, n_pairs};
 use crate::cuda::memory::{Vec4, load};
 use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
-use crate::cuda::sync::{sync_some, sync_threads};
+use crate::cuda::sync::{follow, sync_some, sync_threads};
 use crate::cuda::tensor_map::{MapAt, TensorMap};
 use crate::cuda::wgmma::{self, Tiles, WholeGroup};
 use crate::cuda::{kernel, thread, warp};
@@ -33,6 +33,9 @@ const FETCHER_REGISTERS: u32 = 40;
 pub const LAUNCH_REGISTERS: u32 = 168;
 // With more, the workers would wait for ever for those that are missing.
 const _: () = assert!(256 * WORKER_REGISTERS + 128 * FETCHER_REGISTERS <= 384 * LAUNCH_REGISTERS);
+
+/// Blocks of a cluster of kernels without clusters.
+const ONE: u32 = 1;
 
 /// Barrier of the first warpgroup that multiplies; the second one's is the next.
 const FIRST_BARRIER: u32 = 1;
@@ -128,11 +131,20 @@ const fn shared_bytes<const R: usize, const GROUPS: u32>() -> u32 {
     ALIGNMENT + slots + bias_bytes::<R, GROUPS>() + exchange_bytes::<GROUPS>()
 }
 
-/// Launch shape for a product of `m` rows and `n` columns in `divisions` of the depth on a device with `multiprocessors`.
-const fn shape<const R: usize, const GROUPS: u32>(m: u32, n: u32, divisions: u32, multiprocessors: u32) -> LaunchShape {
+/// Launch shape for a product of `m` rows and `n` columns in `divisions` of the depth on a device with `multiprocessors`; clusters of `C` blocks.
+const fn shape<const R: usize, const GROUPS: u32, const C: u32>(
+    m: u32,
+    n: u32,
+    divisions: u32,
+    multiprocessors: u32,
+) -> LaunchShape {
     let tiles = m.div_ceil(GROUPS * GROUP_ROWS) * n.div_ceil(width::<R>()) * divisions;
-    let blocks = if tiles < multiprocessors { tiles } else { multiprocessors };
-    LaunchShape::new(blocks, 128 * (GROUPS + 1)).with_shared(shared_bytes::<R, GROUPS>())
+    let most = if multiprocessors < C { 1 } else { multiprocessors / C };
+    let clusters = if tiles < most { tiles } else { most };
+    LaunchShape::new(clusters * C, 128 * (GROUPS + 1))
+        .with_shared(shared_bytes::<R, GROUPS>())
+        .with_cluster(C)
+        .overlapping()
 }
 
 /// The work of a launch, in tiles of C: of each division of the depth all of C.
@@ -171,6 +183,17 @@ impl Work {
     }
 }
 
+/// The slabs of a tile, of all pairs of parts, that this block of a cluster of `C` takes: from the first number to before the second.
+#[inline(always)]
+fn share<F: Format, const C: u32>(task: &ProductTask, division: u32) -> [u32; 2] {
+    let slabs = n_pairs(task.a_parts, task.b_parts) * slabs_of::<F>(task, division);
+    if C == 1 {
+        return [0, slabs];
+    }
+    let rank = thread::block_rank_in_cluster();
+    [slabs * rank / C, slabs * (rank + 1) / C]
+}
+
 /// Slabs of a division's depth.
 #[inline(always)]
 const fn slabs_of<F: Format>(task: &ProductTask, division: u32) -> u32 {
@@ -183,7 +206,15 @@ const fn slabs_of<F: Format>(task: &ProductTask, division: u32) -> u32 {
 /// # Safety
 /// Launched with `shape`; the maps are those of the task, with the rectangles that the kernel asks for, and the task's arrays have the lengths it says.
 #[inline(always)]
-unsafe fn product<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A: bool, const B: bool>(
+unsafe fn product<
+    F: Multiply<R, A, B>,
+    const R: usize,
+    const GROUPS: u32,
+    const A: bool,
+    const B: bool,
+    const C: u32,
+    const N: usize,
+>(
     task: &ProductTask,
 ) {
     // SAFETY: two maps, as the caller vouches.
@@ -207,6 +238,7 @@ unsafe fn product<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const
         maps[1].prefetch();
     }
     sync_threads();
+    follow();
     // SAFETY: whole warpgroups take each branch; both counts of registers together are those of the launch, see the assertion above. The rest is the caller's.
     unsafe {
         let whole = WholeGroup::assume();
@@ -214,13 +246,17 @@ unsafe fn product<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const
             if GROUPS == 2 {
                 wgmma::fewer_registers::<FETCHER_REGISTERS>(&whole);
             }
-            fetch::<F, R, GROUPS, A, B>(task, maps, ring, warp_index);
+            fetch::<F, R, GROUPS, A, B, C>(task, maps, ring, warp_index);
         } else {
             if GROUPS == 2 {
                 wgmma::more_registers::<WORKER_REGISTERS>(&whole);
             }
-            work::<F, R, GROUPS, A, B>(task, (ring, bias), &whole);
+            work::<F, R, GROUPS, A, B, C, N>(task, (ring, bias), &whole);
         }
+    }
+    if C > 1 {
+        // Others may still read what this block exchanges.
+        meet();
     }
 }
 
@@ -256,7 +292,14 @@ unsafe fn copy<const ROWS: u32, const BY_DEPTH: bool>(
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn fetch<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A: bool, const B: bool>(
+unsafe fn fetch<
+    F: Multiply<R, A, B>,
+    const R: usize,
+    const GROUPS: u32,
+    const A: bool,
+    const B: bool,
+    const C: u32,
+>(
     task: &ProductTask,
     maps: [MapAt; 2],
     ring: Ring,
@@ -265,14 +308,13 @@ unsafe fn fetch<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A
     let asks = thread::lane() == 0 && warp_index == 4 * GROUPS;
     let work = Work::of::<R, GROUPS>(task);
     let mut stage = 0;
-    let mut tile = thread::block_idx_x();
+    let mut tile = thread::block_idx_x() / C;
     while tile < work.tiles() {
         let [row, column, division] = work.tile_at(tile);
         let (first_row, first_column) = (row * GROUPS * GROUP_ROWS, column * width::<R>());
         let slabs = slabs_of::<F>(task, division);
-        if !task.bias.is_null() {
-            sync_simt();
-        }
+        let [from, to] = share::<F, C>(task, division);
+        let mut number = 0;
         // Products of small parts first, so that they are not lost in the sum of the large ones.
         let mut sum = largest(task.a_parts, task.b_parts);
         while sum > 0 {
@@ -282,34 +324,49 @@ unsafe fn fetch<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A
                 let parts = [part, sum - part];
                 let mut slab = 0;
                 while slab < slabs && parts[1] < task.b_parts {
+                    let is_own = number >= from && number < to;
+                    number += 1;
+                    slab += 1;
+                    if !is_own {
+                        continue;
+                    }
                     if asks {
-                        let depth = division * task.division + slab * F::SLAB;
-                        let (to, object) = ring.expect(stage);
-                        let to_b = to + GROUPS * GROUP_ROWS * SLAB_BYTES;
+                        let depth = division * task.division + (slab - 1) * F::SLAB;
+                        let (slot, object) = ring.expect(stage);
+                        let slot_b = slot + GROUPS * GROUP_ROWS * SLAB_BYTES;
                         // SAFETY: the slot is free, and both together have its bytes, which its object expects.
                         unsafe {
-                            let from = [first_row, depth, parts[0]];
+                            let at = [first_row, depth, parts[0]];
                             match GROUPS {
-                                2 => copy::<{ 2 * GROUP_ROWS }, A>(maps[0], to, from, object),
-                                _ => copy::<GROUP_ROWS, A>(maps[0], to, from, object),
+                                2 => copy::<{ 2 * GROUP_ROWS }, A>(maps[0], slot, at, object),
+                                _ => copy::<GROUP_ROWS, A>(maps[0], slot, at, object),
                             }
-                            let from = [first_column, depth, parts[1]];
+                            let at = [first_column, depth, parts[1]];
                             match R {
-                                128 => copy::<256, B>(maps[1], to_b, from, object),
-                                96 => copy::<192, B>(maps[1], to_b, from, object),
-                                64 => copy::<128, B>(maps[1], to_b, from, object),
-                                _ => copy::<64, B>(maps[1], to_b, from, object),
+                                128 => copy::<256, B>(maps[1], slot_b, at, object),
+                                96 => copy::<192, B>(maps[1], slot_b, at, object),
+                                64 => copy::<128, B>(maps[1], slot_b, at, object),
+                                _ => copy::<64, B>(maps[1], slot_b, at, object),
                             }
                         }
                     }
                     ring.pass();
                     stage += 1;
-                    slab += 1;
                 }
                 part += 1;
             }
         }
-        tile += thread::grid_dim_x();
+        if !task.bias.is_null() {
+            sync_simt();
+        }
+        if C > 1 {
+            let mut exchange = 0;
+            while exchange < 2 * n_exchanges::<R>(task, first_column) {
+                meet();
+                exchange += 1;
+            }
+        }
+        tile += thread::grid_dim_x() / C;
     }
 }
 
@@ -330,26 +387,32 @@ unsafe fn steps<const BY_DEPTH: bool>(address: u32) -> [Tiles<BY_DEPTH>; 4] {
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn work<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A: bool, const B: bool>(
+unsafe fn work<
+    F: Multiply<R, A, B>,
+    const R: usize,
+    const GROUPS: u32,
+    const A: bool,
+    const B: bool,
+    const C: u32,
+    const N: usize,
+>(
     task: &ProductTask,
     (ring, bias): (Ring, Shared<f32>),
     whole: &WholeGroup,
 ) {
     let (group, member) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
     let work = Work::of::<R, GROUPS>(task);
-    let n_pairs = n_pairs(task.a_parts, task.b_parts);
     let mut stage = 0;
-    let mut tile = thread::block_idx_x();
+    let mut tile = thread::block_idx_x() / C;
     let (first_bias, mut half) = (group * 2 * width::<R>(), 0);
     while tile < work.tiles() {
         let [row, column, division] = work.tile_at(tile);
         let (row, column) = ((row * GROUPS + group) * GROUP_ROWS, column * width::<R>());
-        if !task.bias.is_null() {
-            // SAFETY: columns below `n`, and the half of the group's bias that nobody reads: whoever is here has ended the last tile but one.
-            unsafe { load_bias::<R>(task, bias, first_bias + half, column, member) };
-            sync_some(FIRST_BARRIER + group, 128);
-        }
-        let slabs = n_pairs * slabs_of::<F>(task, division);
+        // On its way while slabs are multiplied.
+        // SAFETY: as the caller vouches.
+        let own_bias = unsafe { own_bias(task, column, member) };
+        let [from, to] = share::<F, C>(task, division);
+        let slabs = to - from;
         let mut d = [0.0; R];
         let mut slab = 0;
         while slab < slabs {
@@ -373,8 +436,18 @@ unsafe fn work<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A:
             slab += 1;
         }
         F::complete(whole, &mut d);
-        if member == 0 {
+        if member == 0 && slabs > 0 {
             ring.release(stage - 1);
+        }
+        if !task.bias.is_null() {
+            // In the half of the group's bias that nobody reads: whoever is here has ended the last tile but one.
+            if member < width::<R>() {
+                bias.set(first_bias + half + member, own_bias[0]);
+            }
+            if member + 128 < width::<R>() {
+                bias.set(first_bias + half + member + 128, own_bias[1]);
+            }
+            sync_some(FIRST_BARRIER + group, 128);
         }
         let bias_bytes = bias_bytes::<R, GROUPS>();
         let part = Part {
@@ -385,29 +458,26 @@ unsafe fn work<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A:
             bias: bias.base() + 4 * (first_bias + half),
         };
         // SAFETY: each value of C is one warp's, the exchange lies behind the bias, and the group's bias is complete.
-        unsafe { write::<F, R>(task, &d, part) };
+        unsafe { write::<F, R, N>(task, &d, part) };
         half = width::<R>() - half;
-        tile += thread::grid_dim_x();
+        tile += thread::grid_dim_x() / C;
     }
 }
 
-/// Loads the bias of a tile's columns to `at`; 0 for columns that are not there.
+/// The bias of two of a tile's columns, `member` and 128 further on; 0 where there is none.
 ///
 /// # Safety
-/// The task has a bias, `bias` room for a tile's columns from `at` on, which nobody reads.
+/// The task's bias, if it has one, has its columns.
 #[inline(always)]
-unsafe fn load_bias<const R: usize>(task: &ProductTask, bias: Shared<f32>, at: u32, column: u32, member: u32) {
-    let mut offset = member;
-    while offset < width::<R>() {
+unsafe fn own_bias(task: &ProductTask, column: u32, member: u32) -> [f32; 2] {
+    [column + member, column + member + 128].map(|column| {
         // SAFETY: a column below `n`.
-        let value = if column + offset < task.n { unsafe { load(task.bias, (column + offset) as usize) } } else { 0.0 };
-        bias.set(at + offset, value);
-        offset += 128;
-    }
+        if !task.bias.is_null() && column < task.n { unsafe { load(task.bias, column as usize) } } else { 0.0 }
+    })
 }
 
 macro_rules! products {
-    ($($(#[$doc:meta])* $name:ident, $format:ty, $sums:literal, $groups:literal, [$a:literal, $b:literal];)*) => {
+    ($($(#[$doc:meta])* $name:ident, $format:ty, $sums:literal, $groups:literal, [$a:literal, $b:literal] $cluster:ident $quads:literal;)*) => {
         $(
             $(#[$doc])*
             ///
@@ -425,13 +495,13 @@ macro_rules! products {
             /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths; exactly one of `c` and `c_short` is
             /// there; a division is a multiple of a slab's depth; the operands are not written meanwhile.
             #[kernel(
-                shape = |multiprocessors: u32| shape::<$sums, $groups>(task.m, task.n, task.k.div_ceil(task.division), multiprocessors),
+                shape = |multiprocessors: u32| shape::<$sums, $groups, $cluster>(task.m, task.n, task.k.div_ceil(task.division), multiprocessors),
                 max_threads = 128 * ($groups + 1),
                 min_blocks = 1
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the maps are as the kernel asks.
-                unsafe { product::<$format, $sums, $groups, $a, $b>(&task) }
+                unsafe { product::<$format, $sums, $groups, $a, $b, $cluster, $quads>(&task) }
             }
         )*
     };
@@ -439,71 +509,89 @@ macro_rules! products {
 
 products! {
     /// bfloat16, tiles of 128 × 256.
-    tile_wgmma_bf16_256, Bf16, 128, 2, [false, false];
+    tile_wgmma_bf16_256, Bf16, 128, 2, [false, false] ONE 4;
     /// bfloat16, tiles of 128 × 192.
-    tile_wgmma_bf16_192, Bf16, 96, 2, [false, false];
+    tile_wgmma_bf16_192, Bf16, 96, 2, [false, false] ONE 4;
     /// bfloat16, tiles of 128 × 128.
-    tile_wgmma_bf16_128, Bf16, 64, 2, [false, false];
+    tile_wgmma_bf16_128, Bf16, 64, 2, [false, false] ONE 4;
     /// bfloat16, tiles of 128 × 64.
-    tile_wgmma_bf16_64, Bf16, 32, 2, [false, false];
+    tile_wgmma_bf16_64, Bf16, 32, 2, [false, false] ONE 4;
     /// bfloat16, tiles of 64 × 64.
-    tile_wgmma_bf16_64_single, Bf16, 32, 1, [false, false];
+    tile_wgmma_bf16_64_single, Bf16, 32, 1, [false, false] ONE 4;
     /// bfloat16, tiles of 128 × 256, B depth by depth.
-    tile_wgmma_bf16_256_b, Bf16, 128, 2, [false, true];
+    tile_wgmma_bf16_256_b, Bf16, 128, 2, [false, true] ONE 4;
     /// bfloat16, tiles of 128 × 128, B depth by depth.
-    tile_wgmma_bf16_128_b, Bf16, 64, 2, [false, true];
+    tile_wgmma_bf16_128_b, Bf16, 64, 2, [false, true] ONE 4;
     /// bfloat16, tiles of 64 × 64, B depth by depth.
-    tile_wgmma_bf16_64_single_b, Bf16, 32, 1, [false, true];
+    tile_wgmma_bf16_64_single_b, Bf16, 32, 1, [false, true] ONE 4;
     /// bfloat16, tiles of 128 × 256, A and B depth by depth.
-    tile_wgmma_bf16_256_ab, Bf16, 128, 2, [true, true];
+    tile_wgmma_bf16_256_ab, Bf16, 128, 2, [true, true] ONE 4;
     /// bfloat16, tiles of 128 × 128, A and B depth by depth.
-    tile_wgmma_bf16_128_ab, Bf16, 64, 2, [true, true];
+    tile_wgmma_bf16_128_ab, Bf16, 64, 2, [true, true] ONE 4;
     /// bfloat16, tiles of 64 × 64, A and B depth by depth.
-    tile_wgmma_bf16_64_single_ab, Bf16, 32, 1, [true, true];
+    tile_wgmma_bf16_64_single_ab, Bf16, 32, 1, [true, true] ONE 4;
     /// bfloat16, tiles of 128 × 256, A depth by depth.
-    tile_wgmma_bf16_256_a, Bf16, 128, 2, [true, false];
+    tile_wgmma_bf16_256_a, Bf16, 128, 2, [true, false] ONE 4;
     /// bfloat16, tiles of 128 × 128, A depth by depth.
-    tile_wgmma_bf16_128_a, Bf16, 64, 2, [true, false];
+    tile_wgmma_bf16_128_a, Bf16, 64, 2, [true, false] ONE 4;
     /// bfloat16, tiles of 64 × 64, A depth by depth.
-    tile_wgmma_bf16_64_single_a, Bf16, 32, 1, [true, false];
+    tile_wgmma_bf16_64_single_a, Bf16, 32, 1, [true, false] ONE 4;
     /// Half precision, tiles of 128 × 256.
-    tile_wgmma_f16_256, F16, 128, 2, [false, false];
+    tile_wgmma_f16_256, F16, 128, 2, [false, false] ONE 4;
     /// Half precision, tiles of 128 × 192.
-    tile_wgmma_f16_192, F16, 96, 2, [false, false];
+    tile_wgmma_f16_192, F16, 96, 2, [false, false] ONE 4;
     /// Half precision, tiles of 128 × 128.
-    tile_wgmma_f16_128, F16, 64, 2, [false, false];
+    tile_wgmma_f16_128, F16, 64, 2, [false, false] ONE 4;
     /// Half precision, tiles of 128 × 64.
-    tile_wgmma_f16_64, F16, 32, 2, [false, false];
+    tile_wgmma_f16_64, F16, 32, 2, [false, false] ONE 4;
     /// Half precision, tiles of 64 × 64.
-    tile_wgmma_f16_64_single, F16, 32, 1, [false, false];
+    tile_wgmma_f16_64_single, F16, 32, 1, [false, false] ONE 4;
     /// Half precision, tiles of 128 × 256, B depth by depth.
-    tile_wgmma_f16_256_b, F16, 128, 2, [false, true];
+    tile_wgmma_f16_256_b, F16, 128, 2, [false, true] ONE 4;
     /// Half precision, tiles of 128 × 128, B depth by depth.
-    tile_wgmma_f16_128_b, F16, 64, 2, [false, true];
+    tile_wgmma_f16_128_b, F16, 64, 2, [false, true] ONE 4;
     /// Half precision, tiles of 64 × 64, B depth by depth.
-    tile_wgmma_f16_64_single_b, F16, 32, 1, [false, true];
+    tile_wgmma_f16_64_single_b, F16, 32, 1, [false, true] ONE 4;
     /// Half precision, tiles of 128 × 256, A and B depth by depth.
-    tile_wgmma_f16_256_ab, F16, 128, 2, [true, true];
+    tile_wgmma_f16_256_ab, F16, 128, 2, [true, true] ONE 4;
     /// Half precision, tiles of 128 × 128, A and B depth by depth.
-    tile_wgmma_f16_128_ab, F16, 64, 2, [true, true];
+    tile_wgmma_f16_128_ab, F16, 64, 2, [true, true] ONE 4;
     /// Half precision, tiles of 64 × 64, A and B depth by depth.
-    tile_wgmma_f16_64_single_ab, F16, 32, 1, [true, true];
+    tile_wgmma_f16_64_single_ab, F16, 32, 1, [true, true] ONE 4;
     /// Half precision, tiles of 128 × 256, A depth by depth.
-    tile_wgmma_f16_256_a, F16, 128, 2, [true, false];
+    tile_wgmma_f16_256_a, F16, 128, 2, [true, false] ONE 4;
     /// Half precision, tiles of 128 × 128, A depth by depth.
-    tile_wgmma_f16_128_a, F16, 64, 2, [true, false];
+    tile_wgmma_f16_128_a, F16, 64, 2, [true, false] ONE 4;
     /// Half precision, tiles of 64 × 64, A depth by depth.
-    tile_wgmma_f16_64_single_a, F16, 32, 1, [true, false];
+    tile_wgmma_f16_64_single_a, F16, 32, 1, [true, false] ONE 4;
     /// TF32, tiles of 128 × 256.
-    tile_wgmma_tf32_256, Tf32, 128, 2, [false, false];
+    tile_wgmma_tf32_256, Tf32, 128, 2, [false, false] ONE 4;
     /// TF32, tiles of 128 × 192.
-    tile_wgmma_tf32_192, Tf32, 96, 2, [false, false];
+    tile_wgmma_tf32_192, Tf32, 96, 2, [false, false] ONE 4;
     /// TF32, tiles of 128 × 128.
-    tile_wgmma_tf32_128, Tf32, 64, 2, [false, false];
+    tile_wgmma_tf32_128, Tf32, 64, 2, [false, false] ONE 4;
     /// TF32, tiles of 128 × 64.
-    tile_wgmma_tf32_64, Tf32, 32, 2, [false, false];
+    tile_wgmma_tf32_64, Tf32, 32, 2, [false, false] ONE 4;
     /// TF32, tiles of 64 × 64.
-    tile_wgmma_tf32_64_single, Tf32, 32, 1, [false, false];
+    tile_wgmma_tf32_64_single, Tf32, 32, 1, [false, false] ONE 4;
+    /// bfloat16, tiles of 64 × 64, whose depth four blocks share.
+    tile_wgmma_bf16_64_shared, Bf16, 32, 1, [false, false] CLUSTER 1;
+    /// bfloat16, tiles of 64 × 64, whose depth four blocks share, B depth by depth.
+    tile_wgmma_bf16_64_shared_b, Bf16, 32, 1, [false, true] CLUSTER 1;
+    /// bfloat16, tiles of 64 × 64, whose depth four blocks share, A and B depth by depth.
+    tile_wgmma_bf16_64_shared_ab, Bf16, 32, 1, [true, true] CLUSTER 1;
+    /// bfloat16, tiles of 64 × 64, whose depth four blocks share, A depth by depth.
+    tile_wgmma_bf16_64_shared_a, Bf16, 32, 1, [true, false] CLUSTER 1;
+    /// Half precision, tiles of 64 × 64, whose depth four blocks share.
+    tile_wgmma_f16_64_shared, F16, 32, 1, [false, false] CLUSTER 1;
+    /// Half precision, tiles of 64 × 64, whose depth four blocks share, B depth by depth.
+    tile_wgmma_f16_64_shared_b, F16, 32, 1, [false, true] CLUSTER 1;
+    /// Half precision, tiles of 64 × 64, whose depth four blocks share, A and B depth by depth.
+    tile_wgmma_f16_64_shared_ab, F16, 32, 1, [true, true] CLUSTER 1;
+    /// Half precision, tiles of 64 × 64, whose depth four blocks share, A depth by depth.
+    tile_wgmma_f16_64_shared_a, F16, 32, 1, [true, false] CLUSTER 1;
+    /// TF32, tiles of 64 × 64, whose depth four blocks share.
+    tile_wgmma_tf32_64_shared, Tf32, 32, 1, [false, false] CLUSTER 1;
 }
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]
@@ -525,9 +613,10 @@ mod tests {
     #[test]
     fn blocks_fit() {
         assert_eq!([n_slots::<128, 2>(), n_slots::<96, 2>(), n_slots::<64, 2>(), n_slots::<32, 1>()], [4, 5, 6, 8]);
-        for shape in [shape::<128, 2>(4096, 4096, 1, 132), shape::<32, 1>(64, 65, 1, 132)] {
+        for shape in [shape::<128, 2, 1>(4096, 4096, 1, 132), shape::<32, 1, CLUSTER>(64, 65, 1, 132)] {
             assert!(shape.shared_bytes <= SHARED_BYTES);
         }
-        assert_eq!(shape::<32, 1>(64, 65, 3, 132).grid, [6, 1, 1]);
+        assert_eq!(shape::<32, 1, 1>(64, 65, 3, 132).grid, [6, 1, 1]);
+        assert_eq!([1, 3, 99].map(|m| shape::<32, 1, CLUSTER>(64 * m, 64, 1, 132).grid[0]), [4, 12, 132]);
     }
 }

@@ -15,7 +15,7 @@ use crate::runtime::device::Device;
 use crate::runtime::driver::{self, Handle, jit_option};
 use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::info::Backend;
-use image::{choose_image, declared_version, has_entry};
+use image::{can_overlap, choose_image, declared_version, has_entry};
 
 pub(crate) use function::Entry;
 pub use function::{Function, FunctionInfo};
@@ -66,6 +66,8 @@ fn text_of(set: &PtxSet, image: &PtxImage) -> Result<Cow<'static, str>> {
 struct CudaModule {
     handle: Handle,
     context: Arc<Context>,
+    /// Whether launches of its kernels can overlap.
+    overlaps: bool,
 }
 
 impl Drop for CudaModule {
@@ -180,7 +182,7 @@ fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
         driver::cuModuleLoadDataEx(&mut handle, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
     };
     match code {
-        0 => Ok(CudaModule { handle, context: Arc::clone(context) }),
+        0 => Ok(CudaModule { handle, context: Arc::clone(context), overlaps: can_overlap(image) }),
         driver::UNSUPPORTED_PTX_VERSION => Err(too_new()),
         // Older drivers answer the same with "invalid PTX".
         driver::INVALID_PTX if needs > newest => Err(too_new()),

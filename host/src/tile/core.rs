@@ -2,7 +2,7 @@
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::ptx::embedded::TILE_WGMMA;
-use warpplay_gpu::tile::task::{MAX_PARTS, ProductTaskArgs, activation};
+use warpplay_gpu::tile::task::{MAX_PARTS, ProductTaskArgs, activation, n_pairs};
 use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
 
 use super::size::Tile;
@@ -172,7 +172,8 @@ impl Core {
             let [rows, columns] = tile.size();
             u64::from(shape.m.div_ceil(rows)) * u64::from(shape.n.div_ceil(columns)) * u64::from(shape.divisions())
         };
-        let tile = tile.unwrap_or_else(|| Tile::fastest(by_depth, n_tiles, multiprocessors));
+        let slabs = u64::from(n_pairs(shape.a.parts, shape.b.parts)) * u64::from(shape.k.min(shape.division).div_ceil(shape.slab()));
+        let tile = tile.unwrap_or_else(|| Tile::fastest(by_depth, n_tiles, slabs, multiprocessors));
         macro_rules! launch {
             ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $kernel:ident;)*) => {
                 match (shape.values, tile, by_depth) {
@@ -225,6 +226,15 @@ impl Core {
             F32, Rows128Columns128, [false, false], tile_wgmma_tf32_128;
             F32, Rows128Columns64, [false, false], tile_wgmma_tf32_64;
             F32, Rows64Columns64, [false, false], tile_wgmma_tf32_64_single;
+            Bf16, Shared64, [false, false], tile_wgmma_bf16_64_shared;
+            Bf16, Shared64, [false, true], tile_wgmma_bf16_64_shared_b;
+            Bf16, Shared64, [true, true], tile_wgmma_bf16_64_shared_ab;
+            Bf16, Shared64, [true, false], tile_wgmma_bf16_64_shared_a;
+            F16, Shared64, [false, false], tile_wgmma_f16_64_shared;
+            F16, Shared64, [false, true], tile_wgmma_f16_64_shared_b;
+            F16, Shared64, [true, true], tile_wgmma_f16_64_shared_ab;
+            F16, Shared64, [true, false], tile_wgmma_f16_64_shared_a;
+            F32, Shared64, [false, false], tile_wgmma_tf32_64_shared;
         };
         Ok(Self { shape, tile, multiprocessors, launch })
     }

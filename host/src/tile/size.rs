@@ -15,6 +15,8 @@ named! {
     Rows128Columns64 = "128x64",
     /// 64 × 64.
     Rows64Columns64 = "64x64",
+    /// 64 × 64, by a cluster of four blocks that share the depth; their sums are added up in order. The last bits are not those of the other tiles.
+    Shared64 = "64x64/4",
 }
 
 impl Tile {
@@ -25,7 +27,7 @@ impl Tile {
             Self::Rows128Columns192 => [128, 192],
             Self::Rows128Columns128 => [128, 128],
             Self::Rows128Columns64 => [128, 64],
-            Self::Rows64Columns64 => [64, 64],
+            Self::Rows64Columns64 | Self::Shared64 => [64, 64],
         }
     }
 
@@ -36,7 +38,7 @@ impl Tile {
             Self::Rows128Columns192 => 94,
             Self::Rows128Columns128 => 82,
             Self::Rows128Columns64 => 58,
-            Self::Rows64Columns64 => 45,
+            Self::Rows64Columns64 | Self::Shared64 => 45,
         }
     }
 
@@ -45,13 +47,29 @@ impl Tile {
         !(a || b) || !matches!(self, Self::Rows128Columns192 | Self::Rows128Columns64)
     }
 
-    /// The one that ends first by its efficiency: the last multiprocessor has ⌈tiles / multiprocessors⌉ of them.
-    pub(super) fn fastest(by_depth: [bool; 2], n_tiles: impl Fn(Self) -> u64, multiprocessors: u32) -> Self {
+    /// The one that ends first. `slabs`: those of a tile's depth, of all pairs of parts.
+    ///
+    /// Where blocks that share the depth would fit on the card, and each still has a few slabs, they do: a rule without the device's number of multiprocessors, since the bits depend on it. Else the last multiprocessor
+    /// has ⌈tiles / multiprocessors⌉ of them.
+    pub(super) fn fastest(
+        by_depth: [bool; 2],
+        n_tiles: impl Fn(Self) -> u64,
+        slabs: u64,
+        multiprocessors: u32,
+    ) -> Self {
+        if n_tiles(Self::Shared64) <= MOST_SHARED && slabs >= LEAST_SHARED {
+            return Self::Shared64;
+        }
         let time = |tile: &Self| {
             let [rows, columns] = tile.size().map(u64::from);
             n_tiles(*tile).div_ceil(multiprocessors.max(1).into()) * rows * columns * 100 / tile.efficiency()
         };
-        let tiles = Self::ALL.iter().copied().filter(|tile| tile.reads(by_depth));
+        let tiles = Self::ALL.iter().copied().filter(|&tile| tile.reads(by_depth) && tile != Self::Shared64);
         tiles.min_by_key(time).unwrap_or(Self::Rows128Columns256)
     }
 }
+
+/// Most tiles whose depth is shared: four blocks each on an H100's 132 multiprocessors.
+const MOST_SHARED: u64 = 32;
+/// Fewest slabs of a depth that is shared: what is saved of them must be more than the exchange of the sums.
+const LEAST_SHARED: u64 = 12;

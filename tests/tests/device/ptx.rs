@@ -546,6 +546,20 @@ fn every_barrier_is_there_once() {
     });
 }
 
+/// Kernels whose shapes overlap (`LaunchShape::overlapping`) must wait for the launches before them.
+#[test]
+fn launches_that_overlap_wait_for_those_before() {
+    const OVERLAPPING: [&str; 4] =
+        ["tile_wgmma_", "mlp_layers_gather", "mlp_layers_loss_gradient", "mlp_layers_update"];
+    for_each_image(|family, arch, ptx, _| {
+        for kernel in &family.kernels {
+            let waits = body(ptx, kernel.name).matches("griddepcontrol.wait").count();
+            let overlaps = arch.starts_with("sm_90") && OVERLAPPING.iter().any(|name| kernel.name.starts_with(name));
+            assert_eq!(waits, usize::from(overlaps), "{} for {arch}", kernel.name);
+        }
+    });
+}
+
 #[test]
 fn no_kernel_has_atomics_or_locks_but_those_that_say_so() {
     for_each_image(|family, arch, ptx, _| {

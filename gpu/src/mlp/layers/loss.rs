@@ -6,7 +6,7 @@ use super::control;
 use super::parts::{self, Parts};
 use super::view::{Rows, line_length};
 use crate::cuda::view::{Atomic, Slice, View};
-use crate::cuda::{block, kernel, math, memory, shared_array, thread, warp};
+use crate::cuda::{block, kernel, math, memory, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
 
 /// Samples, so warps, of a block.
@@ -112,7 +112,7 @@ fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
 ///
 /// # Safety
 /// `labels` has a byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; `short` has lines for the batch.
-#[kernel(shape = shape(rows.batch), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_classes))]
+#[kernel(shape = shape(rows.batch).overlapping(), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_classes))]
 pub unsafe fn mlp_layers_loss_gradient(
     #[len(rows.batch * line_length(n_classes))] logits: *const f32,
     #[len(rows.batch * line_length(n_classes))] gradient: *mut f32,
@@ -125,6 +125,7 @@ pub unsafe fn mlp_layers_loss_gradient(
     mean: u32,
 ) {
     let scratch = shared_array![f32; WARPS];
+    sync::follow();
     // SAFETY: arrays are as long as the kernel asks; an active row is one of the step's, whose label exists, and its elements are below `line_length(n_classes)`.
     unsafe {
         let offset = rows.offset();

@@ -13,7 +13,7 @@ use super::view::{self, Rows};
 use crate::cuda::memory::{Vec4, load, load_quad, store, store_vec4};
 use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
 use crate::cuda::view::{Atomic, Slice, View};
-use crate::cuda::{DeviceArgs, kernel, thread};
+use crate::cuda::{DeviceArgs, kernel, sync, thread};
 use crate::launch::LaunchShape;
 
 /// Threads of a block.
@@ -125,7 +125,7 @@ const GATHER_Y: u32 = BLOCK / GATHER_X;
 /// # Safety
 /// `rows` describes valid memory.
 #[kernel(
-    shape = gather_shape(rows.batch, line),
+    shape = gather_shape(rows.batch, line).overlapping(),
     max_threads = BLOCK,
     require = line.is_multiple_of(8) && n_inputs < line && image_stride.is_multiple_of(16) && n_inputs <= image_stride
 )]
@@ -138,6 +138,7 @@ pub unsafe fn mlp_layers_gather(
     line: u32,
     format: u32,
 ) {
+    sync::follow();
     let column = (thread::block_idx_x() * GATHER_X + thread::lane()) * 8;
     let row = thread::block_idx_y() * GATHER_Y + thread::warp_index();
     if column >= line || row >= rows.batch {

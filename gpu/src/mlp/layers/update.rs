@@ -218,9 +218,10 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
 ///
 /// # Safety
 /// After the gradients of the same step; the launch has as many layers as `offsets`, of at most `largest` parameters; everything `update` points to is valid.
-#[kernel(shape = |largest: u32, n_layers: u32| shape(largest, n_layers), max_threads = BLOCK)]
+#[kernel(shape = |largest: u32, n_layers: u32| shape(largest, n_layers).overlapping(), max_threads = BLOCK)]
 pub unsafe fn mlp_layers_update(update: Update) {
     let scratch = shared_array![f32; WARPS];
+    sync::follow();
     let control = update.control;
     // SAFETY: everything `update` points to is valid, as the kernel asks, and quads are below the layers' number. Each is one thread's. Every block has read the control words before it is counted, so the last one may change them.
     unsafe {

@@ -115,6 +115,11 @@ impl LaunchAttribute {
         Self::new(4, [blocks, 1, 1])
     }
 
+    /// Blocks may start before the kernel before has ended (`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`).
+    pub(crate) fn overlapping() -> Self {
+        Self::new(6, [1, 0, 0])
+    }
+
     fn new(id: c_uint, start: [u32; 3]) -> Self {
         let mut value = [0; 16];
         value[..3].copy_from_slice(&start);

@@ -280,10 +280,17 @@ impl Entry {
         let [gx, gy, gz] = shape.grid;
         let [bx, by, bz] = shape.block;
         let parameters = addresses.as_mut_ptr();
-        let (call, code) = if shape.cluster > 1 {
-            let mut attributes = vec![LaunchAttribute::cluster(shape.cluster)];
+        let overlapping = shape.overlapping && self.module.cuda.as_ref().is_some_and(|module| module.overlaps);
+        let (call, code) = if shape.cluster > 1 || overlapping {
+            let mut attributes = Vec::new();
+            if shape.cluster > 1 {
+                attributes.push(LaunchAttribute::cluster(shape.cluster));
+            }
             if shape.cooperative {
                 attributes.push(LaunchAttribute::cooperative());
+            }
+            if overlapping {
+                attributes.push(LaunchAttribute::overlapping());
             }
             let config = config(shape, stream, &attributes);
             // SAFETY: the caller keeps this function's contract; the configuration and its attributes outlive the call.

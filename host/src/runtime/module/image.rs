@@ -23,6 +23,11 @@ pub(super) fn choose_image(images: &[PtxImage], capability: (u32, u32)) -> Optio
     images.iter().filter(runs).max_by_key(|image| parse_arch(image.arch))
 }
 
+/// Whether launches of an image's kernels can overlap: whether they wait for those before, as kernels do from `sm_90` on.
+pub(super) fn can_overlap(image: &PtxImage) -> bool {
+    parse_arch(image.arch).is_some_and(|(arch, _)| arch >= (9, 0))
+}
+
 /// The PTX version that a text declares.
 pub(super) fn declared_version(ptx: &str) -> Option<(u32, u32)> {
     let line = ptx.lines().find_map(|line| line.trim().strip_prefix(".version"))?;
@@ -63,6 +68,11 @@ mod tests {
         assert_eq!(chosen(&all, (10, 0)), Some("sm_90"));
         assert_eq!(chosen(&["sm_120", "sm_75"], (12, 0)), Some("sm_120"));
         assert_eq!(chosen(&["other"], (9, 0)), None);
+    }
+
+    #[test]
+    fn launches_overlap_where_kernels_wait() {
+        assert_eq!(["sm_75", "sm_80", "sm_90", "sm_90a", "other"].map(|arch| can_overlap(&image(arch))), [false, false, true, true, false]);
     }
 
     #[test]
