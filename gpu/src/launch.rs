@@ -30,6 +30,9 @@ pub struct LaunchShape {
     pub overlapping: bool,
 }
 
+/// Most blocks of a launch that overlaps with the one before: those that a large GPU runs at a time.
+pub const MOST_OVERLAPPING: u64 = 1024;
+
 impl LaunchShape {
     /// `blocks` blocks of `threads` threads, both along x.
     pub const fn new(blocks: u32, threads: u32) -> Self {
@@ -38,7 +41,14 @@ impl LaunchShape {
 
     /// `x` × `y` blocks of `threads` threads along x.
     pub const fn grid_2d(x: u32, y: u32, threads: u32) -> Self {
-        Self { grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0, cluster: 1, cooperative: false, overlapping: false }
+        Self {
+            grid: [x, y, 1],
+            block: [threads, 1, 1],
+            shared_bytes: 0,
+            cluster: 1,
+            cooperative: false,
+            overlapping: false,
+        }
     }
 
     /// The fewest blocks of `threads` threads that give each of `n` items a thread (one block when `n` is 0). Blocks of 0 threads are refused by the
@@ -66,9 +76,9 @@ impl LaunchShape {
         self
     }
 
-    /// The same as a launch that may start before the one before has ended.
+    /// The same as a launch that may start before the one before has ended, if it is a short one, of at most [`MOST_OVERLAPPING`] blocks: a long one does not notice its start, and is slowed down by blocks that wait.
     pub const fn overlapping(mut self) -> Self {
-        self.overlapping = true;
+        self.overlapping = self.n_blocks() <= MOST_OVERLAPPING;
         self
     }
 
@@ -94,5 +104,13 @@ mod tests {
         assert_eq!(LaunchShape::linear(u32::MAX, 1).grid, [u32::MAX, 1, 1]);
         let most = LaunchShape { grid: [u32::MAX; 3], block: [u32::MAX; 3], ..LaunchShape::new(1, 1) };
         assert_eq!((most.n_blocks(), most.n_threads()), (u64::MAX, u32::MAX));
+    }
+
+    #[test]
+    fn short_launches_overlap() {
+        assert!(
+            LaunchShape::new(1024, 64).overlapping().overlapping
+                && !LaunchShape::new(1025, 64).overlapping().overlapping
+        );
     }
 }

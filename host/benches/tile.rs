@@ -147,8 +147,9 @@ fn time<T: Operand, C: Format<T>>(
     let bias = stream.alloc::<f32>(n as usize)?;
     let mut c = stream.alloc::<C>(m as usize * n as usize)?;
     let operands = product.operands(&stream, &a, &b)?;
-    let graph =
-        stream.capture(|stream| (0..REPEATS).try_for_each(|_| product.run(stream, &operands, Epilogue::new().bias(&bias), &mut c)))?;
+    let graph = stream.capture(|stream| {
+        (0..REPEATS).try_for_each(|_| product.run(stream, &operands, Epilogue::new().bias(&bias), &mut c))
+    })?;
     stream.launch_graph(&graph)?;
     stream.synchronize()?;
     let (start, mut n_graphs) = (Instant::now(), 0);

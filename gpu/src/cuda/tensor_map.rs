@@ -119,7 +119,10 @@ fn copy_on_host(map: &Plain, to: u32, [column, row, layer]: [u32; 3]) {
             for value in 0..per_chunk {
                 let (x, y) = (u64::from(column + chunk * per_chunk + value), u64::from(row + at));
                 if x < map.width && y < map.height && u64::from(layer) < map.layers {
-                    let from = (map.base + u64::from(layer) * map.layer_stride + y * map.stride + x * u64::from(map.value_bytes)) as usize;
+                    let from = (map.base
+                        + u64::from(layer) * map.layer_stride
+                        + y * map.stride
+                        + x * u64::from(map.value_bytes)) as usize;
                     let into = (value * map.value_bytes) as usize;
                     for byte in 0..map.value_bytes as usize {
                         // SAFETY: a value of the matrix, which is there, as `MapAt::new` asks; `simt` checks it.

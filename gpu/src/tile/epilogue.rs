@@ -134,7 +134,9 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTas
             [0.0; 4]
         } else {
             // SAFETY: the bias has the tile's columns; it begins at a multiple of 16 bytes.
-            unsafe { Shared::<f32>::from_address(part.bias, R as u32 * 2).get_quad_unchecked(chunk * COLUMNS + lane.column) }
+            unsafe {
+                Shared::<f32>::from_address(part.bias, R as u32 * 2).get_quad_unchecked(chunk * COLUMNS + lane.column)
+            }
         };
         let mut quads = [[0.0; 4]; N];
         unroll!(I in [0, 1, 2, 3] {

@@ -141,10 +141,10 @@ const fn shape<const R: usize, const GROUPS: u32, const C: u32>(
     let tiles = m.div_ceil(GROUPS * GROUP_ROWS) * n.div_ceil(width::<R>()) * divisions;
     let most = if multiprocessors < C { 1 } else { multiprocessors / C };
     let clusters = if tiles < most { tiles } else { most };
-    LaunchShape::new(clusters * C, 128 * (GROUPS + 1))
-        .with_shared(shared_bytes::<R, GROUPS>())
-        .with_cluster(C)
-        .overlapping()
+    let shape =
+        LaunchShape::new(clusters * C, 128 * (GROUPS + 1)).with_shared(shared_bytes::<R, GROUPS>()).with_cluster(C);
+    // Blocks with several tiles each are no short launch.
+    if tiles > most { shape } else { shape.overlapping() }
 }
 
 /// The work of a launch, in tiles of C: of each division of the depth all of C.
@@ -292,14 +292,7 @@ unsafe fn copy<const ROWS: u32, const BY_DEPTH: bool>(
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn fetch<
-    F: Multiply<R, A, B>,
-    const R: usize,
-    const GROUPS: u32,
-    const A: bool,
-    const B: bool,
-    const C: u32,
->(
+unsafe fn fetch<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A: bool, const B: bool, const C: u32>(
     task: &ProductTask,
     maps: [MapAt; 2],
     ring: Ring,

@@ -94,8 +94,14 @@ pub fn layers(bench: &mut Bench) -> anyhow::Result<()> {
         let units = hidden.iter().map(u32::to_string).collect::<Vec<_>>().join("-");
         let hidden = hidden.to_vec();
         let optimizer = Optimizer::from_name(optimizer)?;
-        let options =
-            Options { hidden, precision, optimizer, learning_rate: 0.001, engine: Engine::Layers, ..bench.options(batch) };
+        let options = Options {
+            hidden,
+            precision,
+            optimizer,
+            learning_rate: 0.001,
+            engine: Engine::Layers,
+            ..bench.options(batch)
+        };
         let older = device.with_capability(8, 0)?;
         for (device, kernels) in [(device.clone(), ""), (older, ", kernels of 8.0")] {
             let name = format!("{units}, batch {batch}, {precision}, {}{kernels}", optimizer.name());

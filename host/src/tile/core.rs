@@ -172,7 +172,8 @@ impl Core {
             let [rows, columns] = tile.size();
             u64::from(shape.m.div_ceil(rows)) * u64::from(shape.n.div_ceil(columns)) * u64::from(shape.divisions())
         };
-        let slabs = u64::from(n_pairs(shape.a.parts, shape.b.parts)) * u64::from(shape.k.min(shape.division).div_ceil(shape.slab()));
+        let slabs = u64::from(n_pairs(shape.a.parts, shape.b.parts))
+            * u64::from(shape.k.min(shape.division).div_ceil(shape.slab()));
         let tile = tile.unwrap_or_else(|| Tile::fastest(by_depth, n_tiles, slabs, multiprocessors));
         macro_rules! launch {
             ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $kernel:ident;)*) => {
@@ -243,7 +244,11 @@ impl Core {
     ///
     /// # Errors
     /// [`Error::Shape`] for a buffer that is too short; errors of the driver.
-    pub fn maps<T>(&self, (a, first_a): (&Buffer<T>, usize), (b, first_b): (&Buffer<T>, usize)) -> Result<[TensorMap; 2]> {
+    pub fn maps<T>(
+        &self,
+        (a, first_a): (&Buffer<T>, usize),
+        (b, first_b): (&Buffer<T>, usize),
+    ) -> Result<[TensorMap; 2]> {
         let Shape { values, m, n, k, .. } = self.shape;
         let [rows, columns] = self.tile.size();
         let matrix = |lie: Lie, first, size, of_tile| {

@@ -261,11 +261,7 @@ impl<T: Operand> Product<T> {
         let shape = &self.core.shape;
         if operands.made_for != self.made_for() {
             let (expected, found) = (self.made_for(), operands.made_for);
-            return Err(Error::shape(
-                "operands (m, n, k; a; b; tile)",
-                format!("{expected:?}"),
-                format!("{found:?}"),
-            ));
+            return Err(Error::shape("operands (m, n, k; a; b; tile)", format!("{expected:?}"), format!("{found:?}")));
         }
         // Operands keep no borrow, so the compiler does not see this; tiles of C would be written while others still read it.
         let mask = epilogue.mask.map(|mask| mask.as_ptr());

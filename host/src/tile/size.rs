@@ -72,4 +72,4 @@ impl Tile {
 /// Most tiles whose depth is shared: four blocks each on an H100's 132 multiprocessors.
 const MOST_SHARED: u64 = 32;
 /// Fewest slabs of a depth that is shared: what is saved of them must be more than the exchange of the sums.
-const LEAST_SHARED: u64 = 12;
+const LEAST_SHARED: u64 = 20;

@@ -228,7 +228,8 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
             for column in 0..n {
                 let (expected, size) = (expected[row * n + column], sizes[row * n + column]);
                 let got: f64 = lines.iter().map(|line| line[column]).sum();
-                let summing = (pairs * f64::from(case.k) * 2f64.powi(-22) + left_out) * size * f64::from(case.factor.abs());
+                let summing =
+                    (pairs * f64::from(case.k) * 2f64.powi(-22) + left_out) * size * f64::from(case.factor.abs());
                 // The smallest numbers of half precision are 2⁻²⁴ apart.
                 let bound = summing
                     + f64::from(case.k) * 2f64.powi(-22)
@@ -278,8 +279,7 @@ fn every_tile_multiplies_as_the_plain_program() {
 }
 
 /// The tiles that read operands which lie depth by depth.
-const BY_DEPTH: [Tile; 4] =
-    [Tile::Rows128Columns256, Tile::Rows128Columns128, Tile::Rows64Columns64, Tile::Shared64];
+const BY_DEPTH: [Tile; 4] = [Tile::Rows128Columns256, Tile::Rows128Columns128, Tile::Rows64Columns64, Tile::Shared64];
 
 #[test]
 fn operands_may_lie_depth_by_depth() {
@@ -307,7 +307,12 @@ fn numbers_in_parts() {
                 let case = Case { parts, c_parts, by_depth, factor: 0.25, ..Case::of(70, 132, 100) };
                 check::<bf16, f32>(device, case, None, 0.0)?;
                 check::<bf16, bf16>(device, case, None, 2f64.powi(-8))?;
-                check::<bf16, bf16>(device, Case { more: [0, 0, 4], ..case }, Some(Tile::Rows64Columns64), 2f64.powi(-8))?;
+                check::<bf16, bf16>(
+                    device,
+                    Case { more: [0, 0, 4], ..case },
+                    Some(Tile::Rows64Columns64),
+                    2f64.powi(-8),
+                )?;
             }
         }
         Ok(())
@@ -396,10 +401,15 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(error(Product::builder(1, 4, 8).parts(0, 1)).contains("option a_parts: 0 is not allowed (1 to 3 in bf16)"));
     assert!(error(Product::builder(1, 4, 8).parts(1, 4)).contains("option b_parts: 4"));
     assert!(error(Product::builder(1, 4, 8).c_parts(4)).contains("option c_parts: 4"));
-    assert!(error(Product::builder(1, 4, 80).division(60)).contains("option division: 60 is not allowed (a multiple of 64"));
+    assert!(
+        error(Product::builder(1, 4, 80).division(60)).contains("option division: 60 is not allowed (a multiple of 64")
+    );
     assert!(error(Product::builder(1, 4, 80).division(64).rectifier(true)).contains("option rectifier: true"));
     let said = error(Product::builder(1, 8, 80).b_by_depth(true).tile(Tile::Rows128Columns64));
-    assert!(said.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64, 64x64/4 for operands"), "{said}");
+    assert!(
+        said.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64, 64x64/4 for operands"),
+        "{said}"
+    );
     let said = Product::<f32>::builder(8, 8, 8).b_by_depth(true).build(&device).expect_err("refused").to_string();
     assert!(said.contains("option b_by_depth: true is not allowed (false for tf32"), "{said}");
     let stream = device.stream().expect("a stream");

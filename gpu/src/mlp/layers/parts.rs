@@ -8,9 +8,8 @@
 //!
 //! A line has [`line_length`] numbers. Pixels are whole numbers below 256, which both formats hold: images have one part, which is not divided by 255; the product's factor does that.
 
-use super::update::LayerOffsets;
 use super::view::{self, Rows};
-use crate::cuda::memory::{Vec4, load, load_quad, store, store_vec4};
+use crate::cuda::memory::{Vec4, load, store, store_vec4};
 use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
 use crate::cuda::view::{Atomic, Slice, View};
 use crate::cuda::{DeviceArgs, kernel, sync, thread};
@@ -97,7 +96,9 @@ impl Parts {
         while part < self.parts {
             let both = u64::from(self.take(&mut low)) | u64::from(self.take(&mut high)) << 32;
             // SAFETY: as the caller vouches; parts begin at multiples of eight numbers.
-            unsafe { store(self.values.add((u64::from(part) * self.part_stride) as usize).cast::<u64>(), at / 4, both) };
+            unsafe {
+                store(self.values.add((u64::from(part) * self.part_stride) as usize).cast::<u64>(), at / 4, both)
+            };
             part += 1;
         }
     }
@@ -169,41 +170,6 @@ pub unsafe fn mlp_layers_gather(
             pair += 1;
         }
         store_vec4(inputs.add(row as usize * line as usize + column as usize).cast::<Vec4>(), Vec4(words));
-    }
-}
-
-/// Where the weights in parts that belong to the quad of a layer's parameters from `own` on lie.
-///
-/// `own` counts from the layer's first parameter.
-#[inline(always)]
-pub(super) fn weights_at(layer: &LayerOffsets, own: usize) -> usize {
-    let line = layer.line as usize;
-    layer.short as usize + own / line * line_length(layer.line) as usize + own % line
-}
-
-/// Writes all parameters in parts: after they came from the host.
-///
-/// * Launch: `update::shape`, a thread four parameters, blocks of 256; layers along y.
-/// * Reads: `parameters`, `offsets`.
-/// * Writes: `weights`.
-/// * Shared: none.
-/// * Cost: a quad read and written a thread.
-/// * Twin: none; `mlp_layers_update` writes the same.
-/// * Source: our own.
-///
-/// # Safety
-/// The launch has as many layers as `offsets`, of at most `largest` parameters, which lie in `parameters` and `weights`.
-#[kernel(shape = |largest: u32, n_layers: u32| super::update::shape(largest, n_layers), max_threads = BLOCK)]
-pub unsafe fn mlp_layers_weights(parameters: *const f32, offsets: *const LayerOffsets, weights: Parts) {
-    // SAFETY: quads are below the layer's number, and each is one thread's; the rest is the caller's.
-    unsafe {
-        let layer = load(offsets, thread::block_idx_y() as usize);
-        let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
-        if quad < layer.n / 4 {
-            let own = quad as usize * 4;
-            let values = load_quad(parameters, layer.parameters as usize + own);
-            weights.put_quad(weights_at(&layer, own), values);
-        }
     }
 }
 

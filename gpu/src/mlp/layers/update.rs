@@ -4,7 +4,7 @@
 
 use super::control;
 use super::loss;
-use super::parts::{self, weights_at};
+use super::parts;
 use super::view;
 use crate::cuda::memory;
 use crate::cuda::{DeviceArgs, atomic, block, kernel, math, shared_array, sync, thread};
@@ -201,6 +201,41 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
         }
     }
     sum
+}
+
+/// Where the weights in parts that belong to the quad of a layer's parameters from `own` on lie.
+///
+/// `own` counts from the layer's first parameter.
+#[inline(always)]
+fn weights_at(layer: &LayerOffsets, own: usize) -> usize {
+    let line = layer.line as usize;
+    layer.short as usize + own / line * parts::line_length(layer.line) as usize + own % line
+}
+
+/// Writes all parameters in parts: after they came from the host.
+///
+/// * Launch: [`shape`], a thread four parameters, blocks of 256; layers along y.
+/// * Reads: `parameters`, `offsets`.
+/// * Writes: `weights`.
+/// * Shared: none.
+/// * Cost: a quad read and written a thread.
+/// * Twin: `warpplay_cpu_ref::tile::product`, whose operands it writes.
+/// * Source: our own.
+///
+/// # Safety
+/// The launch has as many layers as `offsets`, of at most `largest` parameters, which lie in `parameters` and `weights`.
+#[kernel(shape = |largest: u32, n_layers: u32| shape(largest, n_layers), max_threads = BLOCK)]
+pub unsafe fn mlp_layers_weights(parameters: *const f32, offsets: *const LayerOffsets, weights: parts::Parts) {
+    // SAFETY: quads are below the layer's number, and each is one thread's; the rest is the caller's.
+    unsafe {
+        let layer = memory::load(offsets, thread::block_idx_y() as usize);
+        let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
+        if quad < layer.n / 4 {
+            let own = quad as usize * 4;
+            let values = memory::load_quad(parameters, layer.parameters as usize + own);
+            weights.put_quad(weights_at(&layer, own), values);
+        }
+    }
 }
 
 /// Updates all parameters, stores the step's loss, and moves on to the next step.

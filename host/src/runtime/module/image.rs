@@ -72,7 +72,10 @@ mod tests {
 
     #[test]
     fn launches_overlap_where_kernels_wait() {
-        assert_eq!(["sm_75", "sm_80", "sm_90", "sm_90a", "other"].map(|arch| can_overlap(&image(arch))), [false, false, true, true, false]);
+        assert_eq!(
+            ["sm_75", "sm_80", "sm_90", "sm_90a", "other"].map(|arch| can_overlap(&image(arch))),
+            [false, false, true, true, false]
+        );
     }
 
     #[test]

@@ -97,9 +97,7 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     };
     let sample = u64::from(image_stride(sizes[0])) + 1;
     let held = 2 * sample * u64::from(capacity);
-    let memory = Memory::default()
-        .on_device("weights", 4 * copies * plan.n_values as u64)
-        .on_device("layers", layers);
+    let memory = Memory::default().on_device("weights", 4 * copies * plan.n_values as u64).on_device("layers", layers);
     let memory = match n_train as u64 {
         0 => memory,
         n => {

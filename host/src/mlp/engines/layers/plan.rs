@@ -235,7 +235,10 @@ mod tests {
                     assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
                     let tiles = if plan.products == Products::Tile { TILE } else { layer.gradient.tiles() };
                     assert_eq!(layer.part % tiles.depth, 0);
-                    assert_eq!((layer.parameters % 4, layer.parts % 4, layer.n_values % 4, layer.short % 8), (0, 0, 0, 0));
+                    assert_eq!(
+                        (layer.parameters % 4, layer.parts % 4, layer.n_values % 4, layer.short % 8),
+                        (0, 0, 0, 0)
+                    );
                 }
             }
             let plan = plan_of(Products::Tile);

@@ -177,12 +177,7 @@ impl Tiles {
     }
 
     fn weights_lie(&self, layer: &LayerPlan, by_depth: bool) -> Lie {
-        Lie {
-            by_depth,
-            stride: output_line(layer),
-            parts: self.numbers.parts,
-            part_stride: self.n_weights as u64,
-        }
+        Lie { by_depth, stride: output_line(layer), parts: self.numbers.parts, part_stride: self.n_weights as u64 }
     }
 
     /// Outputs of all layers, of at most `n_rows` samples.
