@@ -48,7 +48,7 @@ pub struct Parts {
     pub part_stride: u64,
     /// Parts of a number, at least 1.
     pub parts: u32,
-    /// One of [`format`].
+    /// One of [`mod@format`].
     pub format: u32,
 }
 

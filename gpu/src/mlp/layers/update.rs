@@ -100,7 +100,7 @@ pub struct LayerOffsets {
     pub parameters: u64,
     /// First value of the first part.
     pub parts: u64,
-    /// First of its weights in parts of 16 bits, see [`parts`](super::parts).
+    /// First of its weights in parts of 16 bits, see [`parts`].
     pub short: u64,
     /// Parameters.
     pub n: u32,
