@@ -26,7 +26,7 @@ pub struct LaunchShape {
     pub cluster: u32,
     /// Whether all blocks are resident at once, so that the grid can synchronise.
     pub cooperative: bool,
-    /// Whether blocks may start before the launch before has ended (programmatic dependent launch, `sm_90` on): the kernel calls [`follow`](crate::cuda::sync::follow) first.
+    /// Whether blocks may start before the launch before has ended (programmatic dependent launch, `sm_90` on). It is part of an unsafe launch's contract that the kernel calls [`follow`](crate::cuda::sync::follow) first; launches of safe kernels do not overlap.
     pub overlapping: bool,
 }
 

@@ -51,7 +51,10 @@ pub fn for_each_device(property: impl Fn(&Device) -> Checked) {
 pub fn for_each_architecture(property: impl Fn(&Device) -> Checked) {
     for_each_device(|device| {
         property(device)?;
-        property(&device.with_capability(8, 0)?)
+        match device.info()?.compute_capability {
+            Some(own) if own <= (8, 0) => Ok(()),
+            _ => property(&device.with_capability(8, 0)?),
+        }
     });
 }
 

@@ -37,9 +37,10 @@
 //! | [`warp_step`] | nobody on the device; where the lanes of a warp go on together, for counts of bank conflicts |
 //! | [`sync_cluster`] | all threads of the cluster |
 //! | [`sync_grid`] | all threads of a cooperative launch |
+//! | [`follow`] | all threads of the launch, for the launches before it |
 //! | [`fence_grid`] | nobody: orders the thread's writes before its later ones, for the grid |
 //!
-//! Barriers go through LLVM's intrinsics, never through `asm!`: the compiler must know that they are convergent
+//! Barriers of threads go through LLVM's intrinsics, never through `asm!`: the compiler must know that they are convergent
 //! (see `docs/safety.md`).
 
 #[cfg(not(target_arch = "nvptx64"))]

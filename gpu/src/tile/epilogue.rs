@@ -27,6 +27,8 @@ pub const CLUSTER: u32 = 4;
 /// The cluster's barrier, with the same source location for all callers.
 #[inline(always)]
 pub fn meet() {
+    // The barrier wants whole warps.
+    sync_warp(warp::ALL);
     sync_cluster();
 }
 
@@ -187,7 +189,7 @@ unsafe fn put_single<const N: usize>(task: &ProductTask, division: u32, row: u32
     let to = (u64::from(division) * task.c_part_stride) as usize + row as usize * task.c_stride as usize;
     let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
     unroll!(I in [0, 1, 2, 3] {
-        if I < N && row + 4 * (I as u32) < task.m {
+        if I < N && row + 4 * (I as u32) < task.m && column < task.n {
             // SAFETY: within C; four that begin at a multiple of their bytes are aligned together. All threads that find an overflow write the same.
             unsafe {
                 let to = task.c.add(to + 4 * I * task.c_stride as usize + column as usize);
@@ -225,7 +227,7 @@ unsafe fn put_parts<F: Format, const N: usize>(task: &ProductTask, row: u32, col
         let to = (u64::from(number) * task.c_part_stride) as usize + row as usize * task.c_stride as usize;
         unroll!(I in [0, 1, 2, 3] {
             let words = [F::pack(left[I % N][0], left[I % N][1]), F::pack(left[I % N][2], left[I % N][3])];
-            if I < N && row + 4 * (I as u32) < task.m {
+            if I < N && row + 4 * (I as u32) < task.m && column < task.n {
                 let both = u64::from(words[0]) | u64::from(words[1]) << 32;
                 // SAFETY: within C; four that begin at a multiple of their bytes are aligned together.
                 unsafe {

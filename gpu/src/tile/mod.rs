@@ -23,7 +23,7 @@
 //! bits.
 //!
 //! # Same bits
-//! A value of C is the sum of the same products in the same order, wherever its tile is computed.
+//! A value of C is the sum of the same products in the same order, wherever its tile is computed and however large it is. Where a cluster shares the depth (`…_64_shared`) there are four such sums, added up in the order of the blocks.
 
 pub mod epilogue;
 pub mod task;

@@ -143,7 +143,7 @@ const fn shape<const R: usize, const GROUPS: u32, const C: u32>(
     let clusters = if tiles < most { tiles } else { most };
     let shape =
         LaunchShape::new(clusters * C, 128 * (GROUPS + 1)).with_shared(shared_bytes::<R, GROUPS>()).with_cluster(C);
-    // Blocks with several tiles each are no short launch.
+    // Where blocks take several tiles, those of the next launch would only wait.
     if tiles > most { shape } else { shape.overlapping() }
 }
 
@@ -476,17 +476,17 @@ macro_rules! products {
             ///
             /// A product of matrices, with an epilogue.
             ///
-            /// * Launch: a block for each tile of C, at most one a multiprocessor; a warpgroup for each 64 rows of a tile, and one that fetches.
+            /// * Launch: a block (a cluster of four, for those whose depth is shared) for each tile of C and division of the depth, at most one a multiprocessor; a warpgroup for each 64 rows of a tile, and one that fetches.
             /// * Reads: `a`, `b` through their maps; `bias`, `mask`.
             /// * Writes: `c` or `c_short`; `overflow`.
-            /// * Shared: dynamic: up to eight slots, each a slab of both operands 128 bytes deep.
+            /// * Shared: dynamic: up to eight slots, each a slab of both operands 128 bytes deep; bias of two tiles, and 2,560 bytes a warp for the exchange of sums.
             /// * Cost: 2 m n k operations by tensor cores for each pair of parts.
             /// * Twin: `warpplay_cpu_ref::tile::product`.
             /// * Source: the ring of slabs is a known form (CUTLASS's warp-specialised persistent kernels); the code is ours.
             ///
             /// # Safety
             /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths; exactly one of `c` and `c_short` is
-            /// there; a division is a multiple of a slab's depth; the operands are not written meanwhile.
+            /// there, the latter, bias, mask and activation only with one division; a division is a multiple of a slab's depth; the mask begins at a multiple of 8 bytes; the operands are not written meanwhile.
             #[kernel(
                 shape = |multiprocessors: u32| shape::<$sums, $groups, $cluster>(task.m, task.n, task.k.div_ceil(task.division), multiprocessors),
                 max_threads = 128 * ($groups + 1),

@@ -102,8 +102,11 @@ pub fn layers(bench: &mut Bench) -> anyhow::Result<()> {
             engine: Engine::Layers,
             ..bench.options(batch)
         };
-        let older = device.with_capability(8, 0)?;
-        for (device, kernels) in [(device.clone(), ""), (older, ", kernels of 8.0")] {
+        let mut devices = vec![(device.clone(), "")];
+        if device.info()?.compute_capability.is_none_or(|own| own > (8, 0)) {
+            devices.push((device.with_capability(8, 0)?, ", kernels of 8.0"));
+        }
+        for (device, kernels) in devices {
             let name = format!("{units}, batch {batch}, {precision}, {}{kernels}", optimizer.name());
             rows.push(Row { name, device, options: options.clone(), threads: None, test: false });
         }

@@ -102,7 +102,7 @@ impl Device {
 
     /// The same device in the place of one of a lower compute capability: engines choose the kernels that they choose there. `simt` is otherwise in the place of the newest.
     ///
-    /// So the kernels for older GPUs are tried and measured on a newer one.
+    /// So the kernels for older GPUs are tried and measured on a newer one. Only the choice changes: a module still loads its image for the real GPU. On the CPU there is nothing to choose.
     ///
     /// ```
     /// use warpplay::Device;

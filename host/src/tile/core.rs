@@ -41,7 +41,7 @@ pub(crate) struct Shape {
     pub rectifier: bool,
 }
 
-/// Largest number of rows, columns or depths: numbers of bytes and of tiles are counted in 32 bits.
+/// Largest number of rows, columns or depths; so a C has fewer tiles than 32 bits count, since it fits into memory.
 const MAX_SIZE: u32 = 1 << 24;
 /// Longest stride.
 const MAX_STRIDE: u32 = 1 << 26;
@@ -95,8 +95,10 @@ impl Shape {
                 return Err(Error::option(parts, lie.parts, format!("1 to {most} in {}", self.precision())));
             }
             let whole = u64::from(lines) * u64::from(lie.stride);
-            if lie.part_stride < whole || lie.part_stride > 1 << 40 || !lie.part_stride.is_multiple_of(step.into()) {
-                let allowed = format!("a multiple of {step} values, at least {whole}");
+            let most = (1u64 << 40) / u64::from(self.value_bytes()) - 1;
+            if lie.part_stride < whole || lie.part_stride > most || !lie.part_stride.is_multiple_of(step.into()) {
+                let allowed =
+                    format!("a multiple of {step} values, from {whole} to {most}: rows or depths times the stride");
                 return Err(Error::option(part_stride, lie.part_stride, allowed));
             }
         }
@@ -181,7 +183,7 @@ impl Core {
                     $((Values::$precision, Tile::$tile, [$a, $b]) => {
                         let function = module.function(wgmma::$kernel)?;
                         let launch = move |stream: &Stream, multiprocessors: u32, task: ProductTaskArgs<'_>| {
-                            // SAFETY: the maps are of this kernel's tile and of the operands in the task, and one C is given, as the callers of `run` see to; divisions are slabs, as the check asks.
+                            // SAFETY: the maps are of this kernel's tile and of the operands in the task, and one C is given, as the callers of `run` see to; divisions are slabs and have no activation, as the check asks; buffers and rows of masks begin at multiples of 8 bytes.
                             unsafe { stream.run_unchecked_with(&function, (multiprocessors,), (task,)) }
                         };
                         Box::new(launch) as Launch
@@ -303,5 +305,3 @@ impl Core {
         (self.launch)(stream, self.multiprocessors, task)
     }
 }
-
-const _: () = assert!(GROUP_ROWS == 64 && TensorMap::ROW_BYTES == 128);

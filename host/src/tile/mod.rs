@@ -46,14 +46,14 @@
 //! # Numbers in parts
 //!
 //! A number of single precision is the sum of two or three of bfloat16: each part is what the parts before it leave, rounded. [`ProductBuilder::parts`] multiplies such numbers: of two parts each three products of parts are added up, of three
-//! parts six. A product of two numbers is off by less than `2⁻¹⁴` of its size with two parts, by less than `2⁻²¹` with three, which is two units in the last place of single precision; to that comes what sums lose, as below. The range is that of single precision.
+//! parts six. A part of bfloat16 leaves at most `2⁻⁸` of its number, so a product of two numbers is off by less than `2⁻¹⁴` of its size with two parts, and with three by less than `2⁻²²`, about the last place of single precision; to that comes what sums lose, as below. That holds for sizes from `2⁻¹⁰⁰` to `2¹²⁷`: smaller numbers lose their last parts, larger ones become infinite.
 //!
 //! # Precision
 //!
 //! Products are exact. A tensor core adds up a few of them at a time without rounding, and cuts off what single precision cannot hold; so a value of C is off by at most `k · 2⁻²²` of the sum of the
 //! products' sizes. TF32 first drops the last 13 bits of the operands: 2⁻¹⁰ of each number.
 //!
-//! The same product gives the same bits every time, in every [`Tile`].
+//! The same product gives the same bits every time, in every [`Tile`] but the one whose depth is shared ([`Tile::Shared64`]); that one is chosen by sizes alone.
 //!
 //! # Where it runs
 //!

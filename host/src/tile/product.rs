@@ -172,7 +172,7 @@ impl<T: Operand> ProductBuilder<T> {
             c_stride,
             c_parts,
             c_part_stride: u64::from(m) * u64::from(c_stride),
-            mask_stride: self.mask_stride.unwrap_or(c_stride.next_multiple_of(4)),
+            mask_stride: self.mask_stride.unwrap_or(c_stride.checked_next_multiple_of(4).unwrap_or(u32::MAX)),
             division: self.division.unwrap_or(k),
             factor,
             rectifier,
@@ -273,6 +273,9 @@ impl<T: Operand> Product<T> {
         }
         if shape.divisions() > 1 && size_of::<C>() < size_of::<f32>() {
             return Err(Error::option("division", shape.division, "k where C has 16 bits"));
+        }
+        if shape.c_parts > 1 && size_of::<C>() == size_of::<f32>() {
+            return Err(Error::option("c_parts", shape.c_parts, "1 where C is f32"));
         }
         if epilogue.mask.is_some() && size_of::<T>() != size_of::<u16>() {
             return Err(Error::option("mask", "given", "none in tf32"));

@@ -165,7 +165,7 @@ const UNTOUCHED: f32 = -77.0;
 /// Runs a product and compares it with double precision; returns the values of C, of all parts and divisions.
 ///
 /// Products are exact; a sum of `k` of them in single precision, of which every step may cut off, is at most `k · 2⁻²²` of the sum of their sizes off (two units in the last place a step); so is one of all pairs of parts, with a step for each. What pairs of
-/// small parts would add is less than 2⁻¹⁴ of the sizes with two parts, 2⁻²¹ with three, see the module. Then the bias is added, and the result rounded to the format of C; in parts, by each of them.
+/// small parts would add is less than 2⁻¹⁴ of the sizes with two parts, 2⁻²² with three, see the module. Then the bias is added, and the result rounded to the format of C; in parts, by each of them.
 fn check<T: Number, C: Output<T> + Number + Into<f64>>(
     device: &Device,
     case: Case,
@@ -185,7 +185,7 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
     let c_parts = if size_of::<C>() == 2 { case.c_parts as usize } else { 1 };
     let (m, n) = (case.m as usize, case.n as usize);
     let mut c = stream.upload(&vec![C::of(UNTOUCHED); divisions * c_parts * m * c_stride])?;
-    let built = case.builder::<T>().tile(tile).build(device)?;
+    let built = case.builder::<T>().c_parts(c_parts as u32).tile(tile).build(device)?;
     let operands = built.operands(&stream, &on_a, &on_b)?;
     let mut epilogue = tile::Epilogue::new();
     if case.bias {
@@ -216,7 +216,7 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
         product(a, b, if size { Epilogue::NONE } else { epilogue })
     };
     let pairs = [1.0, 3.0, 6.0][case.parts.into_iter().max().unwrap_or(1) as usize - 1];
-    let left_out = [0.0, 2f64.powi(-14), 2f64.powi(-21)][case.parts.into_iter().max().unwrap_or(1) as usize - 1];
+    let left_out = [0.0, 2f64.powi(-14), 2f64.powi(-22)][case.parts.into_iter().max().unwrap_or(1) as usize - 1];
     for division in 0..divisions {
         let depths = case.slabs.map_or(case.k as usize, |slabs| 64 * slabs as usize);
         let (from, to) = (division * depths, (case.k as usize).min((division + 1) * depths));
@@ -232,7 +232,7 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
                     (pairs * f64::from(case.k) * 2f64.powi(-22) + left_out) * size * f64::from(case.factor.abs());
                 // The smallest numbers of half precision are 2⁻²⁴ apart.
                 let bound = summing
-                    + f64::from(case.k) * 2f64.powi(-22)
+                    + if case.bias { 2f64.powi(-22) } else { 0.0 }
                     + rounding.powi(c_parts as i32) * expected.abs()
                     + if rounding > 0.0 { 2f64.powi(-24) } else { 0.0 };
                 let off = (got - expected).abs();
@@ -298,7 +298,7 @@ fn operands_may_lie_depth_by_depth() {
     });
 }
 
-/// Numbers of two and three parts, against a part less: with each, C comes closer, as the bound of [`check`] asks.
+/// Numbers of two and three parts. At small depths the bound of [`check`] is below what a part less, or a pair of parts less, would leave.
 #[test]
 fn numbers_in_parts() {
     for_each_device(|device| {
@@ -307,6 +307,9 @@ fn numbers_in_parts() {
                 let case = Case { parts, c_parts, by_depth, factor: 0.25, ..Case::of(70, 132, 100) };
                 check::<bf16, f32>(device, case, None, 0.0)?;
                 check::<bf16, bf16>(device, case, None, 2f64.powi(-8))?;
+                for k in 1..4 {
+                    check::<bf16, f32>(device, Case { bias: false, rectifier: false, k, ..case }, None, 0.0)?;
+                }
                 check::<bf16, bf16>(
                     device,
                     Case { more: [0, 0, 4], ..case },
@@ -396,6 +399,10 @@ fn what_cannot_be_multiplied_is_refused() {
             .contains("option a_stride: 12 is not allowed (a multiple of 8 values")
     );
     assert!(error(Product::builder(1, 1, 9).b_stride(8)).contains("from 9 to"));
+    assert!(error(Product::builder(1, u32::MAX, 8)).contains("option n: 4294967295"));
+    assert!(error(Product::builder(1, 4, 8).c_stride(u32::MAX)).contains("option c_stride: 4294967295"));
+    let said = error(Product::builder(1 << 24, 1, 1 << 20));
+    assert!(said.contains("option a_part_stride") && said.contains("rows or depths times the stride"), "{said}");
     assert!(error(Product::builder(1, 4, 8).c_stride(3)).contains("option c_stride: 3"));
     assert!(error(Product::builder(9, 4, 3).a_by_depth(true).a_stride(8)).contains("from 9 to"));
     assert!(error(Product::builder(1, 4, 8).parts(0, 1)).contains("option a_parts: 0 is not allowed (1 to 3 in bf16)"));
@@ -440,6 +447,10 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(said.contains("at least 8 values"), "{said}");
     let said = error(divided.run(&stream, &deep, none.bias(&bias), &mut c));
     assert!(said.contains("option division: 64 is not allowed (k where there is a bias"), "{said}");
+    let in_parts = Product::<bf16>::builder(2, 2, 8).c_parts(2).build(&device).expect("a product");
+    let operands_in_parts = in_parts.operands(&stream, &long, &long).expect("operands");
+    let said = error(in_parts.run(&stream, &operands_in_parts, none, &mut c));
+    assert!(said.contains("option c_parts: 2 is not allowed (1 where C is f32)"), "{said}");
     let mut short = stream.alloc::<bf16>(8).expect("a buffer");
     let said = error(divided.run(&stream, &deep, none, &mut short));
     assert!(said.contains("k where C has 16 bits"), "{said}");

@@ -104,7 +104,7 @@ fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
 ///
 /// * Launch: [`shape`], a warp a sample, 8 samples a block.
 /// * Reads: `logits`, `labels`, the loss scale in `control`.
-/// * Writes: `gradient`, `partial_losses`; `short`, the gradient in parts `[parts, batch, line_length]`, with zeros in rows for which there is no sample.
+/// * Writes: `gradient`, `partial_losses`; `short`, the gradient in parts `[parts, batch, parts::line_length]`, with zeros in rows for which there is no sample.
 /// * Shared: 32 bytes: a loss of each warp.
 /// * Cost: ⌈classes / 32⌉ exponentials a lane, two reductions of a warp, one of the block.
 /// * Twin: `warpplay_cpu_ref::mlp::pieces::softmax_cross_entropy_gradient`, `warpplay_cpu_ref::mlp::pieces::losses`.

@@ -106,7 +106,7 @@ impl Parts {
 
 /// Launch shape for `n_rows` lines of `line` numbers, eight a thread.
 pub const fn gather_shape(n_rows: u32, line: u32) -> LaunchShape {
-    LaunchShape::grid_2d((line / 8).div_ceil(GATHER_X), n_rows.div_ceil(GATHER_Y), BLOCK)
+    LaunchShape::grid_2d(n_rows.div_ceil(GATHER_Y), (line / 8).div_ceil(GATHER_X), BLOCK)
 }
 
 /// Threads of a block along a line, and lines of a block.
@@ -115,7 +115,7 @@ const GATHER_Y: u32 = BLOCK / GATHER_X;
 
 /// Pixels of the step's samples, and behind those of a sample 255, which stands for 1; zeros behind it, and in rows for which there is no sample.
 ///
-/// * Launch: [`gather_shape`], a thread eight pixels, blocks of 32 × 8.
+/// * Launch: [`gather_shape`], a thread eight pixels, blocks of 32 × 8: rows along x, of which there may be many.
 /// * Reads: `images` of the step's samples.
 /// * Writes: `inputs` `[batch, line]`.
 /// * Shared: none.
@@ -140,8 +140,8 @@ pub unsafe fn mlp_layers_gather(
     format: u32,
 ) {
     sync::follow();
-    let column = (thread::block_idx_x() * GATHER_X + thread::lane()) * 8;
-    let row = thread::block_idx_y() * GATHER_Y + thread::warp_index();
+    let column = (thread::block_idx_y() * GATHER_X + thread::lane()) * 8;
+    let row = thread::block_idx_x() * GATHER_Y + thread::warp_index();
     if column >= line || row >= rows.batch {
         return;
     }
@@ -214,5 +214,17 @@ pub fn mlp_layers_active_parts(
     }
     if found {
         active.max(unit as usize, 1);
+    }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_rows_is_gathered_at_once() {
+        // A grid has up to 2³¹ - 1 blocks along x, and 65,535 along y.
+        let shape = gather_shape(1 << 24, line_length(785));
+        assert_eq!(shape.grid, [1 << 21, 4, 1]);
     }
 }

@@ -219,7 +219,7 @@ fn weights_at(layer: &LayerOffsets, own: usize) -> usize {
 /// * Writes: `weights`.
 /// * Shared: none.
 /// * Cost: a quad read and written a thread.
-/// * Twin: `warpplay_cpu_ref::tile::product`, whose operands it writes.
+/// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`, which reads the same parameters whole.
 /// * Source: our own.
 ///
 /// # Safety

@@ -140,8 +140,8 @@ impl Stream {
         K: SafeKernel<Params: IntoParams<K::Params>>,
         A: IntoParams<K::Views>,
     {
-        // SAFETY: a safe kernel has no contract beside its declaration, which this checks.
-        unsafe { self.run_declared(function, launch, arguments) }
+        // SAFETY: a safe kernel has no contract beside its declaration, which this checks; that it waits for the launch before, nobody has promised.
+        unsafe { self.run_declared(function, launch, arguments, false) }
     }
 
     /// Launches an `unsafe` kernel that declares its shape. The shape is computed from the arguments; lengths and conditions that the declaration has are checked, the rest of the kernel's contract is
@@ -210,10 +210,10 @@ impl Stream {
         A: IntoParams<K::Views>,
     {
         // SAFETY: the caller's promise.
-        unsafe { self.run_declared(function, launch, arguments).map(drop) }
+        unsafe { self.run_declared(function, launch, arguments, true).map(drop) }
     }
 
-    /// Launches a kernel as it declares, and returns the shape.
+    /// Launches a kernel as it declares, and returns the shape. `may_overlap`: whether a shape that overlaps does.
     ///
     /// # Safety
     /// As [`run_unchecked`](Self::run_unchecked).
@@ -222,6 +222,7 @@ impl Stream {
         function: &Function<K>,
         launch: K::Launch,
         arguments: A,
+        may_overlap: bool,
     ) -> Result<LaunchShape>
     where
         K: ShapedKernel<Params: IntoParams<K::Params>>,
@@ -230,7 +231,8 @@ impl Stream {
         let mut binding = self.binding();
         let views = arguments.into_params(&mut binding);
         let kept = binding.finish(K::NAME)?;
-        let (shape, params) = K::prepare(views, launch).map_err(|refusal| refused(K::NAME, refusal))?;
+        let (mut shape, params) = K::prepare(views, launch).map_err(|refusal| refused(K::NAME, refusal))?;
+        shape.overlapping &= may_overlap;
         self.begin(function.entry(), &shape)?;
         let addresses = <K::Params as IntoParams<K::Params>>::addresses;
         // SAFETY: `begin` has accepted the shape, and `prepare` what is declared; the rest is the caller's promise.

@@ -182,7 +182,7 @@ impl<G: KernelSet> Kernels<G> {
         stream.synchronize()?;
         let start = Instant::now();
         // SAFETY: the caller's promise.
-        let shape = unsafe { stream.run_declared(function, launch, arguments)? };
+        let shape = unsafe { stream.run_declared(function, launch, arguments, true)? };
         stream.synchronize()?;
         let (ms, grid, block) = (start.elapsed().as_secs_f64() * 1e3, shape.grid, shape.block[0]);
         tracing::debug!(kernel = K::NAME, ?grid, block, ms);

@@ -117,12 +117,16 @@ impl Tiles {
         let mut inputs = Vec::new();
         for (number, layer) in plan.layers.iter().enumerate() {
             let (line, parts) = (input_line(layer) as usize, Self::input_parts(numbers, number) as usize);
-            let mut values = vec![0u16; line * capacity as usize * parts];
+            let mut values = stream.alloc(line * capacity as usize * parts)?;
             // The pixels' 1 is written with them.
-            for row in values[..line * capacity as usize].chunks_exact_mut(line).filter(|_| number > 0) {
-                row[layer.n_inputs as usize] = numbers.one();
+            if number > 0 {
+                let ones = stream.upload(&vec![numbers.one(); capacity as usize])?;
+                let to = (&mut values, layer.n_inputs as usize, line);
+                stream.copy_lines(to, (&ones, 0, 1), 1, capacity as usize)?;
+                // The copy reads them.
+                stream.synchronize()?;
             }
-            inputs.push(stream.upload(&values)?);
+            inputs.push(values);
         }
         let n_weights = plan.n_short_values;
         let weights = stream.alloc(n_weights * numbers.parts as usize)?;
@@ -282,7 +286,7 @@ impl Tiles {
     ) -> Result<()> {
         let layer = &plan.layers[number];
         let Self { inputs, weights, forward, training, .. } = self;
-        // A batch has products of its own, whose tiles fit it better.
+        // A batch has products of its own, whose tiles fit it better. Their sums may be in another order: last bits depend on how many samples are taken at once.
         let prepared = match training {
             Some(training) if n <= training.batch => &training.forward[number],
             _ => &forward[number],
