@@ -8,6 +8,7 @@ use super::view::{Rows, line_length};
 use crate::cuda::view::{Atomic, Slice, View};
 use crate::cuda::{block, kernel, math, memory, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
+use crate::unroll::unroll;
 
 /// Samples, so warps, of a block.
 pub const ROWS: u32 = 8;
@@ -140,21 +141,21 @@ pub unsafe fn mlp_layers_loss_gradient(
         let scale = if control.is_null() { 1.0 } else { f32::from_bits(memory::load(control, control::SCALE)) };
         let divisor = if mean != 0 { n_rows as f32 } else { 1.0 };
         let start = row as usize * line_length(n_classes) as usize;
-        let mut j = 0;
-        while j < PER_LANE {
-            let class = thread::lane() + thread::WARP * j as u32;
-            if active && class < n_classes {
-                let onehot = if class == label { 1.0 } else { 0.0 };
-                let value = (powers[j] / sum - onehot) / divisor;
-                memory::store(gradient, start + class as usize, value * scale);
-                if !short.values.is_null() {
-                    short.put(row as usize * parts::line_length(n_classes) as usize + class as usize, value * scale);
+        let short_start = row as usize * parts::line_length(n_classes) as usize;
+        unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+            let class = thread::lane() + thread::WARP * J as u32;
+            if row < rows.batch && class < n_classes {
+                let mut value = 0.0;
+                if active {
+                    let onehot = if class == label { 1.0 } else { 0.0 };
+                    value = (powers[J] / sum - onehot) / divisor * scale;
+                    memory::store(gradient, start + class as usize, value);
                 }
-            } else if row < rows.batch && class < n_classes && !short.values.is_null() {
-                short.put(row as usize * parts::line_length(n_classes) as usize + class as usize, 0.0);
+                if !short.values.is_null() {
+                    short.put(short_start + class as usize, value);
+                }
             }
-            j += 1;
-        }
+        });
         let of_block = block::sum(loss, scratch);
         if thread::thread_idx_x() == 0 {
             memory::store(partial_losses, thread::block_idx_x() as usize, of_block);
