@@ -142,7 +142,7 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTas
         };
         let mut quads = [[0.0; 4]; N];
         unroll!(I in [0, 1, 2, 3] {
-                        // SAFETY: inside the exchange, whose rows are multiples of four values; its block is there until all meet again.
+            // SAFETY: inside the exchange, whose rows are multiples of four values; its block is there until all meet again.
             unsafe {
                 if in_cluster {
                     let theirs = Shared::<Vec4>::from_address(part.exchange, WARP_BYTES / 16);

@@ -48,11 +48,12 @@ pub trait Multiply<const R: usize, const A: bool, const B: bool>: Format {
     fn complete(whole: &WholeGroup, d: &mut [f32; R]);
 }
 
+// The brackets name what may be either: TF32's operands lie in one order alone.
 macro_rules! multiply {
-    ($($format:ty, $sums:literal, $start:ident, $complete:ident;)*) => {$(
-        impl<const A: bool, const B: bool> Multiply<$sums, A, B> for $format {
+    ($($format:ty, $sums:literal, $start:ident, $complete:ident, [$($either:ident)*] $a:tt $b:tt;)*) => {$(
+        impl<$(const $either: bool),*> Multiply<$sums, $a, $b> for $format {
             #[inline(always)]
-            fn start(whole: &WholeGroup, d: &mut [f32; $sums], a: [Tiles<A>; 4], b: [Tiles<B>; 4], add: u32) {
+            fn start(whole: &WholeGroup, d: &mut [f32; $sums], a: [Tiles<$a>; 4], b: [Tiles<$b>; 4], add: u32) {
                 wgmma::$start(whole, d, a, b, add);
             }
 
@@ -65,37 +66,18 @@ macro_rules! multiply {
 }
 
 multiply! {
-    Bf16, 128, bf16_n256, complete_n256;
-    Bf16, 96, bf16_n192, complete_n192;
-    Bf16, 64, bf16_n128, complete_n128;
-    Bf16, 32, bf16_n64, complete_n64;
-    F16, 128, f16_n256, complete_n256;
-    F16, 96, f16_n192, complete_n192;
-    F16, 64, f16_n128, complete_n128;
-    F16, 32, f16_n64, complete_n64;
-}
-
-macro_rules! multiply_tf32 {
-    ($($sums:literal, $start:ident, $complete:ident;)*) => {$(
-        impl Multiply<$sums, false, false> for Tf32 {
-            #[inline(always)]
-            fn start(whole: &WholeGroup, d: &mut [f32; $sums], a: [Tiles; 4], b: [Tiles; 4], add: u32) {
-                wgmma::$start(whole, d, a, b, add);
-            }
-
-            #[inline(always)]
-            fn complete(whole: &WholeGroup, d: &mut [f32; $sums]) {
-                wgmma::$complete::<0>(whole, d);
-            }
-        }
-    )*};
-}
-
-multiply_tf32! {
-    128, tf32_n256, complete_n256;
-    96, tf32_n192, complete_n192;
-    64, tf32_n128, complete_n128;
-    32, tf32_n64, complete_n64;
+    Bf16, 128, bf16_n256, complete_n256, [A B] A B;
+    Bf16, 96, bf16_n192, complete_n192, [A B] A B;
+    Bf16, 64, bf16_n128, complete_n128, [A B] A B;
+    Bf16, 32, bf16_n64, complete_n64, [A B] A B;
+    F16, 128, f16_n256, complete_n256, [A B] A B;
+    F16, 96, f16_n192, complete_n192, [A B] A B;
+    F16, 64, f16_n128, complete_n128, [A B] A B;
+    F16, 32, f16_n64, complete_n64, [A B] A B;
+    Tf32, 128, tf32_n256, complete_n256, [] false false;
+    Tf32, 96, tf32_n192, complete_n192, [] false false;
+    Tf32, 64, tf32_n128, complete_n128, [] false false;
+    Tf32, 32, tf32_n64, complete_n64, [] false false;
 }
 
 /// A block's part of the work: `R` sums a thread of `GROUPS` warpgroups.

@@ -211,12 +211,30 @@ pub unsafe fn mlp_layers_classify(
     }
 }
 
-/// Samples that one thread of [`mlp_layers_active`] looks at.
+/// Samples that one thread of [`mlp_layers_active`] and [`mlp_layers_active_parts`] looks at.
 pub const ACTIVE_ROWS: u32 = 64;
 
-/// Launch shape of [`mlp_layers_active`].
+/// Launch shape of both.
 pub const fn active_shape(n_rows: u32, n_units: u32) -> LaunchShape {
     LaunchShape::grid_2d(n_units.div_ceil(BLOCK), n_rows.div_ceil(ACTIVE_ROWS), BLOCK)
+}
+
+/// Sets `active[unit]` to 1 where `is_active(row, unit)` for any of the thread's rows.
+#[inline(always)]
+#[track_caller]
+fn mark_active(active: Atomic<u32>, n_rows: u32, n_units: u32, is_active: impl Fn(u32, u32) -> bool) {
+    let Some(unit) = thread::index_1d_below(n_units) else { return };
+    let from = thread::block_idx_y() * ACTIVE_ROWS;
+    let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };
+    let mut found = false;
+    let mut row = from;
+    while row < to {
+        found |= is_active(row, unit);
+        row += 1;
+    }
+    if found {
+        active.max(unit as usize, 1);
+    }
 }
 
 /// Sets `active[unit]` to 1 where any sample makes the unit positive.
@@ -236,19 +254,32 @@ pub fn mlp_layers_active(
     n_units: u32,
 ) {
     let outputs = outputs.pointer();
-    let Some(unit) = thread::index_1d_below(n_units) else { return };
-    let from = thread::block_idx_y() * ACTIVE_ROWS;
-    let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };
-    let mut found = false;
-    let mut row = from;
     // SAFETY: rows are below `n_rows` and the unit below `n_units`, so both are inside the outputs, whose length the kernel asks for.
-    unsafe {
-        while row < to {
-            found |= memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) > 0.0;
-            row += 1;
-        }
-    }
-    if found {
-        active.max(unit as usize, 1);
-    }
+    mark_active(active, n_rows, n_units, |row, unit| unsafe {
+        memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) > 0.0
+    });
+}
+
+/// Sets `active[unit]` to 1 where any sample makes the unit positive: where the first part is above 0.
+///
+/// * Launch: [`active_shape`], a thread a unit and 64 samples, blocks of 256.
+/// * Reads: `outputs` `[n_rows, line]`, the first part.
+/// * Writes: `active` `[n_units]`, atomically: threads of other samples write to the same unit.
+/// * Shared: none.
+/// * Cost: 64 loads and at most one atomic operation a thread.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::mark_active`.
+/// * Source: our own.
+#[kernel(shape = active_shape(n_rows, n_units), max_threads = BLOCK, require = n_units <= line)]
+pub fn mlp_layers_active_parts(
+    #[len(n_rows as usize * line as usize)] outputs: Slice<u16>,
+    #[len(n_units as usize)] active: Atomic<u32>,
+    n_rows: u32,
+    n_units: u32,
+    line: u32,
+) {
+    let outputs = outputs.pointer();
+    // SAFETY: rows are below `n_rows` and the unit below `line`, so both are inside the outputs, whose length the kernel asks for. Numbers of both formats above 0 are integers above 0.
+    mark_active(active, n_rows, n_units, |row, unit| unsafe {
+        memory::load(outputs, row as usize * line as usize + unit as usize) as i16 > 0
+    });
 }

@@ -62,10 +62,10 @@ crate::kernel_set! {
     split::mlp_layers_forward_images_split,
     split::mlp_layers_gradient_images_split,
     parts::mlp_layers_gather,
-    parts::mlp_layers_active_parts,
     loss::mlp_layers_loss_gradient,
     loss::mlp_layers_classify,
     loss::mlp_layers_active,
+    loss::mlp_layers_active_parts,
     update::mlp_layers_weights,
     update::mlp_layers_update,
 }

@@ -11,7 +11,6 @@
 use super::view::{self, Rows};
 use crate::cuda::memory::{Vec4, load, store, store_vec4};
 use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
-use crate::cuda::view::{Atomic, Slice, View};
 use crate::cuda::{DeviceArgs, kernel, sync, thread};
 use crate::launch::LaunchShape;
 
@@ -170,50 +169,6 @@ pub unsafe fn mlp_layers_gather(
             pair += 1;
         }
         store_vec4(inputs.add(row as usize * line as usize + column as usize).cast::<Vec4>(), Vec4(words));
-    }
-}
-
-/// Samples that one thread of [`mlp_layers_active_parts`] looks at.
-pub const ACTIVE_ROWS: u32 = 64;
-
-/// Launch shape of [`mlp_layers_active_parts`].
-pub const fn active_shape(n_rows: u32, n_units: u32) -> LaunchShape {
-    LaunchShape::grid_2d(n_units.div_ceil(BLOCK), n_rows.div_ceil(ACTIVE_ROWS), BLOCK)
-}
-
-/// Sets `active[unit]` to 1 where any sample makes the unit positive: where the first part is above 0.
-///
-/// * Launch: [`active_shape`], a thread a unit and 64 samples, blocks of 256.
-/// * Reads: `outputs` `[n_rows, line]`, the first part.
-/// * Writes: `active` `[n_units]`, atomically: threads of other samples write to the same unit.
-/// * Shared: none.
-/// * Cost: 64 loads and at most one atomic operation a thread.
-/// * Twin: `warpplay_cpu_ref::mlp::pieces::mark_active`.
-/// * Source: our own.
-#[kernel(shape = active_shape(n_rows, n_units), max_threads = BLOCK, require = n_units <= line)]
-pub fn mlp_layers_active_parts(
-    #[len(n_rows as usize * line as usize)] outputs: Slice<u16>,
-    #[len(n_units as usize)] active: Atomic<u32>,
-    n_rows: u32,
-    n_units: u32,
-    line: u32,
-) {
-    let outputs = outputs.pointer();
-    let Some(unit) = thread::index_1d_below(n_units) else { return };
-    let from = thread::block_idx_y() * ACTIVE_ROWS;
-    let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };
-    let mut found = false;
-    let mut row = from;
-    // SAFETY: rows are below `n_rows` and the unit below `line`, so both are inside the outputs, whose length the kernel asks for.
-    unsafe {
-        while row < to {
-            // Numbers of both formats above 0 are integers above 0.
-            found |= load(outputs, row as usize * line as usize + unit as usize) as i16 > 0;
-            row += 1;
-        }
-    }
-    if found {
-        active.max(unit as usize, 1);
     }
 }
 
