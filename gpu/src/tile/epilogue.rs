@@ -3,6 +3,7 @@
 //! A warp has 16 rows of a tile, as tensor cores leave them: a thread the sums `d[4 j + 2 i + c]` of row `lane / 4 + 8 i` and column `8 j + 2 (lane % 4) + c`. It puts 32 columns at a time into shared memory and takes them out four columns of a
 //! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
 
+use super::softmax::{self, Softmax};
 use super::task::{Format, ProductTask, activation};
 use crate::cuda::math::relu;
 use crate::cuda::memory::{Vec4, load, store, store_vec4};
@@ -20,9 +21,6 @@ const STRIDE: u32 = COLUMNS + 8;
 /// Bytes of shared memory of a warp; a multiple of 16.
 pub const WARP_BYTES: u32 = ROWS * STRIDE * 4;
 const _: () = assert!(4 * 4 * thread::WARP == ROWS * COLUMNS);
-
-/// The blocks that share a tile's depth where it is divided among a cluster: each writes a quad of each lane's four.
-pub const CLUSTER: u32 = 4;
 
 /// The cluster's barrier, with the same source location for all callers.
 #[inline(always)]
@@ -89,13 +87,18 @@ unsafe fn mask_of<const N: usize>(task: &ProductTask, part: &Part, lane: Lane, c
     quads
 }
 
-/// The sums of a warp into C, or into the C of a division of the depth. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
+/// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`](super::softmax) makes of their rows. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
 ///
 /// # Safety
 /// In a cluster, all its threads are here or [`meet`] as often; and once more behind the last tile. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
+pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
+    task: &ProductTask,
+    softmax: &Softmax,
+    d: &[f32; R],
+    part: Part,
+) {
     let in_cluster = N == 1;
     let rank = if in_cluster { thread::block_rank_in_cluster() } else { 0 };
     let lane = Lane { row: thread::lane() / 8 + 4 * rank, column: thread::lane() % 8 * 4 };
@@ -167,6 +170,10 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTas
             }
         });
         let (row, column) = (part.row + lane.row, column + lane.column);
+        if S {
+            // SAFETY: as the caller vouches; a row of C is in one chunk.
+            unsafe { softmax::gradients::<N>(softmax, task, part.row, [row, column], &mut quads) };
+        }
         // SAFETY: as the caller vouches.
         unsafe {
             if task.c.is_null() {

@@ -60,6 +60,8 @@
 //! On GPUs of compute capability 9.0 (`wgmma`), and under `simt`. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
 
 pub(crate) mod core;
+pub(crate) mod group;
+pub(crate) mod logits;
 mod operand;
 mod product;
 mod size;

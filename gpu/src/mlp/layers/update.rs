@@ -3,7 +3,6 @@
 //! One thread, one quad of parameters.
 
 use super::control;
-use super::loss;
 use super::parts;
 use super::view;
 use crate::cuda::memory;
@@ -121,9 +120,7 @@ const _: () = assert!(size_of::<LayerOffsets>() == 40 && size_of::<Rate>() == 16
     /// Parameters of all layers.
     n_values: usize,
     /// Values of all parts.
-    n_part_values: usize,
-    /// Layers.
-    n_layers: u32
+    n_part_values: usize
 )]
 #[require(rows.batch >= 1)]
 pub struct Update {
@@ -149,7 +146,7 @@ pub struct Update {
     #[len(rows.n.div_ceil(rows.batch))]
     pub losses: *mut f32,
     /// Partial losses of this step.
-    #[len(loss::n_blocks(rows.batch))]
+    #[len(n_partial_losses)]
     pub partial_losses: *const f32,
     /// See [`control`].
     #[len(control::WORDS)]
@@ -160,17 +157,24 @@ pub struct Update {
     /// The epoch's samples; order and step are not read here.
     #[args]
     pub rows: view::Rows,
+    /// The samples of the next step, if they are to be gathered.
+    #[args]
+    pub next: parts::Gather,
     /// The optimiser.
     pub rule: Rule,
     /// Arrays that the optimiser remembers, 0 to 2.
     pub n_moments: u32,
     /// 1 where gradients carry the loss scale.
     pub scaled: u32,
+    /// Number of partial losses.
+    pub n_partial_losses: u32,
+    /// Layers.
+    pub n_layers: u32,
     /// 0.
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Update>() == 160);
+const _: () = assert!(size_of::<Update>() == 248);
 
 #[inline(always)]
 fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
@@ -238,22 +242,22 @@ pub unsafe fn mlp_layers_weights(parameters: *const f32, offsets: *const LayerOf
     }
 }
 
-/// Updates all parameters, stores the step's loss, and moves on to the next step.
+/// Updates all parameters, stores the step's loss, gathers the samples of the next step, and moves on to it.
 ///
 /// With a loss scale, a step whose gradients are not finite changes nothing but the scale, which is halved; after [`control::PATIENCE`] good steps it is
 /// doubled.
 ///
-/// * Launch: [`shape`], a thread four parameters, blocks of 256; layers along y.
-/// * Reads: `parts`, `offsets`, `rates`, `partial_losses`.
-/// * Writes: `parameters`, `first`, `second`, `losses`, `control`; `weights`.
+/// * Launch: [`shape`], a thread four parameters, blocks of 256; layers along y, and behind them those that gather.
+/// * Reads: `parts`, `offsets`, `rates`, `partial_losses`; the samples of `next`.
+/// * Writes: `parameters`, `first`, `second`, `losses`, `control`; `weights`; the inputs of `next`.
 /// * Shared: 32 bytes: a loss of each warp.
 /// * Cost: parts of the gradient + 1 quads a thread; ⌈losses / 256⌉ more in the first block.
 /// * Twin: `warpplay_cpu_ref::mlp::optimizer::Update::apply`.
 /// * Source: PyTorch's definitions of SGD, Adam, AdamW and RMSprop; plain SGD: Ha and Beqaj, section 1.1 and section 1.3, kernel 7.
 ///
 /// # Safety
-/// After the gradients of the same step; the launch has as many layers as `offsets`, of at most `largest` parameters; everything `update` points to is valid.
-#[kernel(shape = |largest: u32, n_layers: u32| shape(largest, n_layers).overlapping(), max_threads = BLOCK)]
+/// After the gradients of the same step; no layer has more than `largest` parameters; everything `update` points to is valid.
+#[kernel(shape = |largest: u32| shape(largest, update.n_layers + u32::from(!update.next.inputs.is_null())).overlapping(), max_threads = BLOCK)]
 pub unsafe fn mlp_layers_update(update: Update) {
     let scratch = shared_array![f32; WARPS];
     sync::follow();
@@ -265,9 +269,18 @@ pub unsafe fn mlp_layers_update(update: Update) {
         let overflow = scaled && memory::load(control, control::OVERFLOW) != 0;
         let factor = if scaled { 1.0 / f32::from_bits(memory::load(control, control::SCALE)) } else { 1.0 };
         let rate = memory::load(update.rates, step as usize);
-        let layer = memory::load(update.offsets, thread::block_idx_y() as usize);
+        let updates = thread::block_idx_y() < update.n_layers;
+        // The blocks behind those of the layers have no quads.
+        let layer = memory::load(update.offsets, if updates { thread::block_idx_y() as usize } else { 0 });
         let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
-        if quad < layer.n / 4 && !overflow {
+        if !updates {
+            let offset = update.next.rows.first + (step + 1) * update.next.rows.batch;
+            let mut number = quad;
+            while number < update.next.n_eights() {
+                update.next.eight(offset, number);
+                number += thread::grid_dim_x() * BLOCK;
+            }
+        } else if quad < layer.n / 4 && !overflow {
             let own = quad as usize * 4;
             let gradient = sum_of_parts(update.parts.add(layer.parts as usize + own), layer.n as usize, layer.n_parts);
             let at = layer.parameters as usize + own;
@@ -293,7 +306,7 @@ pub unsafe fn mlp_layers_update(update: Update) {
         }
         // The first block also adds up the losses; the others add zeros, so that all meet at the same barriers.
         let is_first = thread::block_idx_x() == 0 && thread::block_idx_y() == 0;
-        let n_partial = if is_first { loss::n_blocks(update.rows.batch) } else { 0 };
+        let n_partial = if is_first { update.n_partial_losses } else { 0 };
         let mut of_thread = 0.0;
         let mut at = thread::thread_idx_x();
         while at < n_partial {
