@@ -8,7 +8,9 @@
 //!
 //! A line has [`line_length`] numbers. Pixels are whole numbers below 256, which both formats hold: images have one part, which is not divided by 255; the product's factor does that.
 
-use super::view::{self, Rows, RowsArgs};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::view::RowsArgs;
+use super::view::{self, Rows};
 use crate::cuda::memory::{Vec4, load, store, store_vec4};
 use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
 use crate::cuda::{DeviceArgs, kernel, sync, thread};
