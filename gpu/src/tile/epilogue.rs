@@ -4,7 +4,7 @@
 //! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
 
 use super::softmax::{self, Softmax};
-use super::task::{Format, ProductTask, activation};
+use super::task::{CLUSTER, Format, ProductTask, activation};
 use crate::cuda::math::relu;
 use crate::cuda::memory::{Vec4, load, store, store_vec4};
 use crate::cuda::shared::Shared;
@@ -87,6 +87,30 @@ unsafe fn mask_of<const N: usize>(task: &ProductTask, part: &Part, lane: Lane, c
     quads
 }
 
+/// The sums of a lane's quad, from the exchange that begins at `address`; in a cluster those of all blocks, in their order.
+///
+/// # Safety
+/// All have written theirs, and do not go on before this is read.
+#[inline(always)]
+#[track_caller]
+unsafe fn exchanged(in_cluster: bool, address: u32, lane: Lane) -> [f32; 4] {
+    // SAFETY: inside the exchange, whose rows are multiples of four values; a cluster's blocks are there until all meet again.
+    unsafe {
+        if !in_cluster {
+            return Shared::<f32>::from_address(address, WARP_BYTES / 4).get_quad_unchecked(at_of_quad(lane));
+        }
+        let theirs = Shared::<Vec4>::from_address(address, WARP_BYTES / 16);
+        let mut sums = [0.0; 4];
+        unroll!(BLOCK in [0, 1, 2, 3] {
+            let quad = theirs.get_in_cluster_unchecked(BLOCK as u32, at_of_quad(lane) / 4).0.map(f32::from_bits);
+            unroll!(C in [0, 1, 2, 3] {
+                sums[C] += quad[C];
+            });
+        });
+        sums
+    }
+}
+
 /// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`](super::softmax) makes of their rows. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
 ///
 /// # Safety
@@ -103,8 +127,6 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     let rank = if in_cluster { thread::block_rank_in_cluster() } else { 0 };
     let lane = Lane { row: thread::lane() / 8 + 4 * rank, column: thread::lane() % 8 * 4 };
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
-    // SAFETY: the warp's own memory.
-    let exchange = unsafe { Shared::<f32>::from_address(part.exchange, WARP_BYTES / 4) };
     let exchanges = n_exchanges::<R>(task, part.column);
     let mut chunk = 0;
     while chunk < exchanges {
@@ -112,6 +134,8 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
         // The mask is on its way while the sums are exchanged.
         // SAFETY: as the caller vouches.
         let mask = unsafe { mask_of::<N>(task, &part, lane, column) };
+        // SAFETY: as the caller vouches.
+        let known = if S { Some(unsafe { softmax.known(task, part.row) }) } else { None };
         if in_cluster {
             meet();
         } else {
@@ -143,19 +167,33 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
                 Shared::<f32>::from_address(part.bias, R as u32 * 2).get_quad_unchecked(chunk * COLUMNS + lane.column)
             }
         };
+        if let Some(known) = known {
+            // One after the other: the code is long, and what a launch reads of it takes longer than the rows.
+            let (mut row, mut loss) = (lane.row, 0.0);
+            while row < lane.row + 4 * N as u32 {
+                // SAFETY: as the caller vouches.
+                let sums = unsafe { exchanged(in_cluster, part.exchange, Lane { row, ..lane }) };
+                let mut quad = [0.0; 4];
+                unroll!(C in [0, 1, 2, 3] {
+                    quad[C] = sums[C] * task.factor + bias[C];
+                });
+                let column = column + lane.column;
+                loss += softmax::gradient(known, task, [row, column], &mut quad);
+                // SAFETY: as the caller vouches.
+                unsafe { put_parts::<F, 1>(task, part.row + row, column, [quad]) };
+                row += 4;
+            }
+            // SAFETY: as the caller vouches; a row of C is in one chunk.
+            unsafe { softmax.store_loss(part.row, [if in_cluster { CLUSTER } else { 1 }, rank], loss) };
+            chunk += 1;
+            continue;
+        }
         let mut quads = [[0.0; 4]; N];
         unroll!(I in [0, 1, 2, 3] {
-            // SAFETY: inside the exchange, whose rows are multiples of four values; its block is there until all meet again.
-            unsafe {
-                if in_cluster {
-                    let theirs = Shared::<Vec4>::from_address(part.exchange, WARP_BYTES / 16);
-                    let quad = theirs.get_in_cluster_unchecked(I as u32, at_of_quad(lane) / 4).0.map(f32::from_bits);
-                    unroll!(C in [0, 1, 2, 3] {
-                        quads[0][C] += quad[C];
-                    });
-                } else {
-                    quads[I % N] = exchange.get_quad_unchecked(at_of_quad(lane) + 4 * I as u32 * STRIDE);
-                }
+            if I < N {
+                // SAFETY: as the caller vouches.
+                quads[I % N] =
+                    unsafe { exchanged(in_cluster, part.exchange, Lane { row: lane.row + 4 * I as u32, ..lane }) };
             }
         });
         unroll!(I in [0, 1, 2, 3] {
@@ -170,10 +208,6 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
             }
         });
         let (row, column) = (part.row + lane.row, column + lane.column);
-        if S {
-            // SAFETY: as the caller vouches; a row of C is in one chunk.
-            unsafe { softmax::gradients::<N>(softmax, task, part.row, [row, column], &mut quads) };
-        }
         // SAFETY: as the caller vouches.
         unsafe {
             if task.c.is_null() {

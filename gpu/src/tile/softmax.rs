@@ -2,7 +2,7 @@
 //!
 //! A row has at most [`MAX_CLASSES`] columns, which lie in the lanes of a quarter of a warp, four each.
 
-use super::task::{CLUSTER, ProductTask};
+use super::task::ProductTask;
 use crate::cuda::memory::{load, store};
 use crate::cuda::{DeviceArgs, math, thread, warp};
 use crate::unroll::unroll;
@@ -62,60 +62,73 @@ fn of_row(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
     combine(value, warp::shuffle_xor(warp::ALL, value, 4))
 }
 
-/// Turns a lane's quads of logits into gradients, and stores the loss of the warp's rows. The first quad is that of `row` and four columns from `column` on, the others lie four rows further on each.
-///
-/// # Safety
-/// All lanes of the warp are here; `softmax` is as it says for the task's rows, of at most [`MAX_CLASSES`] columns; the warp's rows begin with `first_row`.
+/// What the rows of a warp need, read while their sums are exchanged.
+#[derive(Clone, Copy)]
+pub struct Known {
+    /// Of row `lane` of the warp, in the first lanes.
+    class: u32,
+    /// What a row's gradient is multiplied with.
+    factor: f32,
+}
+
+impl Softmax {
+    /// Reads what a warp's rows need, from row `row` of C on.
+    ///
+    /// # Safety
+    /// All lanes are here; the arrays are as the type says for the task's rows.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn known(&self, task: &ProductTask, row: u32) -> Known {
+        let row = row + thread::lane();
+        // SAFETY: rows are below `m`; the rest as the caller vouches.
+        unsafe {
+            let class = if row < task.m { load(self.classes, row as usize) } else { u32::MAX };
+            let scale = if self.scale.is_null() { 1.0 } else { f32::from_bits(load(self.scale, 0)) };
+            let divisor = if self.mean != 0 { load(self.classes, task.m as usize) as f32 } else { 1.0 };
+            Known { class, factor: scale / divisor }
+        }
+    }
+
+    /// Stores the loss of a warp's rows, of those that this block has of a cluster's.
+    ///
+    /// # Safety
+    /// As [`known`](Self::known).
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn store_loss(&self, first_row: u32, [blocks, rank]: [u32; 2], loss: f32) {
+        let loss = warp::reduce_sum(loss);
+        if thread::lane() == 0 {
+            // SAFETY: each warp of each block has one.
+            unsafe { store(self.losses, (first_row / 16 * blocks + rank) as usize, loss) };
+        }
+    }
+}
+
+/// Turns a quad of logits, of row `row` of a warp's and four columns of C from `column` on, into their gradient; returns the row's loss in the first of its eight lanes, 0 in the others. All lanes of the warp are here.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn gradients<const N: usize>(
-    softmax: &Softmax,
-    task: &ProductTask,
-    first_row: u32,
-    [row, column]: [u32; 2],
-    quads: &mut [[f32; 4]; N],
-) {
-    // SAFETY: arrays are as long as the type says.
-    let (scale, divisor) = unsafe {
-        let scale = if softmax.scale.is_null() { 1.0 } else { f32::from_bits(load(softmax.scale, 0)) };
-        (scale, if softmax.mean != 0 { load(softmax.classes, task.m as usize) as f32 } else { 1.0 })
-    };
-    let mut loss = 0.0;
-    unroll!(I in [0, 1, 2, 3] {
-        if I < N {
-            let row = row + 4 * I as u32;
-            // SAFETY: a row of C.
-            let class = if row < task.m { unsafe { load(softmax.classes, row as usize) } } else { u32::MAX };
-            let logits = quads[I % N];
-            let mut most = f32::NEG_INFINITY;
-            unroll!(C in [0, 1, 2, 3] {
-                if column + (C as u32) < task.n && logits[C] > most {
-                    most = logits[C];
-                }
-            });
-            let most = of_row(most, |a, b| if b > a { b } else { a });
-            let (mut powers, mut sum, mut of_class) = ([0.0; 4], 0.0, 0.0);
-            unroll!(C in [0, 1, 2, 3] {
-                let at = column + C as u32;
-                powers[C] = if at < task.n { math::exp(logits[C] - most) } else { 0.0 };
-                sum += powers[C];
-                of_class += if at == class { logits[C] } else { 0.0 };
-            });
-            let (sum, of_class) = (of_row(sum, |a, b| a + b), of_row(of_class, |a, b| a + b));
-            let is_there = class < task.n;
-            unroll!(C in [0, 1, 2, 3] {
-                let onehot = if column + (C as u32) == class { 1.0 } else { 0.0 };
-                quads[I % N][C] = if is_there { (powers[C] / sum - onehot) / divisor * scale } else { 0.0 };
-            });
-            if is_there && thread::lane().is_multiple_of(8) {
-                loss += math::ln(sum) + most - of_class;
-            }
+pub fn gradient(known: Known, task: &ProductTask, [row, column]: [u32; 2], quad: &mut [f32; 4]) -> f32 {
+    let class = warp::shuffle(warp::ALL, known.class, row);
+    let is_there = class < task.n;
+    let mut most = f32::NEG_INFINITY;
+    unroll!(C in [0, 1, 2, 3] {
+        if column + (C as u32) < task.n && quad[C] > most {
+            most = quad[C];
         }
     });
-    let loss = warp::reduce_sum(loss);
-    if thread::lane() == 0 {
-        let (blocks, rank) = if N == 1 { (CLUSTER, thread::block_rank_in_cluster()) } else { (1, 0) };
-        // SAFETY: each warp of each block has one.
-        unsafe { store(softmax.losses, (first_row / 16 * blocks + rank) as usize, loss) };
-    }
+    let most = of_row(most, |a, b| if b > a { b } else { a });
+    let (mut powers, mut sum, mut of_class) = ([0.0; 4], 0.0, 0.0);
+    unroll!(C in [0, 1, 2, 3] {
+        let at = column + C as u32;
+        powers[C] = if at < task.n { math::exp(quad[C] - most) } else { 0.0 };
+        sum += powers[C];
+        of_class += if at == class { quad[C] } else { 0.0 };
+    });
+    let (sum, of_class) = (of_row(sum, |a, b| a + b), of_row(of_class, |a, b| a + b));
+    let of_sum = 1.0 / sum;
+    unroll!(C in [0, 1, 2, 3] {
+        let onehot = if column + (C as u32) == class { 1.0 } else { 0.0 };
+        quad[C] = if is_there { (powers[C] * of_sum - onehot) * known.factor } else { 0.0 };
+    });
+    if is_there && thread::lane().is_multiple_of(8) { math::ln(sum) + most - of_class } else { 0.0 }
 }

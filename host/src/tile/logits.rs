@@ -43,7 +43,7 @@ impl Logits {
     /// # Errors
     /// As [`Core::new`]; [`Error::Option`] for more columns than [`takes`](Self::takes).
     pub fn new(kernels: &Kernels, shape: Shape) -> Result<Self> {
-        let tile = Tile::fastest_single(|tile| shape.n_tiles(tile), shape.slabs());
+        let tile = Tile::of_few_columns(|tile| shape.n_tiles(tile));
         let core = Core::new(kernels, shape, Some(tile))?;
         if !Self::takes(shape.n) {
             return Err(Error::option("n", shape.n, format!("at most {MAX_CLASSES} for logits")));

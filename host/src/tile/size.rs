@@ -57,7 +57,7 @@ impl Tile {
         slabs: u64,
         multiprocessors: u32,
     ) -> Self {
-        if Self::fastest_single(&n_tiles, slabs) == Self::Shared64 {
+        if n_tiles(Self::Shared64) <= MOST_SHARED && slabs >= LEAST_SHARED {
             return Self::Shared64;
         }
         let tiles: Vec<Self> =
@@ -74,12 +74,9 @@ impl Tile {
         tiles.iter().copied().min_by_key(time).unwrap_or(Self::Rows128Columns256)
     }
 
-    /// The one of 64 × 64, with shared depth or without, by the rule of [`fastest`](Self::fastest).
-    pub(super) fn fastest_single(n_tiles: impl Fn(Self) -> u64, slabs: u64) -> Self {
-        match n_tiles(Self::Shared64) <= MOST_SHARED && slabs >= LEAST_SHARED {
-            true => Self::Shared64,
-            false => Self::Rows64Columns64,
-        }
+    /// The one of 64 × 64 for few columns: the depth is shared where the blocks fit on the card.
+    pub(super) fn of_few_columns(n_tiles: impl Fn(Self) -> u64) -> Self {
+        if n_tiles(Self::Shared64) <= MOST_SHARED { Self::Shared64 } else { Self::Rows64Columns64 }
     }
 }
 

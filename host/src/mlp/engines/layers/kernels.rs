@@ -395,11 +395,10 @@ impl Kernels {
     /// Writes the parameters where the tiles read them; after the host has set them.
     pub fn parameters_set(&self, stream: &Stream, network: &mut NetworkArrays) -> Result<()> {
         let NetworkArrays { plan, parameters, offsets, tiles: Some(tiles), .. } = network else { return Ok(()) };
-        let largest = (plan.largest, plan.layers.len() as u32);
-        // SAFETY: the layers are the plan's, whose offsets lie inside its values.
+        // SAFETY: the layers are the plan's, which lie one behind the other in its values.
         unsafe {
-            let arguments = (&*parameters, &*offsets, tiles.weights());
-            stream.run_unchecked_with(&self.set.mlp_layers_weights, largest, arguments)
+            let arguments = (&*parameters, &*offsets, tiles.weights(), plan.n_quads);
+            stream.run_unchecked(&self.set.mlp_layers_weights, arguments)
         }
     }
 
@@ -579,12 +578,12 @@ impl Kernels {
             scaled: u32::from(train.scaled),
             n_partial_losses,
             n_layers,
-            reserved: 0,
+            n_quads: network.plan.n_quads,
             n_values: network.plan.n_values,
             n_part_values: network.plan.n_part_values,
         } };
-        // SAFETY: the layers are the plan's, whose offsets lie inside its values and parts; the engine steps no further than the epoch.
-        unsafe { stream.run_unchecked_with(&self.set.mlp_layers_update, (network.plan.largest,), (update,)) }
+        // SAFETY: the layers are the plan's, which lie one behind the other in its values and have their parts; the engine steps no further than the epoch.
+        unsafe { stream.run_unchecked(&self.set.mlp_layers_update, (update,)) }
     }
 
     /// Logits of `n` samples from `from` on; at most the network's capacity.
