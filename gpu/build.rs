@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "shogi-material",
         "shogi-sparse",
         "tile-wgmma",
+        "tile-mma",
     ];
     for &module in MODULES {
         let enabled = format!("CARGO_FEATURE_{}", module.to_uppercase().replace('-', "_"));
@@ -35,6 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 "mlp-epoch" | "azero-fused" | "tile-wgmma" => builder.arch_with_features("sm_90a", ["+ptx81"]),
                 // Tensor cores of short formats came with sm_80: an image between the two, for the devices in between.
                 "mlp-layers" | "azero-layers" => builder.arch("sm_75").arch("sm_80").arch("sm_90"),
+                // Asynchronous copies, and products of short formats; later GPUs run the same image.
+                "tile-mma" => builder.arch_with_features("sm_80", ["+ptx75"]),
                 _ => builder.arch("sm_75").arch("sm_90"),
             };
             builder.build_and_emit()?;

@@ -55,7 +55,7 @@
 //! | [`cfr`] | the kernels of counterfactual regret minimisation; needs one of the features `cfr-…` |
 //! | [`mlp`] | the kernels of multilayer perceptrons; needs one of the features `mlp-…` |
 //! | [`shogi`] | the kernels of evaluation learning for shogi; needs one of the features `shogi-…` |
-//! | [`tile`] | products of matrices; needs the feature `tile-wgmma` |
+//! | [`tile`] | products of matrices; needs one of the features `tile-…` |
 //!
 //! # Reading a kernel
 //!
@@ -97,7 +97,8 @@
 //! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for. `azero-layers`, `azero-fused`,
 //! `azero-search` and `azero-train` are the modules of the AlphaZero network; `mcts-checkers` its game in the tree search. `cfr-small`, `cfr-street`,
 //! `cfr-explicit`, `cfr-subset`, `cfr-walk` and `cfr-abstraction` are those of regret minimisation; `shogi-persistent`, `shogi-material` and
-//! `shogi-sparse` those of evaluation learning. What a family's modules share is in `azero`, `cfr` and `shogi`. `tile-wgmma` has the products of matrices.
+//! `shogi-sparse` those of evaluation learning. What a family's modules share is in `azero`, `cfr` and `shogi`. `tile-wgmma` and `tile-mma` have the products of matrices, by
+//! warpgroups and by warps.
 
 #![cfg_attr(
     target_arch = "nvptx64",

@@ -152,6 +152,9 @@ pub mod embedded {
     /// Products of matrices by warpgroups.
     #[cfg(feature = "tile-wgmma")]
     pub const TILE_WGMMA: PtxSet = include!(concat!(env!("OUT_DIR"), "/tile_wgmma.rs"));
+    /// Products of matrices by warps.
+    #[cfg(feature = "tile-mma")]
+    pub const TILE_MMA: PtxSet = include!(concat!(env!("OUT_DIR"), "/tile_mma.rs"));
 
     /// Every set that this build embeds.
     pub const ALL: &[PtxSet] = &[
@@ -195,6 +198,8 @@ pub mod embedded {
         SHOGI_SPARSE,
         #[cfg(feature = "tile-wgmma")]
         TILE_WGMMA,
+        #[cfg(feature = "tile-mma")]
+        TILE_MMA,
     ];
 }
 

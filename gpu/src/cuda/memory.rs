@@ -38,7 +38,7 @@
 //! | [`row`], [`row_mut`] | a row of a matrix as a slice |
 //! | [`prefetch`] | brings a cache line into the second-level cache |
 //! | [`copy_by_block`] | a structure, copied by all threads of a block |
-//! | [`copy_async`], [`async_commit`], [`async_wait`], [`async_wait_all`] | copies into shared memory that go on while the thread does (from `sm_80` on; before it they are plain copies) |
+//! | [`copy_async`], [`copy_async_or_zero`], [`copy_async_some`], [`async_commit`], [`async_wait`], [`async_wait_all`] | copies into shared memory that go on while the thread does (from `sm_80` on; before it they are plain copies) |
 //!
 //! Index arithmetic is done in `usize`, so that it cannot wrap.
 
@@ -354,6 +354,59 @@ pub unsafe fn copy_async_unchecked(to: Shared<Vec4>, index: u32, from: *const Ve
     // SAFETY: the caller vouches for both ends.
     unsafe {
         to.set_unchecked(index, load_vec4(from))
+    }
+}
+
+/// As [`copy_async_unchecked`] where `is_there`; or else 16 bytes of 0. The second-level cache also fetches the rest of the 128 bytes (PTX 7.5 on).
+///
+/// # Safety
+/// `index` is below the length. Where `is_there`, as [`copy_async`]; or else nothing is read.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn copy_async_or_zero(to: Shared<Vec4>, index: u32, from: *const Vec4, is_there: bool) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    {
+        // SAFETY: the caller vouches for both ends.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .pred p; setp.eq.u32 p, {2}, 0; cp.async.cg.shared.global.L2::128B [{0}], [{1}], 16, p; }}",
+                in(reg32) to.address_of_unchecked(index), in(reg64) from, in(reg32) is_there as u32, options(nostack, preserves_flags)
+            )
+        };
+    }
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    // SAFETY: the caller vouches for both ends.
+    unsafe {
+        to.set_unchecked(index, if is_there { load_vec4(from) } else { Vec4([0; 4]) })
+    }
+}
+
+/// As [`copy_async_or_zero`], of the first `bytes` bytes, 16 at most; the others become 0.
+///
+/// # Safety
+/// `index` is below the length, `bytes` at most 16. `from` is aligned to 16 bytes; so many bytes are valid global memory that nobody writes meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn copy_async_some(to: Shared<Vec4>, index: u32, from: *const Vec4, bytes: u32) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    {
+        // SAFETY: the caller vouches for both ends.
+        unsafe {
+            core::arch::asm!("cp.async.cg.shared.global [{0}], [{1}], 16, {2};",
+                in(reg32) to.address_of_unchecked(index), in(reg64) from, in(reg32) bytes, options(nostack, preserves_flags))
+        };
+    }
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    {
+        let mut words = [0; 4];
+        let mut at = 0;
+        while at < bytes as usize && at < 16 {
+            // SAFETY: one of the bytes that the caller vouches for.
+            words[at / 4] |= u32::from(unsafe { load(from.cast::<u8>(), at) }) << (8 * (at % 4));
+            at += 1;
+        }
+        // SAFETY: the caller vouches for the index.
+        unsafe { to.set_unchecked(index, Vec4(words)) };
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::softmax::Softmax;
 use super::task::{Bf16, F16, GroupTask, ProductTask, activation};
-use super::wgmma::{ONE, Tasks, Work, product, shape_of_tiles};
+use super::wgmma::{ONE, Tasks, product, shape_of_tiles, work_of};
 use crate::cuda::kernel;
 use crate::cuda::memory::load;
 use crate::cuda::tensor_map::TensorMap;
@@ -70,7 +70,7 @@ impl Tasks for &GroupTask {
         loop {
             // SAFETY: the tile is one of the products', so there is this one.
             let task = unsafe { self.product(number) };
-            let work = Work::of::<R, GROUPS>(&task);
+            let work = work_of::<R, GROUPS>(&task);
             if tile < work.tiles() {
                 return (task, work.tile_at(tile));
             }

@@ -1,6 +1,6 @@
 //! Products of matrices, at the speed of tensor cores: `C = epilogue(A B)`.
 //!
-//! A block computes a tile of C at a time. Slabs of A and B, 128 bytes deep, come through a ring of slots in shared memory; sums stay in registers until a tile is
+//! A block computes a tile of C at a time. Slabs of A and B, 128 bytes deep (64 in [`mma`]), come through a ring in shared memory; sums stay in registers until a tile is
 //! complete, and go through the epilogue to global memory.
 //!
 //! | module | kernels | for |
@@ -8,6 +8,7 @@
 //! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile; `…_64_shared`: four blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
 //! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products | `sm_90a` |
 //! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
+//! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab` | `sm_80` on |
 //!
 //! [`task`] is what a launch works on, [`epilogue`] what becomes of its sums; [`softmax`] is one of those.
 //!
@@ -28,14 +29,21 @@
 //! A value of C is the sum of the same products in the same order, wherever its tile is computed and however large it is. Where a cluster shares the depth (`…_64_shared`) there are four such sums, added up in the order of the blocks.
 
 pub mod epilogue;
+#[cfg(feature = "tile-wgmma")]
 pub mod group;
+#[cfg(feature = "tile-wgmma")]
 pub mod logits;
+#[cfg(feature = "tile-mma")]
+pub mod mma;
 pub mod softmax;
 pub mod task;
+#[cfg(feature = "tile-wgmma")]
 pub mod wgmma;
+mod work;
 
+#[cfg(feature = "tile-wgmma")]
 crate::kernel_set! {
-    /// The products.
+    /// The products by warpgroups.
     wgmma::tile_wgmma_bf16_256,
     wgmma::tile_wgmma_bf16_192,
     wgmma::tile_wgmma_bf16_128,

@@ -35,13 +35,14 @@ pub const CLUSTER: u32 = 4;
 #[require((a_stride * value_bytes).is_multiple_of(16) && (b_stride * value_bytes).is_multiple_of(16))]
 #[require(mask_stride.is_multiple_of(4) && mask_stride >= n || mask.is_none())]
 pub struct ProductTask {
-    /// `[2]` A and B, with rectangles of the tile's rows and of its columns, or of 64 depths.
+    /// `[2]` A and B, with rectangles of the tile's rows and of its columns, or of 64 depths; null for kernels that read without maps.
     #[len(2)]
+    #[nullable]
     pub maps: *const TensorMap,
-    /// `[a_parts][m][a_stride]`, or `[a_parts][k][a_stride]`, A; kernels read it through its map.
+    /// `[a_parts][m][a_stride]`, or `[a_parts][k][a_stride]`, A; some kernels read it through its map.
     #[len(((a_parts - 1) as usize * a_part_stride as usize + (if a_by_depth != 0 { k } else { m }) as usize * a_stride as usize) * value_bytes as usize)]
     pub a: *const u8,
-    /// `[b_parts][n][b_stride]`, a row for each column, or `[b_parts][k][b_stride]`, B; kernels read it through its map.
+    /// `[b_parts][n][b_stride]`, a row for each column, or `[b_parts][k][b_stride]`, B; some kernels read it through its map.
     #[len(((b_parts - 1) as usize * b_part_stride as usize + (if b_by_depth != 0 { k } else { n }) as usize * b_stride as usize) * value_bytes as usize)]
     pub b: *const u8,
     /// `[n]` What is added to the columns of C; null for nothing.

@@ -8,6 +8,7 @@ use core::borrow::Borrow;
 use super::epilogue::{self, Part, meet, n_exchanges, write};
 use super::softmax::Softmax;
 use super::task::{Bf16, CLUSTER, F16, Format, ProductTask, Tf32, largest, n_pairs};
+use super::work::{Work, depths_of};
 use crate::cuda::memory::{Vec4, load};
 use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
@@ -23,8 +24,6 @@ pub const GROUP_ROWS: u32 = 64;
 pub const SLAB_BYTES: u32 = TensorMap::ROW_BYTES;
 /// Bytes of a rectangle of an operand that lies depth by depth: 64 rows or columns of 64 depths.
 const RECTANGLE_BYTES: u32 = GROUP_ROWS * SLAB_BYTES;
-/// Rows of tiles of a strip.
-const STRIP: u32 = 8;
 /// Bytes of shared memory that a block may use on `sm_90`.
 const SHARED_BYTES: u32 = 232_448;
 /// Alignment of what is exchanged in shared memory.
@@ -165,49 +164,19 @@ impl Tasks for &ProductTask {
 
     #[inline(always)]
     fn tiles<const R: usize, const GROUPS: u32>(self) -> u32 {
-        Work::of::<R, GROUPS>(self).tiles()
+        work_of::<R, GROUPS>(self).tiles()
     }
 
     #[inline(always)]
     unsafe fn place<const R: usize, const GROUPS: u32>(self, tile: u32) -> (Self, [u32; 3]) {
-        (self, Work::of::<R, GROUPS>(self).tile_at(tile))
+        (self, work_of::<R, GROUPS>(self).tile_at(tile))
     }
 }
 
-/// A product's work, in tiles of C: of each division of the depth all of C.
-#[derive(Clone, Copy)]
-pub(super) struct Work {
-    rows: u32,
-    columns: u32,
-    divisions: u32,
-}
-
-impl Work {
-    #[inline(always)]
-    pub const fn of<const R: usize, const GROUPS: u32>(task: &ProductTask) -> Self {
-        Self {
-            rows: task.m.div_ceil(GROUPS * GROUP_ROWS),
-            columns: task.n.div_ceil(width::<R>()),
-            divisions: task.k.div_ceil(task.division),
-        }
-    }
-
-    #[inline(always)]
-    pub const fn tiles(self) -> u32 {
-        self.rows * self.columns * self.divisions
-    }
-
-    /// First row and column of tile `tile`, in tiles, and its division: strips of [`STRIP`] rows, column by column.
-    #[inline(always)]
-    pub const fn tile_at(self, tile: u32) -> [u32; 3] {
-        let Self { rows, columns, .. } = self;
-        let (division, tile) = (tile / (rows * columns), tile % (rows * columns));
-        let strip = tile / (STRIP * columns);
-        let first = strip * STRIP;
-        let height = if rows - first < STRIP { rows - first } else { STRIP };
-        let within = tile - first * columns;
-        [first + within % height, within / height, division]
-    }
+/// A product's work.
+#[inline(always)]
+pub(super) const fn work_of<const R: usize, const GROUPS: u32>(task: &ProductTask) -> Work {
+    Work::of(task, GROUPS * GROUP_ROWS, width::<R>())
 }
 
 /// The slabs of a tile, of all pairs of parts, that this block of a cluster of `C` takes: from the first number to before the second.
@@ -224,8 +193,7 @@ fn share<F: Format, const C: u32>(task: &ProductTask, division: u32) -> [u32; 2]
 /// Slabs of a division's depth.
 #[inline(always)]
 const fn slabs_of<F: Format>(task: &ProductTask, division: u32) -> u32 {
-    let left = task.k - division * task.division;
-    (if left < task.division { left } else { task.division }).div_ceil(F::SLAB)
+    depths_of(task, division).div_ceil(F::SLAB)
 }
 
 /// The maps of A and of B.
@@ -644,18 +612,6 @@ products! {
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_tile_is_taken_once() {
-        for (rows, columns) in [(1, 1), (3, 5), (8, 2), (9, 4), (17, 3)] {
-            let work = Work { rows, columns, divisions: 3 };
-            let mut seen: Vec<_> = (0..work.tiles()).map(|tile| work.tile_at(tile)).collect();
-            seen.sort_unstable();
-            seen.dedup();
-            assert_eq!(seen.len() as u32, 3 * rows * columns);
-            assert!(seen.iter().all(|&[row, column, division]| row < rows && column < columns && division < 3));
-        }
-    }
 
     #[test]
     fn blocks_fit() {

@@ -1,10 +1,12 @@
 //! A product with its kernel, whatever the type of its numbers: what [`Product`](super::Product) and the layers of networks launch.
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
-use warpplay_gpu::ptx::embedded::TILE_WGMMA;
+use warpplay_gpu::ptx::embedded::{TILE_MMA, TILE_WGMMA};
 use warpplay_gpu::tile::task::{MAX_PARTS, ProductTaskArgs, activation, n_pairs};
 use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
 
+use super::engine::{Engine, Launch};
+use super::mma;
 use super::size::Tile;
 use crate::runtime::tensor_map::{Matrix, Values, tensor_map};
 use crate::{Buffer, Device, Error, In, InOut, Module, Precision, Result, Stream};
@@ -60,8 +62,9 @@ impl Shape {
         TensorMap::ROW_BYTES / self.value_bytes()
     }
 
-    pub fn precision(&self) -> Precision {
+    pub fn precision(&self, engine: Engine) -> Precision {
         match self.values {
+            Values::F32 if engine == Engine::Plain => Precision::F32,
             Values::F16 => Precision::F16,
             Values::Bf16 => Precision::Bf16,
             Values::F32 => Precision::Tf32,
@@ -70,7 +73,7 @@ impl Shape {
 
     /// # Errors
     /// [`Error::Option`] for what is not allowed.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check(&self, engine: Engine) -> Result<()> {
         let Self { m, n, k, a, b, c_stride, c_parts, division, .. } = *self;
         for (name, size) in [("m", m), ("n", n), ("k", k)] {
             if !(1..=MAX_SIZE).contains(&size) {
@@ -82,8 +85,12 @@ impl Shape {
             (["a_stride", "a_part_stride", "a_parts", "a_by_depth"], a, m),
             (["b_stride", "b_part_stride", "b_parts", "b_by_depth"], b, n),
         ] {
-            if lie.by_depth && self.values == Values::F32 {
-                return Err(Error::option(by_depth, true, "false for tf32: the tensor cores read bf16 and f16 so"));
+            if lie.by_depth && self.precision(engine) == Precision::Tf32 {
+                return Err(Error::option(
+                    by_depth,
+                    true,
+                    "false for tf32: bf16 and f16 may lie so, and f32 that is multiplied as f32",
+                ));
             }
             let (least, lines) = if lie.by_depth { (rows, k) } else { (k, rows) };
             if lie.stride < least || lie.stride > MAX_STRIDE || !lie.stride.is_multiple_of(step) {
@@ -92,7 +99,7 @@ impl Shape {
             }
             if !(1..=MAX_PARTS).contains(&lie.parts) || lie.parts > 1 && self.values == Values::F32 {
                 let most = if self.values == Values::F32 { 1 } else { MAX_PARTS };
-                return Err(Error::option(parts, lie.parts, format!("1 to {most} in {}", self.precision())));
+                return Err(Error::option(parts, lie.parts, format!("1 to {most} in {}", self.precision(engine))));
             }
             let whole = u64::from(lines) * u64::from(lie.stride);
             let most = (1u64 << 40) / u64::from(self.value_bytes()) - 1;
@@ -169,26 +176,32 @@ pub(crate) struct Views<'a> {
     pub overflow: InOut<'a, u32>,
 }
 
-/// Launches one of the kernels on so many multiprocessors.
-type Launch = Box<dyn Fn(&Stream, u32, ProductTaskArgs<'_>) -> Result<()> + Send + Sync>;
-
 /// The kernels of a device, loaded once for many products.
 pub(crate) struct Kernels {
     pub(super) module: Module,
+    pub(super) engine: Engine,
     pub(super) multiprocessors: u32,
 }
 
 impl Kernels {
+    /// Those of the engine that a device should multiply with in a precision, or of the one that is asked for.
+    ///
     /// # Errors
-    /// [`Error::Unsupported`] if the device has none; errors of the device.
-    pub fn load(device: &Device) -> Result<Self> {
-        Ok(Self { module: Module::load(device, &TILE_WGMMA)?, multiprocessors: device.info()?.n_multiprocessors })
+    /// [`Error::Option`] for an engine that is not there; [`Error::Unsupported`] if the device has none; errors of the device.
+    pub fn load(device: &Device, precision: Precision, engine: Option<Engine>) -> Result<Self> {
+        let engine = Engine::choose(device, precision, engine)?;
+        let set = match engine {
+            Engine::Wgmma => &TILE_WGMMA,
+            Engine::Mma | Engine::Plain => &TILE_MMA,
+        };
+        Ok(Self { module: Module::load(device, set)?, engine, multiprocessors: device.info()?.n_multiprocessors })
     }
 }
 
 /// A product with its kernel.
 pub(crate) struct Core {
     pub shape: Shape,
+    pub engine: Engine,
     pub tile: Tile,
     pub(super) multiprocessors: u32,
     launch: Launch,
@@ -200,12 +213,19 @@ impl Core {
     /// # Errors
     /// [`Error::Option`] for a size, stride or tile that is not allowed; errors of the device.
     pub fn new(kernels: &Kernels, shape: Shape, tile: Option<Tile>) -> Result<Self> {
-        shape.check()?;
+        let Kernels { module, engine, multiprocessors } = kernels;
+        let (engine, multiprocessors) = (*engine, *multiprocessors);
+        shape.check(engine)?;
         let by_depth = [shape.a.by_depth, shape.b.by_depth];
-        let Kernels { module, multiprocessors } = kernels;
-        let multiprocessors = *multiprocessors;
-        let tile =
-            tile.unwrap_or_else(|| Tile::fastest(by_depth, |tile| shape.n_tiles(tile), shape.slabs(), multiprocessors));
+        let tile = tile.unwrap_or_else(|| {
+            Tile::fastest(engine, by_depth, |tile| shape.n_tiles(tile), shape.slabs(), multiprocessors)
+        });
+        let refused = || {
+            let lie = if by_depth == [false; 2] { "" } else { " for operands that lie depth by depth" };
+            let allowed = Tile::ALL.iter().filter(|tile| tile.reads(engine, by_depth)).map(|tile| tile.name());
+            let allowed = allowed.collect::<Vec<_>>().join(", ");
+            Error::option("tile", tile, format!("{allowed}{lie} by engine {engine}"))
+        };
         macro_rules! launch {
             ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $kernel:ident;)*) => {
                 match (shape.values, tile, by_depth) {
@@ -215,16 +235,14 @@ impl Core {
                             // SAFETY: the maps are of this kernel's tile and of the operands in the task, and one C is given, as the callers of `run` see to; divisions are slabs and have no activation, as the check asks; buffers and rows of masks begin at multiples of 8 bytes.
                             unsafe { stream.run_unchecked_with(&function, (multiprocessors,), (task,)) }
                         };
-                        Box::new(launch) as Launch
+                        Some(Box::new(launch) as Launch)
                     })*
-                    (_, tile, _) => {
-                        let allowed = Tile::ALL.iter().filter(|tile| tile.reads(by_depth)).map(|tile| tile.name());
-                        return Err(Error::option("tile", tile, allowed.collect::<Vec<_>>().join(", ") + " for operands that lie depth by depth"));
-                    }
+                    _ => None,
                 }
             };
         }
-        let launch = launch! {
+        let launch = match engine {
+            Engine::Wgmma => launch! {
             Bf16, Rows128Columns256, [false, false], tile_wgmma_bf16_256;
             Bf16, Rows128Columns192, [false, false], tile_wgmma_bf16_192;
             Bf16, Rows128Columns128, [false, false], tile_wgmma_bf16_128;
@@ -267,8 +285,11 @@ impl Core {
             F16, Shared64, [true, true], tile_wgmma_f16_64_shared_ab;
             F16, Shared64, [true, false], tile_wgmma_f16_64_shared_a;
             F32, Shared64, [false, false], tile_wgmma_tf32_64_shared;
+            },
+            Engine::Mma | Engine::Plain => mma::launch(module, shape.values, tile, by_depth)?,
         };
-        Ok(Self { shape, tile, multiprocessors, launch })
+        let launch = launch.ok_or_else(refused)?;
+        Ok(Self { shape, engine, tile, multiprocessors, launch })
     }
 
     /// The maps of the operands, from value `a.1` and `b.1` of their buffers on.
@@ -283,21 +304,53 @@ impl Core {
         self.shape.maps(self.tile, (a, first_a), (b, first_b))
     }
 
-    /// Queues the product of the first `m` rows, or of all. The maps are those of [`maps`](Self::maps) for the operands in `views`, and one of the two forms of C is there.
+    /// Checks operands that are read without maps, from the beginning of their buffers on.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a buffer that is too short, or does not begin at a multiple of 16 bytes.
+    pub fn expect_operands<T>(&self, a: &Buffer<T>, b: &Buffer<T>) -> Result<()> {
+        let Shape { m, n, k, .. } = self.shape;
+        for (what, buffer, lie, size) in [("a", a, self.shape.a, m), ("b", b, self.shape.b, n)] {
+            let lines = if lie.by_depth { k } else { size };
+            let len = u64::from(lie.parts - 1) * lie.part_stride + u64::from(lines) * u64::from(lie.stride);
+            buffer.expect_len_at_least(what, len as usize)?;
+            if !(buffer.as_ptr() as usize).is_multiple_of(16) {
+                return Err(Error::shape(
+                    what,
+                    "an address that is a multiple of 16",
+                    format!("{:?}", buffer.as_ptr()),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues the product of the first `m` rows, or of all. The maps, which [`Engine::Wgmma`] needs, are those of [`maps`](Self::maps) for the operands in `views`, and one of the two forms of C is there.
     ///
     /// # Errors
     /// [`Error::Shape`] for a buffer that is too short; errors of the device.
-    pub fn run(&self, stream: &Stream, m: u32, maps: &Buffer<TensorMap>, views: Views<'_>) -> Result<()> {
+    pub fn run<'a>(
+        &self,
+        stream: &Stream,
+        m: u32,
+        maps: impl Into<Option<&'a Buffer<TensorMap>>>,
+        views: Views<'a>,
+    ) -> Result<()> {
         (self.launch)(stream, self.multiprocessors, self.task(m, maps, views))
     }
 
     /// What the kernel works on.
-    pub(super) fn task<'a>(&self, m: u32, maps: &'a Buffer<TensorMap>, views: Views<'a>) -> ProductTaskArgs<'a> {
+    pub(super) fn task<'a>(
+        &self,
+        m: u32,
+        maps: impl Into<Option<&'a Buffer<TensorMap>>>,
+        views: Views<'a>,
+    ) -> ProductTaskArgs<'a> {
         let Shape { n, k, a, b, c_stride, c_parts, c_part_stride, mask_stride, division, factor, rectifier, .. } =
             self.shape;
         let Views { a: on_a, b: on_b, bias, mask, c, c_short, overflow } = views;
         ProductTaskArgs {
-            maps: maps.view(),
+            maps: maps.into().map_or_else(In::none, Buffer::view),
             a: on_a,
             b: on_b,
             bias,

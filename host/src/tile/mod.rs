@@ -26,10 +26,11 @@
 //! | type | what it is |
 //! | --- | --- |
 //! | [`Product`], [`ProductBuilder`] | a product of given sizes on a device, run as often as one likes |
-//! | [`Operands`] | A and B as the copy engine reads them, made once for many runs |
+//! | [`Operands`] | A and B as the kernels read them, made once for many runs |
 //! | [`Epilogue`] | what becomes of the sums |
-//! | [`Operand`] | the number formats of A and B: [`struct@bf16`], [`struct@f16`], `f32` read as TF32 |
+//! | [`Operand`] | the number formats of A and B: [`struct@bf16`], [`struct@f16`], `f32`, read as TF32 where nothing else is said |
 //! | [`Output`] | those of C: `f32`, or the operands' own format |
+//! | [`Engine`] | which kernels multiply |
 //! | [`Tile`] | how many rows and columns of C a block computes at a time |
 //!
 //! # Layout
@@ -40,7 +41,7 @@
 //! C    [m][c_stride]
 //! ```
 //!
-//! Bytes of a row or depth of A and of a column or depth of B are a multiple of 16: the copy engine wants it so. Of a layer's three products, with weights `[inputs][outputs]`, the outputs read B by depth, the gradient of its
+//! Bytes of a row or depth of A and of a column or depth of B are a multiple of 16: copies to shared memory want it so. Of a layer's three products, with weights `[inputs][outputs]`, the outputs read B by depth, the gradient of its
 //! inputs reads neither so, and the gradient of the weights both.
 //!
 //! # Numbers in parts
@@ -53,19 +54,27 @@
 //! Products are exact. A tensor core adds up a few of them at a time without rounding, and cuts off what single precision cannot hold; so a value of C is off by at most `k · 2⁻²²` of the sum of the
 //! products' sizes. TF32 first drops the last 13 bits of the operands: 2⁻¹⁰ of each number.
 //!
-//! The same product gives the same bits every time, in every [`Tile`] but the one whose depth is shared ([`Tile::Shared64`]); that one is chosen by sizes alone.
+//! The same product by the same [`Engine`] gives the same bits every time, in every [`Tile`] but the one whose depth is shared ([`Tile::Shared64`]); that one is chosen by sizes alone. Another engine adds up in another order: the last bits are others, the bound is the same.
 //!
 //! # Where it runs
 //!
-//! On GPUs of compute capability 9.0 (`wgmma`), and under `simt`. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
+//! | [`Engine`] | GPUs of compute capability | operands |
+//! | --- | --- | --- |
+//! | [`Wgmma`](Engine::Wgmma) | 9.0 | bf16, f16, f32 as TF32 |
+//! | [`Mma`](Engine::Mma) | 8.0 and newer | the same |
+//!
+//! The first that a device has is taken, or the one that [`ProductBuilder::engine`] asks for. All run under `simt`. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
 
 pub(crate) mod core;
+mod engine;
 pub(crate) mod group;
 pub(crate) mod logits;
+mod mma;
 mod operand;
 mod product;
 mod size;
 
+pub use engine::Engine;
 pub use half::{bf16, f16};
 pub use operand::{Operand, Output};
 pub use product::{Epilogue, Operands, Product, ProductBuilder};

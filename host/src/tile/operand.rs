@@ -21,7 +21,7 @@ pub struct Format(pub(super) Values);
 
 /// A number format of A and B.
 pub trait Operand: Pod + sealed::Sealed {
-    /// The precision in which it is multiplied.
+    /// The precision in which it is multiplied where nothing else is said.
     const PRECISION: Precision;
     #[doc(hidden)]
     const FORMAT: Format;
@@ -37,7 +37,7 @@ impl Operand for f16 {
     const FORMAT: Format = Format(Values::F16);
 }
 
-/// Read as TF32: the last 13 bits count as 0.
+/// Read as TF32, the last 13 bits count as 0; or multiplied [as it is](super::ProductBuilder::precision).
 impl Operand for f32 {
     const PRECISION: Precision = Precision::Tf32;
     const FORMAT: Format = Format(Values::F32);

@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 
 use super::core::{Core, Kernels, Lie, Shape, Views};
+use super::engine::Engine;
 use super::operand::{Operand, Output};
 use super::size::Tile;
-use crate::{Buffer, Device, Error, In, InOut, Result, Stream};
+use crate::{Buffer, Device, Error, In, InOut, Precision, Result, Stream};
 
 /// Builds a [`Product`].
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,8 @@ pub struct ProductBuilder<T> {
     division: Option<u32>,
     factor: f32,
     rectifier: bool,
+    engine: Option<Engine>,
+    precision: Option<Precision>,
     tile: Option<Tile>,
     operands: PhantomData<T>,
 }
@@ -37,7 +40,11 @@ pub struct Product<T> {
 
 impl<T: Operand> std::fmt::Debug for Product<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Product").field("shape", &self.core.shape).field("tile", &self.tile()).finish_non_exhaustive()
+        f.debug_struct("Product")
+            .field("shape", &self.core.shape)
+            .field("engine", &self.engine())
+            .field("tile", &self.tile())
+            .finish_non_exhaustive()
     }
 }
 
@@ -57,6 +64,8 @@ impl<T: Operand> Product<T> {
             division: None,
             factor: 1.0,
             rectifier: false,
+            engine: None,
+            precision: None,
             tile: None,
             operands: PhantomData,
         }
@@ -135,6 +144,19 @@ impl<T: Operand> ProductBuilder<T> {
         Self { rectifier, ..self }
     }
 
+    /// Which kernels multiply; default the first [`Engine`] that the device has for the operands.
+    #[must_use]
+    pub fn engine(self, engine: impl Into<Option<Engine>>) -> Self {
+        Self { engine: engine.into(), ..self }
+    }
+
+    /// How `f32` operands are multiplied: [`Precision::Tf32`], by tensor cores, or [`Precision::F32`], by [`Engine::Plain`]. Default TF32, but F32 if that engine is asked for or the device has no TF32 (before compute capability 8.0). Operands of 16 bits are
+    /// multiplied as they are.
+    #[must_use]
+    pub fn precision(self, precision: impl Into<Option<Precision>>) -> Self {
+        Self { precision: precision.into(), ..self }
+    }
+
     /// The tile; default the one that should be fastest.
     #[must_use]
     pub fn tile(self, tile: impl Into<Option<Tile>>) -> Self {
@@ -144,10 +166,24 @@ impl<T: Operand> ProductBuilder<T> {
     /// Checks the sizes and loads the kernel.
     ///
     /// # Errors
-    /// [`Error::Option`] for a size, stride or tile that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
+    /// [`Error::Option`] for a size, stride, precision, engine or tile that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
     pub fn build(self, device: &Device) -> Result<Product<T>> {
-        let core = Core::new(&Kernels::load(device)?, self.shape(), self.tile)?;
+        let kernels = Kernels::load(device, self.chosen_precision(device)?, self.engine)?;
+        let core = Core::new(&kernels, self.shape(), self.tile)?;
         Ok(Product { device: device.clone(), core, operands: PhantomData })
+    }
+
+    fn chosen_precision(&self, device: &Device) -> Result<Precision> {
+        let is_single = T::PRECISION == Precision::Tf32;
+        match self.precision {
+            None if is_single => Engine::precision_of_single(device, self.engine),
+            None => Ok(T::PRECISION),
+            Some(precision) if precision == T::PRECISION || is_single && precision == Precision::F32 => Ok(precision),
+            Some(precision) => {
+                let allowed = if is_single { "tf32, f32" } else { T::PRECISION.name() };
+                Err(Error::option("precision", precision, allowed))
+            }
+        }
     }
 
     fn shape(&self) -> Shape {
@@ -180,17 +216,18 @@ impl<T: Operand> ProductBuilder<T> {
     }
 }
 
-/// A and B of a [`Product`], in the form in which the copy engine reads them. It keeps their memory; their values may change between two runs.
+/// A and B of a [`Product`], in the form in which the kernels read them. It keeps their memory; their values may change between two runs.
 pub struct Operands<T> {
-    maps: Buffer<TensorMap>,
+    /// For the copy engine, which [`Engine::Wgmma`] reads with.
+    maps: Option<Buffer<TensorMap>>,
     a: Buffer<T>,
     b: Buffer<T>,
     /// Of the product that made it: what the maps depend on.
     made_for: MadeFor,
 }
 
-/// Sizes, how A and B lie, and the tile.
-type MadeFor = ([u32; 3], Lie, Lie, Tile);
+/// Sizes, how A and B lie, the tile and the engine.
+type MadeFor = ([u32; 3], Lie, Lie, Tile, Engine);
 
 /// What becomes of the sums of a product, in this order: [factor](ProductBuilder::factor), bias, [rectifier](ProductBuilder::rectifier), mask.
 #[derive(Clone, Copy)]
@@ -227,21 +264,25 @@ impl<'a, T: Operand> Epilogue<'a, T> {
 impl<T: Operand> Product<T> {
     fn made_for(&self) -> MadeFor {
         let Shape { m, n, k, a, b, .. } = self.core.shape;
-        ([m, n, k], a, b, self.core.tile)
+        ([m, n, k], a, b, self.core.tile, self.core.engine)
     }
 
-    /// Describes A and B to the copy engine, once for many runs; not while a graph is recorded.
+    /// Describes A and B to the kernels, once for many runs; not while a graph is recorded.
     ///
     /// * `a` `[m][a_stride]`, `b` `[n][b_stride]`, or as the builder was told; both may be longer.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a buffer that is too short; [`Error::Device`] for one of another device; errors of the device.
+    /// [`Error::Shape`] for a buffer that is too short or does not begin at a multiple of 16 bytes; [`Error::Device`] for one of another device; errors of the device.
     pub fn operands(&self, stream: &Stream, a: &Buffer<T>, b: &Buffer<T>) -> Result<Operands<T>> {
         for (what, device) in [("stream", stream.device()), ("a", a.device()), ("b", b.device())] {
             self.device.expect_same(what, device)?;
         }
-        let maps = self.core.maps((a, 0), (b, 0))?;
-        Ok(Operands { maps: stream.upload(&maps)?, a: a.share(), b: b.share(), made_for: self.made_for() })
+        let maps = match self.core.engine {
+            Engine::Wgmma => Some(stream.upload(&self.core.maps((a, 0), (b, 0))?)?),
+            Engine::Mma | Engine::Plain => None,
+        };
+        self.core.expect_operands(a, b)?;
+        Ok(Operands { maps, a: a.share(), b: b.share(), made_for: self.made_for() })
     }
 
     /// Queues the product: `c = epilogue(a b)`. Values of C between its columns and its stride stay as they are.
@@ -261,7 +302,11 @@ impl<T: Operand> Product<T> {
         let shape = &self.core.shape;
         if operands.made_for != self.made_for() {
             let (expected, found) = (self.made_for(), operands.made_for);
-            return Err(Error::shape("operands (m, n, k; a; b; tile)", format!("{expected:?}"), format!("{found:?}")));
+            return Err(Error::shape(
+                "operands (m, n, k; a; b; tile; engine)",
+                format!("{expected:?}"),
+                format!("{found:?}"),
+            ));
         }
         // Operands keep no borrow, so the compiler does not see this; tiles of C would be written while others still read it.
         let mask = epilogue.mask.map(|mask| mask.as_ptr());
@@ -278,7 +323,7 @@ impl<T: Operand> Product<T> {
             return Err(Error::option("c_parts", shape.c_parts, "1 where C is f32"));
         }
         if epilogue.mask.is_some() && size_of::<T>() != size_of::<u16>() {
-            return Err(Error::option("mask", "given", "none in tf32"));
+            return Err(Error::option("mask", "given", "none for operands of f32"));
         }
         if epilogue.mask.is_some() && (shape.mask_stride < shape.n || !shape.mask_stride.is_multiple_of(4)) {
             let allowed = format!("a multiple of 4, at least {}", shape.n);
@@ -294,7 +339,17 @@ impl<T: Operand> Product<T> {
             c_short,
             overflow: InOut::none(),
         };
-        self.core.run(stream, shape.m, &operands.maps, views)
+        self.core.run(stream, shape.m, operands.maps.as_ref(), views)
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> Engine {
+        self.core.engine
+    }
+
+    /// The precision in which operands are multiplied.
+    pub fn precision(&self) -> Precision {
+        self.core.shape.precision(self.core.engine)
     }
 
     /// The tile.

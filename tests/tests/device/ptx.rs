@@ -13,7 +13,7 @@ use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers};
 use warpplay_gpu::ptx::embedded::{
     AZERO_FUSED, AZERO_LAYERS, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL, CFR_STREET,
-    CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE, TILE_WGMMA,
+    CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE, TILE_MMA, TILE_WGMMA,
 };
 use warpplay_gpu::{azero, cfr, shogi, tile};
 use warpplay_gpu_builder::{PtxEntry, assemble, find_ptxas, parse_entries, ptx_required, stale_sums};
@@ -73,6 +73,7 @@ fn families() -> Vec<Family> {
         Family { kernels: shogi::material::kernels(), set: &SHOGI_MATERIAL },
         Family { kernels: shogi::sparse::kernels(), set: &SHOGI_SPARSE },
         Family { kernels: tile::kernels(), set: &TILE_WGMMA },
+        Family { kernels: tile::mma::kernels(), set: &TILE_MMA },
     ]
 }
 
@@ -173,9 +174,12 @@ fn a_users_module_holds_the_users_game_alone() {
 fn each_module_is_built_for_the_baseline_first() {
     for family in families() {
         if is_there(family.set) {
-            // Warpgroup products are Hopper's alone.
-            let baseline =
-                if ["mlp_epoch", "azero_fused", "tile_wgmma"].contains(&family.set.name) { "sm_90a" } else { "sm_75" };
+            let baseline = match family.set.name {
+                // Warpgroup products are Hopper's alone.
+                "mlp_epoch" | "azero_fused" | "tile_wgmma" => "sm_90a",
+                "tile_mma" => "sm_80",
+                _ => "sm_75",
+            };
             assert_eq!(family.set.images[0].arch, baseline, "{}", family.set.name);
             for image in family.set.images {
                 assert!(image.text().expect("PTX").contains(&format!(".target {}", image.arch)), "{}", family.set.name);
@@ -447,6 +451,7 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_epoch_train", 10),
     ("mlp_epoch_classify", 6),
     ("tile_wgmma_", 2),
+    ("tile_mma_", 3),
     ("azero_layers_conv_large", 2),
     ("azero_layers_conv_small", 2),
     ("azero_layers_conv_", 1),

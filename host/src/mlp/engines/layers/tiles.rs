@@ -150,7 +150,7 @@ const fn lie(by_depth: bool, stride: u32, parts: u32, lines: u32) -> Lie {
 impl Tiles {
     /// Takes the memory for `capacity` samples at once.
     pub fn new(stream: &Stream, plan: &Plan, numbers: Numbers, capacity: u32) -> Result<Self> {
-        let kernels = Kernels::load(stream.device())?;
+        let kernels = Kernels::load(stream.device(), crate::Precision::Bf16, None)?;
         let mut inputs = Vec::new();
         for (number, layer) in plan.layers.iter().enumerate() {
             let (line, parts) = (input_line(layer) as usize, Self::input_parts(numbers, number) as usize);

@@ -1,0 +1,143 @@
+//! The engines for other GPUs than those of capability 9.0, forced: all that [`product`](super::product) tests of the one for them.
+
+use proptest::prelude::*;
+use warpplay::tile::{Engine, Product, Tile, bf16, f16};
+use warpplay::{Device, Error, Precision};
+use warpplay_tests::backends::for_each_device;
+use warpplay_tests::strategies::config;
+
+use crate::case::{Case, check, check_formats};
+
+const MMA: [Tile; 3] = [Tile::Rows128Columns256, Tile::Rows128Columns128, Tile::Rows64Columns64];
+
+/// Shapes at and around the sizes of tiles and stages, more tiles than a strip has, and more stages than the ring has.
+#[test]
+fn warps_multiply_as_the_plain_program() {
+    for_each_device(|device| {
+        for tile in MMA {
+            let [rows, columns] = tile.size();
+            for (m, n, k) in [(1, 1, 1), (rows, columns, 64), (rows + 1, columns - 1, 65), (3, columns + 9, 300)] {
+                check_formats(device, Case { more: [1, 2, 1], ..Case::of(m, n, k).by(Engine::Mma) }, Some(tile))?;
+            }
+            check_formats(
+                device,
+                Case { more: [0, 0, 4], ..Case::of(2 * rows, columns, 70).by(Engine::Mma) },
+                Some(tile),
+            )?;
+            // The last vector of a row has any number of depths.
+            for k in 30..36 {
+                check::<bf16, f32>(device, Case::of(5, 9, k).by(Engine::Mma), Some(tile), 0.0)?;
+            }
+        }
+        check::<bf16, f32>(device, Case::of(64 * 19, 70, 16).by(Engine::Mma), Some(Tile::Rows64Columns64), 0.0)?;
+        Ok(())
+    });
+}
+
+#[test]
+fn warps_read_operands_depth_by_depth() {
+    for_each_device(|device| {
+        for tile in MMA {
+            let [rows, columns] = tile.size();
+            for by_depth in [[false, true], [true, false], [true, true]] {
+                for (m, n, k) in [(1, 1, 1), (rows, columns, 64), (rows + 1, columns - 1, 65), (3, columns + 9, 200)] {
+                    let case = Case { more: [1, 2, 1], by_depth, mask: true, ..Case::of(m, n, k).by(Engine::Mma) };
+                    check::<bf16, bf16>(device, case, Some(tile), 2f64.powi(-8))?;
+                    check::<f16, f32>(device, Case { more: [0; 3], ..case }, Some(tile), 0.0)?;
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Numbers of two and three parts. At small depths the bound of [`check`] is below what a part less, or a pair of parts less, would leave.
+#[test]
+fn warps_multiply_numbers_in_parts() {
+    for_each_device(|device| {
+        for (parts, c_parts) in [([2, 2], 2), ([3, 3], 3), ([1, 3], 2), ([3, 1], 1), ([2, 1], 3)] {
+            for by_depth in [[false, false], [true, true]] {
+                let of = Case { parts, c_parts, by_depth, factor: 0.25, ..Case::of(70, 132, 100) };
+                let case = of.by(Engine::Mma);
+                check::<bf16, f32>(device, case, None, 0.0)?;
+                check::<bf16, bf16>(device, case, None, 2f64.powi(-8))?;
+                for k in 1..4 {
+                    check::<bf16, f32>(device, Case { bias: false, rectifier: false, k, ..case }, None, 0.0)?;
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn warps_divide_the_depth() {
+    for_each_device(|device| {
+        for (k, slabs) in [(300, 2), (128, 1), (65, 1), (64, 3)] {
+            for by_depth in [[false, false], [true, true]] {
+                let case = Case { by_depth, parts: [2, 1], ..Case::of(70, 72, k) };
+                check_formats(device, case.divided(slabs).by(Engine::Mma), None)?;
+            }
+        }
+        Ok(())
+    });
+}
+
+/// A value of C is the same sum in the same order in every tile.
+#[test]
+fn tiles_of_an_engine_have_the_same_bits() {
+    for_each_device(|device| {
+        let case = Case { rectifier: false, ..Case::of(150, 130, 200).by(Engine::Mma) };
+        let bits = |tile| check::<f16, f32>(device, case, Some(tile), 0.0);
+        assert_eq!(bits(MMA[1])?, bits(MMA[0])?);
+        assert_eq!(bits(MMA[2])?, bits(MMA[0])?);
+        Ok(())
+    });
+}
+
+proptest! {
+    #![proptest_config(config("tile_engines", 12))]
+
+    #[test]
+    fn any_product_of_warps_is_the_plain_programs(
+        m in 1u32..200, n in 1u32..200, k in 1u32..300,
+        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), by_depth in any::<[bool; 2]>(),
+        parts in [1u32..4, 1u32..4], c_parts in 1u32..4, seed in any::<u64>(),
+    ) {
+        let [bias, rectifier, mask] = epilogue;
+        let (factor, engine) = (0.5, Some(Engine::Mma));
+        let case = Case { m, n, k, more, bias, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine };
+        for_each_device(|device| check_formats(device, case, None));
+    }
+}
+
+#[test]
+fn a_device_has_its_engines() -> Result<(), Error> {
+    let simt = Device::simt();
+    assert_eq!(Product::<bf16>::builder(8, 8, 8).build(&simt)?.engine(), Engine::Wgmma);
+    let ampere = simt.with_capability(8, 0)?;
+    let product = Product::<bf16>::builder(8, 8, 8).build(&ampere)?;
+    assert_eq!(product.engine(), Engine::Mma);
+    let error = Product::<f16>::builder(8, 8, 8).engine(Engine::Wgmma).build(&ampere).expect_err("refused").to_string();
+    assert!(error.contains("option engine: wgmma is not allowed (mma in f16 on "), "{error}");
+    assert!(error.contains(" of capability 8.0)"), "{error}");
+    let error = Product::<bf16>::builder(8, 8, 8).engine(Engine::Mma).tile(Tile::Shared64).build(&simt);
+    let error = error.expect_err("refused").to_string();
+    assert!(error.contains("option tile: 64x64/4 is not allowed (128x256, 128x128, 64x64 by engine mma)"), "{error}");
+    let error = Product::<bf16>::builder(8, 8, 8).build(&simt.with_capability(7, 5)?).expect_err("refused").to_string();
+    assert!(error.contains("a product in bf16") && error.contains("8.0 or newer"), "{error}");
+    let error =
+        Product::<bf16>::builder(8, 8, 8).precision(Precision::F16).build(&simt).expect_err("refused").to_string();
+    assert!(error.contains("option precision: f16 is not allowed (bf16)"), "{error}");
+    // Operands belong to an engine.
+    let stream = simt.stream()?;
+    let [a, b] = [stream.alloc::<bf16>(64)?, stream.alloc::<bf16>(64)?];
+    let mut c = stream.alloc::<f32>(64)?;
+    let by_warps = Product::<bf16>::builder(8, 8, 8).engine(Engine::Mma).tile(Tile::Rows64Columns64).build(&simt)?;
+    let by_groups = Product::<bf16>::builder(8, 8, 8).tile(Tile::Rows64Columns64).build(&simt)?;
+    let operands = by_warps.operands(&stream, &a, &b)?;
+    by_warps.run(&stream, &operands, Default::default(), &mut c)?;
+    let error = by_groups.run(&stream, &operands, Default::default(), &mut c).expect_err("refused").to_string();
+    assert!(error.contains("operands (m, n, k; a; b; tile; engine)"), "{error}");
+    Ok(())
+}
