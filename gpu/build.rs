@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "shogi-sparse",
         "tile-wgmma",
         "tile-mma",
+        "tile-plain",
     ];
     for &module in MODULES {
         let enabled = format!("CARGO_FEATURE_{}", module.to_uppercase().replace('-', "_"));
@@ -38,6 +39,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 "mlp-layers" | "azero-layers" => builder.arch("sm_75").arch("sm_80").arch("sm_90"),
                 // Asynchronous copies, and products of short formats; later GPUs run the same image.
                 "tile-mma" => builder.arch_with_features("sm_80", ["+ptx75"]),
+                // Nothing in it is newer.
+                "tile-plain" => builder.arch("sm_75"),
                 _ => builder.arch("sm_75").arch("sm_90"),
             };
             builder.build_and_emit()?;

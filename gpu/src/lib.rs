@@ -97,8 +97,8 @@
 //! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for. `azero-layers`, `azero-fused`,
 //! `azero-search` and `azero-train` are the modules of the AlphaZero network; `mcts-checkers` its game in the tree search. `cfr-small`, `cfr-street`,
 //! `cfr-explicit`, `cfr-subset`, `cfr-walk` and `cfr-abstraction` are those of regret minimisation; `shogi-persistent`, `shogi-material` and
-//! `shogi-sparse` those of evaluation learning. What a family's modules share is in `azero`, `cfr` and `shogi`. `tile-wgmma` and `tile-mma` have the products of matrices, by
-//! warpgroups and by warps.
+//! `shogi-sparse` those of evaluation learning. What a family's modules share is in `azero`, `cfr` and `shogi`. `tile-wgmma`, `tile-mma` and `tile-plain` have the products of
+//! matrices, by warpgroups, by warps, and without tensor cores.
 
 #![cfg_attr(
     target_arch = "nvptx64",

@@ -155,6 +155,9 @@ pub mod embedded {
     /// Products of matrices by warps.
     #[cfg(feature = "tile-mma")]
     pub const TILE_MMA: PtxSet = include!(concat!(env!("OUT_DIR"), "/tile_mma.rs"));
+    /// Products of matrices without tensor cores.
+    #[cfg(feature = "tile-plain")]
+    pub const TILE_PLAIN: PtxSet = include!(concat!(env!("OUT_DIR"), "/tile_plain.rs"));
 
     /// Every set that this build embeds.
     pub const ALL: &[PtxSet] = &[
@@ -200,6 +203,8 @@ pub mod embedded {
         TILE_WGMMA,
         #[cfg(feature = "tile-mma")]
         TILE_MMA,
+        #[cfg(feature = "tile-plain")]
+        TILE_PLAIN,
     ];
 }
 

@@ -226,7 +226,13 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
 /// As [`write`]; `column` is a multiple of four.
 #[inline(always)]
 #[track_caller]
-unsafe fn put_single<const N: usize>(task: &ProductTask, division: u32, row: u32, column: u32, quads: &[[f32; 4]; N]) {
+pub(super) unsafe fn put_single<const N: usize>(
+    task: &ProductTask,
+    division: u32,
+    row: u32,
+    column: u32,
+    quads: &[[f32; 4]; N],
+) {
     let to = (u64::from(division) * task.c_part_stride) as usize + row as usize * task.c_stride as usize;
     let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
     unroll!(I in [0, 1, 2, 3] {

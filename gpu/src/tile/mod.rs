@@ -9,6 +9,7 @@
 //! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products | `sm_90a` |
 //! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
 //! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab` | `sm_80` on |
+//! | [`plain`] | `tile_plain_{128,64}`: rows and columns of a tile; `…_a`, `…_b`, `…_ab`; operands of single precision | `sm_75` on |
 //!
 //! [`task`] is what a launch works on, [`epilogue`] what becomes of its sums; [`softmax`] is one of those.
 //!
@@ -23,7 +24,7 @@
 //!
 //! # Precision
 //! Products of the operands are exact, sums are of single precision; a tensor core cuts the sum of a few products off where it would have to round it. TF32 reads operands of single precision and drops their last 13
-//! bits.
+//! bits. [`plain`] multiplies single precision as it is, and rounds each addition once.
 //!
 //! # Same bits
 //! A value of C is the sum of the same products in the same order, wherever its tile is computed and however large it is. Where a cluster shares the depth (`…_64_shared`) there are four such sums, added up in the order of the blocks.
@@ -35,6 +36,8 @@ pub mod group;
 pub mod logits;
 #[cfg(feature = "tile-mma")]
 pub mod mma;
+#[cfg(feature = "tile-plain")]
+pub mod plain;
 pub mod softmax;
 pub mod task;
 #[cfg(feature = "tile-wgmma")]

@@ -1,13 +1,13 @@
 //! A product with its kernel, whatever the type of its numbers: what [`Product`](super::Product) and the layers of networks launch.
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
-use warpplay_gpu::ptx::embedded::{TILE_MMA, TILE_WGMMA};
+use warpplay_gpu::ptx::embedded::{TILE_MMA, TILE_PLAIN, TILE_WGMMA};
 use warpplay_gpu::tile::task::{MAX_PARTS, ProductTaskArgs, activation, n_pairs};
 use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
 
 use super::engine::{Engine, Launch};
-use super::mma;
 use super::size::Tile;
+use super::{mma, plain};
 use crate::runtime::tensor_map::{Matrix, Values, tensor_map};
 use crate::{Buffer, Device, Error, In, InOut, Module, Precision, Result, Stream};
 
@@ -192,7 +192,8 @@ impl Kernels {
         let engine = Engine::choose(device, precision, engine)?;
         let set = match engine {
             Engine::Wgmma => &TILE_WGMMA,
-            Engine::Mma | Engine::Plain => &TILE_MMA,
+            Engine::Mma => &TILE_MMA,
+            Engine::Plain => &TILE_PLAIN,
         };
         Ok(Self { module: Module::load(device, set)?, engine, multiprocessors: device.info()?.n_multiprocessors })
     }
@@ -286,7 +287,8 @@ impl Core {
             F16, Shared64, [true, false], tile_wgmma_f16_64_shared_a;
             F32, Shared64, [false, false], tile_wgmma_tf32_64_shared;
             },
-            Engine::Mma | Engine::Plain => mma::launch(module, shape.values, tile, by_depth)?,
+            Engine::Mma => mma::launch(module, shape.values, tile, by_depth)?,
+            Engine::Plain => plain::launch(module, tile, by_depth)?,
         };
         let launch = launch.ok_or_else(refused)?;
         Ok(Self { shape, engine, tile, multiprocessors, launch })

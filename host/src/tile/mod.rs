@@ -54,6 +54,9 @@
 //! Products are exact. A tensor core adds up a few of them at a time without rounding, and cuts off what single precision cannot hold; so a value of C is off by at most `k · 2⁻²²` of the sum of the
 //! products' sizes. TF32 first drops the last 13 bits of the operands: 2⁻¹⁰ of each number.
 //!
+//! Operands of `f32` are read as TF32, or multiplied as they are ([`ProductBuilder::precision`] with [`Precision::F32`](crate::Precision::F32)): without tensor cores, many times slower, with one rounding for each product that is added. Three parts of bfloat16 are as precise and faster
+//! where the device has them; f32 is for numbers beyond the sizes that they hold, and for older GPUs.
+//!
 //! The same product by the same [`Engine`] gives the same bits every time, in every [`Tile`] but the one whose depth is shared ([`Tile::Shared64`]); that one is chosen by sizes alone. Another engine adds up in another order: the last bits are others, the bound is the same.
 //!
 //! # Where it runs
@@ -62,6 +65,7 @@
 //! | --- | --- | --- |
 //! | [`Wgmma`](Engine::Wgmma) | 9.0 | bf16, f16, f32 as TF32 |
 //! | [`Mma`](Engine::Mma) | 8.0 and newer | the same |
+//! | [`Plain`](Engine::Plain) | 7.5 and newer | f32 as it is |
 //!
 //! The first that a device has is taken, or the one that [`ProductBuilder::engine`] asks for. All run under `simt`. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
 
@@ -71,6 +75,7 @@ pub(crate) mod group;
 pub(crate) mod logits;
 mod mma;
 mod operand;
+mod plain;
 mod product;
 mod size;
 

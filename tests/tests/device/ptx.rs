@@ -13,7 +13,8 @@ use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers};
 use warpplay_gpu::ptx::embedded::{
     AZERO_FUSED, AZERO_LAYERS, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL, CFR_STREET,
-    CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE, TILE_MMA, TILE_WGMMA,
+    CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE, TILE_MMA, TILE_PLAIN,
+    TILE_WGMMA,
 };
 use warpplay_gpu::{azero, cfr, shogi, tile};
 use warpplay_gpu_builder::{PtxEntry, assemble, find_ptxas, parse_entries, ptx_required, stale_sums};
@@ -74,6 +75,7 @@ fn families() -> Vec<Family> {
         Family { kernels: shogi::sparse::kernels(), set: &SHOGI_SPARSE },
         Family { kernels: tile::kernels(), set: &TILE_WGMMA },
         Family { kernels: tile::mma::kernels(), set: &TILE_MMA },
+        Family { kernels: tile::plain::kernels(), set: &TILE_PLAIN },
     ]
 }
 
@@ -390,6 +392,7 @@ fn is_fused(name: &str) -> bool {
         || azero
         || others.contains(&name)
         || ["mlp_epoch_train", "mlp_epoch_classify"].contains(&name)
+        || name.starts_with("tile_plain_")
         || name.starts_with("mlp_paper_matmul_") && !is_double(name)
 }
 
@@ -452,6 +455,7 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_epoch_classify", 6),
     ("tile_wgmma_", 2),
     ("tile_mma_", 3),
+    ("tile_plain_", 2),
     ("azero_layers_conv_large", 2),
     ("azero_layers_conv_small", 2),
     ("azero_layers_conv_", 1),

@@ -95,6 +95,57 @@ fn tiles_of_an_engine_have_the_same_bits() {
     });
 }
 
+const PLAIN: [Tile; 2] = [Tile::Rows128Columns128, Tile::Rows64Columns64];
+
+/// Products of f32 as they are, of all lies: sums are rounded once for each product, less than what [`check`] allows.
+#[test]
+fn single_precision_is_multiplied_as_it_is() {
+    for_each_device(|device| {
+        for tile in PLAIN {
+            let [rows, columns] = tile.size();
+            for by_depth in [[false, false], [false, true], [true, false], [true, true]] {
+                for (m, n, k) in [(1, 1, 1), (rows, columns, 64), (rows + 1, columns - 1, 65), (3, columns + 9, 300)] {
+                    let case = Case { more: [1, 2, 1], by_depth, factor: 0.25, ..Case::of(m, n, k).by(Engine::Plain) };
+                    check::<f32, f32>(device, case, Some(tile), 0.0)?;
+                    check::<f32, f32>(device, Case { more: [0, 0, 4], rectifier: false, ..case }, Some(tile), 0.0)?;
+                }
+                for k in 6..12 {
+                    let case = Case { by_depth, ..Case::of(5, 9, k).by(Engine::Plain) };
+                    check::<f32, f32>(device, case, Some(tile), 0.0)?;
+                }
+                let case = Case { by_depth, ..Case::of(70, 72, 300).divided(2).by(Engine::Plain) };
+                check::<f32, f32>(device, case, Some(tile), 0.0)?;
+            }
+        }
+        check::<f32, f32>(device, Case::of(64 * 19, 70, 16).by(Engine::Plain), Some(Tile::Rows64Columns64), 0.0)?;
+        let case = Case { rectifier: false, ..Case::of(150, 130, 200).by(Engine::Plain) };
+        let bits = |tile| check::<f32, f32>(device, case, Some(tile), 0.0);
+        assert_eq!(bits(PLAIN[0])?, bits(PLAIN[1])?);
+        Ok(())
+    });
+}
+
+/// The smallest and the largest numbers, and differences in the last place.
+#[test]
+fn single_precision_keeps_small_and_large_numbers() {
+    for_each_device(|device| {
+        let stream = device.stream()?;
+        let a = stream.upload(&[f32::MAX, 0.0, 0.0, 0.0, f32::MIN_POSITIVE, 1.0, 0.0, 0.0])?;
+        let b = stream.upload(&[1.0f32, 0.0, 0.0, 0.0, 1.0 + f32::EPSILON, -f32::MIN_POSITIVE, 0.0, 0.0])?;
+        let product =
+            Product::<f32>::builder(2, 2, 2).a_stride(4).b_stride(4).precision(Precision::F32).build(device)?;
+        assert_eq!((product.engine(), product.precision()), (Engine::Plain, Precision::F32));
+        let operands = product.operands(&stream, &a, &b)?;
+        let mut c = stream.alloc::<f32>(4)?;
+        product.run(&stream, &operands, Default::default(), &mut c)?;
+        let c = stream.read(&c)?;
+        // `MAX (1 + ε)` is above the largest number; the smallest times `1 + ε` less the smallest is the smallest subnormal.
+        assert_eq!(c[..3], [f32::MAX, f32::INFINITY, f32::MIN_POSITIVE]);
+        assert_eq!(c[3], f32::from_bits(1));
+        Ok(())
+    });
+}
+
 proptest! {
     #![proptest_config(config("tile_engines", 12))]
 
@@ -107,7 +158,11 @@ proptest! {
         let [bias, rectifier, mask] = epilogue;
         let (factor, engine) = (0.5, Some(Engine::Mma));
         let case = Case { m, n, k, more, bias, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine };
-        for_each_device(|device| check_formats(device, case, None));
+        for_each_device(|device| {
+            check_formats(device, case, None)?;
+            let case = Case { mask: false, parts: [1; 2], ..case.by(Engine::Plain) };
+            check::<f32, f32>(device, case, None, 0.0).map(drop)
+        });
     }
 }
 
@@ -129,6 +184,18 @@ fn a_device_has_its_engines() -> Result<(), Error> {
     let error =
         Product::<bf16>::builder(8, 8, 8).precision(Precision::F16).build(&simt).expect_err("refused").to_string();
     assert!(error.contains("option precision: f16 is not allowed (bf16)"), "{error}");
+    // Single precision is read as TF32 where there is that.
+    let single = Product::<f32>::builder(8, 8, 8);
+    assert_eq!(single.build(&simt)?.precision(), Precision::Tf32);
+    assert_eq!(single.engine(Engine::Plain).build(&simt)?.precision(), Precision::F32);
+    let turing = simt.with_capability(7, 5)?;
+    assert_eq!(single.build(&turing)?.precision(), Precision::F32);
+    let error = single.precision(Precision::Tf32).build(&turing).expect_err("refused").to_string();
+    assert!(error.contains("a product in tf32"), "{error}");
+    let error = single.precision(Precision::F32).engine(Engine::Mma).build(&simt).expect_err("refused").to_string();
+    assert!(error.contains("option engine: mma is not allowed (plain in f32 on "), "{error}");
+    let error = single.engine(Engine::Plain).parts(2, 1).build(&simt).expect_err("refused").to_string();
+    assert!(error.contains("option a_parts: 2 is not allowed (1 to 1 in f32)"), "{error}");
     // Operands belong to an engine.
     let stream = simt.stream()?;
     let [a, b] = [stream.alloc::<bf16>(64)?, stream.alloc::<bf16>(64)?];

@@ -1,0 +1,290 @@
+//! The products of a tile, and the kernels.
+
+use crate::cuda::math::{fma, relu};
+use crate::cuda::memory::{load, load_quad};
+use crate::cuda::shared::{Shared, dynamic};
+use crate::cuda::sync::sync_threads;
+use crate::cuda::{kernel, thread};
+use crate::launch::LaunchShape;
+use crate::tile::epilogue::put_single;
+use crate::tile::task::{ProductTask, activation};
+use crate::tile::work::{Work, depths_of};
+use crate::unroll::unroll;
+
+/// Depths of a slab.
+const DEPTH: u32 = 8;
+/// Rows and columns of a warp.
+const WARP_ROWS: u32 = 64;
+const WARP_COLUMNS: u32 = 32;
+
+/// Values from a depth to the next in shared memory.
+const fn stride<const SIZE: u32>() -> u32 {
+    SIZE + 4
+}
+
+/// Values of a slab of one operand.
+const fn slab<const SIZE: u32>() -> u32 {
+    DEPTH * stride::<SIZE>()
+}
+
+/// Threads of a block: a lane has 8 × 8 sums.
+const fn threads<const SIZE: u32>() -> u32 {
+    SIZE * SIZE / 64
+}
+
+const fn shape<const SIZE: u32>(m: u32, n: u32, divisions: u32) -> LaunchShape {
+    let tiles = Work::new([m, n, divisions], SIZE, SIZE).tiles();
+    LaunchShape::new(tiles, threads::<SIZE>()).with_shared(4 * slab::<SIZE>() * 4)
+}
+
+/// What a thread brings of an operand of which a tile has `SIZE` rows (or columns): `QUADS` quads of each slab.
+#[derive(Clone, Copy)]
+struct Share<const BY_DEPTH: bool, const SIZE: u32, const QUADS: usize> {
+    /// Its first quad of the next slab.
+    at: *const f32,
+    /// Values from a line to the next.
+    stride: u32,
+    /// A bit for each quad whose rows the operand has.
+    is_there: u32,
+}
+
+impl<const BY_DEPTH: bool, const SIZE: u32, const QUADS: usize> Share<BY_DEPTH, SIZE, QUADS> {
+    /// Lines of a slab from a quad of the thread to the next.
+    const STEP: u32 = if BY_DEPTH { threads::<SIZE>() / (SIZE / 4) } else { threads::<SIZE>() / 2 };
+
+    /// Row and depth of the thread's first quad in a slab.
+    #[inline(always)]
+    fn own() -> [u32; 2] {
+        let own = thread::thread_idx_x();
+        if BY_DEPTH { [own % (SIZE / 4) * 4, own / (SIZE / 4)] } else { [own / 2, own % 2 * 4] }
+    }
+
+    /// The share of the rows (or columns) from `first` on of `size`, from `depth` on.
+    #[inline(always)]
+    fn new(operand: *const u8, stride: u32, (first, size): (u32, u32), depth: u32) -> Self {
+        let [row, deeper] = Self::own();
+        let [line, value] = if BY_DEPTH { [depth + deeper, first + row] } else { [first + row, depth + deeper] };
+        let at = operand.cast::<f32>().wrapping_add(line as usize * stride as usize + value as usize);
+        let mut is_there = 0;
+        unroll!(I in [0, 1] {
+            let row = if BY_DEPTH { row } else { row + I as u32 * Self::STEP };
+            is_there |= u32::from(first + row < size) << I;
+        });
+        Self { at, stride, is_there }
+    }
+
+    /// Reads the thread's quads of the next slab, of which `left` depths are there; what is behind them, or not among the operand's rows, is 0.
+    ///
+    /// # Safety
+    /// The operand has its lines, `stride` values each, a multiple of 4; it begins at a multiple of 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn fetch(&mut self, left: u32) -> [[f32; 4]; QUADS] {
+        let mut quads = [[0.0; 4]; QUADS];
+        let [_, deeper] = Self::own();
+        unroll!(I in [0, 1] {
+            if I < QUADS {
+                let depth = if BY_DEPTH { deeper + I as u32 * Self::STEP } else { deeper };
+                if self.is_there & (1 << I) != 0 && depth < left {
+                    let line = self.at.wrapping_add(I * Self::STEP as usize * self.stride as usize);
+                    // SAFETY: the line is there, and so is the whole quad in it.
+                    let mut quad = unsafe { load_quad(line, 0) };
+                    if !BY_DEPTH {
+                        unroll!(J in [1, 2, 3] {
+                            if depth + J as u32 >= left {
+                                quad[J] = 0.0;
+                            }
+                        });
+                    }
+                    quads[I % QUADS] = quad;
+                }
+            }
+        });
+        let further = if BY_DEPTH { DEPTH as usize * self.stride as usize } else { DEPTH as usize };
+        self.at = self.at.wrapping_add(further);
+        quads
+    }
+
+    /// Puts the thread's quads into the slab that begins at value `from`.
+    ///
+    /// # Safety
+    /// The slab is the block's and nobody reads it; `from` is a multiple of 4.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn put(&self, shared: Shared<f32>, from: u32, quads: [[f32; 4]; QUADS]) {
+        unroll!(I in [0, 1] {
+            if I < QUADS {
+                let [row, depth] = Self::own();
+                let step = I as u32 * Self::STEP;
+                let [row, depth] = if BY_DEPTH { [row, depth + step] } else { [row + step, depth] };
+                let at = from + depth * stride::<SIZE>() + row;
+                // SAFETY: a row and depths of the slab; by depth, four rows from a multiple of four on.
+                unsafe {
+                    if BY_DEPTH {
+                        shared.set_quad_unchecked(at, quads[I % QUADS]);
+                    } else {
+                        unroll!(J in [0, 1, 2, 3] {
+                            shared.set_unchecked(at + J as u32 * stride::<SIZE>(), quads[I % QUADS][J]);
+                        });
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Adds the products of a slab to a lane's sums: `d[row][column]`. `at_a`, `at_b`: the lane's first row and column in the slabs.
+///
+/// # Safety
+/// The slabs are complete, and the lane's rows and columns in them; both are multiples of 4.
+#[inline(always)]
+#[track_caller]
+unsafe fn multiply<const SIZE: u32>(shared: Shared<f32>, [at_a, at_b]: [u32; 2], d: &mut [[f32; 8]; 8]) {
+    // Two depths at a time, so that the compiler does not load all of the slab at once, for which there are no registers.
+    let mut pair = 0;
+    while pair < DEPTH / 2 {
+        let from = 2 * pair * stride::<SIZE>();
+        unroll!(K in [0, 1] {
+            let deeper = from + K as u32 * stride::<SIZE>();
+            // SAFETY: rows and columns of the slabs.
+            let (a, b) = unsafe {
+                (
+                    [shared.get_quad_unchecked(at_a + deeper), shared.get_quad_unchecked(at_a + deeper + 32)],
+                    [shared.get_quad_unchecked(at_b + deeper), shared.get_quad_unchecked(at_b + deeper + 16)],
+                )
+            };
+            unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
+                unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                    d[I][J] = fma(a[I / 4][I % 4], b[J / 4][J % 4], d[I][J]);
+                });
+            });
+        });
+        pair += 1;
+    }
+}
+
+/// See the module.
+///
+/// # Safety
+/// Launched with `shape`; the task's arrays have the lengths it says.
+#[inline(always)]
+unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: bool>(task: &ProductTask) {
+    const { assert!(QUADS as u32 * threads::<SIZE>() * 4 == SIZE * DEPTH) };
+    let [row, column, division] = Work::of(task, SIZE, SIZE).tile_at(thread::block_idx_x());
+    let (first_row, first_column) = (row * SIZE, column * SIZE);
+    let shared = dynamic::<f32>(0, 4 * slab::<SIZE>());
+    let depth = division * task.division;
+    let mut share_a = Share::<A, SIZE, QUADS>::new(task.a, task.a_stride, (first_row, task.m), depth);
+    let mut share_b = Share::<B, SIZE, QUADS>::new(task.b, task.b_stride, (first_column, task.n), depth);
+    let across = SIZE / WARP_COLUMNS;
+    let (lane, warp) = (thread::lane(), thread::warp_index());
+    let own_row = warp / across * WARP_ROWS + lane / 4 * 4;
+    let own_column = warp % across * WARP_COLUMNS + lane % 4 * 4;
+    let mut d = [[0.0; 8]; 8];
+    let mut left = depths_of(task, division);
+    // Where A's slab begins that is multiplied; B's is behind both of A's.
+    let mut from = 0;
+    // SAFETY: slabs are complete behind a barrier that all threads pass, and filled only when all have read them; the operands are the task's, whose divisions begin at multiples of 4.
+    unsafe {
+        let (mut a, mut b) = (share_a.fetch(left), share_b.fetch(left));
+        share_a.put(shared, from, a);
+        share_b.put(shared, from + 2 * slab::<SIZE>(), b);
+        sync_threads();
+        while left > 0 {
+            left = left.saturating_sub(DEPTH);
+            // Behind the end these are zeros, which nobody reads.
+            a = share_a.fetch(left);
+            b = share_b.fetch(left);
+            multiply::<SIZE>(shared, [from + own_row, from + 2 * slab::<SIZE>() + own_column], &mut d);
+            from = slab::<SIZE>() - from;
+            share_a.put(shared, from, a);
+            share_b.put(shared, from + 2 * slab::<SIZE>(), b);
+            // The next slab is complete, and this one read.
+            sync_threads();
+        }
+    }
+    unroll!(J in [0, 1] {
+        let column = first_column + own_column + 16 * J as u32;
+        let mut bias = [0.0; 4];
+        if !task.bias.is_null() {
+            unroll!(C in [0, 1, 2, 3] {
+                if column + (C as u32) < task.n {
+                    // SAFETY: a column below `n`.
+                    bias[C] = unsafe { load(task.bias, (column + C as u32) as usize) };
+                }
+            });
+        }
+        unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
+            let row = first_row + own_row + I as u32 % 4 + I as u32 / 4 * 32;
+            let mut quad = [d[I][4 * J], d[I][4 * J + 1], d[I][4 * J + 2], d[I][4 * J + 3]];
+            unroll!(C in [0, 1, 2, 3] {
+                let sum = quad[C] * task.factor + bias[C];
+                quad[C] = if task.activation == activation::RELU { relu(sum) } else { sum };
+            });
+            // SAFETY: each value of C is one lane's, which the task has.
+            unsafe { put_single(task, division, row, column, &[quad]) };
+        });
+    });
+}
+
+macro_rules! products {
+    ($($(#[$doc:meta])* $name:ident, $size:literal, $quads:literal, $threads:literal, $blocks:literal, [$a:literal, $b:literal];)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// A product of matrices, with an epilogue, by ordinary arithmetic.
+            ///
+            /// * Launch: a block for each tile of C and division of the depth; a lane for each 8 × 8 of a tile.
+            /// * Reads: `a`, `b`, `bias`.
+            /// * Writes: `c`; `overflow`.
+            /// * Shared: dynamic: two slabs of each operand, 8 deep.
+            /// * Cost: m n k fused multiplications and additions.
+            /// * Twin: `warpplay_cpu_ref::tile::product`.
+            /// * Source: the tile of registers is a known form (Volkov and Demmel 2008); the code is ours.
+            ///
+            /// # Safety
+            /// The operands are of single precision and in one part; they begin at multiples of 16 bytes and are not written meanwhile; `c` is there, `c_short` and the mask are not; bias and activation only with one division; a division is a multiple of 4.
+            #[kernel(
+                shape = shape::<$size>(task.m, task.n, task.k.div_ceil(task.division)),
+                max_threads = $threads,
+                min_blocks = $blocks
+            )]
+            pub unsafe fn $name(task: ProductTask) {
+                // SAFETY: launched with this shape, and the task is as the kernel asks.
+                unsafe { product::<$size, $quads, $a, $b>(&task) }
+            }
+        )*
+    };
+}
+
+products! {
+    /// Single precision, tiles of 128 × 128.
+    tile_plain_128, 128, 1, 256, 2, [false, false];
+    /// Single precision, tiles of 128 × 128, B depth by depth.
+    tile_plain_128_b, 128, 1, 256, 2, [false, true];
+    /// Single precision, tiles of 128 × 128, A and B depth by depth.
+    tile_plain_128_ab, 128, 1, 256, 2, [true, true];
+    /// Single precision, tiles of 128 × 128, A depth by depth.
+    tile_plain_128_a, 128, 1, 256, 2, [true, false];
+    /// Single precision, tiles of 64 × 64.
+    tile_plain_64, 64, 2, 64, 6, [false, false];
+    /// Single precision, tiles of 64 × 64, B depth by depth.
+    tile_plain_64_b, 64, 2, 64, 6, [false, true];
+    /// Single precision, tiles of 64 × 64, A and B depth by depth.
+    tile_plain_64_ab, 64, 2, 64, 6, [true, true];
+    /// Single precision, tiles of 64 × 64, A depth by depth.
+    tile_plain_64_a, 64, 2, 64, 6, [true, false];
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_fit() {
+        let (large, small) = (shape::<128>(129, 128, 3), shape::<64>(129, 128, 1));
+        assert_eq!((large.grid, large.block, small.grid, small.block), ([6, 1, 1], [256, 1, 1], [6, 1, 1], [64, 1, 1]));
+        // What every launch may have without asking.
+        assert!(large.shared_bytes <= 48 * 1024);
+    }
+}
