@@ -1,9 +1,10 @@
-//! How fast matrices are multiplied: squares, and the shapes of networks, in every format.
+//! How fast matrices are multiplied: squares, and the shapes of networks, in every format; and some of them by each engine that the device has.
 //!
 //! ```text
 //! cargo bench -p warpplay --bench tile -- --quick
 //! cargo bench -p warpplay --bench tile -- --device cuda --json figures.jsonl
 //! cargo bench -p warpplay --bench tile -- --only bf16 --tiles
+//! cargo bench -p warpplay --bench tile -- --device cuda --engines
 //! ```
 //!
 //! Prints a table a format, and with `--json` one line of JSON a row. Launches are a graph of several, so that the host does not count; the first replay is not timed.
@@ -21,8 +22,8 @@ use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use serde_json::json;
-use warpplay::tile::{Epilogue, Operand, Output as Format, Product, Tile, bf16, f16};
-use warpplay::{Backend, Device, Error};
+use warpplay::tile::{Engine, Epilogue, Operand, Output as Format, Product, Tile, bf16, f16};
+use warpplay::{Backend, Device, Error, Precision};
 
 use output::{Output, Table, number};
 use program::Flags;
@@ -39,6 +40,10 @@ struct Args {
     #[arg(long)]
     tiles: bool,
 
+    /// Only the shapes that every engine multiplies
+    #[arg(long)]
+    engines: bool,
+
     #[command(flatten)]
     flags: Flags,
 }
@@ -51,6 +56,8 @@ enum Section {
     F16,
     /// TF32, results in single precision
     Tf32,
+    /// Single precision without tensor cores
+    F32,
 }
 
 /// Rows of A, columns of B, and depth: squares; layers of perceptrons at batch 512 and 8192; the convolutions of AlphaZero's network as products, 128, 192 and 256 channels on 2048 boards of 8 × 8.
@@ -72,12 +79,25 @@ const SHAPES: [[u32; 3]; 15] = [
     [131_072, 256, 2304],
 ];
 
+/// Those that every engine multiplies: squares, and a layer of a perceptron at batch 8192.
+const BY_ENGINES: [[u32; 3]; 4] = [[2048, 2048, 2048], [4096, 4096, 4096], [8192, 8192, 8192], [8192, 1024, 1024]];
+
+/// The tiles of an engine.
+const fn tiles_of(engine: Engine) -> &'static [Tile] {
+    match engine {
+        Engine::Wgmma => Tile::ALL,
+        Engine::Mma => &[Tile::Rows128Columns256, Tile::Rows128Columns128, Tile::Rows64Columns64],
+        Engine::Plain => &[Tile::Rows128Columns128, Tile::Rows64Columns64],
+    }
+}
+
 struct Bench {
     device: Device,
     seconds: f64,
     quick: bool,
     output: Output,
     tiles: bool,
+    engines: bool,
 }
 
 fn main() -> ExitCode {
@@ -87,35 +107,57 @@ fn main() -> ExitCode {
 /// Runs the sections; returns how many rows failed.
 fn run(args: &Args) -> anyhow::Result<usize> {
     let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
-    let mut bench = Bench { device, seconds, quick, output: args.flags.output()?, tiles: args.tiles };
+    let mut bench =
+        Bench { device, seconds, quick, output: args.flags.output()?, tiles: args.tiles, engines: args.engines };
     args.flags.about(&mut bench.output, &bench.device, json!({}))?;
     let sections: program::Sections<Section, Bench> = &[
-        (Section::Bf16, |bench| section::<bf16, bf16>(bench, bf16::from_f32)),
-        (Section::F16, |bench| section::<f16, f16>(bench, f16::from_f32)),
-        (Section::Tf32, |bench| section::<f32, f32>(bench, |value| value)),
+        (Section::Bf16, |bench| section::<bf16, bf16>(bench, Precision::Bf16, bf16::from_f32)),
+        (Section::F16, |bench| section::<f16, f16>(bench, Precision::F16, f16::from_f32)),
+        (Section::Tf32, |bench| section::<f32, f32>(bench, Precision::Tf32, |value| value)),
+        (Section::F32, |bench| section::<f32, f32>(bench, Precision::F32, |value| value)),
     ];
     program::measure(&mut bench, &args.only, sections)?;
     Ok(bench.output.n_failed())
 }
 
-/// All shapes of a format.
-fn section<T: Operand, C: Format<T>>(bench: &mut Bench, of: fn(f32) -> T) -> anyhow::Result<()> {
-    let mut table = Table::new(&format!("PRODUCTS in {}", T::PRECISION), 2, &["m × n × k", "tile", "us", "TFLOP/s"]);
+/// All shapes of a format, and those of every engine.
+fn section<T: Operand, C: Format<T>>(bench: &mut Bench, precision: Precision, of: fn(f32) -> T) -> anyhow::Result<()> {
+    let columns = ["m × n × k", "engine", "tile", "us", "TFLOP/s"];
+    let mut table = Table::new(&format!("PRODUCTS in {precision}"), 3, &columns);
+    // A small one, to learn which engine the device takes, and which others it has.
+    let builder = Product::<T>::builder(64, 64, 64).precision(precision);
+    let first = builder.build(&bench.device).map(|product| product.engine());
+    let others: Vec<Engine> = Engine::ALL
+        .iter()
+        .copied()
+        .filter(|&engine| first.as_ref().is_ok_and(|&first| first != engine))
+        .filter(|&engine| builder.engine(engine).build(&bench.device).is_ok())
+        .collect();
+    let mut rows: Vec<([u32; 3], Option<Engine>)> = Vec::new();
+    let is_long = precision == Precision::F32;
+    let shapes: &[[u32; 3]] = if bench.engines || is_long { &BY_ENGINES } else { &SHAPES };
+    rows.extend(shapes.iter().map(|&shape| (shape, None)));
+    rows.extend(others.iter().flat_map(|&engine| BY_ENGINES.map(|shape| (shape, Some(engine)))));
     // Under simt a product of the smallest size takes seconds.
-    let n_shapes = if bench.device.backend() == Backend::Cuda { SHAPES.len() } else { 1 };
-    for shape in &SHAPES[..if bench.quick { n_shapes.min(4) } else { n_shapes }] {
-        let tiles: Vec<Option<Tile>> =
-            if bench.tiles { Tile::ALL.iter().copied().map(Some).collect() } else { vec![None] };
+    if bench.device.backend() != Backend::Cuda {
+        rows = vec![(SHAPES[0], None)];
+    } else if bench.quick {
+        rows.truncate(4);
+    }
+    for (shape, engine) in rows {
+        let all = engine.or(first.as_ref().ok().copied()).map_or(Tile::ALL, tiles_of);
+        let tiles: Vec<Option<Tile>> = if bench.tiles { all.iter().copied().map(Some).collect() } else { vec![None] };
         for tile in tiles {
-            let [m, n, k] = *shape;
+            let [m, n, k] = shape;
             let name = format!("{m} × {n} × {k}");
             bench.output.progress(&name);
-            match time::<T, C>(bench, *shape, tile, of) {
-                Ok((tile, seconds)) => {
+            match time::<T, C>(bench, shape, (precision, engine, tile), of) {
+                Ok((engine, tile, seconds)) => {
                     let speed = 2.0 * f64::from(m) * f64::from(n) * f64::from(k) / seconds / 1e12;
-                    table.row(vec![name, tile.to_string(), number(seconds * 1e6), number(speed)]);
+                    table.row(vec![name, engine.to_string(), tile.to_string(), number(seconds * 1e6), number(speed)]);
                     bench.output.json(&json!({
-                        "section": T::PRECISION.name(), "m": m, "n": n, "k": k, "tile": tile.name(), "us": seconds * 1e6, "tflops": speed,
+                        "section": precision.name(), "m": m, "n": n, "k": k, "engine": engine.name(), "tile": tile.name(), "us": seconds * 1e6,
+                        "tflops": speed,
                     }))?;
                 }
                 Err(error) => {
@@ -128,15 +170,16 @@ fn section<T: Operand, C: Format<T>>(bench: &mut Bench, of: fn(f32) -> T) -> any
     table.print(&mut bench.output)
 }
 
-/// The tile, and seconds of one product.
+/// The engine, the tile, and seconds of one product.
 fn time<T: Operand, C: Format<T>>(
     bench: &Bench,
     [m, n, k]: [u32; 3],
-    tile: Option<Tile>,
+    (precision, engine, tile): (Precision, Option<Engine>, Option<Tile>),
     of: fn(f32) -> T,
-) -> Result<(Tile, f64), Error> {
+) -> Result<(Engine, Tile, f64), Error> {
     let stream = bench.device.stream()?;
-    let product = Product::<T>::builder(m, n, k).rectifier(true).tile(tile).build(&bench.device)?;
+    let builder = Product::<T>::builder(m, n, k).rectifier(true).precision(precision).engine(engine).tile(tile);
+    let product = builder.build(&bench.device)?;
     // Numbers of all sizes: zeros need less power, and the clock is higher then.
     let numbers = |rows: u32| {
         let len = u64::from(rows) * u64::from(k);
@@ -158,7 +201,7 @@ fn time<T: Operand, C: Format<T>>(
         stream.synchronize()?;
         n_graphs += 1;
     }
-    Ok((product.tile(), start.elapsed().as_secs_f64() / f64::from(n_graphs * REPEATS)))
+    Ok((product.engine(), product.tile(), start.elapsed().as_secs_f64() / f64::from(n_graphs * REPEATS)))
 }
 
 /// Products of a graph.
