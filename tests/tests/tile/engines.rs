@@ -166,6 +166,31 @@ proptest! {
     }
 }
 
+/// What warps and threads copy to shared memory and load from it lies in different banks; the exchange of sums, which all engines have, is not counted here.
+#[test]
+fn operands_lie_in_different_banks() -> Result<(), Error> {
+    let device = Device::simt();
+    let count = |case: Case, engine: Engine, tile: Tile| -> Result<(u64, u64), Error> {
+        let (result, report) = device.count_bank_conflicts(|| match engine {
+            Engine::Plain => check::<f32, f32>(&device, case.by(engine), Some(tile), 0.0),
+            _ => check::<bf16, f32>(&device, case.by(engine), Some(tile), 0.0),
+        })?;
+        result?;
+        let own = |file: &str| file.contains("tile/mma/") || file.contains("tile/plain/");
+        let counts = || report.counts.iter().filter(|count| own(count.location.file()));
+        Ok((counts().map(|count| count.requests).sum(), counts().map(|count| count.conflicts()).sum()))
+    };
+    for by_depth in [[false, false], [true, false], [false, true], [true, true]] {
+        let engines = MMA.map(|tile| (Engine::Mma, tile)).into_iter().chain(PLAIN.map(|tile| (Engine::Plain, tile)));
+        for (engine, tile) in engines {
+            let [m, n] = tile.size();
+            let (requests, conflicts) = count(Case { by_depth, bias: false, ..Case::of(m, n, 128) }, engine, tile)?;
+            assert!(requests > 0 && conflicts == 0, "{engine} {tile} {by_depth:?}: {conflicts} in {requests}");
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn a_device_has_its_engines() -> Result<(), Error> {
     let simt = Device::simt();
