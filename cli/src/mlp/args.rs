@@ -34,7 +34,7 @@ impl Args {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Train a network
-    #[command(after_help = examples!["mlp train --data DIR --json run.json --save-weights net.safetensors", "mlp train --drawn 2000 --epochs 5 --learning-rate 0.1 --plots training.svg"])]
+    #[command(after_help = examples!["mlp train --data DIR --json run.json --save-weights net.safetensors", "mlp train --drawn 2000 --epochs 5 --learning-rate 0.1 --plots training.svg", "mlp train --train-set train.csv --test-set test.csv --label-column class"])]
     Train(Box<TrainArgs>),
     /// Measure the accuracy of a network on a data set
     #[command(after_help = examples!["mlp evaluate --data DIR --weights net.safetensors"])]
@@ -120,8 +120,8 @@ pub struct PredictArgs {
     #[arg(long, value_name = "FILE.png", required_unless_present = "images", conflicts_with = "images")]
     pub image: Option<PathBuf>,
 
-    /// The image: one of an IDX file, plain or gzip
-    #[arg(long, value_name = "FILE.idx")]
+    /// The image: one of an IDX or .npy file, plain or gzip
+    #[arg(long, value_name = "FILE")]
     pub images: Option<PathBuf>,
 
     /// Index of the image in --images, from 0
@@ -207,6 +207,7 @@ mod tests {
             ("--checkpoint-every", "a constant of the library that is not public"),
             ("--models", "rates times seeds"),
             ("--learning-rates", "that of --learning-rate"),
+            ("--label-column", "the first"),
         ];
         hold::<Args>(&cases, &prose, |args| {
             let text = |error: anyhow::Error| format!("{error:#}");

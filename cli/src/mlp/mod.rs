@@ -1,8 +1,9 @@
-//! Multilayer perceptrons from the command line: train on MNIST or any set in its format, evaluate, predict one image, train many models
+//! Multilayer perceptrons from the command line: train on MNIST or any set in IDX, `.npy` or CSV files, evaluate, predict one image, train many models
 //! at once. The paper's tables beside ours are `warpplay papers mnist_mlp`.
 //!
 //! ```text
 //! warpplay mlp train --data DIR --json run.json --save-weights net.safetensors
+//! warpplay mlp train --train-set train.csv --test-set test.csv --label-column class
 //! warpplay mlp evaluate --data DIR --weights net.safetensors
 //! warpplay mlp predict --weights net.safetensors --image digit.png --invert
 //! warpplay mlp sweep --data DIR --models 64 --learning-rates 0.003,0.01,0.03
@@ -43,6 +44,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("early_stopping", "patience"),
     ("evaluate_batch", "evaluate-batch"),
     ("held_out", "held-out"),
+    ("label", "label-column"),
     ("learning_rate", "learning-rate"),
     ("min_delta", "min-delta"),
     ("schedule every", "step-every"),

@@ -81,7 +81,7 @@
 //!
 //! | to | see |
 //! | --- | --- |
-//! | read MNIST or another set in its format, or draw digits | [`Dataset`] |
+//! | read MNIST or another set, in IDX, `.npy` or CSV, or draw digits | [`Dataset`], [`CsvFormat`] |
 //! | choose network, optimiser, schedule, precision | [`Options`] |
 //! | train, stop early, evaluate, go on later | [`Trainer`], [`Checkpoint`] |
 //! | use weights, read and write safetensors | [`Classifier`], [`Network`] |
@@ -97,6 +97,7 @@
 
 mod checkpoint;
 mod classifier;
+mod csv_file;
 mod dataset;
 mod digits;
 mod dispatch;
@@ -105,8 +106,11 @@ mod evaluation;
 mod idx;
 mod image;
 mod network;
+mod npy;
 mod options;
 mod report;
+mod sample_files;
+mod source;
 mod state;
 mod sweep;
 mod trainer;
@@ -115,6 +119,7 @@ mod weight_file;
 pub use crate::Precision;
 pub use checkpoint::{Checkpoint, TrainerState};
 pub use classifier::{Classifier, ClassifierBuilder, Prediction};
+pub use csv_file::CsvFormat;
 pub use dataset::{Dataset, Split};
 pub use evaluation::Classified;
 pub use image::read_image;
