@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
-    Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, Options, Prediction,
+    Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, OnnxFormat, Options, Prediction,
     Trainer as LibraryTrainer, WeightLayout,
 };
 use warpplay::{Backend, Buffer, Device, Stream};
@@ -53,6 +53,13 @@ impl Network {
     fn save(&self, path: PathBuf, pytorch: bool) -> PyResult<()> {
         let layout = if pytorch { WeightLayout::PyTorch } else { WeightLayout::default() };
         self.network.save(path, layout).map_err(error)
+    }
+
+    /// Writes an ONNX file, whose graph takes `images` uint8 `[n, pixels]`, or `[n, rows, columns]` if `image_size` gives these, divides them by 255, and returns `logits`
+    /// `[n, classes]` float32, and `probabilities` with `softmax`.
+    #[pyo3(signature = (path, *, image_size=None, softmax=false))]
+    fn save_onnx(&self, path: PathBuf, image_size: Option<(u32, u32)>, softmax: bool) -> PyResult<()> {
+        self.network.save_onnx(path, &OnnxFormat { image_size, softmax }).map_err(error)
     }
 
     /// For `pickle` and `copy`: the layers make the network again.

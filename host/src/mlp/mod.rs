@@ -84,7 +84,7 @@
 //! | read MNIST or another set, in IDX, `.npy` or CSV, or draw digits | [`Dataset`], [`CsvFormat`] |
 //! | choose network, optimiser, schedule, precision | [`Options`] |
 //! | train, stop early, evaluate, go on later | [`Trainer`], [`Checkpoint`] |
-//! | use weights, read and write safetensors | [`Classifier`], [`Network`] |
+//! | use weights, read and write safetensors, write ONNX | [`Classifier`], [`Network`], [`OnnxFormat`] |
 //! | train many seeds and learning rates at once | [`Sweep`] |
 //! | know how much memory it takes | [`TrainerBuilder::memory_needed`] |
 //! | the published kernels, and the paper's tables beside ours | crate `warpplay_papers`, `mnist_mlp` |
@@ -107,6 +107,7 @@ mod idx;
 mod image;
 mod network;
 mod npy;
+mod onnx;
 mod options;
 mod report;
 mod sample_files;
@@ -124,6 +125,7 @@ pub use dataset::{Dataset, Split};
 pub use evaluation::Classified;
 pub use image::read_image;
 pub use network::{Layer, Network, WeightLayout};
+pub use onnx::OnnxFormat;
 pub use options::{
     EarlyStopping, Engine, Init, MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH, Optimizer, Options, Reduction, Residence,
     Schedule,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use warpplay::mlp::{Dataset, Split};
+use warpplay::mlp::{Dataset, Network, OnnxFormat, Split};
 use warpplay_tests::programs::{self, Scratch};
 
 fn new_scratch() -> Scratch {
@@ -59,6 +59,19 @@ fn the_format_of_the_data_is_no_matter() {
     // One set is enough to evaluate on.
     let shown = scratch.ok("evaluate --device cpu --weights net --test-set test.csv --label-column class --header yes");
     assert!(shown.contains("test.csv"), "{shown}");
+    // The network in other forms.
+    let shown = scratch.ok("convert --weights net --save-onnx net.onnx --image-size 28x28 --softmax --save-weights torch --pytorch --json converted.json");
+    assert!(shown.contains("net.onnx: a network 784-4-10"), "{shown}");
+    assert_eq!(scratch.json("converted.json")["save_onnx"], "net.onnx");
+    let whole = |name: &str| Network::load(scratch.path(name)).expect("weights");
+    assert_eq!(whole("torch"), whole("net"));
+    whole("net")
+        .save_onnx(scratch.path("library.onnx"), &OnnxFormat { image_size: Some((28, 28)), softmax: true })
+        .expect("a file");
+    assert_eq!(
+        fs::read(scratch.path("library.onnx")).expect("a file"),
+        fs::read(scratch.path("net.onnx")).expect("a file")
+    );
     scratch.ok("predict --device cpu --weights net --images test-images.npy --index 3");
     scratch.ok(&format!("sweep --device cpu --threads 1 --hidden 4 --batch 16 --epochs 1 --models 2 {of_csv}"));
     for (line, text) in [
@@ -66,6 +79,11 @@ fn the_format_of_the_data_is_no_matter() {
         ("train --test-set test.csv", "--train-set and --test-set are given together"),
         ("train --drawn 60 --train-labels a", "--train-labels is only for the images of --train-set"),
         ("evaluate --weights net --data . --test-labels a", "--test-labels is only for the images of --test-set"),
+        (
+            "convert --weights net --save-onnx x.onnx --image-size 28x27",
+            "option image-size: 28x27 is not allowed (rows and columns of 784 pixels",
+        ),
+        ("convert --weights net --save-onnx net", "--save-onnx and --weights name the same file"),
         ("train --label-column class", "--label-column is only for CSV files, named by --train-set or --test-set"),
         (
             "train --train-set train-images.npy --train-labels a --test-set test-images.npy --test-labels b --header no",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use warpplay::mlp::{CsvFormat, Dataset, read_image};
 use warpplay::{Error, Result};
 use warpplay_tests::folder::Folder;
+use warpplay_tests::random::Random;
 
 /// The error is about this file, this line, and says this.
 #[track_caller]
@@ -256,4 +257,58 @@ fn folders_may_hold_npy_files() {
     }
     let (train, test) = Dataset::load_dir(folder.folder()).unwrap();
     assert_eq!((train.images(), test.labels(), test.image_size()), (&[0, 1, 2, 3][..], &[1, 0][..], (1, 2)));
+}
+
+/// Changed files are read or refused with an error that names them, and nothing panics. `cargo xtask soak` has more of them, and limits memory and time.
+#[test]
+fn mutants_are_read_or_refused() {
+    let folder = Folder::new();
+    let whole_images =
+        folder.write("whole-images.npy", &npy("|u1", "(6, 2)", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255]));
+    let whole_labels = folder.write("whole-labels.npy", &npy("|u1", "(6,)", &[0, 1, 2, 3, 4, 5]));
+    let single: Vec<u8> = (0..12u8).flat_map(|byte| (f32::from(byte) / 255.0).to_le_bytes()).collect();
+    let csv = b"\"a\",\"class\",b\r\n0,1,2\r\n3.0,0,\"255\"\n\n1e2,3,4".to_vec();
+    let seeds = [
+        ("images.npy", npy("<f4", "(6, 2, 1)", &single)),
+        ("labels.npy", npy(">i2", "(6,)", &[0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 9])),
+        ("set.csv", csv),
+    ];
+    let format = named("class");
+    let mut random = Random(1);
+    let words: [&[u8]; 8] = [b"\"", b",", b"\n", b"-1", b"99999999999999999999", b"(", b"\xFF\xFE", b"nan"];
+    let (mut n_read, mut n_refused) = (0, 0);
+    for (name, seed) in &seeds {
+        for _ in 0..400 {
+            let mut bytes = seed.clone();
+            for _ in 0..1 + random.below(3) {
+                let at = random.below(bytes.len());
+                match random.below(5) {
+                    0 => bytes[at] = random.u31() as u8,
+                    1 => bytes[at] ^= 1 << random.below(8),
+                    2 => bytes.truncate(at.max(1)),
+                    3 => drop(bytes.splice(at..at, words[random.below(8)].iter().copied())),
+                    _ => drop(bytes.drain(at..(at + 1 + random.below(4)).min(bytes.len() - 1).max(at))),
+                }
+            }
+            let path = folder.write(name, &bytes);
+            let found = match *name {
+                "images.npy" => Dataset::load(&path, &whole_labels, None),
+                "labels.npy" => Dataset::load(&whole_images, &path, None),
+                _ => Dataset::load_csv(&path, &format, None),
+            };
+            match found {
+                Ok(set) => {
+                    assert_eq!(set.images().len(), set.len() * set.n_inputs() as usize);
+                    assert!(set.labels().iter().all(|&label| u32::from(label) < set.n_classes()));
+                    n_read += 1;
+                }
+                Err(error) => {
+                    let names = matches!(error, Error::File { .. }) && error.to_string().contains(name);
+                    assert!(names, "{error:?}");
+                    n_refused += 1;
+                }
+            }
+        }
+    }
+    assert!(n_read > 20 && n_refused > 20, "{n_read} read, {n_refused} refused");
 }
