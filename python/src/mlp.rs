@@ -14,7 +14,7 @@ use warpplay::mlp::{
 use warpplay::{Backend, Buffer, Device, Stream};
 
 use crate::convert::{device, error, expect_shape, to_python};
-use crate::dlpack::{Array, Copied, Kind, Shareable, Tensor, copy_of, expect_dimensions};
+use crate::dlpack::{Array, Copied, Kind, Shareable, Tensor, copy_of, expect_dimensions, labels_of};
 use crate::options::options;
 use crate::work::{self, Shared};
 
@@ -92,8 +92,8 @@ fn dataset(
     device: &Device,
 ) -> PyResult<(Arc<Dataset>, [usize; 2])> {
     let images: Copied<u8, 3> = copy_of(&format!("{what}images"), images, Some(device))?;
-    let labels: Copied<u8, 1> = copy_of(&format!("{what}labels"), labels, Some(device))?;
-    let ([n, rows, cols], labels) = (images.shape, labels.values);
+    let labels = labels_of(&format!("{what}labels"), labels, Some(device))?;
+    let [n, rows, cols] = images.shape;
     if n != labels.len() {
         return Err(PyValueError::new_err(format!(
             "{n} images and {} labels: a label for each is expected",
@@ -107,7 +107,7 @@ fn dataset(
 
 /// A training on a device.
 ///
-/// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` uint8, classes from 0 on.
+/// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` of any integer type, classes of 0 to 255.
 /// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, together or not at all: classified after every epoch.
 /// * Each is an array of numpy, or another object with `__dlpack__` in the host's memory or, contiguous, in that of the device: tensors of PyTorch, CuPy, JAX. A training has a copy
 ///   of its own.

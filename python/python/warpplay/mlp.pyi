@@ -7,7 +7,7 @@ from typing_extensions import Unpack
 from . import Array
 from ._options import MlpOptions
 from ._perceptron import PerceptronClassifier as PerceptronClassifier
-from ._types import Bytes, Floats, Path, Progress, Shared
+from ._types import Bytes, Floats, Labels, Path, Progress, Shared
 
 @final
 class Network:
@@ -25,10 +25,10 @@ class Trainer:
     def __new__(
         cls,
         images: Bytes,
-        labels: Bytes,
+        labels: Labels,
         *,
         test_images: Optional[Bytes] = None,
-        test_labels: Optional[Bytes] = None,
+        test_labels: Optional[Labels] = None,
         device: str = "auto",
         **given: Unpack[MlpOptions],
     ) -> "Trainer": ...
