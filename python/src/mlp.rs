@@ -8,13 +8,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
-    Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, Options, Prediction,
+    Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, OnnxFormat, Options, Prediction,
     Trainer as LibraryTrainer, WeightLayout,
 };
 use warpplay::{Backend, Buffer, Device, Stream};
 
 use crate::convert::{device, error, expect_shape, to_python};
-use crate::dlpack::{Array, Copied, Kind, Shareable, Tensor, copy_of, expect_dimensions};
+use crate::dlpack::{Array, Copied, Kind, Shareable, Tensor, copy_of, expect_dimensions, labels_of};
 use crate::options::options;
 use crate::work::{self, Shared};
 
@@ -55,6 +55,13 @@ impl Network {
         self.network.save(path, layout).map_err(error)
     }
 
+    /// Writes an ONNX file, whose graph takes `images` uint8 `[n, pixels]`, or `[n, rows, columns]` if `image_size` gives these, divides them by 255, and returns `logits`
+    /// `[n, classes]` float32, and `probabilities` with `softmax`.
+    #[pyo3(signature = (path, *, image_size=None, softmax=false))]
+    fn save_onnx(&self, path: PathBuf, image_size: Option<(u32, u32)>, softmax: bool) -> PyResult<()> {
+        self.network.save_onnx(path, &OnnxFormat { image_size, softmax }).map_err(error)
+    }
+
     /// For `pickle` and `copy`: the layers make the network again.
     #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
     fn __getnewargs__<'py>(
@@ -85,8 +92,8 @@ fn dataset(
     device: &Device,
 ) -> PyResult<(Arc<Dataset>, [usize; 2])> {
     let images: Copied<u8, 3> = copy_of(&format!("{what}images"), images, Some(device))?;
-    let labels: Copied<u8, 1> = copy_of(&format!("{what}labels"), labels, Some(device))?;
-    let ([n, rows, cols], labels) = (images.shape, labels.values);
+    let labels = labels_of(&format!("{what}labels"), labels, Some(device))?;
+    let [n, rows, cols] = images.shape;
     if n != labels.len() {
         return Err(PyValueError::new_err(format!(
             "{n} images and {} labels: a label for each is expected",
@@ -100,7 +107,7 @@ fn dataset(
 
 /// A training on a device.
 ///
-/// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` uint8, classes from 0 on.
+/// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` of any integer type, classes of 0 to 255.
 /// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, together or not at all: classified after every epoch.
 /// * Each is an array of numpy, or another object with `__dlpack__` in the host's memory or, contiguous, in that of the device: tensors of PyTorch, CuPy, JAX. A training has a copy
 ///   of its own.

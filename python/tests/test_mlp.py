@@ -99,3 +99,47 @@ def test_a_network_is_kept_by_pickle():
     layers = [(random.normal(size=(6, 3)).astype(np.float32), random.normal(size=3).astype(np.float32))]
     for kept in (pickle.loads(pickle.dumps(Network(layers))), copy.deepcopy(Network(layers))):
         assert all((found == given).all() for found, given in zip(kept.layers[0], layers[0]))
+
+
+TYPES = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_labels_of_every_integer_type_are_classes(kind):
+    images, labels = two_classes(40, 3)
+    options = {"device": "cpu", "hidden": [4], "epochs": 2, "batch": 8}
+    losses = [
+        [epoch["loss"] for epoch in Trainer(images, given, test_images=images, test_labels=given, **options).run()["epochs"]]
+        for given in (labels, labels.astype(kind), np.repeat(labels, 2).astype(kind)[::2])
+    ]
+    assert losses[0] == losses[1] == losses[2]
+    # An array of another library.
+    shared = warpplay.mlp.Trainer(images, Lent(labels.astype(kind)), **options)
+    assert [epoch["loss"] for epoch in shared.run()["epochs"]] == losses[0]
+    for value in (-1, 256):
+        if np.iinfo(kind).min <= value <= np.iinfo(kind).max:
+            wrong = labels.astype(kind)
+            wrong[7] = value
+            with pytest.raises(ValueError, match=f"^test_labels\\[7\\] is {value}, a class of 0 to 255 is expected$"):
+                Trainer(images, labels, test_images=images, test_labels=wrong, **options)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex64"])
+def test_labels_that_are_no_integers_are_refused(kind):
+    images, labels = two_classes(40, 3)
+    with pytest.raises(TypeError, match=f"^labels has values of {kind}, expected uint8$"):
+        Trainer(images, labels.astype(kind), device="cpu", batch=8)
+
+
+class Lent:
+    """An array that is nothing but shared, with a name of its type as PyTorch has it."""
+
+    def __init__(self, array):
+        self.array = array
+        self.dtype = f"torch.{array.dtype}"
+
+    def __dlpack__(self, **given):
+        return self.array.__dlpack__(**given)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()

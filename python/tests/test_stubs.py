@@ -59,6 +59,7 @@ sizes = [3, 4]
 given: "MlpOptions" = {"hidden": sizes, "optimizer": "adamw", "schedule": {"name": "step", "every": 2}}
 trainer = mlp.Trainer(images, labels, **given)
 mlp.Trainer(images, labels, **trainer.options)
+mlp.Trainer(images, labels.astype(np.int64))
 mlp.Trainer(images, labels, hidden=(3, np.int32(4)), optimizer={"name": "adam", "beta1": 0.5}, early_stopping={"patience": 3})
 mlp.Trainer(images, labels, optimizer="adm")  # error: Argument "optimizer" to "Trainer" has incompatible type
 mlp.Trainer(images, labels, optimizer={"name": "adam", "momentum": 0.5})  # error: Argument "optimizer" to "Trainer" has incompatible type

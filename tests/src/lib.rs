@@ -40,7 +40,9 @@
 //! | `mlp/memory.rs` | a network that does not fit is not refused before anything is allocated |
 //! | `mlp/short_formats.rs` | training in tf32 or bf16 leaves its bounds on real batches |
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
+//! | `mlp/data_files.rs` | a CSV or `.npy` file is read wrongly, or a damaged one is accepted |
 //! | `mlp/cli.rs` | the commands of `mlp` that others rely on have changed |
+//! | `mlp/cli_data.rs` | the same samples in IDX, `.npy` and CSV files do not give the same training |
 //! | `azero/reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
 //! | `azero/evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |
 //! | `papers/checkers_conv.rs` | a published kernel of the network, or the network made of them, differs from the plain functions |

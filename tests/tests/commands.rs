@@ -128,13 +128,14 @@ fn lines_of_regret_minimisation() {
 }
 
 /// Lines of the pages that are not run, by a part of them, and why. Their command and flags are held to its `--help`.
-const NOT_RUN: [(&str, &str); 27] = [
+const NOT_RUN: [(&str, &str); 28] = [
     ("--device cuda", "needs a GPU"),
     ("--ranks ", "needs MPI"),
     ("mpirun ", "needs MPI"),
     ("ncu ", "needs a GPU and NVIDIA's tools"),
     ("cargo xtask run mcts", "its arguments are xtask's"),
     (" DIR", "data of the reader's"),
+    ("--test-set ", "data of the reader's"),
     ("--image digit.png", "an image of the reader's"),
     ("--plots FOLDER", "the published kernels under simt: minutes"),
     (" games.usi.txt.gz", "data that a clone lacks"),
@@ -322,7 +323,7 @@ use Json::{Facts, Found, Report};
 const WITHOUT_JSON: [&str; 1] = ["cfr browse"];
 
 /// Every command that writes JSON, in order: later ones read what earlier ones wrote.
-const WITH_JSON: [(&str, Json); 41] = [
+const WITH_JSON: [(&str, Json); 42] = [
     ("doctor", Facts),
     ("demo --device cpu", Facts),
     ("man pages", Facts),
@@ -355,6 +356,7 @@ const WITH_JSON: [(&str, Json); 41] = [
     ),
     ("mlp evaluate --device cpu --drawn-test 20 --weights mlp.safetensors", Found),
     ("mlp predict --device cpu --weights mlp.safetensors --image digit.png", Facts),
+    ("mlp convert --weights mlp.safetensors --save-onnx mlp.onnx", Facts),
     ("mlp sweep --device cpu --drawn 60 --drawn-test 20 --hidden 4 --batch 16 --epochs 1 --models 2", Report(&[])),
     ("cfr info GOLDEN/cfr/games/kuhn.limit.2p.game", Facts),
     ("cfr solve GOLDEN/cfr/games/kuhn.limit.2p.game --iterations 2 --device cpu --strategy k.strategy", Report(&[])),

@@ -118,7 +118,7 @@ enum Task {
         /// Build it without optimising across crates, install it into an environment of its own and run its tests
         #[arg(long)]
         test: bool,
-        /// Also install OpenSpiel, scikit-learn, JAX, mypy and matplotlib there: tests that need them, and the notebooks, must then run
+        /// Also install OpenSpiel, scikit-learn, JAX, ONNX and its runtime, mypy and matplotlib there: tests that need them, and the notebooks, must then run
         #[arg(long, requires = "test")]
         peers: bool,
         /// Also install PyTorch there, of some gigabytes: tests that compare with it must then run

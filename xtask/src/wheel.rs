@@ -23,7 +23,7 @@ const PLATFORM: &str = "manylinux_2_17";
 /// Other programs that the tests compare with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peers {
-    /// OpenSpiel, scikit-learn, JAX, mypy, and matplotlib for the notebooks.
+    /// OpenSpiel, scikit-learn, JAX, ONNX and its runtime, mypy, and matplotlib for the notebooks.
     pub peers: bool,
     /// PyTorch.
     pub torch: bool,
@@ -34,7 +34,9 @@ pub struct Peers {
 impl Peers {
     /// The lists of what is installed, and the modules whose absence is a failure then.
     fn lists(self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let peers = self.peers.then_some(("requirements.txt", "pyspiel,open_spiel,sklearn,matplotlib,jax,mypy"));
+        let peers = self
+            .peers
+            .then_some(("requirements.txt", "pyspiel,open_spiel,sklearn,matplotlib,jax,mypy,onnx,onnxruntime"));
         let torch = self.torch.then_some(("requirements-torch.txt", "torch"));
         peers.into_iter().chain(torch).chain(self.cuda.then_some(("requirements-cuda.txt", "torch,cupy,jax")))
     }

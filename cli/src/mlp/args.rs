@@ -34,7 +34,7 @@ impl Args {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Train a network
-    #[command(after_help = examples!["mlp train --data DIR --json run.json --save-weights net.safetensors", "mlp train --drawn 2000 --epochs 5 --learning-rate 0.1 --plots training.svg"])]
+    #[command(after_help = examples!["mlp train --data DIR --json run.json --save-weights net.safetensors", "mlp train --drawn 2000 --epochs 5 --learning-rate 0.1 --plots training.svg", "mlp train --train-set train.csv --test-set test.csv --label-column class"])]
     Train(Box<TrainArgs>),
     /// Measure the accuracy of a network on a data set
     #[command(after_help = examples!["mlp evaluate --data DIR --weights net.safetensors"])]
@@ -42,6 +42,9 @@ pub enum Command {
     /// Classify one image
     #[command(after_help = examples!["mlp predict --weights net.safetensors --image digit.png --invert"])]
     Predict(PredictArgs),
+    /// Write a network in another form: ONNX, or safetensors with other names
+    #[command(after_help = examples!["mlp convert --weights net.safetensors --save-onnx net.onnx --image-size 28x28 --softmax", "mlp convert --weights net.safetensors --save-weights torch.safetensors --pytorch"])]
+    Convert(ConvertArgs),
     /// Now `warpplay papers mnist_mlp experiments`
     #[command(hide = true, disable_help_flag = true)]
     Experiments(MovedArgs),
@@ -120,8 +123,8 @@ pub struct PredictArgs {
     #[arg(long, value_name = "FILE.png", required_unless_present = "images", conflicts_with = "images")]
     pub image: Option<PathBuf>,
 
-    /// The image: one of an IDX file, plain or gzip
-    #[arg(long, value_name = "FILE.idx")]
+    /// The image: one of an IDX or .npy file, plain or gzip
+    #[arg(long, value_name = "FILE")]
     pub images: Option<PathBuf>,
 
     /// Index of the image in --images, from 0
@@ -136,6 +139,42 @@ pub struct PredictArgs {
     pub device: DeviceFlag,
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct ConvertArgs {
+    /// The network: tensors W1, b1, … [in, out], or *.weight, *.bias [out, in] (PyTorch)
+    #[arg(long, value_name = "FILE.safetensors")]
+    pub weights: PathBuf,
+
+    /// Write an ONNX file, which takes images of bytes and gives logits
+    #[arg(long, value_name = "FILE.onnx", required_unless_present = "save_weights")]
+    pub save_onnx: Option<PathBuf>,
+
+    /// Rows and columns of an image, for an input [n, rows, cols] of --save-onnx [default: an input [n, pixels]]
+    #[arg(long, value_name = "ROWSxCOLS", requires = "save_onnx", value_parser = image_size)]
+    pub image_size: Option<(u32, u32)>,
+
+    /// Give probabilities beside the logits in --save-onnx
+    #[arg(long, requires = "save_onnx")]
+    pub softmax: bool,
+
+    /// Write a safetensors file
+    #[arg(long, value_name = "FILE.safetensors")]
+    pub save_weights: Option<PathBuf>,
+
+    /// Name and transpose the tensors of --save-weights as PyTorch does: 0.weight, 0.bias, 2.weight, … [out, in]
+    #[arg(long, requires = "save_weights")]
+    pub pytorch: bool,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// Reads `28x28`.
+fn image_size(text: &str) -> Result<(u32, u32), String> {
+    let sizes = text.split_once('x').and_then(|(rows, cols)| Some((rows.parse().ok()?, cols.parse().ok()?)));
+    sizes.filter(|&(rows, cols)| rows > 0 && cols > 0).ok_or_else(|| "expected rows and columns such as 28x28".into())
 }
 
 #[derive(clap::Args, Debug)]
@@ -207,6 +246,8 @@ mod tests {
             ("--checkpoint-every", "a constant of the library that is not public"),
             ("--models", "rates times seeds"),
             ("--learning-rates", "that of --learning-rate"),
+            ("--label-column", "the first"),
+            ("--image-size", "an input [n, pixels]"),
         ];
         hold::<Args>(&cases, &prose, |args| {
             let text = |error: anyhow::Error| format!("{error:#}");
@@ -219,7 +260,7 @@ mod tests {
                 }
                 Command::Evaluate(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
                 Command::Predict(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
-                Command::Experiments(_) => return Err("no options".into()),
+                Command::Convert(_) | Command::Experiments(_) => return Err("no options".into()),
             })
         });
     }

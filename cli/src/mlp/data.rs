@@ -1,30 +1,66 @@
 //! The data of a command: read, or drawn where none is given.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
 use warpplay::Error;
-use warpplay::mlp::{Dataset, Split};
+use warpplay::mlp::{CsvFormat, Dataset, Split};
 
-use crate::common;
+use crate::common::{self, Usage};
 
 /// Seeds of the drawn sets: every run has the same.
 const TRAIN_SEED: u64 = 1;
 const TEST_SEED: u64 = 2;
 
+/// Whether the first line of a CSV file is a header.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// It is if none of its fields is a number, or if --label-column names one of them
+    #[default]
+    Auto,
+    /// It is
+    Yes,
+    /// It is not
+    No,
+}
+
 /// Where images and labels come from.
 #[derive(clap::Args, Clone, Debug)]
 pub struct DataFlags {
-    /// Folder with MNIST's four files, or those of any data set in its format (IDX, plain or gzip); without it the program draws digits
+    /// Folder with MNIST's four files, or those of any data set in its format (IDX) or as train-images.npy, train-labels.npy, test-images.npy, test-labels.npy, plain or gzip; without data the program draws digits
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 
-    /// Number of drawn training digits, without --data
+    /// Training set in place of --data: a CSV file with a label and pixels of 0 to 255 in each line, or images (IDX, .npy) with --train-labels
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "drawn"])]
+    pub train_set: Option<PathBuf>,
+
+    /// Labels (IDX, .npy) of the images of --train-set
+    #[arg(long, value_name = "FILE")]
+    pub train_labels: Option<PathBuf>,
+
+    /// Test set, as --train-set
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "drawn_test"])]
+    pub test_set: Option<PathBuf>,
+
+    /// Labels (IDX, .npy) of the images of --test-set
+    #[arg(long, value_name = "FILE")]
+    pub test_labels: Option<PathBuf>,
+
+    /// Column of a CSV file that has the labels, by its name in the header [default: the first]
+    #[arg(long, value_name = "NAME", conflicts_with = "data")]
+    pub label_column: Option<String>,
+
+    /// Whether the first line of a CSV file is a header
+    #[arg(long, value_name = "WHETHER", value_enum, default_value_t, conflicts_with = "data")]
+    pub header: Header,
+
+    /// Number of drawn training digits, without data
     #[arg(long, value_name = "N", default_value_t = 6000, conflicts_with = "data", allow_negative_numbers = true)]
     pub drawn: usize,
 
-    /// Number of drawn test digits, without --data
+    /// Number of drawn test digits, without data
     #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "data", allow_negative_numbers = true)]
     pub drawn_test: usize,
 }
@@ -32,20 +68,90 @@ pub struct DataFlags {
 impl DataFlags {
     /// Training set and test set.
     pub fn load(&self) -> Result<(Arc<Dataset>, Arc<Dataset>)> {
-        let (train, test) = common::without_results(|| match &self.data {
-            Some(folder) => Dataset::load_dir(folder),
-            None => Ok((self.digits(Split::Train)?, self.digits(Split::Test)?)),
+        self.expect_files()?;
+        if self.train_set.is_some() != self.test_set.is_some() {
+            return Err(Usage("--train-set and --test-set are given together".into()).into());
+        }
+        let (train, test) = common::without_results(|| match (&self.data, &self.train_set) {
+            (Some(folder), _) => Dataset::load_dir(folder),
+            (None, Some(_)) => {
+                let train = self.file(Split::Train, None)?;
+                let n_classes = train.n_classes();
+                Ok((train, self.file(Split::Test, Some(n_classes))?))
+            }
+            (None, None) => Ok((self.digits(Split::Train)?, self.digits(Split::Test)?)),
         })?;
         Ok((Arc::new(train), Arc::new(test)))
     }
 
     /// One of the two, for a network of this many classes.
     pub fn load_split(&self, split: Split, n_classes: u32) -> Result<Arc<Dataset>> {
+        self.expect_files()?;
+        let (wanted, other) = match split {
+            Split::Train => (&self.train_set, &self.test_set),
+            Split::Test => (&self.test_set, &self.train_set),
+        };
+        if wanted.is_none() && other.is_some() {
+            let text = match split {
+                Split::Train => "--train-set is needed, the set to evaluate on (--on-training-set)",
+                Split::Test => "--test-set is needed, the set to evaluate on (without --on-training-set)",
+            };
+            return Err(Usage(text.into()).into());
+        }
         let set = common::without_results(|| match &self.data {
             Some(folder) => Dataset::load_split(folder, split, Some(n_classes)),
+            None if wanted.is_some() => self.file(split, Some(n_classes)),
             None => self.digits(split),
         })?;
         Ok(Arc::new(set))
+    }
+
+    /// Paths of all that is read, by their flags.
+    pub fn paths(&self) -> [(&'static str, Option<&Path>); 5] {
+        [
+            ("--data", self.data.as_deref()),
+            ("--train-set", self.train_set.as_deref()),
+            ("--train-labels", self.train_labels.as_deref()),
+            ("--test-set", self.test_set.as_deref()),
+            ("--test-labels", self.test_labels.as_deref()),
+        ]
+    }
+
+    /// That labels have their images, and what is said of CSV files is said of some.
+    fn expect_files(&self) -> Result<()> {
+        let pairs = [("train", &self.train_labels, &self.train_set), ("test", &self.test_labels, &self.test_set)];
+        if let Some((name, ..)) = pairs.iter().find(|(_, labels, set)| labels.is_some() && set.is_none()) {
+            return Err(Usage(format!("--{name}-labels is only for the images of --{name}-set")).into());
+        }
+        let flag = match (&self.label_column, self.header) {
+            (Some(_), _) => "--label-column",
+            (None, Header::Yes | Header::No) => "--header",
+            (None, Header::Auto) => return Ok(()),
+        };
+        let sets = [(&self.train_set, &self.train_labels), (&self.test_set, &self.test_labels)];
+        if sets.iter().any(|(set, labels)| set.is_some() && labels.is_none()) {
+            return Ok(());
+        }
+        Err(Usage(format!("{flag} is only for CSV files, named by --train-set or --test-set")).into())
+    }
+
+    /// One of the sets that are named by their files.
+    fn file(&self, split: Split, n_classes: Option<u32>) -> warpplay::Result<Dataset> {
+        let (set, labels) = match split {
+            Split::Train => (&self.train_set, &self.train_labels),
+            Split::Test => (&self.test_set, &self.test_labels),
+        };
+        let set = set.as_deref().unwrap_or(Path::new(""));
+        if let Some(labels) = labels {
+            return Dataset::load(set, labels, n_classes);
+        }
+        let header = match self.header {
+            Header::Auto => None,
+            Header::Yes => Some(true),
+            Header::No => Some(false),
+        };
+        let format = CsvFormat { label: self.label_column.clone(), header, image_size: None };
+        Dataset::load_csv(set, &format, n_classes)
     }
 
     /// The drawn digits of one of the two; an error about their number names the flag.
@@ -62,7 +168,7 @@ impl DataFlags {
 
     /// Says so where the digits are drawn.
     pub fn say_if_drawn(&self, quiet: bool) -> Result<()> {
-        if self.data.is_some() || quiet {
+        if self.paths().iter().any(|(_, path)| path.is_some()) || quiet {
             return Ok(());
         }
         common::print("no --data: using drawn digits; their figures cannot be compared with those of MNIST\n")

@@ -45,11 +45,9 @@ impl ClassifyFlags {
 /// Runs the command.
 pub fn run(args: &EvaluateArgs) -> Result<()> {
     args.output.start_log();
-    common::expect_apart(
-        &[("--weights", Some(&args.classify.weights)), ("--data", args.data.data.as_deref())],
-        &[("--json", args.output.json.as_deref())],
-        &[],
-    )?;
+    let mut read = args.data.paths().to_vec();
+    read.push(("--weights", Some(args.classify.weights.as_path())));
+    common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
     let (_, network, mut classifier) = args.classify.open(&args.device.device)?;
     let sizes = network.sizes();

@@ -1,10 +1,12 @@
-//! Multilayer perceptrons from the command line: train on MNIST or any set in its format, evaluate, predict one image, train many models
-//! at once. The paper's tables beside ours are `warpplay papers mnist_mlp`.
+//! Multilayer perceptrons from the command line: train on MNIST or any set in IDX, `.npy` or CSV files, evaluate, predict one image, train many models
+//! at once, write a network as ONNX. The paper's tables beside ours are `warpplay papers mnist_mlp`.
 //!
 //! ```text
 //! warpplay mlp train --data DIR --json run.json --save-weights net.safetensors
+//! warpplay mlp train --train-set train.csv --test-set test.csv --label-column class
 //! warpplay mlp evaluate --data DIR --weights net.safetensors
 //! warpplay mlp predict --weights net.safetensors --image digit.png --invert
+//! warpplay mlp convert --weights net.safetensors --save-onnx net.onnx
 //! warpplay mlp sweep --data DIR --models 64 --learning-rates 0.003,0.01,0.03
 //! ```
 //!
@@ -23,6 +25,7 @@
 mod args;
 pub mod chart;
 pub mod check;
+mod convert;
 pub mod data;
 mod evaluate;
 mod picture;
@@ -43,6 +46,8 @@ const FLAGS: &[(&str, &str)] = &[
     ("early_stopping", "patience"),
     ("evaluate_batch", "evaluate-batch"),
     ("held_out", "held-out"),
+    ("image_size", "image-size"),
+    ("label", "label-column"),
     ("learning_rate", "learning-rate"),
     ("min_delta", "min-delta"),
     ("schedule every", "step-every"),
@@ -57,6 +62,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Train(args) => train::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Predict(args) => predict::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Experiments(args) => Err(crate::common::Usage(format!(
             "experiments is now: warpplay papers mnist_mlp experiments {} (feature papers)",
             args.rest.join(" ")

@@ -29,8 +29,9 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     let options = args.training.options(Options::default())?;
     let models = models(args, &options)?;
     let [resume, checkpoint] = args.journal.paths();
-    let data = ("--data", args.data.data.as_deref());
-    common::expect_apart(&[data, resume], &[("--json", args.output.json.as_deref()), checkpoint], &[])?;
+    let mut read = args.data.paths().to_vec();
+    read.push(resume);
+    common::expect_apart(&read, &[("--json", args.output.json.as_deref()), checkpoint], &[])?;
     let json = args.output.json_file()?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;

@@ -87,10 +87,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     if !args.output.quiet {
         common::print(table::end_of_training(&report, &found))?;
         if let Some(path) = stopped {
-            common::print(format!(
-                "checkpoint  continue with --resume {} and the same --data or --drawn\n",
-                path.display()
-            ))?;
+            common::print(format!("checkpoint  continue with --resume {} and the same data\n", path.display()))?;
         }
     }
     Ok(())
@@ -99,12 +96,11 @@ pub fn run(args: &TrainArgs) -> Result<()> {
 /// A checkpoint may be written over the one that is resumed, and weights over those of the start.
 fn expect_apart(args: &TrainArgs) -> Result<()> {
     let plot = args.plots.path(PLOT);
+    let mut read = args.data.paths().to_vec();
+    read.push(("--resume", args.checkpoint.resume.as_deref()));
+    read.push(("--start", args.weights.start.as_deref()));
     common::expect_apart(
-        &[
-            ("--data", args.data.data.as_deref()),
-            ("--resume", args.checkpoint.resume.as_deref()),
-            ("--start", args.weights.start.as_deref()),
-        ],
+        &read,
         &[
             ("--json", args.output.json.as_deref()),
             ("--plots", args.plots.plots.as_deref()),

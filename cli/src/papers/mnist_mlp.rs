@@ -164,8 +164,7 @@ fn items(mut args: ItemsArgs) -> Result<()> {
     for name in &mut items.only {
         *name = renamed(name).to_string();
     }
-    let folder = args.data.data.clone();
-    let inputs = [("--data", folder.as_deref())];
+    let inputs = args.data.paths();
     // Before the set is read.
     items.expect_apart(&inputs)?;
     let (train, test) = if items.list {
@@ -222,7 +221,7 @@ fn train(args: &TrainArgs) -> Result<()> {
     args.output.start_log();
     let options = args.options();
     options.check()?;
-    common::expect_apart(&[("--data", args.data.data.as_deref())], &[("--json", args.output.json.as_deref())], &[])?;
+    common::expect_apart(&args.data.paths(), &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
     let device = args.device.open()?;
     let (train, test) = args.data.load()?;

@@ -2,25 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{digits, idx};
+use super::csv_file::{self, CsvFormat};
+use super::source::Images;
+use super::{digits, idx, sample_files};
 use crate::runtime::atomic_file;
 use crate::runtime::fnv::Fnv;
 use crate::{Error, Result};
 
 /// Kinds of files of a set.
-const KINDS: [&str; 2] = ["images-idx3", "labels-idx1"];
+const KINDS: [Kind; 2] = [Kind { idx: "images-idx3", npy: "images" }, Kind { idx: "labels-idx1", npy: "labels" }];
+
+/// What the files of images, or of labels, are called.
+#[derive(Clone, Copy)]
+struct Kind {
+    idx: &'static str,
+    npy: &'static str,
+}
 
 /// Which of the two sets of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
-    /// `train-images-idx3-ubyte` and `train-labels-idx1-ubyte`.
+    /// `train-images-idx3-ubyte` and `train-labels-idx1-ubyte`, or `train-images.npy` and `train-labels.npy`.
     Train,
-    /// `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`.
+    /// `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, or `test-images.npy` and `test-labels.npy`.
     Test,
 }
 
 impl Split {
-    /// Prefix of its files' names.
+    /// Prefix of its IDX files' names.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Train => "train",
@@ -28,14 +37,22 @@ impl Split {
         }
     }
 
-    /// The accepted names of its file of `kind`, without `.gz`.
-    fn names(self, kind: &str) -> [String; 2] {
+    /// The accepted names of its file of `kind`, without `.gz`; the first that is there is read.
+    fn names(self, kind: Kind) -> [String; 3] {
         let prefix = self.prefix();
-        [format!("{prefix}-{kind}-ubyte"), format!("{prefix}-{}-ubyte", kind.replace('-', "."))]
+        let of_npy = match self {
+            Self::Train => "train",
+            Self::Test => "test",
+        };
+        [
+            format!("{prefix}-{}-ubyte", kind.idx),
+            format!("{prefix}-{}-ubyte", kind.idx.replace('-', ".")),
+            format!("{of_npy}-{}.npy", kind.npy),
+        ]
     }
 
     /// Finds the file of `kind` in a folder, under any of the accepted names.
-    fn find(self, folder: &Path, kind: &str) -> Result<PathBuf> {
+    fn find(self, folder: &Path, kind: Kind) -> Result<PathBuf> {
         let names = self.names(kind);
         let paths = names.iter().flat_map(|name| [folder.join(name), folder.join(format!("{name}.gz"))]);
         for path in paths {
@@ -46,7 +63,7 @@ impl Split {
         if !folder.is_dir() {
             return Err(Error::file(folder, None, "there is no such folder"));
         }
-        let reason = format!("no {} in it, nor {}, plain or with .gz", names[0], names[1]);
+        let reason = format!("no {} in it, nor {} or {}, plain or with .gz", names[0], names[1], names[2]);
         Err(Error::file(folder, None, reason))
     }
 }
@@ -59,6 +76,7 @@ impl Split {
 /// their files   (IDX, all u32 big-endian; plain or gzip)
 ///   images      u32 2051, u32 n, u32 rows, u32 cols, then n · rows · cols bytes
 ///   labels      u32 2049, u32 n, then n bytes
+///               (numpy) .npy of the same arrays; (CSV) a line a sample: CsvFormat
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Dataset {
@@ -180,34 +198,53 @@ impl Dataset {
         Self::new(images, labels, digits::SIDE, digits::SIDE, digits::N_CLASSES, source)
     }
 
-    /// Reads a file of images and one of labels, both IDX, plain or compressed with gzip. Without `n_classes`, the number of classes is the largest label plus 1, at least 2.
+    /// Reads a file of images and one of labels, each IDX or numpy's `.npy`, plain or compressed with gzip; their first bytes tell the format. Without `n_classes`, the number
+    /// of classes is the largest label plus 1, at least 2.
+    ///
+    /// Images of an `.npy` file are `[n, rows, cols]` or `[n, pixels]`, `uint8`, or floating-point numbers that bytes divided by 255 are, which is what a network makes of
+    /// bytes; labels are `[n]` of any integer type. No value is rounded: others are refused.
     ///
     /// # Errors
-    /// [`Error::File`] for a wrong magic number, a truncated or too long file, zero samples, rows or columns, different numbers of images and labels, or
-    /// a label that is not below `n_classes`; [`Error::Option`] for `n_classes` outside 1 to 256.
+    /// [`Error::File`] for a header that is wrong, a truncated or too long file, zero samples, rows or columns, different numbers of images and labels, a value that is no
+    /// byte, or a label that is not below `n_classes`; [`Error::Option`] for `n_classes` outside 1 to 256.
     pub fn load(images: impl AsRef<Path>, labels: impl AsRef<Path>, n_classes: Option<u32>) -> Result<Self> {
         let (images_path, labels_path) = (images.as_ref(), labels.as_ref());
-        if let Some(n_classes) = n_classes.filter(|n_classes| !(1..=256).contains(n_classes)) {
-            return Err(Error::option("n_classes", n_classes, "1 to 256"));
-        }
-        let images = idx::read_images(images_path)?;
-        let labels = idx::read_labels(labels_path)?;
+        let most = most_classes(n_classes)?;
+        let images = sample_files::read_images(images_path)?;
+        let labels = sample_files::read_labels(labels_path)?;
         if images.len() != labels.len() {
             let reason =
                 format!("{} labels for the {} images of {}", labels.len(), images.len(), images_path.display());
             return Err(Error::file(labels_path, None, reason));
         }
-        let largest = labels.iter().copied().max().unwrap_or_default();
-        let n_classes = n_classes.unwrap_or_else(|| (u32::from(largest) + 1).max(2));
-        if let Some(at) = labels.iter().position(|&label| u32::from(label) >= n_classes) {
-            let reason = format!("label {at} is {}, below {n_classes} is expected", labels[at]);
+        if let Some(at) = labels.iter().position(|&label| u32::from(label) >= most) {
+            let reason = format!("label {at} is {}, below {most} is expected", labels[at]);
             return Err(Error::file(labels_path, None, reason));
         }
-        Self::new(images.pixels, labels, images.rows, images.cols, n_classes, images_path.display().to_string())
+        Self::of_files(images, labels, n_classes, images_path)
+    }
+
+    /// Reads a CSV file, plain or compressed with gzip: a line for each sample, with its label and its pixels, whole numbers of 0 to 255. Without `n_classes`, the number of
+    /// classes is the largest label plus 1, at least 2.
+    ///
+    /// # Errors
+    /// [`Error::File`] with line and column for a value that is not allowed, with the line for one that has another number of columns, and for a file without samples;
+    /// [`Error::Option`] for `n_classes` outside 1 to 256, or a named column in a file without a header.
+    pub fn load_csv(path: impl AsRef<Path>, format: &CsvFormat, n_classes: Option<u32>) -> Result<Self> {
+        let path = path.as_ref();
+        let (images, labels) = csv_file::read(path, format, most_classes(n_classes)?)?;
+        Self::of_files(images, labels, n_classes, path)
+    }
+
+    /// What files held: as many labels as images, all below `n_classes`, if given.
+    fn of_files(images: Images, labels: Vec<u8>, n_classes: Option<u32>, source: &Path) -> Result<Self> {
+        let largest = labels.iter().copied().max().unwrap_or_default();
+        let n_classes = n_classes.unwrap_or_else(|| (u32::from(largest) + 1).max(2));
+        Self::new(images.pixels, labels, images.rows, images.cols, n_classes, source.display().to_string())
     }
 
     /// Reads one of the two sets of a folder that has MNIST's file names: `train-images-idx3-ubyte` and so on, also with a dot
-    /// (`train-images.idx3-ubyte`), plain or with `.gz`.
+    /// (`train-images.idx3-ubyte`), or else `train-images.npy` and so on; plain or with `.gz`.
     ///
     /// # Errors
     /// As [`Dataset::load`]; [`Error::File`] if a file is missing.
@@ -223,7 +260,7 @@ impl Dataset {
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         [Split::Train, Split::Test]
             .iter()
-            .any(|split| KINDS.iter().any(|kind| split.names(kind).iter().any(|one| one == name)))
+            .any(|split| KINDS.iter().any(|&kind| split.names(kind).iter().any(|one| one == name)))
     }
 
     /// Reads the training set and the test set of a folder. The training labels determine the number of classes.
@@ -277,6 +314,14 @@ impl Dataset {
             source: format!("{} ({name})", self.source),
         };
         Ok((part(first, &self.labels[..at], "training part"), part(last, &self.labels[at..], "validation part")))
+    }
+}
+
+/// The number of classes that labels must be below: 256, the values of a byte, if none is given.
+fn most_classes(n_classes: Option<u32>) -> Result<u32> {
+    match n_classes {
+        Some(n_classes) if !(1..=256).contains(&n_classes) => Err(Error::option("n_classes", n_classes, "1 to 256")),
+        given => Ok(given.unwrap_or(256)),
     }
 }
 

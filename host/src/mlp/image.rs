@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use super::idx;
+use super::sample_files;
 use crate::runtime::input_file;
 use crate::{Error, Result};
 
@@ -13,8 +13,8 @@ const PNG_BYTES: usize = 1 << 26;
 
 /// Reads an image of `n_inputs` pixels, 0 background to 255 ink.
 ///
-/// * `path`: a PNG file of any kind, or an IDX file of images, plain or with gzip; distinguished by their first bytes.
-/// * `index`: index of the image in an IDX file, from 0; 0 for a PNG file.
+/// * `path`: a PNG file of any kind, or an IDX or `.npy` file of images, plain or with gzip; distinguished by their first bytes.
+/// * `index`: index of the image in such a file, from 0; 0 for a PNG file.
 /// * `invert`: inverts the image, for dark ink on light paper; MNIST is white on black.
 ///
 /// Colours are converted to grey by luma (Rec. 601) and 16 bits to 8; transparent areas count as paper.
@@ -36,7 +36,7 @@ pub fn read_image(path: impl AsRef<Path>, index: usize, n_inputs: u32, invert: b
         }
         read_png(path, n_inputs, invert)?
     } else {
-        let images = idx::read_images(path)?;
+        let images = sample_files::read_images(path)?;
         if images.n_pixels() as u64 != u64::from(n_inputs) {
             return Err(other_size(path, images.rows, images.cols, n_inputs));
         }

@@ -81,10 +81,10 @@
 //!
 //! | to | see |
 //! | --- | --- |
-//! | read MNIST or another set in its format, or draw digits | [`Dataset`] |
+//! | read MNIST or another set, in IDX, `.npy` or CSV, or draw digits | [`Dataset`], [`CsvFormat`] |
 //! | choose network, optimiser, schedule, precision | [`Options`] |
 //! | train, stop early, evaluate, go on later | [`Trainer`], [`Checkpoint`] |
-//! | use weights, read and write safetensors | [`Classifier`], [`Network`] |
+//! | use weights, read and write safetensors, write ONNX | [`Classifier`], [`Network`], [`OnnxFormat`] |
 //! | train many seeds and learning rates at once | [`Sweep`] |
 //! | know how much memory it takes | [`TrainerBuilder::memory_needed`] |
 //! | the published kernels, and the paper's tables beside ours | crate `warpplay_papers`, `mnist_mlp` |
@@ -97,6 +97,7 @@
 
 mod checkpoint;
 mod classifier;
+mod csv_file;
 mod dataset;
 mod digits;
 mod dispatch;
@@ -105,8 +106,12 @@ mod evaluation;
 mod idx;
 mod image;
 mod network;
+mod npy;
+mod onnx;
 mod options;
 mod report;
+mod sample_files;
+mod source;
 mod state;
 mod sweep;
 mod trainer;
@@ -115,10 +120,12 @@ mod weight_file;
 pub use crate::Precision;
 pub use checkpoint::{Checkpoint, TrainerState};
 pub use classifier::{Classifier, ClassifierBuilder, Prediction};
+pub use csv_file::CsvFormat;
 pub use dataset::{Dataset, Split};
 pub use evaluation::Classified;
 pub use image::read_image;
 pub use network::{Layer, Network, WeightLayout};
+pub use onnx::OnnxFormat;
 pub use options::{
     EarlyStopping, Engine, Init, MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH, Optimizer, Options, Reduction, Residence,
     Schedule,

@@ -16,4 +16,5 @@ class Shared(Protocol):
     def __dlpack_device__(self) -> Tuple[int, int]: ...
 
 Bytes = Union[NDArray[np.uint8], Shared]
+Labels = Union[NDArray[np.integer[Any]], Shared]
 Floats = Union[NDArray[np.float32], Shared]

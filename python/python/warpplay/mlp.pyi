@@ -7,7 +7,7 @@ from typing_extensions import Unpack
 from . import Array
 from ._options import MlpOptions
 from ._perceptron import PerceptronClassifier as PerceptronClassifier
-from ._types import Bytes, Floats, Path, Progress, Shared
+from ._types import Bytes, Floats, Labels, Path, Progress, Shared
 
 @final
 class Network:
@@ -16,6 +16,7 @@ class Network:
     def load(path: Path) -> "Network": ...
     def __getnewargs__(self) -> Tuple[list[Tuple[NDArray[np.float32], NDArray[np.float32]]]]: ...
     def save(self, path: Path, *, pytorch: bool = False) -> None: ...
+    def save_onnx(self, path: Path, *, image_size: Optional[Tuple[int, int]] = None, softmax: bool = False) -> None: ...
     @property
     def layers(self) -> list[Tuple[NDArray[np.float32], NDArray[np.float32]]]: ...
 
@@ -24,10 +25,10 @@ class Trainer:
     def __new__(
         cls,
         images: Bytes,
-        labels: Bytes,
+        labels: Labels,
         *,
         test_images: Optional[Bytes] = None,
-        test_labels: Optional[Bytes] = None,
+        test_labels: Optional[Labels] = None,
         device: str = "auto",
         **given: Unpack[MlpOptions],
     ) -> "Trainer": ...

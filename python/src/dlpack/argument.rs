@@ -42,7 +42,41 @@ macro_rules! inputs {
     )* };
 }
 
-inputs! { f32: "float32", u8: "uint8" }
+inputs! {
+    f32: "float32", u8: "uint8",
+    i8: "int8", i16: "int16", i32: "int32", i64: "int64", u16: "uint16", u32: "uint32", u64: "uint64"
+}
+
+/// Copies labels `[n]` of any integer type, as [`copy_of`], to bytes.
+///
+/// # Errors
+/// As [`copy_of`]; `ValueError` for one that is not of 0 to 255.
+pub fn labels_of(what: &str, value: &Bound<'_, PyAny>, device: Option<&Device>) -> PyResult<Vec<u8>> {
+    fn narrow<T: Input + TryInto<u8> + std::fmt::Display>(
+        what: &str,
+        value: &Bound<'_, PyAny>,
+        device: Option<&Device>,
+    ) -> PyResult<Vec<u8>> {
+        let labels: Copied<T, 1> = copy_of(what, value, device)?;
+        let byte = |(at, &label): (usize, &T)| {
+            let text = || format!("{what}[{at}] is {label}, a class of 0 to 255 is expected");
+            label.try_into().map_err(|_| PyValueError::new_err(text()))
+        };
+        labels.values.iter().enumerate().map(byte).collect()
+    }
+    // `int64` of numpy and JAX, `torch.int64` of PyTorch. What has no such property is read as bytes, or refused.
+    let name = value.getattr("dtype").and_then(|dtype| dtype.str()).map(|name| name.to_string()).unwrap_or_default();
+    match name.rsplit('.').next().unwrap_or_default() {
+        "int8" => narrow::<i8>(what, value, device),
+        "int16" => narrow::<i16>(what, value, device),
+        "int32" => narrow::<i32>(what, value, device),
+        "int64" => narrow::<i64>(what, value, device),
+        "uint16" => narrow::<u16>(what, value, device),
+        "uint32" => narrow::<u32>(what, value, device),
+        "uint64" => narrow::<u64>(what, value, device),
+        _ => Ok(copy_of::<u8, 1>(what, value, device)?.values),
+    }
+}
 
 /// Copies an argument of `N` dimensions, whose name is `what`. An array of another library is in the host's memory, or in that of `device`, if given; there it must be contiguous.
 ///

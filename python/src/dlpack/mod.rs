@@ -20,7 +20,7 @@ use numpy::PyUntypedArray;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-pub use argument::{Copied, copy_of, expect_dimensions, numpy_array};
+pub use argument::{Copied, copy_of, expect_dimensions, labels_of, numpy_array};
 pub use array::{Array, Shareable};
 pub use tensor::Tensor;
 

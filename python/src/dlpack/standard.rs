@@ -208,11 +208,17 @@ unsafe impl Value for f32 {
     const CODES: &'static [u8] = &[2];
 }
 
-// SAFETY: `kDLInt`.
-unsafe impl Value for i32 {
-    const NAME: &'static str = "int32";
-    const CODES: &'static [u8] = &[0];
+macro_rules! integers {
+    ($($type:ty: $name:literal, $code:literal),*) => { $(
+        // SAFETY: `kDLInt` is 0, `kDLUInt` is 1.
+        unsafe impl Value for $type {
+            const NAME: &'static str = $name;
+            const CODES: &'static [u8] = &[$code];
+        }
+    )* };
 }
+
+integers! { i8: "int8", 0, i16: "int16", 0, i32: "int32", 0, i64: "int64", 0, u16: "uint16", 1, u32: "uint32", 1, u64: "uint64", 1 }
 
 // SAFETY: `kDLUInt` and `kDLBool`.
 unsafe impl Value for u8 {

@@ -146,7 +146,7 @@ fn packed_files_are_not_believed_either() {
 fn folders_are_searched_for_every_name() {
     let folder = Folder::new();
     let dir = folder.folder();
-    let text = "no train-images-idx3-ubyte in it, nor train-images.idx3-ubyte, plain or with .gz";
+    let text = "no train-images-idx3-ubyte in it, nor train-images.idx3-ubyte or train-images.npy, plain or with .gz";
     says(Dataset::load_dir(dir), dir, text);
     says(Dataset::load_dir(folder.path("absent")), &folder.path("absent"), "there is no such folder");
     folder.write("train-images.idx3-ubyte", &images());

@@ -1,6 +1,8 @@
 //! The tests of `mlp`, a module for each subject.
 
 mod cli;
+mod cli_data;
+mod data_files;
 mod epoch;
 mod files;
 mod layers;

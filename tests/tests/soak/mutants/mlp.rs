@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use warpplay::Device;
-use warpplay::mlp::{Checkpoint, Classifier, Dataset, Network, Trainer, WeightLayout, read_image};
+use warpplay::mlp::{Checkpoint, Classifier, CsvFormat, Dataset, Network, Trainer, WeightLayout, read_image};
 use warpplay_tests::golden as folder;
 use warpplay_tests::programs::{Scratch, warpplay};
 
@@ -59,16 +59,59 @@ fn idx(is_packed: bool, images: bool) -> Parser {
     let whole = folder::path(names[usize::from(images)]);
     Parser::new(seeds, if is_packed { Form::Packed } else { Form::Bytes }, move |path| {
         let (a, b): (&Path, &Path) = if images { (path, &whole) } else { (&whole, path) };
-        let set = Dataset::load(a, b, None).map_err(text)?;
-        assert!(set.labels().iter().all(|&label| (u32::from(label)) < set.n_classes()), "a label beyond the classes");
-        assert!(set.image(set.len() - 1).is_some_and(|image| image.len() == set.n_inputs() as usize));
-        Ok(())
+        sound(&Dataset::load(a, b, None).map_err(text)?)
     })
+}
+
+/// A set that was read holds what it says.
+fn sound(set: &Dataset) -> Result<(), String> {
+    assert!(set.labels().iter().all(|&label| (u32::from(label)) < set.n_classes()), "a label beyond the classes");
+    assert!(set.image(set.len() - 1).is_some_and(|image| image.len() == set.n_inputs() as usize));
+    Ok(())
 }
 
 mutants!(images, "mlp: images (IDX)", |_| idx(false, true));
 mutants!(labels, "mlp: labels (IDX)", |_| idx(false, false));
 mutants!(packed_images, "mlp: images (IDX, gzip)", |_| idx(true, true));
+
+/// What numpy writes for the samples of 0.1: images or labels are mutants, the others are whole.
+fn npy(images: bool) -> Parser {
+    let (set, _) = Dataset::load_dir(folder::path("mlp/v0.1")).expect("a data set");
+    let file = |descr: &str, shape: String, body: &[u8]| {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), body].concat()
+    };
+    let (n, (rows, cols)) = (set.len(), set.image_size());
+    let single: Vec<u8> = set.images().iter().flat_map(|&byte| (f32::from(byte) / 255.0).to_le_bytes()).collect();
+    let wide: Vec<u8> = set.labels().iter().flat_map(|&label| i64::from(label).to_be_bytes()).collect();
+    let seeds = match images {
+        true => vec![
+            ("bytes.npy".to_string(), file("|u1", format!("({n}, {rows}, {cols})"), set.images())),
+            ("floats.npy".to_string(), file("<f4", format!("({n}, {rows}, {cols})"), &single)),
+        ],
+        false => vec![
+            ("bytes.npy".to_string(), file("|u1", format!("({n},)"), set.labels())),
+            ("wide.npy".to_string(), file(">i8", format!("({n},)"), &wide)),
+        ],
+    };
+    let whole =
+        folder::path(["mlp/v0.1/train-images-idx3-ubyte", "mlp/v0.1/train-labels-idx1-ubyte"][usize::from(images)]);
+    Parser::new(seeds, Form::Bytes, move |path| {
+        let (a, b): (&Path, &Path) = if images { (path, &whole) } else { (&whole, path) };
+        sound(&Dataset::load(a, b, None).map_err(text)?)
+    })
+}
+
+mutants!(npy_images, "mlp: images (.npy)", |_| npy(true));
+mutants!(npy_labels, "mlp: labels (.npy)", |_| npy(false));
+
+mutants!(csv, "mlp: samples (CSV)", |_| {
+    let header = "\"a\",\"class\",\"b\",\"c\"\r\n".to_string();
+    let lines: String = (0..40).map(|at| format!("{},{},{}.0,\"{}\"\r\n", at * 6, at % 10, at, 255 - at)).collect();
+    let seeds = vec![("set.csv".to_string(), (header + &lines).into_bytes())];
+    let format = CsvFormat { label: Some("class".into()), ..CsvFormat::default() };
+    Parser::new(seeds, Form::Text, move |path| sound(&Dataset::load_csv(path, &format, None).map_err(text)?))
+});
 
 mutants!(picture, "mlp: picture (PNG)", |_| {
     Parser::new(golden(&["commands/digit.png"]), Form::Png, |path| {

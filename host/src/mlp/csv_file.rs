@@ -1,0 +1,238 @@
+//! CSV files of labelled samples: a line for each, with its label and its pixels.
+//!
+//! ```text
+//! label,1x1,1x2,…        a header, or none
+//! 7,0,0,84,…             whole numbers of 0 to 255
+//! ```
+
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use csv::{ByteRecord, ErrorKind, ReaderBuilder, Terminator};
+
+use super::source::{Images, MAX_BYTES, Source};
+use super::{idx, npy};
+use crate::runtime::error::bytes as in_units;
+use crate::{Error, Result};
+
+/// Most bytes of a line.
+const MAX_LINE: u64 = 1 << 24;
+/// Characters of a field that an error shows.
+const SHOWN: usize = 40;
+
+/// What a CSV file of a [`Dataset`](super::Dataset) looks like: fields between commas, quoted or not, one line a sample.
+///
+/// ```
+/// use warpplay::mlp::{CsvFormat, Dataset};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("train.csv");
+/// std::fs::write(&path, "a,b,class\n0,255,1\n128,0,0\n")?;
+/// let format = CsvFormat { label: Some("class".into()), ..CsvFormat::default() };
+/// let set = Dataset::load_csv(&path, &format, None)?;
+/// assert_eq!((set.labels(), set.images()), (&[1, 0][..], &[0, 255, 128, 0][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CsvFormat {
+    /// Name of the column of labels, in the header; `None`: the first column.
+    pub label: Option<String>,
+    /// Whether the first line is a header. `None`: it is one if a column is named by `label`, or if none of its fields is a number.
+    pub header: Option<bool>,
+    /// Rows and columns of an image, whose pixels are the other columns, row by row; `None`: one row.
+    pub image_size: Option<(u32, u32)>,
+}
+
+/// What is wrong: reading, or a line's content.
+enum Fault {
+    Read(io::Error),
+    Line(u64, String),
+}
+
+/// Reads a file: images, and a label of each below `n_classes`.
+///
+/// # Errors
+/// [`Error::File`] with line and column; [`Error::Option`] for a named column without a header.
+pub(super) fn read(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(Images, Vec<u8>)> {
+    if let (Some(label), Some(false)) = (&format.label, format.header) {
+        return Err(Error::option("label", label, "none without a header: the first column has the labels"));
+    }
+    let mut source = Source::open(path)?;
+    for (magic, name) in [(npy::MAGIC, "an .npy file"), (&idx::IMAGES_MAGIC.to_be_bytes()[..], "an IDX file")] {
+        if source.starts_with(magic)? {
+            return Err(source.wrong(format!("is {name}, not CSV: its labels are expected in a file of their own")));
+        }
+    }
+    parse(source.reader(), format, n_classes).map_err(|fault| match fault {
+        Fault::Read(error) => source.failed(&error),
+        Fault::Line(line, reason) => Error::file(path, Some(line), reason),
+    })
+}
+
+fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images, Vec<u8>), Fault> {
+    let line_left = Rc::new(Cell::new(MAX_LINE));
+    let input = Limited { input, line_left: line_left.clone(), left: MAX_BYTES, last: b'\n' };
+    // A carriage return is then part of the last field, as other white space around a value.
+    let end = Terminator::Any(b'\n');
+    let mut lines = ReaderBuilder::new().has_headers(false).flexible(true).terminator(end).from_reader(input);
+    let mut record = ByteRecord::new();
+    let mut next = |record: &mut ByteRecord| loop {
+        line_left.set(MAX_LINE);
+        let found = lines.read_byte_record(record).map_err(|error| match error.into_kind() {
+            ErrorKind::Io(error) => Fault::Read(error),
+            // No other kind arises without headers, lengths and text.
+            other => Fault::Read(io::Error::other(format!("{other:?}"))),
+        })?;
+        if !found {
+            return Ok::<_, Fault>(None);
+        }
+        // Where the record begins; the reader is in the line after it.
+        let within = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+        if record.len() > 1 || !record.as_slice().trim_ascii().is_empty() {
+            return Ok(Some(lines.position().line().saturating_sub(1 + within).max(1)));
+        }
+    };
+    let empty = || Fault::Line(1, "holds no samples, at least 1 is expected".into());
+    let mut line = next(&mut record)?.ok_or_else(empty)?;
+    let first = line;
+    let n_fields = record.len();
+    let is_number = |field: &[u8]| std::str::from_utf8(field).is_ok_and(|text| text.trim().parse::<f64>().is_ok());
+    let header = format.header.unwrap_or_else(|| format.label.is_some() || !record.iter().any(is_number));
+    let names = header.then(|| record.clone());
+    let label_at = match (&format.label, &names) {
+        (Some(label), Some(names)) => named(names, label).map_err(|reason| Fault::Line(line, reason))?,
+        _ => 0,
+    };
+    if header {
+        line = next(&mut record)?.ok_or_else(empty)?;
+    }
+    let n_pixels = n_fields.saturating_sub(1) as u64;
+    let (rows, cols) = format.image_size.unwrap_or((1, u32::try_from(n_pixels).unwrap_or(u32::MAX)));
+    if u64::from(rows) * u64::from(cols) != n_pixels || n_pixels == 0 {
+        let expected = match format.image_size {
+            Some(_) => format!("{rows} x {cols} pixels and a label are expected"),
+            None => "at least 2, a label and a pixel, are expected".into(),
+        };
+        return Err(Fault::Line(first, format!("has {n_fields} columns, {expected}")));
+    }
+    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
+    loop {
+        if record.len() != n_fields {
+            let reason = format!("has {} columns, {n_fields} are expected as in line {first}", record.len());
+            return Err(Fault::Line(line, reason));
+        }
+        for (at, field) in record.iter().enumerate() {
+            let wrong = |what: &str, allowed: String| {
+                let name = names.as_ref().and_then(|names| names.get(at));
+                let name = name.map(|name| format!(" ({})", shown(name))).unwrap_or_default();
+                let reason = format!("{what} in column {}{name} is {}, {allowed} is expected", at + 1, shown(field));
+                Fault::Line(line, reason)
+            };
+            let value = byte(field);
+            if at != label_at {
+                let allowed = || "a whole number of 0 to 255".to_string();
+                pixels.push(value.ok_or_else(|| wrong("the pixel", allowed()))?);
+            } else {
+                let value = value.filter(|&label| u32::from(label) < n_classes);
+                let allowed = || format!("a whole number of 0 to {}", n_classes.saturating_sub(1));
+                labels.push(value.ok_or_else(|| wrong("the label", allowed()))?);
+            }
+        }
+        match next(&mut record)? {
+            Some(number) => line = number,
+            None => return Ok((Images { rows, cols, pixels }, labels)),
+        }
+    }
+}
+
+/// Index of the column of this name, or why there is none.
+fn named(names: &ByteRecord, label: &str) -> Result<usize, String> {
+    let mut found =
+        names.iter().enumerate().filter(|&(_, name)| name.trim_ascii() == label.trim().as_bytes()).map(|(at, _)| at);
+    let label = shown(label.as_bytes());
+    match (found.next(), found.next()) {
+        (Some(at), None) => Ok(at),
+        (Some(at), Some(second)) => {
+            Err(format!("the header has the column {label} twice: columns {} and {}", at + 1, second + 1))
+        }
+        _ => {
+            let some: Vec<String> = names.iter().take(4).map(shown).collect();
+            let more = if names.len() > some.len() { ", …" } else { "" };
+            Err(format!(
+                "the header has no column {label}, expected one of its {}: {}{more}",
+                names.len(),
+                some.join(", ")
+            ))
+        }
+    }
+}
+
+/// A whole number of 0 to 255, also written as 12.0 or 1e2.
+fn byte(field: &[u8]) -> Option<u8> {
+    let text = std::str::from_utf8(field).ok()?.trim();
+    text.parse().ok().or_else(|| {
+        let value: f64 = text.parse().ok()?;
+        ((0.0..=255.0).contains(&value) && value.fract() == 0.0).then_some(value as u8)
+    })
+}
+
+/// A field as an error shows it.
+fn shown(field: &[u8]) -> String {
+    let text = String::from_utf8_lossy(field.trim_ascii());
+    let short: String = text.chars().take(SHOWN).collect();
+    let more = if short.len() < text.len() { "…" } else { "" };
+    format!("{short:?}{more}")
+}
+
+/// Input whose last line ends as all others; reading ends with an error where a line or the whole is too long.
+struct Limited<R> {
+    input: R,
+    /// Bytes that the present line may still have.
+    line_left: Rc<Cell<u64>>,
+    left: u64,
+    /// The last byte so far.
+    last: u8,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut n = self.input.read(buffer)?;
+        if let Some(first) = buffer.first_mut().filter(|_| n == 0 && self.last != b'\n') {
+            *first = b'\n';
+            n = 1;
+        }
+        self.last = if n > 0 { buffer[n - 1] } else { self.last };
+        let (line, all) = (self.line_left.get().checked_sub(n as u64), self.left.checked_sub(n as u64));
+        let too_long = |what: &str, most: u64| io::Error::other(format!("{what} has more than {}", in_units(most)));
+        self.line_left.set(line.ok_or_else(|| too_long("a line", MAX_LINE))?);
+        self.left = all.ok_or_else(|| too_long("the set", MAX_BYTES))?;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_limited() {
+        let endless = io::repeat(b'7');
+        let Err(Fault::Read(error)) = parse(endless, &CsvFormat::default(), 10) else {
+            panic!("a line without an end")
+        };
+        assert_eq!(error.to_string(), "a line has more than 16.00 MiB");
+    }
+
+    #[test]
+    fn numbers_are_bytes_or_nothing() {
+        for (text, value) in [("0", 0), ("255", 255), ("12.0", 12), ("1e2", 100), ("+3", 3), ("007", 7)] {
+            assert_eq!(byte(text.as_bytes()), Some(value), "{text}");
+        }
+        for text in ["", "256", "-1", "0.5", "nan", "inf", "1e400", "x", "1 2", "0x10"] {
+            assert_eq!(byte(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(byte(b"\xFF"), None);
+    }
+}

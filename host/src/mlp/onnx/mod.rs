@@ -1,0 +1,204 @@
+//! Networks as ONNX files, for other programs that run them.
+//!
+//! ```text
+//! images  uint8 [n, n_inputs] or [n, rows, cols]
+//!   Cast  to float32
+//!   Div   by 255
+//!   Flatten
+//!   Gemm  with W1 [in, out] and b1 [out]
+//!   Relu                                     these two for each layer, Relu not after the last
+//! logits  float32 [n, n_classes]
+//!   Softmax over the classes                 if it is asked for
+//! probabilities  float32 [n, n_classes]
+//! ```
+
+mod messages;
+
+use std::path::Path;
+
+use prost::Message;
+
+use self::messages::{
+    Attribute, Dimension, FLOAT, Graph, INT, Model, Node, OperatorSet, Shape, Tensor, TensorType, Type, UINT8, Value,
+};
+use super::Network;
+use crate::runtime::atomic_file;
+use crate::{Error, Result};
+
+/// Version of the format, of October 2021: read by ONNX 1.11 and later.
+const IR_VERSION: i64 = 8;
+/// Version of the operators, of the same time.
+const OPSET: i64 = 13;
+/// Most bytes of a message that all implementations of protobuf read.
+const MAX_BYTES: usize = i32::MAX as usize;
+
+/// What an ONNX file of a [`Network`] takes and gives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnnxFormat {
+    /// Rows and columns of an image, for an input `[n, rows, cols]`; `None` for `[n, n_inputs]`.
+    pub image_size: Option<(u32, u32)>,
+    /// Whether a second output `probabilities` has the softmax of the logits.
+    pub softmax: bool,
+}
+
+impl Network {
+    /// Writes an ONNX file (IR version 8, operators of version 13): first to a new file, which is then renamed.
+    ///
+    /// The graph takes `images` of bytes, as a [`Dataset`](super::Dataset) holds them, and divides them by 255 itself. It gives `logits`, and `probabilities` if the format says
+    /// so. The number of images is free in each run. Weights are those of the network, in f32.
+    ///
+    /// ```
+    /// use warpplay::mlp::{Layer, Network, OnnxFormat};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("net.onnx");
+    /// let layer = Layer { n_inputs: 6, n_outputs: 2, weights: vec![0.5; 12], bias: vec![0.0, 1.0] };
+    /// let format = OnnxFormat { image_size: Some((2, 3)), softmax: true };
+    /// Network::new(vec![layer])?.save_onnx(&path, &format)?;
+    /// assert!(path.is_file());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Option`] if an image of that size has another number of pixels than the network has inputs; [`Error::File`] if the file would have 2 GiB or more, which
+    /// protobuf does not allow, or cannot be written; an existing file is then unchanged.
+    pub fn save_onnx(&self, path: impl AsRef<Path>, format: &OnnxFormat) -> Result<()> {
+        let path = path.as_ref();
+        // Known before the weights are copied.
+        let n_values: usize = self.layers().iter().map(|layer| layer.weights.len() + layer.bias.len()).sum();
+        let fits = |bytes: usize| match bytes <= MAX_BYTES {
+            true => Ok(()),
+            false => {
+                Err(Error::file(path, None, format!("would have {bytes} bytes, an ONNX file at most {MAX_BYTES}")))
+            }
+        };
+        fits(n_values.saturating_mul(4))?;
+        let model = self.to_onnx(format)?;
+        fits(model.encoded_len())?;
+        atomic_file::write(path, &model.encode_to_vec())
+    }
+
+    fn to_onnx(&self, format: &OnnxFormat) -> Result<Model> {
+        let sizes = self.sizes();
+        let (n_inputs, n_classes) = (sizes[0], sizes[sizes.len() - 1]);
+        let image = match format.image_size {
+            Some((rows, cols)) if u64::from(rows) * u64::from(cols) != u64::from(n_inputs) => {
+                let allowed = format!("rows and columns of {n_inputs} pixels, the network's inputs");
+                return Err(Error::option("image_size", format!("{rows}x{cols}"), allowed));
+            }
+            Some((rows, cols)) => vec![rows, cols],
+            None => vec![n_inputs],
+        };
+        let mut graph = Graph { name: "perceptron".into(), ..Graph::default() };
+        graph.doc_string = "images: bytes, 0 background to 255 ink; logits: a number for each class".into();
+        graph.inputs.push(value("images", UINT8, &image));
+        graph.initializers.push(tensor("scale", &[], &[255.0]));
+        graph.nodes.push(node("Cast", &["images"], "numbers", &[("to", FLOAT.into())]));
+        graph.nodes.push(node("Div", &["numbers", "scale"], "scaled", &[]));
+        graph.nodes.push(node("Flatten", &["scaled"], "x1", &[("axis", 1)]));
+        let n_layers = self.layers().len();
+        for (number, layer) in (1..).zip(self.layers()) {
+            let [x, weights, bias, z] = ["x", "W", "b", "z"].map(|letter| format!("{letter}{number}"));
+            let sizes = [layer.n_inputs, layer.n_outputs];
+            graph.initializers.push(tensor(&weights, &sizes, &layer.weights));
+            graph.initializers.push(tensor(&bias, &sizes[1..], &layer.bias));
+            let z = if number == n_layers { "logits" } else { &z };
+            graph.nodes.push(node("Gemm", &[&x, &weights, &bias], z, &[]));
+            if number < n_layers {
+                graph.nodes.push(node("Relu", &[z], &format!("x{}", number + 1), &[]));
+            }
+        }
+        graph.outputs.push(value("logits", FLOAT, &[n_classes]));
+        if format.softmax {
+            graph.nodes.push(node("Softmax", &["logits"], "probabilities", &[("axis", 1)]));
+            graph.outputs.push(value("probabilities", FLOAT, &[n_classes]));
+        }
+        Ok(Model {
+            ir_version: IR_VERSION,
+            producer_name: "warpplay".into(),
+            producer_version: env!("CARGO_PKG_VERSION").into(),
+            graph: Some(graph),
+            opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
+        })
+    }
+}
+
+/// A node that makes one value, whose name it has too.
+fn node(op_type: &str, inputs: &[&str], output: &str, attributes: &[(&str, i64)]) -> Node {
+    let attribute = |&(name, i): &(&str, i64)| Attribute { name: name.into(), i: Some(i), kind: INT };
+    Node {
+        inputs: inputs.iter().map(|&input| input.into()).collect(),
+        outputs: vec![output.into()],
+        name: format!("{op_type}_{output}"),
+        op_type: op_type.into(),
+        attributes: attributes.iter().map(attribute).collect(),
+    }
+}
+
+/// A tensor of the file, row-major.
+fn tensor(name: &str, sizes: &[u32], values: &[f32]) -> Tensor {
+    Tensor {
+        dims: sizes.iter().map(|&size| size.into()).collect(),
+        data_type: FLOAT,
+        name: name.into(),
+        raw_data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    }
+}
+
+/// An input or output `[n, sizes]`.
+fn value(name: &str, elem_type: i32, sizes: &[u32]) -> Value {
+    let free = Dimension { dim_param: Some("n".into()), dim_value: None };
+    let sizes = sizes.iter().map(|&size| Dimension { dim_value: Some(size.into()), dim_param: None });
+    let shape = Some(Shape { dims: std::iter::once(free).chain(sizes).collect() });
+    Value { name: name.into(), value_type: Some(Type { tensor: Some(TensorType { elem_type, shape }) }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mlp::Init;
+
+    /// What runs a file says more (`python/tests/test_onnx.py`); here, that the file holds the graph and the weights.
+    #[test]
+    fn the_file_holds_the_network() {
+        let network = Network::initial(&[6, 5, 4, 3], Init::HeUniform, 1).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("net.onnx");
+        let read = |format: &OnnxFormat| {
+            network.save_onnx(&path, format).unwrap();
+            Model::decode(&std::fs::read(&path).unwrap()[..]).unwrap().graph.unwrap()
+        };
+        let graph = read(&OnnxFormat::default());
+        let kinds: Vec<&str> = graph.nodes.iter().map(|node| node.op_type.as_str()).collect();
+        assert_eq!(kinds, ["Cast", "Div", "Flatten", "Gemm", "Relu", "Gemm", "Relu", "Gemm"]);
+        assert_eq!(graph.inputs, [value("images", UINT8, &[6])]);
+        assert_eq!(graph.outputs, [value("logits", FLOAT, &[3])]);
+        // Each input of a node is made before.
+        let mut known: Vec<&str> = graph.initializers.iter().map(|tensor| tensor.name.as_str()).collect();
+        known.push("images");
+        for node in &graph.nodes {
+            assert!(node.inputs.iter().all(|input| known.contains(&input.as_str())), "{node:?}");
+            known.extend(node.outputs.iter().map(String::as_str));
+        }
+        assert!(known.contains(&"logits"));
+        for (number, layer) in (1..).zip(network.layers()) {
+            let named = |name: String| graph.initializers.iter().find(|tensor| tensor.name == name).unwrap();
+            let (weights, bias) = (named(format!("W{number}")), named(format!("b{number}")));
+            assert_eq!(weights.dims, [i64::from(layer.n_inputs), i64::from(layer.n_outputs)]);
+            assert_eq!(bias.dims, [i64::from(layer.n_outputs)]);
+            for (tensor, values) in [(weights, &layer.weights), (bias, &layer.bias)] {
+                let found: Vec<f32> =
+                    tensor.raw_data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+                assert_eq!(found, *values);
+            }
+        }
+        let graph = read(&OnnxFormat { image_size: Some((2, 3)), softmax: true });
+        assert_eq!(graph.inputs, [value("images", UINT8, &[2, 3])]);
+        assert_eq!(graph.outputs[1], value("probabilities", FLOAT, &[3]));
+        let error = network.save_onnx(&path, &OnnxFormat { image_size: Some((2, 4)), softmax: false }).unwrap_err();
+        let text = "option image_size: 2x4 is not allowed (rows and columns of 6 pixels, the network's inputs)";
+        assert_eq!(error.to_string(), text);
+        let error = network.save_onnx(folder.path().join("absent/net.onnx"), &OnnxFormat::default()).unwrap_err();
+        assert!(error.to_string().contains("net.onnx: cannot be written"), "{error}");
+    }
+}

@@ -1,0 +1,74 @@
+"""Perceptrons as ONNX files: run by ONNX's own runtime, against the classifier and double precision."""
+
+import numpy as np
+import pytest
+
+from peers import peer
+from warpplay.mlp import Classifier, Network
+
+SIZES = [[6, 3], [6, 5, 4], [784, 256, 10], [30, 64, 17, 33, 7]]
+
+
+def network_of(sizes, seed):
+    random = np.random.default_rng(seed)
+    pairs = zip(sizes, sizes[1:])
+    layers = [(random.normal(size=(n, m)) / np.sqrt(n), random.normal(size=m)) for n, m in pairs]
+    return Network([(weights.astype(np.float32), bias.astype(np.float32)) for weights, bias in layers])
+
+
+def in_double(network, images):
+    """Logits in double precision, and a bound of what single precision may make of each, however it adds: of n terms of a sum, rounded products and quotients included, each
+    has a relative error of at most (n + 2) u (1 + small), Higham 2002, section 3.1."""
+    u = 2.0**-24
+    x, error = images.reshape(len(images), -1) / 255.0, 0.0
+    # The quotient is rounded.
+    error = u * x
+    for at, (weights, bias) in enumerate(network.layers):
+        weights, bias = weights.astype(np.float64), bias.astype(np.float64)
+        gamma = 1.01 * (len(weights) + 2) * u
+        error = error @ np.abs(weights) + gamma * ((np.abs(x) + error) @ np.abs(weights) + np.abs(bias))
+        x = x @ weights + bias
+        if at + 1 < len(network.layers):
+            # Which is not steeper than 1.
+            x = np.maximum(x, 0)
+    return x, error
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("as_images", [False, True])
+def test_the_runtime_gives_the_same_classes(tmp_path, sizes, as_images):
+    onnx, runtime = peer("onnx"), peer("onnxruntime")
+    network = network_of(sizes, 5)
+    rows = max(n for n in range(1, sizes[0] + 1) if sizes[0] % n == 0 and n * n <= sizes[0])
+    shape = (rows, sizes[0] // rows)
+    path = tmp_path / "net.onnx"
+    network.save_onnx(path, image_size=shape if as_images else None, softmax=as_images)
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    classifier = Classifier(network, device="cpu")
+    # The number of images is free.
+    for n in [1, 33]:
+        images = np.random.default_rng(n).integers(0, 256, (n, *shape)).astype(np.uint8)
+        found = session.run(None, {"images": images if as_images else images.reshape(n, -1)})
+        assert len(found) == (2 if as_images else 1)
+        expected, bound = in_double(network, images)
+        assert found[0].dtype == np.float32 and found[0].shape == expected.shape
+        assert (np.abs(found[0] - expected) <= bound).all()
+        ours = classifier.logits(images)
+        assert (np.abs(ours - expected) <= bound).all()
+        # The same class, where the bound leaves no doubt which is the largest.
+        best = np.sort(expected - bound, axis=1)[:, -1]
+        sure = ((expected + bound) >= best[:, None]).sum(axis=1) == 1
+        assert sure.sum() > 0.9 * n
+        assert (found[0].argmax(axis=1) == classifier.predict(images))[sure].all()
+        if as_images:
+            # Logits that differ by 2 bounds change a probability p by at most 2 p (1 - p) of that; then each power, sum and quotient is rounded.
+            roundings = (sizes[-1] + 10 + 2 * np.abs(expected).max()) * 2.0**-24
+            assert np.abs(found[1] - classifier.predict_proba(images)).max() <= bound.max() + 2 * roundings
+
+
+def test_images_of_another_size_are_refused(tmp_path):
+    network = network_of([6, 3], 1)
+    with pytest.raises(ValueError, match="option image_size: 2x4 is not allowed \\(rows and columns of 6 pixels"):
+        network.save_onnx(tmp_path / "net.onnx", image_size=(2, 4))
+    assert not (tmp_path / "net.onnx").exists()

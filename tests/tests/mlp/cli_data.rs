@@ -1,0 +1,123 @@
+//! `warpplay mlp` with data in CSV and `.npy` files.
+
+use std::fmt::Write;
+use std::fs;
+
+use warpplay::mlp::{Dataset, Network, OnnxFormat, Split};
+use warpplay_tests::programs::{self, Scratch};
+
+fn new_scratch() -> Scratch {
+    Scratch::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")), "mlp")
+}
+
+/// A set as CSV with its labels in the last column, which is called `class`.
+fn to_csv(set: &Dataset) -> String {
+    let pixels = set.n_inputs();
+    let mut text: String = (0..pixels).map(|at| format!("p{at},")).collect();
+    text += "class\n";
+    for (image, label) in set.images().chunks_exact(pixels as usize).zip(set.labels()) {
+        image.iter().for_each(|pixel| write!(text, "{pixel},").expect("a string"));
+        writeln!(text, "{label}").expect("a string");
+    }
+    text
+}
+
+/// As numpy writes it, version 1.
+fn to_npy(shape: &str, body: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let length = (header.len() as u16).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), body].concat()
+}
+
+/// The same samples in every format give the same training, to the last bit.
+#[test]
+fn the_format_of_the_data_is_no_matter() {
+    let scratch = new_scratch();
+    let sets =
+        [("train", Split::Train, Dataset::drawn_digits(1, 60)), ("test", Split::Test, Dataset::drawn_digits(2, 20))];
+    for (name, split, set) in sets {
+        let set = set.expect("digits");
+        fs::write(scratch.path(&format!("{name}.csv")), to_csv(&set)).expect("a file");
+        let n = set.len();
+        fs::write(scratch.path(&format!("{name}-images.npy")), to_npy(&format!("({n}, 28, 28)"), set.images()))
+            .expect("a file");
+        fs::write(scratch.path(&format!("{name}-labels.npy")), to_npy(&format!("({n},)"), set.labels()))
+            .expect("a file");
+        fs::create_dir_all(scratch.path("idx")).expect("a folder");
+        set.save(scratch.path("idx"), split).expect("two files");
+    }
+    let of_npy = "--train-set train-images.npy --train-labels train-labels.npy --test-set test-images.npy --test-labels test-labels.npy";
+    let of_csv = "--train-set train.csv --test-set test.csv --label-column class";
+    let mut networks = Vec::new();
+    for data in ["--drawn 60 --drawn-test 20", "--data .", "--data idx", of_npy, of_csv] {
+        let line = format!("train --device cpu --threads 1 --hidden 4 --batch 16 --epochs 2 --save-weights net {data}");
+        let shown = scratch.ok(&line);
+        assert_eq!(shown.contains("drawn digits"), data.starts_with("--drawn"), "{shown}");
+        networks.push(fs::read(scratch.path("net")).expect("weights"));
+    }
+    assert!(networks.iter().all(|network| *network == networks[0]));
+    // One set is enough to evaluate on.
+    let shown = scratch.ok("evaluate --device cpu --weights net --test-set test.csv --label-column class --header yes");
+    assert!(shown.contains("test.csv"), "{shown}");
+    // The network in other forms.
+    let shown = scratch.ok("convert --weights net --save-onnx net.onnx --image-size 28x28 --softmax --save-weights torch --pytorch --json converted.json");
+    assert!(shown.contains("net.onnx: a network 784-4-10"), "{shown}");
+    assert_eq!(scratch.json("converted.json")["save_onnx"], "net.onnx");
+    let whole = |name: &str| Network::load(scratch.path(name)).expect("weights");
+    assert_eq!(whole("torch"), whole("net"));
+    whole("net")
+        .save_onnx(scratch.path("library.onnx"), &OnnxFormat { image_size: Some((28, 28)), softmax: true })
+        .expect("a file");
+    assert_eq!(
+        fs::read(scratch.path("library.onnx")).expect("a file"),
+        fs::read(scratch.path("net.onnx")).expect("a file")
+    );
+    scratch.ok("predict --device cpu --weights net --images test-images.npy --index 3");
+    scratch.ok(&format!("sweep --device cpu --threads 1 --hidden 4 --batch 16 --epochs 1 --models 2 {of_csv}"));
+    for (line, text) in [
+        ("train --train-set train.csv", "--train-set and --test-set are given together"),
+        ("train --test-set test.csv", "--train-set and --test-set are given together"),
+        ("train --drawn 60 --train-labels a", "--train-labels is only for the images of --train-set"),
+        ("evaluate --weights net --data . --test-labels a", "--test-labels is only for the images of --test-set"),
+        (
+            "convert --weights net --save-onnx x.onnx --image-size 28x27",
+            "option image-size: 28x27 is not allowed (rows and columns of 784 pixels",
+        ),
+        ("convert --weights net --save-onnx net", "--save-onnx and --weights name the same file"),
+        ("train --label-column class", "--label-column is only for CSV files, named by --train-set or --test-set"),
+        (
+            "train --train-set train-images.npy --train-labels a --test-set test-images.npy --test-labels b --header no",
+            "--header is only for CSV files",
+        ),
+        (
+            "train --header no --label-column class --train-set train.csv --test-set test.csv",
+            "option label-column: class is not allowed (none without a header",
+        ),
+        (
+            "evaluate --weights net --train-set train.csv",
+            "--test-set is needed, the set to evaluate on (without --on-training-set)",
+        ),
+        (
+            "evaluate --weights net --test-set test.csv --on-training-set",
+            "--train-set is needed, the set to evaluate on (--on-training-set)",
+        ),
+        (
+            "train --train-set train.csv --test-set test.csv --label-column class --save-weights test.csv",
+            "--save-weights and --test-set name the same file",
+        ),
+        ("train --data . --save-weights train-labels.npy", "a file in the folder of --data, which is read"),
+    ] {
+        let error = scratch.fails(2, line);
+        assert!(error.contains(text), "{line}: {error}");
+    }
+    let error = scratch.misused("train --data . --train-set train.csv --test-set test.csv");
+    assert!(error.contains("'--data <DIR>' cannot be used with"), "{error}");
+    fs::write(scratch.path("bad.csv"), "label,a\n0,1\n300,1\n").expect("a file");
+    let error = scratch.fails(1, "train --train-set bad.csv --test-set bad.csv");
+    assert!(
+        error.contains("bad.csv, line 3: the label in column 1 (\"label\") is \"300\", a whole number of 0 to 255"),
+        "{error}"
+    );
+    let error = scratch.fails(1, "train --train-set train-images.npy --test-set test-images.npy");
+    assert!(error.contains("train-images.npy: is an .npy file, not CSV: its labels are expected"), "{error}");
+}
