@@ -32,12 +32,21 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
     let with = |engine| Options { engine, ..base.clone() };
     let mut rows = Vec::new();
     if device.backend() != Backend::Cpu {
-        let adam = Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.001, ..with(Engine::Layers) };
+        let by = |name, engine| -> anyhow::Result<Options> {
+            Ok(Options { optimizer: Optimizer::from_name(name)?, learning_rate: 0.001, ..with(engine) })
+        };
         rows.push(row("epoch, SGD", with(Engine::Epoch)));
         rows.push(Row { test: true, ..row("epoch, SGD, test set each epoch", with(Engine::Epoch)) });
         rows.push(row("layers, SGD", with(Engine::Layers)));
         rows.push(Row { test: true, ..row("layers, SGD, test set each epoch", with(Engine::Layers)) });
-        rows.push(row("layers, Adam", adam));
+        for (name, optimizer) in [("momentum", "momentum"), ("Adam", "adam")] {
+            for engine in [Engine::Epoch, Engine::Layers] {
+                rows.push(row(&format!("{engine}, {name}"), by(optimizer, engine)?));
+            }
+        }
+        for engine in [Engine::Epoch, Engine::Layers] {
+            rows.push(row(&format!("{engine}, SGD with decay"), Options { weight_decay: 1e-4, ..with(engine) }));
+        }
     }
     for (name, threads) in [("cpu-ref, 1 thread", Some(1)), ("cpu-ref, all cores", None)] {
         rows.push(Row { device: Device::cpu(), threads, ..row(name, with(Engine::Cpu)) });

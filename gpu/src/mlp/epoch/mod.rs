@@ -18,21 +18,28 @@
 //! product, the last two of another. There the lane keeps the weights too, as f32; their half-precision parts go to shared memory as operand of x W1,
 //! where lane (g, t) finds the pixels of column 2t … in words 2t and 2t + 1. The first bias is the weight of one more pixel that is always 255.
 //!
+//! # Optimisers
+//! Each kernel has one, see `optimizer`. What Adam and momentum remember of a weight is read and written once a step by the thread that has the weight, in global memory: with the weights, registers do not hold it, and
+//! with two batches of pixels, shared memory does not. The first values are asked for while all blocks wait for the gradients of the logits, and those of each tile of weights while the one before it changes.
+//!
 //! # Precision
 //! Pixels 0 to 255 are exact in half precision. Weights, hidden values and gradients are multiplied by a power of two of their hidden unit or class, and split into two
 //! half-precision parts; weights in f32 and sums in f32 keep what single precision keeps. The module `scale` has the powers, the bounds, and what happens where they do not do.
 
+mod backward;
 mod classify;
 mod forward;
 mod network;
+mod optimizer;
 mod order;
 mod scale;
 mod train;
 
 pub use classify::{ClassifyTask, mlp_epoch_classify};
+pub use optimizer::{LEAST_EPSILON, Rule, n_state_values};
 pub use order::n_counters;
 pub use scale::{MOST, RANGE_WORDS};
-pub use train::{EpochTask, mlp_epoch_train};
+pub use train::{EpochTask, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_decay, mlp_epoch_train_momentum};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {classify::ClassifyTaskArgs, train::EpochTaskArgs};
 
@@ -42,7 +49,13 @@ use crate::launch::LaunchShape;
 
 /// All kernels of the module `mlp_epoch`.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 2] = [info::<mlp_epoch_train>(), info::<mlp_epoch_classify>()];
+pub const KERNELS: [KernelInfo; 5] = [
+    info::<mlp_epoch_train>(),
+    info::<mlp_epoch_train_decay>(),
+    info::<mlp_epoch_train_momentum>(),
+    info::<mlp_epoch_train_adam>(),
+    info::<mlp_epoch_classify>(),
+];
 
 /// Hidden units of a block.
 pub const HIDDEN: u32 = 16;
