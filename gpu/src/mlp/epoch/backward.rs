@@ -15,10 +15,12 @@ use crate::unroll::unroll;
 /// What the optimiser remembers of the weights that change first.
 #[derive(Clone, Copy)]
 pub(super) struct Prefetched {
-    /// Of the first tile.
+    /// Of the first tile, see [`tile_state`].
     first: TileMoments,
     /// Of `W2` and `b2`, in the two warps that have them.
     second: SecondMoments,
+    /// Sums of the parts before this one, there.
+    second_sums: [f32; 6],
 }
 
 impl Prefetched {
@@ -27,21 +29,50 @@ impl Prefetched {
     /// # Safety
     /// The thread's state was stored; `class_tile` is the warp's.
     #[inline(always)]
-    pub unsafe fn load<O: Optimizer>(state: &State, sizes: &Sizes, class_tile: u32) -> Self {
-        let mut moments = Self { first: Default::default(), second: Default::default() };
+    pub unsafe fn load<O: Optimizer>(state: &State, sizes: &Sizes, with: &Step, class_tile: u32) -> Self {
+        let mut found = Self { first: Default::default(), second: Default::default(), second_sums: [0.0; 6] };
         if O::MOMENTS > 0 {
-            // SAFETY: the state was stored, as the caller says; the warps with class tiles 0 and 1 have `W2`.
+            // SAFETY: the state was stored, as the caller says; the warps with class tiles 0 and 1 have `W2`, and behind the first part of a step the sums are those of the part before.
             unsafe {
                 if sizes.quartet(0).is_some() {
-                    moments.first = state.load_tile::<O>(0);
+                    found.first = tile_state::<O>(state, with, 0);
                 }
                 if class_tile < 2 {
-                    moments.second = state.load_second::<O>();
+                    unroll!(ARRAY in [0, 1] {
+                        if ARRAY < O::MOMENTS && with.is_last {
+                            found.second[ARRAY] = state.load_second(ARRAY);
+                        }
+                    });
+                    if !with.is_first {
+                        found.second_sums = state.load_second(O::MOMENTS);
+                    }
                 }
             }
         }
-        moments
+        found
     }
+}
+
+/// What a tile's update needs: in the last part of a step its moments, in those before the sums of the parts that were.
+///
+/// # Safety
+/// `tile` is one of the thread's, whose state was stored.
+#[inline(always)]
+unsafe fn tile_state<O: Optimizer>(state: &State, with: &Step, tile: usize) -> TileMoments {
+    let mut found = TileMoments::default();
+    // SAFETY: the arrays are the moments, and behind them the sums, which the part before has stored.
+    unsafe {
+        if with.is_last {
+            unroll!(ARRAY in [0, 1] {
+                if ARRAY < O::MOMENTS {
+                    found[ARRAY] = state.load_tile(ARRAY, tile);
+                }
+            });
+        } else if !with.is_first {
+            found[0] = state.load_tile(O::MOMENTS, tile);
+        }
+    }
+    found
 }
 
 /// Changes the network by the gradients of the logits, which are in their tile.
@@ -66,14 +97,13 @@ pub(super) unsafe fn backward<O: Optimizer>(
     if warp < 4 {
         hidden_gradient(tiles, hidden);
     } else if class_tile < 2 {
-        second_layer_step::<O>(tiles, class_tile, with, w2, b2, &mut moments.second);
         // SAFETY: the two warps with a class tile are those that have `W2`.
-        unsafe { state.store_second::<O>(&moments.second) };
+        unsafe { second_layer_step::<O>(tiles, class_tile, with, w2, b2, (state, &mut moments)) };
     }
     // The tile dz1 is complete, and W2 is no longer read.
     sync_threads();
     // The same condition in plain sight would put a barrier into each arm.
-    if math::opaque(class_tile) < 2 {
+    if math::opaque(class_tile) < 2 && with.is_last {
         store_w2(tiles, class_tile, *w2);
         if tiles.me.g() == 0 {
             tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
@@ -123,21 +153,25 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
     }
 }
 
-/// `W2 -= rate hᵀ dz2`, `b2 -= rate` times the column sums of dz2, for the eight classes of one warp.
+/// `W2 -= rate hᵀ dz2`, `b2 -= rate` times the column sums of dz2, or the optimiser's step along them, for the eight classes of one warp.
+///
+/// # Safety
+/// The thread has a share of `W2`, whose state this is.
 #[inline(always)]
-fn second_layer_step<O: Optimizer>(
+unsafe fn second_layer_step<O: Optimizer>(
     tiles: &Tiles,
     class_tile: u32,
     with: &Step,
     w2: &mut [f32; 4],
     b2: &mut [f32; 2],
-    moments: &mut SecondMoments,
+    (state, found): (&State, &mut Prefetched),
 ) {
     /// 1.0 twice in half precision, and [`SECOND`].
     const ONES: u32 = 0x3C00_3C00;
     const SECONDS: u32 = 0x1000_1000;
     let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
-    let (mut main, mut rest, mut column_sums) = ([0f32; 4], [0f32; 4], [0f32; 4]);
+    let [a, b, c, d, e, f] = found.second_sums;
+    let (mut main, mut rest, mut column_sums) = ([a, b, c, d], [0f32; 4], [e, f, 0.0, 0.0]);
     let whole = whole_warp();
     unroll!(K in [0, 1, 2, 3] {
         // A = hᵀ and B = dz2: both tiles have samples as rows, so both are loaded transposed.
@@ -156,6 +190,14 @@ fn second_layer_step<O: Optimizer>(
             column_sums = f16(&whole, column_sums, [SECONDS; 4], [c0, c1]);
         }
     });
+    if O::MOMENTS > 0 && !with.is_last {
+        let sum = |value: usize| math::fma(SECOND, rest[value], main[value]);
+        let sums = [sum(0), sum(1), sum(2), sum(3), column_sums[0], column_sums[1]];
+        // SAFETY: the share is the thread's, as the caller says.
+        unsafe { state.store_second(O::MOMENTS, sums) };
+        return;
+    }
+    let moments = &mut found.second;
     let scales = tiles.scales();
     let class = class_tile * 8 + 2 * tiles.me.t();
     let of_class = scales.pair(Table::SecondStepClass, class);
@@ -183,6 +225,12 @@ fn second_layer_step<O: Optimizer>(
             let [first, second] = moments;
             O::stepped(with, &with.factors(change, 1.0), b2[C], column_sums[C], [&mut first[4 + C], &mut second[4 + C]])
         };
+    });
+    unroll!(ARRAY in [0, 1] {
+        if ARRAY < O::MOMENTS {
+            // SAFETY: the share is the thread's, as the caller says.
+            unsafe { state.store_second(ARRAY, moments[ARRAY]) };
+        }
     });
 }
 
@@ -227,6 +275,13 @@ fn first_layer_step<O: Optimizer>(
     unroll!(I in [0, 1, 2] {
         if let Some(first) = sizes.quartet(I as u32) {
             let mut gradient = [[0f32; 16]; 2];
+            if O::MOMENTS > 0 && with.is_last && !with.is_first {
+                unroll!(TILE in [0, 1] {
+                    // SAFETY: the tile is one of the thread's, whose sums the part before has stored.
+                    let [a, b, c, d, e, f, g, h] = unsafe { state.load_tile(O::MOMENTS, 2 * I + TILE) };
+                    gradient[TILE] = [a, b, c, d, e, f, g, h, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+                });
+            }
             let words = load(I as u32);
             unroll!(K in [0, 1, 2, 3] {
                 let rows = words[K];
@@ -249,26 +304,41 @@ fn first_layer_step<O: Optimizer>(
                 // Those of the next tile are on their way while this one changes; while the products run, there are no registers for them.
                 if O::MOMENTS > 0 && 2 * I + TILE + 1 < TILES && (TILE == 0 || sizes.quartet(I as u32 + 1).is_some()) {
                     // SAFETY: the tile is there, and was stored a step ago or when the epoch began.
-                    moments[(2 * I + TILE + 1) % TILES] = unsafe { state.load_tile::<O>((2 * I + TILE + 1) % TILES) };
+                    moments[(2 * I + TILE + 1) % TILES] = unsafe { tile_state::<O>(state, with, (2 * I + TILE + 1) % TILES) };
                 }
-                unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
-                    // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones. Weight 4u + 2r + e lies where the product leaves row g + 8r and
-                    // column 8u + 2t + e.
-                    let sum = math::fma(SECOND, gradient[8 + W], gradient[W]);
-                    let weight = &mut weights[I][TILE][W];
-                    *weight = if O::PLAIN {
-                        math::fma(factors[W / 4][W % 2], sum, *weight)
-                    } else {
-                        let unit = W as u32 / 4 * 8 + 2 * t + W as u32 % 2;
-                        let change = CHANGE * scales.get(Table::FirstStep, unit);
-                        let factors = with.factors(change, W1_BY_HIDDEN * scales.get(Table::Unit, unit));
-                        let [first, second] = &mut moments[2 * I + TILE];
-                        O::stepped(with, &factors, *weight, sum, [&mut first[W], &mut second[W]])
-                    };
-                });
-                // SAFETY: the tile is one of the thread's.
-                unsafe { state.store_tile::<O>(2 * I + TILE, &moments[2 * I + TILE]) };
-                store_w1(tiles, sizes, first, TILE as u32, &weights[I][TILE]);
+                // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones. Weight 4u + 2r + e lies where the product leaves row g + 8r and
+                // column 8u + 2t + e.
+                let sum = |weight: usize| math::fma(SECOND, gradient[8 + weight], gradient[weight]);
+                if O::MOMENTS > 0 && !with.is_last {
+                    let before = &mut moments[2 * I + TILE][0];
+                    unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
+                        before[W] += sum(W);
+                    });
+                    // SAFETY: the tile is one of the thread's.
+                    unsafe { state.store_tile(O::MOMENTS, 2 * I + TILE, *before) };
+                } else {
+                    unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
+                        let weight = &mut weights[I][TILE][W];
+                        *weight = if O::PLAIN {
+                            math::fma(factors[W / 4][W % 2], sum(W), *weight)
+                        } else {
+                            let unit = W as u32 / 4 * 8 + 2 * t + W as u32 % 2;
+                            let change = CHANGE * scales.get(Table::FirstStep, unit);
+                            let factors = with.factors(change, W1_BY_HIDDEN * scales.get(Table::Unit, unit));
+                            let [first, second] = &mut moments[2 * I + TILE];
+                            O::stepped(with, &factors, *weight, sum(W), [&mut first[W], &mut second[W]])
+                        };
+                    });
+                    unroll!(ARRAY in [0, 1] {
+                        if ARRAY < O::MOMENTS {
+                            // SAFETY: the tile is one of the thread's.
+                            unsafe { state.store_tile(ARRAY, 2 * I + TILE, moments[2 * I + TILE][ARRAY]) };
+                        }
+                    });
+                    if with.is_last {
+                        store_w1(tiles, sizes, first, TILE as u32, &weights[I][TILE]);
+                    }
+                }
             });
         }
     });

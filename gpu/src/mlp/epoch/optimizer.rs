@@ -48,6 +48,10 @@ pub(super) struct Step {
     pub kept: f32,
     /// The optimiser.
     pub rule: Rule,
+    /// Whether this is the first part of the step's samples.
+    pub is_first: bool,
+    /// Whether it is the last one.
+    pub is_last: bool,
 }
 
 /// Factors of the weights with one scale.
@@ -77,8 +81,12 @@ fn inverse_power(power: f32) -> f32 {
 pub(super) trait Optimizer {
     /// Whether weights only follow `rate` times the sum.
     const PLAIN: bool = false;
+    /// Whether a step may have several parts.
+    const PARTS: bool;
     /// Arrays of the network's shape that it remembers.
     const MOMENTS: usize;
+    /// Arrays of its state: those, and the sums of a step's parts.
+    const ARRAYS: usize = n_state_arrays(Self::MOMENTS as u32);
     /// Numbers of a step in the array of learning rates.
     const RATES: usize = 1;
 
@@ -91,9 +99,9 @@ pub(super) enum Sgd {}
 /// `w -= lr (g + decay w)`.
 pub(super) enum Decay {}
 /// `v = a v + g`, then `w -= lr v`, or Nesterov's `w -= lr (g + a v)`.
-pub(super) enum Momentum {}
+pub(super) enum Momentum<const PARTS: bool> {}
 /// Adam and AdamW; RMSprop is Adam whose `a` is 0, without corrections.
-pub(super) enum Adam {}
+pub(super) enum Adam<const PARTS: bool> {}
 
 /// `g + decay w`.
 #[inline(always)]
@@ -103,6 +111,7 @@ fn gradient(factors: &Factors, weight: f32, sum: f32) -> f32 {
 
 impl Optimizer for Sgd {
     const PLAIN: bool = true;
+    const PARTS: bool = false;
     const MOMENTS: usize = 0;
 
     #[inline(always)]
@@ -112,6 +121,7 @@ impl Optimizer for Sgd {
 }
 
 impl Optimizer for Decay {
+    const PARTS: bool = true;
     const MOMENTS: usize = 0;
 
     #[inline(always)]
@@ -120,7 +130,8 @@ impl Optimizer for Decay {
     }
 }
 
-impl Optimizer for Momentum {
+impl<const PARTS: bool> Optimizer for Momentum<PARTS> {
+    const PARTS: bool = PARTS;
     const MOMENTS: usize = 1;
 
     #[inline(always)]
@@ -132,7 +143,8 @@ impl Optimizer for Momentum {
     }
 }
 
-impl Optimizer for Adam {
+impl<const PARTS: bool> Optimizer for Adam<PARTS> {
+    const PARTS: bool = PARTS;
     const MOMENTS: usize = 2;
     const RATES: usize = 4;
 
@@ -152,9 +164,14 @@ const BLOCK_VALUES: usize = (QUARTETS * 16 * THREADS) as usize + 2 * SECOND_VALU
 /// Values that the two warps with `W2` have in a quad each.
 const SECOND_VALUES: usize = 4 * 64;
 
+/// Arrays of a state: one for each moment, and one for the sums of a step's parts where there are moments.
+const fn n_state_arrays(n_moments: u32) -> usize {
+    if n_moments == 0 { 0 } else { n_moments as usize + 1 }
+}
+
 /// Values of a network's state during an epoch.
 pub const fn n_state_values(n_hidden: u32, n_moments: u32) -> usize {
-    cluster_blocks(n_hidden) as usize * n_moments as usize * BLOCK_VALUES
+    cluster_blocks(n_hidden) as usize * n_state_arrays(n_moments) * BLOCK_VALUES
 }
 
 /// Tiles of a lane's weights: two in a quartet.
@@ -182,7 +199,7 @@ impl State {
             return Self { own: state };
         }
         // SAFETY: the state has BLOCK_VALUES for each block and array, of which a thread's first quad is one.
-        Self { own: unsafe { state.add(rank as usize * O::MOMENTS * BLOCK_VALUES + 4 * thread as usize) } }
+        Self { own: unsafe { state.add(rank as usize * O::ARRAYS * BLOCK_VALUES + 4 * thread as usize) } }
     }
 
     /// Where quad `quad` of a tile's two begins.
@@ -197,63 +214,46 @@ impl State {
         array * BLOCK_VALUES + (QUARTETS * 16 * THREADS - 4 * 32 * W2_WARP) as usize + quad * SECOND_VALUES
     }
 
-    /// What is remembered of the thread's weights in a tile.
+    /// A tile of an array, as the weights.
     ///
     /// # Safety
-    /// `tile` is below [`TILES`]; it was stored.
+    /// `array` and `tile` are there; the tile was stored.
     #[inline(always)]
-    pub unsafe fn load_tile<O: Optimizer>(&self, tile: usize) -> TileMoments {
-        let mut moments = TileMoments::default();
-        unroll!(ARRAY in [0, 1] {
-            if ARRAY < O::MOMENTS {
-                // SAFETY: the quads are the thread's, of an array and a tile that there are, at multiples of 16 bytes.
-                let ([a, b, c, d], [e, f, g, h]) = unsafe {
-                    (
-                        memory::load_quad(self.own, Self::first(ARRAY, tile, 0)),
-                        memory::load_quad(self.own, Self::first(ARRAY, tile, 1)),
-                    )
-                };
-                moments[ARRAY] = [a, b, c, d, e, f, g, h];
-            }
-        });
-        moments
+    pub unsafe fn load_tile(&self, array: usize, tile: usize) -> [f32; 8] {
+        // SAFETY: the quads are the thread's, of an array and a tile that there are, at multiples of 16 bytes.
+        let ([a, b, c, d], [e, f, g, h]) = unsafe {
+            (
+                memory::load_quad(self.own, Self::first(array, tile, 0)),
+                memory::load_quad(self.own, Self::first(array, tile, 1)),
+            )
+        };
+        [a, b, c, d, e, f, g, h]
     }
 
     /// Stores what [`load_tile`](Self::load_tile) loads.
     ///
     /// # Safety
-    /// `tile` is below [`TILES`].
+    /// `array` and `tile` are there.
     #[inline(always)]
-    pub unsafe fn store_tile<O: Optimizer>(&self, tile: usize, moments: &TileMoments) {
-        unroll!(ARRAY in [0, 1] {
-            if ARRAY < O::MOMENTS {
-                let [a, b, c, d, e, f, g, h] = moments[ARRAY];
-                // SAFETY: as for loading; nobody else has the quads.
-                unsafe {
-                    memory::store_quad(self.own, Self::first(ARRAY, tile, 0), [a, b, c, d]);
-                    memory::store_quad(self.own, Self::first(ARRAY, tile, 1), [e, f, g, h]);
-                }
-            }
-        });
+    pub unsafe fn store_tile(&self, array: usize, tile: usize, [a, b, c, d, e, f, g, h]: [f32; 8]) {
+        // SAFETY: as for loading; nobody else has the quads.
+        unsafe {
+            memory::store_quad(self.own, Self::first(array, tile, 0), [a, b, c, d]);
+            memory::store_quad(self.own, Self::first(array, tile, 1), [e, f, g, h]);
+        }
     }
 
-    /// What is remembered of the thread's share of `W2` and `b2`.
+    /// The thread's share of `W2` (four values) and `b2` in an array.
     ///
     /// # Safety
-    /// The thread is one of the two warps' from [`W2_WARP`] on; it was stored.
+    /// The thread is one of the two warps' from [`W2_WARP`] on; `array` is there; the share was stored.
     #[inline(always)]
-    pub unsafe fn load_second<O: Optimizer>(&self) -> SecondMoments {
-        let mut moments = SecondMoments::default();
-        unroll!(ARRAY in [0, 1] {
-            if ARRAY < O::MOMENTS {
-                // SAFETY: the two quads are the thread's, at multiples of 16 bytes.
-                let (w2, b2) = unsafe {
-                    (memory::load_quad(self.own, Self::second(ARRAY, 0)), memory::load_quad(self.own, Self::second(ARRAY, 1)))
-                };
-                moments[ARRAY] = [w2[0], w2[1], w2[2], w2[3], b2[0], b2[1]];
-            }
-        });
-        moments
+    pub unsafe fn load_second(&self, array: usize) -> [f32; 6] {
+        // SAFETY: the two quads are the thread's, at multiples of 16 bytes.
+        let ([a, b, c, d], [e, f, ..]) = unsafe {
+            (memory::load_quad(self.own, Self::second(array, 0)), memory::load_quad(self.own, Self::second(array, 1)))
+        };
+        [a, b, c, d, e, f]
     }
 
     /// Stores what [`load_second`](Self::load_second) loads.
@@ -261,17 +261,12 @@ impl State {
     /// # Safety
     /// As for loading, but it need not have been stored.
     #[inline(always)]
-    pub unsafe fn store_second<O: Optimizer>(&self, moments: &SecondMoments) {
-        unroll!(ARRAY in [0, 1] {
-            if ARRAY < O::MOMENTS {
-                let [a, b, c, d, e, f] = moments[ARRAY];
-                // SAFETY: as for loading; nobody else has the quads.
-                unsafe {
-                    memory::store_quad(self.own, Self::second(ARRAY, 0), [a, b, c, d]);
-                    memory::store_quad(self.own, Self::second(ARRAY, 1), [e, f, 0.0, 0.0]);
-                }
-            }
-        });
+    pub unsafe fn store_second(&self, array: usize, [a, b, c, d, e, f]: [f32; 6]) {
+        // SAFETY: as for loading; nobody else has the quads.
+        unsafe {
+            memory::store_quad(self.own, Self::second(array, 0), [a, b, c, d]);
+            memory::store_quad(self.own, Self::second(array, 1), [e, f, 0.0, 0.0]);
+        }
     }
 
     /// Brings what is remembered of a network into the order of an epoch.
@@ -288,16 +283,11 @@ impl State {
                     let from = moments.add(ARRAY * n_values);
                     for_each_weight(&mut all, sizes, |value, number| *value = memory::load(from, number));
                     unroll!(TILE in [0, 1, 2, 3, 4, 5] {
-                        let [a, b, c, d, e, f, g, h] = all[TILE / 2][TILE % 2];
-                        memory::store_quad(self.own, Self::first(ARRAY, TILE, 0), [a, b, c, d]);
-                        memory::store_quad(self.own, Self::first(ARRAY, TILE, 1), [e, f, g, h]);
+                        self.store_tile(ARRAY, TILE, all[TILE / 2][TILE % 2]);
                     });
-                    let mut second = [0f32; 8];
-                    let has_second = for_each_second(sizes, |value, number| second[value] = memory::load(from, number));
-                    if has_second {
-                        let [a, b, c, d, e, f, g, h] = second;
-                        memory::store_quad(self.own, Self::second(ARRAY, 0), [a, b, c, d]);
-                        memory::store_quad(self.own, Self::second(ARRAY, 1), [e, f, g, h]);
+                    let mut second = [0f32; 6];
+                    if for_each_second(sizes, |value, number| second[value] = memory::load(from, number)) {
+                        self.store_second(ARRAY, second);
                     }
                 }
             }
@@ -317,9 +307,7 @@ impl State {
                 unsafe {
                     let to = moments.add(ARRAY * n_values);
                     unroll!(TILE in [0, 1, 2, 3, 4, 5] {
-                        let [a, b, c, d] = memory::load_quad(self.own, Self::first(ARRAY, TILE, 0));
-                        let [e, f, g, h] = memory::load_quad(self.own, Self::first(ARRAY, TILE, 1));
-                        all[TILE / 2][TILE % 2] = [a, b, c, d, e, f, g, h];
+                        all[TILE / 2][TILE % 2] = self.load_tile(ARRAY, TILE);
                     });
                     for_each_weight(&mut all, sizes, |value, number| memory::store(to, number, *value));
                     let second = self.own;

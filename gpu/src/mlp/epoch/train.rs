@@ -12,7 +12,7 @@ use super::forward::{Sizes, Tiles, finish_logits, partial_logits, tile_word, war
 use super::network::{Values, W2_WARP, load_network, store_network};
 use super::optimizer::{Adam, Decay, Momentum, Optimizer, Rule, Sgd, State, Step, n_state_values};
 use super::scale::{RANGE_WORDS, Table};
-use super::{BATCH, Four, THREADS, cluster_blocks, n_values, order};
+use super::{BATCH, Four, MOST_BATCH, THREADS, cluster_blocks, n_values, order};
 use crate::unroll::unroll;
 
 /// One epoch of `n_models` networks of one shape on one training set.
@@ -22,7 +22,7 @@ use crate::unroll::unroll;
     /// Networks.
     n_models: u32
 )]
-#[require((1..=BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE))]
+#[require((1..=MOST_BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE))]
 #[require(from_step <= n_samples.div_ceil(batch))]
 pub struct EpochTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
@@ -68,7 +68,7 @@ pub struct EpochTask {
     pub n_hidden: u32,
     /// Classes, at most [`CLASSES`](super::CLASSES).
     pub n_classes: u32,
-    /// Samples of a batch, at most [`BATCH`].
+    /// Samples of a batch, at most [`MOST_BATCH`], by a kernel without parts [`BATCH`].
     pub batch: u32,
     /// First step to do.
     pub from_step: u32,
@@ -89,7 +89,7 @@ pub struct EpochTask {
 }
 
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $kernel:ident, $optimizer:ident;)+) => {$(
+    ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty;)+) => {$(
         $(#[$doc])*
         ///
         /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, 16 hidden units and 384 threads a block.
@@ -101,7 +101,7 @@ macro_rules! kernels {
         /// * Source: Ha and Beqaj, section 1.1; the partition into blocks is ours. Optimisers: PyTorch's definitions.
         ///
         /// # Safety
-        /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap; `n_moments` and `n_rates` are those of the kernel's optimiser.
+        /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap; `n_moments` and `n_rates` are those of the kernel's optimiser. A batch has at most [`BATCH`] samples where the kernel's description says so.
         #[kernel(
             shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_hidden),
             max_threads = 384,
@@ -115,14 +115,18 @@ macro_rules! kernels {
 }
 
 kernels! {
-    /// Trains every network for the rest of an epoch by SGD: its order, then all its steps.
+    /// Trains every network for the rest of an epoch by SGD in batches of at most 64 samples: its order, then all its steps.
     mlp_epoch_train, Sgd;
-    /// Trains every network for the rest of an epoch by SGD with weight decay: its order, then all its steps.
+    /// Trains every network for the rest of an epoch by SGD with weight decay or larger batches: its order, then all its steps.
     mlp_epoch_train_decay, Decay;
-    /// Trains every network for the rest of an epoch by SGD with momentum, also Nesterov's: its order, then all its steps.
-    mlp_epoch_train_momentum, Momentum;
-    /// Trains every network for the rest of an epoch by Adam, AdamW or RMSprop: its order, then all its steps.
-    mlp_epoch_train_adam, Adam;
+    /// Trains every network for the rest of an epoch by SGD with momentum, also Nesterov's, in batches of at most 64 samples: its order, then all its steps.
+    mlp_epoch_train_momentum, Momentum<false>;
+    /// Trains every network for the rest of an epoch by SGD with momentum, also Nesterov's, in larger batches: its order, then all its steps.
+    mlp_epoch_train_momentum_parts, Momentum<true>;
+    /// Trains every network for the rest of an epoch by Adam, AdamW or RMSprop in batches of at most 64 samples: its order, then all its steps.
+    mlp_epoch_train_adam, Adam<false>;
+    /// Trains every network for the rest of an epoch by Adam, AdamW or RMSprop in larger batches: its order, then all its steps.
+    mlp_epoch_train_adam_parts, Adam<true>;
 }
 
 /// The kernels' body.
@@ -150,22 +154,65 @@ unsafe fn train<O: Optimizer>(task: EpochTask) {
         let warp = warp_index();
         let mut network = run.begin::<O>(&tiles, &sizes);
         let class_tile = warp.wrapping_sub(W2_WARP);
-        run.prefetch(&tiles, task.from_step);
-        for step in task.from_step..run.n_steps {
+        let mut part = Part::first(task.from_step);
+        run.prefetch::<O>(&tiles, part);
+        while part.step < run.n_steps {
             let tiles = tiles.renewed();
             if O::PLAIN {
-                run.step::<O>(&tiles, &sizes, step, (warp, class_tile), &mut network);
+                run.step::<O>(&tiles, &sizes, part, (warp, class_tile), &mut network);
             } else {
                 // Made anew: kept over the loop it would take registers that there are not.
                 let run = Run::new::<O>(&task, &tiles, &sizes, opaque(model));
-                run.step::<O>(&tiles, &sizes, step, (warp, class_tile), &mut network);
+                run.step::<O>(&tiles, &sizes, part, (warp, class_tile), &mut network);
             }
+            part = part.next::<O>(task.batch);
         }
         Run::new::<O>(&task, &tiles, &sizes, if O::PLAIN { model } else { opaque(model) }).end::<O>(
             &tiles,
             &sizes,
             &mut network,
         );
+    }
+}
+
+/// The samples of a step that are multiplied at once, at most [`BATCH`]: all of them where the kernel is one without parts, else every step has as many parts as a whole batch, of which the last may be empty.
+#[derive(Clone, Copy)]
+struct Part {
+    step: u32,
+    /// Its number in the step.
+    number: u32,
+    /// Its number in the launch.
+    round: u32,
+}
+
+impl Part {
+    /// The first one of a launch.
+    #[inline(always)]
+    fn first(step: u32) -> Self {
+        Self { step, number: 0, round: 0 }
+    }
+
+    /// The one behind it.
+    #[inline(always)]
+    fn next<O: Optimizer>(self, batch: u32) -> Self {
+        let Self { step, number, round } = self;
+        if self.is_last::<O>(batch) {
+            Self { step: step + 1, number: 0, round: round + 1 }
+        } else {
+            Self { step, number: number + 1, round: round + 1 }
+        }
+    }
+
+    /// Whether it is the last one of its step.
+    #[inline(always)]
+    fn is_last<O: Optimizer>(&self, batch: u32) -> bool {
+        !O::PARTS || (self.number + 1) * BATCH >= batch
+    }
+
+    /// Which of two buffers it has.
+    #[inline(always)]
+    fn buffer<O: Optimizer>(&self) -> u32 {
+        if O::PARTS { self.round % 2 } else { self.step % 2 }
     }
 }
 
@@ -222,35 +269,54 @@ impl<'a> Run<'a> {
         n_values(self.task.n_inputs, self.task.n_hidden, self.task.n_classes)
     }
 
-    /// What step `step` of `rows` rows is made with.
+    /// What a part's step is made with.
     ///
     /// # Safety
-    /// `step` is below `n_steps`.
+    /// The step is below `n_steps`.
     #[inline(always)]
-    unsafe fn step_of<O: Optimizer>(&self, step: u32, rows: u32) -> Step {
-        let at = self.model * self.n_steps as usize + step as usize;
-        let divisor = if self.task.mean == 1 { rows as f32 } else { 1.0 };
-        let rule = self.task.rule;
+    unsafe fn step_of<O: Optimizer>(&self, part: Part) -> Step {
+        let at = self.model * self.n_steps as usize + part.step as usize;
+        let divisor = if self.task.mean == 1 { self.rows_of_step(part.step) as f32 } else { 1.0 };
+        let mut rule = self.task.rule;
+        let (is_first, is_last) = (!O::PARTS || part.number == 0, part.is_last::<O>(self.task.batch));
+        if O::MOMENTS == 0 && !is_first {
+            // The weights have decayed.
+            rule.decay = 0.0;
+        }
         // SAFETY: there are as many numbers for each step as the optimiser has, four of them aligned.
         unsafe {
             if O::PLAIN {
                 let rate = memory::load(self.task.learning_rates, at) / divisor;
-                return Step { rate, share: 1.0, inverse_root: 1.0, kept: 1.0, rule };
+                return Step { rate, share: 1.0, inverse_root: 1.0, kept: 1.0, rule, is_first, is_last };
             }
             let share = 1.0 / divisor;
             if O::RATES == 1 {
                 let rate = memory::load(self.task.learning_rates, at);
-                return Step { rate, share, inverse_root: 1.0, kept: 1.0, rule };
+                return Step { rate, share, inverse_root: 1.0, kept: 1.0, rule, is_first, is_last };
             }
             let [rate, inverse_root, kept, _] = memory::load_quad(self.task.learning_rates, at * O::RATES);
-            Step { rate, share, inverse_root, kept, rule }
+            Step { rate, share, inverse_root, kept, rule, is_first, is_last }
         }
     }
 
     /// Samples of a step's batch.
     #[inline]
-    fn rows_of(&self, step: u32) -> u32 {
+    fn rows_of_step(&self, step: u32) -> u32 {
         (self.task.n_samples - step * self.task.batch).min(self.task.batch)
+    }
+
+    /// Samples of a part.
+    #[inline]
+    fn rows_of<O: Optimizer>(&self, part: Part) -> u32 {
+        let rows = self.rows_of_step(part.step);
+        if O::PARTS { rows.saturating_sub(part.number * BATCH).min(BATCH) } else { rows }
+    }
+
+    /// The place of a part's first sample in the epoch's order.
+    #[inline]
+    fn first_of<O: Optimizer>(&self, part: Part) -> u32 {
+        let first = part.step * self.task.batch;
+        if O::PARTS { first + part.number * BATCH } else { first }
     }
 
     /// Whether this thread looks after a row.
@@ -259,15 +325,15 @@ impl<'a> Run<'a> {
         self.row < BATCH
     }
 
-    /// The sample of this thread's row in step `step`, or the first one where there is none.
+    /// The sample of this thread's row in a part, or the first one where there is none.
     ///
     /// # Safety
     /// The order is there.
     #[inline]
-    unsafe fn sample_of(&self, step: u32) -> u32 {
-        let there = self.looks_after_row() && step < self.n_steps && self.row < self.rows_of(step);
+    unsafe fn sample_of<O: Optimizer>(&self, part: Part) -> u32 {
+        let there = self.looks_after_row() && part.step < self.n_steps && self.row < self.rows_of::<O>(part);
         // SAFETY: the row is one of the step's batch, so the index is below `n_samples`.
-        if there { unsafe { memory::load(self.order, (step * self.task.batch + self.row) as usize) } } else { 0 }
+        if there { unsafe { memory::load(self.order, (self.first_of::<O>(part) + self.row) as usize) } } else { 0 }
     }
 
     /// The label of a sample, for threads that look after a row.
@@ -280,38 +346,39 @@ impl<'a> Run<'a> {
         if self.looks_after_row() { unsafe { memory::load(self.task.labels, sample as usize) } } else { 0 }
     }
 
-    /// Asks for the pixels of step `step`, if there is one.
+    /// Asks for the pixels of a part, if there is one.
     ///
     /// # Safety
-    /// The step's samples are in their list in shared memory; all have read what the buffer held before.
+    /// The part's samples are in their list in shared memory; all have read what the buffer held before.
     #[inline]
-    unsafe fn prefetch(&self, tiles: &Tiles, step: u32) {
-        if step < self.n_steps {
-            let samples = tiles.samples(step % 2);
+    unsafe fn prefetch<O: Optimizer>(&self, tiles: &Tiles, part: Part) {
+        if part.step < self.n_steps {
+            let samples = tiles.samples(part.buffer::<O>());
             let Self { task, .. } = *self;
             // SAFETY: the list has BATCH rows, of which it is asked for no others; its samples are those of the set, whose images the task has.
             unsafe {
-                tiles.copy_batch(step % 2, task.images, task.n_inputs, self.rows_of(step), |row| {
+                tiles.copy_batch(part.buffer::<O>(), task.images, task.n_inputs, self.rows_of::<O>(part), |row| {
                     samples.get_unchecked(row)
                 });
             }
         }
     }
 
-    /// Lists the samples of the first two steps, opens the mailboxes and loads the network.
+    /// Lists the samples of the first two parts, opens the mailboxes and loads the network.
     ///
     /// # Safety
     /// All threads of the cluster call it; shared memory is cleared, and the order is there.
     #[inline(always)]
     unsafe fn begin<O: Optimizer>(&self, tiles: &Tiles, sizes: &Sizes) -> Values {
-        let (from_step, row) = (self.task.from_step, self.row);
+        let (part, row) = (Part::first(self.task.from_step), self.row);
+        let next = part.next::<O>(self.task.batch);
         // SAFETY: the order's elements are samples, and so is 0. `values` and `range` are the model's, as whoever made `self` says; behind the network's values are those that the optimiser remembers.
         unsafe {
             if self.looks_after_row() {
-                let (first, second) = (self.sample_of(from_step), self.sample_of(from_step + 1));
-                tiles.samples(from_step % 2).set(row, first);
-                tiles.samples((from_step + 1) % 2).set(row, second);
-                tiles.labels(from_step % 2).set(row, self.label_of(first) as u32);
+                let (first, second) = (self.sample_of::<O>(part), self.sample_of::<O>(next));
+                tiles.samples(part.buffer::<O>()).set(row, first);
+                tiles.samples(next.buffer::<O>()).set(row, second);
+                tiles.labels(part.buffer::<O>()).set(row, self.label_of(first) as u32);
             }
             if thread_idx_x() == 0 {
                 self.logit_mail.open();
@@ -323,61 +390,57 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One step: the batch forward and backward, and the network's change.
+    /// One part of a step: its samples forward and backward, and behind the last part the network's change.
     ///
     /// # Safety
-    /// All threads of the cluster call it for each step in turn, after [`begin`](Self::begin).
+    /// All threads of the cluster call it for each part in turn, after [`begin`](Self::begin).
     #[inline(always)]
     unsafe fn step<O: Optimizer>(
         &self,
         tiles: &Tiles,
         sizes: &Sizes,
-        step: u32,
+        part: Part,
         (warp, class_tile): (u32, u32),
         network: &mut Values,
     ) {
         let Self { task, row, logit_mail, gradient_mail, .. } = *self;
-        let rows = self.rows_of(step);
+        let rows = self.rows_of::<O>(part);
+        let next = part.next::<O>(task.batch);
+        let (buffer, next_buffer) = (part.buffer::<O>(), next.buffer::<O>());
         memory::async_wait_all();
-        // This batch is there, and everybody is done with the one before.
+        // These samples are there, and everybody is done with those before.
         sync_threads();
         // SAFETY: lists in shared memory hold samples; the step is below `n_steps`, and its rows have losses behind those of the steps before it. A buffer's last readers are behind a
         // barrier when it is filled.
         unsafe {
-            // What the steps after this need is asked for now and put away later.
+            // What the parts after this need is asked for now and put away later.
             let next_label =
-                self.label_of(if self.looks_after_row() { tiles.samples((step + 1) % 2).get(row) } else { 0 });
-            let sample_after = self.sample_of(step + 2);
-            let with = self.step_of::<O>(step, rows);
+                self.label_of(if self.looks_after_row() { tiles.samples(next_buffer).get(row) } else { 0 });
+            let sample_after = self.sample_of::<O>(next.next::<O>(task.batch));
+            let with = self.step_of::<O>(part);
 
             if thread_idx_x() == 0 {
                 logit_mail.expect(sizes.logit_bytes());
                 gradient_mail.expect(GRADIENT_BYTES);
             }
-            let round = step - task.from_step;
-            let hidden = partial_logits(tiles, step % 2, step % 2, logit_mail, sizes, true);
-            // The next batch is asked for while the first warpgroup works and all wait. Its slot is that of the batch before this one.
-            self.prefetch(tiles, step + 1);
+            let round = if O::PARTS { part.round } else { part.step - task.from_step };
+            let hidden = partial_logits(tiles, buffer, buffer, logit_mail, sizes, true);
+            // The next samples are asked for while the first warpgroup works and all wait. Their slot is that of those before these.
+            self.prefetch::<O>(tiles, next);
             logit_mail.wait(round);
             if tiles.me.thread() < SLOTS {
-                loss_gradient(
-                    tiles,
-                    gradient_mail,
-                    sizes,
-                    rows,
-                    step % 2,
-                    self.losses.add((step * task.batch) as usize),
-                );
+                let losses = self.losses.add(self.first_of::<O>(part) as usize);
+                loss_gradient(tiles, gradient_mail, sizes, rows, buffer, losses);
             }
             if self.looks_after_row() {
-                tiles.labels((step + 1) % 2).set(row, next_label as u32);
-                // The list of this step was read a step ago.
-                tiles.samples(step % 2).set(row, sample_after);
+                tiles.labels(next_buffer).set(row, next_label as u32);
+                // The list of these samples was read a part ago.
+                tiles.samples(buffer).set(row, sample_after);
             }
             // What the optimiser remembers is on its way while all wait.
-            let moments = Prefetched::load::<O>(&self.state, sizes, class_tile);
+            let moments = Prefetched::load::<O>(&self.state, sizes, &with, class_tile);
             gradient_mail.wait(round);
-            backward::<O>(tiles, sizes, step % 2, &with, (warp, class_tile), &hidden, network, (&self.state, moments));
+            backward::<O>(tiles, sizes, buffer, &with, (warp, class_tile), &hidden, network, (&self.state, moments));
         }
     }
 
@@ -398,7 +461,7 @@ impl<'a> Run<'a> {
             let first = task.from_step + sizes.rank * THREADS + thread_idx_x();
             for step in strided(first, n_steps, sizes.blocks * THREADS) {
                 let mut sum = 0f32;
-                for row in 0..self.rows_of(step) {
+                for row in 0..self.rows_of_step(step) {
                     sum += memory::load(self.losses, (step * task.batch + row) as usize);
                 }
                 finite &= sum.is_finite();

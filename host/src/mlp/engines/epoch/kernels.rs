@@ -2,8 +2,8 @@
 
 use warpplay_gpu::mlp::epoch::{
     self, ClassifyTaskArgs, EpochTaskArgs, RANGE_WORDS, cluster_blocks, max_inputs, mlp_epoch_classify,
-    mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_decay, mlp_epoch_train_momentum, n_counters, n_state_values,
-    n_values,
+    mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_parts, mlp_epoch_train_decay, mlp_epoch_train_momentum,
+    mlp_epoch_train_momentum_parts, n_counters, n_state_values, n_values,
 };
 use warpplay_gpu::ptx::embedded::MLP_EPOCH;
 
@@ -198,7 +198,9 @@ enum TrainKernel {
     Sgd(Function<mlp_epoch_train>),
     Decay(Function<mlp_epoch_train_decay>),
     Momentum(Function<mlp_epoch_train_momentum>),
+    MomentumParts(Function<mlp_epoch_train_momentum_parts>),
     Adam(Function<mlp_epoch_train_adam>),
+    AdamParts(Function<mlp_epoch_train_adam_parts>),
 }
 
 /// The kernels.
@@ -215,8 +217,12 @@ impl Kernels {
         let train = match shape.form.kind {
             Kind::Sgd => TrainKernel::Sgd(module.function(mlp_epoch_train)?),
             Kind::Decay => TrainKernel::Decay(module.function(mlp_epoch_train_decay)?),
-            Kind::Momentum => TrainKernel::Momentum(module.function(mlp_epoch_train_momentum)?),
-            Kind::Adam => TrainKernel::Adam(module.function(mlp_epoch_train_adam)?),
+            Kind::Momentum { parts: false } => TrainKernel::Momentum(module.function(mlp_epoch_train_momentum)?),
+            Kind::Momentum { parts: true } => {
+                TrainKernel::MomentumParts(module.function(mlp_epoch_train_momentum_parts)?)
+            }
+            Kind::Adam { parts: false } => TrainKernel::Adam(module.function(mlp_epoch_train_adam)?),
+            Kind::Adam { parts: true } => TrainKernel::AdamParts(module.function(mlp_epoch_train_adam_parts)?),
         };
         Ok(Self { shape, train, classify: module.function(mlp_epoch_classify)? })
     }
@@ -267,7 +273,9 @@ impl Kernels {
                 TrainKernel::Sgd(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
                 TrainKernel::Decay(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
                 TrainKernel::Momentum(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
+                TrainKernel::MomentumParts(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
                 TrainKernel::Adam(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
+                TrainKernel::AdamParts(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
             }
         }
     }

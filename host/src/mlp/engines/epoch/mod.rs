@@ -8,7 +8,7 @@ mod spare;
 
 use std::sync::Arc;
 
-use warpplay_gpu::mlp::epoch::{BATCH, CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON};
+use warpplay_gpu::mlp::epoch::{CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, MOST_BATCH};
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
@@ -24,7 +24,7 @@ use spare::Spare;
 /// Checks that this engine supports `setup` on this device.
 ///
 /// Requirements: clusters of blocks (compute capability 9.0), f32, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
-/// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 64 samples from a set on the device, and an epsilon of
+/// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
 /// # Errors
@@ -60,8 +60,8 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     if setup.train.is_none() {
         return Ok(());
     }
-    if *batch > BATCH {
-        return Err(Error::option("batch", batch, format!("at most {BATCH} with engine epoch")));
+    if *batch > MOST_BATCH {
+        return Err(Error::option("batch", batch, format!("at most {MOST_BATCH} with engine epoch")));
     }
     if let Optimizer::Adam { epsilon, .. } | Optimizer::AdamW { epsilon, .. } | Optimizer::RmsProp { epsilon, .. } =
         optimizer

@@ -1,6 +1,6 @@
 //! Optimisers as the kernels have them: which kernel, what it remembers, and its numbers of each step.
 
-use warpplay_gpu::mlp::epoch::Rule;
+use warpplay_gpu::mlp::epoch::{BATCH, Rule};
 
 use crate::mlp::options::{Optimizer, Options};
 
@@ -18,10 +18,14 @@ pub(in crate::mlp) struct Form {
 /// A kernel that trains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mlp) enum Kind {
+    /// Plain SGD in batches of one part.
     Sgd,
+    /// SGD, with decay or without.
     Decay,
-    Momentum,
-    Adam,
+    /// In batches of one part, or of several.
+    Momentum { parts: bool },
+    /// In batches of one part, or of several.
+    Adam { parts: bool },
 }
 
 impl Form {
@@ -34,21 +38,23 @@ impl Form {
 
     /// The form of the options' optimiser.
     pub fn of(options: &Options) -> Self {
-        let decay = options.weight_decay;
+        let (decay, parts) = (options.weight_decay, options.batch > BATCH);
         let (kind, rule) = match options.optimizer {
-            Optimizer::Sgd if decay == 0.0 => return Self::NONE,
+            Optimizer::Sgd if decay == 0.0 && !parts => return Self::NONE,
             Optimizer::Sgd => (Kind::Decay, Rule { decay, ..Rule::default() }),
-            Optimizer::Momentum { momentum } => (Kind::Momentum, Rule { a: momentum, decay, ..Rule::default() }),
+            Optimizer::Momentum { momentum } => {
+                (Kind::Momentum { parts }, Rule { a: momentum, decay, ..Rule::default() })
+            }
             Optimizer::Nesterov { momentum } => {
-                (Kind::Momentum, Rule { a: momentum, decay, nesterov: 1, ..Rule::default() })
+                (Kind::Momentum { parts }, Rule { a: momentum, decay, nesterov: 1, ..Rule::default() })
             }
             Optimizer::Adam { beta1, beta2, epsilon } | Optimizer::AdamW { beta1, beta2, epsilon } => {
                 let decoupled = matches!(options.optimizer, Optimizer::AdamW { .. });
                 let decay = if decoupled { 0.0 } else { decay };
-                (Kind::Adam, adam(beta1, beta2, epsilon, decay))
+                (Kind::Adam { parts }, adam(beta1, beta2, epsilon, decay))
             }
             // Adam that keeps nothing of the mean, without corrections.
-            Optimizer::RmsProp { alpha, epsilon } => (Kind::Adam, adam(0.0, alpha, epsilon, decay)),
+            Optimizer::RmsProp { alpha, epsilon } => (Kind::Adam { parts }, adam(0.0, alpha, epsilon, decay)),
         };
         Self { kind, rule, n_kept: options.optimizer.n_moments() as u32 }
     }
@@ -57,14 +63,14 @@ impl Form {
     pub const fn n_moments(&self) -> u32 {
         match self.kind {
             Kind::Sgd | Kind::Decay => 0,
-            Kind::Momentum => 1,
-            Kind::Adam => 2,
+            Kind::Momentum { .. } => 1,
+            Kind::Adam { .. } => 2,
         }
     }
 
     /// Numbers of a step.
     pub const fn n_rates(&self) -> u32 {
-        if matches!(self.kind, Kind::Adam) { 4 } else { 1 }
+        if matches!(self.kind, Kind::Adam { .. }) { 4 } else { 1 }
     }
 }
 
