@@ -96,6 +96,12 @@ pub fn relu(x: f32) -> f32 {
     if x <= 0.0 { 0.0 } else { x }
 }
 
+/// 0, with its sign, in the place of a number below the normal ones.
+#[cfg(not(target_arch = "nvptx64"))]
+fn flushed(x: f32) -> f32 {
+    if x.is_subnormal() { 0f32.copysign(x) } else { x }
+}
+
 macro_rules! approximate {
     ($($(#[$doc:meta])* $name:ident, $instruction:literal, $host:expr;)*) => {$(
         $(#[$doc])*
@@ -128,6 +134,10 @@ approximate! {
     recip_approx, "rcp.approx.f32", |x| 1.0 / x;
     /// Reciprocal square root by `rsqrt.approx` (relative error at most 2⁻²²·⁴).
     rsqrt_approx, "rsqrt.approx.f32", |x| 1.0 / x.sqrt();
+    /// Reciprocal by `rcp.approx.ftz` (error at most 1 ulp); below the normal numbers, arguments and results are 0.
+    recip_approx_ftz, "rcp.approx.ftz.f32", |x| flushed(1.0 / flushed(x));
+    /// Square root by `sqrt.approx.ftz` (relative error at most 2⁻²³); arguments below the normal numbers are 0.
+    sqrt_approx_ftz, "sqrt.approx.ftz.f32", |x| flushed(x).sqrt();
 }
 
 /// Hyperbolic tangent by `tanh.approx` (relative error at most 2⁻¹¹); before `sm_80`, whose PTX lacks it, that of `libm`.

@@ -28,7 +28,7 @@
 //! | `mlp_layers_{forward,gradient}_images_split` | [`layers::split`] |
 //! | `mlp_layers_loss_gradient`, `…_classify`, `…_active` | [`layers::loss`] |
 //! | `mlp_layers_update` | [`layers::update`] |
-//! | `mlp_epoch_train`, `mlp_epoch_classify` | [`epoch`] |
+//! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam`, and `mlp_epoch_classify` | [`epoch`] |
 //!
 //! Each kernel's launch, memory, cost, twin and source stand at its declaration, and in the tables of `docs/kernels.md`.
 //!

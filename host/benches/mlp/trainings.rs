@@ -32,17 +32,32 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
     let with = |engine| Options { engine, ..base.clone() };
     let mut rows = Vec::new();
     if device.backend() != Backend::Cpu {
-        let adam = Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.001, ..with(Engine::Layers) };
+        let by = |name, engine| -> anyhow::Result<Options> {
+            Ok(Options { optimizer: Optimizer::from_name(name)?, learning_rate: 0.001, ..with(engine) })
+        };
         rows.push(row("epoch, SGD", with(Engine::Epoch)));
         rows.push(Row { test: true, ..row("epoch, SGD, test set each epoch", with(Engine::Epoch)) });
         rows.push(row("layers, SGD", with(Engine::Layers)));
         rows.push(Row { test: true, ..row("layers, SGD, test set each epoch", with(Engine::Layers)) });
-        rows.push(row("layers, Adam", adam));
+        for (name, optimizer) in [("momentum", "momentum"), ("Adam", "adam")] {
+            for engine in [Engine::Epoch, Engine::Layers] {
+                rows.push(row(&format!("{engine}, {name}"), by(optimizer, engine)?));
+            }
+        }
+        for engine in [Engine::Epoch, Engine::Layers] {
+            rows.push(row(&format!("{engine}, SGD with decay"), Options { weight_decay: 1e-4, ..with(engine) }));
+        }
+        for batch in [128, 256].map(|batch| bench.options(batch).batch) {
+            for engine in [Engine::Epoch, Engine::Layers] {
+                rows.push(row(&format!("{engine}, SGD, batch {batch}"), Options { batch, ..with(engine) }));
+                rows.push(row(&format!("{engine}, Adam, batch {batch}"), Options { batch, ..by("adam", engine)? }));
+            }
+        }
     }
     for (name, threads) in [("cpu-ref, 1 thread", Some(1)), ("cpu-ref, all cores", None)] {
         rows.push(Row { device: Device::cpu(), threads, ..row(name, with(Engine::Cpu)) });
     }
-    table(bench, "epoch", "EPOCH, batch 64 (wall time)", rows)
+    table(bench, "epoch", "EPOCH, batch 64 unless the row says otherwise (wall time)", rows)
 }
 
 pub fn batch8192(bench: &mut Bench) -> anyhow::Result<()> {
@@ -169,7 +184,9 @@ fn figures(bench: &mut Bench, section: &str, row: &Row, trained: &Trained) -> an
     };
     let of_flops = ceiling.filter(|_| on_gpu).map(|ceiling| n * per_sample / ceiling / times.min);
     let steps = (n / f64::from(row.options.batch)).ceil();
-    let of_exchange = (on_gpu && trained.engine == Engine::Epoch).then(|| steps * EXCHANGE / times.min);
+    // 64 samples are multiplied at once, and exchanged.
+    let parts = f64::from(row.options.batch.div_ceil(64));
+    let of_exchange = (on_gpu && trained.engine == Engine::Epoch).then(|| steps * parts * EXCHANGE / times.min);
     bench.output.json(&json!({
         "section": section, "what": row.name, "device": row.device.to_string(), "device_name": row.device.name(),
         "engine": trained.engine, "precision": row.options.precision, "batch": row.options.batch, "hidden": row.options.hidden,

@@ -391,8 +391,8 @@ fn is_fused(name: &str) -> bool {
         || train
         || azero
         || others.contains(&name)
-        || ["mlp_epoch_train", "mlp_epoch_classify"].contains(&name)
         || name.starts_with("tile_plain_")
+        || name.starts_with("mlp_epoch_")
         || name.starts_with("mlp_paper_matmul_") && !is_double(name)
 }
 

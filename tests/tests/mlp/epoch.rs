@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use warpplay::mlp::{Classifier, Dataset, Engine, Network, Options, Reduction, Split, Sweep, SweepEpoch, Trainer};
+use warpplay::mlp::{
+    Checkpoint, Classifier, Dataset, Engine, Network, Optimizer, Options, Reduction, Split, Sweep, SweepEpoch, Trainer,
+};
 use warpplay::{Backend, Device, Progress};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::folder::Folder;
@@ -34,6 +36,114 @@ fn epochs_equal_the_plain_programs() {
             let (found, weights) = train(device, &options, &set)?;
             let what = format!("{n} images of {side}², {n_classes} classes, {hidden} units, batch {batch} on {device}");
             twin.check(&what, &found, &weights);
+            Ok(())
+        });
+    }
+}
+
+/// Every optimiser, with weight decay and without; rates that neither diverge nor stand still.
+fn optimizers() -> impl Iterator<Item = (Optimizer, f32, f64)> {
+    let rates =
+        [("sgd", 0.2), ("momentum", 0.05), ("nesterov", 0.05), ("adam", 0.002), ("adamw", 0.002), ("rmsprop", 0.002)];
+    let named = |name| Optimizer::from_name(name).expect("a name");
+    let all = rates.into_iter().flat_map(move |(name, rate)| [0.0, 0.03].map(|decay| (named(name), decay, rate)));
+    // Adam as if its first quotients were of rounding errors is another algorithm in another precision: a large epsilon keeps them small.
+    all.map(|(optimizer, decay, rate)| match optimizer {
+        Optimizer::Adam { beta1, beta2, .. } => (Optimizer::Adam { beta1, beta2, epsilon: 1e-4 }, decay, rate),
+        Optimizer::AdamW { beta1, beta2, .. } => (Optimizer::AdamW { beta1, beta2, epsilon: 1e-4 }, decay, rate),
+        Optimizer::RmsProp { alpha, .. } => (Optimizer::RmsProp { alpha, epsilon: 1e-4 }, decay, rate),
+        _ => (optimizer, decay, rate),
+    })
+}
+
+#[test]
+fn optimizers_equal_the_plain_programs() {
+    // A short last batch, a width that fills no block, more than one quartet of pixels for a warpgroup.
+    let set = images(90, 16, 24, 5);
+    for (optimizer, weight_decay, learning_rate) in optimizers() {
+        let base = Options { optimizer, weight_decay, learning_rate, ..options(21, 40, Engine::Auto) };
+        let twin = Twin::of(&base, &set);
+        for_each_device(|device| {
+            let options = Options { engine: Engine::Epoch, ..base.clone() };
+            let (found, weights) = train(device, &options, &set)?;
+            twin.check(&format!("{} with decay {weight_decay} on {device}", optimizer.name()), &found, &weights);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn batches_of_several_parts_equal_the_plain_programs() {
+    // Full parts, a short last part, a last step without its last part, a batch that is the whole set, mean and sum.
+    let set = images(200, 8, 12, 5);
+    for (batch, reduction) in [(128, Reduction::Mean), (130, Reduction::Mean), (200, Reduction::Sum)] {
+        let names = ["sgd", "nesterov", "adam"];
+        for (optimizer, weight_decay, rate) in optimizers().filter(|(optimizer, ..)| names.contains(&optimizer.name()))
+        {
+            let learning_rate = if reduction == Reduction::Sum { rate / 50.0 } else { rate };
+            let base =
+                Options { optimizer, weight_decay, learning_rate, reduction, ..options(21, batch, Engine::Auto) };
+            let twin = Twin::of(&base, &set);
+            for_each_device(|device| {
+                let options = Options { engine: Engine::Epoch, ..base.clone() };
+                let (found, weights) = train(device, &options, &set)?;
+                let what = format!("batch {batch}, {} with decay {weight_decay} on {device}", optimizer.name());
+                twin.check(&what, &found, &weights);
+                Ok(())
+            });
+        }
+    }
+}
+
+/// Networks side by side, whose optimisers have parts of the same arrays; one leaves the range of its scales and is repeated by `layers` with its moments.
+#[test]
+fn a_sweep_with_moments_gives_each_model_what_it_gets_alone() {
+    let set = images(150, 4, 4, 5);
+    for (name, batch) in [("momentum", 16), ("adam", 16), ("rmsprop", 100)] {
+        let optimizer = Optimizer::from_name(name).expect("a name");
+        let base = Options { optimizer, weight_decay: 0.01, ..options(20, batch, Engine::Auto) };
+        for_each_device(|device| {
+            // Adam moves each weight by its rate: by ten a step, weights below 1 leave the range.
+            let models = [(3, 0.001), (4, 0.002), (5, 10.0)];
+            let builder = Sweep::builder(&set).options(base.clone());
+            let builder = models.iter().fold(builder, |builder, model| builder.model(model.0, model.1));
+            let report = builder.build(device)?.run(|_| ControlFlow::Continue(()))?;
+            assert!(report.side_by_side && report.engine == Engine::Epoch, "on {device}");
+            for model in &report.models {
+                let options = Options { seed: model.seed, learning_rate: model.learning_rate, ..base.clone() };
+                let mut trainer = Trainer::builder(&set).options(options).build(device)?;
+                let Ok(alone) = trainer.run(|_| ControlFlow::Continue(())) else {
+                    assert!(model.diverged.is_some(), "{model:?}");
+                    continue;
+                };
+                assert_eq!(model.repeated_epochs, alone.repeated_epochs, "{name}, {model:?}");
+                let losses = |epochs: &[SweepEpoch]| epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>();
+                let expected: Vec<f64> = alone.epochs.iter().map(|epoch| epoch.loss).collect();
+                assert_eq!(losses(&model.epochs), expected, "{name}, the same bits as alone on {device}");
+            }
+            assert!(name == "momentum" || report.models[2].repeated_epochs > 0, "{name} on {device}");
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn an_optimizer_goes_on_from_its_checkpoint_bit_for_bit() {
+    let set = images(70, 4, 4, 5);
+    for (optimizer, weight_decay, learning_rate) in optimizers().filter(|(_, decay, _)| *decay > 0.0) {
+        for_each_device(|device| {
+            let options =
+                Options { optimizer, weight_decay, learning_rate, epochs: 3, ..options(30, 16, Engine::Epoch) };
+            let (_, whole) = train(device, &options, &set)?;
+            let first = Options { epochs: 1, ..options.clone() };
+            let mut trainer = Trainer::builder(&set).options(first).build(device)?;
+            trainer.run(|_| ControlFlow::Continue(()))?;
+            let folder = Folder::new();
+            trainer.checkpoint()?.save(folder.path("checkpoint"))?;
+            let checkpoint = Checkpoint::load(folder.path("checkpoint"))?;
+            let mut trainer = Trainer::builder(&set).options(options.clone()).resume(checkpoint).build(device)?;
+            trainer.run(|_| ControlFlow::Continue(()))?;
+            assert_eq!(trainer.network()?, whole, "{} on {device}", optimizer.name());
             Ok(())
         });
     }

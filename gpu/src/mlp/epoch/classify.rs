@@ -28,8 +28,8 @@ pub struct ClassifyTask {
     #[len(n_samples)]
     #[nullable]
     pub labels: *const u8,
-    /// As in [`EpochTask`](super::EpochTask), `[n_models, n_values]`.
-    #[len(n_models * n_values(n_inputs, n_hidden, n_classes))]
+    /// As in [`EpochTask`](super::EpochTask), `[n_models, n_arrays, n_values]`, the networks first.
+    #[len(n_models * n_arrays * n_values(n_inputs, n_hidden, n_classes))]
     pub values: *const f32,
     /// `[n_models, n_samples, n_classes]`, or null.
     #[len(n_models * n_samples * n_classes)]
@@ -60,6 +60,8 @@ pub struct ClassifyTask {
     pub n_classes: u32,
     /// Clusters that share a model's batches.
     pub clusters_per_model: u32,
+    /// Arrays of values of a model: 1, and one for each that an optimiser remembers.
+    pub n_arrays: u32,
 }
 
 /// Classifies the images: logits, classes, losses and active units, as far as they are wanted.
@@ -92,8 +94,10 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     // SAFETY: the launch has `clusters_per_model` clusters for each model, so clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
     // readers are behind a barrier when it is filled. Batches have images below `n_samples`; units are below `n_hidden`, and only atomics write to `active`.
     unsafe {
-        let (values, range) =
-            (task.values.add(model * n_values(n_inputs, n_hidden, n_classes)), task.range.add(model * RANGE_WORDS));
+        let (values, range) = (
+            task.values.add(model * task.n_arrays as usize * n_values(n_inputs, n_hidden, n_classes)),
+            task.range.add(model * RANGE_WORDS),
+        );
         let prefetch = |batch: u32, buffer: u32| {
             if batch < n_batches {
                 let rows = (n_samples - batch * BATCH).min(BATCH);

@@ -18,21 +18,34 @@
 //! product, the last two of another. There the lane keeps the weights too, as f32; their half-precision parts go to shared memory as operand of x W1,
 //! where lane (g, t) finds the pixels of column 2t … in words 2t and 2t + 1. The first bias is the weight of one more pixel that is always 255.
 //!
+//! # Optimisers
+//! Each kernel has one, see `optimizer`. What Adam and momentum remember of a weight is read and written once a step by the thread that has the weight, in global memory: with the weights, registers do not hold it, and
+//! with two batches of pixels, shared memory does not. The first values are asked for while all blocks wait for the gradients of the logits, and those of each tile of weights while the one before it changes.
+//!
+//! A batch of more than 64 samples is made in parts. Without moments each part moves the weights by its share, but only the last writes their operands, so that all parts see the weights before the step. With them the
+//! products' sums are added up beside the moments, and the last part moves the weights.
+//!
 //! # Precision
 //! Pixels 0 to 255 are exact in half precision. Weights, hidden values and gradients are multiplied by a power of two of their hidden unit or class, and split into two
 //! half-precision parts; weights in f32 and sums in f32 keep what single precision keeps. The module `scale` has the powers, the bounds, and what happens where they do not do.
 
+mod backward;
 mod classify;
 mod forward;
 mod network;
+mod optimizer;
 mod order;
 mod scale;
 mod train;
 
 pub use classify::{ClassifyTask, mlp_epoch_classify};
+pub use optimizer::{LEAST_EPSILON, Rule, n_state_values};
 pub use order::n_counters;
 pub use scale::{MOST, RANGE_WORDS};
-pub use train::{EpochTask, mlp_epoch_train};
+pub use train::{
+    EpochTask, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_parts, mlp_epoch_train_decay,
+    mlp_epoch_train_momentum, mlp_epoch_train_momentum_parts,
+};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {classify::ClassifyTaskArgs, train::EpochTaskArgs};
 
@@ -42,7 +55,15 @@ use crate::launch::LaunchShape;
 
 /// All kernels of the module `mlp_epoch`.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 2] = [info::<mlp_epoch_train>(), info::<mlp_epoch_classify>()];
+pub const KERNELS: [KernelInfo; 7] = [
+    info::<mlp_epoch_train>(),
+    info::<mlp_epoch_train_decay>(),
+    info::<mlp_epoch_train_momentum>(),
+    info::<mlp_epoch_train_momentum_parts>(),
+    info::<mlp_epoch_train_adam>(),
+    info::<mlp_epoch_train_adam_parts>(),
+    info::<mlp_epoch_classify>(),
+];
 
 /// Hidden units of a block.
 pub const HIDDEN: u32 = 16;
@@ -52,8 +73,10 @@ pub const WARPGROUPS: u32 = 3;
 pub const THREADS: u32 = 128 * WARPGROUPS;
 /// Warps of a block.
 pub const WARPS: u32 = THREADS / 32;
-/// Most samples of a batch: rows of the shared tiles.
+/// Samples that are multiplied at once: rows of the shared tiles.
 pub const BATCH: u32 = 64;
+/// Most samples of a batch, whose gradients are added up [`BATCH`] at a time.
+pub const MOST_BATCH: u32 = 4 * BATCH;
 /// Most classes: columns of the logits' tile.
 pub const CLASSES: u32 = 16;
 /// Pixels of a group.

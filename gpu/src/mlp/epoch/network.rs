@@ -3,6 +3,7 @@
 use crate::cuda::math::opaque;
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::{sync_cluster, sync_threads};
+use crate::cuda::thread::{lane, warp_index};
 use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{atomic, memory, wgmma};
 
@@ -24,6 +25,24 @@ pub(super) struct Values {
 
 /// The warp that has the first eight classes of `W2` and `b2`; the next has the others.
 pub(super) const W2_WARP: u32 = 4;
+
+/// Calls `f(value, number)` for what the lane has of `W2` (values 0 to 3) and `b2` (4 and 5), as far as the network has it; whether the lane's warp has any.
+#[inline(always)]
+pub(super) fn for_each_second(sizes: &Sizes, mut f: impl FnMut(usize, usize)) -> bool {
+    let (g, t) = (lane() / 4, lane() % 4);
+    let class_tile = warp_index().wrapping_sub(W2_WARP);
+    if class_tile >= 2 {
+        return false;
+    }
+    let class = class_tile * 8 + 2 * t;
+    unroll!(C in [0, 1, 2, 3, 4, 5] {
+        let unit = if C < 4 { g + 8 * (C as u32 / 2) } else { HIDDEN };
+        if let Some(number) = sizes.second_layer(unit, class + C as u32 % 2) {
+            f(C, number);
+        }
+    });
+    true
+}
 
 /// Loads a network, finds its scales, and writes its operands. A barrier must follow before they are read.
 ///

@@ -1,18 +1,18 @@
 //! Training: one launch is one epoch of one network, or of many side by side, a cluster each.
 
 use crate::cuda::mailbox::Mailbox;
-use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16_apart};
-use crate::cuda::sync::{sync_cluster, sync_threads, whole_warp};
+use crate::cuda::math::opaque;
+use crate::cuda::mma::split_f16_apart;
+use crate::cuda::sync::{sync_cluster, sync_threads};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, strided, thread_idx_x, warp_index};
-use crate::cuda::warp::{ALL, shuffle};
-use crate::cuda::{DeviceArgs, atomic, kernel, math, memory, wgmma};
+use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
-use super::forward::{
-    Hidden, Sizes, Tiles, Weights, finish_logits, operand, partial_logits, store_w1, store_w2, tile_word, warp_indices,
-};
+use super::backward::{Prefetched, backward};
+use super::forward::{Sizes, Tiles, finish_logits, partial_logits, tile_word, warp_indices};
 use super::network::{Values, W2_WARP, load_network, store_network};
-use super::scale::{DZ1_BY_PRODUCT, RANGE_WORDS, SECOND, Table};
-use super::{BATCH, Four, GROUP, OPERAND_BYTES, PIXEL, THREADS, WARPGROUPS, cluster_blocks, n_values, order};
+use super::optimizer::{Adam, Decay, Momentum, Optimizer, Rule, Sgd, State, Step, n_state_values};
+use super::scale::{RANGE_WORDS, Table};
+use super::{BATCH, Four, MOST_BATCH, THREADS, cluster_blocks, n_values, order};
 use crate::unroll::unroll;
 
 /// One epoch of `n_models` networks of one shape on one training set.
@@ -22,7 +22,7 @@ use crate::unroll::unroll;
     /// Networks.
     n_models: u32
 )]
-#[require((1..=BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE))]
+#[require((1..=MOST_BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE))]
 #[require(from_step <= n_samples.div_ceil(batch))]
 pub struct EpochTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
@@ -31,14 +31,15 @@ pub struct EpochTask {
     /// `[n_samples]`, below `n_classes`.
     #[len(n_samples)]
     pub labels: *const u8,
-    /// `[n_models, n_values]`: see [`n_values`]; updated.
-    #[len(n_models * n_values(n_inputs, n_hidden, n_classes))]
+    /// `[n_models, 1 + n_moments, n_values]`: see [`n_values`]; the network, then what the optimiser remembers of each value. Updated.
+    #[len(n_models * (1 + n_moments) * n_values(n_inputs, n_hidden, n_classes))]
     pub values: *mut f32,
     /// `[n_models]`.
     #[len(n_models)]
     pub seeds: *const u32,
-    /// `[n_models, n_steps]`.
-    #[len(n_models * n_samples.div_ceil(batch))]
+    /// `[n_models, n_steps, n_rates]`: the learning rate. With Adam four numbers: the rate over `1 - beta1^t`, `1 / √(1 - beta2^t)`, what a weight is multiplied by before (decoupled decay), 0; aligned to 16
+    /// bytes.
+    #[len(n_models * n_samples.div_ceil(batch) * n_rates)]
     pub learning_rates: *const f32,
     /// `[n_models, n_samples]`: the order of the epoch, written here; then the losses' order too.
     #[len(n_models * n_samples)]
@@ -67,7 +68,7 @@ pub struct EpochTask {
     pub n_hidden: u32,
     /// Classes, at most [`CLASSES`](super::CLASSES).
     pub n_classes: u32,
-    /// Samples of a batch, at most [`BATCH`].
+    /// Samples of a batch, at most [`MOST_BATCH`], by a kernel without parts [`BATCH`].
     pub batch: u32,
     /// First step to do.
     pub from_step: u32,
@@ -75,59 +76,143 @@ pub struct EpochTask {
     pub epoch: u32,
     /// 1 for the mean of a batch's gradients, 0 for their sum.
     pub mean: u32,
+    /// Arrays that the kernel's optimiser remembers: 0 (SGD, with decay or without), 1 (momentum) or 2 (Adam).
+    pub n_moments: u32,
+    /// Numbers of a step in `learning_rates`: 1, or 4 with Adam.
+    pub n_rates: u32,
+    /// `[n_models, n_state_values(n_hidden, n_moments)]`: scratch, aligned to 16 bytes; null without moments.
+    #[len(n_models * n_state_values(n_hidden, n_moments))]
+    #[nullable]
+    pub state: *mut f32,
+    /// The optimiser's constants; not read by plain SGD.
+    pub rule: Rule,
 }
 
-/// Trains every network for the rest of an epoch: its order, then all its steps.
-///
-/// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, 16 hidden units and 384 threads a block.
-/// * Reads: `images`, `labels`, `seeds`, `learning_rates`.
-/// * Writes: `values`, `order`, `losses`, `step_losses`, `range`; `slots` and `counters` are scratch.
-/// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 202,608 bytes for 784 pixels.
-/// * Cost: 4 × pixels × hidden + 6 × hidden × classes operations a sample by tensor cores, in ⌈samples / batch⌉ steps one after the other.
-/// * Twin: `warpplay_cpu_ref::mlp::training::Training::epoch`.
-/// * Source: Ha and Beqaj, section 1.1; the partition into blocks is ours.
+macro_rules! kernels {
+    ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty;)+) => {$(
+        $(#[$doc])*
+        ///
+        /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, 16 hidden units and 384 threads a block.
+        /// * Reads: `images`, `labels`, `seeds`, `learning_rates`.
+        /// * Writes: `values`, `order`, `losses`, `step_losses`, `range`; `slots`, `counters` and `state` are scratch.
+        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 202,608 bytes for 784 pixels.
+        /// * Cost: 4 × pixels × hidden + 6 × hidden × classes operations a sample by tensor cores, in ⌈samples / batch⌉ steps one after the other; each step loads and stores `state`.
+        /// * Twin: `warpplay_cpu_ref::mlp::training::Training::epoch`.
+        /// * Source: Ha and Beqaj, section 1.1; the partition into blocks is ours. Optimisers: PyTorch's definitions.
+        ///
+        /// # Safety
+        /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap; `n_moments` and `n_rates` are those of the kernel's optimiser. A batch has at most [`BATCH`] samples where the kernel's description says so.
+        #[kernel(
+            shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_hidden),
+            max_threads = 384,
+            min_blocks = 1
+        )]
+        pub unsafe fn $kernel(task: EpochTask) {
+            // SAFETY: the contract of the function is the kernel's.
+            unsafe { train::<$optimizer>(task) }
+        }
+    )+};
+}
+
+kernels! {
+    /// Trains every network for the rest of an epoch by SGD in batches of at most 64 samples: its order, then all its steps.
+    mlp_epoch_train, Sgd;
+    /// Trains every network for the rest of an epoch by SGD with weight decay or larger batches: its order, then all its steps.
+    mlp_epoch_train_decay, Decay;
+    /// Trains every network for the rest of an epoch by SGD with momentum, also Nesterov's, in batches of at most 64 samples: its order, then all its steps.
+    mlp_epoch_train_momentum, Momentum<false>;
+    /// Trains every network for the rest of an epoch by SGD with momentum, also Nesterov's, in larger batches: its order, then all its steps.
+    mlp_epoch_train_momentum_parts, Momentum<true>;
+    /// Trains every network for the rest of an epoch by Adam, AdamW or RMSprop in batches of at most 64 samples: its order, then all its steps.
+    mlp_epoch_train_adam, Adam<false>;
+    /// Trains every network for the rest of an epoch by Adam, AdamW or RMSprop in larger batches: its order, then all its steps.
+    mlp_epoch_train_adam_parts, Adam<true>;
+}
+
+/// The kernels' body.
 ///
 /// # Safety
-/// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap.
-#[kernel(
-    shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_hidden),
-    max_threads = 384,
-    min_blocks = 1
-)]
-pub unsafe fn mlp_epoch_train(task: EpochTask) {
-    let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = task;
+/// As the kernels say.
+#[inline(always)]
+unsafe fn train<O: Optimizer>(task: EpochTask) {
+    let EpochTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
     let blocks = cluster_blocks(n_hidden);
-    let model = (block_idx_x() / blocks) as usize;
+    let model = block_idx_x() / blocks;
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
     let tiles = Tiles::new(n_inputs);
-    let n_steps = n_samples.div_ceil(batch);
     // SAFETY: the launch has a cluster for each model, so a cluster is a model's, and the arrays have a part for each model; the scratch in shared memory is used by nothing else until the order is there. All
     // threads of the cluster come here.
     unsafe {
-        let (values, order, losses, range) = (
-            task.values.add(model * n_values(n_inputs, n_hidden, n_classes)),
-            task.order.add(model * n_samples as usize),
-            task.losses.add(model * n_samples as usize),
-            task.range.add(model * RANGE_WORDS),
-        );
+        let run = Run::new::<O>(&task, &tiles, &sizes, model);
         let arrays = order::Arrays {
-            order,
-            slots: task.slots.add(model * n_samples as usize),
-            counters: task.counters.add(model * order::n_counters(n_samples)),
+            order: run.order,
+            slots: task.slots.add(run.model * n_samples as usize),
+            counters: task.counters.add(run.model * order::n_counters(n_samples)),
         };
-        order::make(memory::load(task.seeds, model), task.epoch, n_samples, arrays, blocks, tiles.scratch());
-        let row = thread_idx_x();
-        let (logit_mail, gradient_mail) = (tiles.mail(0), tiles.mail(1));
-        let run = Run { task: &task, model, values, order, losses, range, n_steps, row, logit_mail, gradient_mail };
+        order::make(memory::load(task.seeds, run.model), task.epoch, n_samples, arrays, blocks, tiles.scratch());
         tiles.clear(n_inputs);
         let warp = warp_index();
-        let mut network = run.begin(&tiles, &sizes);
+        let mut network = run.begin::<O>(&tiles, &sizes);
         let class_tile = warp.wrapping_sub(W2_WARP);
-        run.prefetch(&tiles, task.from_step);
-        for step in task.from_step..n_steps {
-            run.step(&tiles.renewed(), &sizes, step, (warp, class_tile), &mut network);
+        let mut part = Part::first(task.from_step);
+        run.prefetch::<O>(&tiles, part);
+        while part.step < run.n_steps {
+            let tiles = tiles.renewed();
+            if O::PLAIN {
+                run.step::<O>(&tiles, &sizes, part, (warp, class_tile), &mut network);
+            } else {
+                // Made anew: kept over the loop it would take registers that there are not.
+                let run = Run::new::<O>(&task, &tiles, &sizes, opaque(model));
+                run.step::<O>(&tiles, &sizes, part, (warp, class_tile), &mut network);
+            }
+            part = part.next::<O>(task.batch);
         }
-        run.end(&tiles, &sizes, &mut network);
+        Run::new::<O>(&task, &tiles, &sizes, if O::PLAIN { model } else { opaque(model) }).end::<O>(
+            &tiles,
+            &sizes,
+            &mut network,
+        );
+    }
+}
+
+/// The samples of a step that are multiplied at once, at most [`BATCH`]: all of them where the kernel is one without parts, else every step has as many parts as a whole batch, of which the last may be empty.
+#[derive(Clone, Copy)]
+struct Part {
+    step: u32,
+    /// Its number in the step.
+    number: u32,
+    /// Its number in the launch.
+    round: u32,
+}
+
+impl Part {
+    /// The first one of a launch.
+    #[inline(always)]
+    fn first(step: u32) -> Self {
+        Self { step, number: 0, round: 0 }
+    }
+
+    /// The one behind it.
+    #[inline(always)]
+    fn next<O: Optimizer>(self, batch: u32) -> Self {
+        let Self { step, number, round } = self;
+        if self.is_last::<O>(batch) {
+            Self { step: step + 1, number: 0, round: round + 1 }
+        } else {
+            Self { step, number: number + 1, round: round + 1 }
+        }
+    }
+
+    /// Whether it is the last one of its step.
+    #[inline(always)]
+    fn is_last<O: Optimizer>(&self, batch: u32) -> bool {
+        !O::PARTS || (self.number + 1) * BATCH >= batch
+    }
+
+    /// Which of two buffers it has.
+    #[inline(always)]
+    fn buffer<O: Optimizer>(&self) -> u32 {
+        if O::PARTS { self.round % 2 } else { self.step % 2 }
     }
 }
 
@@ -146,13 +231,92 @@ struct Run<'a> {
     // gradients when all those partial logits are there, so when all blocks have ended their round of gradients.
     logit_mail: Mailbox,
     gradient_mail: Mailbox,
+    /// What the optimiser remembers.
+    state: State,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// The part of `model`.
+    ///
+    /// # Safety
+    /// The arrays are as the task says, and have a part for the model.
+    #[inline(always)]
+    unsafe fn new<O: Optimizer>(task: &'a EpochTask, tiles: &Tiles, sizes: &Sizes, model: u32) -> Self {
+        let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = *task;
+        let model = model as usize;
+        // SAFETY: each array has a part for each model, as the caller says.
+        unsafe {
+            let state = task.state.wrapping_add(model * n_state_values(n_hidden, O::MOMENTS as u32));
+            Self {
+                task,
+                model,
+                values: task.values.add(model * (1 + O::MOMENTS) * n_values(n_inputs, n_hidden, n_classes)),
+                order: task.order.add(model * n_samples as usize),
+                losses: task.losses.add(model * n_samples as usize),
+                range: task.range.add(model * RANGE_WORDS),
+                n_steps: n_samples.div_ceil(batch),
+                row: tiles.me.thread(),
+                logit_mail: tiles.mail(0),
+                gradient_mail: tiles.mail(1),
+                state: State::new::<O>(state, sizes.rank, tiles.me.thread()),
+            }
+        }
+    }
+
+    /// Values of a network.
+    #[inline(always)]
+    const fn n_values(&self) -> usize {
+        n_values(self.task.n_inputs, self.task.n_hidden, self.task.n_classes)
+    }
+
+    /// What a part's step is made with.
+    ///
+    /// # Safety
+    /// The step is below `n_steps`.
+    #[inline(always)]
+    unsafe fn step_of<O: Optimizer>(&self, part: Part) -> Step {
+        let at = self.model * self.n_steps as usize + part.step as usize;
+        let divisor = if self.task.mean == 1 { self.rows_of_step(part.step) as f32 } else { 1.0 };
+        let mut rule = self.task.rule;
+        let (is_first, is_last) = (!O::PARTS || part.number == 0, part.is_last::<O>(self.task.batch));
+        if O::MOMENTS == 0 && !is_first {
+            // The weights have decayed.
+            rule.decay = 0.0;
+        }
+        // SAFETY: there are as many numbers for each step as the optimiser has, four of them aligned.
+        unsafe {
+            if O::PLAIN {
+                let rate = memory::load(self.task.learning_rates, at) / divisor;
+                return Step { rate, share: 1.0, inverse_root: 1.0, kept: 1.0, rule, is_first, is_last };
+            }
+            let share = 1.0 / divisor;
+            if O::RATES == 1 {
+                let rate = memory::load(self.task.learning_rates, at);
+                return Step { rate, share, inverse_root: 1.0, kept: 1.0, rule, is_first, is_last };
+            }
+            let [rate, inverse_root, kept, _] = memory::load_quad(self.task.learning_rates, at * O::RATES);
+            Step { rate, share, inverse_root, kept, rule, is_first, is_last }
+        }
+    }
+
     /// Samples of a step's batch.
     #[inline]
-    fn rows_of(&self, step: u32) -> u32 {
+    fn rows_of_step(&self, step: u32) -> u32 {
         (self.task.n_samples - step * self.task.batch).min(self.task.batch)
+    }
+
+    /// Samples of a part.
+    #[inline]
+    fn rows_of<O: Optimizer>(&self, part: Part) -> u32 {
+        let rows = self.rows_of_step(part.step);
+        if O::PARTS { rows.saturating_sub(part.number * BATCH).min(BATCH) } else { rows }
+    }
+
+    /// The place of a part's first sample in the epoch's order.
+    #[inline]
+    fn first_of<O: Optimizer>(&self, part: Part) -> u32 {
+        let first = part.step * self.task.batch;
+        if O::PARTS { first + part.number * BATCH } else { first }
     }
 
     /// Whether this thread looks after a row.
@@ -161,15 +325,15 @@ impl Run<'_> {
         self.row < BATCH
     }
 
-    /// The sample of this thread's row in step `step`, or the first one where there is none.
+    /// The sample of this thread's row in a part, or the first one where there is none.
     ///
     /// # Safety
     /// The order is there.
     #[inline]
-    unsafe fn sample_of(&self, step: u32) -> u32 {
-        let there = self.looks_after_row() && step < self.n_steps && self.row < self.rows_of(step);
+    unsafe fn sample_of<O: Optimizer>(&self, part: Part) -> u32 {
+        let there = self.looks_after_row() && part.step < self.n_steps && self.row < self.rows_of::<O>(part);
         // SAFETY: the row is one of the step's batch, so the index is below `n_samples`.
-        if there { unsafe { memory::load(self.order, (step * self.task.batch + self.row) as usize) } } else { 0 }
+        if there { unsafe { memory::load(self.order, (self.first_of::<O>(part) + self.row) as usize) } } else { 0 }
     }
 
     /// The label of a sample, for threads that look after a row.
@@ -182,103 +346,101 @@ impl Run<'_> {
         if self.looks_after_row() { unsafe { memory::load(self.task.labels, sample as usize) } } else { 0 }
     }
 
-    /// Asks for the pixels of step `step`, if there is one.
+    /// Asks for the pixels of a part, if there is one.
     ///
     /// # Safety
-    /// The step's samples are in their list in shared memory; all have read what the buffer held before.
+    /// The part's samples are in their list in shared memory; all have read what the buffer held before.
     #[inline]
-    unsafe fn prefetch(&self, tiles: &Tiles, step: u32) {
-        if step < self.n_steps {
-            let samples = tiles.samples(step % 2);
+    unsafe fn prefetch<O: Optimizer>(&self, tiles: &Tiles, part: Part) {
+        if part.step < self.n_steps {
+            let samples = tiles.samples(part.buffer::<O>());
             let Self { task, .. } = *self;
             // SAFETY: the list has BATCH rows, of which it is asked for no others; its samples are those of the set, whose images the task has.
             unsafe {
-                tiles.copy_batch(step % 2, task.images, task.n_inputs, self.rows_of(step), |row| {
+                tiles.copy_batch(part.buffer::<O>(), task.images, task.n_inputs, self.rows_of::<O>(part), |row| {
                     samples.get_unchecked(row)
                 });
             }
         }
     }
 
-    /// Lists the samples of the first two steps, opens the mailboxes and loads the network.
+    /// Lists the samples of the first two parts, opens the mailboxes and loads the network.
     ///
     /// # Safety
     /// All threads of the cluster call it; shared memory is cleared, and the order is there.
     #[inline(always)]
-    unsafe fn begin(&self, tiles: &Tiles, sizes: &Sizes) -> Values {
-        let (from_step, row) = (self.task.from_step, self.row);
-        // SAFETY: the order's elements are samples, and so is 0. `values` and `range` are the model's, as whoever made `self` says.
+    unsafe fn begin<O: Optimizer>(&self, tiles: &Tiles, sizes: &Sizes) -> Values {
+        let (part, row) = (Part::first(self.task.from_step), self.row);
+        let next = part.next::<O>(self.task.batch);
+        // SAFETY: the order's elements are samples, and so is 0. `values` and `range` are the model's, as whoever made `self` says; behind the network's values are those that the optimiser remembers.
         unsafe {
             if self.looks_after_row() {
-                let (first, second) = (self.sample_of(from_step), self.sample_of(from_step + 1));
-                tiles.samples(from_step % 2).set(row, first);
-                tiles.samples((from_step + 1) % 2).set(row, second);
-                tiles.labels(from_step % 2).set(row, self.label_of(first) as u32);
+                let (first, second) = (self.sample_of::<O>(part), self.sample_of::<O>(next));
+                tiles.samples(part.buffer::<O>()).set(row, first);
+                tiles.samples(next.buffer::<O>()).set(row, second);
+                tiles.labels(part.buffer::<O>()).set(row, self.label_of(first) as u32);
             }
             if thread_idx_x() == 0 {
                 self.logit_mail.open();
                 self.gradient_mail.open();
             }
+            self.state.bring::<O>(sizes, self.values.add(self.n_values()), self.n_values());
             // Its cluster barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
             load_network(tiles, sizes, self.values, self.range)
         }
     }
 
-    /// One step: the batch forward and backward, and the network's change.
+    /// One part of a step: its samples forward and backward, and behind the last part the network's change.
     ///
     /// # Safety
-    /// All threads of the cluster call it for each step in turn, after [`begin`](Self::begin).
+    /// All threads of the cluster call it for each part in turn, after [`begin`](Self::begin).
     #[inline(always)]
-    unsafe fn step(
+    unsafe fn step<O: Optimizer>(
         &self,
         tiles: &Tiles,
         sizes: &Sizes,
-        step: u32,
+        part: Part,
         (warp, class_tile): (u32, u32),
         network: &mut Values,
     ) {
         let Self { task, row, logit_mail, gradient_mail, .. } = *self;
-        let rows = self.rows_of(step);
+        let rows = self.rows_of::<O>(part);
+        let next = part.next::<O>(task.batch);
+        let (buffer, next_buffer) = (part.buffer::<O>(), next.buffer::<O>());
         memory::async_wait_all();
-        // This batch is there, and everybody is done with the one before.
+        // These samples are there, and everybody is done with those before.
         sync_threads();
         // SAFETY: lists in shared memory hold samples; the step is below `n_steps`, and its rows have losses behind those of the steps before it. A buffer's last readers are behind a
         // barrier when it is filled.
         unsafe {
-            // What the steps after this need is asked for now and put away later.
+            // What the parts after this need is asked for now and put away later.
             let next_label =
-                self.label_of(if self.looks_after_row() { tiles.samples((step + 1) % 2).get(row) } else { 0 });
-            let sample_after = self.sample_of(step + 2);
-            let learning_rate = memory::load(task.learning_rates, self.model * self.n_steps as usize + step as usize);
-            let divisor = if task.mean == 1 { rows as f32 } else { 1.0 };
-            let rate = learning_rate / divisor;
+                self.label_of(if self.looks_after_row() { tiles.samples(next_buffer).get(row) } else { 0 });
+            let sample_after = self.sample_of::<O>(next.next::<O>(task.batch));
+            let with = self.step_of::<O>(part);
 
             if thread_idx_x() == 0 {
                 logit_mail.expect(sizes.logit_bytes());
                 gradient_mail.expect(GRADIENT_BYTES);
             }
-            let round = step - task.from_step;
-            let hidden = partial_logits(tiles, step % 2, step % 2, logit_mail, sizes, true);
-            // The next batch is asked for while the first warpgroup works and all wait. Its slot is that of the batch before this one.
-            self.prefetch(tiles, step + 1);
+            let round = if O::PARTS { part.round } else { part.step - task.from_step };
+            let hidden = partial_logits(tiles, buffer, buffer, logit_mail, sizes, true);
+            // The next samples are asked for while the first warpgroup works and all wait. Their slot is that of those before these.
+            self.prefetch::<O>(tiles, next);
             logit_mail.wait(round);
             if tiles.me.thread() < SLOTS {
-                loss_gradient(
-                    tiles,
-                    gradient_mail,
-                    sizes,
-                    rows,
-                    step % 2,
-                    self.losses.add((step * task.batch) as usize),
-                );
+                let losses = self.losses.add(self.first_of::<O>(part) as usize);
+                loss_gradient(tiles, gradient_mail, sizes, rows, buffer, losses);
             }
             if self.looks_after_row() {
-                tiles.labels((step + 1) % 2).set(row, next_label as u32);
-                // The list of this step was read a step ago.
-                tiles.samples(step % 2).set(row, sample_after);
+                tiles.labels(next_buffer).set(row, next_label as u32);
+                // The list of these samples was read a part ago.
+                tiles.samples(buffer).set(row, sample_after);
             }
+            // What the optimiser remembers is on its way while all wait.
+            let moments = Prefetched::load::<O>(&self.state, sizes, &with, class_tile);
             gradient_mail.wait(round);
-            backward(tiles, sizes, step % 2, rate, (warp, class_tile), &hidden, network);
+            backward::<O>(tiles, sizes, buffer, &with, (warp, class_tile), &hidden, network, (&self.state, moments));
         }
     }
 
@@ -287,18 +449,19 @@ impl Run<'_> {
     /// # Safety
     /// All threads of the cluster call it after the last step.
     #[inline(always)]
-    unsafe fn end(&self, tiles: &Tiles, sizes: &Sizes, network: &mut Values) {
+    unsafe fn end<O: Optimizer>(&self, tiles: &Tiles, sizes: &Sizes, network: &mut Values) {
         let Self { task, n_steps, .. } = *self;
         // SAFETY: the values are the model's. Behind the cluster's barrier all losses are written, `batch` a step but for the last; a step's sum is written by one thread, and only atomics
         // write to `range`.
         unsafe {
             let mut finite = store_network(tiles, sizes, network, self.values);
+            self.state.take::<O>(sizes, self.values.add(self.n_values()), self.n_values());
             // All losses are written.
             sync_cluster();
             let first = task.from_step + sizes.rank * THREADS + thread_idx_x();
             for step in strided(first, n_steps, sizes.blocks * THREADS) {
                 let mut sum = 0f32;
-                for row in 0..self.rows_of(step) {
+                for row in 0..self.rows_of_step(step) {
                     sum += memory::load(self.losses, (step * task.batch + row) as usize);
                 }
                 finite &= sum.is_finite();
@@ -309,40 +472,6 @@ impl Run<'_> {
             }
         }
     }
-}
-
-/// A step's way back: changes the network by the gradients of the logits, which are in their tile.
-///
-/// # Safety
-/// All threads of the block call it, each with its warp and class tile; `buffer` is the batch's.
-#[inline(always)]
-unsafe fn backward(
-    tiles: &Tiles,
-    sizes: &Sizes,
-    buffer: u32,
-    rate: f32,
-    (warp, class_tile): (u32, u32),
-    hidden: &Hidden,
-    network: &mut Values,
-) {
-    let Values { w1: weights, w2, b2 } = network;
-    // The tile `h` is complete.
-    sync_threads();
-    if warp < 4 {
-        hidden_gradient(tiles, hidden);
-    } else if class_tile < 2 {
-        second_layer_step(tiles, class_tile, rate, w2, b2);
-    }
-    // The tile dz1 is complete, and W2 is no longer read.
-    sync_threads();
-    // The same condition in plain sight would put a barrier into each arm.
-    if math::opaque(class_tile) < 2 {
-        store_w2(tiles, class_tile, *w2);
-        if tiles.me.g() == 0 {
-            tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
-        }
-    }
-    first_layer_step(tiles, buffer, sizes, rate, weights);
 }
 
 /// Threads that finish logits: four for each sample and each block to send to.
@@ -398,150 +527,4 @@ unsafe fn loss_gradient(
             gradient_mail.send(tiles.dz2_pairs(PART), target, at, words);
         });
     }
-}
-
-/// `dz1 = dz2 W2ᵀ where h > 0`, scaled, split into its operand: one of the first four warps, its 16 samples. Rows 2g and 2g + 1 of the operand are samples
-/// g and g + 8.
-#[inline(always)]
-fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
-    let warp = tiles.me.warp();
-    let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
-    // A: rows are samples. B: columns are hidden units, the rows of the tile, so it is loaded as it lies.
-    let a_from = tile_word(warp * 16 + matrix % 2 * 8 + in_matrix, matrix / 2 * 4);
-    let b_from = tile_word(matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
-    let whole = whole_warp();
-    // SAFETY: the whole warp runs this, one of the first four, which have an operand each; every lane's row lies in the tiles, written before a barrier.
-    unsafe {
-        let (a, b) = (
-            [
-                load_matrix_x4(tiles.dz2(0).address_of_unchecked(a_from)),
-                load_matrix_x4(tiles.dz2(1).address_of_unchecked(a_from)),
-            ],
-            [
-                load_matrix_x4(tiles.w2(0).address_of_unchecked(b_from)),
-                load_matrix_x4(tiles.w2(1).address_of_unchecked(b_from)),
-            ],
-        );
-        unroll!(U in [0, 1] {
-            let b = [[b[0][2 * U], b[0][2 * U + 1]], [b[1][2 * U], b[1][2 * U + 1]]];
-            let (main, rest) = {
-                let rest = f16(&whole, [0.0; 4], a[1], b[0]);
-                (f16(&whole, [0.0; 4], a[0], b[0]), f16(&whole, rest, a[0], b[1]))
-            };
-            let mut dz1 = [0f32; 4];
-            unroll!(C in [0, 1, 2, 3] {
-                let gradient = math::fma(SECOND, rest[C], main[C]) * DZ1_BY_PRODUCT;
-                dz1[C] = if hidden.h[U][C] > 0.0 { gradient } else { 0.0 };
-            });
-            unroll!(E in [0, 1] {
-                tiles.set_dz1(warp, U as u32, E as u32, split_f16_apart(dz1[E], dz1[2 + E]));
-            });
-        });
-        wgmma::publish();
-    }
-}
-
-/// `W2 -= rate hᵀ dz2`, `b2 -= rate` times the column sums of dz2, for the eight classes of one warp.
-#[inline(always)]
-fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4], b2: &mut [f32; 2]) {
-    /// 1.0 twice in half precision, and [`SECOND`].
-    const ONES: u32 = 0x3C00_3C00;
-    const SECONDS: u32 = 0x1000_1000;
-    let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
-    let (mut main, mut rest, mut column_sums) = ([0f32; 4], [0f32; 4], [0f32; 4]);
-    let whole = whole_warp();
-    unroll!(K in [0, 1, 2, 3] {
-        // A = hᵀ and B = dz2: both tiles have samples as rows, so both are loaded transposed.
-        let a_from = tile_word(K as u32 * 16 + matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
-        let b_from = tile_word(K as u32 * 16 + matrix % 2 * 8 + in_matrix, class_tile * 4);
-        // SAFETY: the whole warp runs this; every lane's row lies in the tiles, written before a barrier.
-        unsafe {
-            let a_large = load_matrix_x4_transposed(tiles.h(0).address_of_unchecked(a_from));
-            let a_small = load_matrix_x4_transposed(tiles.h(1).address_of_unchecked(a_from));
-            let [b0, b1, ..] = load_matrix_x4_transposed(tiles.dz2(0).address_of_unchecked(b_from));
-            let [c0, c1, ..] = load_matrix_x4_transposed(tiles.dz2(1).address_of_unchecked(b_from));
-            main = f16(&whole, main, a_large, [b0, b1]);
-            rest = f16(&whole, rest, a_small, [b0, b1]);
-            rest = f16(&whole, rest, a_large, [c0, c1]);
-            column_sums = f16(&whole, column_sums, [ONES; 4], [b0, b1]);
-            column_sums = f16(&whole, column_sums, [SECONDS; 4], [c0, c1]);
-        }
-    });
-    let scales = tiles.scales();
-    let class = class_tile * 8 + 2 * tiles.me.t();
-    let of_class = scales.pair(Table::SecondStepClass, class);
-    let unscale = scales.pair(Table::Logit, class);
-    unroll!(U in [0, 1] {
-        let of_unit = scales.get(Table::SecondStep, tiles.me.g() + 8 * U as u32);
-        unroll!(E in [0, 1] {
-            let gradient = math::fma(SECOND, rest[2 * U + E], main[2 * U + E]);
-            w2[2 * U + E] = math::fma(-rate * (of_unit * of_class[E]), gradient, w2[2 * U + E]);
-        });
-    });
-    unroll!(C in [0, 1] {
-        // 1 / scale of dz2.
-        b2[C] = math::fma(-rate * (of_class[C] * unscale[C]), column_sums[C], b2[C]);
-    });
-}
-
-/// `W1 -= rate xᵀ dz1` for the warpgroup's pixels, and the new parts of `W1`.
-#[inline(always)]
-fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weights: &mut Weights) {
-    let (g, t) = (tiles.me.g(), tiles.me.t());
-    let row_words = super::row_bytes(sizes.n_inputs) / 4;
-    let pixels = tiles.pixels::<u32>(buffer);
-    let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
-    // The compiler must see that it is the same for all lanes: else it moves each product's operand to a uniform register by itself.
-    let dz1 = shuffle(ALL, tiles.dz1(), 0);
-    // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
-    let (whole, dz1) = unsafe { (wgmma::WholeGroup::assume(), operand(dz1)) };
-    let factor = -rate * (1.0 / (255.0 * PIXEL));
-    let scales = tiles.scales();
-    // The lane's words of 16 rows of its group in a quartet.
-    let load = |number: u32| {
-        let group = (number * WARPGROUPS + sizes.warp.0) * 4 + sizes.warp.1;
-        let mut words = [[0u32; 4]; 4];
-        if group < sizes.n_groups() {
-            unroll!(K in [0, 1, 2, 3] {
-                unroll!(R in [0, 1, 2, 3] {
-                    // SAFETY: rows K * 16 + t + 12 below BATCH; a group lies inside a row.
-                    words[K][R] = unsafe { pixels.get_unchecked(first_word + (K as u32 * 16 + R as u32 * 4) * row_words + group * (GROUP / 4)) };
-                });
-            });
-        }
-        words
-    };
-    unroll!(I in [0, 1, 2] {
-        if let Some(first) = sizes.quartet(I as u32) {
-            let mut gradient = [[0f32; 16]; 2];
-            let words = load(I as u32);
-            unroll!(K in [0, 1, 2, 3] {
-                let rows = words[K];
-                // Samples t and t + 8, then t + 4 and t + 12: bytes 0 of both and bytes 1 of both are rows g and g + 8 of the first product, bytes 2
-                // and 3 of the second.
-                let low = [permute(rows[0], rows[2], 0x5140), permute(rows[0], rows[2], 0x7362)];
-                let high = [permute(rows[1], rows[3], 0x5140), permute(rows[1], rows[3], 0x7362)];
-                let low = [bytes_to_tiny_f16(low[0]), bytes_to_tiny_f16(low[1])];
-                let high = [bytes_to_tiny_f16(high[0]), bytes_to_tiny_f16(high[1])];
-                unroll!(TILE in [0, 1] {
-                    let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
-                    gradient[TILE] = wgmma::f16_n32(&whole, gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
-                });
-            });
-            let gradient = wgmma::finish(&whole, gradient);
-            // Loaded anew for each quartet: kept over all of it they would take registers that there are not.
-            let factors = [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| factor * scale));
-            unroll!(TILE in [0, 1] {
-                let gradient = &gradient[TILE];
-                unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
-                    // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones. Weight 4u + 2r + e lies where the product leaves row g + 8r and
-                    // column 8u + 2t + e.
-                    let sum = math::fma(SECOND, gradient[8 + W], gradient[W]);
-                    weights[I][TILE][W] = math::fma(factors[W / 4][W % 2], sum, weights[I][TILE][W]);
-                });
-                store_w1(tiles, sizes, first, TILE as u32, &weights[I][TILE]);
-            });
-        }
-    });
-    wgmma::publish();
 }

@@ -2,10 +2,12 @@
 
 use warpplay_gpu::mlp::epoch::{
     self, ClassifyTaskArgs, EpochTaskArgs, RANGE_WORDS, cluster_blocks, max_inputs, mlp_epoch_classify,
-    mlp_epoch_train, n_counters, n_values,
+    mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_parts, mlp_epoch_train_decay, mlp_epoch_train_momentum,
+    mlp_epoch_train_momentum_parts, n_counters, n_state_values, n_values,
 };
 use warpplay_gpu::ptx::embedded::MLP_EPOCH;
 
+use super::optimizer::{Form, Kind};
 use crate::mlp::Dataset;
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Function, In, InOut, Module, Result, Stream};
@@ -17,12 +19,24 @@ pub(in crate::mlp) struct Shape {
     pub n_hidden: u32,
     pub n_classes: u32,
     pub n_models: u32,
+    /// How they are trained.
+    pub form: Form,
 }
 
 impl Shape {
-    /// Values of one network.
+    /// Values of one network and of what its optimiser remembers.
     pub fn n_values(&self) -> usize {
-        n_values(self.n_inputs, self.n_hidden, self.n_classes)
+        self.n_arrays() as usize * n_values(self.n_inputs, self.n_hidden, self.n_classes)
+    }
+
+    /// Arrays of a network's values: itself, and what its optimiser remembers.
+    fn n_arrays(&self) -> u32 {
+        1 + self.form.n_moments()
+    }
+
+    /// Values of all optimisers during an epoch.
+    fn n_state_values(&self) -> usize {
+        self.n_models as usize * n_state_values(self.n_hidden, self.form.n_moments())
     }
 }
 
@@ -98,24 +112,30 @@ pub(in crate::mlp) struct Course {
     counters: Buffer<u32>,
     losses: Buffer<f32>,
     step_losses: Buffer<f32>,
+    /// What the optimiser remembers, in the kernel's order; none without.
+    state: Option<Buffer<f32>>,
     batch: u32,
     mean: bool,
     n_samples: u32,
 }
 
 impl Course {
-    /// Takes the memory for epochs of `n_samples` samples, and notes each model's seed; gradients of a batch are averaged if `mean`, else summed.
-    pub fn new(stream: &Stream, n_samples: u32, batch: u32, mean: bool, seeds: &[u32]) -> Result<Self> {
+    /// Takes the memory for epochs of `n_samples` samples by the models of `shape`, and notes each model's seed; gradients of a batch are averaged if `mean`, else summed.
+    pub fn new(stream: &Stream, shape: Shape, n_samples: u32, batch: u32, mean: bool, seeds: &[u32]) -> Result<Self> {
         let n_steps = n_samples.div_ceil(batch);
         let (models, samples) = (seeds.len(), n_samples as usize);
         Ok(Self {
             seeds: stream.upload(seeds)?,
-            rates: stream.alloc(models * n_steps as usize)?,
+            rates: stream.alloc(models * n_steps as usize * shape.form.n_rates() as usize)?,
             order: stream.alloc(models * samples)?,
             slots: stream.alloc(models * samples)?,
             counters: stream.alloc(models * n_counters(n_samples))?,
             losses: stream.alloc(models * samples)?,
             step_losses: stream.alloc(models * n_steps as usize)?,
+            state: match shape.n_state_values() {
+                0 => None,
+                n => Some(stream.alloc(n)?),
+            },
             batch,
             mean,
             n_samples,
@@ -123,12 +143,14 @@ impl Course {
     }
 
     /// Bytes that [`Course::new`] takes.
-    pub fn bytes(n_samples: u32, batch: u32, n_models: u32) -> u64 {
+    pub fn bytes(shape: Shape, n_samples: u32, batch: u32) -> u64 {
         let n_steps = u64::from(n_samples.div_ceil(batch));
-        4 * u64::from(n_models) * (1 + 2 * n_steps + 3 * u64::from(n_samples) + n_counters(n_samples) as u64)
+        let of_model = 1 + (1 + u64::from(shape.form.n_rates())) * n_steps + 3 * u64::from(n_samples);
+        let words = u64::from(shape.n_models) * (of_model + n_counters(n_samples) as u64);
+        4 * (words + shape.n_state_values() as u64)
     }
 
-    /// Sets the learning rate of every step, `[n_models, n_steps]`.
+    /// Sets the numbers of every step, `[n_models, n_steps, n_rates]`.
     pub fn set_rates(&mut self, stream: &Stream, rates: &[f32]) -> Result<()> {
         self.rates.expect_len("learning rates", rates.len())?;
         stream.write(&mut self.rates, 0, rates)
@@ -143,7 +165,7 @@ impl Course {
 /// The networks: their values, and what launches find out about the range of their numbers.
 #[derive(Debug)]
 pub(in crate::mlp) struct Networks {
-    /// `[n_models, n_values]`.
+    /// `[n_models, n_arrays, n_values]`: each network, then what its optimiser remembers.
     pub values: Buffer<f32>,
     range: Buffer<u32>,
 }
@@ -171,10 +193,20 @@ impl Networks {
     }
 }
 
+/// The kernel of an optimiser.
+enum TrainKernel {
+    Sgd(Function<mlp_epoch_train>),
+    Decay(Function<mlp_epoch_train_decay>),
+    Momentum(Function<mlp_epoch_train_momentum>),
+    MomentumParts(Function<mlp_epoch_train_momentum_parts>),
+    Adam(Function<mlp_epoch_train_adam>),
+    AdamParts(Function<mlp_epoch_train_adam_parts>),
+}
+
 /// The kernels.
 pub(in crate::mlp) struct Kernels {
     shape: Shape,
-    train: Function<mlp_epoch_train>,
+    train: TrainKernel,
     classify: Function<mlp_epoch_classify>,
 }
 
@@ -182,13 +214,23 @@ impl Kernels {
     /// Loads the module, for networks of one shape.
     pub fn load(device: &Device, shape: Shape) -> Result<Self> {
         let module = Module::load(device, &MLP_EPOCH)?;
-        Ok(Self { shape, train: module.function(mlp_epoch_train)?, classify: module.function(mlp_epoch_classify)? })
+        let train = match shape.form.kind {
+            Kind::Sgd => TrainKernel::Sgd(module.function(mlp_epoch_train)?),
+            Kind::Decay => TrainKernel::Decay(module.function(mlp_epoch_train_decay)?),
+            Kind::Momentum { parts: false } => TrainKernel::Momentum(module.function(mlp_epoch_train_momentum)?),
+            Kind::Momentum { parts: true } => {
+                TrainKernel::MomentumParts(module.function(mlp_epoch_train_momentum_parts)?)
+            }
+            Kind::Adam { parts: false } => TrainKernel::Adam(module.function(mlp_epoch_train_adam)?),
+            Kind::Adam { parts: true } => TrainKernel::AdamParts(module.function(mlp_epoch_train_adam_parts)?),
+        };
+        Ok(Self { shape, train, classify: module.function(mlp_epoch_classify)? })
     }
 
     /// Clusters that the device runs at the same time.
     pub fn clusters_at_once(&self) -> Result<u32> {
         let shape = self.shape;
-        Ok(self.train.max_active_clusters(&epoch::shape(1, shape.n_inputs, shape.n_hidden))?.max(1))
+        Ok(self.classify.max_active_clusters(&epoch::shape(1, shape.n_inputs, shape.n_hidden))?.max(1))
     }
 
     /// Trains all models for the rest of an epoch.
@@ -204,7 +246,7 @@ impl Kernels {
         epoch: u32,
         from_step: u32,
     ) -> Result<()> {
-        let Shape { n_models, n_inputs, n_hidden, n_classes } = self.shape;
+        let Shape { n_models, n_inputs, n_hidden, n_classes, form } = self.shape;
         networks.clear_range(stream)?;
         let task = views! { EpochTaskArgs {
             set reads images, labels;
@@ -219,10 +261,23 @@ impl Kernels {
             from_step,
             epoch,
             mean: u32::from(course.mean),
+            n_moments: form.n_moments(),
+            n_rates: form.n_rates(),
+            state: course.state.as_mut().map_or_else(InOut::none, |state| state.view_mut()),
+            rule: form.rule,
             n_models,
         } };
-        // SAFETY: the arrays are of `n_models`; labels are below the number of classes, as a `Dataset` holds them.
-        unsafe { stream.run_unchecked_with(&self.train, (n_models,), (task,)) }
+        // SAFETY: the arrays are of `n_models`, and as the form's kernel wants them; labels are below the number of classes, as a `Dataset` holds them.
+        unsafe {
+            match &self.train {
+                TrainKernel::Sgd(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
+                TrainKernel::Decay(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
+                TrainKernel::Momentum(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
+                TrainKernel::MomentumParts(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
+                TrainKernel::Adam(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
+                TrainKernel::AdamParts(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
+            }
+        }
     }
 
     /// Classifies a set by all models.
@@ -230,7 +285,7 @@ impl Kernels {
     /// # Errors
     /// As [`Kernels::train`].
     pub fn classify(&self, stream: &Stream, networks: &Networks, set: &mut DeviceSet) -> Result<()> {
-        let Shape { n_models, n_inputs, n_hidden, n_classes } = self.shape;
+        let Shape { n_models, n_inputs, n_hidden, n_classes, .. } = self.shape;
         stream.zero(&mut set.answers)?;
         let n_batches = set.n.div_ceil(epoch::BATCH);
         let per_sample = n_models as usize * set.n as usize;
@@ -251,6 +306,7 @@ impl Kernels {
             n_hidden,
             n_classes,
             clusters_per_model: self.clusters_at_once()?.div_ceil(n_models).min(n_batches),
+            n_arrays: self.shape.n_arrays(),
             n_models,
         };
         self.launch_classify(stream, task)
@@ -267,7 +323,7 @@ impl Kernels {
         images: &Buffer<u8>,
         logits: &mut Buffer<f32>,
     ) -> Result<()> {
-        let Shape { n_models, n_inputs, n_hidden, n_classes } = self.shape;
+        let Shape { n_models, n_inputs, n_hidden, n_classes, .. } = self.shape;
         networks.clear_range(stream)?;
         let n = images.len() / n_inputs as usize;
         images.expect_len("images", n * n_inputs as usize)?;
@@ -287,6 +343,7 @@ impl Kernels {
             n_hidden,
             n_classes,
             clusters_per_model: self.clusters_at_once()?.min(n_batches).max(1),
+            n_arrays: self.shape.n_arrays(),
             n_models,
         };
         self.launch_classify(stream, task)

@@ -2,12 +2,13 @@
 
 #[allow(unsafe_code)]
 mod kernels;
+mod optimizer;
 mod side_by_side;
 mod spare;
 
 use std::sync::Arc;
 
-use warpplay_gpu::mlp::epoch::{BATCH, CLASSES, HIDDEN, INPUT_MULTIPLE};
+use warpplay_gpu::mlp::epoch::{CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, MOST_BATCH};
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
@@ -16,19 +17,20 @@ use crate::mlp::options::{Engine, Optimizer, Options, Precision, Reduction, Resi
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::{Buffer, Device, Error, Memory, Result, Stream};
 use kernels::{Course, DeviceSet, Kernels, Networks, Shape};
+use optimizer::Form;
 pub(in crate::mlp) use side_by_side::SideBySide;
 use spare::Spare;
 
 /// Checks that this engine supports `setup` on this device.
 ///
 /// Requirements: clusters of blocks (compute capability 9.0), f32, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
-/// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 64 samples from a set on the device, and plain SGD without
-/// weight decay.
+/// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
+/// at least 1e-12 where the optimiser has one.
 ///
 /// # Errors
 /// Names the first option that is not supported, and what is allowed.
 pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
-    let Options { hidden, batch, optimizer, weight_decay, precision, stream, .. } = &setup.options;
+    let Options { hidden, batch, optimizer, precision, stream, .. } = &setup.options;
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::option("hidden", hidden.len(), "one hidden layer with engine epoch"));
     };
@@ -58,14 +60,14 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     if setup.train.is_none() {
         return Ok(());
     }
-    if *batch > BATCH {
-        return Err(Error::option("batch", batch, format!("at most {BATCH} with engine epoch")));
+    if *batch > MOST_BATCH {
+        return Err(Error::option("batch", batch, format!("at most {MOST_BATCH} with engine epoch")));
     }
-    if *optimizer != Optimizer::Sgd {
-        return Err(Error::option("optimizer", optimizer.name(), "sgd with engine epoch"));
-    }
-    if *weight_decay != 0.0 {
-        return Err(Error::option("weight_decay", weight_decay, "0 with engine epoch"));
+    if let Optimizer::Adam { epsilon, .. } | Optimizer::AdamW { epsilon, .. } | Optimizer::RmsProp { epsilon, .. } =
+        optimizer
+        && *epsilon < LEAST_EPSILON
+    {
+        return Err(Error::option("epsilon", epsilon, format!("at least {LEAST_EPSILON:e} with engine epoch")));
     }
     if *stream != Residence::Device {
         return Err(Error::option("stream", stream, "device with engine epoch"));
@@ -73,19 +75,26 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Memory of `n_models` networks, with sets of these numbers of samples in addition to the training set, including that of the spare engine, which is allocated when needed.
-pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize], n_models: u32) -> Result<Memory> {
+/// What the kernels are told of `n_models` networks of a setup.
+fn shape_of(setup: &Setup, n_models: u32) -> Result<Shape> {
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::shape("layers", "one hidden layer", setup.sizes.len()));
     };
-    let shape = Shape { n_inputs, n_hidden, n_classes, n_models };
+    // What is not trained remembers nothing.
+    let form = if setup.train.is_some() { Form::of(&setup.options) } else { Form::NONE };
+    Ok(Shape { n_inputs, n_hidden, n_classes, n_models, form })
+}
+
+/// Memory of `n_models` networks, with sets of these numbers of samples in addition to the training set, including that of the spare engine, which is allocated when needed.
+pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize], n_models: u32) -> Result<Memory> {
+    let shape = shape_of(setup, n_models)?;
     let train = setup.train.as_ref().map(|train| train.len());
     let spare = Spare::memory_needed(device, setup, sets)?;
     // Only a lone network classifies the training set.
     let answers = Shape { n_models: 1, ..shape };
     let of_sets = train.map_or(0, |n| DeviceSet::bytes(n, answers))
         + sets.iter().map(|&n| DeviceSet::bytes(n, shape)).sum::<u64>();
-    let course = train.map_or(0, |n| Course::bytes(n as u32, setup.options.batch, n_models));
+    let course = train.map_or(0, |n| Course::bytes(shape, n as u32, setup.options.batch));
     Ok(Memory::default()
         // Those of before an epoch are kept.
         .on_device("weights", Networks::bytes(shape) + 4 * shape.n_values() as u64 * u64::from(n_models))
@@ -96,10 +105,7 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
 
 /// Opens the engine; `fits` has accepted the setup.
 pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
-    let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
-        return Err(Error::shape("layers", "one hidden layer", setup.sizes.len()));
-    };
-    let shape = Shape { n_inputs, n_hidden, n_classes, n_models: 1 };
+    let shape = shape_of(&setup, 1)?;
     let stream = device.stream()?;
     let kernels = Kernels::load(device, shape)?;
     let training = match &setup.train {
@@ -107,12 +113,13 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
             let Options { batch, reduction, seed, .. } = setup.options;
             let course = Course::new(
                 &stream,
+                shape,
                 train.len() as u32,
                 batch,
                 reduction == Reduction::Mean,
                 &[seed_in_32_bits(seed)],
             )?;
-            Some(Training { course, rates: Vec::new() })
+            Some(Training { course, rates: Vec::new(), options: setup.options.clone() })
         }
         None => None,
     };
@@ -138,6 +145,7 @@ struct Training {
     course: Course,
     /// The rates on the device.
     rates: Vec<f32>,
+    options: Options,
 }
 
 /// One network in training, or in use.
@@ -158,10 +166,10 @@ struct EpochEngine {
 impl Train for EpochEngine {
     fn train(&mut self, plan: &EpochPlan<'_>, _: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
         let Self { networks, kept, spare, sets, training, kernels, stream, shape, .. } = self;
-        let (Some(Training { course, rates }), Some((_, set))) = (training, sets.first()) else {
+        let (Some(Training { course, rates, options }), Some((_, set))) = (training, sets.first()) else {
             return Err(Error::Order { what: "engine", reason: "it was opened without a training set".into() });
         };
-        let new: Vec<f32> = plan.learning_rates.iter().map(|&rate| rate as f32).collect();
+        let new = optimizer::rates(options, plan.learning_rates, plan.updates);
         if *rates != new {
             course.set_rates(stream, &new)?;
             *rates = new;
@@ -260,27 +268,43 @@ pub(super) fn outcome(step_losses: &[f32], from_step: u32) -> EpochOutcome {
     }
 }
 
-/// Converts a network's values to the layout of the kernels.
+/// Converts a network's values, and what its optimiser remembers, to the layout of the kernels.
 pub(super) fn pack(state: &TrainState, shape: Shape) -> Result<Vec<f32>> {
-    let values: Vec<f32> = state
-        .layers
-        .iter()
-        .flat_map(|layer| layer.weights.iter().chain(&layer.bias))
-        .map(|&value| value as f32)
-        .collect();
+    let flat = |layers: &[LayerValues]| -> Vec<f32> {
+        layers.iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias)).map(|&value| value as f32).collect()
+    };
+    let mut values = flat(&state.layers);
+    let n_arrays = 1 + shape.form.n_moments() as usize;
+    let n_network = shape.n_values() / n_arrays;
+    if values.len() != n_network {
+        return Err(Error::shape("weights", n_network, values.len()));
+    }
+    // Nothing is remembered before the first update; and of the mean, RMSprop remembers nothing.
+    values.resize((n_arrays - state.moments.len().min(n_arrays - 1)) * n_network, 0.0);
+    for moment in &state.moments {
+        values.extend(flat(moment));
+    }
     if values.len() != shape.n_values() {
-        return Err(Error::shape("weights", shape.n_values(), values.len()));
+        return Err(Error::shape("values of the optimiser", shape.n_values() - n_network, values.len() - n_network));
     }
     Ok(values)
 }
 
-/// Converts the kernels' values to layers.
+/// Converts the kernels' values to layers, and to the arrays that the optimiser has.
 pub(super) fn unpack(values: &[f32], shape: Shape) -> TrainState {
-    let mut rest = values.iter().map(|&value| f64::from(value));
-    let mut layer = |inputs: u32, outputs: u32| LayerValues {
-        weights: rest.by_ref().take((inputs * outputs) as usize).collect(),
-        bias: rest.by_ref().take(outputs as usize).collect(),
+    let n_arrays = 1 + shape.form.n_moments() as usize;
+    let array = |number: usize| {
+        let n_network = shape.n_values() / n_arrays;
+        let mut rest = values.iter().skip(number * n_network).map(|&value| f64::from(value));
+        let mut layer = |inputs: u32, outputs: u32| LayerValues {
+            weights: rest.by_ref().take((inputs * outputs) as usize).collect(),
+            bias: rest.by_ref().take(outputs as usize).collect(),
+        };
+        vec![layer(shape.n_inputs, shape.n_hidden), layer(shape.n_hidden, shape.n_classes)]
     };
-    let layers = vec![layer(shape.n_inputs, shape.n_hidden), layer(shape.n_hidden, shape.n_classes)];
-    TrainState { layers, ..TrainState::default() }
+    TrainState {
+        layers: array(0),
+        moments: (n_arrays - shape.form.n_kept as usize..n_arrays).map(array).collect(),
+        ..TrainState::default()
+    }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::kernels::{Course, DeviceSet, Kernels, Networks, Shape};
 use super::spare::Spare;
-use super::{fits, outcome, pack, unpack};
+use super::{fits, optimizer, outcome, pack, shape_of, unpack};
 use crate::mlp::engines::{EpochPlan, Setup};
 use crate::mlp::evaluation::Classified;
 use crate::mlp::options::{Options, Reduction, seed_in_32_bits};
@@ -38,7 +38,7 @@ impl SideBySide {
         let (Setup { options, sizes, .. }, Some(train)) = (setup, &setup.train) else {
             return Err(Error::shape("training set", "one", "none"));
         };
-        let shape = Shape { n_inputs: sizes[0], n_hidden: sizes[1], n_classes: sizes[2], n_models: seeds.len() as u32 };
+        let shape = shape_of(setup, seeds.len() as u32)?;
         let alone = Shape { n_models: 1, ..shape };
         let mut first_values = Vec::with_capacity(shape.n_values() * seeds.len());
         for &seed in seeds {
@@ -54,7 +54,7 @@ impl SideBySide {
             // Only classified sets need room for each model's answers.
             set: DeviceSet::new(&stream, train, alone)?,
             test: None,
-            course: Course::new(&stream, train.len() as u32, options.batch, mean, &short_seeds)?,
+            course: Course::new(&stream, shape, train.len() as u32, options.batch, mean, &short_seeds)?,
             kernels: Kernels::load(device, shape)?,
             n_samples: train.len(),
             first_values,
@@ -94,7 +94,8 @@ impl SideBySide {
                 let rate = move |step| options.learning_rate_at(before + step, n_steps as u64);
                 (0..n_steps as u64).map(rate).collect::<Vec<f64>>()
             };
-            let rates: Vec<f32> = models.iter().flat_map(rates_of).map(|rate| rate as f32).collect();
+            let numbers_of = |model| optimizer::rates(options, &rates_of(model), before);
+            let rates: Vec<f32> = models.iter().flat_map(numbers_of).collect();
             course.set_rates(stream, &rates)?;
             stream.copy(kept, 0, &networks.values, 0, first_values.len())?;
             kernels.train(stream, networks, set, course, epochs, 0)?;

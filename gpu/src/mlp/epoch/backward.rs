@@ -1,0 +1,346 @@
+//! A step's way back: gradients of the hidden values and of both layers, and the weights' change.
+
+use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16_apart};
+use crate::cuda::sync::{sync_threads, whole_warp};
+use crate::cuda::warp::{ALL, shuffle};
+use crate::cuda::{math, wgmma};
+
+use super::forward::{Hidden, Sizes, Tiles, Weights, operand, store_w1, store_w2, tile_word};
+use super::network::Values;
+use super::optimizer::{Optimizer, SecondMoments, State, Step, TILES, TileMoments};
+use super::scale::{DZ1_BY_PRODUCT, SECOND, Table, W1_BY_HIDDEN};
+use super::{GROUP, OPERAND_BYTES, PIXEL, WARPGROUPS};
+use crate::unroll::unroll;
+
+/// What the optimiser remembers of the weights that change first.
+#[derive(Clone, Copy)]
+pub(super) struct Prefetched {
+    /// Of the first tile, see [`tile_state`].
+    first: TileMoments,
+    /// Of `W2` and `b2`, in the two warps that have them.
+    second: SecondMoments,
+    /// Sums of the parts before this one, there.
+    second_sums: [f32; 6],
+}
+
+impl Prefetched {
+    /// Loads it.
+    ///
+    /// # Safety
+    /// The thread's state was stored; `class_tile` is the warp's.
+    #[inline(always)]
+    pub unsafe fn load<O: Optimizer>(state: &State, sizes: &Sizes, with: &Step, class_tile: u32) -> Self {
+        let mut found = Self { first: Default::default(), second: Default::default(), second_sums: [0.0; 6] };
+        if O::MOMENTS > 0 {
+            // SAFETY: the state was stored, as the caller says; the warps with class tiles 0 and 1 have `W2`, and behind the first part of a step the sums are those of the part before.
+            unsafe {
+                if sizes.quartet(0).is_some() {
+                    found.first = tile_state::<O>(state, with, 0);
+                }
+                if class_tile < 2 {
+                    unroll!(ARRAY in [0, 1] {
+                        if ARRAY < O::MOMENTS && with.is_last {
+                            found.second[ARRAY] = state.load_second(ARRAY);
+                        }
+                    });
+                    if !with.is_first {
+                        found.second_sums = state.load_second(O::MOMENTS);
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// What a tile's update needs: in the last part of a step its moments, in those before the sums of the parts that were.
+///
+/// # Safety
+/// `tile` is one of the thread's, whose state was stored.
+#[inline(always)]
+unsafe fn tile_state<O: Optimizer>(state: &State, with: &Step, tile: usize) -> TileMoments {
+    let mut found = TileMoments::default();
+    // SAFETY: the arrays are the moments, and behind them the sums, which the part before has stored.
+    unsafe {
+        if with.is_last {
+            unroll!(ARRAY in [0, 1] {
+                if ARRAY < O::MOMENTS {
+                    found[ARRAY] = state.load_tile(ARRAY, tile);
+                }
+            });
+        } else if !with.is_first {
+            found[0] = state.load_tile(O::MOMENTS, tile);
+        }
+    }
+    found
+}
+
+/// Changes the network by the gradients of the logits, which are in their tile.
+///
+/// # Safety
+/// All threads of the block call it, each with its warp and class tile; `buffer` is the batch's.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "all of them differ from step to step")]
+pub(super) unsafe fn backward<O: Optimizer>(
+    tiles: &Tiles,
+    sizes: &Sizes,
+    buffer: u32,
+    with: &Step,
+    (warp, class_tile): (u32, u32),
+    hidden: &Hidden,
+    network: &mut Values,
+    (state, mut moments): (&State, Prefetched),
+) {
+    let Values { w1: weights, w2, b2 } = network;
+    // The tile `h` is complete.
+    sync_threads();
+    if warp < 4 {
+        hidden_gradient(tiles, hidden);
+    } else if class_tile < 2 {
+        // SAFETY: the two warps with a class tile are those that have `W2`.
+        unsafe { second_layer_step::<O>(tiles, class_tile, with, w2, b2, (state, &mut moments)) };
+    }
+    // The tile dz1 is complete, and W2 is no longer read.
+    sync_threads();
+    // The same condition in plain sight would put a barrier into each arm.
+    if math::opaque(class_tile) < 2 && with.is_last {
+        store_w2(tiles, class_tile, *w2);
+        if tiles.me.g() == 0 {
+            tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
+        }
+    }
+    first_layer_step::<O>(tiles, buffer, sizes, with, weights, (state, moments.first));
+}
+
+/// `dz1 = dz2 W2ᵀ where h > 0`, scaled, split into its operand: one of the first four warps, its 16 samples. Rows 2g and 2g + 1 of the operand are samples
+/// g and g + 8.
+#[inline(always)]
+fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
+    let warp = tiles.me.warp();
+    let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
+    // A: rows are samples. B: columns are hidden units, the rows of the tile, so it is loaded as it lies.
+    let a_from = tile_word(warp * 16 + matrix % 2 * 8 + in_matrix, matrix / 2 * 4);
+    let b_from = tile_word(matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
+    let whole = whole_warp();
+    // SAFETY: the whole warp runs this, one of the first four, which have an operand each; every lane's row lies in the tiles, written before a barrier.
+    unsafe {
+        let (a, b) = (
+            [
+                load_matrix_x4(tiles.dz2(0).address_of_unchecked(a_from)),
+                load_matrix_x4(tiles.dz2(1).address_of_unchecked(a_from)),
+            ],
+            [
+                load_matrix_x4(tiles.w2(0).address_of_unchecked(b_from)),
+                load_matrix_x4(tiles.w2(1).address_of_unchecked(b_from)),
+            ],
+        );
+        unroll!(U in [0, 1] {
+            let b = [[b[0][2 * U], b[0][2 * U + 1]], [b[1][2 * U], b[1][2 * U + 1]]];
+            let (main, rest) = {
+                let rest = f16(&whole, [0.0; 4], a[1], b[0]);
+                (f16(&whole, [0.0; 4], a[0], b[0]), f16(&whole, rest, a[0], b[1]))
+            };
+            let mut dz1 = [0f32; 4];
+            unroll!(C in [0, 1, 2, 3] {
+                let gradient = math::fma(SECOND, rest[C], main[C]) * DZ1_BY_PRODUCT;
+                dz1[C] = if hidden.h[U][C] > 0.0 { gradient } else { 0.0 };
+            });
+            unroll!(E in [0, 1] {
+                tiles.set_dz1(warp, U as u32, E as u32, split_f16_apart(dz1[E], dz1[2 + E]));
+            });
+        });
+        wgmma::publish();
+    }
+}
+
+/// `W2 -= rate hᵀ dz2`, `b2 -= rate` times the column sums of dz2, or the optimiser's step along them, for the eight classes of one warp.
+///
+/// # Safety
+/// The thread has a share of `W2`, whose state this is.
+#[inline(always)]
+unsafe fn second_layer_step<O: Optimizer>(
+    tiles: &Tiles,
+    class_tile: u32,
+    with: &Step,
+    w2: &mut [f32; 4],
+    b2: &mut [f32; 2],
+    (state, found): (&State, &mut Prefetched),
+) {
+    /// 1.0 twice in half precision, and [`SECOND`].
+    const ONES: u32 = 0x3C00_3C00;
+    const SECONDS: u32 = 0x1000_1000;
+    let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
+    let [a, b, c, d, e, f] = found.second_sums;
+    let (mut main, mut rest, mut column_sums) = ([a, b, c, d], [0f32; 4], [e, f, 0.0, 0.0]);
+    let whole = whole_warp();
+    unroll!(K in [0, 1, 2, 3] {
+        // A = hᵀ and B = dz2: both tiles have samples as rows, so both are loaded transposed.
+        let a_from = tile_word(K as u32 * 16 + matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
+        let b_from = tile_word(K as u32 * 16 + matrix % 2 * 8 + in_matrix, class_tile * 4);
+        // SAFETY: the whole warp runs this; every lane's row lies in the tiles, written before a barrier.
+        unsafe {
+            let a_large = load_matrix_x4_transposed(tiles.h(0).address_of_unchecked(a_from));
+            let a_small = load_matrix_x4_transposed(tiles.h(1).address_of_unchecked(a_from));
+            let [b0, b1, ..] = load_matrix_x4_transposed(tiles.dz2(0).address_of_unchecked(b_from));
+            let [c0, c1, ..] = load_matrix_x4_transposed(tiles.dz2(1).address_of_unchecked(b_from));
+            main = f16(&whole, main, a_large, [b0, b1]);
+            rest = f16(&whole, rest, a_small, [b0, b1]);
+            rest = f16(&whole, rest, a_large, [c0, c1]);
+            column_sums = f16(&whole, column_sums, [ONES; 4], [b0, b1]);
+            column_sums = f16(&whole, column_sums, [SECONDS; 4], [c0, c1]);
+        }
+    });
+    if O::MOMENTS > 0 && !with.is_last {
+        let sum = |value: usize| math::fma(SECOND, rest[value], main[value]);
+        let sums = [sum(0), sum(1), sum(2), sum(3), column_sums[0], column_sums[1]];
+        // SAFETY: the share is the thread's, as the caller says.
+        unsafe { state.store_second(O::MOMENTS, sums) };
+        return;
+    }
+    let moments = &mut found.second;
+    let scales = tiles.scales();
+    let class = class_tile * 8 + 2 * tiles.me.t();
+    let of_class = scales.pair(Table::SecondStepClass, class);
+    let unscale = scales.pair(Table::Logit, class);
+    unroll!(U in [0, 1] {
+        let of_unit = scales.get(Table::SecondStep, tiles.me.g() + 8 * U as u32);
+        unroll!(E in [0, 1] {
+            let sum = math::fma(SECOND, rest[2 * U + E], main[2 * U + E]);
+            let change = of_unit * of_class[E];
+            w2[2 * U + E] = if O::PLAIN {
+                math::fma(-with.rate * change, sum, w2[2 * U + E])
+            } else {
+                let scale = 1.0 / (scales.get(Table::Unit, tiles.me.g() + 8 * U as u32) * unscale[E]);
+                let [first, second] = moments;
+                O::stepped(with, &with.factors(change, scale), w2[2 * U + E], sum, [&mut first[2 * U + E], &mut second[2 * U + E]])
+            };
+        });
+    });
+    unroll!(C in [0, 1] {
+        // 1 / scale of dz2.
+        let change = of_class[C] * unscale[C];
+        b2[C] = if O::PLAIN {
+            math::fma(-with.rate * change, column_sums[C], b2[C])
+        } else {
+            let [first, second] = moments;
+            O::stepped(with, &with.factors(change, 1.0), b2[C], column_sums[C], [&mut first[4 + C], &mut second[4 + C]])
+        };
+    });
+    unroll!(ARRAY in [0, 1] {
+        if ARRAY < O::MOMENTS {
+            // SAFETY: the share is the thread's, as the caller says.
+            unsafe { state.store_second(ARRAY, moments[ARRAY]) };
+        }
+    });
+}
+
+/// `W1 -= rate xᵀ dz1` for the warpgroup's pixels, and the new parts of `W1`.
+#[inline(always)]
+fn first_layer_step<O: Optimizer>(
+    tiles: &Tiles,
+    buffer: u32,
+    sizes: &Sizes,
+    with: &Step,
+    weights: &mut Weights,
+    (state, first_moments): (&State, TileMoments),
+) {
+    let (g, t) = (tiles.me.g(), tiles.me.t());
+    let row_words = super::row_bytes(sizes.n_inputs) / 4;
+    let pixels = tiles.pixels::<u32>(buffer);
+    let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
+    // The compiler must see that it is the same for all lanes: else it moves each product's operand to a uniform register by itself.
+    let dz1 = shuffle(ALL, tiles.dz1(), 0);
+    // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
+    let (whole, dz1) = unsafe { (wgmma::WholeGroup::assume(), operand(dz1)) };
+    let mut moments = [TileMoments::default(); TILES];
+    moments[0] = first_moments;
+    // From the sum to the gradient, but for the unit's scales.
+    const CHANGE: f32 = 1.0 / (255.0 * PIXEL);
+    let factor = -with.rate * CHANGE;
+    let scales = tiles.scales();
+    // The lane's words of 16 rows of its group in a quartet.
+    let load = |number: u32| {
+        let group = (number * WARPGROUPS + sizes.warp.0) * 4 + sizes.warp.1;
+        let mut words = [[0u32; 4]; 4];
+        if group < sizes.n_groups() {
+            unroll!(K in [0, 1, 2, 3] {
+                unroll!(R in [0, 1, 2, 3] {
+                    // SAFETY: rows K * 16 + t + 12 below BATCH; a group lies inside a row.
+                    words[K][R] = unsafe { pixels.get_unchecked(first_word + (K as u32 * 16 + R as u32 * 4) * row_words + group * (GROUP / 4)) };
+                });
+            });
+        }
+        words
+    };
+    unroll!(I in [0, 1, 2] {
+        if let Some(first) = sizes.quartet(I as u32) {
+            let mut gradient = [[0f32; 16]; 2];
+            if O::MOMENTS > 0 && with.is_last && !with.is_first {
+                unroll!(TILE in [0, 1] {
+                    // SAFETY: the tile is one of the thread's, whose sums the part before has stored.
+                    let [a, b, c, d, e, f, g, h] = unsafe { state.load_tile(O::MOMENTS, 2 * I + TILE) };
+                    gradient[TILE] = [a, b, c, d, e, f, g, h, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+                });
+            }
+            let words = load(I as u32);
+            unroll!(K in [0, 1, 2, 3] {
+                let rows = words[K];
+                // Samples t and t + 8, then t + 4 and t + 12: bytes 0 of both and bytes 1 of both are rows g and g + 8 of the first product, bytes 2
+                // and 3 of the second.
+                let low = [permute(rows[0], rows[2], 0x5140), permute(rows[0], rows[2], 0x7362)];
+                let high = [permute(rows[1], rows[3], 0x5140), permute(rows[1], rows[3], 0x7362)];
+                let low = [bytes_to_tiny_f16(low[0]), bytes_to_tiny_f16(low[1])];
+                let high = [bytes_to_tiny_f16(high[0]), bytes_to_tiny_f16(high[1])];
+                unroll!(TILE in [0, 1] {
+                    let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
+                    gradient[TILE] = wgmma::f16_n32(&whole, gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
+                });
+            });
+            let gradient = wgmma::finish(&whole, gradient);
+            // Loaded anew for each quartet: kept over all of it they would take registers that there are not.
+            let factors = [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| factor * scale));
+            unroll!(TILE in [0, 1] {
+                let gradient = &gradient[TILE];
+                // Those of the next tile are on their way while this one changes; while the products run, there are no registers for them.
+                if O::MOMENTS > 0 && 2 * I + TILE + 1 < TILES && (TILE == 0 || sizes.quartet(I as u32 + 1).is_some()) {
+                    // SAFETY: the tile is there, and was stored a step ago or when the epoch began.
+                    moments[(2 * I + TILE + 1) % TILES] = unsafe { tile_state::<O>(state, with, (2 * I + TILE + 1) % TILES) };
+                }
+                // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones. Weight 4u + 2r + e lies where the product leaves row g + 8r and
+                // column 8u + 2t + e.
+                let sum = |weight: usize| math::fma(SECOND, gradient[8 + weight], gradient[weight]);
+                if O::MOMENTS > 0 && !with.is_last {
+                    let before = &mut moments[2 * I + TILE][0];
+                    unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
+                        before[W] += sum(W);
+                    });
+                    // SAFETY: the tile is one of the thread's.
+                    unsafe { state.store_tile(O::MOMENTS, 2 * I + TILE, *before) };
+                } else {
+                    unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
+                        let weight = &mut weights[I][TILE][W];
+                        *weight = if O::PLAIN {
+                            math::fma(factors[W / 4][W % 2], sum(W), *weight)
+                        } else {
+                            let unit = W as u32 / 4 * 8 + 2 * t + W as u32 % 2;
+                            let change = CHANGE * scales.get(Table::FirstStep, unit);
+                            let factors = with.factors(change, W1_BY_HIDDEN * scales.get(Table::Unit, unit));
+                            let [first, second] = &mut moments[2 * I + TILE];
+                            O::stepped(with, &factors, *weight, sum(W), [&mut first[W], &mut second[W]])
+                        };
+                    });
+                    unroll!(ARRAY in [0, 1] {
+                        if ARRAY < O::MOMENTS {
+                            // SAFETY: the tile is one of the thread's.
+                            unsafe { state.store_tile(ARRAY, 2 * I + TILE, moments[2 * I + TILE][ARRAY]) };
+                        }
+                    });
+                    if with.is_last {
+                        store_w1(tiles, sizes, first, TILE as u32, &weights[I][TILE]);
+                    }
+                }
+            });
+        }
+    });
+    wgmma::publish();
+}
