@@ -7,10 +7,13 @@
 //! |---|---|---|
 //! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile; `…_64_shared`: four blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
 //!
-//! [`task`] is what a launch works on, [`epilogue`] what becomes of its sums.
+//! [`task`] is what a launch works on, [`images`] how A may be images, [`epilogue`] what becomes of its sums.
 //!
 //! # Layout
 //! A is `[m][a_stride]`, of which `k` values a row are used, and B is `[n][b_stride]`: the columns of B lie one after the other, as weights `[outputs][inputs]` do. Or an operand lies depth by depth, `[k][stride]`; there are kernels for that where it has 16 bits. C is `[m][c_stride]`.
+//!
+//! # Convolutions
+//! The rows of A may be the pixels of images, channels last, and the columns of B filters `[side][side][channels]`: see [`images`]. The kernels are the same, those whose operands do not lie depth by depth.
 //!
 //! # Numbers in parts
 //! A number may be the sum of up to three of 16 bits, whose matrices lie one behind the other. Products of all pairs of parts that matter are added up, small ones first ([`task::n_pairs`]).
@@ -26,6 +29,7 @@
 //! A value of C is the sum of the same products in the same order, wherever its tile is computed and however large it is. Where a cluster shares the depth (`…_64_shared`) there are four such sums, added up in the order of the blocks.
 
 pub mod epilogue;
+pub mod images;
 pub mod task;
 pub mod wgmma;
 

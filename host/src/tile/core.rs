@@ -6,7 +6,7 @@ use warpplay_gpu::tile::task::{MAX_PARTS, ProductTaskArgs, activation, n_pairs};
 use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
 
 use super::size::Tile;
-use crate::runtime::tensor_map::{Matrix, Values, tensor_map};
+use crate::runtime::tensor_map::{Matrix, Pixels, Values, image_map, tensor_map};
 use crate::{Buffer, Device, Error, In, InOut, Module, Precision, Result, Stream};
 
 /// How an operand lies: `[parts][rows or columns][stride]`, or `[parts][k][stride]`.
@@ -21,13 +21,27 @@ pub(crate) struct Lie {
     pub part_stride: u64,
 }
 
+/// Images that are the rows of A, and filters that are the columns of B.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Images {
+    /// Rows of an image.
+    pub height: u32,
+    /// Pixels of a row.
+    pub width: u32,
+    /// Taps of a filter's row and column: 1, 3, 5 or 7.
+    pub side: u32,
+}
+
 /// What is multiplied, and what becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
     pub values: Values,
     pub m: u32,
     pub n: u32,
+    /// Of images, their channels.
     pub k: u32,
+    /// Whether A is images and B `[n][taps][channels]`: then `m` counts pixels, and neither lies depth by depth, has parts or is divided.
+    pub images: Option<Images>,
     pub a: Lie,
     pub b: Lie,
     pub c_stride: u32,
@@ -49,9 +63,14 @@ const MAX_STRIDE: u32 = 1 << 26;
 impl Shape {
     /// Bytes of an operand's value.
     const fn value_bytes(&self) -> u32 {
-        match self.values {
-            Values::F16 | Values::Bf16 => 2,
-            Values::F32 => 4,
+        self.values.bytes()
+    }
+
+    /// Taps of a filter; 1 of matrices.
+    const fn taps(&self) -> u32 {
+        match self.images {
+            Some(Images { side, .. }) => side * side,
+            None => 1,
         }
     }
 
@@ -82,6 +101,8 @@ impl Shape {
             (["a_stride", "a_part_stride", "a_parts", "a_by_depth"], a, m),
             (["b_stride", "b_part_stride", "b_parts", "b_by_depth"], b, n),
         ] {
+            // A column of B has all taps of a filter.
+            let k = if stride == "b_stride" { k * self.taps() } else { k };
             if lie.by_depth && self.values == Values::F32 {
                 return Err(Error::option(by_depth, true, "false for tf32: the tensor cores read bf16 and f16 so"));
             }
@@ -129,6 +150,9 @@ pub(crate) struct Views<'a> {
     pub a: In<'a, u8>,
     pub b: In<'a, u8>,
     pub bias: In<'a, f32>,
+    /// Of C's format, or of the other; one of them at most.
+    pub residual: In<'a, f32>,
+    pub residual_short: In<'a, u16>,
     pub mask: In<'a, u16>,
     pub c: InOut<'a, f32>,
     pub c_short: InOut<'a, u16>,
@@ -150,6 +174,19 @@ impl Kernels {
     pub fn load(device: &Device) -> Result<Self> {
         Ok(Self { module: Module::load(device, &TILE_WGMMA)?, multiprocessors: device.info()?.n_multiprocessors })
     }
+
+    /// The tile that should be fastest.
+    pub fn fastest(&self, shape: &Shape) -> Tile {
+        let n_tiles = |tile: Tile| {
+            let [rows, columns] = tile.size();
+            u64::from(shape.m.div_ceil(rows)) * u64::from(shape.n.div_ceil(columns)) * u64::from(shape.divisions())
+        };
+        let slabs = u64::from(n_pairs(shape.a.parts, shape.b.parts))
+            * u64::from(shape.k.min(shape.division).div_ceil(shape.slab()));
+        // The bits of an image do not depend on how many there are: its depth is not shared.
+        let slabs = if shape.images.is_some() { 0 } else { slabs };
+        Tile::fastest([shape.a.by_depth, shape.b.by_depth], n_tiles, slabs, self.multiprocessors)
+    }
 }
 
 /// A product with its kernel.
@@ -168,15 +205,9 @@ impl Core {
     pub fn new(kernels: &Kernels, shape: Shape, tile: Option<Tile>) -> Result<Self> {
         shape.check()?;
         let by_depth = [shape.a.by_depth, shape.b.by_depth];
+        let tile = tile.unwrap_or_else(|| kernels.fastest(&shape));
         let Kernels { module, multiprocessors } = kernels;
         let multiprocessors = *multiprocessors;
-        let n_tiles = |tile: Tile| {
-            let [rows, columns] = tile.size();
-            u64::from(shape.m.div_ceil(rows)) * u64::from(shape.n.div_ceil(columns)) * u64::from(shape.divisions())
-        };
-        let slabs = u64::from(n_pairs(shape.a.parts, shape.b.parts))
-            * u64::from(shape.k.min(shape.division).div_ceil(shape.slab()));
-        let tile = tile.unwrap_or_else(|| Tile::fastest(by_depth, n_tiles, slabs, multiprocessors));
         macro_rules! launch {
             ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $kernel:ident;)*) => {
                 match (shape.values, tile, by_depth) {
@@ -258,6 +289,15 @@ impl Core {
             let (width, height, rows) = if by_depth { (size, k, GROUP_ROWS) } else { (k, size, of_tile) };
             Matrix { values, first, width, height, stride, parts, part_stride, rows }
         };
+        if let Some(Images { height, width, side }) = self.shape.images.filter(|images| images.side > 1) {
+            let (images, stride, reach) = (m / (height * width), self.shape.a.stride, side / 2);
+            let pixels =
+                Pixels { values, first: first_a, channels: k, width, height, images, stride, reach, pixels: rows };
+            // The taps of a filter are layers.
+            let stride = self.shape.b.stride;
+            let lie = Lie { parts: side * side, part_stride: (stride / (side * side)).into(), ..self.shape.b };
+            return Ok([image_map("a", a, pixels)?, tensor_map("b", b, matrix(lie, first_b, n, columns))?]);
+        }
         Ok([
             tensor_map("a", a, matrix(self.shape.a, first_a, m, rows))?,
             tensor_map("b", b, matrix(self.shape.b, first_b, n, columns))?,
@@ -271,13 +311,16 @@ impl Core {
     pub fn run(&self, stream: &Stream, m: u32, maps: &Buffer<TensorMap>, views: Views<'_>) -> Result<()> {
         let Shape { n, k, a, b, c_stride, c_parts, c_part_stride, mask_stride, division, factor, rectifier, .. } =
             self.shape;
-        let Views { a: on_a, b: on_b, bias, mask, c, c_short, overflow } = views;
+        let Views { a: on_a, b: on_b, bias, residual, residual_short, mask, c, c_short, overflow } = views;
+        let Images { height, width, side } = self.shape.images.unwrap_or(Images { height: 0, width: 0, side: 1 });
         let task = ProductTaskArgs {
             maps: maps.view(),
             a: on_a,
             b: on_b,
             bias,
             mask,
+            residual,
+            residual_short,
             c,
             c_short,
             overflow,
@@ -297,7 +340,9 @@ impl Core {
             division,
             activation: if rectifier { activation::RELU } else { activation::NONE },
             factor,
-            reserved: 0,
+            side,
+            height,
+            width,
             value_bytes: self.shape.value_bytes(),
             a_by_depth: a.by_depth.into(),
             b_by_depth: b.by_depth.into(),

@@ -9,43 +9,7 @@ use warpplay_tests::backends::for_each_device;
 use warpplay_tests::random::Random;
 use warpplay_tests::strategies::config;
 
-/// A number of an operand.
-trait Number: Operand {
-    fn of(value: f32) -> Self;
-    /// The number that is multiplied.
-    fn multiplied(self) -> f64;
-}
-
-impl Number for bf16 {
-    fn of(value: f32) -> Self {
-        Self::from_f32(value)
-    }
-
-    fn multiplied(self) -> f64 {
-        self.to_f64()
-    }
-}
-
-impl Number for f16 {
-    fn of(value: f32) -> Self {
-        Self::from_f32(value)
-    }
-
-    fn multiplied(self) -> f64 {
-        self.to_f64()
-    }
-}
-
-impl Number for f32 {
-    fn of(value: f32) -> Self {
-        value
-    }
-
-    /// As TF32.
-    fn multiplied(self) -> f64 {
-        Self::from_bits(self.to_bits() & !0x1FFF).into()
-    }
-}
+use crate::numbers::Number;
 
 /// Sizes and strides of a product.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +20,8 @@ struct Case {
     /// Values more than needed between rows of A, columns of B (in steps of 16 bytes), and rows of C.
     more: [u32; 3],
     bias: bool,
+    /// Whether something is added to C, and whether that is in single precision and not in the operands' format.
+    residual: Option<bool>,
     rectifier: bool,
     /// Whether C is masked, which formats of 16 bits can be.
     mask: bool,
@@ -79,6 +45,7 @@ impl Case {
             k,
             more: [0; 3],
             bias: true,
+            residual: None,
             rectifier: true,
             mask: false,
             factor: 1.0,
@@ -97,7 +64,7 @@ impl Case {
 
     /// Divisions of the depth have no epilogue but the factor.
     fn divided(self, slabs: u32) -> Self {
-        Self { bias: false, rectifier: false, mask: false, slabs: Some(slabs), ..self }
+        Self { bias: false, residual: None, rectifier: false, mask: false, slabs: Some(slabs), ..self }
     }
 
     /// Lines and width of A and B as they lie.
@@ -178,9 +145,13 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
     let mask_stride = case.mask_stride() as usize;
     let mask: Vec<T> = (0..case.m as usize * mask_stride).map(|_| T::of((4.0 * random.unit()).floor() - 2.0)).collect();
     let c_stride = case.strides::<T>()[2] as usize;
+    let residual: Vec<T> = (0..case.m as usize * c_stride).map(|_| T::of(random.unit() - 0.5)).collect();
     let stream = device.stream()?;
     let (on_a, on_b, on_bias) = (stream.upload(&on_a)?, stream.upload(&on_b)?, stream.upload(&bias)?);
     let on_mask = stream.upload(&mask)?;
+    let on_residual = stream.upload(&residual)?;
+    let single: Vec<f32> = residual.iter().map(|value| value.exact() as f32).collect();
+    let on_single = stream.upload(&single)?;
     let divisions = case.slabs.map_or(1, |slabs| case.k.div_ceil(64 * slabs)) as usize;
     let c_parts = if size_of::<C>() == 2 { case.c_parts as usize } else { 1 };
     let (m, n) = (case.m as usize, case.n as usize);
@@ -191,6 +162,11 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
     if case.bias {
         epilogue = epilogue.bias(&on_bias);
     }
+    match case.residual {
+        Some(true) => epilogue = epilogue.residual(&on_single),
+        Some(false) => epilogue = epilogue.residual(&on_residual),
+        None => {}
+    }
     if case.mask {
         epilogue = epilogue.mask(&on_mask);
     }
@@ -199,6 +175,7 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
 
     let bias: Vec<f64> = bias.iter().map(|&value| value.into()).collect();
     let mask: Vec<f64> = mask.chunks(mask_stride).flat_map(|row| row[..n].iter().map(|v| v.multiplied())).collect();
+    let residual: Vec<f64> = residual.chunks(c_stride).flat_map(|row| row[..n].iter().map(|v| v.exact())).collect();
     let plain = |from: usize, to: usize, size: bool| {
         let of = |numbers: &[f64]| -> Vec<f64> {
             let part = numbers.chunks(case.k as usize).flat_map(|row| row[from..to].iter().copied());
@@ -210,6 +187,7 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
         let epilogue = Epilogue {
             factor: case.factor.into(),
             bias: case.bias.then_some(&bias[..]),
+            residual: case.residual.map(|_| &residual[..]),
             rectifies: case.rectifier,
             mask: case.mask.then_some(&mask[..]),
         };
@@ -232,7 +210,7 @@ fn check<T: Number, C: Output<T> + Number + Into<f64>>(
                     (pairs * f64::from(case.k) * 2f64.powi(-22) + left_out) * size * f64::from(case.factor.abs());
                 // The smallest numbers of half precision are 2⁻²⁴ apart.
                 let bound = summing
-                    + if case.bias { 2f64.powi(-22) } else { 0.0 }
+                    + if case.bias || case.residual.is_some() { 2f64.powi(-22) } else { 0.0 }
                     + rounding.powi(c_parts as i32) * expected.abs()
                     + if rounding > 0.0 { 2f64.powi(-24) } else { 0.0 };
                 let off = (got - expected).abs();
@@ -271,7 +249,10 @@ fn every_tile_multiplies_as_the_plain_program() {
                 check_formats(device, Case { more: [1, 2, 1], ..Case::of(m, n, k) }, Some(tile))?;
             }
             // Whole tiles with rows that begin at multiples of four, and more than one of them.
-            check_formats(device, Case { more: [0, 0, 4], ..Case::of(2 * rows, columns, 70) }, Some(tile))?;
+            let case = Case { more: [0, 0, 4], ..Case::of(2 * rows, columns, 70) };
+            check_formats(device, case, Some(tile))?;
+            check_formats(device, Case { residual: Some(true), ..case }, Some(tile))?;
+            check_formats(device, Case { residual: Some(false), ..case }, Some(tile))?;
         }
         check::<bf16, f32>(device, Case::of(64 * 19, 70, 16), Some(Tile::Rows64Columns64), 0.0)?;
         Ok(())
@@ -341,12 +322,12 @@ proptest! {
     #[test]
     fn any_product_is_the_plain_programs(
         m in 1u32..200, n in 1u32..200, k in 1u32..300,
-        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), by_depth in any::<[bool; 2]>(),
+        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), residual in any::<Option<bool>>(), by_depth in any::<[bool; 2]>(),
         parts in [1u32..4, 1u32..4], c_parts in 1u32..4, seed in any::<u64>(),
     ) {
         let [bias, rectifier, mask] = epilogue;
         let factor = 0.5;
-        let case = Case { m, n, k, more, bias, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed };
+        let case = Case { m, n, k, more, bias, residual, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed };
         for_each_device(|device| check_formats(device, case, None));
     }
 }
@@ -433,10 +414,13 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(said.contains("c: ") && said.contains("at least 4 values"), "{said}");
     let other = Product::<bf16>::builder(1, 2, 8).build(&device).expect("a product");
     let said = error(other.run(&stream, &operands, none, &mut c));
-    assert!(said.contains("operands (m, n, k; a; b; tile)"), "{said}");
+    assert!(said.contains("operands (m, n, k; a; b; images; tile)"), "{said}");
     let bias = stream.alloc::<f32>(1).expect("a buffer");
     let said = error(product.run(&stream, &operands, none.bias(&bias), &mut c));
     assert!(said.contains("bias"), "{said}");
+    let residual = stream.alloc::<bf16>(3).expect("a buffer");
+    let said = error(product.run(&stream, &operands, none.residual(&residual), &mut c));
+    assert!(said.contains("residual"), "{said}");
     let mask = stream.alloc::<bf16>(3).expect("a buffer");
     let said = error(product.run(&stream, &operands, none.mask(&mask), &mut c));
     assert!(said.contains("mask"), "{said}");
@@ -446,7 +430,7 @@ fn what_cannot_be_multiplied_is_refused() {
     let said = error(divided.run(&stream, &deep, none, &mut c));
     assert!(said.contains("at least 8 values"), "{said}");
     let said = error(divided.run(&stream, &deep, none.bias(&bias), &mut c));
-    assert!(said.contains("option division: 64 is not allowed (k where there is a bias"), "{said}");
+    assert!(said.contains("option division: 64 is not allowed (k where there is a bias, a residual"), "{said}");
     let in_parts = Product::<bf16>::builder(2, 2, 8).c_parts(2).build(&device).expect("a product");
     let operands_in_parts = in_parts.operands(&stream, &long, &long).expect("operands");
     let said = error(in_parts.run(&stream, &operands_in_parts, none, &mut c));
