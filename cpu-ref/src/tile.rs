@@ -95,6 +95,26 @@ pub fn convolution(images: Images<'_>, filters: &[f64], epilogue: Epilogue<'_>) 
     finished(sums, outputs, epilogue)
 }
 
+/// The gradient of the filters of a [`convolution`], from `gradient` `[images][height][width][outputs]`, that of its results: `[outputs][side][side][channels]`.
+pub fn filter_gradient(images: Images<'_>, gradient: &[f64], outputs: usize) -> Vec<f64> {
+    let Images { values, height, width, channels, side } = images;
+    let reach = side / 2;
+    let mut sums = vec![0.0; outputs * side * side * channels];
+    for (pixel, by) in gradient.chunks_exact(outputs).enumerate() {
+        let (image, y, x) = (pixel / (height * width), pixel / width % height, pixel % width);
+        for (at, sum) in sums.iter_mut().enumerate() {
+            let (output, tap, channel) = (at / channels / (side * side), at / channels % (side * side), at % channels);
+            // Both are `reach` too large.
+            let (y, x) = (y + tap / side, x + tap % side);
+            if (reach..height + reach).contains(&y) && (reach..width + reach).contains(&x) {
+                let met = (image * height + y - reach) * width + x - reach;
+                *sum += by[output] * values[met * channels + channel];
+            }
+        }
+    }
+    sums
+}
+
 /// What becomes of the sums `[m][n]`.
 fn finished(sums: Vec<f64>, n: usize, epilogue: Epilogue<'_>) -> Vec<f64> {
     let Epilogue { factor, bias, residual, rectifies, mask } = epilogue;
@@ -140,5 +160,21 @@ mod tests {
         let below = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
         let found = convolution(images, &[[0.0; 9], below].concat(), Epilogue::NONE);
         assert_eq!(found, [0.0, 4.0, 0.0, 5.0, 0.0, 6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    /// A convolution is linear in its filters: its results times their gradient are the filters times theirs.
+    #[test]
+    fn the_gradient_of_filters_is_that_of_the_convolution() {
+        let numbers = |n: usize, step: usize| (0..n).map(|at| (at * step % 11) as f64 - 5.0).collect::<Vec<_>>();
+        let (values, gradient) = (numbers(2 * 3 * 4 * 2, 3), numbers(2 * 3 * 4 * 3, 7));
+        let images = Images { values: &values, height: 3, width: 4, channels: 2, side: 3 };
+        let found = filter_gradient(images, &gradient, 3);
+        for at in 0..found.len() {
+            let mut filters = vec![0.0; found.len()];
+            filters[at] = 1.0;
+            let results = convolution(images, &filters, Epilogue::NONE);
+            let expected: f64 = results.iter().zip(&gradient).map(|(result, by)| result * by).sum();
+            assert_eq!(found[at], expected, "weight {at}");
+        }
     }
 }

@@ -21,8 +21,8 @@ use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use serde_json::json;
-use warpplay::tile::{Convolution, Epilogue, Operand, Output as Format, Product, Tile, bf16, f16};
-use warpplay::{Backend, Device, Error, Stream};
+use warpplay::tile::{Convolution, Epilogue, FilterGradient, Operand, Output as Format, Product, Tile, bf16, f16};
+use warpplay::{Backend, Device, Error, Precision, Stream};
 
 use output::{Output, Table, number};
 use program::Flags;
@@ -51,7 +51,7 @@ enum Section {
     F16,
     /// TF32, results in single precision
     Tf32,
-    /// Convolutions with bias, residual and rectifier, in bfloat16 and half precision
+    /// Convolutions with bias, residual and rectifier, and gradients of filters, in bfloat16 and half precision
     Conv,
 }
 
@@ -161,27 +161,63 @@ fn convolutions<T: Operand + Format<T>, C: Format<T>>(
         let tiles: Vec<Option<Tile>> =
             if bench.tiles { Tile::ALL.iter().copied().map(Some).collect() } else { vec![None] };
         for tile in tiles {
-            let [images, height, width, channels] = *shape;
-            let name = format!("{images} × {height}x{width} × {channels} {}", T::PRECISION);
-            bench.output.progress(&name);
-            match time_of_convolution::<T, C>(bench, *shape, tile, of) {
-                Ok((tile, seconds)) => {
-                    let pixels = f64::from(images) * f64::from(height) * f64::from(width);
-                    let speed = 18.0 * pixels * f64::from(channels) * f64::from(channels) / seconds / 1e12;
-                    table.row(vec![name, tile.to_string(), number(seconds * 1e6), number(speed)]);
-                    bench.output.json(&json!({
-                        "section": "conv", "precision": T::PRECISION.name(), "images": images, "height": height, "width": width, "channels": channels,
-                        "tile": tile.name(), "us": seconds * 1e6, "tflops": speed,
-                    }))?;
-                }
-                Err(error) => {
-                    let failed = bench.output.failed(&error);
-                    table.row(vec![name, failed]);
-                }
-            }
+            let timed = time_of_convolution::<T, C>(bench, *shape, tile, of);
+            convolution_row(bench, table, T::PRECISION, (*shape, "forward"), timed)?;
+        }
+        let timed = time_of_gradient(bench, *shape, of);
+        convolution_row(bench, table, T::PRECISION, (*shape, "filters"), timed)?;
+    }
+    Ok(())
+}
+
+/// A row of the table of convolutions, and a line of JSON: `what` is the convolution, or the gradient of its filters.
+fn convolution_row(
+    bench: &mut Bench,
+    table: &mut Table,
+    precision: Precision,
+    ([images, height, width, channels], what): ([u32; 4], &str),
+    timed: Result<(Tile, f64), Error>,
+) -> anyhow::Result<()> {
+    let name = format!("{images} × {height}x{width} × {channels} {precision} {what}");
+    bench.output.progress(&name);
+    match timed {
+        Ok((tile, seconds)) => {
+            let pixels = f64::from(images) * f64::from(height) * f64::from(width);
+            let speed = 18.0 * pixels * f64::from(channels) * f64::from(channels) / seconds / 1e12;
+            table.row(vec![name, tile.to_string(), number(seconds * 1e6), number(speed)]);
+            bench.output.json(&json!({
+                "section": "conv", "what": what, "precision": precision.name(), "images": images, "height": height, "width": width, "channels": channels,
+                "tile": tile.name(), "us": seconds * 1e6, "tflops": speed,
+            }))?;
+        }
+        Err(error) => {
+            let failed = bench.output.failed(&error);
+            table.row(vec![name, failed]);
         }
     }
     Ok(())
+}
+
+/// The tile, and seconds of the gradient of a convolution's filters, in divisions that keep a card busy; they are not added up.
+fn time_of_gradient<T: Operand>(
+    bench: &Bench,
+    [images, height, width, channels]: [u32; 4],
+    of: fn(f32) -> T,
+) -> Result<(Tile, f64), Error> {
+    let stream = bench.device.stream()?;
+    let pixels = images * height * width;
+    let division = pixels.div_ceil(8).next_multiple_of(64);
+    let built = FilterGradient::<T>::builder([images, height, width], channels, channels)
+        .division(division)
+        .build(&bench.device)?;
+    let n_values = u64::from(pixels) * u64::from(channels);
+    let values = stream.upload(&numbers(n_values, of))?;
+    let gradient = stream.upload(&numbers(n_values, of))?;
+    let line = channels.next_multiple_of(64) as usize;
+    let mut c = stream.alloc::<f32>(pixels.div_ceil(division) as usize * 9 * channels as usize * line)?;
+    let operands = built.operands(&stream, &gradient, &values)?;
+    let seconds = seconds_of(bench, &stream, |stream| built.run(stream, &operands, &mut c))?;
+    Ok((built.tile(), seconds))
 }
 
 /// The tile, and seconds of one convolution with as many outputs as channels.

@@ -28,11 +28,12 @@ pub const MAX_PARTS: u32 = 3;
 )]
 #[require(m >= 1 && n >= 1 && k >= 1 && n <= c_stride && division >= 1)]
 #[require((1..=MAX_PARTS).contains(&a_parts) && (1..=MAX_PARTS).contains(&b_parts) && (1..=MAX_PARTS).contains(&c_parts))]
-#[require((if a_by_depth != 0 { m } else { k }) <= a_stride && (if b_by_depth != 0 { n } else { k }) <= b_stride)]
+#[require((if a_by_depth != 0 { m } else { k }) <= a_stride && (b_by_depth != 0 && side > 1 || (if b_by_depth != 0 { n } else { k }) <= b_stride))]
 #[require((a_stride * value_bytes).is_multiple_of(16) && (b_stride * value_bytes).is_multiple_of(16))]
 #[require(mask_stride.is_multiple_of(4) && mask_stride >= n || mask.is_none())]
-#[require(side == 1 || (side == 3 || side == 5 || side == 7) && height >= 1 && width >= 1 && m.is_multiple_of(height * width))]
-#[require(side == 1 || a_by_depth == 0 && b_by_depth == 0 && a_parts == 1 && b_parts == 1 && division >= k && side * side * k <= b_stride)]
+#[require(side == 1 || (side == 3 || side == 5 || side == 7) && height >= 1 && width >= 1 && a_parts == 1 && b_parts == 1 && a_by_depth == b_by_depth)]
+#[require(side == 1 || a_by_depth != 0 || m.is_multiple_of(height * width) && division >= k && side * side * k <= b_stride)]
+#[require(side == 1 || a_by_depth == 0 || k.is_multiple_of(height * width) && n.is_multiple_of(side * side * 64))]
 pub struct ProductTask {
     /// `[2]` A and B, with rectangles of the tile's rows and of its columns, or of 64 depths. Of images A's map copies as many pixels as the tile has rows, and B's layers are the taps.
     #[len(2)]
@@ -103,7 +104,7 @@ pub struct ProductTask {
     pub activation: u32,
     /// What sums are multiplied with before the bias is added.
     pub factor: f32,
-    /// Taps of a row and of a column of the filters, odd: the rows of A are the pixels of images, `[images][height][width][a_stride]`, and a column of B is `[side²][channels]`. 1 for matrices.
+    /// Taps of a row and of a column of the filters, odd: the rows of A are the pixels of images, and a column of B is `[side²][channels]`; or, depth by depth, the depths are pixels and the columns of B taps and channels. 1 for matrices.
     pub side: u32,
     /// Rows of an image.
     pub height: u32,

@@ -4,7 +4,7 @@
 //! strips of eight rows of tiles, so that blocks that work at a time share operands in the second-level cache.
 
 use super::epilogue::{self, CLUSTER, Part, meet, n_exchanges, write};
-use super::images::Pixel;
+use super::images::{self, Pixel, taps_of_depth};
 use super::task::{Bf16, F16, Format, ProductTask, Tf32, largest, n_pairs};
 use crate::cuda::memory::{Vec4, load};
 use crate::cuda::ring::{Ring, sync_simt};
@@ -168,8 +168,8 @@ impl Work {
 
 /// The slabs of a tile, of all pairs of parts, that this block of a cluster of `C` takes: from the first number to before the second.
 #[inline(always)]
-fn share<F: Format, const C: u32>(task: &ProductTask, division: u32) -> [u32; 2] {
-    let slabs = n_pairs(task.a_parts, task.b_parts) * task.side * task.side * slabs_of::<F>(task, division);
+fn share<F: Format, const B: bool, const C: u32>(task: &ProductTask, division: u32) -> [u32; 2] {
+    let slabs = n_pairs(task.a_parts, task.b_parts) * taps_of_depth::<B>(task) * slabs_of::<F>(task, division);
     if C == 1 {
         return [0, slabs];
     }
@@ -292,8 +292,8 @@ unsafe fn fetch<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A
         let first_depth = division * task.division;
         let last_depth = if task.k - first_depth < task.division { task.k } else { first_depth + task.division };
         // Of images, those of all taps.
-        let slabs = task.side * task.side * slabs_of::<F>(task, division);
-        let [from, to] = share::<F, C>(task, division);
+        let slabs = taps_of_depth::<B>(task) * slabs_of::<F>(task, division);
+        let [from, to] = share::<F, B, C>(task, division);
         let mut number = 0;
         // Products of small parts first, so that they are not lost in the sum of the large ones.
         let mut sum = largest(task.a_parts, task.b_parts);
@@ -310,7 +310,8 @@ unsafe fn fetch<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A
                     number += 1;
                     slab += 1;
                     next_depth += F::SLAB;
-                    if next_depth >= last_depth {
+                    // Depth by depth there are no taps to go through.
+                    if !B && next_depth >= last_depth {
                         (next_tap, next_depth) = (tap + 1, first_depth);
                     }
                     if !is_own {
@@ -329,6 +330,17 @@ unsafe fn fetch<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A
                             }
                             let at = [first_column, depth, parts[1] + tap];
                             match R {
+                                _ if A && B && task.side > 1 => {
+                                    let rectangles = width::<R>() / images::COLUMNS;
+                                    Pixel::of(task, depth).copy_columns(
+                                        task,
+                                        maps[1],
+                                        slot_b,
+                                        first_column,
+                                        rectangles,
+                                        object,
+                                    );
+                                }
                                 128 => copy::<256, B>(maps[1], slot_b, at, object),
                                 96 => copy::<192, B>(maps[1], slot_b, at, object),
                                 64 => copy::<128, B>(maps[1], slot_b, at, object),
@@ -397,7 +409,7 @@ unsafe fn work<
         // On its way while slabs are multiplied.
         // SAFETY: as the caller vouches.
         let own_bias = unsafe { own_bias(task, column, member) };
-        let [from, to] = share::<F, C>(task, division);
+        let [from, to] = share::<F, B, C>(task, division);
         let slabs = to - from;
         let mut d = [0.0; R];
         let mut slab = 0;
@@ -478,7 +490,7 @@ macro_rules! products {
             /// * Source: the ring of slabs is a known form (CUTLASS's warp-specialised persistent kernels); the code is ours.
             ///
             /// # Safety
-            /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths, or, of images, as many pixels as the tile has rows; exactly one of `c` and `c_short` is
+            /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths, or, of images, as many pixels as the tile has rows, 64 where they lie depth by depth; exactly one of `c` and `c_short` is
             /// there, the latter, bias, residual, mask and activation only with one division; a division is a multiple of a slab's depth; the mask begins at a multiple of 8 bytes; the operands are not written meanwhile, and a residual only where it is C.
             #[kernel(
                 shape = |multiprocessors: u32| shape::<$sums, $groups, $cluster>(task.m, task.n, task.k.div_ceil(task.division), multiprocessors),

@@ -174,30 +174,9 @@ impl<T: Operand> ConvolutionBuilder<T> {
     /// [`Error::Option`] for what has another name in a product.
     fn shape(&self) -> Result<Shape> {
         let Self { size, channels, outputs, side, c_stride, factor, rectifier, .. } = *self;
-        let [images, height, width] = size;
-        let m = size.into_iter().try_fold(1u32, u32::checked_mul).filter(|m| (1..=MAX_PIXELS).contains(m));
-        let Some(m) = m else {
-            let allowed = format!("1 to {MAX_PIXELS} pixels");
-            return Err(Error::option("size", format!("{images} x {height} x {width}"), allowed));
-        };
-        if !matches!(side, 1 | 3 | 5 | 7) {
-            return Err(Error::option("side", side, "1, 3, 5 or 7"));
-        }
-        for (name, number) in [("channels", channels), ("outputs", outputs)] {
-            if !(1..=MAX_CHANNELS).contains(&number) {
-                return Err(Error::option(name, number, format!("1 to {MAX_CHANNELS}")));
-            }
-        }
-        let step = 16 / T::FORMAT.0.bytes();
-        let stride = |name: &'static str, stride: Option<u32>| {
-            let stride = stride.unwrap_or(channels);
-            if !(channels..=MAX_CHANNELS).contains(&stride) || !stride.is_multiple_of(step) {
-                let allowed =
-                    format!("a multiple of {step} values, which are 16 bytes, from {channels} to {MAX_CHANNELS}");
-                return Err(Error::option(name, stride, allowed));
-            }
-            Ok(stride)
-        };
+        let [_, height, width] = size;
+        let m = checked(size, side, channels, outputs)?;
+        let stride = |name: &'static str, stride: Option<u32>| checked_stride::<T>(name, stride, channels);
         let (pixel_stride, tap_stride) =
             (stride("pixel_stride", self.pixel_stride)?, stride("tap_stride", self.tap_stride)?);
         let lie = |lines: u32, stride: u32| {
@@ -209,7 +188,7 @@ impl<T: Operand> ConvolutionBuilder<T> {
             m,
             n: outputs,
             k: channels,
-            images: Some(Images { height, width, side }),
+            images: Some(Images { height, width, side, channels }),
             a: lie(m, pixel_stride),
             b: lie(outputs, side * side * tap_stride),
             c_stride,
@@ -221,4 +200,39 @@ impl<T: Operand> ConvolutionBuilder<T> {
             rectifier,
         })
     }
+}
+
+/// The pixels of all images.
+///
+/// # Errors
+/// [`Error::Option`] for a size that is not allowed.
+pub(super) fn checked(size: [u32; 3], side: u32, channels: u32, outputs: u32) -> Result<u32> {
+    let pixels = size.into_iter().try_fold(1u32, u32::checked_mul).filter(|m| (1..=MAX_PIXELS).contains(m));
+    let Some(pixels) = pixels else {
+        let [images, height, width] = size;
+        let allowed = format!("1 to {MAX_PIXELS} pixels");
+        return Err(Error::option("size", format!("{images} x {height} x {width}"), allowed));
+    };
+    if !matches!(side, 1 | 3 | 5 | 7) {
+        return Err(Error::option("side", side, "1, 3, 5 or 7"));
+    }
+    for (name, number) in [("channels", channels), ("outputs", outputs)] {
+        if !(1..=MAX_CHANNELS).contains(&number) {
+            return Err(Error::option(name, number, format!("1 to {MAX_CHANNELS}")));
+        }
+    }
+    Ok(pixels)
+}
+
+/// Values from a pixel or a tap to the next, of which `least` are used; default as many.
+///
+/// # Errors
+/// [`Error::Option`] if the copy engine does not take them.
+pub(super) fn checked_stride<T: Operand>(name: &'static str, stride: Option<u32>, least: u32) -> Result<u32> {
+    let (stride, step) = (stride.unwrap_or(least), 16 / T::FORMAT.0.bytes());
+    if !(least..=MAX_CHANNELS).contains(&stride) || !stride.is_multiple_of(step) {
+        let allowed = format!("a multiple of {step} values, which are 16 bytes, from {least} to {MAX_CHANNELS}");
+        return Err(Error::option(name, stride, allowed));
+    }
+    Ok(stride)
 }

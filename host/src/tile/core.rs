@@ -21,7 +21,7 @@ pub(crate) struct Lie {
     pub part_stride: u64,
 }
 
-/// Images that are the rows of A, and filters that are the columns of B.
+/// Images that are the rows of A, and filters that are the columns of B; or, depth by depth, images that are B.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Images {
     /// Rows of an image.
@@ -30,6 +30,8 @@ pub(crate) struct Images {
     pub width: u32,
     /// Taps of a filter's row and column: 1, 3, 5 or 7.
     pub side: u32,
+    /// Channels of a pixel.
+    pub channels: u32,
 }
 
 /// What is multiplied, and what becomes of it.
@@ -40,7 +42,7 @@ pub(crate) struct Shape {
     pub n: u32,
     /// Of images, their channels.
     pub k: u32,
-    /// Whether A is images and B `[n][taps][channels]`: then `m` counts pixels, and neither lies depth by depth, has parts or is divided.
+    /// Whether A is images and B `[n][taps][channels]`: then `m` counts pixels, and neither has parts or is divided. Or, if both lie depth by depth, whether B is images: then `k` counts pixels, and `n` taps and channels up to a multiple of 64.
     pub images: Option<Images>,
     pub a: Lie,
     pub b: Lie,
@@ -101,8 +103,12 @@ impl Shape {
             (["a_stride", "a_part_stride", "a_parts", "a_by_depth"], a, m),
             (["b_stride", "b_part_stride", "b_parts", "b_by_depth"], b, n),
         ] {
-            // A column of B has all taps of a filter.
-            let k = if stride == "b_stride" { k * self.taps() } else { k };
+            // A column of B has all taps of a filter; its depth is a pixel of images.
+            let k = if stride == "b_stride" && !lie.by_depth { k * self.taps() } else { k };
+            let rows = match self.images {
+                Some(images) if stride == "b_stride" && lie.by_depth => images.channels,
+                _ => rows,
+            };
             if lie.by_depth && self.values == Values::F32 {
                 return Err(Error::option(by_depth, true, "false for tf32: the tensor cores read bf16 and f16 so"));
             }
@@ -289,14 +295,21 @@ impl Core {
             let (width, height, rows) = if by_depth { (size, k, GROUP_ROWS) } else { (k, size, of_tile) };
             Matrix { values, first, width, height, stride, parts, part_stride, rows }
         };
-        if let Some(Images { height, width, side }) = self.shape.images.filter(|images| images.side > 1) {
-            let (images, stride, reach) = (m / (height * width), self.shape.a.stride, side / 2);
-            let pixels =
-                Pixels { values, first: first_a, channels: k, width, height, images, stride, reach, pixels: rows };
+        if let Some(images) = self.shape.images.filter(|images| images.side > 1) {
+            let Images { height, width, side, channels } = images;
+            let pixels = |lie: Lie, first: usize, n: u32, pixels: u32| {
+                let (images, stride, reach) = (n / (height * width), lie.stride, side / 2);
+                Pixels { values, first, channels, width, height, images, stride, reach, pixels }
+            };
+            if self.shape.b.by_depth {
+                let a = tensor_map("a", a, matrix(self.shape.a, first_a, m, rows))?;
+                return Ok([a, image_map("b", b, pixels(self.shape.b, first_b, k, GROUP_ROWS))?]);
+            }
             // The taps of a filter are layers.
             let stride = self.shape.b.stride;
             let lie = Lie { parts: side * side, part_stride: (stride / (side * side)).into(), ..self.shape.b };
-            return Ok([image_map("a", a, pixels)?, tensor_map("b", b, matrix(lie, first_b, n, columns))?]);
+            let a = image_map("a", a, pixels(self.shape.a, first_a, m, rows))?;
+            return Ok([a, tensor_map("b", b, matrix(lie, first_b, n, columns))?]);
         }
         Ok([
             tensor_map("a", a, matrix(self.shape.a, first_a, m, rows))?,
@@ -312,7 +325,7 @@ impl Core {
         let Shape { n, k, a, b, c_stride, c_parts, c_part_stride, mask_stride, division, factor, rectifier, .. } =
             self.shape;
         let Views { a: on_a, b: on_b, bias, residual, residual_short, mask, c, c_short, overflow } = views;
-        let Images { height, width, side } = self.shape.images.unwrap_or(Images { height: 0, width: 0, side: 1 });
+        let [height, width, side] = self.shape.images.map_or([0, 0, 1], |of| [of.height, of.width, of.side]);
         let task = ProductTaskArgs {
             maps: maps.view(),
             a: on_a,

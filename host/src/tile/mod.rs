@@ -27,6 +27,7 @@
 //! | --- | --- |
 //! | [`Product`], [`ProductBuilder`] | a product of given sizes on a device, run as often as one likes |
 //! | [`Convolution`], [`ConvolutionBuilder`] | a convolution of images, as such a product |
+//! | [`FilterGradient`], [`FilterGradientBuilder`] | the gradient of its filters |
 //! | [`Operands`] | A and B as the copy engine reads them, made once for many runs |
 //! | [`Epilogue`] | what becomes of the sums |
 //! | [`Operand`] | the number formats of A and B: [`struct@bf16`], [`struct@f16`], `f32` read as TF32 |
@@ -54,7 +55,8 @@
 //!
 //! A [`Convolution`] is a product with a row for each pixel, a column for each output and all taps and channels as its depth. The copy engine brings the pixels that a tap meets, with zeros for those outside of their image, straight into the
 //! multiprocessors: images may have any size, and nothing is gathered or padded in memory. A tile's rows are pixels that follow each other across rows and images, so that none are wasted. Channels are taken 64 at a time (32 in TF32):
-//! numbers of them that are multiples of that are fastest. The gradient of the inputs is the convolution of the outputs' gradient with the filters turned by half a circle, `[channels][side][side][outputs]`.
+//! numbers of them that are multiples of that are fastest. The gradient of the inputs is the convolution of the outputs' gradient with the filters turned by half a circle, `[channels][side][side][outputs]`; a [`FilterGradient`] is
+//! that of the filters.
 //!
 //! # Numbers in parts
 //!
@@ -74,11 +76,13 @@
 
 mod convolution;
 pub(crate) mod core;
+mod filter_gradient;
 mod operand;
 mod product;
 mod size;
 
 pub use convolution::{Convolution, ConvolutionBuilder};
+pub use filter_gradient::{FilterGradient, FilterGradientBuilder};
 pub use half::{bf16, f16};
 pub use operand::{Operand, Output};
 pub use product::{Epilogue, Operands, Product, ProductBuilder};

@@ -117,7 +117,7 @@ fn shape_of(network: &NetworkShape, format: Format, conv: &ConvOffsets, cells: u
         m: cells,
         n: outputs,
         k: channels,
-        images: Some(Images { height: network.rows, width: network.columns, side: SIDE }),
+        images: Some(Images { height: network.rows, width: network.columns, side: SIDE, channels }),
         a: lie(cells, channels),
         b: lie(outputs, SIDE * SIDE * channels),
         c_stride: outputs,
