@@ -3,7 +3,8 @@
 //! A warp has 16 rows of a tile, as tensor cores leave them: a thread the sums `d[4 j + 2 i + c]` of row `lane / 4 + 8 i` and column `8 j + 2 (lane % 4) + c`. It puts 32 columns at a time into shared memory and takes them out four columns of a
 //! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
 
-use super::task::{Format, ProductTask, activation};
+use super::softmax::{self, Softmax};
+use super::task::{CLUSTER, Format, ProductTask, activation};
 use crate::cuda::math::{opaque, relu};
 use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::shared::Shared;
@@ -20,9 +21,6 @@ const STRIDE: u32 = COLUMNS + 8;
 /// Bytes of shared memory of a warp; a multiple of 16.
 pub const WARP_BYTES: u32 = ROWS * STRIDE * 4;
 const _: () = assert!(4 * 4 * thread::WARP == ROWS * COLUMNS);
-
-/// The blocks that share a tile's depth where it is divided among a cluster: each writes a quad of each lane's four.
-pub const CLUSTER: u32 = 4;
 
 /// The cluster's barrier, with the same source location for all callers.
 #[inline(always)]
@@ -151,36 +149,65 @@ unsafe fn added<F: Format>(task: &ProductTask, short: u64, row: u32, column: u32
     quad
 }
 
-/// The sums of a warp into C, or into the C of a division of the depth. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
+/// The sums of a lane's quad, from the exchange that begins at `address`; in a cluster those of all blocks, in their order.
+///
+/// # Safety
+/// All have written theirs, and do not go on before this is read.
+#[inline(always)]
+#[track_caller]
+unsafe fn exchanged(in_cluster: bool, address: u32, lane: Lane) -> [f32; 4] {
+    // SAFETY: inside the exchange, whose rows are multiples of four values; a cluster's blocks are there until all meet again.
+    unsafe {
+        if !in_cluster {
+            return Shared::<f32>::from_address(address, WARP_BYTES / 4).get_quad_unchecked(at_of_quad(lane));
+        }
+        let theirs = Shared::<Vec4>::from_address(address, WARP_BYTES / 16);
+        let mut sums = [0.0; 4];
+        unroll!(BLOCK in [0, 1, 2, 3] {
+            let quad = theirs.get_in_cluster_unchecked(BLOCK as u32, at_of_quad(lane) / 4).0.map(f32::from_bits);
+            unroll!(C in [0, 1, 2, 3] {
+                sums[C] += quad[C];
+            });
+        });
+        sums
+    }
+}
+
+/// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`](super::softmax) makes of their rows. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
 ///
 /// # Safety
 /// In a cluster, all its threads are here or [`meet`] as often; and once more behind the last tile. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The residual is C or nobody writes it. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
+pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
+    task: &ProductTask,
+    softmax: &Softmax,
+    d: &[f32; R],
+    part: Part,
+) {
     let in_cluster = N == 1;
     let rank = if in_cluster { thread::block_rank_in_cluster() } else { 0 };
     let lane = Lane { row: thread::lane() / 8 + 4 * rank, column: thread::lane() % 8 * 4 };
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
-    // SAFETY: the warp's own memory.
-    let exchange = unsafe { Shared::<f32>::from_address(part.exchange, WARP_BYTES / 4) };
     let exchanges = n_exchanges::<R>(task, part.column);
     let mut chunk = 0;
     // Always that of the next columns: memory is slower than an exchange.
     // SAFETY: as the caller vouches.
-    let mut next_residual = unsafe { residual_of::<N>(task, &part, lane, part.column) };
+    let mut next_residual = if S { [0; N] } else { unsafe { residual_of::<N>(task, &part, lane, part.column) } };
     while chunk < exchanges {
         let column = part.column + chunk * COLUMNS;
         // Hidden, so that no pointers to each row of each array occupy registers.
         let lane = Lane { row: opaque(lane.row), ..lane };
         let residual = next_residual;
-        if chunk + 1 < exchanges {
+        if !S && chunk + 1 < exchanges {
             // SAFETY: as the caller vouches; other columns than those that are written meanwhile.
             next_residual = unsafe { residual_of::<N>(task, &part, lane, column + COLUMNS) };
         }
         // The mask is on its way while the sums are exchanged.
         // SAFETY: as the caller vouches.
         let mask = unsafe { mask_of::<N>(task, &part, lane, column) };
+        // SAFETY: as the caller vouches.
+        let known = if S { Some(unsafe { softmax.known(task, part.row) }) } else { None };
         if in_cluster {
             meet();
         } else {
@@ -212,19 +239,33 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTas
                 Shared::<f32>::from_address(part.bias, R as u32 * 2).get_quad_unchecked(chunk * COLUMNS + lane.column)
             }
         };
+        if let Some(known) = known {
+            // One after the other: the code is long, and what a launch reads of it takes longer than the rows.
+            let (mut row, mut loss) = (lane.row, 0.0);
+            while row < lane.row + 4 * N as u32 {
+                // SAFETY: as the caller vouches.
+                let sums = unsafe { exchanged(in_cluster, part.exchange, Lane { row, ..lane }) };
+                let mut quad = [0.0; 4];
+                unroll!(C in [0, 1, 2, 3] {
+                    quad[C] = sums[C] * task.factor + bias[C];
+                });
+                let column = column + lane.column;
+                loss += softmax::gradient(known, task, [row, column], &mut quad);
+                // SAFETY: as the caller vouches.
+                unsafe { put_parts::<F, 1>(task, part.row + row, column, [quad]) };
+                row += 4;
+            }
+            // SAFETY: as the caller vouches; a row of C is in one chunk.
+            unsafe { softmax.store_loss(part.row, [if in_cluster { CLUSTER } else { 1 }, rank], loss) };
+            chunk += 1;
+            continue;
+        }
         let mut quads = [[0.0; 4]; N];
         unroll!(I in [0, 1, 2, 3] {
-            // SAFETY: inside the exchange, whose rows are multiples of four values; its block is there until all meet again.
-            unsafe {
-                if in_cluster {
-                    let theirs = Shared::<Vec4>::from_address(part.exchange, WARP_BYTES / 16);
-                    let quad = theirs.get_in_cluster_unchecked(I as u32, at_of_quad(lane) / 4).0.map(f32::from_bits);
-                    unroll!(C in [0, 1, 2, 3] {
-                        quads[0][C] += quad[C];
-                    });
-                } else {
-                    quads[I % N] = exchange.get_quad_unchecked(at_of_quad(lane) + 4 * I as u32 * STRIDE);
-                }
+            if I < N {
+                // SAFETY: as the caller vouches.
+                quads[I % N] =
+                    unsafe { exchanged(in_cluster, part.exchange, Lane { row: lane.row + 4 * I as u32, ..lane }) };
             }
         });
         unroll!(I in [0, 1, 2, 3] {

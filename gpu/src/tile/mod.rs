@@ -6,8 +6,10 @@
 //! | module | kernels | for |
 //! |---|---|---|
 //! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile; `…_64_shared`: four blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
+//! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products | `sm_90a` |
+//! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
 //!
-//! [`task`] is what a launch works on, [`images`] how A may be images, [`epilogue`] what becomes of its sums.
+//! [`task`] is what a launch works on, [`images`] how A may be images, [`epilogue`] what becomes of its sums; [`softmax`] is one of those.
 //!
 //! # Layout
 //! A is `[m][a_stride]`, of which `k` values a row are used, and B is `[n][b_stride]`: the columns of B lie one after the other, as weights `[outputs][inputs]` do. Or an operand lies depth by depth, `[k][stride]`; there are kernels for that where it has 16 bits. C is `[m][c_stride]`.
@@ -29,7 +31,10 @@
 //! A value of C is the sum of the same products in the same order, wherever its tile is computed and however large it is. Where a cluster shares the depth (`…_64_shared`) there are four such sums, added up in the order of the blocks.
 
 pub mod epilogue;
+pub mod group;
 pub mod images;
+pub mod logits;
+pub mod softmax;
 pub mod task;
 pub mod wgmma;
 
@@ -77,4 +82,12 @@ crate::kernel_set! {
     wgmma::tile_wgmma_f16_64_shared_ab,
     wgmma::tile_wgmma_f16_64_shared_a,
     wgmma::tile_wgmma_tf32_64_shared,
+    group::tile_wgmma_bf16_128_ab_group,
+    group::tile_wgmma_bf16_64_single_ab_group,
+    group::tile_wgmma_f16_128_ab_group,
+    group::tile_wgmma_f16_64_single_ab_group,
+    logits::tile_wgmma_bf16_64_single_b_softmax,
+    logits::tile_wgmma_bf16_64_shared_b_softmax,
+    logits::tile_wgmma_f16_64_single_b_softmax,
+    logits::tile_wgmma_f16_64_shared_b_softmax,
 }

@@ -15,6 +15,9 @@ pub mod activation {
 /// Most parts of a number, see [`n_pairs`].
 pub const MAX_PARTS: u32 = 3;
 
+/// The blocks that share a tile's depth where it is divided among a cluster: each writes a quad of each lane's four.
+pub const CLUSTER: u32 = 4;
+
 /// What a launch works on.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
@@ -113,6 +116,62 @@ pub struct ProductTask {
 }
 
 const _: () = assert!(size_of::<ProductTask>() == 168);
+
+/// One of several products of a launch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Member {
+    /// First value of its C in that of the launch.
+    pub c: u64,
+    /// Values from a division of C to the next.
+    pub c_part_stride: u64,
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Values from a row of C to the next.
+    pub c_stride: u32,
+    /// Depths whose products are added up.
+    pub division: u32,
+    /// Parts of A.
+    pub a_parts: u32,
+    /// What sums are multiplied with.
+    pub factor: f32,
+}
+
+/// Several products of one depth in a launch, such as the gradients of all layers; each has a C in single precision.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[args(
+    /// Values of all C.
+    c_len: usize
+)]
+#[require(k >= 1 && n_members >= 1 && n_tiles >= 1 && (1..=MAX_PARTS).contains(&b_parts))]
+pub struct GroupTask {
+    /// `[n_members][2]` A and B of each product.
+    #[len(2 * n_members)]
+    pub maps: *const TensorMap,
+    /// The products.
+    #[len(n_members)]
+    pub members: *const Member,
+    /// All C.
+    #[len(c_len)]
+    pub c: *mut f32,
+    /// Set to 1 where a value of `c` is not finite; may be null.
+    #[len(1)]
+    #[nullable]
+    pub overflow: *mut u32,
+    /// Depth.
+    pub k: u32,
+    /// Parts of B.
+    pub b_parts: u32,
+    /// Number of products.
+    pub n_members: u32,
+    /// Tiles of all products, of each in all divisions of the depth.
+    pub n_tiles: u32,
+}
+
+const _: () = assert!(size_of::<Member>() == 40 && size_of::<GroupTask>() == 48);
 
 /// Products of parts that a product of numbers takes.
 ///

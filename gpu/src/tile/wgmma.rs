@@ -3,9 +3,12 @@
 //! A warpgroup has 64 rows of the tile and all of its columns. Blocks take tiles in turn; while the last sums of a tile are written, the slabs of the next one are on their way. Tiles are taken in
 //! strips of eight rows of tiles, so that blocks that work at a time share operands in the second-level cache.
 
-use super::epilogue::{self, CLUSTER, Part, meet, n_exchanges, write};
+use core::borrow::Borrow;
+
+use super::epilogue::{self, Part, meet, n_exchanges, write};
 use super::images::{self, Pixel, taps_of_depth};
-use super::task::{Bf16, F16, Format, ProductTask, Tf32, largest, n_pairs};
+use super::softmax::Softmax;
+use super::task::{Bf16, CLUSTER, F16, Format, ProductTask, Tf32, largest, n_pairs};
 use crate::cuda::memory::{Vec4, load};
 use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
@@ -36,7 +39,7 @@ pub const LAUNCH_REGISTERS: u32 = 168;
 const _: () = assert!(256 * WORKER_REGISTERS + 128 * FETCHER_REGISTERS <= 384 * LAUNCH_REGISTERS);
 
 /// Blocks of a cluster of kernels without clusters.
-const ONE: u32 = 1;
+pub(super) const ONE: u32 = 1;
 
 /// Barrier of the first warpgroup that multiplies; the second one's is the next.
 const FIRST_BARRIER: u32 = 1;
@@ -115,13 +118,21 @@ const fn shared_bytes<const R: usize, const GROUPS: u32>() -> u32 {
 }
 
 /// Launch shape for a product of `m` rows and `n` columns in `divisions` of the depth on a device with `multiprocessors`; clusters of `C` blocks.
-const fn shape<const R: usize, const GROUPS: u32, const C: u32>(
+pub(super) const fn shape<const R: usize, const GROUPS: u32, const C: u32>(
     m: u32,
     n: u32,
     divisions: u32,
     multiprocessors: u32,
 ) -> LaunchShape {
     let tiles = m.div_ceil(GROUPS * GROUP_ROWS) * n.div_ceil(width::<R>()) * divisions;
+    shape_of_tiles::<R, GROUPS, C>(tiles, multiprocessors)
+}
+
+/// Launch shape for so many tiles.
+pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const C: u32>(
+    tiles: u32,
+    multiprocessors: u32,
+) -> LaunchShape {
     let most = if multiprocessors < C { 1 } else { multiprocessors / C };
     let clusters = if tiles < most { tiles } else { most };
     let shape =
@@ -130,9 +141,43 @@ const fn shape<const R: usize, const GROUPS: u32, const C: u32>(
     if tiles > most { shape } else { shape.overlapping() }
 }
 
-/// The work of a launch, in tiles of C: of each division of the depth all of C.
+/// Where a launch's tiles come from.
+pub(super) trait Tasks: Copy {
+    /// A product, or a reference to one: the parameters of a kernel need no registers.
+    type Task: Borrow<ProductTask>;
+    /// The maps of the first product.
+    fn maps(self) -> *const TensorMap;
+    /// Tiles of all products.
+    fn tiles<const R: usize, const GROUPS: u32>(self) -> u32;
+    /// The product that the launch's tile `tile` belongs to, and where it is there: row and column, in tiles, and division.
+    ///
+    /// # Safety
+    /// There is one; what the tasks point to is valid.
+    unsafe fn place<const R: usize, const GROUPS: u32>(self, tile: u32) -> (Self::Task, [u32; 3]);
+}
+
+impl Tasks for &ProductTask {
+    type Task = Self;
+
+    #[inline(always)]
+    fn maps(self) -> *const TensorMap {
+        self.maps
+    }
+
+    #[inline(always)]
+    fn tiles<const R: usize, const GROUPS: u32>(self) -> u32 {
+        Work::of::<R, GROUPS>(self).tiles()
+    }
+
+    #[inline(always)]
+    unsafe fn place<const R: usize, const GROUPS: u32>(self, tile: u32) -> (Self, [u32; 3]) {
+        (self, Work::of::<R, GROUPS>(self).tile_at(tile))
+    }
+}
+
+/// A product's work, in tiles of C: of each division of the depth all of C.
 #[derive(Clone, Copy)]
-struct Work {
+pub(super) struct Work {
     rows: u32,
     columns: u32,
     divisions: u32,
@@ -140,7 +185,7 @@ struct Work {
 
 impl Work {
     #[inline(always)]
-    const fn of<const R: usize, const GROUPS: u32>(task: &ProductTask) -> Self {
+    pub const fn of<const R: usize, const GROUPS: u32>(task: &ProductTask) -> Self {
         Self {
             rows: task.m.div_ceil(GROUPS * GROUP_ROWS),
             columns: task.n.div_ceil(width::<R>()),
@@ -149,13 +194,13 @@ impl Work {
     }
 
     #[inline(always)]
-    const fn tiles(self) -> u32 {
+    pub const fn tiles(self) -> u32 {
         self.rows * self.columns * self.divisions
     }
 
     /// First row and column of tile `tile`, in tiles, and its division: strips of [`STRIP`] rows, column by column.
     #[inline(always)]
-    const fn tile_at(self, tile: u32) -> [u32; 3] {
+    pub const fn tile_at(self, tile: u32) -> [u32; 3] {
         let Self { rows, columns, .. } = self;
         let (division, tile) = (tile / (rows * columns), tile % (rows * columns));
         let strip = tile / (STRIP * columns);
@@ -184,24 +229,35 @@ const fn slabs_of<F: Format>(task: &ProductTask, division: u32) -> u32 {
     (if left < task.division { left } else { task.division }).div_ceil(F::SLAB)
 }
 
-/// See the module.
+/// The maps of A and of B.
 ///
 /// # Safety
-/// Launched with `shape`; the maps are those of the task, with the rectangles that the kernel asks for, and the task's arrays have the lengths it says.
+/// There are two.
 #[inline(always)]
-unsafe fn product<
+unsafe fn maps_at(maps: *const TensorMap) -> [MapAt; 2] {
+    // SAFETY: as the caller vouches.
+    unsafe { [MapAt::new(maps), MapAt::new(maps.add(1))] }
+}
+
+/// See the module. `S`: whether the rows of C become gradients of `softmax`.
+///
+/// # Safety
+/// Launched with `shape`; the maps are those of the tasks, with the rectangles that the kernel asks for, and the tasks' arrays have the lengths they say; with `S` C has as many columns as [`softmax`](super::softmax) allows.
+#[inline(always)]
+pub(super) unsafe fn product<
     F: Multiply<R, A, B>,
+    T: Tasks,
     const R: usize,
     const GROUPS: u32,
     const A: bool,
     const B: bool,
     const C: u32,
     const N: usize,
+    const S: bool,
 >(
-    task: &ProductTask,
+    tasks: T,
+    softmax: &Softmax,
 ) {
-    // SAFETY: two maps, as the caller vouches.
-    let maps = unsafe { [MapAt::new(task.maps), MapAt::new(task.maps.add(1))] };
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
     let slots = n_slots::<R, GROUPS>();
@@ -217,8 +273,10 @@ unsafe fn product<
     };
     if thread::thread_idx_x() == 0 {
         ring.open(GROUPS);
-        maps[0].prefetch();
-        maps[1].prefetch();
+        // SAFETY: a product has two maps.
+        let [a, b] = unsafe { maps_at(tasks.maps()) };
+        a.prefetch();
+        b.prefetch();
     }
     sync_threads();
     follow();
@@ -229,12 +287,12 @@ unsafe fn product<
             if GROUPS == 2 {
                 wgmma::fewer_registers::<FETCHER_REGISTERS>(&whole);
             }
-            fetch::<F, R, GROUPS, A, B, C>(task, maps, ring, warp_index);
+            fetch::<F, T, R, GROUPS, A, B, C>(tasks, ring, warp_index);
         } else {
             if GROUPS == 2 {
                 wgmma::more_registers::<WORKER_REGISTERS>(&whole);
             }
-            work::<F, R, GROUPS, A, B, C, N>(task, (ring, bias), &whole);
+            work::<F, T, R, GROUPS, A, B, C, N, S>(tasks, softmax, (ring, bias), &whole);
         }
     }
     if C > 1 {
@@ -275,18 +333,28 @@ unsafe fn copy<const ROWS: u32, const BY_DEPTH: bool>(
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn fetch<F: Multiply<R, A, B>, const R: usize, const GROUPS: u32, const A: bool, const B: bool, const C: u32>(
-    task: &ProductTask,
-    maps: [MapAt; 2],
+unsafe fn fetch<
+    F: Multiply<R, A, B>,
+    T: Tasks,
+    const R: usize,
+    const GROUPS: u32,
+    const A: bool,
+    const B: bool,
+    const C: u32,
+>(
+    tasks: T,
     ring: Ring,
     warp_index: u32,
 ) {
     let asks = thread::lane() == 0 && warp_index == 4 * GROUPS;
-    let work = Work::of::<R, GROUPS>(task);
     let mut stage = 0;
     let mut tile = thread::block_idx_x() / C;
-    while tile < work.tiles() {
-        let [row, column, division] = work.tile_at(tile);
+    while tile < tasks.tiles::<R, GROUPS>() {
+        // SAFETY: one of the tiles; the rest as the caller vouches.
+        let (task, [row, column, division]) = unsafe { tasks.place::<R, GROUPS>(tile) };
+        let task = task.borrow();
+        // SAFETY: two maps, as the caller vouches.
+        let maps = unsafe { maps_at(task.maps) };
         let (first_row, first_column) = (row * GROUPS * GROUP_ROWS, column * width::<R>());
         let pixel = Pixel::of(task, first_row);
         let first_depth = division * task.division;
@@ -387,24 +455,28 @@ unsafe fn steps<const BY_DEPTH: bool>(address: u32) -> [Tiles<BY_DEPTH>; 4] {
 #[inline(always)]
 unsafe fn work<
     F: Multiply<R, A, B>,
+    T: Tasks,
     const R: usize,
     const GROUPS: u32,
     const A: bool,
     const B: bool,
     const C: u32,
     const N: usize,
+    const S: bool,
 >(
-    task: &ProductTask,
+    tasks: T,
+    softmax: &Softmax,
     (ring, bias): (Ring, Shared<f32>),
     whole: &WholeGroup,
 ) {
     let (group, member) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
-    let work = Work::of::<R, GROUPS>(task);
     let mut stage = 0;
     let mut tile = thread::block_idx_x() / C;
     let (first_bias, mut half) = (group * 2 * width::<R>(), 0);
-    while tile < work.tiles() {
-        let [row, column, division] = work.tile_at(tile);
+    while tile < tasks.tiles::<R, GROUPS>() {
+        // SAFETY: one of the tiles; the rest as the caller vouches.
+        let (task, [row, column, division]) = unsafe { tasks.place::<R, GROUPS>(tile) };
+        let task = task.borrow();
         let (row, column) = ((row * GROUPS + group) * GROUP_ROWS, column * width::<R>());
         // On its way while slabs are multiplied.
         // SAFETY: as the caller vouches.
@@ -456,7 +528,7 @@ unsafe fn work<
             bias: bias.base() + 4 * (first_bias + half),
         };
         // SAFETY: each value of C is one warp's, the exchange lies behind the bias, and the group's bias is complete.
-        unsafe { write::<F, R, N>(task, &d, part) };
+        unsafe { write::<F, R, N, S>(task, softmax, &d, part) };
         half = width::<R>() - half;
         tile += thread::grid_dim_x() / C;
     }
@@ -499,7 +571,7 @@ macro_rules! products {
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the maps are as the kernel asks.
-                unsafe { product::<$format, $sums, $groups, $a, $b, $cluster, $quads>(&task) }
+                unsafe { product::<$format, _, $sums, $groups, $a, $b, $cluster, $quads, false>(&task, &Softmax::NONE) }
             }
         )*
     };

@@ -91,7 +91,7 @@ impl Shape {
 
     /// # Errors
     /// [`Error::Option`] for what is not allowed.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let Self { m, n, k, a, b, c_stride, c_parts, division, .. } = *self;
         for (name, size) in [("m", m), ("n", n), ("k", k)] {
             if !(1..=MAX_SIZE).contains(&size) {
@@ -145,9 +145,58 @@ impl Shape {
         Ok(())
     }
 
+    /// The maps of the operands for tiles of this size, from value `a.1` and `b.1` of their buffers on.
+    ///
+    /// # Errors
+    /// As [`Core::maps`].
+    pub(super) fn maps<T>(
+        &self,
+        tile: Tile,
+        (a, first_a): (&Buffer<T>, usize),
+        (b, first_b): (&Buffer<T>, usize),
+    ) -> Result<[TensorMap; 2]> {
+        let Self { values, m, n, k, .. } = *self;
+        let [rows, columns] = tile.size();
+        let matrix = |lie: Lie, first, size, of_tile| {
+            let Lie { by_depth, stride, parts, part_stride } = lie;
+            let (width, height, rows) = if by_depth { (size, k, GROUP_ROWS) } else { (k, size, of_tile) };
+            Matrix { values, first, width, height, stride, parts, part_stride, rows }
+        };
+        if let Some(images) = self.images.filter(|images| images.side > 1) {
+            let Images { height, width, side, channels } = images;
+            let pixels = |lie: Lie, first: usize, n: u32, pixels: u32| {
+                let (images, stride, reach) = (n / (height * width), lie.stride, side / 2);
+                Pixels { values, first, channels, width, height, images, stride, reach, pixels }
+            };
+            if self.b.by_depth {
+                let a = tensor_map("a", a, matrix(self.a, first_a, m, rows))?;
+                return Ok([a, image_map("b", b, pixels(self.b, first_b, k, GROUP_ROWS))?]);
+            }
+            // The taps of a filter are layers.
+            let lie = Lie { parts: side * side, part_stride: (self.b.stride / (side * side)).into(), ..self.b };
+            let a = image_map("a", a, pixels(self.a, first_a, m, rows))?;
+            return Ok([a, tensor_map("b", b, matrix(lie, first_b, n, columns))?]);
+        }
+        Ok([
+            tensor_map("a", a, matrix(self.a, first_a, m, rows))?,
+            tensor_map("b", b, matrix(self.b, first_b, n, columns))?,
+        ])
+    }
+
     /// C of each of these depths lies behind that of the ones before.
     pub const fn divisions(&self) -> u32 {
         self.k.div_ceil(self.division)
+    }
+
+    /// Tiles of C, of all divisions.
+    pub const fn n_tiles(&self, tile: Tile) -> u64 {
+        let [rows, columns] = tile.size();
+        self.m.div_ceil(rows) as u64 * self.n.div_ceil(columns) as u64 * self.divisions() as u64
+    }
+
+    /// Slabs of a tile's depth, of all pairs of parts.
+    pub(super) fn slabs(&self) -> u64 {
+        u64::from(n_pairs(self.a.parts, self.b.parts)) * u64::from(self.k.min(self.division).div_ceil(self.slab()))
     }
 }
 
@@ -170,8 +219,8 @@ type Launch = Box<dyn Fn(&Stream, u32, ProductTaskArgs<'_>) -> Result<()> + Send
 
 /// The kernels of a device, loaded once for many products.
 pub(crate) struct Kernels {
-    module: Module,
-    multiprocessors: u32,
+    pub(super) module: Module,
+    pub(super) multiprocessors: u32,
 }
 
 impl Kernels {
@@ -183,15 +232,9 @@ impl Kernels {
 
     /// The tile that should be fastest.
     pub fn fastest(&self, shape: &Shape) -> Tile {
-        let n_tiles = |tile: Tile| {
-            let [rows, columns] = tile.size();
-            u64::from(shape.m.div_ceil(rows)) * u64::from(shape.n.div_ceil(columns)) * u64::from(shape.divisions())
-        };
-        let slabs = u64::from(n_pairs(shape.a.parts, shape.b.parts))
-            * u64::from(shape.k.min(shape.division).div_ceil(shape.slab()));
         // The bits of an image do not depend on how many there are: its depth is not shared.
-        let slabs = if shape.images.is_some() { 0 } else { slabs };
-        Tile::fastest([shape.a.by_depth, shape.b.by_depth], n_tiles, slabs, self.multiprocessors)
+        let slabs = if shape.images.is_some() { 0 } else { shape.slabs() };
+        Tile::fastest([shape.a.by_depth, shape.b.by_depth], |tile| shape.n_tiles(tile), slabs, self.multiprocessors)
     }
 }
 
@@ -199,7 +242,7 @@ impl Kernels {
 pub(crate) struct Core {
     pub shape: Shape,
     pub tile: Tile,
-    multiprocessors: u32,
+    pub(super) multiprocessors: u32,
     launch: Launch,
 }
 
@@ -288,33 +331,7 @@ impl Core {
         (a, first_a): (&Buffer<T>, usize),
         (b, first_b): (&Buffer<T>, usize),
     ) -> Result<[TensorMap; 2]> {
-        let Shape { values, m, n, k, .. } = self.shape;
-        let [rows, columns] = self.tile.size();
-        let matrix = |lie: Lie, first, size, of_tile| {
-            let Lie { by_depth, stride, parts, part_stride } = lie;
-            let (width, height, rows) = if by_depth { (size, k, GROUP_ROWS) } else { (k, size, of_tile) };
-            Matrix { values, first, width, height, stride, parts, part_stride, rows }
-        };
-        if let Some(images) = self.shape.images.filter(|images| images.side > 1) {
-            let Images { height, width, side, channels } = images;
-            let pixels = |lie: Lie, first: usize, n: u32, pixels: u32| {
-                let (images, stride, reach) = (n / (height * width), lie.stride, side / 2);
-                Pixels { values, first, channels, width, height, images, stride, reach, pixels }
-            };
-            if self.shape.b.by_depth {
-                let a = tensor_map("a", a, matrix(self.shape.a, first_a, m, rows))?;
-                return Ok([a, image_map("b", b, pixels(self.shape.b, first_b, k, GROUP_ROWS))?]);
-            }
-            // The taps of a filter are layers.
-            let stride = self.shape.b.stride;
-            let lie = Lie { parts: side * side, part_stride: (stride / (side * side)).into(), ..self.shape.b };
-            let a = image_map("a", a, pixels(self.shape.a, first_a, m, rows))?;
-            return Ok([a, tensor_map("b", b, matrix(lie, first_b, n, columns))?]);
-        }
-        Ok([
-            tensor_map("a", a, matrix(self.shape.a, first_a, m, rows))?,
-            tensor_map("b", b, matrix(self.shape.b, first_b, n, columns))?,
-        ])
+        self.shape.maps(self.tile, (a, first_a), (b, first_b))
     }
 
     /// Queues the product of the first `m` rows, or of all. The maps are those of [`maps`](Self::maps) for the operands in `views`, and one of the two forms of C is there.
@@ -322,11 +339,16 @@ impl Core {
     /// # Errors
     /// [`Error::Shape`] for a buffer that is too short; errors of the device.
     pub fn run(&self, stream: &Stream, m: u32, maps: &Buffer<TensorMap>, views: Views<'_>) -> Result<()> {
+        (self.launch)(stream, self.multiprocessors, self.task(m, maps, views))
+    }
+
+    /// What the kernel works on.
+    pub(super) fn task<'a>(&self, m: u32, maps: &'a Buffer<TensorMap>, views: Views<'a>) -> ProductTaskArgs<'a> {
         let Shape { n, k, a, b, c_stride, c_parts, c_part_stride, mask_stride, division, factor, rectifier, .. } =
             self.shape;
         let Views { a: on_a, b: on_b, bias, residual, residual_short, mask, c, c_short, overflow } = views;
         let [height, width, side] = self.shape.images.map_or([0, 0, 1], |of| [of.height, of.width, of.side]);
-        let task = ProductTaskArgs {
+        ProductTaskArgs {
             maps: maps.view(),
             a: on_a,
             b: on_b,
@@ -359,7 +381,6 @@ impl Core {
             value_bytes: self.shape.value_bytes(),
             a_by_depth: a.by_depth.into(),
             b_by_depth: b.by_depth.into(),
-        };
-        (self.launch)(stream, self.multiprocessors, task)
+        }
     }
 }

@@ -77,6 +77,8 @@
 mod convolution;
 pub(crate) mod core;
 mod filter_gradient;
+pub(crate) mod group;
+pub(crate) mod logits;
 mod operand;
 mod product;
 mod size;

@@ -60,12 +60,23 @@ impl Tile {
         if n_tiles(Self::Shared64) <= MOST_SHARED && slabs >= LEAST_SHARED {
             return Self::Shared64;
         }
+        let tiles: Vec<Self> =
+            Self::ALL.iter().copied().filter(|&tile| tile.reads(by_depth) && tile != Self::Shared64).collect();
+        Self::fastest_of(&tiles, n_tiles, multiprocessors)
+    }
+
+    /// The one of these, none of which shares its depth, that ends first.
+    pub(super) fn fastest_of(tiles: &[Self], n_tiles: impl Fn(Self) -> u64, multiprocessors: u32) -> Self {
         let time = |tile: &Self| {
             let [rows, columns] = tile.size().map(u64::from);
             n_tiles(*tile).div_ceil(multiprocessors.max(1).into()) * rows * columns * 100 / tile.efficiency()
         };
-        let tiles = Self::ALL.iter().copied().filter(|&tile| tile.reads(by_depth) && tile != Self::Shared64);
-        tiles.min_by_key(time).unwrap_or(Self::Rows128Columns256)
+        tiles.iter().copied().min_by_key(time).unwrap_or(Self::Rows128Columns256)
+    }
+
+    /// The one of 64 × 64 for few columns: the depth is shared where the blocks fit on the card.
+    pub(super) fn of_few_columns(n_tiles: impl Fn(Self) -> u64) -> Self {
+        if n_tiles(Self::Shared64) <= MOST_SHARED { Self::Shared64 } else { Self::Rows64Columns64 }
     }
 }
 

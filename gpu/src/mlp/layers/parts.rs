@@ -8,6 +8,8 @@
 //!
 //! A line has [`line_length`] numbers. Pixels are whole numbers below 256, which both formats hold: images have one part, which is not divided by 255; the product's factor does that.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use super::view::RowsArgs;
 use super::view::{self, Rows};
 use crate::cuda::memory::{Vec4, load, store, store_vec4};
 use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
@@ -105,70 +107,121 @@ impl Parts {
 
 /// Launch shape for `n_rows` lines of `line` numbers, eight a thread.
 pub const fn gather_shape(n_rows: u32, line: u32) -> LaunchShape {
-    LaunchShape::grid_2d(n_rows.div_ceil(GATHER_Y), (line / 8).div_ceil(GATHER_X), BLOCK)
+    LaunchShape::new((n_rows * (line / 8)).div_ceil(BLOCK), BLOCK)
 }
 
-/// Threads of a block along a line, and lines of a block.
-const GATHER_X: u32 = 32;
-const GATHER_Y: u32 = BLOCK / GATHER_X;
+/// The class of a row for which there is no sample.
+pub const NO_CLASS: u32 = u32::MAX;
 
-/// Pixels of the step's samples, and behind those of a sample 255, which stands for 1; zeros behind it, and in rows for which there is no sample.
+/// The samples of a step as the products read them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceArgs)]
+#[require(line.is_multiple_of(8) && n_inputs < line && image_stride.is_multiple_of(16) && n_inputs <= image_stride)]
+#[require(u64::from(rows.batch) * u64::from(line / 8) <= 1 << 31)]
+pub struct Gather {
+    /// `[n_samples][image_stride]` bytes.
+    #[len(rows.n_samples() * image_stride as usize)]
+    #[nullable]
+    pub images: *const u8,
+    /// The class of each sample; null where `classes` is.
+    #[len(rows.n_samples())]
+    #[nullable]
+    pub labels: *const u8,
+    /// `[batch][line]` Pixels, and behind those of a sample 255, which stands for 1; zeros behind it, and in rows for which there is no sample. Null where nothing is to be gathered.
+    #[len(rows.batch as usize * line as usize)]
+    #[nullable]
+    pub inputs: *mut u16,
+    /// `[batch + 1]` The class of each row, [`NO_CLASS`] where there is no sample; then the number of samples. May be null.
+    #[len(rows.batch as usize + 1)]
+    #[nullable]
+    pub classes: *mut u32,
+    /// Which samples.
+    #[args]
+    pub rows: Rows,
+    /// Pixels of a sample.
+    pub n_inputs: u32,
+    /// Bytes from a sample to the next.
+    pub image_stride: u32,
+    /// Numbers of a row of `inputs`.
+    pub line: u32,
+    /// One of [`mod@format`].
+    pub format: u32,
+}
+
+const _: () = assert!(size_of::<Gather>() == 80);
+
+impl Gather {
+    /// Eights of numbers in all rows.
+    #[inline(always)]
+    pub const fn n_eights(&self) -> u32 {
+        self.rows.batch * (self.line / 8)
+    }
+
+    /// Gathers eight numbers, number `number` of all, of the step whose first sample is at `offset` of the order; whoever has a row's first also writes its class.
+    ///
+    /// # Safety
+    /// Images and inputs are there, and what they point to is valid; `number` is below [`n_eights`](Self::n_eights), and no other thread has it.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn eight(&self, offset: u32, number: u32) {
+        let (row, column) = (number / (self.line / 8), number % (self.line / 8) * 8);
+        let n_rows = self.rows.count(offset);
+        let is_there = row < n_rows;
+        // SAFETY: the row is one of the batch and, where it is read, a sample of the step; eight bytes of an image that begin below its pixels lie inside its stride, a multiple of 16.
+        unsafe {
+            let sample = if is_there { self.rows.sample(offset, row) as usize } else { 0 };
+            let mut bytes = 0u64;
+            if is_there && column < self.n_inputs {
+                bytes = load(self.images.add(sample * self.image_stride as usize + column as usize).cast::<u64>(), 0);
+            }
+            let mut words = [0; 4];
+            let mut pair = 0;
+            while pair < 4 {
+                let value = |at: u32| {
+                    let pixel = view::byte((bytes >> (32 * (at / 4))) as u32, at % 4);
+                    match column + at {
+                        at if at < self.n_inputs => pixel,
+                        at if at == self.n_inputs && is_there => 255.0,
+                        _ => 0.0,
+                    }
+                };
+                let [low, high] = [value(2 * pair), value(2 * pair + 1)];
+                words[pair as usize] =
+                    if self.format == format::BF16 { pack_bf16(low, high) } else { pack_f16(low, high) };
+                pair += 1;
+            }
+            let to = self.inputs.add(row as usize * self.line as usize + column as usize);
+            store_vec4(to.cast::<Vec4>(), Vec4(words));
+            if column == 0 && !self.classes.is_null() {
+                let class = if is_there { u32::from(load(self.labels, sample)) } else { NO_CLASS };
+                store(self.classes, row as usize, class);
+                if row == 0 {
+                    store(self.classes, self.rows.batch as usize, n_rows);
+                }
+            }
+        }
+    }
+}
+
+/// The samples of a step, before the first; the update gathers those of the next.
 ///
-/// * Launch: [`gather_shape`], a thread eight pixels, blocks of 32 × 8: rows along x, of which there may be many.
-/// * Reads: `images` of the step's samples.
-/// * Writes: `inputs` `[batch, line]`.
+/// * Launch: [`gather_shape`], a thread eight pixels, blocks of 256.
+/// * Reads: `images`, `labels` of the step's samples.
+/// * Writes: `inputs`, `classes`.
 /// * Shared: none.
 /// * Cost: a byte read and two written a pixel.
 /// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`, the inputs of its first layer.
 /// * Source: our own.
 ///
 /// # Safety
-/// `rows` describes valid memory.
-#[kernel(
-    shape = gather_shape(rows.batch, line).overlapping(),
-    max_threads = BLOCK,
-    require = line.is_multiple_of(8) && n_inputs < line && image_stride.is_multiple_of(16) && n_inputs <= image_stride
-)]
-pub unsafe fn mlp_layers_gather(
-    #[len(rows.n_samples() * image_stride)] images: *const u8,
-    #[len(rows.batch * line)] inputs: *mut u16,
-    rows: Rows,
-    n_inputs: u32,
-    image_stride: u32,
-    line: u32,
-    format: u32,
-) {
+/// Everything `gather` points to is valid, and images and inputs are there.
+#[kernel(shape = gather_shape(gather.rows.batch, gather.line).overlapping(), max_threads = BLOCK)]
+pub unsafe fn mlp_layers_gather(gather: Gather) {
     sync::follow();
-    let column = (thread::block_idx_y() * GATHER_X + thread::lane()) * 8;
-    let row = thread::block_idx_x() * GATHER_Y + thread::warp_index();
-    if column >= line || row >= rows.batch {
-        return;
-    }
-    // SAFETY: the row is one of the batch and, where it is read, a sample of the step; eight bytes of an image that begin below its pixels lie inside its stride, a multiple of 16.
-    unsafe {
-        let offset = rows.offset();
-        let is_there = row < rows.count(offset);
-        let mut bytes = 0u64;
-        if is_there && column < n_inputs {
-            let at = rows.sample(offset, row) as usize * image_stride as usize + column as usize;
-            bytes = load(images.add(at).cast::<u64>(), 0);
-        }
-        let mut words = [0; 4];
-        let mut pair = 0;
-        while pair < 4 {
-            let value = |at: u32| {
-                let pixel = view::byte((bytes >> (32 * (at / 4))) as u32, at % 4);
-                match column + at {
-                    at if at < n_inputs => pixel,
-                    at if at == n_inputs && is_there => 255.0,
-                    _ => 0.0,
-                }
-            };
-            let [low, high] = [value(2 * pair), value(2 * pair + 1)];
-            words[pair as usize] = if format == format::BF16 { pack_bf16(low, high) } else { pack_f16(low, high) };
-            pair += 1;
-        }
-        store_vec4(inputs.add(row as usize * line as usize + column as usize).cast::<Vec4>(), Vec4(words));
+    let number = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
+    if number < gather.n_eights() {
+        // SAFETY: as the kernel asks; each number is one thread's.
+        unsafe { gather.eight(gather.rows.offset(), number) };
     }
 }
 
@@ -180,6 +233,6 @@ mod tests {
     fn any_number_of_rows_is_gathered_at_once() {
         // A grid has up to 2³¹ - 1 blocks along x, and 65,535 along y.
         let shape = gather_shape(1 << 24, line_length(785));
-        assert_eq!(shape.grid, [1 << 21, 4, 1]);
+        assert_eq!(shape.grid, [99 << 16, 1, 1]);
     }
 }

@@ -3,7 +3,6 @@
 //! One thread, one quad of parameters.
 
 use super::control;
-use super::loss;
 use super::parts;
 use super::view;
 use crate::cuda::memory;
@@ -15,9 +14,22 @@ pub const BLOCK: u32 = 256;
 /// Warps of a block.
 const WARPS: usize = (BLOCK / thread::WARP) as usize;
 
-/// Launch shape for layers of at most `largest` parameters each.
-pub const fn shape(largest: u32, n_layers: u32) -> LaunchShape {
-    LaunchShape::grid_2d(largest.div_ceil(4).div_ceil(BLOCK), n_layers, BLOCK)
+/// Most blocks that update: as many as a large GPU holds at a time. Each is counted at its end, one after the other.
+const MOST_BLOCKS: u32 = 1024;
+
+/// Blocks that update so many quads of parameters; those behind them gather.
+const fn n_blocks(n_quads: u32) -> u32 {
+    let blocks = n_quads.div_ceil(BLOCK);
+    if blocks < MOST_BLOCKS { blocks } else { MOST_BLOCKS }
+}
+
+/// Launch shape for so many quads of parameters, and eights of numbers that are gathered.
+pub const fn shape(n_quads: u32, n_eights: u32) -> LaunchShape {
+    let of_eights = n_eights.div_ceil(BLOCK);
+    let of_eights = if of_eights < MOST_BLOCKS / 4 { of_eights } else { MOST_BLOCKS / 4 };
+    let shape = LaunchShape::new(n_blocks(n_quads) + of_eights, BLOCK);
+    // A long one would only keep the next from its multiprocessors.
+    if n_quads > MOST_BLOCKS * BLOCK { shape } else { shape.overlapping() }
 }
 
 /// Which optimiser.
@@ -121,9 +133,7 @@ const _: () = assert!(size_of::<LayerOffsets>() == 40 && size_of::<Rate>() == 16
     /// Parameters of all layers.
     n_values: usize,
     /// Values of all parts.
-    n_part_values: usize,
-    /// Layers.
-    n_layers: u32
+    n_part_values: usize
 )]
 #[require(rows.batch >= 1)]
 pub struct Update {
@@ -149,7 +159,7 @@ pub struct Update {
     #[len(rows.n.div_ceil(rows.batch))]
     pub losses: *mut f32,
     /// Partial losses of this step.
-    #[len(loss::n_blocks(rows.batch))]
+    #[len(n_partial_losses)]
     pub partial_losses: *const f32,
     /// See [`control`].
     #[len(control::WORDS)]
@@ -160,17 +170,24 @@ pub struct Update {
     /// The epoch's samples; order and step are not read here.
     #[args]
     pub rows: view::Rows,
+    /// The samples of the next step, if they are to be gathered.
+    #[args]
+    pub next: parts::Gather,
     /// The optimiser.
     pub rule: Rule,
     /// Arrays that the optimiser remembers, 0 to 2.
     pub n_moments: u32,
     /// 1 where gradients carry the loss scale.
     pub scaled: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Number of partial losses.
+    pub n_partial_losses: u32,
+    /// Layers.
+    pub n_layers: u32,
+    /// Quads of parameters, of all layers.
+    pub n_quads: u32,
 }
 
-const _: () = assert!(size_of::<Update>() == 160);
+const _: () = assert!(size_of::<Update>() == 248);
 
 #[inline(always)]
 fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
@@ -203,6 +220,24 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
     sum
 }
 
+/// The layer that parameter `at` of all belongs to, number `number` or one behind it; and its number.
+///
+/// # Safety
+/// There is one; layers lie one behind the other.
+#[inline(always)]
+#[track_caller]
+unsafe fn layer_of(offsets: *const LayerOffsets, number: &mut usize, at: usize) -> LayerOffsets {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let mut layer = memory::load(offsets, *number);
+        while at >= layer.parameters as usize + layer.n as usize {
+            *number += 1;
+            layer = memory::load(offsets, *number);
+        }
+        layer
+    }
+}
+
 /// Where the weights in parts that belong to the quad of a layer's parameters from `own` on lie.
 ///
 /// `own` counts from the layer's first parameter.
@@ -214,7 +249,7 @@ fn weights_at(layer: &LayerOffsets, own: usize) -> usize {
 
 /// Writes all parameters in parts: after they came from the host.
 ///
-/// * Launch: [`shape`], a thread four parameters, blocks of 256; layers along y.
+/// * Launch: [`shape`], a thread four parameters at a time, blocks of 256.
 /// * Reads: `parameters`, `offsets`.
 /// * Writes: `weights`.
 /// * Shared: none.
@@ -223,37 +258,77 @@ fn weights_at(layer: &LayerOffsets, own: usize) -> usize {
 /// * Source: our own.
 ///
 /// # Safety
-/// The launch has as many layers as `offsets`, of at most `largest` parameters, which lie in `parameters` and `weights`.
-#[kernel(shape = |largest: u32, n_layers: u32| shape(largest, n_layers), max_threads = BLOCK)]
-pub unsafe fn mlp_layers_weights(parameters: *const f32, offsets: *const LayerOffsets, weights: parts::Parts) {
-    // SAFETY: quads are below the layer's number, and each is one thread's; the rest is the caller's.
+/// `offsets` has a layer for each parameter, and all lie in `parameters` and `weights`.
+#[kernel(shape = shape(n_quads, 0), max_threads = BLOCK)]
+pub unsafe fn mlp_layers_weights(
+    #[len(4 * n_quads as usize)] parameters: *const f32,
+    offsets: *const LayerOffsets,
+    weights: parts::Parts,
+    n_quads: u32,
+) {
+    let mut quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
+    let mut number = 0;
+    while quad < n_quads {
+        let at = quad as usize * 4;
+        // SAFETY: quads are below their number, and each is one thread's; the rest is the caller's.
+        unsafe {
+            let layer = layer_of(offsets, &mut number, at);
+            let values = memory::load_quad(parameters, at);
+            weights.put_quad(weights_at(&layer, at - layer.parameters as usize), values);
+        }
+        quad += thread::grid_dim_x() * BLOCK;
+    }
+}
+
+/// Updates the quad of parameters from `at` on, of this layer; gradients are multiplied with `factor`.
+///
+/// # Safety
+/// Everything `update` points to is valid; the quad is the layer's, and this thread's.
+#[inline(always)]
+#[track_caller]
+unsafe fn update_quad(update: &Update, rate: &Rate, factor: f32, layer: &LayerOffsets, at: usize) {
+    let own = at - layer.parameters as usize;
+    // SAFETY: as the caller vouches.
     unsafe {
-        let layer = memory::load(offsets, thread::block_idx_y() as usize);
-        let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
-        if quad < layer.n / 4 {
-            let own = quad as usize * 4;
-            let values = memory::load_quad(parameters, layer.parameters as usize + own);
-            weights.put_quad(weights_at(&layer, own), values);
+        let gradient = sum_of_parts(update.parts.add(layer.parts as usize + own), layer.n as usize, layer.n_parts);
+        let mut weights = memory::load_quad(update.parameters, at);
+        let mut first = if update.n_moments > 0 { memory::load_quad(update.first, at) } else { [0.0; 4] };
+        let mut second = if update.n_moments > 1 { memory::load_quad(update.second, at) } else { [0.0; 4] };
+        let mut j = 0;
+        while j < 4 {
+            let gradient = gradient[j] * factor;
+            weights[j] = stepped(&update.rule, rate, weights[j], gradient, &mut first[j], &mut second[j]);
+            j += 1;
+        }
+        memory::store_quad(update.parameters, at, weights);
+        if !update.weights.values.is_null() {
+            update.weights.put_quad(weights_at(layer, own), weights);
+        }
+        if update.n_moments > 0 {
+            memory::store_quad(update.first, at, first);
+        }
+        if update.n_moments > 1 {
+            memory::store_quad(update.second, at, second);
         }
     }
 }
 
-/// Updates all parameters, stores the step's loss, and moves on to the next step.
+/// Updates all parameters, stores the step's loss, gathers the samples of the next step, and moves on to it.
 ///
 /// With a loss scale, a step whose gradients are not finite changes nothing but the scale, which is halved; after [`control::PATIENCE`] good steps it is
 /// doubled.
 ///
-/// * Launch: [`shape`], a thread four parameters, blocks of 256; layers along y.
-/// * Reads: `parts`, `offsets`, `rates`, `partial_losses`.
-/// * Writes: `parameters`, `first`, `second`, `losses`, `control`; `weights`.
+/// * Launch: [`shape`], a thread four parameters at a time, blocks of 256, and behind them those that gather.
+/// * Reads: `parts`, `offsets`, `rates`, `partial_losses`; the samples of `next`.
+/// * Writes: `parameters`, `first`, `second`, `losses`, `control`; `weights`; the inputs of `next`.
 /// * Shared: 32 bytes: a loss of each warp.
 /// * Cost: parts of the gradient + 1 quads a thread; ⌈losses / 256⌉ more in the first block.
 /// * Twin: `warpplay_cpu_ref::mlp::optimizer::Update::apply`.
 /// * Source: PyTorch's definitions of SGD, Adam, AdamW and RMSprop; plain SGD: Ha and Beqaj, section 1.1 and section 1.3, kernel 7.
 ///
 /// # Safety
-/// After the gradients of the same step; the launch has as many layers as `offsets`, of at most `largest` parameters; everything `update` points to is valid.
-#[kernel(shape = |largest: u32, n_layers: u32| shape(largest, n_layers).overlapping(), max_threads = BLOCK)]
+/// After the gradients of the same step; `offsets` has a layer for each parameter; everything `update` points to is valid.
+#[kernel(shape = shape(update.n_quads, if update.next.inputs.is_null() { 0 } else { update.next.n_eights() }), max_threads = BLOCK)]
 pub unsafe fn mlp_layers_update(update: Update) {
     let scratch = shared_array![f32; WARPS];
     sync::follow();
@@ -265,35 +340,27 @@ pub unsafe fn mlp_layers_update(update: Update) {
         let overflow = scaled && memory::load(control, control::OVERFLOW) != 0;
         let factor = if scaled { 1.0 / f32::from_bits(memory::load(control, control::SCALE)) } else { 1.0 };
         let rate = memory::load(update.rates, step as usize);
-        let layer = memory::load(update.offsets, thread::block_idx_y() as usize);
-        let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
-        if quad < layer.n / 4 && !overflow {
-            let own = quad as usize * 4;
-            let gradient = sum_of_parts(update.parts.add(layer.parts as usize + own), layer.n as usize, layer.n_parts);
-            let at = layer.parameters as usize + own;
-            let mut weights = memory::load_quad(update.parameters, at);
-            let mut first = if update.n_moments > 0 { memory::load_quad(update.first, at) } else { [0.0; 4] };
-            let mut second = if update.n_moments > 1 { memory::load_quad(update.second, at) } else { [0.0; 4] };
-            let mut j = 0;
-            while j < 4 {
-                let gradient = gradient[j] * factor;
-                weights[j] = stepped(&update.rule, &rate, weights[j], gradient, &mut first[j], &mut second[j]);
-                j += 1;
+        let n_blocks = n_blocks(update.n_quads);
+        let first = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
+        if thread::block_idx_x() >= n_blocks {
+            let offset = update.next.rows.first + (step + 1) * update.next.rows.batch;
+            let mut eight = first - n_blocks * BLOCK;
+            while eight < update.next.n_eights() {
+                update.next.eight(offset, eight);
+                eight += (thread::grid_dim_x() - n_blocks) * BLOCK;
             }
-            memory::store_quad(update.parameters, at, weights);
-            if !update.weights.values.is_null() {
-                update.weights.put_quad(weights_at(&layer, own), weights);
-            }
-            if update.n_moments > 0 {
-                memory::store_quad(update.first, at, first);
-            }
-            if update.n_moments > 1 {
-                memory::store_quad(update.second, at, second);
+        } else if !overflow {
+            let (mut quad, mut number) = (first, 0);
+            while quad < update.n_quads {
+                let at = quad as usize * 4;
+                let layer = layer_of(update.offsets, &mut number, at);
+                update_quad(&update, &rate, factor, &layer, at);
+                quad += n_blocks * BLOCK;
             }
         }
         // The first block also adds up the losses; the others add zeros, so that all meet at the same barriers.
-        let is_first = thread::block_idx_x() == 0 && thread::block_idx_y() == 0;
-        let n_partial = if is_first { loss::n_blocks(update.rows.batch) } else { 0 };
+        let is_first = thread::block_idx_x() == 0;
+        let n_partial = if is_first { update.n_partial_losses } else { 0 };
         let mut of_thread = 0.0;
         let mut at = thread::thread_idx_x();
         while at < n_partial {
@@ -306,11 +373,8 @@ pub unsafe fn mlp_layers_update(update: Update) {
         }
         // The block is counted when all its threads have read the control words.
         sync::sync_threads();
-        if thread::thread_idx_x() == 0 {
-            let n_blocks = thread::grid_dim_x() * thread::grid_dim_y();
-            if atomic::add_u32(control.add(control::TICKET), 1) + 1 == n_blocks {
-                next_step(control, step, scaled, overflow);
-            }
+        if thread::thread_idx_x() == 0 && atomic::add_u32(control.add(control::TICKET), 1) + 1 == thread::grid_dim_x() {
+            next_step(control, step, scaled, overflow);
         }
     }
 }

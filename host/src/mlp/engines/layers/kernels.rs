@@ -1,14 +1,17 @@
 //! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
 
+use warpplay_gpu::mlp::layers::parts::PartsArgs;
 use warpplay_gpu::mlp::layers::product::LayerProductArgs;
 use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
 use warpplay_gpu::mlp::layers::{self, control, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
+use warpplay_gpu::tile::softmax::n_losses;
+use warpplay_gpu::tile::task::CLUSTER;
 
 use super::plan::{Form, LayerPlan, Plan, Products};
-use super::tiles::{self, Numbers, Tiles};
+use super::tiles::{self, Loss, Numbers, Step, Tiles};
 use crate::mlp::options::Precision;
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
@@ -68,6 +71,11 @@ impl Samples {
             }
         };
         Ok(Self { images, labels: stream.alloc(0)?, n_inputs, capacity })
+    }
+
+    /// Those of a step.
+    fn step<'a>(&'a self, rows: RowsArgs<'a>) -> Step<'a> {
+        Step { images: self.images.view(), labels: self.labels.view(), rows }
     }
 
     /// Uploads images `[n, n_inputs]` and labels to the first slots.
@@ -231,7 +239,7 @@ impl TrainArrays {
             moments: (0..n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
             rates: stream.alloc(n_steps)?,
             losses: stream.alloc(n_steps)?,
-            partial_losses: stream.alloc(loss::n_blocks(batch) as usize)?,
+            partial_losses: stream.alloc(loss::n_blocks(batch).max(n_losses(batch, CLUSTER)) as usize)?,
             control: stream.upload(&words)?,
             rule,
             mean,
@@ -249,6 +257,16 @@ pub(super) enum Source<'a> {
     Ordered(&'a Samples, &'a Order),
     /// Copied for this step alone.
     Copied(&'a Samples),
+}
+
+impl<'a> Source<'a> {
+    /// The set, and the order, if there is one.
+    fn samples(self) -> (&'a Samples, In<'a, u32>) {
+        match self {
+            Self::Ordered(samples, order) => (samples, order.order.view()),
+            Self::Copied(samples) => (samples, In::none()),
+        }
+    }
 }
 
 /// The kernels, looked up when the engine is opened.
@@ -362,12 +380,11 @@ impl Kernels {
         rows: RowsArgs<'_>,
     ) -> Result<()> {
         let NetworkArrays { plan, parameters, outputs, tiles: Some(tiles), .. } = network else { return Ok(()) };
-        let (n, n_inputs) = (rows.batch, plan.layers[0].n_inputs);
-        let (pixels, line, format) = tiles.pixels(plan);
+        let n = rows.batch;
         // SAFETY: the order holds samples of the set.
         unsafe {
-            let arguments = (&samples.images, pixels, rows, n_inputs, image_stride(n_inputs), line, format);
-            stream.run_unchecked(&self.set.mlp_layers_gather, arguments)?;
+            let gather = tiles.gather(plan, Step { images: samples.images.view(), labels: In::none(), rows });
+            stream.run_unchecked(&self.set.mlp_layers_gather, (gather,))?;
         }
         for number in 0..plan.layers.len() {
             tiles.run_forward(stream, plan, number, n, parameters, &mut outputs[plan.layers.len() - 1])?;
@@ -378,11 +395,84 @@ impl Kernels {
     /// Writes the parameters where the tiles read them; after the host has set them.
     pub fn parameters_set(&self, stream: &Stream, network: &mut NetworkArrays) -> Result<()> {
         let NetworkArrays { plan, parameters, offsets, tiles: Some(tiles), .. } = network else { return Ok(()) };
-        let largest = (plan.largest, plan.layers.len() as u32);
-        // SAFETY: the layers are the plan's, whose offsets lie inside its values.
+        // SAFETY: the layers are the plan's, which lie one behind the other in its values.
         unsafe {
-            let arguments = (&*parameters, &*offsets, tiles.weights());
-            stream.run_unchecked_with(&self.set.mlp_layers_weights, largest, arguments)
+            let arguments = (&*parameters, &*offsets, tiles.weights(), plan.n_quads);
+            stream.run_unchecked(&self.set.mlp_layers_weights, arguments)
+        }
+    }
+
+    /// Gathers the samples of the step that the control words name, where the network has tiles: before the first of several steps in order, each of which gathers those of the next.
+    pub fn gather(
+        &self,
+        stream: &Stream,
+        network: &mut NetworkArrays,
+        train: &TrainArrays,
+        source: Source<'_>,
+    ) -> Result<()> {
+        let NetworkArrays { plan, tiles: Some(tiles), .. } = network else { return Ok(()) };
+        let (samples, order) = source.samples();
+        let (step, n, batch) = (train.control.view(), train.n, train.batch);
+        let rows = RowsArgs { order, step, n, batch, first: 0, base: 0 };
+        // SAFETY: the order holds samples of the set.
+        unsafe {
+            let gather = tiles.gather(plan, samples.step(rows));
+            stream.run_unchecked(&self.set.mlp_layers_gather, (gather,))
+        }
+    }
+
+    /// As [`step`](Self::step), where the network has tiles.
+    fn step_by_tiles(
+        &self,
+        stream: &Stream,
+        network: &mut NetworkArrays,
+        train: &mut TrainArrays,
+        source: Source<'_>,
+    ) -> Result<()> {
+        if let Source::Copied(_) = source {
+            self.gather(stream, network, train, source)?;
+        }
+        let NetworkArrays { plan, parameters, outputs, tiles: Some(tiles), .. } = network else { return Ok(()) };
+        let (last, batch) = (plan.layers.len() - 1, train.batch);
+        for number in 0..last {
+            tiles.run_forward(stream, plan, number, batch, parameters, &mut outputs[last])?;
+        }
+        let scale = if train.scaled { train.control.view().split_at(control::SCALE).1 } else { In::none() };
+        let loss = Loss { partial: train.partial_losses.view_mut(), scale, mean: train.mean };
+        if !tiles.run_logits(stream, plan, parameters, loss)? {
+            tiles.run_forward(stream, plan, last, batch, parameters, &mut outputs[last])?;
+            let short = tiles.loss_gradient();
+            self.loss(stream, &outputs[last], train, source, short, plan.layers[last].n_outputs)?;
+        }
+        for number in (1..=last).rev() {
+            tiles.run_backward(stream, plan, number)?;
+        }
+        let overflow = train.scaled.then_some(&mut train.control);
+        tiles.run_gradients(stream, plan, &mut train.parts, overflow)?;
+        self.update(stream, network, train, source)
+    }
+
+    /// Loss and gradient of the logits; in parts, too, where `short` says so.
+    fn loss(
+        &self,
+        stream: &Stream,
+        logits: &Buffer<f32>,
+        train: &mut TrainArrays,
+        source: Source<'_>,
+        short: PartsArgs<'_>,
+        n_classes: u32,
+    ) -> Result<()> {
+        let (samples, order) = source.samples();
+        let TrainArrays { gradients, partial_losses, control, mean, scaled, n, batch, .. } = train;
+        let Some(gradient) = gradients.last_mut() else { return Ok(()) };
+        let step = control.view();
+        let scale = if *scaled { step } else { In::none() };
+        let rows = RowsArgs { order, step, n: *n, batch: *batch, first: 0, base: 0 };
+        // SAFETY: the labels were checked for these classes, and are there for every sample that the order names.
+        unsafe {
+            let arguments =
+                (logits, gradient, &samples.labels, partial_losses, scale, short, rows, n_classes, u32::from(*mean));
+            stream.run_unchecked(&self.set.mlp_layers_loss_gradient, arguments)
         }
     }
 
@@ -394,10 +484,10 @@ impl Kernels {
         train: &mut TrainArrays,
         source: Source<'_>,
     ) -> Result<()> {
-        let (samples, order) = match source {
-            Source::Ordered(samples, order) => (samples, order.order.view()),
-            Source::Copied(samples) => (samples, In::none()),
-        };
+        if network.tiles.is_some() {
+            return self.step_by_tiles(stream, network, train, source);
+        }
+        let (samples, order) = source.samples();
         let (n, batch) = (train.n, train.batch);
         // A function, since each launch borrows the control words for itself.
         fn rows<'a>(order: In<'a, u32>, step: In<'a, u32>, n: u32, batch: u32) -> RowsArgs<'a> {
@@ -406,32 +496,7 @@ impl Kernels {
         self.forward(stream, network, samples, || rows(order, train.control.view(), n, batch))?;
         let last = network.plan.layers.len() - 1;
         let n_classes = network.plan.layers[last].n_outputs;
-        let mean = u32::from(train.mean);
-        // SAFETY: the labels were checked for these classes, and are there for every sample that the order names.
-        unsafe {
-            let (gradient, partial) = (&mut train.gradients[last], &mut train.partial_losses);
-            let logits = &network.outputs[last];
-            let step = train.control.view();
-            let scale = if train.scaled { step } else { In::none() };
-            let rows = rows(order, step, n, batch);
-            let short = network.tiles.as_mut().map_or_else(tiles::none, Tiles::loss_gradient);
-            let arguments = (logits, gradient, &samples.labels, partial, scale, short, rows, n_classes, mean);
-            stream.run_unchecked(&self.set.mlp_layers_loss_gradient, arguments)?;
-        }
-        if let NetworkArrays { plan, tiles: Some(tiles), .. } = network {
-            for number in (0..=last).rev() {
-                if number > 0 {
-                    tiles.run_backward(stream, plan, number)?;
-                }
-                let result = train.parts.view_mut().split_at(plan.layers[number].parts).1;
-                let overflow = match train.scaled {
-                    true => train.control.view_mut().split_at(control::OVERFLOW).1,
-                    false => InOut::none(),
-                };
-                tiles.run_gradient(stream, plan, number, result, overflow)?;
-            }
-            return self.update(stream, network, train);
-        }
+        self.loss(stream, &network.outputs[last], train, source, tiles::none(), n_classes)?;
         for number in (0..=last).rev() {
             let plan = network.plan.layers[number];
             let (before, own) = train.gradients.split_at_mut(number);
@@ -474,34 +539,51 @@ impl Kernels {
                 }
             }
         }
-        self.update(stream, network, train)
+        self.update(stream, network, train, source)
     }
 
     /// The update of all parameters at the end of a step.
-    fn update(&self, stream: &Stream, network: &mut NetworkArrays, train: &mut TrainArrays) -> Result<()> {
+    fn update(
+        &self,
+        stream: &Stream,
+        network: &mut NetworkArrays,
+        train: &mut TrainArrays,
+        source: Source<'_>,
+    ) -> Result<()> {
         let (n, batch) = (train.n, train.batch);
         let (n_moments, n_layers) = (train.moments.len() as u32, network.plan.layers.len() as u32);
+        let n_partial_losses = network.tiles.as_ref().map_or(loss::n_blocks(batch), Tiles::n_partial_losses);
+        // The step is among the control words, which are given to be written.
+        let rows = |order| RowsArgs { order, step: In::none(), n, batch, first: 0, base: 0 };
+        let (weights, next) = match (&mut network.tiles, source) {
+            (Some(tiles), Source::Ordered(samples, order)) => {
+                tiles.updated(&network.plan, Some(samples.step(rows(order.order.view()))))
+            }
+            (Some(tiles), Source::Copied(_)) => tiles.updated(&network.plan, None),
+            (None, _) => (tiles::none(), tiles::nothing()),
+        };
         let mut moments = train.moments.iter_mut().map(Buffer::view_mut);
         let update = views! { UpdateArgs {
             train reads parts, rates, partial_losses;
             network reads offsets;
             train writes losses, control;
-            weights: network.tiles.as_mut().map_or_else(tiles::none, Tiles::weights),
+            weights,
+            next,
             rule: train.rule,
             parameters: network.parameters.view_mut(),
             first: moments.next().unwrap_or_else(InOut::none),
             second: moments.next().unwrap_or_else(InOut::none),
-            // The step is among the control words, which are given to be written.
-            rows: RowsArgs { order: In::none(), step: In::none(), n, batch, first: 0, base: 0 },
+            rows: rows(In::none()),
             n_moments,
             scaled: u32::from(train.scaled),
-            reserved: 0,
+            n_partial_losses,
+            n_layers,
+            n_quads: network.plan.n_quads,
             n_values: network.plan.n_values,
             n_part_values: network.plan.n_part_values,
-            n_layers,
         } };
-        // SAFETY: the layers are the plan's, whose offsets lie inside its values and parts; the engine steps no further than the epoch.
-        unsafe { stream.run_unchecked_with(&self.set.mlp_layers_update, (network.plan.largest, n_layers), (update,)) }
+        // SAFETY: the layers are the plan's, which lie one behind the other in its values and have their parts; the engine steps no further than the epoch.
+        unsafe { stream.run_unchecked(&self.set.mlp_layers_update, (update,)) }
     }
 
     /// Logits of `n` samples from `from` on; at most the network's capacity.

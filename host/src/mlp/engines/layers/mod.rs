@@ -298,7 +298,7 @@ fn outcome(losses: &[f32], from: u32, to: u32) -> EpochOutcome {
 impl Train for LayersEngine {
     fn train(&mut self, plan: &EpochPlan<'_>, goes_on: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
         self.record()?;
-        let Self { graphs, training, staging, sets, kernels, stream, options, .. } = self;
+        let Self { graphs, training, network, staging, sets, kernels, stream, options, .. } = self;
         let (Some(graphs), Some(training), Some(train)) = (graphs, training, sets.first()) else {
             return Err(no_training());
         };
@@ -344,6 +344,9 @@ impl Train for LayersEngine {
                 transfer_ms = Some(total);
             }
             (Graphs::Resident { several, n, one }, _) => {
+                if let Some((samples, _)) = &train.resident {
+                    kernels.gather(stream, network, arrays, Source::Ordered(samples, order))?;
+                }
                 while step < n_steps {
                     if step + *n <= n_steps {
                         stream.launch_graph(several)?;

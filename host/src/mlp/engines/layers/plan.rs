@@ -134,15 +134,15 @@ pub(super) struct Plan {
     pub n_short_values: usize,
     /// Values of all parts.
     pub n_part_values: usize,
-    /// Parameters of the largest layer.
-    pub largest: u32,
+    /// Quads of parameters of all layers, including the unused ends of lines.
+    pub n_quads: u32,
 }
 
 impl Plan {
     /// The plan for batches of `batch` samples.
     pub fn new(sizes: &[u32], batch: u32, precision: Precision, products: Products) -> Result<Self> {
         let mut plan =
-            Self { products, layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, largest: 0 };
+            Self { products, layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, n_quads: 0 };
         for (number, size) in sizes.windows(2).enumerate() {
             let [n_inputs, n_outputs] = [size[0], size[1]];
             let n_values = u64::from(n_inputs + 1) * u64::from(line_length(n_outputs));
@@ -176,8 +176,15 @@ impl Plan {
             plan.n_values += n_values as usize;
             plan.n_short_values += (n_inputs + 1) as usize * parts::line_length(n_outputs) as usize;
             plan.n_part_values += n_values as usize * n_parts as usize;
-            plan.largest = plan.largest.max(n_values);
         }
+        plan.n_quads =
+            u32::try_from(plan.n_values / 4).ok().filter(|&quads| quads <= u32::MAX / 2).ok_or_else(|| {
+                Error::shape(
+                    "parameters of all layers",
+                    format!("at most {}", 4 * u64::from(u32::MAX / 2)),
+                    plan.n_values,
+                )
+            })?;
         Ok(plan)
     }
 

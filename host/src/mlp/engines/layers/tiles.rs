@@ -1,12 +1,16 @@
 //! The products of the layers by [`tile`](crate::tile): operands in one to three parts of 16 bits.
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
-use warpplay_gpu::mlp::layers::parts::{self, PartsArgs};
+use warpplay_gpu::mlp::layers::parts::{self, GatherArgs, PartsArgs};
+use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
+use warpplay_gpu::mlp::layers::{control, loss};
 
 use super::plan::{LayerPlan, Plan};
 use crate::mlp::options::Precision;
 use crate::runtime::tensor_map::Values;
 use crate::tile::core::{Core, Kernels, Lie, Shape, Views};
+use crate::tile::group::{Group, OfGroup};
+use crate::tile::logits::{Classes, Logits};
 use crate::{Buffer, In, InOut, Result, Stream};
 
 /// The pixels are whole numbers up to 255.
@@ -68,16 +72,42 @@ impl Prepared {
     }
 }
 
+/// The gradients of all layers' parameters.
+enum Gradients {
+    /// In one launch.
+    Together(Group),
+    /// Each by itself.
+    Single(Vec<Prepared>),
+}
+
 /// What only a training needs.
 struct Training {
     batch: u32,
     forward: Vec<Prepared>,
+    /// The last layer, with the loss, and its operands; where there are kernels for so many classes.
+    logits: Option<(Logits, Buffer<TensorMap>)>,
+    /// The step's classes, see [`GatherArgs`].
+    classes: Buffer<u32>,
     /// Of each layer but the first, the gradient of its inputs.
     backward: Vec<Prepared>,
-    /// Of each layer, the gradient of its parameters.
-    gradient: Vec<Prepared>,
+    parameters: Gradients,
     /// Gradient of each layer's outputs before the rectifier.
     gradients: Vec<Buffer<u16>>,
+}
+
+/// The samples of a step; without labels where nobody asks for their classes.
+pub(super) struct Step<'a> {
+    pub images: In<'a, u8>,
+    pub labels: In<'a, u8>,
+    pub rows: RowsArgs<'a>,
+}
+
+/// Where the losses of a step go, and what its gradients are multiplied with.
+pub(super) struct Loss<'a> {
+    pub partial: InOut<'a, f32>,
+    /// Bits of the loss scale, if there is one.
+    pub scale: In<'a, u32>,
+    pub mean: bool,
 }
 
 /// The products of all layers, with their operands.
@@ -94,6 +124,13 @@ pub(super) struct Tiles {
     forward: Vec<Prepared>,
     training: Option<Training>,
     kernels: Kernels,
+}
+
+impl LayerPlan {
+    /// The layer's biases: the last line of its parameters.
+    fn bias<'a>(&self, parameters: &'a Buffer<f32>) -> In<'a, f32> {
+        parameters.view().split_at(self.parameters + (self.n_inputs * self.line()) as usize).1
+    }
 }
 
 /// Numbers of a line of a layer's inputs: behind them is a 1.
@@ -149,6 +186,7 @@ impl Tiles {
             })
             .sum();
         2 * (held + plan.n_short_values as u64 * u64::from(numbers.parts))
+            + batch.map_or(0, |batch| 4 * (u64::from(batch) + 1))
     }
 
     const fn input_parts(numbers: Numbers, layer: usize) -> u32 {
@@ -208,6 +246,28 @@ impl Tiles {
         plan.layers.iter().enumerate().map(layer).collect()
     }
 
+    /// The last layer with the loss, where there are kernels for it.
+    fn logits(
+        &self,
+        stream: &Stream,
+        plan: &Plan,
+        forward: &[Prepared],
+    ) -> Result<Option<(Logits, Buffer<TensorMap>)>> {
+        let (Some(layer), Some(forward), Some(inputs)) = (plan.layers.last(), forward.last(), self.inputs.last())
+        else {
+            return Ok(None);
+        };
+        if !Logits::takes(layer.n_outputs) {
+            return Ok(None);
+        }
+        let (shape, c_stride) = (forward.core.shape, output_line(layer));
+        let c_part_stride = u64::from(shape.m) * u64::from(c_stride);
+        let logits =
+            Logits::new(&self.kernels, Shape { c_stride, c_parts: self.numbers.parts, c_part_stride, ..shape })?;
+        let maps = stream.upload(&logits.core.maps((inputs, 0), (&self.weights, layer.short))?)?;
+        Ok(Some((logits, maps)))
+    }
+
     /// Prepares the training with batches of `batch` samples.
     pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32) -> Result<()> {
         let parts = self.numbers.parts;
@@ -216,7 +276,7 @@ impl Tiles {
             .iter()
             .map(|layer| stream.alloc(output_line(layer) as usize * batch as usize * parts as usize))
             .collect::<Result<_>>()?;
-        let (mut backward, mut gradient) = (Vec::new(), Vec::new());
+        let (mut backward, mut of_parameters) = (Vec::new(), Vec::new());
         for (number, layer) in plan.layers.iter().enumerate() {
             let own = lie(false, output_line(layer), parts, batch);
             if number > 0 {
@@ -232,29 +292,45 @@ impl Tiles {
             let (a, b) = (self.inputs_lie(number, layer, true), Lie { by_depth: true, ..own });
             let shape = self.shape(sizes, a, b, layer.line());
             let factor = if number == 0 { PIXEL } else { 1.0 };
-            let shape = Shape { division: layer.part, factor, c_part_stride: layer.n_values.into(), ..shape };
-            let (a, b) = ((&self.inputs[number], 0), (&gradients[number], 0));
-            gradient.push(Prepared::new(stream, &self.kernels, shape, a, b)?);
+            of_parameters.push(OfGroup {
+                shape: Shape { division: layer.part, factor, c_part_stride: layer.n_values.into(), ..shape },
+                a: (&self.inputs[number], 0),
+                b: (&gradients[number], 0),
+                c: layer.parts,
+            });
         }
+        let shapes: Vec<Shape> = of_parameters.iter().map(|product| product.shape).collect();
+        let parameters = if Group::pays(&shapes) {
+            Gradients::Together(Group::new(stream, &self.kernels, &of_parameters)?)
+        } else {
+            let single = |of: &OfGroup<'_>| Prepared::new(stream, &self.kernels, of.shape, of.a, of.b);
+            Gradients::Single(of_parameters.iter().map(single).collect::<Result<_>>()?)
+        };
         let forward = self.forward(stream, plan, batch)?;
-        self.training = Some(Training { batch, forward, backward, gradient, gradients });
+        let logits = self.logits(stream, plan, &forward)?;
+        let classes = stream.alloc(batch as usize + 1)?;
+        self.training = Some(Training { batch, forward, logits, classes, backward, parameters, gradients });
         Ok(())
     }
 
-    /// Where the pixels of the step's samples go: the inputs of the first layer, their line, and the format.
-    pub fn pixels(&mut self, plan: &Plan) -> (InOut<'_, u16>, u32, u32) {
-        (self.inputs[0].view_mut(), input_line(&plan.layers[0]), self.numbers.format())
+    /// Where the samples of a step go; with labels their classes, too.
+    pub fn gather<'a>(&'a mut self, plan: &Plan, step: Step<'a>) -> GatherArgs<'a> {
+        gathered(&mut self.inputs[0], self.training.as_mut(), self.numbers, plan, step)
     }
 
     /// Where the parameters go.
     pub fn weights(&mut self) -> PartsArgs<'_> {
-        PartsArgs {
-            values: self.weights.view_mut(),
-            part_stride: self.n_weights as u64,
-            parts: self.numbers.parts,
-            format: self.numbers.format(),
-            part_len: self.n_weights,
-        }
+        all_parts(&mut self.weights, self.n_weights, self.numbers)
+    }
+
+    /// What an update writes: the parameters, and the samples of the next step, if there is one.
+    pub fn updated<'a>(&'a mut self, plan: &Plan, next: Option<Step<'a>>) -> (PartsArgs<'a>, GatherArgs<'a>) {
+        let Self { inputs, weights, n_weights, training, numbers, .. } = self;
+        let gather = match next {
+            Some(step) => gathered(&mut inputs[0], training.as_mut(), *numbers, plan, step),
+            None => nothing(),
+        };
+        (all_parts(weights, *n_weights, *numbers), gather)
     }
 
     /// Where the gradient of the logits goes.
@@ -297,11 +373,10 @@ impl Tiles {
             Some(next) => (InOut::none(), next.view_mut()),
             None => (logits.view_mut(), InOut::none()),
         };
-        let bias = parameters.view().split_at(layer.parameters + (layer.n_inputs * layer.line()) as usize).1;
         let views = Views {
             a: own[number].view().cast(),
             b: weights.view().split_at(layer.short).1.cast(),
-            bias,
+            bias: layer.bias(parameters),
             residual: In::none(),
             residual_short: In::none(),
             mask: In::none(),
@@ -332,33 +407,126 @@ impl Tiles {
         prepared.core.run(stream, training.batch, &prepared.maps, views)
     }
 
-    /// Queues the gradient of the parameters of a layer, to `result`.
-    pub fn run_gradient(
-        &self,
+    /// Queues the last layer with loss and gradient for a batch; `false` where there are no kernels for it.
+    pub fn run_logits(
+        &mut self,
         stream: &Stream,
         plan: &Plan,
-        number: usize,
-        result: InOut<'_, f32>,
-        overflow: InOut<'_, u32>,
-    ) -> Result<()> {
-        let Some(training) = &self.training else { return Ok(()) };
-        let prepared = &training.gradient[number];
+        parameters: &Buffer<f32>,
+        loss: Loss<'_>,
+    ) -> Result<bool> {
+        let number = plan.layers.len() - 1;
+        let layer = &plan.layers[number];
+        let Self { inputs, weights, training, .. } = self;
+        let Some(Training { logits: Some((logits, maps)), classes, gradients, .. }) = training else {
+            return Ok(false);
+        };
         let views = Views {
-            a: self.inputs[number].view().cast(),
-            b: training.gradients[number].view().cast(),
-            bias: In::none(),
+            a: inputs[number].view().cast(),
+            b: weights.view().split_at(layer.short).1.cast(),
+            bias: layer.bias(parameters),
             residual: In::none(),
             residual_short: In::none(),
             mask: In::none(),
-            c: result,
-            c_short: InOut::none(),
-            overflow,
+            c: InOut::none(),
+            c_short: gradients[number].view_mut(),
+            overflow: InOut::none(),
         };
-        prepared.core.run(stream, plan.layers[number].n_inputs + 1, &prepared.maps, views)
+        let Loss { partial: losses, scale, mean } = loss;
+        logits.run(stream, maps, views, Classes { classes: classes.view(), scale, losses, mean })?;
+        Ok(true)
+    }
+
+    /// Partial losses that a step of the batch writes.
+    pub fn n_partial_losses(&self) -> u32 {
+        match &self.training {
+            Some(Training { logits: Some((logits, _)), .. }) => logits.n_losses(),
+            training => loss::n_blocks(training.as_ref().map_or(0, |training| training.batch)),
+        }
+    }
+
+    /// Queues the gradients of all layers' parameters, to `result` in parts.
+    pub fn run_gradients(
+        &self,
+        stream: &Stream,
+        plan: &Plan,
+        result: &mut Buffer<f32>,
+        mut overflow: Option<&mut Buffer<u32>>,
+    ) -> Result<()> {
+        let Some(training) = &self.training else { return Ok(()) };
+        let single = match &training.parameters {
+            Gradients::Together(group) => return group.run(stream, result.view_mut(), overflow_word(overflow)),
+            Gradients::Single(single) => single,
+        };
+        for (number, prepared) in single.iter().enumerate().rev() {
+            let views = Views {
+                a: self.inputs[number].view().cast(),
+                b: training.gradients[number].view().cast(),
+                bias: In::none(),
+                residual: In::none(),
+                residual_short: In::none(),
+                mask: In::none(),
+                c: result.view_mut().split_at(plan.layers[number].parts).1,
+                c_short: InOut::none(),
+                overflow: overflow_word(overflow.as_deref_mut()),
+            };
+            prepared.core.run(stream, plan.layers[number].n_inputs + 1, &prepared.maps, views)?;
+        }
+        Ok(())
+    }
+}
+
+/// All parameters in parts.
+fn all_parts(weights: &mut Buffer<u16>, n_weights: usize, numbers: Numbers) -> PartsArgs<'_> {
+    let (parts, format) = (numbers.parts, numbers.format());
+    PartsArgs { values: weights.view_mut(), part_stride: n_weights as u64, parts, format, part_len: n_weights }
+}
+
+/// The word of the control words, if they are given, that tells of an overflow.
+fn overflow_word(control: Option<&mut Buffer<u32>>) -> InOut<'_, u32> {
+    control.map_or_else(InOut::none, |control| control.view_mut().split_at(control::OVERFLOW).1)
+}
+
+/// Where the samples of a step go.
+fn gathered<'a>(
+    inputs: &'a mut Buffer<u16>,
+    training: Option<&'a mut Training>,
+    numbers: Numbers,
+    plan: &Plan,
+    Step { images, labels, rows }: Step<'a>,
+) -> GatherArgs<'a> {
+    let layer = &plan.layers[0];
+    let classes =
+        training.filter(|_| !labels.is_none()).map_or_else(InOut::none, |training| training.classes.view_mut());
+    GatherArgs {
+        images,
+        labels,
+        inputs: inputs.view_mut(),
+        classes,
+        rows,
+        n_inputs: layer.n_inputs,
+        image_stride: image_stride(layer.n_inputs),
+        line: input_line(layer),
+        format: numbers.format(),
     }
 }
 
 /// No parts.
 pub(super) fn none<'a>() -> PartsArgs<'a> {
     PartsArgs { values: InOut::none(), part_stride: 0, parts: 1, format: parts::format::BF16, part_len: 0 }
+}
+
+/// Nothing to be gathered.
+pub(super) fn nothing<'a>() -> GatherArgs<'a> {
+    GatherArgs {
+        images: In::none(),
+        labels: In::none(),
+        inputs: InOut::none(),
+        classes: InOut::none(),
+        rows: RowsArgs { order: In::none(), step: In::none(), n: 0, batch: 0, first: 0, base: 0 },
+        n_inputs: 0,
+        image_stride: 0,
+        line: 8,
+        format: parts::format::BF16,
+    }
 }

@@ -1,0 +1,90 @@
+//! The product of the last layer of a network that classifies, which leaves the gradient of its logits.
+
+use warpplay_gpu::cuda::tensor_map::TensorMap;
+use warpplay_gpu::tile::logits;
+use warpplay_gpu::tile::softmax::{MAX_CLASSES, SoftmaxArgs, n_losses};
+use warpplay_gpu::tile::task::{CLUSTER, ProductTaskArgs};
+
+use super::core::{Core, Kernels, Shape, Views};
+use super::size::Tile;
+use crate::runtime::tensor_map::Values;
+use crate::{Buffer, Error, In, InOut, Result, Stream};
+
+/// Launches one of the kernels on so many multiprocessors.
+type Launch = Box<dyn Fn(&Stream, u32, ProductTaskArgs<'_>, SoftmaxArgs<'_>) -> Result<()> + Send + Sync>;
+
+/// Where the gradient's factors come from, and where the losses go.
+pub(crate) struct Classes<'a> {
+    /// `[m + 1]` The class of each row, or a number from `n` on; then the number of samples.
+    pub classes: In<'a, u32>,
+    /// Bits of the scale.
+    pub scale: In<'a, u32>,
+    /// `[n_losses]`
+    pub losses: InOut<'a, f32>,
+    /// Whether the gradient is that of the mean loss.
+    pub mean: bool,
+}
+
+/// Such a product with its kernel.
+pub(crate) struct Logits {
+    pub core: Core,
+    blocks: u32,
+    launch: Launch,
+}
+
+impl Logits {
+    /// Whether there are kernels for so many classes.
+    pub const fn takes(n_classes: u32) -> bool {
+        n_classes <= MAX_CLASSES
+    }
+
+    /// Checks the sizes and finds the kernel. B lies depth by depth; C has 16 bits.
+    ///
+    /// # Errors
+    /// As [`Core::new`]; [`Error::Option`] for more columns than [`takes`](Self::takes).
+    pub fn new(kernels: &Kernels, shape: Shape) -> Result<Self> {
+        let tile = Tile::of_few_columns(|tile| shape.n_tiles(tile));
+        let core = Core::new(kernels, shape, Some(tile))?;
+        if !Self::takes(shape.n) {
+            return Err(Error::option("n", shape.n, format!("at most {MAX_CLASSES} for logits")));
+        }
+        macro_rules! launch {
+            ($($precision:ident, $tile:ident, $blocks:expr, $kernel:ident;)*) => {
+                match (shape.values, tile, [shape.a.by_depth, shape.b.by_depth]) {
+                    $((Values::$precision, Tile::$tile, [false, true]) => {
+                        let function = kernels.module.function(logits::$kernel)?;
+                        let launch = move |stream: &Stream, multiprocessors: u32, task: ProductTaskArgs<'_>, softmax: SoftmaxArgs<'_>| {
+                            // SAFETY: as for a product of the core; C of 16 bits and classes are given, as the callers of `run` see to.
+                            unsafe { stream.run_unchecked_with(&function, (multiprocessors,), (task, softmax)) }
+                        };
+                        ($blocks, Box::new(launch) as Launch)
+                    })*
+                    (values, ..) => return Err(Error::option("operands of logits", format!("{values:?}"), "bf16 and f16, B depth by depth")),
+                }
+            };
+        }
+        let (blocks, launch) = launch! {
+            Bf16, Rows64Columns64, 1, tile_wgmma_bf16_64_single_b_softmax;
+            Bf16, Shared64, CLUSTER, tile_wgmma_bf16_64_shared_b_softmax;
+            F16, Rows64Columns64, 1, tile_wgmma_f16_64_single_b_softmax;
+            F16, Shared64, CLUSTER, tile_wgmma_f16_64_shared_b_softmax;
+        };
+        Ok(Self { core, blocks, launch })
+    }
+
+    /// Sums of losses that a run writes.
+    pub const fn n_losses(&self) -> u32 {
+        n_losses(self.core.shape.m, self.blocks)
+    }
+
+    /// Queues the product of all rows; the gradient goes to the short C of `views`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a buffer that is too short; errors of the device.
+    pub fn run(&self, stream: &Stream, maps: &Buffer<TensorMap>, views: Views<'_>, classes: Classes<'_>) -> Result<()> {
+        let m = self.core.shape.m;
+        let Classes { classes, scale, losses, mean } = classes;
+        let softmax = SoftmaxArgs { classes, scale, losses, mean: mean.into(), reserved: 0, m, blocks: self.blocks };
+        (self.launch)(stream, self.core.multiprocessors, self.core.task(m, maps, views), softmax)
+    }
+}
