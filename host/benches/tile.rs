@@ -1,4 +1,4 @@
-//! How fast matrices are multiplied: squares, and the shapes of networks, in every format; and some of them by each engine that the device has.
+//! How fast matrices are multiplied, and images convolved: squares, and the shapes of networks, in every format; and some products by each engine that the device has.
 //!
 //! ```text
 //! cargo bench -p warpplay --bench tile -- --quick
@@ -22,8 +22,10 @@ use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use serde_json::json;
-use warpplay::tile::{Engine, Epilogue, Operand, Output as Format, Product, Tile, bf16, f16};
-use warpplay::{Backend, Device, Error, Precision};
+use warpplay::tile::{
+    Convolution, Engine, Epilogue, FilterGradient, Operand, Output as Format, Product, Tile, bf16, f16,
+};
+use warpplay::{Backend, Device, Error, Precision, Stream};
 
 use output::{Output, Table, number};
 use program::Flags;
@@ -58,6 +60,8 @@ enum Section {
     Tf32,
     /// Single precision without tensor cores
     F32,
+    /// Convolutions with bias, residual and rectifier, and gradients of filters, in bfloat16 and half precision
+    Conv,
 }
 
 /// Rows of A, columns of B, and depth: squares; layers of perceptrons at batch 512 and 8192; the convolutions of AlphaZero's network as products, 128, 192 and 256 channels on 2048 boards of 8 × 8.
@@ -90,6 +94,18 @@ const fn tiles_of(engine: Engine) -> &'static [Tile] {
         Engine::Plain => &[Tile::Rows128Columns128, Tile::Rows64Columns64],
     }
 }
+/// Images, rows, pixels of a row, and channels: AlphaZero's network at batch 2048, 256 and 1, and boards that do not fill a tile.
+const IMAGES: [[u32; 4]; 9] = [
+    [1, 8, 8, 192],
+    [256, 8, 8, 192],
+    [2048, 8, 8, 128],
+    [2048, 8, 8, 192],
+    [2048, 8, 8, 256],
+    [2048, 6, 7, 128],
+    [2048, 9, 9, 192],
+    [1024, 15, 15, 128],
+    [512, 19, 19, 256],
+];
 
 struct Bench {
     device: Device,
@@ -115,6 +131,13 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::F16, |bench| section::<f16, f16>(bench, Precision::F16, f16::from_f32)),
         (Section::Tf32, |bench| section::<f32, f32>(bench, Precision::Tf32, |value| value)),
         (Section::F32, |bench| section::<f32, f32>(bench, Precision::F32, |value| value)),
+        (Section::Conv, |bench| {
+            let mut table =
+                Table::new("CONVOLUTIONS of 3 × 3", 2, &["images × board × channels", "tile", "us", "TFLOP/s"]);
+            convolutions::<bf16, bf16>(bench, &mut table, bf16::from_f32)?;
+            convolutions::<f16, f16>(bench, &mut table, f16::from_f32)?;
+            table.print(&mut bench.output)
+        }),
     ];
     program::measure(&mut bench, &args.only, sections)?;
     Ok(bench.output.n_failed())
@@ -170,6 +193,100 @@ fn section<T: Operand, C: Format<T>>(bench: &mut Bench, precision: Precision, of
     table.print(&mut bench.output)
 }
 
+/// All convolutions of a format.
+fn convolutions<T: Operand + Format<T>, C: Format<T>>(
+    bench: &mut Bench,
+    table: &mut Table,
+    of: fn(f32) -> T,
+) -> anyhow::Result<()> {
+    let n_shapes = if bench.device.backend() == Backend::Cuda { IMAGES.len() } else { 1 };
+    for shape in &IMAGES[..if bench.quick { n_shapes.min(2) } else { n_shapes }] {
+        let tiles: Vec<Option<Tile>> =
+            if bench.tiles { Tile::ALL.iter().copied().map(Some).collect() } else { vec![None] };
+        for tile in tiles {
+            let timed = time_of_convolution::<T, C>(bench, *shape, tile, of);
+            convolution_row(bench, table, T::PRECISION, (*shape, "forward"), timed)?;
+        }
+        let timed = time_of_gradient(bench, *shape, of);
+        convolution_row(bench, table, T::PRECISION, (*shape, "filters"), timed)?;
+    }
+    Ok(())
+}
+
+/// A row of the table of convolutions, and a line of JSON: `what` is the convolution, or the gradient of its filters.
+fn convolution_row(
+    bench: &mut Bench,
+    table: &mut Table,
+    precision: Precision,
+    ([images, height, width, channels], what): ([u32; 4], &str),
+    timed: Result<(Tile, f64), Error>,
+) -> anyhow::Result<()> {
+    let name = format!("{images} × {height}x{width} × {channels} {precision} {what}");
+    bench.output.progress(&name);
+    match timed {
+        Ok((tile, seconds)) => {
+            let pixels = f64::from(images) * f64::from(height) * f64::from(width);
+            let speed = 18.0 * pixels * f64::from(channels) * f64::from(channels) / seconds / 1e12;
+            table.row(vec![name, tile.to_string(), number(seconds * 1e6), number(speed)]);
+            bench.output.json(&json!({
+                "section": "conv", "what": what, "precision": precision.name(), "images": images, "height": height, "width": width, "channels": channels,
+                "tile": tile.name(), "us": seconds * 1e6, "tflops": speed,
+            }))?;
+        }
+        Err(error) => {
+            let failed = bench.output.failed(&error);
+            table.row(vec![name, failed]);
+        }
+    }
+    Ok(())
+}
+
+/// The tile, and seconds of the gradient of a convolution's filters, in divisions that keep a card busy; they are not added up.
+fn time_of_gradient<T: Operand>(
+    bench: &Bench,
+    [images, height, width, channels]: [u32; 4],
+    of: fn(f32) -> T,
+) -> Result<(Tile, f64), Error> {
+    let stream = bench.device.stream()?;
+    let pixels = images * height * width;
+    let division = pixels.div_ceil(8).next_multiple_of(64);
+    let built = FilterGradient::<T>::builder([images, height, width], channels, channels)
+        .division(division)
+        .build(&bench.device)?;
+    let n_values = u64::from(pixels) * u64::from(channels);
+    let values = stream.upload(&numbers(n_values, of))?;
+    let gradient = stream.upload(&numbers(n_values, of))?;
+    let line = channels.next_multiple_of(64) as usize;
+    let mut c = stream.alloc::<f32>(pixels.div_ceil(division) as usize * 9 * channels as usize * line)?;
+    let operands = built.operands(&stream, &gradient, &values)?;
+    let seconds = seconds_of(bench, &stream, |stream| built.run(stream, &operands, &mut c))?;
+    Ok((built.tile(), seconds))
+}
+
+/// The tile, and seconds of one convolution with as many outputs as channels.
+fn time_of_convolution<T: Operand + Format<T>, C: Format<T>>(
+    bench: &Bench,
+    [images, height, width, channels]: [u32; 4],
+    tile: Option<Tile>,
+    of: fn(f32) -> T,
+) -> Result<(Tile, f64), Error> {
+    let stream = bench.device.stream()?;
+    let built = Convolution::<T>::builder([images, height, width], channels, channels)
+        .rectifier(true)
+        .tile(tile)
+        .build(&bench.device)?;
+    let n_values = u64::from(images * height * width) * u64::from(channels);
+    let values = stream.upload(&numbers(n_values, of))?;
+    let filters = stream.upload(&numbers(9 * u64::from(channels) * u64::from(channels), of))?;
+    let residual = stream.upload(&numbers(n_values, of))?;
+    let bias = stream.alloc::<f32>(channels as usize)?;
+    let mut c = stream.alloc::<C>(n_values as usize)?;
+    let operands = built.operands(&stream, &values, &filters)?;
+    let epilogue = Epilogue::new().bias(&bias).residual(&residual);
+    let seconds = seconds_of(bench, &stream, |stream| built.run(stream, &operands, epilogue, &mut c))?;
+    Ok((built.tile(), seconds))
+}
+
 /// The engine, the tile, and seconds of one product.
 fn time<T: Operand, C: Format<T>>(
     bench: &Bench,
@@ -180,19 +297,27 @@ fn time<T: Operand, C: Format<T>>(
     let stream = bench.device.stream()?;
     let builder = Product::<T>::builder(m, n, k).rectifier(true).precision(precision).engine(engine).tile(tile);
     let product = builder.build(&bench.device)?;
-    // Numbers of all sizes: zeros need less power, and the clock is higher then.
-    let numbers = |rows: u32| {
-        let len = u64::from(rows) * u64::from(k);
-        let value = |at: u64| of((at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f32 / 8_388_608.0 - 1.0);
-        stream.upload(&(0..len).map(value).collect::<Vec<T>>())
-    };
-    let (a, b) = (numbers(m)?, numbers(n)?);
+    let (a, b) = (
+        stream.upload(&numbers(u64::from(m) * u64::from(k), of))?,
+        stream.upload(&numbers(u64::from(n) * u64::from(k), of))?,
+    );
     let bias = stream.alloc::<f32>(n as usize)?;
     let mut c = stream.alloc::<C>(m as usize * n as usize)?;
     let operands = product.operands(&stream, &a, &b)?;
-    let graph = stream.capture(|stream| {
-        (0..REPEATS).try_for_each(|_| product.run(stream, &operands, Epilogue::new().bias(&bias), &mut c))
-    })?;
+    let epilogue = Epilogue::new().bias(&bias);
+    let seconds = seconds_of(bench, &stream, |stream| product.run(stream, &operands, epilogue, &mut c))?;
+    Ok((product.engine(), product.tile(), seconds))
+}
+
+/// Numbers of all sizes: zeros need less power, and the clock is higher then.
+fn numbers<T>(len: u64, of: fn(f32) -> T) -> Vec<T> {
+    let value = |at: u64| of((at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f32 / 8_388_608.0 - 1.0);
+    (0..len).map(value).collect()
+}
+
+/// Seconds of one run of several in a graph.
+fn seconds_of(bench: &Bench, stream: &Stream, mut run: impl FnMut(&Stream) -> Result<(), Error>) -> Result<f64, Error> {
+    let graph = stream.capture(|stream| (0..REPEATS).try_for_each(|_| run(stream)))?;
     stream.launch_graph(&graph)?;
     stream.synchronize()?;
     let (start, mut n_graphs) = (Instant::now(), 0);
@@ -201,8 +326,8 @@ fn time<T: Operand, C: Format<T>>(
         stream.synchronize()?;
         n_graphs += 1;
     }
-    Ok((product.engine(), product.tile(), start.elapsed().as_secs_f64() / f64::from(n_graphs * REPEATS)))
+    Ok(start.elapsed().as_secs_f64() / f64::from(n_graphs * REPEATS))
 }
 
-/// Products of a graph.
+/// Products or convolutions of a graph.
 const REPEATS: u32 = 20;

@@ -77,6 +77,8 @@
 //! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `warpplay cfr` have changed |
 //! | `cfr/ties.rs` | engines differ otherwise than `docs/exact-ties.md` says |
 //! | `cfr/old_files.rs` | a file of version 0.1 is not read, or a solve does not go on from it with the same bits |
+//! | `tile/convolution.rs`, `tile/numbers.rs` | a convolution of images differs from the plain program, in some board, filter, format or tile, an image alone from the same among others, or a wrong size is accepted |
+//! | `tile/filter_gradient.rs` | the gradient of filters differs from the plain program, or a wrong size is accepted |
 //! | `tile/product.rs`, `tile/engines.rs`, `tile/case.rs` | a product of matrices differs from the plain program, in some shape, format or tile, or a wrong size is accepted |
 //! | `shogi/reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
 //! | `shogi/records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |

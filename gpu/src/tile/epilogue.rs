@@ -1,12 +1,12 @@
-//! What becomes of the sums of a tile: factor, bias, activation, mask, and C.
+//! What becomes of the sums of a tile: factor, bias, residual, activation, mask, and C.
 //!
 //! A warp has 16 rows of a tile, as tensor cores leave them: a thread the sums `d[4 j + 2 i + c]` of row `lane / 4 + 8 i` and column `8 j + 2 (lane % 4) + c`. It puts 32 columns at a time into shared memory and takes them out four columns of a
 //! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
 
 use super::softmax::{self, Softmax};
 use super::task::{CLUSTER, Format, ProductTask, activation};
-use crate::cuda::math::relu;
-use crate::cuda::memory::{Vec4, load, store, store_vec4};
+use crate::cuda::math::{opaque, relu};
+use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::{sync_cluster, sync_warp};
 use crate::cuda::{thread, warp};
@@ -87,6 +87,83 @@ unsafe fn mask_of<const N: usize>(task: &ProductTask, part: &Part, lane: Lane, c
     quads
 }
 
+/// Reads the residual of 16 bits of a lane's quads in the columns from `column` on; 0 outside of C and where there is none.
+///
+/// # Safety
+/// As [`write`].
+#[inline(always)]
+#[track_caller]
+unsafe fn residual_of<const N: usize>(task: &ProductTask, part: &Part, lane: Lane, column: u32) -> [u64; N] {
+    let mut quads = [0; N];
+    if !task.residual_short.is_null() {
+        let column = column + lane.column;
+        let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
+        unroll!(I in [0, 1, 2, 3] {
+            let row = part.row + lane.row + 4 * I as u32;
+            if I < N && row < task.m && column < task.n {
+                let at = row as usize * task.c_stride as usize + column as usize;
+                // SAFETY: within the residual; four that begin at a multiple of their bytes are aligned together.
+                unsafe {
+                    let from = task.residual_short.add(at);
+                    if is_whole && (from as usize).is_multiple_of(8) {
+                        quads[I % N] = load(from.cast::<u64>(), 0);
+                    } else {
+                        unroll!(C in [0, 1, 2, 3] {
+                            if column + (C as u32) < task.n {
+                                quads[I % N] |= u64::from(load(from, C)) << (16 * C);
+                            }
+                        });
+                    }
+                }
+            }
+        });
+    }
+    quads
+}
+
+/// The values of a quad of the residual, of 16 bits or of single precision, at a row and column of C; 0 outside of C and where there is none.
+///
+/// # Safety
+/// As [`write`]; `short` is what [`residual_of`] read there.
+#[inline(always)]
+#[track_caller]
+unsafe fn added<F: Format>(task: &ProductTask, short: u64, row: u32, column: u32) -> [f32; 4] {
+    let [low, high] = [F::unpack(short as u32), F::unpack((short >> 32) as u32)];
+    if task.residual.is_null() {
+        [low[0], low[1], high[0], high[1]]
+    } else {
+        // SAFETY: as the caller vouches.
+        unsafe { added_single(task, row, column) }
+    }
+}
+
+/// The values of a quad of the residual of single precision, at a row and column of C; 0 outside of C and where there is none.
+///
+/// # Safety
+/// As [`write`].
+#[inline(always)]
+#[track_caller]
+pub unsafe fn added_single(task: &ProductTask, row: u32, column: u32) -> [f32; 4] {
+    let mut quad = [0.0; 4];
+    if !task.residual.is_null() && row < task.m && column < task.n {
+        let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
+        // SAFETY: within the residual; four that begin at a multiple of their bytes are aligned together.
+        unsafe {
+            let from = task.residual.add(row as usize * task.c_stride as usize + column as usize);
+            if is_whole && (from as usize).is_multiple_of(16) {
+                quad = load_vec4(from.cast::<Vec4>()).0.map(f32::from_bits);
+            } else {
+                unroll!(C in [0, 1, 2, 3] {
+                    if column + (C as u32) < task.n {
+                        quad[C] = load(from, C);
+                    }
+                });
+            }
+        }
+    }
+    quad
+}
+
 /// The sums of a lane's quad, from the exchange that begins at `address`; in a cluster those of all blocks, in their order.
 ///
 /// # Safety
@@ -114,7 +191,7 @@ unsafe fn exchanged(in_cluster: bool, address: u32, lane: Lane) -> [f32; 4] {
 /// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`](super::softmax) makes of their rows. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
 ///
 /// # Safety
-/// In a cluster, all its threads are here or [`meet`] as often; and once more behind the last tile. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
+/// In a cluster, all its threads are here or [`meet`] as often; and once more behind the last tile. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The residual is C or nobody writes it. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
@@ -129,8 +206,18 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
     let exchanges = n_exchanges::<R>(task, part.column);
     let mut chunk = 0;
+    // Always that of the next columns: memory is slower than an exchange.
+    // SAFETY: as the caller vouches.
+    let mut next_residual = if S { [0; N] } else { unsafe { residual_of::<N>(task, &part, lane, part.column) } };
     while chunk < exchanges {
         let column = part.column + chunk * COLUMNS;
+        // Hidden, so that no pointers to each row of each array occupy registers.
+        let lane = Lane { row: opaque(lane.row), ..lane };
+        let residual = next_residual;
+        if !S && chunk + 1 < exchanges {
+            // SAFETY: as the caller vouches; other columns than those that are written meanwhile.
+            next_residual = unsafe { residual_of::<N>(task, &part, lane, column + COLUMNS) };
+        }
         // The mask is on its way while the sums are exchanged.
         // SAFETY: as the caller vouches.
         let mask = unsafe { mask_of::<N>(task, &part, lane, column) };
@@ -198,8 +285,12 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
         });
         unroll!(I in [0, 1, 2, 3] {
             if I < N {
+                // SAFETY: as the caller vouches.
+                let residual = unsafe {
+                    added::<F>(task, residual[I % N], part.row + lane.row + 4 * I as u32, column + lane.column)
+                };
                 unroll!(C in [0, 1, 2, 3] {
-                    let sum = quads[I % N][C] * task.factor + bias[C];
+                    let sum = quads[I % N][C] * task.factor + bias[C] + residual[C];
                     let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
                     // Numbers of 16 bits above 0 are integers above 0.
                     let is_kept = task.mask.is_null() || (mask[I % N] >> (16 * C)) as i16 > 0;

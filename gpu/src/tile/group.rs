@@ -27,6 +27,8 @@ impl GroupTask {
             b: core::ptr::null(),
             bias: core::ptr::null(),
             mask: core::ptr::null(),
+            residual: core::ptr::null(),
+            residual_short: core::ptr::null(),
             c,
             c_short: core::ptr::null_mut(),
             overflow: self.overflow,
@@ -46,7 +48,9 @@ impl GroupTask {
             division: member.division,
             activation: activation::NONE,
             factor: member.factor,
-            reserved: 0,
+            side: 1,
+            height: 0,
+            width: 0,
         }
     }
 }

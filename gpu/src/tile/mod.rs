@@ -11,10 +11,13 @@
 //! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab` | `sm_80` on |
 //! | [`plain`] | `tile_plain_{128,64}`: rows and columns of a tile; `…_a`, `…_b`, `…_ab`; operands of single precision | `sm_75` on |
 //!
-//! [`task`] is what a launch works on, [`epilogue`] what becomes of its sums; [`softmax`] is one of those.
+//! [`task`] is what a launch works on, [`images`] how A may be images, [`epilogue`] what becomes of its sums; [`softmax`] is one of those.
 //!
 //! # Layout
 //! A is `[m][a_stride]`, of which `k` values a row are used, and B is `[n][b_stride]`: the columns of B lie one after the other, as weights `[outputs][inputs]` do. Or an operand lies depth by depth, `[k][stride]`; there are kernels for that where it has 16 bits. C is `[m][c_stride]`.
+//!
+//! # Convolutions
+//! The rows of A may be the pixels of images, channels last, and the columns of B filters `[side][side][channels]`: see [`images`]. The kernels are the same, those whose operands do not lie depth by depth.
 //!
 //! # Numbers in parts
 //! A number may be the sum of up to three of 16 bits, whose matrices lie one behind the other. Products of all pairs of parts that matter are added up, small ones first ([`task::n_pairs`]).
@@ -32,6 +35,7 @@
 pub mod epilogue;
 #[cfg(feature = "tile-wgmma")]
 pub mod group;
+pub mod images;
 #[cfg(feature = "tile-wgmma")]
 pub mod logits;
 #[cfg(feature = "tile-mma")]

@@ -31,11 +31,14 @@ pub const CLUSTER: u32 = 4;
 )]
 #[require(m >= 1 && n >= 1 && k >= 1 && n <= c_stride && division >= 1)]
 #[require((1..=MAX_PARTS).contains(&a_parts) && (1..=MAX_PARTS).contains(&b_parts) && (1..=MAX_PARTS).contains(&c_parts))]
-#[require((if a_by_depth != 0 { m } else { k }) <= a_stride && (if b_by_depth != 0 { n } else { k }) <= b_stride)]
+#[require((if a_by_depth != 0 { m } else { k }) <= a_stride && (b_by_depth != 0 && side > 1 || (if b_by_depth != 0 { n } else { k }) <= b_stride))]
 #[require((a_stride * value_bytes).is_multiple_of(16) && (b_stride * value_bytes).is_multiple_of(16))]
 #[require(mask_stride.is_multiple_of(4) && mask_stride >= n || mask.is_none())]
+#[require(side == 1 || (side == 3 || side == 5 || side == 7) && height >= 1 && width >= 1 && a_parts == 1 && b_parts == 1 && a_by_depth == b_by_depth)]
+#[require(side == 1 || a_by_depth != 0 || m.is_multiple_of(height * width) && division >= k && side * side * k <= b_stride)]
+#[require(side == 1 || a_by_depth == 0 || k.is_multiple_of(height * width) && n.is_multiple_of(side * side * 64))]
 pub struct ProductTask {
-    /// `[2]` A and B, with rectangles of the tile's rows and of its columns, or of 64 depths; null for kernels that read without maps.
+    /// `[2]` A and B, with rectangles of the tile's rows and of its columns, or of 64 depths; null for kernels that read without maps. Of images A's map copies as many pixels as the tile has rows, and B's layers are the taps.
     #[len(2)]
     #[nullable]
     pub maps: *const TensorMap,
@@ -53,6 +56,14 @@ pub struct ProductTask {
     #[len(m as usize * mask_stride as usize)]
     #[nullable]
     pub mask: *const u16,
+    /// `[m][c_stride]` What is added to C before the activation, in single precision; null for nothing. It may be C.
+    #[len(m as usize * c_stride as usize)]
+    #[nullable]
+    pub residual: *const f32,
+    /// `[m][c_stride]` The same in the operands' format of 16 bits; null for nothing. It may be C.
+    #[len(m as usize * c_stride as usize)]
+    #[nullable]
+    pub residual_short: *const u16,
     /// `[divisions][m][c_stride]` C in single precision; null where `c_short` is not.
     #[len((k.div_ceil(division) - 1) as usize * c_part_stride as usize + m as usize * c_stride as usize)]
     #[nullable]
@@ -75,7 +86,7 @@ pub struct ProductTask {
     pub m: u32,
     /// Columns of B and C.
     pub n: u32,
-    /// Depth: columns of A and rows of B.
+    /// Depth: columns of A and rows of B; of images, channels.
     pub k: u32,
     /// Values from a row, or a depth, of A to the next.
     pub a_stride: u32,
@@ -91,17 +102,21 @@ pub struct ProductTask {
     pub b_parts: u32,
     /// Parts of C, of 16 bits.
     pub c_parts: u32,
-    /// Depths whose products are added up, a multiple of a slab's; each division of the depth has a C of its own, without bias, mask and activation if there is more than one.
+    /// Depths whose products are added up, a multiple of a slab's; each division of the depth has a C of its own, without bias, residual, mask and activation if there is more than one.
     pub division: u32,
     /// One of [`activation`].
     pub activation: u32,
     /// What sums are multiplied with before the bias is added.
     pub factor: f32,
-    /// 0.
-    pub reserved: u32,
+    /// Taps of a row and of a column of the filters, odd: the rows of A are the pixels of images, and a column of B is `[side²][channels]`; or, depth by depth, the depths are pixels and the columns of B taps and channels. 1 for matrices.
+    pub side: u32,
+    /// Rows of an image.
+    pub height: u32,
+    /// Pixels of an image's row.
+    pub width: u32,
 }
 
-const _: () = assert!(size_of::<ProductTask>() == 144);
+const _: () = assert!(size_of::<ProductTask>() == 168);
 
 /// One of several products of a launch.
 #[repr(C)]

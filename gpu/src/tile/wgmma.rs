@@ -6,6 +6,7 @@
 use core::borrow::Borrow;
 
 use super::epilogue::{self, Part, meet, n_exchanges, write};
+use super::images::{self, Pixel, taps_of_depth};
 use super::softmax::Softmax;
 use super::task::{Bf16, CLUSTER, F16, Format, ProductTask, Tf32, largest, n_pairs};
 use super::work::{Work, depths_of};
@@ -181,8 +182,8 @@ pub(super) const fn work_of<const R: usize, const GROUPS: u32>(task: &ProductTas
 
 /// The slabs of a tile, of all pairs of parts, that this block of a cluster of `C` takes: from the first number to before the second.
 #[inline(always)]
-fn share<F: Format, const C: u32>(task: &ProductTask, division: u32) -> [u32; 2] {
-    let slabs = n_pairs(task.a_parts, task.b_parts) * slabs_of::<F>(task, division);
+fn share<F: Format, const B: bool, const C: u32>(task: &ProductTask, division: u32) -> [u32; 2] {
+    let slabs = n_pairs(task.a_parts, task.b_parts) * taps_of_depth::<B>(task) * slabs_of::<F>(task, division);
     if C == 1 {
         return [0, slabs];
     }
@@ -190,7 +191,7 @@ fn share<F: Format, const C: u32>(task: &ProductTask, division: u32) -> [u32; 2]
     [slabs * rank / C, slabs * (rank + 1) / C]
 }
 
-/// Slabs of a division's depth.
+/// Slabs of a division's depth; of images, of a tap's channels.
 #[inline(always)]
 const fn slabs_of<F: Format>(task: &ProductTask, division: u32) -> u32 {
     depths_of(task, division).div_ceil(F::SLAB)
@@ -323,8 +324,12 @@ unsafe fn fetch<
         // SAFETY: two maps, as the caller vouches.
         let maps = unsafe { maps_at(task.maps) };
         let (first_row, first_column) = (row * GROUPS * GROUP_ROWS, column * width::<R>());
-        let slabs = slabs_of::<F>(task, division);
-        let [from, to] = share::<F, C>(task, division);
+        let pixel = Pixel::of(task, first_row);
+        let first_depth = division * task.division;
+        let last_depth = if task.k - first_depth < task.division { task.k } else { first_depth + task.division };
+        // Of images, those of all taps.
+        let slabs = taps_of_depth::<B>(task) * slabs_of::<F>(task, division);
+        let [from, to] = share::<F, B, C>(task, division);
         let mut number = 0;
         // Products of small parts first, so that they are not lost in the sum of the large ones.
         let mut sum = largest(task.a_parts, task.b_parts);
@@ -334,26 +339,44 @@ unsafe fn fetch<
             while part <= sum && part < task.a_parts {
                 let parts = [part, sum - part];
                 let mut slab = 0;
+                let (mut next_tap, mut next_depth) = (0, first_depth);
                 while slab < slabs && parts[1] < task.b_parts {
                     let is_own = number >= from && number < to;
+                    let (tap, depth) = (next_tap, next_depth);
                     number += 1;
                     slab += 1;
+                    next_depth += F::SLAB;
+                    // Depth by depth there are no taps to go through.
+                    if !B && next_depth >= last_depth {
+                        (next_tap, next_depth) = (tap + 1, first_depth);
+                    }
                     if !is_own {
                         continue;
                     }
                     if asks {
-                        let depth = division * task.division + (slab - 1) * F::SLAB;
                         let (slot, object) = ring.expect(stage);
                         let slot_b = slot + GROUPS * GROUP_ROWS * SLAB_BYTES;
                         // SAFETY: the slot is free, and both together have its bytes, which its object expects.
                         unsafe {
                             let at = [first_row, depth, parts[0]];
                             match GROUPS {
+                                _ if !A && task.side > 1 => pixel.copy(task, maps[0], slot, tap, depth, object),
                                 2 => copy::<{ 2 * GROUP_ROWS }, A>(maps[0], slot, at, object),
                                 _ => copy::<GROUP_ROWS, A>(maps[0], slot, at, object),
                             }
-                            let at = [first_column, depth, parts[1]];
+                            let at = [first_column, depth, parts[1] + tap];
                             match R {
+                                _ if A && B && task.side > 1 => {
+                                    let rectangles = width::<R>() / images::COLUMNS;
+                                    Pixel::of(task, depth).copy_columns(
+                                        task,
+                                        maps[1],
+                                        slot_b,
+                                        first_column,
+                                        rectangles,
+                                        object,
+                                    );
+                                }
                                 128 => copy::<256, B>(maps[1], slot_b, at, object),
                                 96 => copy::<192, B>(maps[1], slot_b, at, object),
                                 64 => copy::<128, B>(maps[1], slot_b, at, object),
@@ -426,7 +449,7 @@ unsafe fn work<
         // On its way while slabs are multiplied.
         // SAFETY: as the caller vouches.
         let own_bias = unsafe { own_bias(task, column, member) };
-        let [from, to] = share::<F, C>(task, division);
+        let [from, to] = share::<F, B, C>(task, division);
         let slabs = to - from;
         let mut d = [0.0; R];
         let mut slab = 0;
@@ -499,16 +522,16 @@ macro_rules! products {
             /// A product of matrices, with an epilogue.
             ///
             /// * Launch: a block (a cluster of four, for those whose depth is shared) for each tile of C and division of the depth, at most one a multiprocessor; a warpgroup for each 64 rows of a tile, and one that fetches.
-            /// * Reads: `a`, `b` through their maps; `bias`, `mask`.
+            /// * Reads: `a`, `b` through their maps; `bias`, `residual` or `residual_short`, `mask`.
             /// * Writes: `c` or `c_short`; `overflow`.
             /// * Shared: dynamic: up to eight slots, each a slab of both operands 128 bytes deep; bias of two tiles, and 2,560 bytes a warp for the exchange of sums.
-            /// * Cost: 2 m n k operations by tensor cores for each pair of parts.
-            /// * Twin: `warpplay_cpu_ref::tile::product`.
+            /// * Cost: 2 m n k operations by tensor cores for each pair of parts, or for each tap.
+            /// * Twin: `warpplay_cpu_ref::tile::product`, `warpplay_cpu_ref::tile::convolution`.
             /// * Source: the ring of slabs is a known form (CUTLASS's warp-specialised persistent kernels); the code is ours.
             ///
             /// # Safety
-            /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths; exactly one of `c` and `c_short` is
-            /// there, the latter, bias, mask and activation only with one division; a division is a multiple of a slab's depth; the mask begins at a multiple of 8 bytes; the operands are not written meanwhile.
+            /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths, or, of images, as many pixels as the tile has rows, 64 where they lie depth by depth; exactly one of `c` and `c_short` is
+            /// there, the latter, bias, residual, mask and activation only with one division; a division is a multiple of a slab's depth; the mask begins at a multiple of 8 bytes; the operands are not written meanwhile, and a residual only where it is C.
             #[kernel(
                 shape = |multiprocessors: u32| shape::<$sums, $groups, $cluster>(task.m, task.n, task.k.div_ceil(task.division), multiprocessors),
                 max_threads = 128 * ($groups + 1),

@@ -66,7 +66,7 @@ impl Setup<'_> {
             (Engine::Cpu, Precision::F64) => return Ok(cpu::memory(shape, size_of::<f64>(), capacity)),
             (Engine::Cpu, _) => return Ok(cpu::memory(shape, size_of::<f32>(), capacity)),
             (Engine::Fused, _) => fused::memory(device, shape, precision, capacity)?,
-            _ => layers::memory(shape, precision, capacity),
+            _ => layers::memory(device, shape, precision, capacity)?,
         };
         Ok(resident::memory(engine, shape, capacity))
     }

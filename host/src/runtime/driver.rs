@@ -208,6 +208,7 @@ entries! {
 #[cfg(feature = "tile")]
 entries! {
     fn cuTensorMapEncodeTiled(map: *mut c_void, values: c_int, rank: c_uint, address: u64, sizes: *const u64, strides: *const u64, rectangle: *const u32, steps: *const u32, interleave: c_int, swizzle: c_int, promotion: c_int, outside: c_int);
+    fn cuTensorMapEncodeIm2col(map: *mut c_void, values: c_int, rank: c_uint, address: u64, sizes: *const u64, strides: *const u64, lower: *const c_int, upper: *const c_int, channels: c_uint, pixels: c_uint, steps: *const u32, interleave: c_int, swizzle: c_int, promotion: c_int, outside: c_int);
 }
 
 #[cfg(feature = "shogi")]

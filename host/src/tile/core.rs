@@ -8,7 +8,7 @@ use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
 use super::engine::{Engine, Launch};
 use super::size::Tile;
 use super::{mma, plain};
-use crate::runtime::tensor_map::{Matrix, Values, tensor_map};
+use crate::runtime::tensor_map::{Matrix, Pixels, Values, image_map, tensor_map};
 use crate::{Buffer, Device, Error, In, InOut, Module, Precision, Result, Stream};
 
 /// How an operand lies: `[parts][rows or columns][stride]`, or `[parts][k][stride]`.
@@ -23,13 +23,29 @@ pub(crate) struct Lie {
     pub part_stride: u64,
 }
 
+/// Images that are the rows of A, and filters that are the columns of B; or, depth by depth, images that are B.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Images {
+    /// Rows of an image.
+    pub height: u32,
+    /// Pixels of a row.
+    pub width: u32,
+    /// Taps of a filter's row and column: 1, 3, 5 or 7.
+    pub side: u32,
+    /// Channels of a pixel.
+    pub channels: u32,
+}
+
 /// What is multiplied, and what becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
     pub values: Values,
     pub m: u32,
     pub n: u32,
+    /// Of images, their channels.
     pub k: u32,
+    /// Whether A is images and B `[n][taps][channels]`: then `m` counts pixels, and neither has parts or is divided. Or, if both lie depth by depth, whether B is images: then `k` counts pixels, and `n` taps and channels up to a multiple of 64.
+    pub images: Option<Images>,
     pub a: Lie,
     pub b: Lie,
     pub c_stride: u32,
@@ -51,9 +67,14 @@ const MAX_STRIDE: u32 = 1 << 26;
 impl Shape {
     /// Bytes of an operand's value.
     const fn value_bytes(&self) -> u32 {
-        match self.values {
-            Values::F16 | Values::Bf16 => 2,
-            Values::F32 => 4,
+        self.values.bytes()
+    }
+
+    /// Taps of a filter; 1 of matrices.
+    const fn taps(&self) -> u32 {
+        match self.images {
+            Some(Images { side, .. }) => side * side,
+            None => 1,
         }
     }
 
@@ -85,6 +106,12 @@ impl Shape {
             (["a_stride", "a_part_stride", "a_parts", "a_by_depth"], a, m),
             (["b_stride", "b_part_stride", "b_parts", "b_by_depth"], b, n),
         ] {
+            // A column of B has all taps of a filter; its depth is a pixel of images.
+            let k = if stride == "b_stride" && !lie.by_depth { k * self.taps() } else { k };
+            let rows = match self.images {
+                Some(images) if stride == "b_stride" && lie.by_depth => images.channels,
+                _ => rows,
+            };
             if lie.by_depth && self.precision(engine) == Precision::Tf32 {
                 return Err(Error::option(
                     by_depth,
@@ -142,6 +169,21 @@ impl Shape {
             let (width, height, rows) = if by_depth { (size, k, GROUP_ROWS) } else { (k, size, of_tile) };
             Matrix { values, first, width, height, stride, parts, part_stride, rows }
         };
+        if let Some(images) = self.images.filter(|images| images.side > 1) {
+            let Images { height, width, side, channels } = images;
+            let pixels = |lie: Lie, first: usize, n: u32, pixels: u32| {
+                let (images, stride, reach) = (n / (height * width), lie.stride, side / 2);
+                Pixels { values, first, channels, width, height, images, stride, reach, pixels }
+            };
+            if self.b.by_depth {
+                let a = tensor_map("a", a, matrix(self.a, first_a, m, rows))?;
+                return Ok([a, image_map("b", b, pixels(self.b, first_b, k, GROUP_ROWS))?]);
+            }
+            // The taps of a filter are layers.
+            let lie = Lie { parts: side * side, part_stride: (self.b.stride / (side * side)).into(), ..self.b };
+            let a = image_map("a", a, pixels(self.a, first_a, m, rows))?;
+            return Ok([a, tensor_map("b", b, matrix(lie, first_b, n, columns))?]);
+        }
         Ok([
             tensor_map("a", a, matrix(self.a, first_a, m, rows))?,
             tensor_map("b", b, matrix(self.b, first_b, n, columns))?,
@@ -170,6 +212,9 @@ pub(crate) struct Views<'a> {
     pub a: In<'a, u8>,
     pub b: In<'a, u8>,
     pub bias: In<'a, f32>,
+    /// Of C's format, or of the other; one of them at most.
+    pub residual: In<'a, f32>,
+    pub residual_short: In<'a, u16>,
     pub mask: In<'a, u16>,
     pub c: InOut<'a, f32>,
     pub c_short: InOut<'a, u16>,
@@ -197,6 +242,30 @@ impl Kernels {
         };
         Ok(Self { module: Module::load(device, set)?, engine, multiprocessors: device.info()?.n_multiprocessors })
     }
+
+    /// Those for images, which the copy engine reads.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the device has none; errors of the device.
+    pub fn of_images(device: &Device, precision: Precision) -> Result<Self> {
+        match Engine::choose(device, precision, None) {
+            Ok(Engine::Wgmma) => Self::load(device, precision, Some(Engine::Wgmma)),
+            Err(error) if !matches!(error, Error::Unsupported { .. }) => Err(error),
+            _ => Err(Error::Unsupported {
+                what: format!("a convolution in {precision}"),
+                backend: device.name(),
+                remedy: "it needs a GPU of compute capability 9.0".into(),
+            }),
+        }
+    }
+
+    /// The tile that should be fastest.
+    pub fn fastest(&self, shape: &Shape) -> Tile {
+        // The bits of an image do not depend on how many there are: its depth is not shared.
+        let slabs = if shape.images.is_some() { 0 } else { shape.slabs() };
+        let by_depth = [shape.a.by_depth, shape.b.by_depth];
+        Tile::fastest(self.engine, by_depth, |tile| shape.n_tiles(tile), slabs, self.multiprocessors)
+    }
 }
 
 /// A product with its kernel.
@@ -218,9 +287,7 @@ impl Core {
         let (engine, multiprocessors) = (*engine, *multiprocessors);
         shape.check(engine)?;
         let by_depth = [shape.a.by_depth, shape.b.by_depth];
-        let tile = tile.unwrap_or_else(|| {
-            Tile::fastest(engine, by_depth, |tile| shape.n_tiles(tile), shape.slabs(), multiprocessors)
-        });
+        let tile = tile.unwrap_or_else(|| kernels.fastest(&shape));
         let refused = || {
             let lie = if by_depth == [false; 2] { "" } else { " for operands that lie depth by depth" };
             let allowed = Tile::ALL.iter().filter(|tile| tile.reads(engine, by_depth)).map(|tile| tile.name());
@@ -350,13 +417,16 @@ impl Core {
     ) -> ProductTaskArgs<'a> {
         let Shape { n, k, a, b, c_stride, c_parts, c_part_stride, mask_stride, division, factor, rectifier, .. } =
             self.shape;
-        let Views { a: on_a, b: on_b, bias, mask, c, c_short, overflow } = views;
+        let Views { a: on_a, b: on_b, bias, residual, residual_short, mask, c, c_short, overflow } = views;
+        let [height, width, side] = self.shape.images.map_or([0, 0, 1], |of| [of.height, of.width, of.side]);
         ProductTaskArgs {
             maps: maps.into().map_or_else(In::none, Buffer::view),
             a: on_a,
             b: on_b,
             bias,
             mask,
+            residual,
+            residual_short,
             c,
             c_short,
             overflow,
@@ -376,7 +446,9 @@ impl Core {
             division,
             activation: if rectifier { activation::RELU } else { activation::NONE },
             factor,
-            reserved: 0,
+            side,
+            height,
+            width,
             value_bytes: self.shape.value_bytes(),
             a_by_depth: a.by_depth.into(),
             b_by_depth: b.by_depth.into(),

@@ -1,6 +1,6 @@
 //! Products of matrices on the device: `C = epilogue(A B)`, with operands of bfloat16, half precision or TF32 and sums of single precision.
 //!
-//! The layers of a network are such products, and tensor cores do them at hundreds of TFLOP/s. A [`Product`] has fixed sizes and is run on buffers of a stream as often as one likes, alone or in a graph; bias and rectifier
+//! The layers of a network are such products, and tensor cores do them at hundreds of TFLOP/s. A [`Product`] has fixed sizes and is run on buffers of a stream as often as one likes, alone or in a graph; bias, residual and rectifier
 //! cost no pass of their own.
 //!
 //! ```
@@ -26,6 +26,8 @@
 //! | type | what it is |
 //! | --- | --- |
 //! | [`Product`], [`ProductBuilder`] | a product of given sizes on a device, run as often as one likes |
+//! | [`Convolution`], [`ConvolutionBuilder`] | a convolution of images, as such a product |
+//! | [`FilterGradient`], [`FilterGradientBuilder`] | the gradient of its filters |
 //! | [`Operands`] | A and B as the kernels read them, made once for many runs |
 //! | [`Epilogue`] | what becomes of the sums |
 //! | [`Operand`] | the number formats of A and B: [`struct@bf16`], [`struct@f16`], `f32`, read as TF32 where nothing else is said |
@@ -44,6 +46,19 @@
 //! Bytes of a row or depth of A and of a column or depth of B are a multiple of 16: copies to shared memory want it so. Of a layer's three products, with weights `[inputs][outputs]`, the outputs read B by depth, the gradient of its
 //! inputs reads neither so, and the gradient of the weights both.
 //!
+//! # Convolutions
+//!
+//! ```text
+//! images     [images][height][width][pixel_stride]     channels last; the first `channels` of a pixel are used
+//! filters    [outputs][side][side][tap_stride]         the first `channels` of a tap are used; `side` is 1, 3, 5 or 7
+//! C          [images][height][width][c_stride]         padded by zeros, so that it has the images' size
+//! ```
+//!
+//! A [`Convolution`] is a product with a row for each pixel, a column for each output and all taps and channels as its depth. The copy engine brings the pixels that a tap meets, with zeros for those outside of their image, straight into the
+//! multiprocessors: images may have any size, and nothing is gathered or padded in memory. A tile's rows are pixels that follow each other across rows and images, so that none are wasted. Channels are taken 64 at a time (32 in TF32):
+//! numbers of them that are multiples of that are fastest. The gradient of the inputs is the convolution of the outputs' gradient with the filters turned by half a circle, `[channels][side][side][outputs]`; a [`FilterGradient`] is
+//! that of the filters.
+//!
 //! # Numbers in parts
 //!
 //! A number of single precision is the sum of two or three of bfloat16: each part is what the parts before it leave, rounded. [`ProductBuilder::parts`] multiplies such numbers: of two parts each three products of parts are added up, of three
@@ -57,7 +72,7 @@
 //! Operands of `f32` are read as TF32, or multiplied as they are ([`ProductBuilder::precision`] with [`Precision::F32`](crate::Precision::F32)): without tensor cores, many times slower, with one rounding for each product that is added. Three parts of bfloat16 are as precise and faster
 //! where the device has them; f32 is for numbers beyond the sizes that they hold, and for older GPUs.
 //!
-//! The same product by the same [`Engine`] gives the same bits every time, in every [`Tile`] but the one whose depth is shared ([`Tile::Shared64`]); that one is chosen by sizes alone. Another engine adds up in another order: the last bits are others, the bound is the same.
+//! The same product by the same [`Engine`] gives the same bits every time, in every [`Tile`] but the one whose depth is shared ([`Tile::Shared64`]); that one is chosen by sizes alone, and never for a convolution: so an image has the same bits alone and among others. Another engine adds up in another order: the last bits are others, the bound is the same.
 //!
 //! # Where it runs
 //!
@@ -67,10 +82,12 @@
 //! | [`Mma`](Engine::Mma) | 8.0 and newer | the same |
 //! | [`Plain`](Engine::Plain) | 7.5 and newer | f32 as it is |
 //!
-//! The first that a device has is taken, or the one that [`ProductBuilder::engine`] asks for. All run under `simt`. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
+//! The first that a device has is taken, or the one that [`ProductBuilder::engine`] asks for. All run under `simt`. Convolutions are [`Wgmma`](Engine::Wgmma)'s alone. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
 
+mod convolution;
 pub(crate) mod core;
 mod engine;
+mod filter_gradient;
 pub(crate) mod group;
 pub(crate) mod logits;
 mod mma;
@@ -79,7 +96,9 @@ mod plain;
 mod product;
 mod size;
 
+pub use convolution::{Convolution, ConvolutionBuilder};
 pub use engine::Engine;
+pub use filter_gradient::{FilterGradient, FilterGradientBuilder};
 pub use half::{bf16, f16};
 pub use operand::{Operand, Output};
 pub use product::{Epilogue, Operands, Product, ProductBuilder};

@@ -47,11 +47,22 @@ impl Operand for f32 {
 pub trait Output<T: Operand>: Pod + sealed::Sealed {
     #[doc(hidden)]
     fn views(buffer: &mut Buffer<Self>) -> (InOut<'_, f32>, InOut<'_, u16>);
+    /// The buffer where it is of single precision, or where it is of `T`.
+    #[doc(hidden)]
+    fn residual(buffer: &Buffer<Self>) -> Residual<'_, T>;
 }
+
+/// A residual of single precision, or of the operands' format.
+#[doc(hidden)]
+pub type Residual<'a, T> = (Option<&'a Buffer<f32>>, Option<&'a Buffer<T>>);
 
 impl<T: Operand> Output<T> for f32 {
     fn views(buffer: &mut Buffer<Self>) -> (InOut<'_, f32>, InOut<'_, u16>) {
         (buffer.view_mut(), InOut::none())
+    }
+
+    fn residual(buffer: &Buffer<Self>) -> Residual<'_, T> {
+        (Some(buffer), None)
     }
 }
 
@@ -60,6 +71,10 @@ macro_rules! short {
         impl Output<$type> for $type {
             fn views(buffer: &mut Buffer<Self>) -> (InOut<'_, f32>, InOut<'_, u16>) {
                 (InOut::none(), buffer.view_mut().cast())
+            }
+
+            fn residual(buffer: &Buffer<Self>) -> Residual<'_, Self> {
+                (None, Some(buffer))
             }
         }
     )+};

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 
-use super::core::{Core, Kernels, Lie, Shape, Views};
+use super::core::{Core, Images, Kernels, Lie, Shape, Views};
 use super::engine::Engine;
-use super::operand::{Operand, Output};
+use super::operand::{Operand, Output, Residual};
 use super::size::Tile;
 use crate::{Buffer, Device, Error, In, InOut, Precision, Result, Stream};
 
@@ -72,6 +72,14 @@ impl<T: Operand> Product<T> {
     }
 }
 
+impl<T: Operand> Product<T> {
+    /// Checks the sizes and loads the kernel.
+    pub(super) fn of(device: &Device, kernels: &Kernels, shape: Shape, tile: Option<Tile>) -> Result<Self> {
+        let core = Core::new(kernels, shape, tile)?;
+        Ok(Self { device: device.clone(), core, operands: PhantomData })
+    }
+}
+
 impl<T: Operand> ProductBuilder<T> {
     /// Whether A lies depth by depth, `[k][a_stride]`, and not row by row, `[m][a_stride]`; default not. Formats of 16 bits alone.
     #[must_use]
@@ -126,7 +134,7 @@ impl<T: Operand> ProductBuilder<T> {
     }
 
     /// Depths that are added up; default all. With fewer, C is one `[m][c_stride]` for each division of the depth: more blocks share the work of a product that is deep and has a small C, and the sums are added up later, always in the same
-    /// order. A multiple of 64 (of 32 in TF32); without bias, rectifier and mask.
+    /// order. A multiple of 64 (of 32 in TF32); without bias, residual, rectifier and mask.
     #[must_use]
     pub fn division(self, division: u32) -> Self {
         Self { division: Some(division), ..self }
@@ -138,7 +146,7 @@ impl<T: Operand> ProductBuilder<T> {
         Self { factor, ..self }
     }
 
-    /// Whether values below 0 become 0, after the bias; default not.
+    /// Whether values below 0 become 0, after bias and residual; default not.
     #[must_use]
     pub fn rectifier(self, rectifier: bool) -> Self {
         Self { rectifier, ..self }
@@ -169,8 +177,7 @@ impl<T: Operand> ProductBuilder<T> {
     /// [`Error::Option`] for a size, stride, precision, engine or tile that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
     pub fn build(self, device: &Device) -> Result<Product<T>> {
         let kernels = Kernels::load(device, self.chosen_precision(device)?, self.engine)?;
-        let core = Core::new(&kernels, self.shape(), self.tile)?;
-        Ok(Product { device: device.clone(), core, operands: PhantomData })
+        Product::of(device, &kernels, self.shape(), self.tile)
     }
 
     fn chosen_precision(&self, device: &Device) -> Result<Precision> {
@@ -203,6 +210,7 @@ impl<T: Operand> ProductBuilder<T> {
             m,
             n,
             k,
+            images: None,
             a: lie(0, m),
             b: lie(1, n),
             c_stride,
@@ -216,7 +224,7 @@ impl<T: Operand> ProductBuilder<T> {
     }
 }
 
-/// A and B of a [`Product`], in the form in which the kernels read them. It keeps their memory; their values may change between two runs.
+/// A and B of a [`Product`], or images and filters of a [`Convolution`](super::Convolution), in the form in which the kernels read them. It keeps their memory; their values may change between two runs.
 pub struct Operands<T> {
     /// For the copy engine, which [`Engine::Wgmma`] reads with.
     maps: Option<Buffer<TensorMap>>,
@@ -227,23 +235,24 @@ pub struct Operands<T> {
 }
 
 /// Sizes, how A and B lie, the tile and the engine.
-type MadeFor = ([u32; 3], Lie, Lie, Tile, Engine);
+type MadeFor = ([u32; 3], Lie, Lie, Option<Images>, Tile, Engine);
 
-/// What becomes of the sums of a product, in this order: [factor](ProductBuilder::factor), bias, [rectifier](ProductBuilder::rectifier), mask.
+/// What becomes of the sums of a product or a convolution, in this order: [factor](ProductBuilder::factor), bias, residual, [rectifier](ProductBuilder::rectifier), mask.
 #[derive(Clone, Copy)]
 pub struct Epilogue<'a, T> {
     bias: Option<&'a Buffer<f32>>,
+    residual: Residual<'a, T>,
     mask: Option<&'a Buffer<T>>,
 }
 
 impl<T> Default for Epilogue<'_, T> {
     fn default() -> Self {
-        Self { bias: None, mask: None }
+        Self { bias: None, residual: (None, None), mask: None }
     }
 }
 
 impl<'a, T: Operand> Epilogue<'a, T> {
-    /// Neither bias nor mask.
+    /// Neither bias nor residual nor mask.
     pub fn new() -> Self {
         Self::default()
     }
@@ -252,6 +261,12 @@ impl<'a, T: Operand> Epilogue<'a, T> {
     #[must_use]
     pub fn bias(self, bias: &'a Buffer<f32>) -> Self {
         Self { bias: Some(bias), ..self }
+    }
+
+    /// `[m][c_stride]` is added to C: in single precision, or in the operands' format of 16 bits, whatever that of C is.
+    #[must_use]
+    pub fn residual<C: Output<T>>(self, residual: &'a Buffer<C>) -> Self {
+        Self { residual: C::residual(residual), ..self }
     }
 
     /// C becomes 0 where `[m][mask_stride]` is not above 0: the gradient of a rectifier's inputs, whose outputs the mask is. Formats of 16 bits alone.
@@ -263,8 +278,8 @@ impl<'a, T: Operand> Epilogue<'a, T> {
 
 impl<T: Operand> Product<T> {
     fn made_for(&self) -> MadeFor {
-        let Shape { m, n, k, a, b, .. } = self.core.shape;
-        ([m, n, k], a, b, self.core.tile, self.core.engine)
+        let Shape { m, n, k, a, b, images, .. } = self.core.shape;
+        ([m, n, k], a, b, images, self.core.tile, self.core.engine)
     }
 
     /// Describes A and B to the kernels, once for many runs; not while a graph is recorded.
@@ -303,7 +318,7 @@ impl<T: Operand> Product<T> {
         if operands.made_for != self.made_for() {
             let (expected, found) = (self.made_for(), operands.made_for);
             return Err(Error::shape(
-                "operands (m, n, k; a; b; tile; engine)",
+                "operands (m, n, k; a; b; images; tile; engine)",
                 format!("{expected:?}"),
                 format!("{found:?}"),
             ));
@@ -313,8 +328,10 @@ impl<T: Operand> Product<T> {
         if [operands.a.as_ptr(), operands.b.as_ptr()].into_iter().chain(mask).any(|read| read == c.as_ptr().cast()) {
             return Err(Error::shape("c", "another buffer than a, b and the mask", "one of them"));
         }
-        if shape.divisions() > 1 && (epilogue.bias.is_some() || epilogue.mask.is_some()) {
-            return Err(Error::option("division", shape.division, "k where there is a bias or a mask"));
+        let (residual, residual_short) = epilogue.residual;
+        let has_residual = residual.is_some() || residual_short.is_some();
+        if shape.divisions() > 1 && (epilogue.bias.is_some() || has_residual || epilogue.mask.is_some()) {
+            return Err(Error::option("division", shape.division, "k where there is a bias, a residual or a mask"));
         }
         if shape.divisions() > 1 && size_of::<C>() < size_of::<f32>() {
             return Err(Error::option("division", shape.division, "k where C has 16 bits"));
@@ -334,6 +351,8 @@ impl<T: Operand> Product<T> {
             a: operands.a.view().cast(),
             b: operands.b.view().cast(),
             bias: epilogue.bias.map_or_else(In::none, Buffer::view),
+            residual: residual.map_or_else(In::none, Buffer::view),
+            residual_short: residual_short.map_or_else(In::none, |residual| residual.view().cast()),
             mask: epilogue.mask.map_or_else(In::none, |mask| mask.view().cast()),
             c,
             c_short,

@@ -6,43 +6,7 @@ use warpplay_cpu_ref::tile::{Epilogue, Rows, product};
 use warpplay_tests::Checked;
 use warpplay_tests::random::Random;
 
-/// A number of an operand.
-pub trait Number: Operand {
-    fn of(value: f32) -> Self;
-    /// The number that an engine multiplies.
-    fn multiplied(self, engine: Option<Engine>) -> f64;
-}
-
-impl Number for bf16 {
-    fn of(value: f32) -> Self {
-        Self::from_f32(value)
-    }
-
-    fn multiplied(self, _: Option<Engine>) -> f64 {
-        self.to_f64()
-    }
-}
-
-impl Number for f16 {
-    fn of(value: f32) -> Self {
-        Self::from_f32(value)
-    }
-
-    fn multiplied(self, _: Option<Engine>) -> f64 {
-        self.to_f64()
-    }
-}
-
-impl Number for f32 {
-    fn of(value: f32) -> Self {
-        value
-    }
-
-    /// As TF32, or as it is.
-    fn multiplied(self, engine: Option<Engine>) -> f64 {
-        if engine == Some(Engine::Plain) { self.into() } else { Self::from_bits(self.to_bits() & !0x1FFF).into() }
-    }
-}
+use crate::numbers::Number;
 
 /// Sizes and strides of a product.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +17,8 @@ pub struct Case {
     /// Values more than needed between rows of A, columns of B (in steps of 16 bytes), and rows of C.
     pub more: [u32; 3],
     pub bias: bool,
+    /// Whether something is added to C, and whether that is in single precision and not in the operands' format.
+    pub residual: Option<bool>,
     pub rectifier: bool,
     /// Whether C is masked, which formats of 16 bits can be.
     pub mask: bool,
@@ -78,6 +44,7 @@ impl Case {
             k,
             more: [0; 3],
             bias: true,
+            residual: None,
             rectifier: true,
             mask: false,
             factor: 1.0,
@@ -102,7 +69,7 @@ impl Case {
 
     /// Divisions of the depth have no epilogue but the factor.
     pub fn divided(self, slabs: u32) -> Self {
-        Self { bias: false, rectifier: false, mask: false, slabs: Some(slabs), ..self }
+        Self { bias: false, residual: None, rectifier: false, mask: false, slabs: Some(slabs), ..self }
     }
 
     /// Lines and width of A and B as they lie.
@@ -183,9 +150,13 @@ pub fn check<T: Number, C: Output<T> + Number + Into<f64>>(
     let mask_stride = case.mask_stride() as usize;
     let mask: Vec<T> = (0..case.m as usize * mask_stride).map(|_| T::of((4.0 * random.unit()).floor() - 2.0)).collect();
     let c_stride = case.strides::<T>()[2] as usize;
+    let residual: Vec<T> = (0..case.m as usize * c_stride).map(|_| T::of(random.unit() - 0.5)).collect();
     let stream = device.stream()?;
     let (on_a, on_b, on_bias) = (stream.upload(&on_a)?, stream.upload(&on_b)?, stream.upload(&bias)?);
     let on_mask = stream.upload(&mask)?;
+    let on_residual = stream.upload(&residual)?;
+    let single: Vec<f32> = residual.iter().map(|value| value.exact() as f32).collect();
+    let on_single = stream.upload(&single)?;
     let divisions = case.slabs.map_or(1, |slabs| case.k.div_ceil(64 * slabs)) as usize;
     let c_parts = if size_of::<C>() == 2 { case.c_parts as usize } else { 1 };
     let (m, n) = (case.m as usize, case.n as usize);
@@ -196,6 +167,11 @@ pub fn check<T: Number, C: Output<T> + Number + Into<f64>>(
     if case.bias {
         epilogue = epilogue.bias(&on_bias);
     }
+    match case.residual {
+        Some(true) => epilogue = epilogue.residual(&on_single),
+        Some(false) => epilogue = epilogue.residual(&on_residual),
+        None => {}
+    }
     if case.mask {
         epilogue = epilogue.mask(&on_mask);
     }
@@ -205,6 +181,7 @@ pub fn check<T: Number, C: Output<T> + Number + Into<f64>>(
     let bias: Vec<f64> = bias.iter().map(|&value| value.into()).collect();
     let mask: Vec<f64> =
         mask.chunks(mask_stride).flat_map(|row| row[..n].iter().map(|v| v.multiplied(case.engine))).collect();
+    let residual: Vec<f64> = residual.chunks(c_stride).flat_map(|row| row[..n].iter().map(|v| v.exact())).collect();
     let plain = |from: usize, to: usize, size: bool| {
         let of = |numbers: &[f64]| -> Vec<f64> {
             let part = numbers.chunks(case.k as usize).flat_map(|row| row[from..to].iter().copied());
@@ -216,6 +193,7 @@ pub fn check<T: Number, C: Output<T> + Number + Into<f64>>(
         let epilogue = Epilogue {
             factor: case.factor.into(),
             bias: case.bias.then_some(&bias[..]),
+            residual: case.residual.map(|_| &residual[..]),
             rectifies: case.rectifier,
             mask: case.mask.then_some(&mask[..]),
         };
@@ -238,7 +216,7 @@ pub fn check<T: Number, C: Output<T> + Number + Into<f64>>(
                     (pairs * f64::from(case.k) * 2f64.powi(-22) + left_out) * size * f64::from(case.factor.abs());
                 // The smallest numbers of half precision are 2⁻²⁴ apart.
                 let bound = summing
-                    + if case.bias { 2f64.powi(-22) } else { 0.0 }
+                    + if case.bias || case.residual.is_some() { 2f64.powi(-22) } else { 0.0 }
                     + rounding.powi(c_parts as i32) * expected.abs()
                     + if rounding > 0.0 { 2f64.powi(-24) } else { 0.0 };
                 let off = (got - expected).abs();

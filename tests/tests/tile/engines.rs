@@ -152,12 +152,12 @@ proptest! {
     #[test]
     fn any_product_of_warps_is_the_plain_programs(
         m in 1u32..200, n in 1u32..200, k in 1u32..300,
-        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), by_depth in any::<[bool; 2]>(),
+        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), residual in any::<Option<bool>>(), by_depth in any::<[bool; 2]>(),
         parts in [1u32..4, 1u32..4], c_parts in 1u32..4, seed in any::<u64>(),
     ) {
         let [bias, rectifier, mask] = epilogue;
         let (factor, engine) = (0.5, Some(Engine::Mma));
-        let case = Case { m, n, k, more, bias, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine };
+        let case = Case { m, n, k, more, bias, residual, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine };
         for_each_device(|device| {
             check_formats(device, case, None)?;
             let case = Case { mask: false, parts: [1; 2], ..case.by(Engine::Plain) };
@@ -230,6 +230,6 @@ fn a_device_has_its_engines() -> Result<(), Error> {
     let operands = by_warps.operands(&stream, &a, &b)?;
     by_warps.run(&stream, &operands, Default::default(), &mut c)?;
     let error = by_groups.run(&stream, &operands, Default::default(), &mut c).expect_err("refused").to_string();
-    assert!(error.contains("operands (m, n, k; a; b; tile; engine)"), "{error}");
+    assert!(error.contains("operands (m, n, k; a; b; images; tile; engine)"), "{error}");
     Ok(())
 }

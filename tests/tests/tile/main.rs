@@ -1,5 +1,8 @@
 //! The tests of `tile`, a module for each subject.
 
 mod case;
+mod convolution;
 mod engines;
+mod filter_gradient;
+mod numbers;
 mod product;

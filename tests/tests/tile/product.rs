@@ -18,7 +18,10 @@ fn every_tile_multiplies_as_the_plain_program() {
                 check_formats(device, Case { more: [1, 2, 1], ..Case::of(m, n, k) }, Some(tile))?;
             }
             // Whole tiles with rows that begin at multiples of four, and more than one of them.
-            check_formats(device, Case { more: [0, 0, 4], ..Case::of(2 * rows, columns, 70) }, Some(tile))?;
+            let case = Case { more: [0, 0, 4], ..Case::of(2 * rows, columns, 70) };
+            check_formats(device, case, Some(tile))?;
+            check_formats(device, Case { residual: Some(true), ..case }, Some(tile))?;
+            check_formats(device, Case { residual: Some(false), ..case }, Some(tile))?;
         }
         check::<bf16, f32>(device, Case::of(64 * 19, 70, 16), Some(Tile::Rows64Columns64), 0.0)?;
         Ok(())
@@ -88,12 +91,12 @@ proptest! {
     #[test]
     fn any_product_is_the_plain_programs(
         m in 1u32..200, n in 1u32..200, k in 1u32..300,
-        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), by_depth in any::<[bool; 2]>(),
+        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), residual in any::<Option<bool>>(), by_depth in any::<[bool; 2]>(),
         parts in [1u32..4, 1u32..4], c_parts in 1u32..4, seed in any::<u64>(),
     ) {
         let [bias, rectifier, mask] = epilogue;
         let factor = 0.5;
-        let case = Case { m, n, k, more, bias, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine: None };
+        let case = Case { m, n, k, more, bias, residual, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine: None };
         for_each_device(|device| check_formats(device, case, None));
     }
 }
@@ -180,10 +183,13 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(said.contains("c: ") && said.contains("at least 4 values"), "{said}");
     let other = Product::<bf16>::builder(1, 2, 8).build(&device).expect("a product");
     let said = error(other.run(&stream, &operands, none, &mut c));
-    assert!(said.contains("operands (m, n, k; a; b; tile; engine)"), "{said}");
+    assert!(said.contains("operands (m, n, k; a; b; images; tile; engine)"), "{said}");
     let bias = stream.alloc::<f32>(1).expect("a buffer");
     let said = error(product.run(&stream, &operands, none.bias(&bias), &mut c));
     assert!(said.contains("bias"), "{said}");
+    let residual = stream.alloc::<bf16>(3).expect("a buffer");
+    let said = error(product.run(&stream, &operands, none.residual(&residual), &mut c));
+    assert!(said.contains("residual"), "{said}");
     let mask = stream.alloc::<bf16>(3).expect("a buffer");
     let said = error(product.run(&stream, &operands, none.mask(&mask), &mut c));
     assert!(said.contains("mask"), "{said}");
@@ -193,7 +199,7 @@ fn what_cannot_be_multiplied_is_refused() {
     let said = error(divided.run(&stream, &deep, none, &mut c));
     assert!(said.contains("at least 8 values"), "{said}");
     let said = error(divided.run(&stream, &deep, none.bias(&bias), &mut c));
-    assert!(said.contains("option division: 64 is not allowed (k where there is a bias"), "{said}");
+    assert!(said.contains("option division: 64 is not allowed (k where there is a bias, a residual"), "{said}");
     let in_parts = Product::<bf16>::builder(2, 2, 8).c_parts(2).build(&device).expect("a product");
     let operands_in_parts = in_parts.operands(&stream, &long, &long).expect("operands");
     let said = error(in_parts.run(&stream, &operands_in_parts, none, &mut c));

@@ -13,6 +13,8 @@
 //! | [`board`] | the same on boards of 8×8 |
 //! | [`tensor`] | the same by tensor cores, in TF32, bfloat16 and half precision |
 //! | [`heads`] | both heads, in single precision |
+//!
+//! In bfloat16 and half precision on `sm_90a` the convolutions are those of the module `tile`, whose layout of activations is the same.
 
 pub mod board;
 pub mod conv;

@@ -6,7 +6,7 @@ use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::sync_threads;
 use crate::cuda::{kernel, thread};
 use crate::launch::LaunchShape;
-use crate::tile::epilogue::put_single;
+use crate::tile::epilogue::{added_single, put_single};
 use crate::tile::task::{ProductTask, activation};
 use crate::tile::work::{Work, depths_of};
 use crate::unroll::unroll;
@@ -217,8 +217,10 @@ unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: b
         unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
             let row = first_row + own_row + I as u32 % 4 + I as u32 / 4 * 32;
             let mut quad = [d[I][4 * J], d[I][4 * J + 1], d[I][4 * J + 2], d[I][4 * J + 3]];
+            // SAFETY: as the kernel asks.
+            let residual = unsafe { added_single(task, row, column) };
             unroll!(C in [0, 1, 2, 3] {
-                let sum = quad[C] * task.factor + bias[C];
+                let sum = quad[C] * task.factor + bias[C] + residual[C];
                 quad[C] = if task.activation == activation::RELU { relu(sum) } else { sum };
             });
             // SAFETY: each value of C is one lane's, which the task has.

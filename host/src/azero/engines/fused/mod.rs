@@ -74,7 +74,7 @@ pub(in crate::azero) fn memory(
     let layers = Buffers::bytes(&shape, capacity, device.info()?.n_multiprocessors);
     let network = DeviceNetwork::bytes(&shape, precision);
     let memory = Memory::default().on_device("network", network).on_device("layers", layers);
-    Ok(if precision == Precision::F32 { Spare::memory(memory, shape, capacity) } else { memory })
+    if precision == Precision::F32 { Spare::memory(device, memory, shape, capacity) } else { Ok(memory) }
 }
 
 struct Fused {

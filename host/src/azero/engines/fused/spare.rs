@@ -30,11 +30,14 @@ impl Spare {
     }
 
     /// Adds the memory that it takes once opened, and the network that it keeps on the host until then.
-    pub fn memory(others: Memory, shape: NetworkShape, capacity: usize) -> Memory {
+    ///
+    /// # Errors
+    /// Errors of the driver.
+    pub fn memory(device: &Device, others: Memory, shape: NetworkShape, capacity: usize) -> Result<Memory> {
         let part = capacity.min(PART);
         let rows = if capacity > PART { Inputs::bytes(shape, PART) + Outputs::bytes(shape, PART) } else { 0 };
-        let engine = layers::memory(shape, Precision::F32, part).device();
-        others.on_device("spare engine", engine + rows).on_host("spare network", FoldedNetwork::bytes(shape))
+        let engine = layers::memory(device, shape, Precision::F32, part)?.device();
+        Ok(others.on_device("spare engine", engine + rows).on_host("spare network", FoldedNetwork::bytes(shape)))
     }
 
     /// As [`Evaluate::enqueue`]; the first call and batches larger than one part cannot be recorded.

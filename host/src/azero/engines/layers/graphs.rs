@@ -70,7 +70,7 @@ impl Graphs {
 #[cfg(test)]
 mod tests {
     use super::super::kernels::{Arrays, Kernels};
-    use super::super::{Format, launch_all};
+    use super::super::{Convolutions, Format, launch_all};
     use super::*;
     use crate::Device;
     use crate::azero::folded::FoldedNetwork;
@@ -93,7 +93,7 @@ mod tests {
         let stream = device.stream().unwrap();
         let network = FoldedNetwork::new(&Network::seeded(shape, 1).unwrap());
         let kernels = Kernels::load(&device).unwrap();
-        let mut arrays = Arrays::new(&stream, &network, Format::Fp32, 2).unwrap();
+        let mut arrays = Arrays::new(&stream, &network, Format::Fp32, Convolutions::Own, 2).unwrap();
         let mut graphs = Graphs::default();
         let mut record = |(inputs, outputs): &mut (Inputs, Outputs), n| {
             let launch =

@@ -7,7 +7,8 @@ use warpplay_gpu::azero::layers::heads::HeadsArgs;
 use warpplay_gpu::azero::layers::tensor::{self, PackingArgs, TensorLayerArgs};
 use warpplay_gpu::ptx::embedded::AZERO_LAYERS;
 
-use super::plan::{self, Form, Format, Packed};
+use super::plan::{self, Convolutions, Form, Format, Packed};
+use super::tiles::{Layer, Tiles};
 use crate::azero::NetworkShape;
 use crate::azero::evaluation::{Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
@@ -33,29 +34,40 @@ pub(super) struct Arrays {
     pub middle: Buffer<u32>,
     /// Of both heads, `[capacity, filters, cells]`.
     pub planes: Buffer<f32>,
+    /// The convolutions by `tile`, where they are.
+    tiles: Option<Tiles>,
 }
 
 impl Arrays {
     /// What [`Arrays::new`] takes for a network of this shape.
-    pub fn memory(shape: &NetworkShape, format: Format, capacity: usize) -> Memory {
+    pub fn memory(shape: &NetworkShape, format: Format, convolutions: Convolutions, capacity: usize) -> Memory {
         let observation = if format == Format::Fp32 { 0 } else { format.words(shape.planes) };
         let words = observation + 2 * format.words(shape.width) + shape.value_filters + shape.policy_filters;
         Memory::default()
-            .on_device("network", 4 * Packed::n_words(shape, format) as u64)
+            .on_device(
+                "network",
+                4 * Packed::n_words(shape, format, convolutions) as u64 + Tiles::bytes(shape, convolutions),
+            )
             .on_device("layers", 4 * (capacity * shape.cells()) as u64 * u64::from(words))
     }
 
     /// Takes the memory for `capacity` positions.
-    pub fn new(stream: &Stream, network: &FoldedNetwork, format: Format, capacity: usize) -> Result<Self> {
+    pub fn new(
+        stream: &Stream,
+        network: &FoldedNetwork,
+        format: Format,
+        convolutions: Convolutions,
+        capacity: usize,
+    ) -> Result<Self> {
         let shape = network.shape;
-        let mut packed = Packed::new(network, format);
+        let mut packed = Packed::new(network, format, convolutions);
         let parameters = stream.upload(&packed.words)?;
         packed.words = Vec::new();
         let filters = (shape.value_filters + shape.policy_filters) as usize;
         let cells = capacity * shape.cells();
         let observation = if format == Format::Fp32 { 0 } else { format.words(shape.planes) as usize };
         let features = format.words(shape.width) as usize;
-        Ok(Self {
+        let mut arrays = Self {
             shape,
             format,
             capacity,
@@ -65,7 +77,15 @@ impl Arrays {
             features: stream.alloc(cells * features)?,
             middle: stream.alloc(cells * features)?,
             planes: stream.alloc(cells * filters)?,
-        })
+            tiles: None,
+        };
+        if convolutions == Convolutions::Tile {
+            let Self { parameters, packed, observations, features, middle, .. } = &arrays;
+            let inputs = [observations, features, middle];
+            arrays.tiles =
+                Some(Tiles::new(stream, (&shape, format, cells as u32), (parameters, &packed.convs), inputs)?);
+        }
+        Ok(arrays)
     }
 
     /// Words of a position's features.
@@ -104,6 +124,17 @@ pub(super) enum Conv {
     Second(usize),
 }
 
+impl Conv {
+    /// Its number among all.
+    const fn number(self) -> usize {
+        match self {
+            Self::Input => 0,
+            Self::First(block) => 1 + 2 * block,
+            Self::Second(block) => 2 + 2 * block,
+        }
+    }
+}
+
 /// The kernels, looked up when the engine is opened.
 pub(super) struct Kernels {
     set: layers::Kernels<Module>,
@@ -123,12 +154,9 @@ impl Kernels {
         if arrays.format != Format::Fp32 && conv == Conv::Input {
             self.pack(stream, arrays, inputs, n)?;
         }
-        let offset = arrays.packed.convs[match conv {
-            Conv::Input => 0,
-            Conv::First(block) => 1 + 2 * block,
-            Conv::Second(block) => 2 + 2 * block,
-        }];
-        let Arrays { shape, format, parameters, observations, features, middle, .. } = arrays;
+        let number = conv.number();
+        let offset = arrays.packed.convs[number];
+        let Arrays { shape, format, parameters, observations, features, middle, tiles, .. } = arrays;
         let (weights, bias) = (from(parameters, offset.weights), from(parameters, offset.bias));
         let (input, residual, output) = match conv {
             Conv::Input if *format == Format::Fp32 => {
@@ -154,6 +182,9 @@ impl Kernels {
                 n: n as u32,
             } };
             return self.single(stream, shape, layer);
+        }
+        if let Some(tiles) = tiles {
+            return tiles.run(stream, number, n * shape.cells(), Layer { input, weights, bias, residual, output });
         }
         let layer = TensorLayerArgs {
             input,

@@ -4,6 +4,7 @@ mod graphs;
 #[allow(unsafe_code)]
 mod kernels;
 mod plan;
+mod tiles;
 
 use super::Evaluate;
 use crate::azero::NetworkShape;
@@ -12,7 +13,7 @@ use crate::azero::folded::FoldedNetwork;
 use crate::{Backend, Device, Error, Memory, Precision, Result, Stream};
 use graphs::Graphs;
 use kernels::{Arrays, Conv, Kernels};
-use plan::Format;
+use plan::{Convolutions, Format};
 
 /// Opens the engine with memory for `capacity` positions.
 ///
@@ -27,16 +28,32 @@ pub(in crate::azero) fn build(
 ) -> Result<Box<dyn Evaluate>> {
     let format = format(device, precision)?;
     let kernels = Kernels::load(device)?;
-    let arrays = Arrays::new(stream, network, format, capacity)?;
+    let arrays = Arrays::new(stream, network, format, convolutions(device, format)?, capacity)?;
     // `simt` has nothing to gain from a recording.
     let graphs = (device.backend() == Backend::Cuda).then(Graphs::default);
     Ok(Box::new(LayersEngine { graphs, kernels, arrays }))
 }
 
 /// Device memory of the engine: the network's parameters, and the activations between its layers.
-pub(in crate::azero) fn memory(shape: NetworkShape, precision: Precision, capacity: usize) -> Memory {
+///
+/// # Errors
+/// Errors of the driver.
+pub(in crate::azero) fn memory(
+    device: &Device,
+    shape: NetworkShape,
+    precision: Precision,
+    capacity: usize,
+) -> Result<Memory> {
     // A precision that kernels do not have is refused before.
-    Format::of(precision).map_or_else(Memory::default, |format| Arrays::memory(&shape, format, capacity))
+    let Some(format) = Format::of(precision) else { return Ok(Memory::default()) };
+    Ok(Arrays::memory(&shape, format, convolutions(device, format)?, capacity))
+}
+
+/// Who computes the convolutions: [`tile`](crate::tile) in 16 bits, where it has kernels.
+fn convolutions(device: &Device, format: Format) -> Result<Convolutions> {
+    let by_tile = device.info()?.compute_capability.is_none_or(|capability| capability == (9, 0));
+    let is_short = matches!(format, Format::Bf16 | Format::Fp16);
+    Ok(if by_tile && is_short { Convolutions::Tile } else { Convolutions::Own })
 }
 
 /// # Errors

@@ -55,6 +55,11 @@ impl Format {
         }
     }
 
+    /// Channels of the words of a cell with `channels` channels: the rest are 0.
+    pub fn channels(self, channels: u32) -> u32 {
+        self.words(channels) * self.per_word()
+    }
+
     /// Packs one or two values into a word.
     fn pack(self, low: f32, high: f32) -> u32 {
         match self {
@@ -89,6 +94,15 @@ impl Format {
     }
 }
 
+/// Who computes the convolutions, for whom weights are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Convolutions {
+    /// The kernels of these layers.
+    Own,
+    /// [`tile`](crate::tile), in formats of 16 bits.
+    Tile,
+}
+
 /// Offsets of a convolution's parameters, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConvOffsets {
@@ -121,10 +135,10 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    pub fn new(network: &FoldedNetwork, format: Format) -> Self {
+    pub fn new(network: &FoldedNetwork, format: Format, convolutions: Convolutions) -> Self {
         let mut packed = Self { words: Vec::new(), convs: Vec::new(), heads: HeadOffsets::default() };
         for conv in std::iter::once(&network.input).chain(network.torso.iter().flatten()) {
-            let offset = packed.conv(conv, format);
+            let offset = packed.conv(conv, format, convolutions);
             packed.convs.push(offset);
         }
         let (value, policy) = (&network.value_conv, &network.policy_conv);
@@ -143,15 +157,16 @@ impl Packed {
     }
 
     /// Number of words of the parameters of a network of this shape: the length of [`Packed::words`].
-    pub fn n_words(shape: &NetworkShape, format: Format) -> usize {
+    pub fn n_words(shape: &NetworkShape, format: Format, convolutions: Convolutions) -> usize {
         let size = |value: u32| value as usize;
         let conv = |n_inputs: u32| {
             let line = size(shape.width).next_multiple_of(LINE as usize);
-            let depth = match format {
-                Format::Fp32 => size(n_inputs.next_multiple_of(INPUT_GROUP)),
-                _ => size(format.words(n_inputs).next_multiple_of(CHUNK)),
+            let (depth, outputs) = match (format, convolutions) {
+                (Format::Fp32, _) => (size(n_inputs.next_multiple_of(INPUT_GROUP)), line),
+                (_, Convolutions::Own) => (size(format.words(n_inputs).next_multiple_of(CHUNK)), line),
+                (_, Convolutions::Tile) => (size(format.words(n_inputs)), size(format.channels(shape.width))),
             };
-            (depth * size(TAPS) * line).next_multiple_of(4) + line.next_multiple_of(4)
+            (depth * size(TAPS) * outputs).next_multiple_of(4) + line.next_multiple_of(4)
         };
         let linear = |n_inputs: usize, n_outputs: u32| (n_inputs * size(n_outputs)).next_multiple_of(4);
         let (cells, hidden, actions) = (shape.cells(), shape.value_hidden, shape.actions);
@@ -175,12 +190,13 @@ impl Packed {
         offset
     }
 
-    fn conv(&mut self, conv: &FoldedConv, format: Format) -> ConvOffsets {
+    fn conv(&mut self, conv: &FoldedConv, format: Format, convolutions: Convolutions) -> ConvOffsets {
         let line = conv.n_outputs.next_multiple_of(LINE as usize);
         let mut bias = conv.bias.clone();
         bias.resize(line, 0.0);
-        let weights = match format {
-            Format::Fp32 => self.put(&by_depth(conv, line)),
+        let weights = match (format, convolutions) {
+            (Format::Fp32, _) => self.put(&by_depth(conv, line)),
+            (_, Convolutions::Tile) => self.put_words(by_output(conv, format).into_iter()),
             _ => self.put_words(by_chunk(conv, line, format).into_iter()),
         };
         let (n_outputs, n_inputs, line) = (conv.n_outputs as u32, conv.n_inputs as u32, line as u32);
@@ -218,6 +234,23 @@ fn by_chunk(conv: &FoldedConv, line: usize, format: Format) -> Vec<u32> {
         }
     }
     words
+}
+
+/// Weights `[outputs, 9, words of the inputs]`, with as many outputs as the words of a cell have.
+fn by_output(conv: &FoldedConv, format: Format) -> Vec<u32> {
+    let (taps, per_word) = (TAPS as usize, format.per_word() as usize);
+    let (outputs, words) = (format.channels(conv.n_outputs as u32), format.words(conv.n_inputs as u32));
+    let weight = |output: usize, tap: usize, input: usize| match output < conv.n_outputs && input < conv.n_inputs {
+        true => conv.weight[(output * conv.n_inputs + input) * taps + tap],
+        false => 0.0,
+    };
+    let mut packed = Vec::with_capacity(outputs as usize * taps * words as usize);
+    for (output, tap) in (0..outputs as usize).flat_map(|output| (0..taps).map(move |tap| (output, tap))) {
+        let input = |word: u32| word as usize * per_word;
+        let of = |word| format.pack(weight(output, tap, input(word)), weight(output, tap, input(word) + 1));
+        packed.extend((0..words).map(of));
+    }
+    packed
 }
 
 /// Weights `[width up to a multiple of AT_ONCE, filters up to a multiple of 4]` and bias of both heads' 1×1 convolutions, the value's first.

@@ -1,0 +1,168 @@
+//! The gradient of a convolution's filters.
+
+use std::marker::PhantomData;
+
+use super::convolution::{checked, checked_stride};
+use super::core::{Images, Kernels, Lie, Shape};
+use super::operand::{Operand, Output};
+use super::product::{Epilogue, Operands, Product};
+use super::size::Tile;
+use crate::runtime::tensor_map::Values;
+use crate::{Buffer, Device, Error, Result, Stream};
+
+/// Channels of a tap are filled up to a multiple of this.
+const CHANNELS: u32 = 64;
+
+/// Builds a [`FilterGradient`].
+#[derive(Clone, Copy, Debug)]
+pub struct FilterGradientBuilder<T> {
+    /// Images, rows, pixels of a row.
+    size: [u32; 3],
+    channels: u32,
+    outputs: u32,
+    side: u32,
+    pixel_stride: Option<u32>,
+    gradient_stride: Option<u32>,
+    division: Option<u32>,
+    factor: f32,
+    tile: Option<Tile>,
+    operands: PhantomData<T>,
+}
+
+/// The gradient of a [`Convolution`](super::Convolution)'s filters, from that of its results: for each output, tap and channel the sum over all pixels of the gradient of the output times the channel of the pixel that the tap meets.
+///
+/// ```text
+/// gradient   [images][height][width][gradient_stride]     of the convolution's results; the first `outputs` of a pixel are used
+/// images     [images][height][width][pixel_stride]        the first `channels` of a pixel are used
+/// C          [divisions][outputs][side][side][channels up to a multiple of 64]; channels that there are not are 0
+/// ```
+pub struct FilterGradient<T> {
+    product: Product<T>,
+}
+
+impl<T: Operand> std::fmt::Debug for FilterGradient<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("FilterGradient").field(&self.product).finish()
+    }
+}
+
+impl<T: Operand> FilterGradient<T> {
+    /// Of a convolution of `[images, height, width]` with `channels` channels a pixel to `outputs` channels, by filters of 3 × 3. Formats of 16 bits alone.
+    pub fn builder(size: [u32; 3], channels: u32, outputs: u32) -> FilterGradientBuilder<T> {
+        FilterGradientBuilder {
+            size,
+            channels,
+            outputs,
+            side: 3,
+            pixel_stride: None,
+            gradient_stride: None,
+            division: None,
+            factor: 1.0,
+            tile: None,
+            operands: PhantomData,
+        }
+    }
+
+    /// Describes gradient and images to the copy engine, once for many runs; not while a graph is recorded.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a buffer that is too short; [`Error::Device`] for one of another device; errors of the device.
+    pub fn operands(&self, stream: &Stream, gradient: &Buffer<T>, images: &Buffer<T>) -> Result<Operands<T>> {
+        self.product.operands(stream, gradient, images)
+    }
+
+    /// Queues the gradient of the filters.
+    ///
+    /// # Errors
+    /// As [`Product::run`].
+    pub fn run<C: Output<T>>(&self, stream: &Stream, operands: &Operands<T>, c: &mut Buffer<C>) -> Result<()> {
+        self.product.run(stream, operands, Epilogue::new(), c)
+    }
+
+    /// The tile: its rows are outputs, its columns taps and channels.
+    pub fn tile(&self) -> Tile {
+        self.product.tile()
+    }
+}
+
+impl<T: Operand> FilterGradientBuilder<T> {
+    /// Taps of a filter's row and column: 3, 5 or 7; default 3. (Of a filter of one tap it is a [`Product`] of operands that lie depth by depth.)
+    #[must_use]
+    pub fn side(self, side: u32) -> Self {
+        Self { side, ..self }
+    }
+
+    /// Values from a pixel of the images to the next, at least its channels, a multiple of 8; default as many as it has channels.
+    #[must_use]
+    pub fn pixel_stride(self, pixel_stride: u32) -> Self {
+        Self { pixel_stride: Some(pixel_stride), ..self }
+    }
+
+    /// Values from a pixel of the gradient to the next, at least the outputs, a multiple of 8; default as many as there are outputs.
+    #[must_use]
+    pub fn gradient_stride(self, gradient_stride: u32) -> Self {
+        Self { gradient_stride: Some(gradient_stride), ..self }
+    }
+
+    /// Pixels that are added up, a multiple of 64; default all. With fewer, C is one gradient for each division of the pixels, and more blocks share the work; C is of single precision then.
+    #[must_use]
+    pub fn division(self, division: u32) -> Self {
+        Self { division: Some(division), ..self }
+    }
+
+    /// What the sums are multiplied with; default 1.
+    #[must_use]
+    pub fn factor(self, factor: f32) -> Self {
+        Self { factor, ..self }
+    }
+
+    /// The tile; default the one that should be fastest.
+    #[must_use]
+    pub fn tile(self, tile: impl Into<Option<Tile>>) -> Self {
+        Self { tile: tile.into(), ..self }
+    }
+
+    /// Checks the sizes and loads the kernel.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a size, stride, format or tile that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
+    pub fn build(self, device: &Device) -> Result<FilterGradient<T>> {
+        let Self { size, channels, outputs, side, factor, .. } = self;
+        let [_, height, width] = size;
+        let k = checked(size, side, channels, outputs)?;
+        if side == 1 {
+            return Err(Error::option("side", side, "3, 5 or 7: of one tap it is a product"));
+        }
+        if T::FORMAT.0 == Values::F32 {
+            return Err(Error::option(
+                "precision",
+                T::PRECISION,
+                "bf16 or f16: the tensor cores read those depth by depth",
+            ));
+        }
+        let n = side * side * channels.next_multiple_of(CHANNELS);
+        let lie = |stride: u32| {
+            let part_stride = u64::from(k) * u64::from(stride);
+            Lie { by_depth: true, stride, parts: 1, part_stride }
+        };
+        let shape = Shape {
+            values: T::FORMAT.0,
+            m: outputs,
+            n,
+            k,
+            images: Some(Images { height, width, side, channels }),
+            a: lie(checked_stride::<T>("gradient_stride", self.gradient_stride, outputs)?),
+            b: lie(checked_stride::<T>("pixel_stride", self.pixel_stride, channels)?),
+            c_stride: n,
+            c_parts: 1,
+            c_part_stride: u64::from(outputs) * u64::from(n),
+            mask_stride: n,
+            division: self.division.unwrap_or(k),
+            factor,
+            rectifier: false,
+        };
+        Ok(FilterGradient {
+            product: Product::of(device, &Kernels::of_images(device, T::PRECISION)?, shape, self.tile)?,
+        })
+    }
+}
