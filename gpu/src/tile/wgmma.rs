@@ -366,7 +366,8 @@ unsafe fn fetch<
                             }
                             let at = [first_column, depth, parts[1] + tap];
                             match R {
-                                _ if A && B && task.side > 1 => {
+                                // The widest tile has no registers left for it.
+                                _ if A && B && R < 128 && task.side > 1 => {
                                     let rectangles = width::<R>() / images::COLUMNS;
                                     Pixel::of(task, depth).copy_columns(
                                         task,
@@ -530,7 +531,7 @@ macro_rules! products {
             /// * Source: the ring of slabs is a known form (CUTLASS's warp-specialised persistent kernels); the code is ours.
             ///
             /// # Safety
-            /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths, or, of images, as many pixels as the tile has rows, 64 where they lie depth by depth; exactly one of `c` and `c_short` is
+            /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths, or, of images, as many pixels as the tile has rows, 64 where they lie depth by depth, which tiles of 256 columns do not take; exactly one of `c` and `c_short` is
             /// there, the latter, bias, residual, mask and activation only with one division; a division is a multiple of a slab's depth; the mask begins at a multiple of 8 bytes; the operands are not written meanwhile, and a residual only where it is C.
             #[kernel(
                 shape = |multiprocessors: u32| shape::<$sums, $groups, $cluster>(task.m, task.n, task.k.div_ceil(task.division), multiprocessors),

@@ -64,6 +64,9 @@ const MAX_SIZE: u32 = 1 << 24;
 /// Longest stride.
 const MAX_STRIDE: u32 = 1 << 26;
 
+/// Tiles of images that lie depth by depth, beside [`Tile::Shared64`].
+const OF_FILTERS: [Tile; 2] = [Tile::Rows128Columns128, Tile::Rows64Columns64];
+
 impl Shape {
     /// Bytes of an operand's value.
     const fn value_bytes(&self) -> u32 {
@@ -261,6 +264,9 @@ impl Kernels {
 
     /// The tile that should be fastest.
     pub fn fastest(&self, shape: &Shape) -> Tile {
+        if shape.images.is_some() && shape.b.by_depth {
+            return Tile::fastest_of(self.engine, &OF_FILTERS, |tile| shape.n_tiles(tile), self.multiprocessors);
+        }
         // The bits of an image do not depend on how many there are: its depth is not shared.
         let slabs = if shape.images.is_some() { 0 } else { shape.slabs() };
         let by_depth = [shape.a.by_depth, shape.b.by_depth];
@@ -294,6 +300,10 @@ impl Core {
             let allowed = allowed.collect::<Vec<_>>().join(", ");
             Error::option("tile", tile, format!("{allowed}{lie} by engine {engine}"))
         };
+        if shape.images.is_some() && shape.b.by_depth && !OF_FILTERS.contains(&tile) && tile != Tile::Shared64 {
+            let allowed = format!("{}, {} or {}", OF_FILTERS[0], OF_FILTERS[1], Tile::Shared64);
+            return Err(Error::option("tile", tile, allowed));
+        }
         macro_rules! launch {
             ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $kernel:ident;)*) => {
                 match (shape.values, tile, by_depth) {
