@@ -10,7 +10,7 @@
 //! | module | feature | a training is | made for |
 //! |---|---|---|---|
 //! | [`layers`] | `mlp-layers` | a few kernels a layer, recorded as a graph | any shape, optimiser and precision |
-//! | [`epoch`] | `mlp-epoch` | one launch an epoch, by a cluster of blocks | one hidden layer, small batches; many networks side by side |
+//! | [`epoch`] | `mlp-epoch` | one launch an epoch, by a cluster of blocks | one hidden layer, batches up to 256; many networks side by side |
 //!
 //! ```text
 //! layers   order_count → order_scan → order_scatter → order_rank, then for each step
@@ -28,7 +28,7 @@
 //! | `mlp_layers_{forward,gradient}_images_split` | [`layers::split`] |
 //! | `mlp_layers_loss_gradient`, `…_classify`, `…_active` | [`layers::loss`] |
 //! | `mlp_layers_update` | [`layers::update`] |
-//! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam`, and `mlp_epoch_classify` | [`epoch`] |
+//! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam` and their `_parts`, `mlp_epoch_classify` | [`epoch`] |
 //!
 //! Each kernel's launch, memory, cost, twin and source stand at its declaration, and in the tables of `docs/kernels.md`.
 //!

@@ -234,6 +234,14 @@ unsafe fn second_layer_step<O: Optimizer>(
     });
 }
 
+/// Closes a round of products, and waits for the one before it; `words` are returned, so that no operands are made of them before.
+#[inline(always)]
+fn wait_for_round(whole: &wgmma::WholeGroup, words: [u32; 4]) -> [u32; 4] {
+    let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+    let [low, high] = wgmma::keep_pending::<1>(whole, [pair(words[0], words[1]), pair(words[2], words[3])]);
+    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
+}
+
 /// `W1 -= rate xᵀ dz1` for the warpgroup's pixels, and the new parts of `W1`.
 #[inline(always)]
 fn first_layer_step<O: Optimizer>(
@@ -284,7 +292,8 @@ fn first_layer_step<O: Optimizer>(
             }
             let words = load(I as u32);
             unroll!(K in [0, 1, 2, 3] {
-                let rows = words[K];
+                // With moments on their way, there are registers for the operands of two rounds only.
+                let rows = if O::MOMENTS > 0 && K != 0 { wait_for_round(&whole, words[K]) } else { words[K] };
                 // Samples t and t + 8, then t + 4 and t + 12: bytes 0 of both and bytes 1 of both are rows g and g + 8 of the first product, bytes 2
                 // and 3 of the second.
                 let low = [permute(rows[0], rows[2], 0x5140), permute(rows[0], rows[2], 0x7362)];
@@ -301,7 +310,7 @@ fn first_layer_step<O: Optimizer>(
             let factors = [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| factor * scale));
             unroll!(TILE in [0, 1] {
                 let gradient = &gradient[TILE];
-                // Those of the next tile are on their way while this one changes; while the products run, there are no registers for them.
+                // Those of the next tile are on their way while this one changes: of more tiles there are no registers for them.
                 if O::MOMENTS > 0 && 2 * I + TILE + 1 < TILES && (TILE == 0 || sizes.quartet(I as u32 + 1).is_some()) {
                     // SAFETY: the tile is there, and was stored a step ago or when the epoch began.
                     moments[(2 * I + TILE + 1) % TILES] = unsafe { tile_state::<O>(state, with, (2 * I + TILE + 1) % TILES) };

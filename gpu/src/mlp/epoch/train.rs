@@ -92,6 +92,8 @@ macro_rules! kernels {
     ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty;)+) => {$(
         $(#[$doc])*
         ///
+        /// Trains every network for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_decay` and `_parts` take batches of more than 64 samples.
+        ///
         /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, 16 hidden units and 384 threads a block.
         /// * Reads: `images`, `labels`, `seeds`, `learning_rates`.
         /// * Writes: `values`, `order`, `losses`, `step_losses`, `range`; `slots`, `counters` and `state` are scratch.
@@ -101,7 +103,7 @@ macro_rules! kernels {
         /// * Source: Ha and Beqaj, section 1.1; the partition into blocks is ours. Optimisers: PyTorch's definitions.
         ///
         /// # Safety
-        /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap; `n_moments` and `n_rates` are those of the kernel's optimiser. A batch has at most [`BATCH`] samples where the kernel's description says so.
+        /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap; `n_moments` and `n_rates` are those of the kernel's optimiser. A batch has at most [`BATCH`] samples but for the kernels that take more.
         #[kernel(
             shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_hidden),
             max_threads = 384,
@@ -115,17 +117,17 @@ macro_rules! kernels {
 }
 
 kernels! {
-    /// Trains every network for the rest of an epoch by SGD in batches of at most 64 samples: its order, then all its steps.
+    /// Plain SGD, batches of at most 64 samples.
     mlp_epoch_train, Sgd;
-    /// Trains every network for the rest of an epoch by SGD with weight decay or larger batches: its order, then all its steps.
+    /// SGD with weight decay or larger batches.
     mlp_epoch_train_decay, Decay;
-    /// Trains every network for the rest of an epoch by SGD with momentum, also Nesterov's, in batches of at most 64 samples: its order, then all its steps.
+    /// SGD with momentum, also Nesterov's, batches of at most 64 samples.
     mlp_epoch_train_momentum, Momentum<false>;
-    /// Trains every network for the rest of an epoch by SGD with momentum, also Nesterov's, in larger batches: its order, then all its steps.
+    /// SGD with momentum, also Nesterov's, larger batches.
     mlp_epoch_train_momentum_parts, Momentum<true>;
-    /// Trains every network for the rest of an epoch by Adam, AdamW or RMSprop in batches of at most 64 samples: its order, then all its steps.
+    /// Adam, AdamW or RMSprop, batches of at most 64 samples.
     mlp_epoch_train_adam, Adam<false>;
-    /// Trains every network for the rest of an epoch by Adam, AdamW or RMSprop in larger batches: its order, then all its steps.
+    /// Adam, AdamW or RMSprop, larger batches.
     mlp_epoch_train_adam_parts, Adam<true>;
 }
 
