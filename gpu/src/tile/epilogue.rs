@@ -200,6 +200,29 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     d: &[f32; R],
     part: Part,
 ) {
+    // Code of their own: what a short launch must fetch of it counts.
+    // SAFETY: the caller's promise.
+    unsafe {
+        if S || task.residual.is_null() && task.residual_short.is_null() {
+            write_or_add::<F, R, N, S, false>(task, softmax, d, part);
+        } else {
+            write_or_add::<F, R, N, S, true>(task, softmax, d, part);
+        }
+    }
+}
+
+/// See [`write`]; `A`: whether a residual is added.
+///
+/// # Safety
+/// As [`write`].
+#[inline(always)]
+#[track_caller]
+unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool, const A: bool>(
+    task: &ProductTask,
+    softmax: &Softmax,
+    d: &[f32; R],
+    part: Part,
+) {
     let in_cluster = N == 1;
     let rank = if in_cluster { thread::block_rank_in_cluster() } else { 0 };
     let lane = Lane { row: thread::lane() / 8 + 4 * rank, column: thread::lane() % 8 * 4 };
@@ -208,13 +231,13 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     let mut chunk = 0;
     // Always that of the next columns: memory is slower than an exchange.
     // SAFETY: as the caller vouches.
-    let mut next_residual = if S { [0; N] } else { unsafe { residual_of::<N>(task, &part, lane, part.column) } };
+    let mut next_residual = if !A { [0; N] } else { unsafe { residual_of::<N>(task, &part, lane, part.column) } };
     while chunk < exchanges {
         let column = part.column + chunk * COLUMNS;
         // Hidden, so that no pointers to each row of each array occupy registers.
-        let lane = Lane { row: opaque(lane.row), ..lane };
+        let lane = if A { Lane { row: opaque(lane.row), ..lane } } else { lane };
         let residual = next_residual;
-        if !S && chunk + 1 < exchanges {
+        if A && chunk + 1 < exchanges {
             // SAFETY: as the caller vouches; other columns than those that are written meanwhile.
             next_residual = unsafe { residual_of::<N>(task, &part, lane, column + COLUMNS) };
         }
@@ -285,12 +308,15 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
         });
         unroll!(I in [0, 1, 2, 3] {
             if I < N {
-                // SAFETY: as the caller vouches.
-                let residual = unsafe {
-                    added::<F>(task, residual[I % N], part.row + lane.row + 4 * I as u32, column + lane.column)
+                let residual = if A {
+                    // SAFETY: as the caller vouches.
+                    unsafe { added::<F>(task, residual[I % N], part.row + lane.row + 4 * I as u32, column + lane.column) }
+                } else {
+                    [0.0; 4]
                 };
                 unroll!(C in [0, 1, 2, 3] {
-                    let sum = quads[I % N][C] * task.factor + bias[C] + residual[C];
+                    let sum = quads[I % N][C] * task.factor + bias[C];
+                    let sum = if A { sum + residual[C] } else { sum };
                     let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
                     // Numbers of 16 bits above 0 are integers above 0.
                     let is_kept = task.mask.is_null() || (mask[I % N] >> (16 * C)) as i16 > 0;

@@ -88,7 +88,9 @@ mod convolution;
 pub(crate) mod core;
 mod engine;
 mod filter_gradient;
+#[cfg(feature = "mlp")]
 pub(crate) mod group;
+#[cfg(feature = "mlp")]
 pub(crate) mod logits;
 mod mma;
 mod operand;

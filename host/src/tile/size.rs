@@ -90,6 +90,7 @@ impl Tile {
     }
 
     /// The one of 64 × 64 for few columns: the depth is shared where the blocks fit on the card.
+    #[cfg(feature = "mlp")]
     pub(super) fn of_few_columns(n_tiles: impl Fn(Self) -> u64) -> Self {
         if n_tiles(Self::Shared64) <= MOST_SHARED { Self::Shared64 } else { Self::Rows64Columns64 }
     }
