@@ -93,6 +93,7 @@ mod tests {
             ("shogi_bonanza --split", "of the paper's own options"),
             ("shogi_bonanza --plot-iterations", "of the paper"),
             ("cfr_thesis --game", "all"),
+            ("--label-column", "the first"),
         ];
         hold::<Args>(&cases, &prose, |args| match &args.paper {
             Paper::MnistMlp(args) => args.options().map(|options| format!("{options:?}")).ok_or("no options".into()),
