@@ -188,7 +188,7 @@ unsafe fn exchanged(in_cluster: bool, address: u32, lane: Lane) -> [f32; 4] {
     }
 }
 
-/// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`](super::softmax) makes of their rows. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
+/// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`] makes of their rows. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
 ///
 /// # Safety
 /// In a cluster, all its threads are here or [`meet`] as often; and once more behind the last tile. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The residual is C or nobody writes it. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
