@@ -143,7 +143,7 @@ unsafe fn added<F: Format>(task: &ProductTask, short: u64, row: u32, column: u32
 /// As [`write`].
 #[inline(always)]
 #[track_caller]
-pub unsafe fn added_single(task: &ProductTask, row: u32, column: u32) -> [f32; 4] {
+pub(super) unsafe fn added_single(task: &ProductTask, row: u32, column: u32) -> [f32; 4] {
     let mut quad = [0.0; 4];
     if !task.residual.is_null() && row < task.m && column < task.n {
         let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
