@@ -74,17 +74,17 @@ pub struct Images<'a> {
 /// If bias, residual or mask have other lengths than C has.
 pub fn convolution(images: Images<'_>, filters: &[f64], epilogue: Epilogue<'_>) -> Vec<f64> {
     let Images { values, height, width, channels, side } = images;
-    let (reach, outputs) = (side / 2, filters.len() / (side * side * channels));
+    let (padding, outputs) = (side / 2, filters.len() / (side * side * channels));
     let mut sums = Vec::new();
     for image in values.chunks_exact(height * width * channels) {
         for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
             for filter in filters.chunks_exact(side * side * channels) {
                 let mut sum = 0.0;
                 for (tap, weights) in filter.chunks_exact(channels).enumerate() {
-                    // Both are `reach` too large.
+                    // Both are `padding` too large.
                     let (y, x) = (y + tap / side, x + tap % side);
-                    if (reach..height + reach).contains(&y) && (reach..width + reach).contains(&x) {
-                        let pixel = &image[((y - reach) * width + x - reach) * channels..][..channels];
+                    if (padding..height + padding).contains(&y) && (padding..width + padding).contains(&x) {
+                        let pixel = &image[((y - padding) * width + x - padding) * channels..][..channels];
                         sum += weights.iter().zip(pixel).map(|(weight, value)| weight * value).sum::<f64>();
                     }
                 }
@@ -98,16 +98,16 @@ pub fn convolution(images: Images<'_>, filters: &[f64], epilogue: Epilogue<'_>) 
 /// The gradient of the filters of a [`convolution`], from `gradient` `[images][height][width][outputs]`, that of its results: `[outputs][side][side][channels]`.
 pub fn filter_gradient(images: Images<'_>, gradient: &[f64], outputs: usize) -> Vec<f64> {
     let Images { values, height, width, channels, side } = images;
-    let reach = side / 2;
+    let padding = side / 2;
     let mut sums = vec![0.0; outputs * side * side * channels];
     for (pixel, by) in gradient.chunks_exact(outputs).enumerate() {
         let (image, y, x) = (pixel / (height * width), pixel / width % height, pixel % width);
         for (at, sum) in sums.iter_mut().enumerate() {
             let (output, tap, channel) = (at / channels / (side * side), at / channels % (side * side), at % channels);
-            // Both are `reach` too large.
+            // Both are `padding` too large.
             let (y, x) = (y + tap / side, x + tap % side);
-            if (reach..height + reach).contains(&y) && (reach..width + reach).contains(&x) {
-                let met = (image * height + y - reach) * width + x - reach;
+            if (padding..height + padding).contains(&y) && (padding..width + padding).contains(&x) {
+                let met = (image * height + y - padding) * width + x - padding;
                 *sum += by[output] * values[met * channels + channel];
             }
         }

@@ -12,6 +12,7 @@
 //! | what is built of each family where all must say the same, and how much memory this process has | [`families`], [`resident`] |
 //! | what a command with a journal promises | [`journals`] |
 //! | where the tests' own files are written | [`folder`] |
+//! | how numpy writes an array | [`npy`] |
 //! | how a page is opened, clicked and read in a browser without a window | `browser` (on Unix); `WARPPLAY_REQUIRE_BROWSER=1` demands one |
 //! | what other programs computed for CFR | [`cfr`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
@@ -134,6 +135,7 @@ pub mod journals;
 pub mod learning;
 #[cfg(feature = "mlp")]
 pub mod mlp;
+pub mod npy;
 pub mod programs;
 pub mod random;
 pub mod resident;

@@ -16,7 +16,7 @@ const TEST_SEED: u64 = 2;
 /// Whether the first line of a CSV file is a header.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Header {
-    /// It is if none of its fields is a number, or if --label-column names one of them
+    /// It is if none of its fields is a number, or if --label-column is given
     #[default]
     Auto,
     /// It is
@@ -117,7 +117,7 @@ impl DataFlags {
         ]
     }
 
-    /// That labels have their images, and what is said of CSV files is said of some.
+    /// Labels need images, and the flags of CSV files need a CSV file.
     fn expect_files(&self) -> Result<()> {
         let pairs = [("train", &self.train_labels, &self.train_set), ("test", &self.test_labels, &self.test_set)];
         if let Some((name, ..)) = pairs.iter().find(|(_, labels, set)| labels.is_some() && set.is_none()) {
@@ -171,6 +171,6 @@ impl DataFlags {
         if self.paths().iter().any(|(_, path)| path.is_some()) || quiet {
             return Ok(());
         }
-        common::print("no --data: using drawn digits; their figures cannot be compared with those of MNIST\n")
+        common::print("no data given: using drawn digits; their figures cannot be compared with those of MNIST\n")
     }
 }

@@ -60,8 +60,8 @@ pub struct PlainImages {
     pub value_bytes: u32,
     /// Pixels of a copy.
     pub pixels: u32,
-    /// How far a filter reaches to each side.
-    pub reach: u32,
+    /// Pixels of zeros on each side of an image: half a filter's side.
+    pub padding: u32,
     /// 0.
     pub reserved: u32,
 }
@@ -152,14 +152,21 @@ impl MapAt {
     /// and `tap[1]` further down than the upper left corner of a filter around it. The bytes are counted by the barrier object `object`.
     ///
     /// # Safety
-    /// The map is of images whose filters reach `reach` pixels to each side; the pixel is inside its image and `tap` at most `2 reach`; `to` has room for the map's pixels, which no other thread uses until the object has counted it; `object` expects its bytes.
+    /// The map is of images padded by `padding` pixels on each side; the pixel is inside its image and `tap` at most `2 padding`; `to` has room for the map's pixels, which no other thread uses until the object has counted it; `object` expects its bytes.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn copy_pixels(self, to: u32, [channel, x, y, image]: [u32; 4], reach: u32, tap: [u32; 2], object: u32) {
+    pub unsafe fn copy_pixels(
+        self,
+        to: u32,
+        [channel, x, y, image]: [u32; 4],
+        padding: u32,
+        tap: [u32; 2],
+        object: u32,
+    ) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         {
             // Corners of filters: signed numbers.
-            let (left, top) = (x.wrapping_sub(reach), y.wrapping_sub(reach));
+            let (left, top) = (x.wrapping_sub(padding), y.wrapping_sub(padding));
             let [right, down] = tap.map(|by| by as u16);
             // SAFETY: a map, as `new` asks; the caller vouches for the room and the object.
             unsafe {
@@ -172,7 +179,7 @@ impl MapAt {
         }
         #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
         {
-            let _ = (to, channel, x, y, image, reach, tap, object);
+            let _ = (to, channel, x, y, image, padding, tap, object);
             super::trap()
         }
         #[cfg(not(target_arch = "nvptx64"))]
@@ -180,7 +187,7 @@ impl MapAt {
             let _ = object;
             // SAFETY: a map, as `new` asks.
             let map = unsafe { super::memory::load(self.0, 0) }.described_images();
-            assert_eq!(map.reach, reach, "the reach of the map's filters");
+            assert_eq!(map.padding, padding, "the padding of the map's images");
             copy_pixels_on_host(&map, to, [channel, x, y, image], tap);
         }
     }
@@ -196,8 +203,8 @@ fn copy_pixels_on_host(map: &PlainImages, to: u32, [channel, x, y, image]: [u32;
     for at in 0..map.pixels {
         let (image, square) = ((first + at) / squares, (first + at) % squares);
         // What is left of an image or above it wraps around, beyond its size.
-        let x = (square % map.width + tap[0]).wrapping_sub(map.reach);
-        let y = (square / map.width + tap[1]).wrapping_sub(map.reach);
+        let x = (square % map.width + tap[0]).wrapping_sub(map.padding);
+        let y = (square / map.width + tap[1]).wrapping_sub(map.padding);
         let is_inside = x < map.width && y < map.height && image < map.images;
         for chunk in 0..8 {
             let mut bytes = [0u8; 16];

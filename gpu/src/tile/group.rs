@@ -69,7 +69,7 @@ impl Tasks for &GroupTask {
     }
 
     #[inline(always)]
-    unsafe fn place<const R: usize, const GROUPS: u32>(self, tile: u32) -> (ProductTask, [u32; 3]) {
+    unsafe fn locate<const R: usize, const GROUPS: u32>(self, tile: u32) -> (ProductTask, [u32; 3]) {
         let (mut tile, mut number) = (tile, 0);
         loop {
             // SAFETY: the tile is one of the products', so there is this one.

@@ -14,7 +14,7 @@
 //! [`task`] is what a launch works on, [`images`] how A may be images, [`epilogue`] what becomes of its sums; [`softmax`] is one of those.
 //!
 //! # Layout
-//! A is `[m][a_stride]`, of which `k` values a row are used, and B is `[n][b_stride]`: the columns of B lie one after the other, as weights `[outputs][inputs]` do. Or an operand lies depth by depth, `[k][stride]`; there are kernels for that where it has 16 bits. C is `[m][c_stride]`.
+//! A is `[m][a_stride]`, of which `k` values a row are used, and B is `[n][b_stride]`: the columns of B lie one after the other, as weights `[outputs][inputs]` do. Or an operand lies depth by depth, `[k][stride]`; there are kernels for that where it has 16 bits, and in `plain`. C is `[m][c_stride]`.
 //!
 //! # Convolutions
 //! The rows of A may be the pixels of images, channels last, and the columns of B filters `[side][side][channels]`: see [`images`]. The kernels are the same, those whose operands do not lie depth by depth.

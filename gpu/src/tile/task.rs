@@ -36,7 +36,7 @@ pub const CLUSTER: u32 = 4;
 #[require(mask_stride.is_multiple_of(4) && mask_stride >= n || mask.is_none())]
 #[require(side == 1 || (side == 3 || side == 5 || side == 7) && height >= 1 && width >= 1 && a_parts == 1 && b_parts == 1 && a_by_depth == b_by_depth)]
 #[require(side == 1 || a_by_depth != 0 || m.is_multiple_of(height * width) && division >= k && side * side * k <= b_stride)]
-#[require(side == 1 || a_by_depth == 0 || k.is_multiple_of(height * width) && n.is_multiple_of(side * side * 64))]
+#[require(side == 1 || a_by_depth == 0 || k.is_multiple_of(height * width) && n.is_multiple_of(side * side * super::images::COLUMNS))]
 pub struct ProductTask {
     /// `[2]` A and B, with rectangles of the tile's rows and of its columns, or of 64 depths; null for kernels that read without maps. Of images A's map copies as many pixels as the tile has rows, and B's layers are the taps.
     #[len(2)]

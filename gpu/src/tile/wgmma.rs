@@ -152,7 +152,7 @@ pub(super) trait Tasks: Copy {
     ///
     /// # Safety
     /// There is one; what the tasks point to is valid.
-    unsafe fn place<const R: usize, const GROUPS: u32>(self, tile: u32) -> (Self::Task, [u32; 3]);
+    unsafe fn locate<const R: usize, const GROUPS: u32>(self, tile: u32) -> (Self::Task, [u32; 3]);
 }
 
 impl Tasks for &ProductTask {
@@ -169,7 +169,7 @@ impl Tasks for &ProductTask {
     }
 
     #[inline(always)]
-    unsafe fn place<const R: usize, const GROUPS: u32>(self, tile: u32) -> (Self, [u32; 3]) {
+    unsafe fn locate<const R: usize, const GROUPS: u32>(self, tile: u32) -> (Self, [u32; 3]) {
         (self, work_of::<R, GROUPS>(self).tile_at(tile))
     }
 }
@@ -319,7 +319,7 @@ unsafe fn fetch<
     let mut tile = thread::block_idx_x() / C;
     while tile < tasks.tiles::<R, GROUPS>() {
         // SAFETY: one of the tiles; the rest as the caller vouches.
-        let (task, [row, column, division]) = unsafe { tasks.place::<R, GROUPS>(tile) };
+        let (task, [row, column, division]) = unsafe { tasks.locate::<R, GROUPS>(tile) };
         let task = task.borrow();
         // SAFETY: two maps, as the caller vouches.
         let maps = unsafe { maps_at(task.maps) };
@@ -444,7 +444,7 @@ unsafe fn work<
     let (first_bias, mut half) = (group * 2 * width::<R>(), 0);
     while tile < tasks.tiles::<R, GROUPS>() {
         // SAFETY: one of the tiles; the rest as the caller vouches.
-        let (task, [row, column, division]) = unsafe { tasks.place::<R, GROUPS>(tile) };
+        let (task, [row, column, division]) = unsafe { tasks.locate::<R, GROUPS>(tile) };
         let task = task.borrow();
         let (row, column) = ((row * GROUPS + group) * GROUP_ROWS, column * width::<R>());
         // On its way while slabs are multiplied.

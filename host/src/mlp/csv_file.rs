@@ -39,7 +39,7 @@ const SHOWN: usize = 40;
 pub struct CsvFormat {
     /// Name of the column of labels, in the header; `None`: the first column.
     pub label: Option<String>,
-    /// Whether the first line is a header. `None`: it is one if a column is named by `label`, or if none of its fields is a number.
+    /// Whether the first line is a header. `None`: it is one if `label` is given, or if none of its fields is a number.
     pub header: Option<bool>,
     /// Rows and columns of an image, whose pixels are the other columns, row by row; `None`: one row.
     pub image_size: Option<(u32, u32)>,

@@ -109,8 +109,8 @@ pub(crate) struct Pixels {
     pub images: u32,
     /// Values from a pixel to the next; their bytes are a multiple of 16.
     pub stride: u32,
-    /// How far a filter reaches to each side.
-    pub reach: u32,
+    /// Pixels of zeros on each side of an image: half a filter's side.
+    pub padding: u32,
     /// Pixels of a copy, at most 1024.
     pub pixels: u32,
 }
@@ -120,7 +120,7 @@ pub(crate) struct Pixels {
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) if the buffer is too short; errors of the driver.
 pub(crate) fn image_map<T>(what: &str, buffer: &Buffer<T>, of: Pixels) -> Result<TensorMap> {
-    let Pixels { values, first, channels, width, height, images, stride, reach, pixels } = of;
+    let Pixels { values, first, channels, width, height, images, stride, padding, pixels } = of;
     let n_pixels = u64::from(images) * u64::from(height) * u64::from(width);
     let value_bytes = values.bytes();
     expect_values(what, buffer, values, first as u64 + (n_pixels - 1) * u64::from(stride) + u64::from(channels))?;
@@ -137,7 +137,7 @@ pub(crate) fn image_map<T>(what: &str, buffer: &Buffer<T>, of: Pixels) -> Result
             images,
             value_bytes,
             pixels,
-            reach,
+            padding,
             reserved: 0,
         }));
     };
@@ -145,7 +145,7 @@ pub(crate) fn image_map<T>(what: &str, buffer: &Buffer<T>, of: Pixels) -> Result
     let sizes = [channels, width, height, images].map(u64::from);
     let strides = [pixel_bytes, pixel_bytes * sizes[1], pixel_bytes * sizes[1] * sizes[2]];
     // Filters begin this far from the image's first pixel, and as far from its last.
-    let (corner, steps) = ([-(reach as c_int); 2], [1u32; 4]);
+    let (corner, steps) = ([-(padding as c_int); 2], [1u32; 4]);
     let mut map = bytemuck::Zeroable::zeroed();
     let to: *mut TensorMap = &mut map;
     // SAFETY: the map is aligned to 64 bytes and written before the call returns; the arrays have as many numbers as the images have dimensions, the strides one fewer, the corners two fewer; the address is a multiple of 16,

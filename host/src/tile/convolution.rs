@@ -2,14 +2,12 @@
 
 use std::marker::PhantomData;
 
-use super::core::{Images, Kernels, Lie, Shape};
+use super::core::{Images, Kernels, Lie, MAX_SIZE, Shape};
 use super::operand::{Operand, Output};
 use super::product::{Epilogue, Operands, Product};
 use super::size::Tile;
 use crate::{Buffer, Device, Error, Result, Stream};
 
-/// Most pixels of all images: rows of a product.
-const MAX_PIXELS: u32 = 1 << 24;
 /// Most channels of a pixel; so the numbers of a filter are few enough to be counted.
 const MAX_CHANNELS: u32 = 1 << 20;
 
@@ -156,7 +154,7 @@ impl<T: Operand> ConvolutionBuilder<T> {
         Self { rectifier, ..self }
     }
 
-    /// The tile; default the one that should be fastest, but [`Tile::Shared64`].
+    /// The tile; default the one that should be fastest, of those without [`Tile::Shared64`].
     #[must_use]
     pub fn tile(self, tile: impl Into<Option<Tile>>) -> Self {
         Self { tile: tile.into(), ..self }
@@ -181,18 +179,14 @@ impl<T: Operand> ConvolutionBuilder<T> {
         let stride = |name: &'static str, stride: Option<u32>| checked_stride::<T>(name, stride, channels);
         let (pixel_stride, tap_stride) =
             (stride("pixel_stride", self.pixel_stride)?, stride("tap_stride", self.tap_stride)?);
-        let lie = |lines: u32, stride: u32| {
-            let part_stride = u64::from(lines) * u64::from(stride);
-            Lie { by_depth: false, stride, parts: 1, part_stride }
-        };
         Ok(Shape {
             values: T::FORMAT.0,
             m,
             n: outputs,
             k: channels,
             images: Some(Images { height, width, side, channels }),
-            a: lie(m, pixel_stride),
-            b: lie(outputs, side * side * tap_stride),
+            a: Lie::of_lines(false, m, pixel_stride, 1),
+            b: Lie::of_lines(false, outputs, side * side * tap_stride, 1),
             c_stride,
             c_parts: 1,
             c_part_stride: u64::from(m) * u64::from(c_stride),
@@ -209,10 +203,10 @@ impl<T: Operand> ConvolutionBuilder<T> {
 /// # Errors
 /// [`Error::Option`] for a size that is not allowed.
 pub(super) fn checked(size: [u32; 3], side: u32, channels: u32, outputs: u32) -> Result<u32> {
-    let pixels = size.into_iter().try_fold(1u32, u32::checked_mul).filter(|m| (1..=MAX_PIXELS).contains(m));
+    let pixels = size.into_iter().try_fold(1u32, u32::checked_mul).filter(|m| (1..=MAX_SIZE).contains(m));
     let Some(pixels) = pixels else {
         let [images, height, width] = size;
-        let allowed = format!("1 to {MAX_PIXELS} pixels");
+        let allowed = format!("1 to {MAX_SIZE} pixels");
         return Err(Error::option("size", format!("{images} x {height} x {width}"), allowed));
     };
     if !matches!(side, 1 | 3 | 5 | 7) {

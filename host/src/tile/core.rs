@@ -36,6 +36,13 @@ pub(crate) struct Images {
     pub channels: u32,
 }
 
+impl Lie {
+    /// `lines` lines, each a row, column, pixel or depth, in parts that follow each other.
+    pub const fn of_lines(by_depth: bool, lines: u32, stride: u32, parts: u32) -> Self {
+        Self { by_depth, stride, parts, part_stride: lines as u64 * stride as u64 }
+    }
+}
+
 /// What is multiplied, and what becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
@@ -44,7 +51,8 @@ pub(crate) struct Shape {
     pub n: u32,
     /// Of images, their channels.
     pub k: u32,
-    /// Whether A is images and B `[n][taps][channels]`: then `m` counts pixels, and neither has parts or is divided. Or, if both lie depth by depth, whether B is images: then `k` counts pixels, and `n` taps and channels up to a multiple of 64.
+    /// `None` for matrices. Else, of operands row by row, A is images and B filters `[n][taps][channels]`: `m` counts pixels, and neither has parts or is divided. Of operands depth by depth, B is images: `k` counts pixels, `n` taps times channels, which are rounded up to a multiple of
+    /// [`COLUMNS`](warpplay_gpu::tile::images::COLUMNS).
     pub images: Option<Images>,
     pub a: Lie,
     pub b: Lie,
@@ -60,7 +68,7 @@ pub(crate) struct Shape {
 }
 
 /// Largest number of rows, columns or depths; so a C has fewer tiles than 32 bits count, since it fits into memory.
-const MAX_SIZE: u32 = 1 << 24;
+pub(crate) const MAX_SIZE: u32 = 1 << 24;
 /// Longest stride.
 const MAX_STRIDE: u32 = 1 << 26;
 
@@ -175,8 +183,8 @@ impl Shape {
         if let Some(images) = self.images.filter(|images| images.side > 1) {
             let Images { height, width, side, channels } = images;
             let pixels = |lie: Lie, first: usize, n: u32, pixels: u32| {
-                let (images, stride, reach) = (n / (height * width), lie.stride, side / 2);
-                Pixels { values, first, channels, width, height, images, stride, reach, pixels }
+                let (images, stride, padding) = (n / (height * width), lie.stride, side / 2);
+                Pixels { values, first, channels, width, height, images, stride, padding, pixels }
             };
             if self.b.by_depth {
                 let a = tensor_map("a", a, matrix(self.a, first_a, m, rows))?;
@@ -251,15 +259,14 @@ impl Kernels {
     /// # Errors
     /// [`Error::Unsupported`] if the device has none; errors of the device.
     pub fn of_images(device: &Device, precision: Precision) -> Result<Self> {
-        match Engine::choose(device, precision, None) {
-            Ok(Engine::Wgmma) => Self::load(device, precision, Some(Engine::Wgmma)),
-            Err(error) if !matches!(error, Error::Unsupported { .. }) => Err(error),
-            _ => Err(Error::Unsupported {
-                what: format!("a convolution in {precision}"),
-                backend: device.name(),
-                remedy: "it needs a GPU of compute capability 9.0".into(),
-            }),
+        if Engine::convolves(device, precision)? {
+            return Self::load(device, precision, Some(Engine::Wgmma));
         }
+        Err(Error::Unsupported {
+            what: format!("a convolution in {precision}"),
+            backend: device.name(),
+            remedy: "it needs a GPU of compute capability 9.0".into(),
+        })
     }
 
     /// The tile that should be fastest.
@@ -383,7 +390,7 @@ impl Core {
         self.shape.maps(self.tile, (a, first_a), (b, first_b))
     }
 
-    /// Checks operands that are read without maps, from the beginning of their buffers on.
+    /// Checks that the operands hold what the sizes say, from the beginning of their buffers on.
     ///
     /// # Errors
     /// [`Error::Shape`] for a buffer that is too short, or does not begin at a multiple of 16 bytes.

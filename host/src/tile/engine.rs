@@ -30,6 +30,11 @@ impl Engine {
         }
     }
 
+    /// Whether a device has convolutions in a precision: they are [`Wgmma`](Self::Wgmma)'s.
+    pub(crate) fn convolves(device: &Device, precision: Precision) -> Result<bool> {
+        Ok(Self::Wgmma.has(precision, device.info()?.compute_capability))
+    }
+
     /// The engine for a precision on a device, or the one that is asked for.
     ///
     /// # Errors

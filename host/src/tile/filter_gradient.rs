@@ -2,16 +2,15 @@
 
 use std::marker::PhantomData;
 
+use warpplay_gpu::tile::images::COLUMNS;
+
 use super::convolution::{checked, checked_stride};
-use super::core::{Images, Kernels, Lie, Shape};
+use super::core::{Images, Kernels, Lie, MAX_SIZE, Shape};
 use super::operand::{Operand, Output};
 use super::product::{Epilogue, Operands, Product};
 use super::size::Tile;
 use crate::runtime::tensor_map::Values;
 use crate::{Buffer, Device, Error, Result, Stream};
-
-/// Channels of a tap are filled up to a multiple of this.
-const CHANNELS: u32 = 64;
 
 /// Builds a [`FilterGradient`].
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +33,7 @@ pub struct FilterGradientBuilder<T> {
 /// ```text
 /// gradient   [images][height][width][gradient_stride]     of the convolution's results; the first `outputs` of a pixel are used
 /// images     [images][height][width][pixel_stride]        the first `channels` of a pixel are used
-/// C          [divisions][outputs][side][side][channels up to a multiple of 64]; channels that there are not are 0
+/// C          [divisions][outputs][side][side][channels up to a multiple of 64]; padding channels are 0
 /// ```
 pub struct FilterGradient<T> {
     product: Product<T>,
@@ -140,19 +139,19 @@ impl<T: Operand> FilterGradientBuilder<T> {
                 "bf16 or f16: the tensor cores read those depth by depth",
             ));
         }
-        let n = side * side * channels.next_multiple_of(CHANNELS);
-        let lie = |stride: u32| {
-            let part_stride = u64::from(k) * u64::from(stride);
-            Lie { by_depth: true, stride, parts: 1, part_stride }
-        };
+        let most = MAX_SIZE / (side * side) / COLUMNS * COLUMNS;
+        if channels > most {
+            return Err(Error::option("channels", channels, format!("1 to {most} with side {side}")));
+        }
+        let n = side * side * channels.next_multiple_of(COLUMNS);
         let shape = Shape {
             values: T::FORMAT.0,
             m: outputs,
             n,
             k,
             images: Some(Images { height, width, side, channels }),
-            a: lie(checked_stride::<T>("gradient_stride", self.gradient_stride, outputs)?),
-            b: lie(checked_stride::<T>("pixel_stride", self.pixel_stride, channels)?),
+            a: Lie::of_lines(true, k, checked_stride::<T>("gradient_stride", self.gradient_stride, outputs)?, 1),
+            b: Lie::of_lines(true, k, checked_stride::<T>("pixel_stride", self.pixel_stride, channels)?, 1),
             c_stride: n,
             c_parts: 1,
             c_part_stride: u64::from(outputs) * u64::from(n),

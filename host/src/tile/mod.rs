@@ -1,4 +1,4 @@
-//! Products of matrices on the device: `C = epilogue(A B)`, with operands of bfloat16, half precision or TF32 and sums of single precision.
+//! Products of matrices on the device: `C = epilogue(A B)`, with operands of bfloat16, half precision, TF32 or single precision, and sums of single precision.
 //!
 //! The layers of a network are such products, and tensor cores do them at hundreds of TFLOP/s. A [`Product`] has fixed sizes and is run on buffers of a stream as often as one likes, alone or in a graph; bias, residual and rectifier
 //! cost no pass of their own.
@@ -56,7 +56,7 @@
 //!
 //! A [`Convolution`] is a product with a row for each pixel, a column for each output and all taps and channels as its depth. The copy engine brings the pixels that a tap meets, with zeros for those outside of their image, straight into the
 //! multiprocessors: images may have any size, and nothing is gathered or padded in memory. A tile's rows are pixels that follow each other across rows and images, so that none are wasted. Channels are taken 64 at a time (32 in TF32):
-//! numbers of them that are multiples of that are fastest. The gradient of the inputs is the convolution of the outputs' gradient with the filters turned by half a circle, `[channels][side][side][outputs]`; a [`FilterGradient`] is
+//! multiples of that are fastest. The gradient of the inputs is the convolution of the outputs' gradient with the filters turned by half a circle, `[channels][side][side][outputs]`; a [`FilterGradient`] is
 //! that of the filters.
 //!
 //! # Numbers in parts

@@ -81,14 +81,14 @@ impl<T: Operand> Product<T> {
 }
 
 impl<T: Operand> ProductBuilder<T> {
-    /// Whether A lies depth by depth, `[k][a_stride]`, and not row by row, `[m][a_stride]`; default not. Formats of 16 bits alone.
+    /// Whether A lies depth by depth, `[k][a_stride]`, and not row by row, `[m][a_stride]`; default not. Formats of 16 bits, and f32 by [`Engine::Plain`].
     #[must_use]
     pub fn a_by_depth(mut self, a_by_depth: bool) -> Self {
         self.by_depth[0] = a_by_depth;
         self
     }
 
-    /// Whether B lies depth by depth, `[k][b_stride]`, and not column by column, `[n][b_stride]`; default not. Formats of 16 bits alone.
+    /// Whether B lies depth by depth, `[k][b_stride]`, and not column by column, `[n][b_stride]`; default not. Formats of 16 bits, and f32 by [`Engine::Plain`].
     #[must_use]
     pub fn b_by_depth(mut self, b_by_depth: bool) -> Self {
         self.by_depth[1] = b_by_depth;
@@ -198,12 +198,7 @@ impl<T: Operand> ProductBuilder<T> {
         let lie = |at: usize, size: u32| {
             let (width, lines) = if self.by_depth[at] { (size, k) } else { (k, size) };
             let stride = self.strides[at].unwrap_or(width);
-            Lie {
-                by_depth: self.by_depth[at],
-                stride,
-                parts: self.parts[at],
-                part_stride: u64::from(lines) * u64::from(stride),
-            }
+            Lie::of_lines(self.by_depth[at], lines, stride, self.parts[at])
         };
         Shape {
             values: T::FORMAT.0,

@@ -50,7 +50,7 @@ inputs! {
 /// Copies labels `[n]` of any integer type, as [`copy_of`], to bytes.
 ///
 /// # Errors
-/// As [`copy_of`]; `ValueError` for one that is not of 0 to 255.
+/// As [`copy_of`]; `TypeError` for other values than integers, `ValueError` for one that is not of 0 to 255.
 pub fn labels_of(what: &str, value: &Bound<'_, PyAny>, device: Option<&Device>) -> PyResult<Vec<u8>> {
     fn narrow<T: Input + TryInto<u8> + std::fmt::Display>(
         what: &str,
@@ -74,7 +74,11 @@ pub fn labels_of(what: &str, value: &Bound<'_, PyAny>, device: Option<&Device>) 
         "uint16" => narrow::<u16>(what, value, device),
         "uint32" => narrow::<u32>(what, value, device),
         "uint64" => narrow::<u64>(what, value, device),
-        _ => Ok(copy_of::<u8, 1>(what, value, device)?.values),
+        "" | "uint8" | "bool" => Ok(copy_of::<u8, 1>(what, value, device)?.values),
+        name => {
+            let text = format!("{what} has values of {name}, expected integers in the machine's order of bytes");
+            Err(PyTypeError::new_err(text))
+        }
     }
 }
 

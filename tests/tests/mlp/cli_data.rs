@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::fs;
 
 use warpplay::mlp::{Dataset, Network, OnnxFormat, Split};
+use warpplay_tests::npy::npy;
 use warpplay_tests::programs::{self, Scratch};
 
 fn new_scratch() -> Scratch {
@@ -22,13 +23,6 @@ fn to_csv(set: &Dataset) -> String {
     text
 }
 
-/// As numpy writes it, version 1.
-fn to_npy(shape: &str, body: &[u8]) -> Vec<u8> {
-    let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n");
-    let length = (header.len() as u16).to_le_bytes();
-    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), body].concat()
-}
-
 /// The same samples in every format give the same training, to the last bit.
 #[test]
 fn the_format_of_the_data_is_no_matter() {
@@ -39,9 +33,9 @@ fn the_format_of_the_data_is_no_matter() {
         let set = set.expect("digits");
         fs::write(scratch.path(&format!("{name}.csv")), to_csv(&set)).expect("a file");
         let n = set.len();
-        fs::write(scratch.path(&format!("{name}-images.npy")), to_npy(&format!("({n}, 28, 28)"), set.images()))
+        fs::write(scratch.path(&format!("{name}-images.npy")), npy("|u1", &format!("({n}, 28, 28)"), set.images()))
             .expect("a file");
-        fs::write(scratch.path(&format!("{name}-labels.npy")), to_npy(&format!("({n},)"), set.labels()))
+        fs::write(scratch.path(&format!("{name}-labels.npy")), npy("|u1", &format!("({n},)"), set.labels()))
             .expect("a file");
         fs::create_dir_all(scratch.path("idx")).expect("a folder");
         set.save(scratch.path("idx"), split).expect("two files");

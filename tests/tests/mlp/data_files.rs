@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use warpplay::mlp::{CsvFormat, Dataset, read_image};
 use warpplay::{Error, Result};
 use warpplay_tests::folder::Folder;
+use warpplay_tests::npy::npy;
 use warpplay_tests::random::Random;
 
 /// The error is about this file, this line, and says this.
@@ -12,8 +13,8 @@ use warpplay_tests::random::Random;
 fn says<T: std::fmt::Debug>(result: Result<T>, path: &Path, line: Option<u64>, text: &str) {
     let error = result.expect_err(text);
     assert!(matches!(error, Error::File { .. }), "{error:?}");
-    let place = line.map_or(String::new(), |line| format!(", line {line}"));
-    assert_eq!(error.to_string(), format!("{}{place}: {text}", path.display()));
+    let of_line = line.map_or(String::new(), |line| format!(", line {line}"));
+    assert_eq!(error.to_string(), format!("{}{of_line}: {text}", path.display()));
 }
 
 fn named(label: &str) -> CsvFormat {
@@ -113,16 +114,6 @@ fn csv_files_are_not_believed() {
     let path = folder.write("set", &2051u32.to_be_bytes());
     let text = "is an IDX file, not CSV: its labels are expected in a file of their own";
     says(Dataset::load_csv(&path, &CsvFormat::default(), None), &path, None, text);
-}
-
-/// A file as numpy writes it, version 1, with this type and shape.
-fn npy(descr: &str, shape: &str, body: &[u8]) -> Vec<u8> {
-    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-    // The values begin at a multiple of 64.
-    header += &" ".repeat((64 - (10 + header.len() + 1) % 64) % 64);
-    header.push('\n');
-    let length = (header.len() as u16).to_le_bytes();
-    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), body].concat()
 }
 
 #[test]

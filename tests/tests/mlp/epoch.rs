@@ -47,13 +47,31 @@ fn optimizers() -> impl Iterator<Item = (Optimizer, f32, f64)> {
         [("sgd", 0.2), ("momentum", 0.05), ("nesterov", 0.05), ("adam", 0.002), ("adamw", 0.002), ("rmsprop", 0.002)];
     let named = |name| Optimizer::from_name(name).expect("a name");
     let all = rates.into_iter().flat_map(move |(name, rate)| [0.0, 0.03].map(|decay| (named(name), decay, rate)));
-    // Adam as if its first quotients were of rounding errors is another algorithm in another precision: a large epsilon keeps them small.
+    // With a tiny epsilon Adam's first steps amplify rounding errors, so that precisions disagree; a large one avoids it.
     all.map(|(optimizer, decay, rate)| match optimizer {
         Optimizer::Adam { beta1, beta2, .. } => (Optimizer::Adam { beta1, beta2, epsilon: 1e-4 }, decay, rate),
         Optimizer::AdamW { beta1, beta2, .. } => (Optimizer::AdamW { beta1, beta2, epsilon: 1e-4 }, decay, rate),
         Optimizer::RmsProp { alpha, .. } => (Optimizer::RmsProp { alpha, epsilon: 1e-4 }, decay, rate),
         _ => (optimizer, decay, rate),
     })
+}
+
+/// The least epsilon is accepted; one below it is refused by `epoch`, and left to `layers` where the engine is free.
+#[test]
+fn an_epsilon_that_is_lost_beside_the_root_is_left_to_layers() {
+    let (device, set) = (Device::simt(), images(3, 4, 4, 2));
+    let built = |engine, epsilon| {
+        let optimizer = Optimizer::Adam { beta1: 0.9, beta2: 0.999, epsilon };
+        Trainer::builder(&set).options(Options { optimizer, ..options(3, 2, engine) }).build(&device)
+    };
+    assert!(built(Engine::Epoch, 1e-12).is_ok());
+    let said = built(Engine::Epoch, 9e-13).expect_err("refused").to_string();
+    assert!(
+        said.contains("option epsilon: 0.0000000000009 is not allowed (at least 1e-12 with engine epoch)"),
+        "{said}"
+    );
+    let report = built(Engine::Auto, 9e-13).expect("another engine").run(Progress::go_on).expect("a training");
+    assert_eq!(report.engine, Engine::Layers);
 }
 
 #[test]

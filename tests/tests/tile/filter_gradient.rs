@@ -131,6 +131,9 @@ fn what_has_no_gradient_is_refused() {
     assert!(error(of(8).side(1)).contains("option side: 1 is not allowed (3, 5 or 7"));
     assert!(error(of(0)).contains("option channels: 0"));
     assert!(error(of(9)).contains("option pixel_stride: 9"));
+    // Taps times channels are columns, of which there are at most 2²⁴.
+    let said = error(of(342_400).side(7));
+    assert!(said.contains("option channels: 342400 is not allowed (1 to 342336 with side 7)"), "{said}");
     assert!(error(of(8).gradient_stride(4)).contains("option gradient_stride: 4"));
     assert!(error(of(8).division(60)).contains("option division: 60"));
     let said = error(of(8).tile(Tile::Rows128Columns256));

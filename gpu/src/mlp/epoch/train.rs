@@ -103,11 +103,13 @@ macro_rules! kernels {
         /// * Source: Ha and Beqaj, section 1.1; the partition into blocks is ours. Optimisers: PyTorch's definitions.
         ///
         /// # Safety
-        /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap; `n_moments` and `n_rates` are those of the kernel's optimiser. A batch has at most [`BATCH`] samples but for the kernels that take more.
+        /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap;
         #[kernel(
             shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_hidden),
             max_threads = 384,
-            min_blocks = 1
+            min_blocks = 1,
+            require = task.batch <= most_batch::<$optimizer>()
+                && (task.n_moments, task.n_rates) == (<$optimizer>::MOMENTS as u32, <$optimizer>::RATES as u32)
         )]
         pub unsafe fn $kernel(task: EpochTask) {
             // SAFETY: the contract of the function is the kernel's.
@@ -129,6 +131,12 @@ kernels! {
     mlp_epoch_train_adam, Adam<false>;
     /// Adam, AdamW or RMSprop, larger batches.
     mlp_epoch_train_adam_parts, Adam<true>;
+}
+
+/// Most samples of a batch of an optimiser's kernel.
+#[cfg(not(target_arch = "nvptx64"))]
+const fn most_batch<O: Optimizer>() -> u32 {
+    if O::PARTS { MOST_BATCH } else { BATCH }
 }
 
 /// The kernels' body.
@@ -314,7 +322,7 @@ impl<'a> Run<'a> {
         if O::PARTS { rows.saturating_sub(part.number * BATCH).min(BATCH) } else { rows }
     }
 
-    /// The place of a part's first sample in the epoch's order.
+    /// Offset of a part's first sample in the epoch's order.
     #[inline]
     fn first_of<O: Optimizer>(&self, part: Part) -> u32 {
         let first = part.step * self.task.batch;
@@ -431,7 +439,8 @@ impl<'a> Run<'a> {
             self.prefetch::<O>(tiles, next);
             logit_mail.wait(round);
             if tiles.me.thread() < SLOTS {
-                let losses = self.losses.add(self.first_of::<O>(part) as usize);
+                // Of a part without samples it may lie behind the losses; nothing is written then.
+                let losses = self.losses.wrapping_add(self.first_of::<O>(part) as usize);
                 loss_gradient(tiles, gradient_mail, sizes, rows, buffer, losses);
             }
             if self.looks_after_row() {

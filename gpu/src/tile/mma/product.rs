@@ -59,7 +59,7 @@ impl Block {
         (self.rows + self.columns) * STAGE_BYTES
     }
 
-    /// To the alignment, stages, and the bias of the tile's columns. The exchange of sums takes the place of the stages.
+    /// To the alignment, stages, and the bias of the tile's columns. The exchange of sums overwrites the stages.
     const fn shared_bytes(self) -> u32 {
         ALIGNMENT + self.stages * self.stage_bytes() + 4 * self.columns
     }
@@ -164,7 +164,7 @@ unsafe fn product<
     unroll!(I in [0, 1] {
         let at = own + I as u32 * THREADS;
         if !task.bias.is_null() && I as u32 * THREADS < COLUMNS && at < COLUMNS {
-            // SAFETY: a column below `n`; whose place is below COLUMNS.
+            // SAFETY: a column below `n`, and an index below COLUMNS.
             unsafe {
                 let is_there = first_column + at < task.n;
                 bias.set_unchecked(at, if is_there { load(task.bias, (first_column + at) as usize) } else { 0.0 });
@@ -275,7 +275,7 @@ macro_rules! products {
             /// A product of matrices, with an epilogue.
             ///
             /// * Launch: a block for each tile of C and division of the depth; a warp for each 64 × 64 of a tile (32 × 32 of a tile of 64 × 64).
-            /// * Reads: `a`, `b`, `bias`, `mask`.
+            /// * Reads: `a`, `b`, `bias`, `residual` or `residual_short`, `mask`.
             /// * Writes: `c` or `c_short`; `overflow`.
             /// * Shared: dynamic: three or four stages, each 64 bytes deep of both operands; bias of the tile's columns. The sums are exchanged where stages were.
             /// * Cost: 2 m n k operations by tensor cores for each pair of parts.
@@ -283,8 +283,8 @@ macro_rules! products {
             /// * Source: the ring of stages is a known form (CUTLASS's multistage kernels); the code is ours.
             ///
             /// # Safety
-            /// Exactly one of `c` and `c_short` is there, the latter, bias, mask and activation only with one division; a division is a multiple of a slab's depth; operands, their parts and bias begin at multiples of 16 bytes, the mask at one of 8;
-            /// the operands are not written meanwhile.
+            /// `side` is 1; exactly one of `c` and `c_short` is there, the latter, bias, residual, mask and activation only with one division; a division is a multiple of a slab's depth; operands, their parts and bias begin at multiples of 16 bytes, the mask at one of 8;
+            /// the operands are not written meanwhile, and a residual only where it is C.
             #[kernel(
                 shape = const { Block::of::<$rows, $columns, $lines, $stages>() }.shape(task.m, task.n, task.k.div_ceil(task.division)),
                 max_threads = $threads,

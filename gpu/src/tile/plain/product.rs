@@ -237,7 +237,7 @@ macro_rules! products {
             /// A product of matrices, with an epilogue, by ordinary arithmetic.
             ///
             /// * Launch: a block for each tile of C and division of the depth; a lane for each 8 × 8 of a tile.
-            /// * Reads: `a`, `b`, `bias`.
+            /// * Reads: `a`, `b`, `bias`, `residual`.
             /// * Writes: `c`; `overflow`.
             /// * Shared: dynamic: two slabs of each operand, 8 deep.
             /// * Cost: m n k fused multiplications and additions.
@@ -245,7 +245,7 @@ macro_rules! products {
             /// * Source: the tile of registers is a known form (Volkov and Demmel 2008); the code is ours.
             ///
             /// # Safety
-            /// The operands are of single precision and in one part; they begin at multiples of 16 bytes and are not written meanwhile; `c` is there, `c_short` and the mask are not; bias and activation only with one division; a division is a multiple of 4.
+            /// The operands are of single precision and in one part; they begin at multiples of 16 bytes and are not written meanwhile, the residual only where it is C; `side` is 1; `c` is there, `c_short`, `residual_short` and the mask are not; bias, residual and activation only with one division; a division is a multiple of 4.
             #[kernel(
                 shape = shape::<$size>(task.m, task.n, task.k.div_ceil(task.division)),
                 max_threads = $threads,

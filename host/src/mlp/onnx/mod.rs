@@ -25,9 +25,9 @@ use super::Network;
 use crate::runtime::atomic_file;
 use crate::{Error, Result};
 
-/// Version of the format, of October 2021: read by ONNX 1.11 and later.
+/// Version of the format: that of ONNX 1.10, of July 2021.
 const IR_VERSION: i64 = 8;
-/// Version of the operators, of the same time.
+/// Version of the operators: that of ONNX 1.8, which all later ones know.
 const OPSET: i64 = 13;
 /// Most bytes of a message that all implementations of protobuf read.
 const MAX_BYTES: usize = i32::MAX as usize;

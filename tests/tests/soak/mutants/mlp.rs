@@ -6,6 +6,7 @@ use std::sync::Arc;
 use warpplay::Device;
 use warpplay::mlp::{Checkpoint, Classifier, CsvFormat, Dataset, Network, Trainer, WeightLayout, read_image};
 use warpplay_tests::golden as folder;
+use warpplay_tests::npy::npy;
 use warpplay_tests::programs::{Scratch, warpplay};
 
 use super::change::{Form, packed};
@@ -75,23 +76,19 @@ mutants!(labels, "mlp: labels (IDX)", |_| idx(false, false));
 mutants!(packed_images, "mlp: images (IDX, gzip)", |_| idx(true, true));
 
 /// What numpy writes for the samples of 0.1: images or labels are mutants, the others are whole.
-fn npy(images: bool) -> Parser {
+fn arrays(images: bool) -> Parser {
     let (set, _) = Dataset::load_dir(folder::path("mlp/v0.1")).expect("a data set");
-    let file = |descr: &str, shape: String, body: &[u8]| {
-        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
-        [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), body].concat()
-    };
     let (n, (rows, cols)) = (set.len(), set.image_size());
     let single: Vec<u8> = set.images().iter().flat_map(|&byte| (f32::from(byte) / 255.0).to_le_bytes()).collect();
     let wide: Vec<u8> = set.labels().iter().flat_map(|&label| i64::from(label).to_be_bytes()).collect();
     let seeds = match images {
         true => vec![
-            ("bytes.npy".to_string(), file("|u1", format!("({n}, {rows}, {cols})"), set.images())),
-            ("floats.npy".to_string(), file("<f4", format!("({n}, {rows}, {cols})"), &single)),
+            ("bytes.npy".to_string(), npy("|u1", &format!("({n}, {rows}, {cols})"), set.images())),
+            ("floats.npy".to_string(), npy("<f4", &format!("({n}, {rows}, {cols})"), &single)),
         ],
         false => vec![
-            ("bytes.npy".to_string(), file("|u1", format!("({n},)"), set.labels())),
-            ("wide.npy".to_string(), file(">i8", format!("({n},)"), &wide)),
+            ("bytes.npy".to_string(), npy("|u1", &format!("({n},)"), set.labels())),
+            ("wide.npy".to_string(), npy(">i8", &format!("({n},)"), &wide)),
         ],
     };
     let whole =
@@ -102,8 +99,8 @@ fn npy(images: bool) -> Parser {
     })
 }
 
-mutants!(npy_images, "mlp: images (.npy)", |_| npy(true));
-mutants!(npy_labels, "mlp: labels (.npy)", |_| npy(false));
+mutants!(npy_images, "mlp: images (.npy)", |_| arrays(true));
+mutants!(npy_labels, "mlp: labels (.npy)", |_| arrays(false));
 
 mutants!(csv, "mlp: samples (CSV)", |_| {
     let header = "\"a\",\"class\",\"b\",\"c\"\r\n".to_string();

@@ -10,6 +10,8 @@ use super::Evaluate;
 use crate::azero::NetworkShape;
 use crate::azero::evaluation::{BlockOutput, Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
+use crate::tile::Engine;
+use crate::tile::core::MAX_SIZE;
 use crate::{Backend, Device, Error, Memory, Precision, Result, Stream};
 use graphs::Graphs;
 use kernels::{Arrays, Conv, Kernels};
@@ -28,7 +30,8 @@ pub(in crate::azero) fn build(
 ) -> Result<Box<dyn Evaluate>> {
     let format = format(device, precision)?;
     let kernels = Kernels::load(device)?;
-    let arrays = Arrays::new(stream, network, format, convolutions(device, format)?, capacity)?;
+    let convolutions = convolutions(device, &network.shape, format, capacity)?;
+    let arrays = Arrays::new(stream, network, format, convolutions, capacity)?;
     // `simt` has nothing to gain from a recording.
     let graphs = (device.backend() == Backend::Cuda).then(Graphs::default);
     Ok(Box::new(LayersEngine { graphs, kernels, arrays }))
@@ -46,14 +49,18 @@ pub(in crate::azero) fn memory(
 ) -> Result<Memory> {
     // A precision that kernels do not have is refused before.
     let Some(format) = Format::of(precision) else { return Ok(Memory::default()) };
-    Ok(Arrays::memory(&shape, format, convolutions(device, format)?, capacity))
+    Ok(Arrays::memory(&shape, format, convolutions(device, &shape, format, capacity)?, capacity))
 }
 
-/// Who computes the convolutions: [`tile`](crate::tile) in 16 bits, where it has kernels.
-fn convolutions(device: &Device, format: Format) -> Result<Convolutions> {
-    let by_tile = device.info()?.compute_capability.is_none_or(|capability| capability == (9, 0));
-    let is_short = matches!(format, Format::Bf16 | Format::Fp16);
-    Ok(if by_tile && is_short { Convolutions::Tile } else { Convolutions::Own })
+/// Who computes the convolutions of so many positions: [`tile`](crate::tile) in 16 bits, where it has kernels and the cells of all positions are not more than a product has rows.
+fn convolutions(device: &Device, shape: &NetworkShape, format: Format, capacity: usize) -> Result<Convolutions> {
+    let precision = match format {
+        Format::Bf16 => Precision::Bf16,
+        Format::Fp16 => Precision::F16,
+        Format::Fp32 | Format::Tf32 => return Ok(Convolutions::Own),
+    };
+    let fits = capacity.saturating_mul(shape.cells()) <= MAX_SIZE as usize;
+    Ok(if fits && Engine::convolves(device, precision)? { Convolutions::Tile } else { Convolutions::Own })
 }
 
 /// # Errors
@@ -152,5 +159,23 @@ impl Evaluate for LayersEngine {
         found.push(BlockOutput { name: "value_head_plane".into(), values: of(0..value_filters * cells) });
         found.push(BlockOutput { name: "policy_head_planes".into(), values: of(value_filters * cells..line) });
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_cells_than_a_product_has_rows_are_convolved_by_own_kernels() -> Result<()> {
+        let (device, shape) = (Device::simt(), NetworkShape::default());
+        let most = MAX_SIZE as usize / shape.cells();
+        for format in [Format::Bf16, Format::Fp16] {
+            assert_eq!(convolutions(&device, &shape, format, most)?, Convolutions::Tile);
+            assert_eq!(convolutions(&device, &shape, format, most + 1)?, Convolutions::Own);
+            assert_eq!(convolutions(&device.with_capability(8, 0)?, &shape, format, 1)?, Convolutions::Own);
+        }
+        assert_eq!(convolutions(&device, &shape, Format::Tf32, 1)?, Convolutions::Own);
+        Ok(())
     }
 }

@@ -62,6 +62,7 @@ impl Tiles {
         (parameters, convs): (&Buffer<u32>, &[ConvOffsets]),
         [observations, features, middle]: [&Buffer<u32>; 3],
     ) -> Result<Self> {
+        // The same module has those of half precision.
         let kernels = Kernels::of_images(stream.device(), crate::Precision::Bf16)?;
         let prepare = |(number, conv): (usize, &ConvOffsets)| {
             let input = match number {
@@ -108,18 +109,14 @@ impl Tiles {
 /// A convolution as a product: of all channels that the words have, so that those without a meaning stay 0.
 fn shape_of(network: &NetworkShape, format: Format, conv: &ConvOffsets, cells: u32) -> Shape {
     let (channels, outputs) = (format.channels(conv.n_inputs), format.channels(conv.n_outputs));
-    let lie = |lines: u32, stride: u32| {
-        let part_stride = u64::from(lines) * u64::from(stride);
-        Lie { by_depth: false, stride, parts: 1, part_stride }
-    };
     Shape {
         values: if format == Format::Fp16 { Values::F16 } else { Values::Bf16 },
         m: cells,
         n: outputs,
         k: channels,
         images: Some(Images { height: network.rows, width: network.columns, side: SIDE, channels }),
-        a: lie(cells, channels),
-        b: lie(outputs, SIDE * SIDE * channels),
+        a: Lie::of_lines(false, cells, channels, 1),
+        b: Lie::of_lines(false, outputs, SIDE * SIDE * channels, 1),
         c_stride: outputs,
         c_parts: 1,
         c_part_stride: u64::from(cells) * u64::from(outputs),

@@ -142,11 +142,6 @@ const fn output_line(layer: &LayerPlan) -> u32 {
     parts::line_length(layer.n_outputs)
 }
 
-/// How a matrix of lines lies.
-const fn lie(by_depth: bool, stride: u32, parts: u32, lines: u32) -> Lie {
-    Lie { by_depth, stride, parts, part_stride: lines as u64 * stride as u64 }
-}
-
 impl Tiles {
     /// Takes the memory for `capacity` samples at once.
     pub fn new(stream: &Stream, plan: &Plan, numbers: Numbers, capacity: u32) -> Result<Self> {
@@ -216,7 +211,7 @@ impl Tiles {
 
     /// How the inputs of a layer lie, row by row or depth by depth.
     fn inputs_lie(&self, number: usize, layer: &LayerPlan, by_depth: bool) -> Lie {
-        lie(by_depth, input_line(layer), Self::input_parts(self.numbers, number), self.capacity)
+        Lie::of_lines(by_depth, self.capacity, input_line(layer), Self::input_parts(self.numbers, number))
     }
 
     fn weights_lie(&self, layer: &LayerPlan, by_depth: bool) -> Lie {
@@ -278,7 +273,7 @@ impl Tiles {
             .collect::<Result<_>>()?;
         let (mut backward, mut of_parameters) = (Vec::new(), Vec::new());
         for (number, layer) in plan.layers.iter().enumerate() {
-            let own = lie(false, output_line(layer), parts, batch);
+            let own = Lie::of_lines(false, batch, output_line(layer), parts);
             if number > 0 {
                 let sizes = [batch, layer.n_inputs, layer.n_outputs];
                 // The layer before has as many outputs as this one has inputs.
