@@ -5,11 +5,12 @@
 #   docs/measure.sh write OUT                  write them into the pages, with the program that `cargo build --release -p warpplay-cli` has made
 #
 # MNIST=DIR are MNIST's four files, GAMES=FILE records of shogi games; without them digits are drawn and the repository's hundred games are taken. DEVICE is the device [default: auto].
+# With PEERS=yes PyTorch and cuBLAS are timed beside, by docs/peers.
 # PAPERS="mctsnc cfr_thesis" measures these publications only, BENCHES="mcts" these benches only; an empty list none.
 set -euo pipefail
 
 usage() {
-    sed -n '2,9s/^# \{0,1\}//p' "$0"
+    sed -n '2,10s/^# \{0,1\}//p' "$0"
     exit 2
 }
 
@@ -39,13 +40,19 @@ run() {
     mkdir -p "$out"
     # A bench: its name, its package, its own flags. One that fails does not end the others.
     bench() {
-        [[ " ${BENCHES-mcts azero mlp cfr shogi shogi_bonanza} " == *" $1 "* ]] || return 0
+        [[ " ${BENCHES-mcts azero tile mlp cfr shogi shogi_bonanza} " == *" $1 "* ]] || return 0
         "$bundle/bench-$2-$1" --device "$device" "${few[@]}" --json "$out/bench-$1.jsonl" "${@:3}" ||
             failure "bench $1"
     }
+    local -a beside_tile=() beside_mlp=()
+    if [[ ${PEERS:-} == yes ]]; then
+        beside_tile=(--peer "python3 docs/peers/tile.py")
+        beside_mlp=(--peer "python3 docs/peers/mlp.py" --peer "python3 docs/peers/mlp.py --compile")
+    fi
     bench mcts warpplay
     bench azero warpplay --seconds 0.25
-    bench mlp warpplay --seconds 1 ${MNIST:+--data "$MNIST"}
+    bench tile warpplay --seconds 0.25 "${beside_tile[@]}"
+    bench mlp warpplay --seconds 1 ${MNIST:+--data "$MNIST"} "${beside_mlp[@]}"
     bench cfr warpplay --seconds 1
     bench shogi warpplay --seconds 0.5 --games "$games"
     bench shogi_bonanza warpplay-papers --seconds 0.5 --games "$games"

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Times PyTorch on the settings of `cargo bench -p warpplay --bench mlp -- --only layers`.
+"""Times PyTorch on the trainings of our bench, beside it:
+
+    cargo bench -p warpplay --bench mlp -- --device cuda --only layers,grid --peer "python3 docs/peers/mlp.py" --peer "python3 docs/peers/mlp.py --compile"
 
 Images of 784 pixels lie on the GPU as bytes, as ours do. A step gathers its samples, trains, and moves on to the next; it is recorded once as a CUDA graph and replayed.
-`tf32` lets PyTorch use TF32; `bf16` is autocast with weights of single precision. Milliseconds are those of an epoch of 60,000 samples, the median of five.
-
-    python3 docs/peers/mlp.py [--compile]
-
+`tf32` lets PyTorch use TF32; `bf16` is autocast with weights of single precision. Seconds are those of an epoch of 60,000 samples, the median of five.
 With `--compile` the network goes through `torch.compile` first. Needs a GPU and PyTorch.
 """
 
@@ -16,27 +15,14 @@ import time
 import torch
 import torch.nn.functional as F
 
+from serve import serve
+
 SAMPLES = 60_000
-SETTINGS = [
-    ([1024, 1024], 512, "bf16", "sgd"),
-    ([1024, 1024], 512, "tf32", "sgd"),
-    ([1024, 1024], 512, "f32", "sgd"),
-    ([512, 512, 512], 128, "f32", "sgd"),
-    ([512, 512, 512], 128, "bf16", "adam"),
-    ([256], 64, "f32", "sgd"),
-    ([256], 64, "f32", "adam"),
-    ([64], 16, "f32", "sgd"),
-    ([4096, 4096], 1024, "bf16", "sgd"),
-    ([4096, 4096, 4096, 4096], 8192, "bf16", "adam"),
-    ([2048, 2048], 4096, "tf32", "adam"),
-    ([256], 8192, "f32", "sgd"),
-    ([256], 8192, "tf32", "sgd"),
-    ([256], 8192, "bf16", "sgd"),
-]
 
 
-def epoch_ms(hidden, batch, precision, optimizer, compiled):
-    """Milliseconds of an epoch."""
+def seconds(setting, compiled):
+    """Seconds of an epoch."""
+    hidden, batch, precision, optimizer = (setting[name] for name in ("hidden", "batch", "precision", "optimizer"))
     torch.manual_seed(1)
     # Else the networks of earlier settings count among this one's compilations.
     torch.compiler.reset()
@@ -90,7 +76,7 @@ def epoch_ms(hidden, batch, precision, optimizer, compiled):
         for _ in range(steps):
             graph.replay()
         torch.cuda.synchronize()
-        times.append((time.perf_counter() - start) * 1e3 * (SAMPLES / batch) / steps)
+        times.append((time.perf_counter() - start) * (SAMPLES / batch) / steps)
     return statistics.median(times[1:])
 
 
@@ -98,11 +84,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--compile", action="store_true", help="through torch.compile")
     arguments = parser.parse_args()
-    print(f"PyTorch {torch.__version__} on {torch.cuda.get_device_name()}")
-    print("ms an epoch")
-    for hidden, batch, precision, optimizer in SETTINGS:
-        name = f"{'-'.join(map(str, hidden))}, batch {batch}, {precision}, {optimizer}"
-        print(f"{epoch_ms(hidden, batch, precision, optimizer, arguments.compile):8.2f}  {name}", flush=True)
+    how = "torch.compile" if arguments.compile else "graph"
+    serve(f"PyTorch {torch.__version__.split('+')[0]}, {how}", lambda setting: seconds(setting, arguments.compile))
 
 
 if __name__ == "__main__":

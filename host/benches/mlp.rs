@@ -4,6 +4,7 @@
 //! cargo bench -p warpplay --bench mlp -- --quick
 //! cargo bench -p warpplay --bench mlp -- --device cuda --data DIR --seconds 2 --json figures.jsonl
 //! cargo bench -p warpplay --bench mlp -- --only epoch,sweep
+//! cargo bench -p warpplay --bench mlp -- --device cuda --only layers,grid --peer "python3 docs/peers/mlp.py"
 //! ```
 //!
 //! Prints a table a section, and with `--json` one line of JSON a row. The first epoch or run is not timed. Times are of the wall clock. Without `--data` the images are drawn digits, as many as MNIST has.
@@ -13,8 +14,14 @@
 
 #[path = "mlp/measure.rs"]
 mod measure;
+#[path = "mlp/networks.rs"]
+mod networks;
 #[path = "common/output.rs"]
 mod output;
+#[path = "common/peer_flags.rs"]
+mod peer_flags;
+#[path = "common/peers.rs"]
+mod peers;
 #[path = "common/program.rs"]
 mod program;
 #[path = "mlp/published.rs"]
@@ -35,6 +42,7 @@ use warpplay::mlp::Dataset;
 
 use measure::Bench;
 use output::{Table, number};
+use peer_flags::PeerFlags;
 use program::Flags;
 
 /// Speed of multilayer perceptrons
@@ -50,6 +58,9 @@ struct Args {
     only: Vec<Section>,
 
     #[command(flatten)]
+    peers: PeerFlags,
+
+    #[command(flatten)]
     flags: Flags,
 }
 
@@ -62,6 +73,8 @@ enum Section {
     Batch8192,
     /// Networks and batches of all sizes, layer by layer, and beside each the kernels for GPUs before compute capability 9.0
     Layers,
+    /// One to four hidden layers and batches of 16 to 8192, by the engine that is chosen
+    Grid,
     /// Classification in batches of 64
     Inference,
     /// Many models at once against one
@@ -93,13 +106,15 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         }
     };
     let (train, test) = (Arc::new(train), Arc::new(test));
-    let mut bench = Bench { device, seconds, quick, output, train, test };
+    let peers = args.peers.start()?;
+    let mut bench = Bench { device, seconds, quick, output, train, test, peers };
     let more = json!({ "data": bench.train.source(), "train": bench.train.len(), "test": bench.test.len() });
     args.flags.about(&mut bench.output, &bench.device, more)?;
     let sections: program::Sections<Section, Bench> = &[
         (Section::Epoch, trainings::epoch),
         (Section::Batch8192, trainings::batch8192),
-        (Section::Layers, trainings::layers),
+        (Section::Layers, networks::layers),
+        (Section::Grid, networks::grid),
         (Section::Inference, uses::inference),
         (Section::Sweep, uses::sweep),
         (Section::Stream, trainings::stream),

@@ -5,6 +5,7 @@
 //! cargo bench -p warpplay --bench tile -- --device cuda --json figures.jsonl
 //! cargo bench -p warpplay --bench tile -- --only bf16 --tiles
 //! cargo bench -p warpplay --bench tile -- --device cuda --engines
+//! cargo bench -p warpplay --bench tile -- --device cuda --peer "python3 docs/peers/tile.py"
 //! ```
 //!
 //! Prints a table a format, and with `--json` one line of JSON a row. Launches are a graph of several, so that the host does not count; the first replay is not timed.
@@ -14,6 +15,10 @@
 #[allow(dead_code, reason = "other benches use the rest")]
 #[path = "common/output.rs"]
 mod output;
+#[path = "common/peer_flags.rs"]
+mod peer_flags;
+#[path = "common/peers.rs"]
+mod peers;
 #[path = "common/program.rs"]
 mod program;
 
@@ -28,6 +33,8 @@ use warpplay::tile::{
 use warpplay::{Backend, Device, Error, Precision, Stream};
 
 use output::{Output, Table, number};
+use peer_flags::PeerFlags;
+use peers::{Peer, geometric_mean};
 use program::Flags;
 
 /// Speed of products of matrices
@@ -47,6 +54,9 @@ struct Args {
     engines: bool,
 
     #[command(flatten)]
+    peers: PeerFlags,
+
+    #[command(flatten)]
     flags: Flags,
 }
 
@@ -60,28 +70,75 @@ enum Section {
     Tf32,
     /// Single precision without tensor cores
     F32,
+    /// Precision of f32 by three parts of bfloat16 for each operand, already made
+    F32Grade,
     /// Convolutions with bias, residual and rectifier, and gradients of filters, in bfloat16 and half precision
     Conv,
 }
 
-/// Rows of A, columns of B, and depth: squares; layers of perceptrons at batch 512 and 8192; the convolutions of AlphaZero's network as products, 128, 192 and 256 channels on 2048 boards of 8 × 8.
-const SHAPES: [[u32; 3]; 15] = [
+/// Rows of A, columns of B, and depth.
+const SHAPES: [[u32; 3]; 48] = [
+    // Squares.
     [128, 128, 128],
+    [192, 192, 192],
     [256, 256, 256],
+    [384, 384, 384],
     [512, 512, 512],
+    [768, 768, 768],
     [1024, 1024, 1024],
+    [1536, 1536, 1536],
     [2048, 2048, 2048],
+    [3072, 3072, 3072],
     [4096, 4096, 4096],
+    [6144, 6144, 6144],
     [8192, 8192, 8192],
+    // Tall, wide and deep.
+    [65_536, 64, 64],
+    [65_536, 256, 256],
+    [16_384, 1024, 64],
+    [8192, 1024, 1024],
+    [64, 8192, 8192],
+    [64, 4096, 4096],
+    [128, 8192, 1024],
+    [256, 256, 16_384],
+    [128, 128, 65_536],
+    // Layers of perceptrons, forward, backward and gradient of the weights: batches of 64 with 256 units,
+    [64, 256, 784],
+    [256, 784, 64],
+    // 128 with 512,
+    [128, 512, 784],
+    [128, 512, 512],
+    [512, 784, 128],
+    [512, 512, 128],
+    // 512 with 1024,
     [512, 1024, 784],
     [512, 1024, 1024],
+    [512, 16, 1024],
+    [1024, 784, 512],
+    [1024, 1024, 512],
+    // 1024 with 4096,
+    [1024, 4096, 784],
+    [1024, 4096, 4096],
+    [4096, 4096, 1024],
+    // 4096 with 2048,
+    [4096, 2048, 2048],
+    [2048, 2048, 4096],
+    // and 8192 with 256 and 4096.
     [8192, 256, 784],
-    [8192, 1024, 1024],
-    [128, 512, 512],
+    [8192, 16, 256],
+    [256, 784, 8192],
+    [8192, 4096, 4096],
+    [4096, 4096, 8192],
+    // The convolutions of AlphaZero's network as products: 192 channels on 1 and 256 boards of 8 × 8, and 128, 192 and 256 on 2048.
+    [64, 192, 1728],
+    [16_384, 192, 1728],
     [131_072, 128, 1152],
     [131_072, 192, 1728],
     [131_072, 256, 2304],
 ];
+/// Of these, where the squares end, and the networks' shapes begin.
+const N_SQUARES: usize = 13;
+const FIRST_OF_NETWORKS: usize = 22;
 
 /// Those that every engine multiplies: squares, and a layer of a perceptron at batch 8192.
 const BY_ENGINES: [[u32; 3]; 4] = [[2048, 2048, 2048], [4096, 4096, 4096], [8192, 8192, 8192], [8192, 1024, 1024]];
@@ -114,6 +171,7 @@ struct Bench {
     output: Output,
     tiles: bool,
     engines: bool,
+    peers: Vec<Peer>,
 }
 
 fn main() -> ExitCode {
@@ -123,14 +181,15 @@ fn main() -> ExitCode {
 /// Runs the sections; returns how many rows failed.
 fn run(args: &Args) -> anyhow::Result<usize> {
     let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
-    let mut bench =
-        Bench { device, seconds, quick, output: args.flags.output()?, tiles: args.tiles, engines: args.engines };
+    let (output, peers) = (args.flags.output()?, args.peers.start()?);
+    let mut bench = Bench { device, seconds, quick, output, tiles: args.tiles, engines: args.engines, peers };
     args.flags.about(&mut bench.output, &bench.device, json!({}))?;
     let sections: program::Sections<Section, Bench> = &[
-        (Section::Bf16, |bench| section::<bf16, bf16>(bench, Precision::Bf16, bf16::from_f32)),
-        (Section::F16, |bench| section::<f16, f16>(bench, Precision::F16, f16::from_f32)),
-        (Section::Tf32, |bench| section::<f32, f32>(bench, Precision::Tf32, |value| value)),
-        (Section::F32, |bench| section::<f32, f32>(bench, Precision::F32, |value| value)),
+        (Section::Bf16, |bench| section::<bf16, bf16>(bench, (Precision::Bf16, 1), bf16::from_f32)),
+        (Section::F16, |bench| section::<f16, f16>(bench, (Precision::F16, 1), f16::from_f32)),
+        (Section::Tf32, |bench| section::<f32, f32>(bench, (Precision::Tf32, 1), |value| value)),
+        (Section::F32, |bench| section::<f32, f32>(bench, (Precision::F32, 1), |value| value)),
+        (Section::F32Grade, |bench| section::<bf16, f32>(bench, (Precision::Bf16, PARTS), bf16::from_f32)),
         (Section::Conv, |bench| {
             let mut table =
                 Table::new("CONVOLUTIONS of 3 × 3", 2, &["images × board × channels", "tile", "us", "TFLOP/s"]);
@@ -143,10 +202,32 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     Ok(bench.output.n_failed())
 }
 
+/// Parts of an operand with the precision of f32.
+const PARTS: u32 = 3;
+
+/// A product to be timed: its shape, and what is asked for.
+#[derive(Clone, Copy)]
+struct Asked {
+    shape: [u32; 3],
+    precision: Precision,
+    parts: u32,
+    engine: Option<Engine>,
+    tile: Option<Tile>,
+}
+
 /// All shapes of a format, and those of every engine.
-fn section<T: Operand, C: Format<T>>(bench: &mut Bench, precision: Precision, of: fn(f32) -> T) -> anyhow::Result<()> {
-    let columns = ["m × n × k", "engine", "tile", "us", "TFLOP/s"];
-    let mut table = Table::new(&format!("PRODUCTS in {precision}"), 3, &columns);
+fn section<T: Operand, C: Format<T>>(
+    bench: &mut Bench,
+    (precision, parts): (Precision, u32),
+    of: fn(f32) -> T,
+) -> anyhow::Result<()> {
+    let name = if parts == 1 { precision.name() } else { "f32-grade" };
+    // What a peer computes in their place.
+    let theirs = if parts == 1 { precision } else { Precision::F32 };
+    let names: Vec<String> = bench.peers.iter().map(|peer| peer.name.clone()).collect();
+    let mut columns = vec!["m × n × k", "engine", "tile", "us", "TFLOP/s"];
+    columns.extend(names.iter().flat_map(|name| [name.as_str(), "ratio"]));
+    let mut table = Table::new(&format!("{}, products", name.to_uppercase()), 3, &columns);
     // A small one, to learn which engine the device takes, and which others it has.
     let builder = Product::<T>::builder(64, 64, 64).precision(precision);
     let first = builder.build(&bench.device).map(|product| product.engine());
@@ -167,30 +248,69 @@ fn section<T: Operand, C: Format<T>>(bench: &mut Bench, precision: Precision, of
     } else if bench.quick {
         rows.truncate(4);
     }
+    // Of each peer the shapes and how many times as fast ours is.
+    let mut ratios: Vec<Vec<([u32; 3], f64)>> = vec![Vec::new(); names.len()];
     for (shape, engine) in rows {
+        let [m, n, k] = shape;
+        let size = format!("{m} × {n} × {k}");
+        bench.output.progress(&size);
+        let answers: Vec<Result<f64, String>> = bench
+            .peers
+            .iter_mut()
+            .map(|peer| peer.seconds(&json!({ "m": m, "n": n, "k": k, "precision": theirs })))
+            .collect::<anyhow::Result<_>>()?;
         let all = engine.or(first.as_ref().ok().copied()).map_or(Tile::ALL, tiles_of);
         let tiles: Vec<Option<Tile>> = if bench.tiles { all.iter().copied().map(Some).collect() } else { vec![None] };
         for tile in tiles {
-            let [m, n, k] = shape;
-            let name = format!("{m} × {n} × {k}");
-            bench.output.progress(&name);
-            match time::<T, C>(bench, shape, (precision, engine, tile), of) {
-                Ok((engine, tile, seconds)) => {
+            match time::<T, C>(bench, Asked { shape, precision, parts, engine, tile }, of) {
+                Ok((used, tile, seconds)) => {
                     let speed = 2.0 * f64::from(m) * f64::from(n) * f64::from(k) / seconds / 1e12;
-                    table.row(vec![name, engine.to_string(), tile.to_string(), number(seconds * 1e6), number(speed)]);
+                    let mut row =
+                        vec![size.clone(), used.to_string(), tile.to_string(), number(seconds * 1e6), number(speed)];
+                    for (answer, ratios) in answers.iter().zip(&mut ratios) {
+                        match answer {
+                            Ok(theirs) => {
+                                row.extend([number(theirs * 1e6), number(theirs / seconds)]);
+                                if engine.is_none() && !bench.tiles {
+                                    ratios.push((shape, theirs / seconds));
+                                }
+                            }
+                            Err(why) => row.extend([bench.output.failed(why), "-".into()]),
+                        }
+                    }
+                    table.row(row);
+                    let peers: serde_json::Map<String, serde_json::Value> = names
+                        .iter()
+                        .zip(&answers)
+                        .filter_map(|(name, answer)| Some((name.clone(), json!(answer.as_ref().ok()? * 1e6))))
+                        .collect();
                     bench.output.json(&json!({
-                        "section": precision.name(), "m": m, "n": n, "k": k, "engine": engine.name(), "tile": tile.name(), "us": seconds * 1e6,
-                        "tflops": speed,
+                        "section": name, "m": m, "n": n, "k": k, "engine": used.name(), "tile": tile.name(), "us": seconds * 1e6,
+                        "tflops": speed, "peers_us": peers,
                     }))?;
                 }
                 Err(error) => {
                     let failed = bench.output.failed(&error);
-                    table.row(vec![name, failed]);
+                    table.row(vec![size.clone(), failed]);
                 }
             }
         }
     }
+    for (name, ratios) in names.iter().zip(&ratios) {
+        table.note(format!("Times as fast as {name}, geometric means: {}.", means(ratios)));
+    }
     table.print(&mut bench.output)
+}
+
+/// Geometric means over all shapes, the squares of 2048 and larger, and those of networks.
+fn means(ratios: &[([u32; 3], f64)]) -> String {
+    let of = |what: &str, shapes: &[[u32; 3]]| {
+        let ratios: Vec<f64> =
+            ratios.iter().filter(|(shape, _)| shapes.contains(shape)).map(|(_, ratio)| *ratio).collect();
+        format!("{what} {}", geometric_mean(&ratios).map_or_else(|| "-".into(), number))
+    };
+    let large: Vec<[u32; 3]> = SHAPES[..N_SQUARES].iter().copied().filter(|[m, ..]| *m >= 2048).collect();
+    [of("all", &SHAPES), of("squares from 2048 on", &large), of("networks", &SHAPES[FIRST_OF_NETWORKS..])].join(", ")
 }
 
 /// All convolutions of a format.
@@ -287,20 +407,19 @@ fn time_of_convolution<T: Operand + Format<T>, C: Format<T>>(
     Ok((built.tile(), seconds))
 }
 
-/// The engine, the tile, and seconds of one product.
-fn time<T: Operand, C: Format<T>>(
-    bench: &Bench,
-    [m, n, k]: [u32; 3],
-    (precision, engine, tile): (Precision, Option<Engine>, Option<Tile>),
-    of: fn(f32) -> T,
-) -> Result<(Engine, Tile, f64), Error> {
+/// The engine, the tile, and seconds of one product, with bias and rectifier.
+fn time<T: Operand, C: Format<T>>(bench: &Bench, asked: Asked, of: fn(f32) -> T) -> Result<(Engine, Tile, f64), Error> {
+    let Asked { shape: [m, n, k], precision, parts, engine, tile } = asked;
     let stream = bench.device.stream()?;
-    let builder = Product::<T>::builder(m, n, k).rectifier(true).precision(precision).engine(engine).tile(tile);
+    let builder = Product::<T>::builder(m, n, k)
+        .rectifier(true)
+        .precision(precision)
+        .parts(parts, parts)
+        .engine(engine)
+        .tile(tile);
     let product = builder.build(&bench.device)?;
-    let (a, b) = (
-        stream.upload(&numbers(u64::from(m) * u64::from(k), of))?,
-        stream.upload(&numbers(u64::from(n) * u64::from(k), of))?,
-    );
+    let operand = |lines: u32| u64::from(lines) * u64::from(k) * u64::from(parts);
+    let (a, b) = (stream.upload(&numbers(operand(m), of))?, stream.upload(&numbers(operand(n), of))?);
     let bias = stream.alloc::<f32>(n as usize)?;
     let mut c = stream.alloc::<C>(m as usize * n as usize)?;
     let operands = product.operands(&stream, &a, &b)?;

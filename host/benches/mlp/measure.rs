@@ -8,6 +8,7 @@ use warpplay::mlp::{Dataset, Engine, Options, Trainer};
 use warpplay::{Backend, Device, Error, Result};
 
 use crate::output::{Output, number};
+use crate::peers::Peer;
 
 pub struct Bench {
     pub device: Device,
@@ -16,6 +17,7 @@ pub struct Bench {
     pub output: Output,
     pub train: Arc<Dataset>,
     pub test: Arc<Dataset>,
+    pub peers: Vec<Peer>,
 }
 
 /// Smallest and median of repeated times, in seconds.

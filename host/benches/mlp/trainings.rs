@@ -76,59 +76,6 @@ pub fn batch8192(bench: &mut Bench) -> anyhow::Result<()> {
     table(bench, "batch8192", &title, rows.into())
 }
 
-/// Hidden units, batch, precision and optimiser: the settings that `docs/peers/mlp.py` times with PyTorch too.
-const SETTINGS: [(&[u32], u32, Precision, &str); 14] = [
-    (&[1024, 1024], 512, Precision::Bf16, "sgd"),
-    (&[1024, 1024], 512, Precision::Tf32, "sgd"),
-    (&[1024, 1024], 512, Precision::F32, "sgd"),
-    (&[512, 512, 512], 128, Precision::F32, "sgd"),
-    (&[512, 512, 512], 128, Precision::Bf16, "adam"),
-    (&[256], 64, Precision::F32, "sgd"),
-    (&[256], 64, Precision::F32, "adam"),
-    (&[64], 16, Precision::F32, "sgd"),
-    (&[4096, 4096], 1024, Precision::Bf16, "sgd"),
-    (&[4096, 4096, 4096, 4096], 8192, Precision::Bf16, "adam"),
-    (&[2048, 2048], 4096, Precision::Tf32, "adam"),
-    (&[256], 8192, Precision::F32, "sgd"),
-    (&[256], 8192, Precision::Tf32, "sgd"),
-    (&[256], 8192, Precision::Bf16, "sgd"),
-];
-
-pub fn layers(bench: &mut Bench) -> anyhow::Result<()> {
-    let device = bench.device.clone();
-    if device.backend() == Backend::Cpu {
-        return bench.output.text("\nLAYERS is left out: no kernels are run.\n");
-    }
-    // A simulated GPU, and a quick run, take small networks alone.
-    let small = bench.quick || device.backend() != Backend::Cuda;
-    let mut rows = Vec::new();
-    for (hidden, batch, precision, optimizer) in SETTINGS {
-        if small && hidden != [64] {
-            continue;
-        }
-        let units = hidden.iter().map(u32::to_string).collect::<Vec<_>>().join("-");
-        let hidden = hidden.to_vec();
-        let optimizer = Optimizer::from_name(optimizer)?;
-        let options = Options {
-            hidden,
-            precision,
-            optimizer,
-            learning_rate: 0.001,
-            engine: Engine::Layers,
-            ..bench.options(batch)
-        };
-        let mut devices = vec![(device.clone(), "")];
-        if device.info()?.compute_capability.is_none_or(|own| own > (8, 0)) {
-            devices.push((device.with_capability(8, 0)?, ", kernels of 8.0"));
-        }
-        for (device, kernels) in devices {
-            let name = format!("{units}, batch {batch}, {precision}, {}{kernels}", optimizer.name());
-            rows.push(Row { name, device, options: options.clone(), threads: None, test: false });
-        }
-    }
-    table(bench, "layers", "LAYERS (wall time)", rows)
-}
-
 pub fn stream(bench: &mut Bench) -> anyhow::Result<()> {
     let device = bench.device.clone();
     if device.backend() == Backend::Cpu {

@@ -1,5 +1,6 @@
 //! The tests of `tile`, a module for each subject.
 
+mod beside;
 mod case;
 mod convolution;
 mod engines;
