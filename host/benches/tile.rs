@@ -30,7 +30,8 @@ use serde_json::json;
 use warpplay::tile::{
     Convolution, Engine, Epilogue, FilterGradient, Operand, Output as Format, Product, Tile, bf16, f16,
 };
-use warpplay::{Backend, Device, Error, Precision, Stream};
+use warpplay::{Backend, Device, Error, Kernel, LaunchShape, Module, Precision, Stream};
+use warpplay_test_kernels::{ptx as test_kernels, rate};
 
 use output::{Output, Table, number};
 use peer_flags::PeerFlags;
@@ -72,6 +73,8 @@ enum Section {
     F32,
     /// Precision of f32 by three parts of bfloat16 for each operand, already made
     F32Grade,
+    /// How fast tensor cores multiply by mma.sync what registers hold
+    Peak,
     /// Convolutions with bias, residual and rectifier, and gradients of filters, in bfloat16 and half precision
     Conv,
 }
@@ -190,6 +193,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Tf32, |bench| section::<f32, f32>(bench, (Precision::Tf32, 1), |value| value)),
         (Section::F32, |bench| section::<f32, f32>(bench, (Precision::F32, 1), |value| value)),
         (Section::F32Grade, |bench| section::<bf16, f32>(bench, (Precision::Bf16, PARTS), bf16::from_f32)),
+        (Section::Peak, peak),
         (Section::Conv, |bench| {
             let mut table =
                 Table::new("CONVOLUTIONS of 3 × 3", 2, &["images × board × channels", "tile", "us", "TFLOP/s"]);
@@ -311,6 +315,62 @@ fn means(ratios: &[([u32; 3], f64)]) -> String {
     };
     let large: Vec<[u32; 3]> = SHAPES[..N_SQUARES].iter().copied().filter(|[m, ..]| *m >= 2048).collect();
     [of("all", &SHAPES), of("squares from 2048 on", &large), of("networks", &SHAPES[FIRST_OF_NETWORKS..])].join(", ")
+}
+
+/// The rate that products by `mma.sync` are measured by.
+fn peak(bench: &mut Bench) -> anyhow::Result<()> {
+    let info = bench.device.info()?;
+    if bench.device.backend() == Backend::Cpu || info.compute_capability.is_some_and(|own| own < (8, 0)) {
+        return bench.output.text("\nPEAK is left out: there is no mma.sync.\n");
+    }
+    let mut table = Table::new("PEAK of mma.sync, from registers", 1, &["format", "TFLOP/s"]);
+    for (precision, [value, depth]) in
+        [(Precision::Bf16, [0x3F83_BF81, 16]), (Precision::F16, [0x3C31_BC17, 16]), (Precision::Tf32, [0x3F83_3000, 8])]
+    {
+        match rate(bench, precision, value, info.n_multiprocessors) {
+            Ok(products) => {
+                let speed = products * f64::from(2 * 16 * 8 * depth) / 1e12;
+                table.row(vec![precision.to_string(), number(speed)]);
+                bench.output.json(&json!({ "section": "peak", "precision": precision, "tflops": speed }))?;
+            }
+            Err(error) => {
+                let failed = bench.output.failed(&error);
+                table.row(vec![precision.to_string(), failed]);
+            }
+        }
+    }
+    table.print(&mut bench.output)
+}
+
+/// Products a second by `mma.sync` of fragments of one word.
+fn rate(bench: &Bench, precision: Precision, value: u32, n_multiprocessors: u32) -> Result<f64, Error> {
+    let module = Module::load(&bench.device, &test_kernels::LAYER)?;
+    // Two blocks share a multiprocessor.
+    let n_blocks = 2 * n_multiprocessors;
+    let n = if bench.device.backend() == Backend::Cuda { 4096 } else { 1 };
+    let seconds = match precision {
+        Precision::Bf16 => seconds_of_rate(bench, &module, rate::test_rate_bf16, [n_blocks, n, value]),
+        Precision::F16 => seconds_of_rate(bench, &module, rate::test_rate_f16, [n_blocks, n, value]),
+        _ => seconds_of_rate(bench, &module, rate::test_rate_tf32, [n_blocks, n, value]),
+    }?;
+    let of_a_warp = f64::from(n) * (rate::UNROLLED * rate::ACCUMULATORS) as f64;
+    Ok(f64::from(n_blocks * rate::WARPS) * of_a_warp / seconds)
+}
+
+/// Seconds of a launch of so many blocks, whose loops run `n` times.
+fn seconds_of_rate<K: Kernel<Params = (*mut f32, u32, u32, u32)> + Copy>(
+    bench: &Bench,
+    module: &Module,
+    kernel: K,
+    [n_blocks, n, value]: [u32; 3],
+) -> Result<f64, Error> {
+    let (stream, function) = (bench.device.stream()?, module.function(kernel)?);
+    let n_threads = 32 * rate::WARPS;
+    let mut out = stream.alloc::<f32>((n_blocks * n_threads) as usize)?;
+    seconds_of(bench, &stream, |stream| {
+        // SAFETY: blocks of as many warps as the kernel asks for, and a value a thread.
+        unsafe { stream.launch(&function, LaunchShape::new(n_blocks, n_threads), (&mut out, n, value, value)) }
+    })
 }
 
 /// All convolutions of a format.

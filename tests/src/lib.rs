@@ -82,6 +82,7 @@
 //! | `tile/filter_gradient.rs` | the gradient of filters differs from the plain program, or a wrong size is accepted |
 //! | `tile/product.rs`, `tile/engines.rs`, `tile/case.rs` | a product of matrices differs from the plain program, in some shape, format or tile, or a wrong size is accepted |
 //! | `tile/beside.rs` | a bench takes what is no answer for the time of another program, or does not say why there is none |
+//! | `tile/rate.rs` | the peak of `mma.sync` is counted of other products than were made |
 //! | `shogi/reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
 //! | `shogi/records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |
 //! | `shogi/dataset.rs` | legal moves, children or their differences are wrong; a data set on disk loses something, or a damaged one is opened |

@@ -25,6 +25,8 @@ pub mod memory;
 pub mod numbers;
 #[cfg(feature = "layer")]
 pub mod observed;
+#[cfg(feature = "layer")]
+pub mod rate;
 #[cfg(feature = "small")]
 pub mod small;
 

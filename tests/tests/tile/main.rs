@@ -7,3 +7,4 @@ mod engines;
 mod filter_gradient;
 mod numbers;
 mod product;
+mod rate;
