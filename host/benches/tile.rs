@@ -3,7 +3,7 @@
 //! ```text
 //! cargo bench -p warpplay --bench tile -- --quick
 //! cargo bench -p warpplay --bench tile -- --device cuda --json figures.jsonl
-//! cargo bench -p warpplay --bench tile -- --only bf16 --tiles
+//! cargo bench -p warpplay --bench tile -- --only bf16,f32 --tiles --json tiles.jsonl
 //! cargo bench -p warpplay --bench tile -- --device cuda --engines
 //! cargo bench -p warpplay --bench tile -- --device cuda --peer "python3 docs/peers/tile.py"
 //! ```
@@ -46,7 +46,7 @@ struct Args {
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     only: Vec<Section>,
 
-    /// Every tile, where else the one that the library chooses is measured
+    /// Every tile, where else the one that the library chooses is measured: what `cargo xtask tune` reads
     #[arg(long)]
     tiles: bool,
 
@@ -186,7 +186,9 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
     let (output, peers) = (args.flags.output()?, args.peers.start()?);
     let mut bench = Bench { device, seconds, quick, output, tiles: args.tiles, engines: args.engines, peers };
-    args.flags.about(&mut bench.output, &bench.device, json!({}))?;
+    let info = bench.device.info()?;
+    let more = json!({ "compute_capability": info.compute_capability, "multiprocessors": info.n_multiprocessors });
+    args.flags.about(&mut bench.output, &bench.device, more)?;
     let sections: program::Sections<Section, Bench> = &[
         (Section::Bf16, |bench| section::<bf16, bf16>(bench, (Precision::Bf16, 1), bf16::from_f32)),
         (Section::F16, |bench| section::<f16, f16>(bench, (Precision::F16, 1), f16::from_f32)),

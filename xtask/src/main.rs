@@ -5,6 +5,8 @@
 mod api;
 mod book;
 mod bundle;
+#[path = "../../cli/src/papers/date.rs"]
+mod date;
 mod families;
 mod kernels;
 mod package;
@@ -15,6 +17,7 @@ mod setup;
 mod soak;
 mod stub_driver;
 mod tally;
+mod tune;
 mod wheel;
 
 use std::path::PathBuf;
@@ -128,6 +131,12 @@ enum Task {
         #[arg(long, requires = "test")]
         cuda: bool,
     },
+    /// Write the shares by which `warpplay::tile` chooses tiles, from what `cargo bench -p warpplay --bench tile -- --only bf16,f32 --tiles --json FILE` measured
+    Tune {
+        /// Results of the bench, of one GPU each
+        #[arg(required = true)]
+        results: Vec<PathBuf>,
+    },
     /// Make a library in the place of the driver's and print its folder, to build with the feature `cust` without the CUDA toolkit: `CUDA_LIBRARY_PATH`, and its lib64 in `LD_LIBRARY_PATH`
     StubDriver,
 }
@@ -174,6 +183,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Package { verify } => package::make(verify),
         Task::Wheel { test: false, .. } => wheel::make(),
         Task::Wheel { test: true, peers, torch, cuda } => wheel::test(wheel::Peers { peers, torch, cuda }),
+        Task::Tune { results } => tune::run(&results),
         Task::StubDriver => {
             println!("{}", stub_driver::make()?.display());
             Ok(())

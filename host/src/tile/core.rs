@@ -6,6 +6,7 @@ use warpplay_gpu::tile::task::{MAX_PARTS, ProductTaskArgs, activation, n_pairs};
 use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
 
 use super::engine::{Engine, Launch};
+use super::shares::Shares;
 use super::size::Tile;
 use super::{mma, plain};
 use crate::runtime::tensor_map::{Matrix, Pixels, Values, image_map, tensor_map};
@@ -236,6 +237,7 @@ pub(crate) struct Views<'a> {
 pub(crate) struct Kernels {
     pub(super) module: Module,
     pub(super) engine: Engine,
+    pub(super) shares: Shares,
     pub(super) multiprocessors: u32,
 }
 
@@ -251,7 +253,9 @@ impl Kernels {
             Engine::Mma => &TILE_MMA,
             Engine::Plain => &TILE_PLAIN,
         };
-        Ok(Self { module: Module::load(device, set)?, engine, multiprocessors: device.info()?.n_multiprocessors })
+        let info = device.info()?;
+        let shares = Shares::of(engine, info.compute_capability);
+        Ok(Self { module: Module::load(device, set)?, engine, shares, multiprocessors: info.n_multiprocessors })
     }
 
     /// Those for images, which the copy engine reads.
@@ -272,12 +276,12 @@ impl Kernels {
     /// The tile that should be fastest.
     pub fn fastest(&self, shape: &Shape) -> Tile {
         if shape.images.is_some() && shape.b.by_depth {
-            return Tile::fastest_of(self.engine, &OF_FILTERS, |tile| shape.n_tiles(tile), self.multiprocessors);
+            return Tile::fastest_of(self.shares, &OF_FILTERS, |tile| shape.n_tiles(tile), self.multiprocessors);
         }
         // The bits of an image do not depend on how many there are: its depth is not shared.
         let slabs = if shape.images.is_some() { 0 } else { shape.slabs() };
         let by_depth = [shape.a.by_depth, shape.b.by_depth];
-        Tile::fastest(self.engine, by_depth, |tile| shape.n_tiles(tile), slabs, self.multiprocessors)
+        Tile::fastest((self.engine, self.shares), by_depth, |tile| shape.n_tiles(tile), slabs, self.multiprocessors)
     }
 }
 
@@ -296,7 +300,7 @@ impl Core {
     /// # Errors
     /// [`Error::Option`] for a size, stride or tile that is not allowed; errors of the device.
     pub fn new(kernels: &Kernels, shape: Shape, tile: Option<Tile>) -> Result<Self> {
-        let Kernels { module, engine, multiprocessors } = kernels;
+        let Kernels { module, engine, multiprocessors, .. } = kernels;
         let (engine, multiprocessors) = (*engine, *multiprocessors);
         shape.check(engine)?;
         let by_depth = [shape.a.by_depth, shape.b.by_depth];

@@ -47,14 +47,14 @@ impl Group {
     /// # Errors
     /// [`Error::Option`] for a size or stride that is not allowed, and for products of different depth, parts of B or format; [`Error::Shape`] for a buffer that is too short; errors of the device.
     pub fn new(stream: &Stream, kernels: &Kernels, products: &[OfGroup<'_>]) -> Result<Self> {
-        let Kernels { module, engine, multiprocessors } = kernels;
+        let Kernels { module, engine, shares, multiprocessors } = kernels;
         let (engine, multiprocessors) = (*engine, *multiprocessors);
         let Some(first) = products.first().map(|product| product.shape) else {
             return Err(Error::shape("products of a group", "at least 1", 0));
         };
         let n_tiles = |tile: Tile| products.iter().map(|product| product.shape.n_tiles(tile)).sum::<u64>();
         let tiles = [Tile::Rows128Columns128, Tile::Rows64Columns64];
-        let tile = Tile::fastest_of(engine, &tiles, n_tiles, multiprocessors);
+        let tile = Tile::fastest_of(*shares, &tiles, n_tiles, multiprocessors);
         let (mut maps, mut members, mut c_len) = (Vec::new(), Vec::new(), 0);
         for &OfGroup { shape, a, b, c } in products {
             shape.check(engine)?;

@@ -84,6 +84,7 @@
 //!
 //! The first that a device has is taken, or the one that [`ProductBuilder::engine`] asks for. All run under `simt`. Convolutions are [`Wgmma`](Engine::Wgmma)'s alone. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
 
+mod choice;
 mod convolution;
 pub(crate) mod core;
 mod engine;
@@ -96,6 +97,7 @@ mod mma;
 mod operand;
 mod plain;
 mod product;
+mod shares;
 mod size;
 
 pub use convolution::{Convolution, ConvolutionBuilder};
