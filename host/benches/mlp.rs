@@ -60,7 +60,7 @@ enum Section {
     /// Batch 8192 in every precision
     #[value(name = "batch8192")]
     Batch8192,
-    /// Networks and batches of all sizes, layer by layer, and beside each the kernels for GPUs before compute capability 9.0
+    /// Networks and batches of all sizes, layer by layer, and beside each those that GPUs of compute capability 8.0 use
     Layers,
     /// Classification in batches of 64
     Inference,
