@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 // Warpgroup products and mailboxes: Hopper alone has both.
                 "mlp-epoch" | "azero-fused" | "tile-wgmma" => builder.arch_with_features("sm_90a", ["+ptx81"]),
                 // Tensor cores of short formats came with sm_80: an image between the two, for the devices in between.
-                "mlp-layers" | "azero-layers" => builder.arch("sm_75").arch("sm_80").arch("sm_90"),
+                "azero-layers" => builder.arch("sm_75").arch("sm_80").arch("sm_90"),
                 // Asynchronous copies, and products of short formats; later GPUs run the same image.
                 "tile-mma" => builder.arch_with_features("sm_80", ["+ptx75"]),
                 // Nothing in it is newer.

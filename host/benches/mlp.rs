@@ -71,7 +71,7 @@ enum Section {
     /// Batch 8192 in every precision
     #[value(name = "batch8192")]
     Batch8192,
-    /// Networks and batches of all sizes, layer by layer, and beside each the kernels for GPUs before compute capability 9.0
+    /// Networks and batches of all sizes, layer by layer, and beside each those that GPUs of compute capability 8.0 use
     Layers,
     /// One to four hidden layers and batches of 16 to 8192, by the engine that is chosen
     Grid,

@@ -24,8 +24,6 @@
 //! |---|---|
 //! | `mlp_layers_order_{count,scan,scatter,rank}` | [`layers::order`] |
 //! | `mlp_layers_{forward,forward_images,backward,gradient,gradient_images}_{large,small}` | [`layers::product`] |
-//! | the same five with `_tf32`, `_bf16`, `_fp16` | [`layers::tensor`] |
-//! | `mlp_layers_{forward,gradient}_images_split` | [`layers::split`] |
 //! | `mlp_layers_loss_gradient`, `…_classify`, `…_active` | [`layers::loss`] |
 //! | `mlp_layers_update` | [`layers::update`] |
 //! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam` and their `_parts`, `mlp_epoch_classify` | [`epoch`] |

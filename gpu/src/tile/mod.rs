@@ -8,7 +8,7 @@
 //! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile; `…_64_shared`: four blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
 //! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products | `sm_90a` |
 //! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
-//! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab` | `sm_80` on |
+//! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab`; `tile_mma_{bf16,f16}_64_b_softmax`: logits, loss and its gradient | `sm_80` on |
 //! | [`plain`] | `tile_plain_{128,64}`: rows and columns of a tile; `…_a`, `…_b`, `…_ab`; operands of single precision | `sm_75` on |
 //!
 //! [`task`] is what a launch works on, [`images`] how A may be images, [`epilogue`] what becomes of its sums; [`softmax`] is one of those.

@@ -394,6 +394,22 @@ impl Core {
         self.shape.maps(self.tile, (a, first_a), (b, first_b))
     }
 
+    /// Those maps on the device, for the engine that reads them.
+    ///
+    /// # Errors
+    /// As [`maps`](Self::maps); errors of the device.
+    pub fn upload_maps<T>(
+        &self,
+        stream: &Stream,
+        a: (&Buffer<T>, usize),
+        b: (&Buffer<T>, usize),
+    ) -> Result<Option<Buffer<TensorMap>>> {
+        match self.engine {
+            Engine::Wgmma => Ok(Some(stream.upload(&self.maps(a, b)?)?)),
+            Engine::Mma | Engine::Plain => Ok(None),
+        }
+    }
+
     /// Checks that the operands hold what the sizes say, from the beginning of their buffers on.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use warpplay_gpu::tile::group;
 use warpplay_gpu::tile::task::{GroupTaskArgs, Member};
 
 use super::core::{Kernels, Shape};
+use super::engine::Engine;
 use super::size::Tile;
 use crate::runtime::tensor_map::Values;
 use crate::{Buffer, Error, InOut, Result, Stream};
@@ -37,18 +38,22 @@ pub(crate) struct Group {
 const MOST_TILES: u64 = 4 * 132;
 
 impl Group {
-    /// Whether products should be launched together.
-    pub fn pays(shapes: &[Shape]) -> bool {
-        shapes.iter().map(|shape| shape.n_tiles(Tile::Rows128Columns128)).sum::<u64>() <= MOST_TILES
+    /// Whether products should be launched together, and there are kernels for that.
+    pub fn pays(kernels: &Kernels, shapes: &[Shape]) -> bool {
+        kernels.engine == Engine::Wgmma
+            && shapes.iter().map(|shape| shape.n_tiles(Tile::Rows128Columns128)).sum::<u64>() <= MOST_TILES
     }
 
     /// Checks the sizes and finds the kernel.
     ///
     /// # Errors
-    /// [`Error::Option`] for a size or stride that is not allowed, and for products of different depth, parts of B or format; [`Error::Shape`] for a buffer that is too short; errors of the device.
+    /// [`Error::Option`] for a size or stride that is not allowed, for another engine than [`Engine::Wgmma`], and for products of different depth, parts of B or format; [`Error::Shape`] for a buffer that is too short; errors of the device.
     pub fn new(stream: &Stream, kernels: &Kernels, products: &[OfGroup<'_>]) -> Result<Self> {
         let Kernels { module, engine, shares, multiprocessors } = kernels;
         let (engine, multiprocessors) = (*engine, *multiprocessors);
+        if engine != Engine::Wgmma {
+            return Err(Error::option("engine", engine, format!("{} for groups of products", Engine::Wgmma)));
+        }
         let Some(first) = products.first().map(|product| product.shape) else {
             return Err(Error::shape("products of a group", "at least 1", 0));
         };

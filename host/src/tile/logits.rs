@@ -2,10 +2,12 @@
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::tile::logits;
+use warpplay_gpu::tile::mma::logits as mma_logits;
 use warpplay_gpu::tile::softmax::{MAX_CLASSES, SoftmaxArgs, n_losses};
 use warpplay_gpu::tile::task::{CLUSTER, ProductTaskArgs};
 
 use super::core::{Core, Kernels, Shape, Views};
+use super::engine::Engine;
 use super::size::Tile;
 use crate::runtime::tensor_map::Values;
 use crate::{Buffer, Error, In, InOut, Result, Stream};
@@ -34,28 +36,38 @@ pub(crate) struct Logits {
 
 impl Logits {
     /// Whether there are kernels for so many classes.
-    pub const fn takes(n_classes: u32) -> bool {
-        n_classes <= MAX_CLASSES
+    pub fn takes(kernels: &Kernels, n_classes: u32) -> bool {
+        kernels.engine != Engine::Plain && n_classes <= MAX_CLASSES
     }
 
     /// Checks the sizes and finds the kernel. B lies depth by depth; C has 16 bits.
     ///
     /// # Errors
-    /// As [`Core::new`]; [`Error::Option`] for more columns than [`takes`](Self::takes).
+    /// As [`Core::new`]; [`Error::Option`] for what it does not [take](Self::takes).
     pub fn new(kernels: &Kernels, shape: Shape) -> Result<Self> {
-        let tile = Tile::of_few_columns(|tile| shape.n_tiles(tile));
+        let engine = kernels.engine;
+        let tile = match engine {
+            Engine::Wgmma => Tile::of_few_columns(|tile| shape.n_tiles(tile)),
+            Engine::Mma | Engine::Plain => Tile::Rows64Columns64,
+        };
         let core = Core::new(kernels, shape, Some(tile))?;
-        if !Self::takes(shape.n) {
-            return Err(Error::option("n", shape.n, format!("at most {MAX_CLASSES} for logits")));
+        if !Self::takes(kernels, shape.n) {
+            let what = format!("{} by {engine}", shape.n);
+            return Err(Error::option(
+                "n",
+                what,
+                format!("at most {MAX_CLASSES} for logits, not by {}", Engine::Plain),
+            ));
         }
         macro_rules! launch {
-            ($($precision:ident, $tile:ident, $blocks:expr, $kernel:ident;)*) => {
+            ($set:ident, |$stream:ident, $multiprocessors:ident, $function:ident, $arguments:ident| $run:expr; $($precision:ident, $tile:ident, $blocks:expr, $kernel:ident;)*) => {
                 match (shape.values, tile, [shape.a.by_depth, shape.b.by_depth]) {
                     $((Values::$precision, Tile::$tile, [false, true]) => {
-                        let function = kernels.module.function(logits::$kernel)?;
-                        let launch = move |stream: &Stream, multiprocessors: u32, task: ProductTaskArgs<'_>, softmax: SoftmaxArgs<'_>| {
+                        let $function = kernels.module.function($set::$kernel)?;
+                        let launch = move |$stream: &Stream, $multiprocessors: u32, task: ProductTaskArgs<'_>, softmax: SoftmaxArgs<'_>| {
+                            let $arguments = (task, softmax);
                             // SAFETY: as for a product of the core; C of 16 bits and classes are given, as the callers of `run` see to.
-                            unsafe { stream.run_unchecked_with(&function, (multiprocessors,), (task, softmax)) }
+                            unsafe { $run }
                         };
                         ($blocks, Box::new(launch) as Launch)
                     })*
@@ -63,11 +75,19 @@ impl Logits {
                 }
             };
         }
-        let (blocks, launch) = launch! {
-            Bf16, Rows64Columns64, 1, tile_wgmma_bf16_64_single_b_softmax;
-            Bf16, Shared64, CLUSTER, tile_wgmma_bf16_64_shared_b_softmax;
-            F16, Rows64Columns64, 1, tile_wgmma_f16_64_single_b_softmax;
-            F16, Shared64, CLUSTER, tile_wgmma_f16_64_shared_b_softmax;
+        let (blocks, launch) = match engine {
+            Engine::Wgmma => launch! {
+                logits, |stream, multiprocessors, function, arguments| stream.run_unchecked_with(&function, (multiprocessors,), arguments);
+                Bf16, Rows64Columns64, 1, tile_wgmma_bf16_64_single_b_softmax;
+                Bf16, Shared64, CLUSTER, tile_wgmma_bf16_64_shared_b_softmax;
+                F16, Rows64Columns64, 1, tile_wgmma_f16_64_single_b_softmax;
+                F16, Shared64, CLUSTER, tile_wgmma_f16_64_shared_b_softmax;
+            },
+            Engine::Mma | Engine::Plain => launch! {
+                mma_logits, |stream, _multiprocessors, function, arguments| stream.run_unchecked(&function, arguments);
+                Bf16, Rows64Columns64, 1, tile_mma_bf16_64_b_softmax;
+                F16, Rows64Columns64, 1, tile_mma_f16_64_b_softmax;
+            },
         };
         Ok(Self { core, blocks, launch })
     }
@@ -81,7 +101,13 @@ impl Logits {
     ///
     /// # Errors
     /// [`Error::Shape`] for a buffer that is too short; errors of the device.
-    pub fn run(&self, stream: &Stream, maps: &Buffer<TensorMap>, views: Views<'_>, classes: Classes<'_>) -> Result<()> {
+    pub fn run(
+        &self,
+        stream: &Stream,
+        maps: Option<&Buffer<TensorMap>>,
+        views: Views<'_>,
+        classes: Classes<'_>,
+    ) -> Result<()> {
         let m = self.core.shape.m;
         let Classes { classes, scale, losses, mean } = classes;
         let softmax = SoftmaxArgs { classes, scale, losses, mean: mean.into(), reserved: 0, m, blocks: self.blocks };

@@ -287,10 +287,7 @@ impl<T: Operand> Product<T> {
         for (what, device) in [("stream", stream.device()), ("a", a.device()), ("b", b.device())] {
             self.device.expect_same(what, device)?;
         }
-        let maps = match self.core.engine {
-            Engine::Wgmma => Some(stream.upload(&self.core.maps((a, 0), (b, 0))?)?),
-            Engine::Mma | Engine::Plain => None,
-        };
+        let maps = self.core.upload_maps(stream, (a, 0), (b, 0))?;
         self.core.expect_operands(a, b)?;
         Ok(Operands { maps, a: a.share(), b: b.share(), made_for: self.made_for() })
     }

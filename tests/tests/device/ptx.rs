@@ -535,26 +535,13 @@ const BARRIERS: &[(&str, usize)] = &[
     ("shogi_sparse_pass_", 14),
 ];
 
-/// Barriers of a kernel on tensor cores. Those that read two tiles ahead have a turn for even and one for odd tiles; the image before `sm_80` traps at the
-/// first product.
-fn barriers_on_tensor_cores(name: &str, arch: &str) -> Option<usize> {
-    let short = ["_tf32", "_bf16", "_fp16"].iter().any(|format| name.ends_with(format));
-    let split = name.ends_with("_split");
-    match arch {
-        _ if !name.starts_with("mlp_layers_") || !short && !split => None,
-        "sm_75" => Some(1),
-        _ => Some(if short { 4 } else { 2 }),
-    }
-}
-
 #[test]
 fn every_barrier_is_there_once() {
     for_each_image(|family, arch, ptx, _| {
         for kernel in &family.kernels {
             let body = body(ptx, kernel.name);
             let n = body.matches("bar.sync").count() + body.matches("barrier.sync").count();
-            let listed = BARRIERS.iter().find(|(prefix, _)| kernel.name.starts_with(prefix)).map_or(0, |row| row.1);
-            let expected = barriers_on_tensor_cores(kernel.name, arch).unwrap_or(listed);
+            let expected = BARRIERS.iter().find(|(prefix, _)| kernel.name.starts_with(prefix)).map_or(0, |row| row.1);
             assert_eq!(n, expected, "barriers of {} for {arch}", kernel.name);
         }
     });

@@ -7,19 +7,15 @@ use warpplay::mlp::{
     Checkpoint, Classifier, Dataset, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Residence,
     Trainer,
 };
-use warpplay::{Backend, Device, In, InOut, Module};
+use warpplay::{Backend, Device, Module};
 use warpplay_gpu::mlp::layers::order::{
     self, mlp_layers_order_count, mlp_layers_order_rank, mlp_layers_order_scan, mlp_layers_order_scatter,
 };
-use warpplay_gpu::mlp::layers::product::LayerProductArgs;
-use warpplay_gpu::mlp::layers::split::{self, mlp_layers_forward_images_split, mlp_layers_gradient_images_split};
-use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
 use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_tests::backends::{for_each_architecture, for_each_device, gpu};
 use warpplay_tests::mlp::{RealBatches, Twin, images, train, values};
 use warpplay_tests::random::Random;
-use warpplay_tests::skipped::skipped;
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
 fn options(hidden: &[u32], batch: u32) -> Options {
@@ -225,101 +221,6 @@ fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
         let error = trainer.run(|_| ControlFlow::Continue(())).expect_err("it diverges").to_string();
         assert!(error.starts_with("loss is not finite in epoch 1, step "), "{error}");
         assert_eq!(trainer.network()?, Network::initial(&[16, 30, 10, 5], options.init, options.seed)?);
-        Ok(())
-    });
-}
-
-/// The first layer's products by three bfloat16 parts are as good as single precision.
-#[test]
-fn split_products_are_as_good_as_single_precision() {
-    let (n, n_inputs, n_outputs, batch, part) = (90u32, 50u32, 141u32, 77u32, 64u32);
-    let set = images(n as usize, 5, 10, 33);
-    let (ld, stride) = (line_length(n_outputs) as usize, image_stride(n_inputs) as usize);
-    let mut padded = vec![0u8; n as usize * stride];
-    for (to, from) in padded.chunks_exact_mut(stride).zip(set.images().chunks_exact(n_inputs as usize)) {
-        to[..n_inputs as usize].copy_from_slice(from);
-    }
-    let order: Vec<u32> = (0..n).map(|at| at * 7 % n).collect();
-    let mut random = Random(5);
-    // Values of many sizes, 0 among them; the unused ends of lines are 0.
-    let mut lines = |n_lines: u32| -> Vec<f32> {
-        let mut value = |at: usize| {
-            let value = random.signed();
-            if at % ld >= n_outputs as usize || at.is_multiple_of(11) {
-                0.0
-            } else {
-                value * 2f32.powi(-((at % 9) as i32))
-            }
-        };
-        (0..n_lines as usize * ld).map(&mut value).collect()
-    };
-    let (parameters, output_gradient) = (lines(n_inputs + 1), lines(batch));
-    // Rows 13 on of the order, of which there are 77; both results in double precision.
-    let pixel = |row: u32, input: u32| {
-        f64::from(padded[order[13 + row as usize] as usize * stride + input as usize] as f32 / 255.0)
-    };
-    let at = |values: &[f32], line: u32, column: u32| f64::from(values[line as usize * ld + column as usize]);
-    let columns = || 0..n_outputs;
-    let expected_outputs: Vec<f64> = (0..batch)
-        .flat_map(|row| columns().map(move |column| (row, column)))
-        .map(|(row, column)| {
-            let product: f64 = (0..n_inputs).map(|i| pixel(row, i) * at(&parameters, i, column)).sum();
-            (product + at(&parameters, n_inputs, column)).max(0.0)
-        })
-        .collect();
-    let expected_gradient: Vec<f64> = (0..=n_inputs)
-        .flat_map(|input| columns().map(move |column| (input, column)))
-        .map(|(input, column)| {
-            let unit = |row| if input == n_inputs { 1.0 } else { pixel(row, input) };
-            (0..batch).map(|row| unit(row) * at(&output_gradient, row, column)).sum()
-        })
-        .collect();
-    for_each_architecture(|device| {
-        if device.info()?.compute_capability.is_some_and(|capability| capability < (8, 0)) {
-            skipped(format_args!("{device} has no tensor cores for bfloat16"));
-            return Ok(());
-        }
-        let stream = device.stream()?;
-        let module = Module::load(device, &MLP_LAYERS)?;
-        let forward = module.function(mlp_layers_forward_images_split)?;
-        let gradient = module.function(mlp_layers_gradient_images_split)?;
-        let (images, order) = (stream.upload(&padded)?, stream.upload(&order)?);
-        let (weights, from) = (stream.upload(&parameters)?, stream.upload(&output_gradient)?);
-        let mut outputs = stream.alloc::<f32>(batch as usize * ld)?;
-        let n_parts = batch.div_ceil(part);
-        let mut parts = stream.alloc::<f32>(n_parts as usize * (n_inputs as usize + 1) * ld)?;
-        let layer = |result, size| LayerProductArgs {
-            rows: RowsArgs { order: order.view(), step: In::none(), n, batch, first: 13, base: 0 },
-            images: images.view(),
-            inputs: In::none(),
-            parameters: weights.view(),
-            output_gradient: from.view(),
-            result,
-            overflow: InOut::none(),
-            n_inputs,
-            n_outputs,
-            image_stride: stride as u32,
-            part,
-            activate: 1,
-            reserved: 0,
-            size,
-        };
-        // SAFETY: the shapes are those of the sizes, and the order holds images that there are.
-        unsafe {
-            let forward_layer = layer(outputs.view_mut(), [batch, n_outputs, 1]);
-            stream.launch(&forward, split::shape(batch, n_outputs, 1), (forward_layer,))?;
-            let gradient_layer = layer(parts.view_mut(), [n_inputs + 1, n_outputs, n_parts]);
-            stream.launch(&gradient, split::shape(n_inputs + 1, n_outputs, n_parts), (gradient_layer,))?;
-        }
-        let used = |values: Vec<f32>| -> Vec<f64> {
-            values.chunks_exact(ld).flat_map(|line| line[..n_outputs as usize].iter().map(|&v| f64::from(v))).collect()
-        };
-        let parts = used(stream.read(&parts)?);
-        let (first, second) = parts.split_at(parts.len() / 2);
-        let sum: Vec<f64> = first.iter().zip(second).map(|(a, b)| a + b).collect();
-        let errors = [error_of(&used(stream.read(&outputs)?), &expected_outputs), error_of(&sum, &expected_gradient)];
-        println!("three parts on {device}: outputs off by {:.1e}, gradient by {:.1e}", errors[0], errors[1]);
-        assert!(errors.iter().all(|&error| error < 1e-6), "{errors:?} on {device}");
         Ok(())
     });
 }

@@ -11,10 +11,8 @@
 //! | module | kernels |
 //! |---|---|
 //! | [`order`] | the epoch's order |
-//! | [`product`] | matrix products in single precision |
-//! | [`tensor`] | the same by tensor cores, in TF32, bfloat16 and half precision |
-//! | [`split`] | the first layer's by tensor cores in single precision |
-//! | [`parts`] | what the products of `tile` read, where they take the place of these three |
+//! | [`parts`] | what the products of [`tile`](crate::tile) read |
+//! | [`product`] | matrix products in single precision, for GPUs before compute capability 8.0 |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
 //! | [`update`] | all optimisers |
 
@@ -23,8 +21,6 @@ pub mod loss;
 pub mod order;
 pub mod parts;
 pub mod product;
-pub mod split;
-pub mod tensor;
 pub mod update;
 pub mod view;
 
@@ -44,23 +40,6 @@ crate::kernel_set! {
     product::mlp_layers_backward_small,
     product::mlp_layers_gradient_images_small,
     product::mlp_layers_gradient_small,
-    tensor::mlp_layers_forward_images_tf32,
-    tensor::mlp_layers_forward_tf32,
-    tensor::mlp_layers_backward_tf32,
-    tensor::mlp_layers_gradient_images_tf32,
-    tensor::mlp_layers_gradient_tf32,
-    tensor::mlp_layers_forward_images_bf16,
-    tensor::mlp_layers_forward_bf16,
-    tensor::mlp_layers_backward_bf16,
-    tensor::mlp_layers_gradient_images_bf16,
-    tensor::mlp_layers_gradient_bf16,
-    tensor::mlp_layers_forward_images_fp16,
-    tensor::mlp_layers_forward_fp16,
-    tensor::mlp_layers_backward_fp16,
-    tensor::mlp_layers_gradient_images_fp16,
-    tensor::mlp_layers_gradient_fp16,
-    split::mlp_layers_forward_images_split,
-    split::mlp_layers_gradient_images_split,
     parts::mlp_layers_gather,
     loss::mlp_layers_loss_gradient,
     loss::mlp_layers_classify,

@@ -9,6 +9,7 @@
 //! So the eight rows that a warp loads at a time lie in different banks, and so do those that it writes. While a stage is multiplied, the next ones are on their way, and the operands of the next product come from shared memory. There is one barrier a stage: behind
 //! it the next stage is complete, and the last one may be written again. A block has one tile of C; two blocks of 128 × 128 share a multiprocessor, and a block of 128 × 256 has one for itself.
 
+pub mod logits;
 pub mod product;
 mod stages;
 
@@ -41,4 +42,6 @@ crate::kernel_set! {
     product::tile_mma_tf32_256,
     product::tile_mma_tf32_128,
     product::tile_mma_tf32_64,
+    logits::tile_mma_bf16_64_b_softmax,
+    logits::tile_mma_f16_64_b_softmax,
 }

@@ -39,7 +39,7 @@ multiply! {
 
 /// A block: rows and columns of its tile, and stages; its warps have squares of `SQUARE`.
 #[derive(Clone, Copy)]
-struct Block {
+pub(super) struct Block {
     rows: u32,
     columns: u32,
     square: u32,
@@ -47,7 +47,7 @@ struct Block {
 }
 
 impl Block {
-    const fn of<const ROWS: u32, const COLUMNS: u32, const LINES: usize, const STAGES: u32>() -> Self {
+    pub(super) const fn of<const ROWS: u32, const COLUMNS: u32, const LINES: usize, const STAGES: u32>() -> Self {
         Self { rows: ROWS, columns: COLUMNS, square: 16 * LINES as u32, stages: STAGES }
     }
 
@@ -64,7 +64,7 @@ impl Block {
         ALIGNMENT + self.stages * self.stage_bytes() + 4 * self.columns
     }
 
-    const fn shape(self, m: u32, n: u32, divisions: u32) -> LaunchShape {
+    pub(super) const fn shape(self, m: u32, n: u32, divisions: u32) -> LaunchShape {
         let tiles = Work::new([m, n, divisions], self.rows, self.columns).tiles();
         LaunchShape::new(tiles, self.threads()).with_shared(self.shared_bytes())
     }
@@ -134,12 +134,12 @@ fn multiply<F: Multiply, const LINES: usize, const R: usize>(
     });
 }
 
-/// See the module. A warp has `LINES` times 16 rows, and `R` sums a thread of each.
+/// See the module. A warp has `LINES` times 16 rows, and `R` sums a thread of each. `S`: whether the rows of C become gradients of `softmax`.
 ///
 /// # Safety
-/// Launched with the block's shape; the task's arrays have the lengths it says.
+/// Launched with the block's shape; the task's arrays have the lengths it says; with `S` C has as many columns as [`softmax`](crate::tile::softmax) allows.
 #[inline(always)]
-unsafe fn product<
+pub(super) unsafe fn product<
     F: Multiply,
     const ROWS: u32,
     const COLUMNS: u32,
@@ -149,8 +149,10 @@ unsafe fn product<
     const THREADS: u32,
     const A: bool,
     const B: bool,
+    const S: bool,
 >(
     task: &ProductTask,
+    softmax: &Softmax,
 ) {
     const { assert!(2 * R == 16 * LINES && Block::of::<ROWS, COLUMNS, LINES, STAGES>().threads() == THREADS) };
     const { assert!(epilogue::WARP_BYTES * THREADS / thread::WARP <= STAGES * (ROWS + COLUMNS) * STAGE_BYTES) };
@@ -249,7 +251,7 @@ unsafe fn product<
                     bias: bias.base() + 4 * own_column,
                 };
                 // SAFETY: each value of C is one warp's, whose exchange is its own; the bias is complete since the first barrier.
-                unsafe { write::<F, R, 4, false>(task, &Softmax::NONE, &d[I % LINES], part) };
+                unsafe { write::<F, R, 4, S>(task, softmax, &d[I % LINES], part) };
             }
         });
     }
@@ -292,7 +294,7 @@ macro_rules! products {
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the task is as the kernel asks.
-                unsafe { product::<$format, $rows, $columns, $lines, $sums, $stages, $threads, $a, $b>(&task) }
+                unsafe { product::<$format, $rows, $columns, $lines, $sums, $stages, $threads, $a, $b, false>(&task, &Softmax::NONE) }
             }
         )*
     };

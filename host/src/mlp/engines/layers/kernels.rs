@@ -279,8 +279,6 @@ macro_rules! launch {
     ($kernels:ident, $stream:ident, $form:expr, $layer:expr; $($name:ident: $kernel:ident),*) => {
         match $form {
             $(Form::$name => $stream.run_unchecked(&$kernels.set.$kernel, ($layer,)),)*
-            #[allow(unreachable_patterns, reason = "products without images have one form less")]
-            form => Err(Error::shape("form of a product without images", "any but Split", format!("{form:?}"))),
         }
     };
 }
@@ -356,14 +354,11 @@ impl Kernels {
             unsafe {
                 if number == 0 {
                     launch! { self, stream, plan.forward, layer;
-                        Large: mlp_layers_forward_images_large, Small: mlp_layers_forward_images_small,
-                        Split: mlp_layers_forward_images_split, Tf32: mlp_layers_forward_images_tf32,
-                        Bf16: mlp_layers_forward_images_bf16, Fp16: mlp_layers_forward_images_fp16
+                        Large: mlp_layers_forward_images_large, Small: mlp_layers_forward_images_small
                     }?;
                 } else {
                     launch! { self, stream, plan.forward, layer;
-                        Large: mlp_layers_forward_large, Small: mlp_layers_forward_small,
-                        Tf32: mlp_layers_forward_tf32, Bf16: mlp_layers_forward_bf16, Fp16: mlp_layers_forward_fp16
+                        Large: mlp_layers_forward_large, Small: mlp_layers_forward_small
                     }?;
                 }
             }
@@ -509,8 +504,7 @@ impl Kernels {
                 // SAFETY: the size is the inputs'.
                 unsafe {
                     launch! { self, stream, plan.backward, layer;
-                        Large: mlp_layers_backward_large, Small: mlp_layers_backward_small,
-                        Tf32: mlp_layers_backward_tf32, Bf16: mlp_layers_backward_bf16, Fp16: mlp_layers_backward_fp16
+                        Large: mlp_layers_backward_large, Small: mlp_layers_backward_small
                     }?
                 };
             }
@@ -527,14 +521,11 @@ impl Kernels {
             unsafe {
                 if number == 0 {
                     launch! { self, stream, plan.gradient, layer;
-                        Large: mlp_layers_gradient_images_large, Small: mlp_layers_gradient_images_small,
-                        Split: mlp_layers_gradient_images_split, Tf32: mlp_layers_gradient_images_tf32,
-                        Bf16: mlp_layers_gradient_images_bf16, Fp16: mlp_layers_gradient_images_fp16
+                        Large: mlp_layers_gradient_images_large, Small: mlp_layers_gradient_images_small
                     }?;
                 } else {
                     launch! { self, stream, plan.gradient, layer;
-                        Large: mlp_layers_gradient_large, Small: mlp_layers_gradient_small,
-                        Tf32: mlp_layers_gradient_tf32, Bf16: mlp_layers_gradient_bf16, Fp16: mlp_layers_gradient_fp16
+                        Large: mlp_layers_gradient_large, Small: mlp_layers_gradient_small
                     }?;
                 }
             }

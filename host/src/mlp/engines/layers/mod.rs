@@ -73,7 +73,7 @@ fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, products: 
         Residence::Device => CLASSIFIED_AT_ONCE.max(options.evaluate_batch),
         Residence::Host => options.evaluate_batch,
     };
-    Ok((Plan::new(sizes, batch, options.precision, products)?, batch.max(at_once)))
+    Ok((Plan::new(sizes, batch, products)?, batch.max(at_once)))
 }
 
 /// Memory of the network and its training, with sets of these numbers of samples in addition to the training set.
@@ -115,21 +115,17 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     })
 }
 
-/// The products of the device; `simt` has those of the newest.
+/// The products of the device.
 ///
 /// # Errors
 /// [`Error::Option`] if it has no tensor cores and `precision` needs them.
 fn products_of(device: &Device, precision: Precision) -> Result<Products> {
-    let (major, minor) = device.info()?.compute_capability.unwrap_or((9, 0));
+    let Some((major, minor)) = device.info()?.compute_capability else { return Ok(Products::Tile) };
     if major < 8 && precision != Precision::F32 {
         let allowed = format!("f32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
         return Err(Error::option("precision", precision, allowed));
     }
-    Ok(match (major, minor) {
-        (9, 0) => Products::Tile,
-        (8.., _) => Products::TensorCores,
-        _ => Products::Single,
-    })
+    Ok(if major < 8 { Products::Single } else { Products::Tile })
 }
 
 fn sample_count(set: &Dataset) -> Result<u32> {

@@ -2,18 +2,14 @@
 
 use warpplay_gpu::mlp::layers::parts;
 use warpplay_gpu::mlp::layers::product::{LARGE, SMALL, Tiles};
-use warpplay_gpu::mlp::layers::tensor::TENSOR;
 use warpplay_gpu::mlp::layers::view::line_length;
 
-use crate::mlp::options::Precision;
 use crate::mlp::state::LayerValues;
 use crate::{Error, Result};
 
 /// Minimum number of samples of a part of the batch, in multiples of a tile's depth.
 const LEAST_PART: u32 = 4;
 
-/// Minimum number of rows, columns and depth of a product on tensor cores.
-const LEAST_TENSOR: u32 = 32;
 /// Minimum number of rows and columns of a product with large tiles.
 const LEAST_LARGE: u32 = 96;
 /// Minimum number of multiplications of a product with large tiles.
@@ -27,11 +23,9 @@ const TILE_BLOCKS: u32 = 132;
 /// Which products a device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Products {
-    /// Those of [`tile`](crate::tile): compute capability 9.0.
+    /// Those of [`tile`](crate::tile): compute capability 8.0 and above.
     Tile,
-    /// Those of the family's own, some of them with tensor cores: 8.0 and above.
-    TensorCores,
-    /// Those in single precision.
+    /// Those of the family's own, in single precision.
     Single,
 }
 
@@ -42,14 +36,6 @@ pub(super) enum Form {
     Large,
     /// Single precision, small tiles.
     Small,
-    /// Single precision on tensor cores, for products with images.
-    Split,
-    /// Tensor cores, operands in TF32.
-    Tf32,
-    /// Tensor cores, operands in bfloat16.
-    Bf16,
-    /// Tensor cores, operands in half precision.
-    Fp16,
 }
 
 impl Form {
@@ -57,7 +43,6 @@ impl Form {
         match self {
             Self::Large => LARGE,
             Self::Small => SMALL,
-            Self::Split | Self::Tf32 | Self::Bf16 | Self::Fp16 => TENSOR,
         }
     }
 
@@ -67,30 +52,13 @@ impl Form {
         match self {
             Self::Large => 264,
             Self::Small => 1056,
-            Self::Split | Self::Tf32 | Self::Bf16 | Self::Fp16 => 132,
         }
     }
 
-    /// The form for a result of `n_rows` x `n_cols` with a sum over `depth`.
-    ///
-    /// Tensor cores are used for results and sums of at least [`LEAST_TENSOR`] in each dimension; narrower products, such as those of ten classes, stay in single precision.
-    /// These use large tiles if the tiles are filled and numerous enough, or the `split` form instead, if possible: for products with images on a device with such tensor
-    /// cores.
-    fn choose(precision: Precision, split: bool, n_rows: u32, n_cols: u32, depth: u32) -> Self {
-        let least = n_rows.min(n_cols);
-        match precision {
-            Precision::Tf32 if least.min(depth) >= LEAST_TENSOR => Self::Tf32,
-            Precision::Bf16 if least.min(depth) >= LEAST_TENSOR => Self::Bf16,
-            Precision::F16 if least.min(depth) >= LEAST_TENSOR => Self::Fp16,
-            _ => {
-                let work = u64::from(n_rows) * u64::from(n_cols) * u64::from(depth);
-                match least >= LEAST_LARGE && work >= LEAST_WORK {
-                    true if split => Self::Split,
-                    true => Self::Large,
-                    false => Self::Small,
-                }
-            }
-        }
+    /// The form for a result of `n_rows` x `n_cols` with a sum over `depth`: large tiles if they are filled and numerous enough.
+    fn choose(n_rows: u32, n_cols: u32, depth: u32) -> Self {
+        let work = u64::from(n_rows) * u64::from(n_cols) * u64::from(depth);
+        if n_rows.min(n_cols) >= LEAST_LARGE && work >= LEAST_WORK { Self::Large } else { Self::Small }
     }
 }
 
@@ -140,7 +108,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The plan for batches of `batch` samples.
-    pub fn new(sizes: &[u32], batch: u32, precision: Precision, products: Products) -> Result<Self> {
+    pub fn new(sizes: &[u32], batch: u32, products: Products) -> Result<Self> {
         let mut plan =
             Self { products, layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, n_quads: 0 };
         for (number, size) in sizes.windows(2).enumerate() {
@@ -149,11 +117,10 @@ impl Plan {
             let n_values = u32::try_from(n_values).map_err(|_| {
                 Error::shape(format!("parameters of layer {}", number + 1), format!("at most {}", u32::MAX), n_values)
             })?;
-            let split = products == Products::TensorCores && number == 0;
-            let gradient = Form::choose(precision, split, n_inputs + 1, n_outputs, batch);
+            let gradient = Form::choose(n_inputs + 1, n_outputs, batch);
             let (tiles, most_blocks) = match products {
                 Products::Tile => (TILE, TILE_BLOCKS),
-                Products::TensorCores | Products::Single => (gradient.tiles(), gradient.blocks()),
+                Products::Single => (gradient.tiles(), gradient.blocks()),
             };
             let Tiles { rows, cols, depth, .. } = tiles;
             let blocks = (n_inputs + 1).div_ceil(rows) * n_outputs.div_ceil(cols);
@@ -169,8 +136,8 @@ impl Plan {
                 parts: plan.n_part_values,
                 n_parts,
                 part,
-                forward: Form::choose(precision, split, batch, n_outputs, n_inputs),
-                backward: Form::choose(precision, false, batch, n_inputs, n_outputs),
+                forward: Form::choose(batch, n_outputs, n_inputs),
+                backward: Form::choose(batch, n_inputs, n_outputs),
                 gradient,
             });
             plan.n_values += n_values as usize;
@@ -236,8 +203,8 @@ mod tests {
         for (sizes, batch) in
             [(vec![784, 256, 10], 8192), (vec![13, 9, 5], 7), (vec![20, 3], 1), (vec![5, 130, 2], 1000)]
         {
-            let plan_of = |products| Plan::new(&sizes, batch, Precision::F32, products).unwrap();
-            for plan in [Products::Tile, Products::TensorCores, Products::Single].map(plan_of) {
+            let plan_of = |products| Plan::new(&sizes, batch, products).unwrap();
+            for plan in [Products::Tile, Products::Single].map(plan_of) {
                 for layer in &plan.layers {
                     assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
                     let tiles = if plan.products == Products::Tile { TILE } else { layer.gradient.tiles() };

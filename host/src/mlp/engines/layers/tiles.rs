@@ -55,7 +55,7 @@ impl Numbers {
 /// A product whose operands are known.
 struct Prepared {
     core: Core,
-    maps: Buffer<TensorMap>,
+    maps: Option<Buffer<TensorMap>>,
 }
 
 impl Prepared {
@@ -67,7 +67,7 @@ impl Prepared {
         b: (&Buffer<u16>, usize),
     ) -> Result<Self> {
         let core = Core::new(kernels, shape, None)?;
-        let maps = stream.upload(&core.maps(a, b)?)?;
+        let maps = core.upload_maps(stream, a, b)?;
         Ok(Self { core, maps })
     }
 }
@@ -85,7 +85,7 @@ struct Training {
     batch: u32,
     forward: Vec<Prepared>,
     /// The last layer, with the loss, and its operands; where there are kernels for so many classes.
-    logits: Option<(Logits, Buffer<TensorMap>)>,
+    logits: Option<(Logits, Option<Buffer<TensorMap>>)>,
     /// The step's classes, see [`GatherArgs`].
     classes: Buffer<u32>,
     /// Of each layer but the first, the gradient of its inputs.
@@ -247,19 +247,19 @@ impl Tiles {
         stream: &Stream,
         plan: &Plan,
         forward: &[Prepared],
-    ) -> Result<Option<(Logits, Buffer<TensorMap>)>> {
+    ) -> Result<Option<(Logits, Option<Buffer<TensorMap>>)>> {
         let (Some(layer), Some(forward), Some(inputs)) = (plan.layers.last(), forward.last(), self.inputs.last())
         else {
             return Ok(None);
         };
-        if !Logits::takes(layer.n_outputs) {
+        if !Logits::takes(&self.kernels, layer.n_outputs) {
             return Ok(None);
         }
         let (shape, c_stride) = (forward.core.shape, output_line(layer));
         let c_part_stride = u64::from(shape.m) * u64::from(c_stride);
         let logits =
             Logits::new(&self.kernels, Shape { c_stride, c_parts: self.numbers.parts, c_part_stride, ..shape })?;
-        let maps = stream.upload(&logits.core.maps((inputs, 0), (&self.weights, layer.short))?)?;
+        let maps = logits.core.upload_maps(stream, (inputs, 0), (&self.weights, layer.short))?;
         Ok(Some((logits, maps)))
     }
 
@@ -295,7 +295,7 @@ impl Tiles {
             });
         }
         let shapes: Vec<Shape> = of_parameters.iter().map(|product| product.shape).collect();
-        let parameters = if Group::pays(&shapes) {
+        let parameters = if Group::pays(&self.kernels, &shapes) {
             Gradients::Together(Group::new(stream, &self.kernels, &of_parameters)?)
         } else {
             let single = |of: &OfGroup<'_>| Prepared::new(stream, &self.kernels, of.shape, of.a, of.b);
@@ -379,7 +379,7 @@ impl Tiles {
             c_short,
             overflow: InOut::none(),
         };
-        prepared.core.run(stream, n, &prepared.maps, views)
+        prepared.core.run(stream, n, prepared.maps.as_ref(), views)
     }
 
     /// Queues the gradient of the inputs of a layer, which is not the first.
@@ -399,7 +399,7 @@ impl Tiles {
             c_short: before[number - 1].view_mut(),
             overflow: InOut::none(),
         };
-        prepared.core.run(stream, training.batch, &prepared.maps, views)
+        prepared.core.run(stream, training.batch, prepared.maps.as_ref(), views)
     }
 
     /// Queues the last layer with loss and gradient for a batch; `false` where there are no kernels for it.
@@ -428,7 +428,7 @@ impl Tiles {
             overflow: InOut::none(),
         };
         let Loss { partial: losses, scale, mean } = loss;
-        logits.run(stream, maps, views, Classes { classes: classes.view(), scale, losses, mean })?;
+        logits.run(stream, maps.as_ref(), views, Classes { classes: classes.view(), scale, losses, mean })?;
         Ok(true)
     }
 
@@ -465,7 +465,7 @@ impl Tiles {
                 c_short: InOut::none(),
                 overflow: overflow_word(overflow.as_deref_mut()),
             };
-            prepared.core.run(stream, plan.layers[number].n_inputs + 1, &prepared.maps, views)?;
+            prepared.core.run(stream, plan.layers[number].n_inputs + 1, prepared.maps.as_ref(), views)?;
         }
         Ok(())
     }
