@@ -86,6 +86,24 @@ def test_a_training_goes_as_pytorchs(optimizer):
         assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
 
 
+def test_smoothed_labels_are_pytorchs():
+    torch = peer("torch")
+    images, labels = data(64, 4)
+    trainer = Trainer(images, labels, device="cpu", precision="f64", hidden=[8], batch=64, epochs=5, learning_rate=0.5, label_smoothing=0.1)
+    model = sequential(torch, trainer.network().layers).double()
+    theirs, criterion, losses = torch.optim.SGD(model.parameters(), lr=0.5), torch.nn.CrossEntropyLoss(label_smoothing=0.1), []
+    for _ in range(5):
+        theirs.zero_grad()
+        loss = criterion(model(inputs(torch, images).double()), torch.from_numpy(labels).long())
+        losses.append(loss.item())
+        loss.backward()
+        theirs.step()
+    # As above.
+    assert [epoch["loss"] for epoch in trainer.run()["epochs"]] == pytest.approx(losses, abs=1e-6)
+    linears = [module for module in model if isinstance(module, torch.nn.Linear)]
+    for (weights, bias), linear in zip(trainer.network().layers, linears):
+        assert np.abs(weights - linear.weight.detach().numpy().T).max() < 1e-5
+        assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
 
 
 def residual_network(torch, planes, width, depth, side, hidden, actions):

@@ -48,6 +48,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("held_out", "held-out"),
     ("image_size", "image-size"),
     ("label", "label-column"),
+    ("label_smoothing", "label-smoothing"),
     ("learning_rate", "learning-rate"),
     ("min_delta", "min-delta"),
     ("schedule every", "step-every"),

@@ -55,6 +55,10 @@ pub struct TrainFlags {
     #[arg(long, value_name = "W", allow_negative_numbers = true, alias = "weight-decay")]
     pub l2: Option<f32>,
 
+    /// Label smoothing: this share of each label is spread evenly over all classes [default: 0]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub label_smoothing: Option<f32>,
+
     /// Schedule of the learning rate after the warm-up: constant, step, cosine [default: constant]
     #[arg(long, value_name = "NAME")]
     pub schedule: Option<String>,
@@ -149,6 +153,7 @@ impl TrainFlags {
         set(&mut options.learning_rate, self.learning_rate);
         set(&mut options.epochs, self.epochs);
         set(&mut options.weight_decay, self.l2);
+        set(&mut options.label_smoothing, self.label_smoothing);
         set(&mut options.warmup, self.warmup);
         set(&mut options.reduction, self.reduction);
         set(&mut options.init, self.init);

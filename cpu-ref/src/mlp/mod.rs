@@ -6,6 +6,7 @@
 //! forward   z = x W + b      h = max(z, 0)      ...      loss = log Σ exp(z) - z[label]
 //! backward  dz = (p - onehot) / B at the end, else (dz' W'^T where z > 0, 0 elsewhere)
 //!           dW = x^T dz      db = column sums of dz
+//!           smoothed labels: t = (1 - s) onehot + s / classes in place of onehot; loss = log Σ exp(z) - Σ t z
 //! update    of all weights from gradients of the weights before it: [`Optimizer`]
 //! ```
 //!

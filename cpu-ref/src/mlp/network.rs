@@ -20,7 +20,7 @@ pub struct Pass<T> {
     pub h: Vec<Vec<T>>,
     /// Probabilities, `[n, n_classes]`.
     pub p: Vec<T>,
-    /// Cross-entropy of each sample, `[n]`.
+    /// Cross-entropy of each sample, `[n]`; with smoothed labels if it is that of [`Network::backward_smoothed`].
     pub losses: Vec<T>,
     /// For each layer, gradient of the loss with respect to `z`, `[n, n_l]`.
     pub dz: Vec<Vec<T>>,
@@ -110,10 +110,18 @@ impl<T: Real> Network<T> {
     /// # Panics
     /// If there are not as many labels as samples, or one is not below the number of classes.
     pub fn losses(&self, labels: &[u8], pass: &mut Pass<T>) {
+        self.smoothed_losses(labels, T::zero(), pass);
+    }
+
+    /// The same with labels smoothed by `smoothing`, see [`pieces::smoothed_losses`].
+    ///
+    /// # Panics
+    /// As [`Network::losses`].
+    pub fn smoothed_losses(&self, labels: &[u8], smoothing: T, pass: &mut Pass<T>) {
         let logits = &pass.z[self.layers.len() - 1];
         assert_eq!(labels.len() * self.n_classes(), logits.len(), "one label a sample");
         pass.losses.resize(labels.len(), T::zero());
-        pieces::losses(logits, labels, &mut pass.losses, self.n_classes());
+        pieces::smoothed_losses(logits, labels, &mut pass.losses, self.n_classes(), smoothing);
     }
 
     /// Backward pass from the logits to all gradients: fills `p`, `losses`, `dz` and `gradients`.
@@ -121,7 +129,15 @@ impl<T: Real> Network<T> {
     /// # Panics
     /// As [`Network::losses`].
     pub fn backward<P: Program>(&self, labels: &[u8], reduction: Reduction, pass: &mut Pass<T>) {
-        self.losses(labels, pass);
+        self.backward_smoothed::<P>(labels, reduction, T::zero(), pass);
+    }
+
+    /// The same with labels smoothed by `smoothing`, in losses and gradients.
+    ///
+    /// # Panics
+    /// As [`Network::losses`].
+    pub fn backward_smoothed<P: Program>(&self, labels: &[u8], reduction: Reduction, smoothing: T, pass: &mut Pass<T>) {
+        self.smoothed_losses(labels, smoothing, pass);
         let (n, last) = (labels.len(), self.layers.len() - 1);
         pass.dz.resize(self.layers.len(), Vec::new());
         if pass.gradients.len() != self.layers.len() {
@@ -131,7 +147,7 @@ impl<T: Real> Network<T> {
         pass.p.resize(logits.len(), T::zero());
         pass.dz[last].resize(logits.len(), T::zero());
         pieces::softmax(logits, &mut pass.p, n_classes);
-        pieces::cross_entropy_gradient(&pass.p, labels, &mut pass.dz[last], n_classes, reduction);
+        pieces::smoothed_gradient(&pass.p, labels, &mut pass.dz[last], n_classes, (reduction, smoothing));
         for (number, layer) in self.layers.iter().enumerate().rev() {
             let (before, after) = pass.dz.split_at_mut(number);
             let dz = &after[0];

@@ -127,10 +127,22 @@ pub fn softmax<T: Real>(z: &[T], p: &mut [T], n_classes: usize) {
 /// Cross-entropy of each sample: `log Σ exp(z) - z[label]`, computed as `log Σ exp(z - max) - (z[label] - max)`.
 /// `z` is `[rows, n_classes]`, `labels` and `losses` are `[rows]`.
 pub fn losses<T: Real>(z: &[T], labels: &[u8], losses: &mut [T], n_classes: usize) {
+    smoothed_losses(z, labels, losses, n_classes, T::zero());
+}
+
+/// Cross-entropy with smoothed labels `t = (1 - s) onehot(label) + s / n_classes`, `s` in [0, 1): `log Σ exp(z) - Σ t z`, computed from `z - max` as [`losses`],
+/// which is that of `s = 0`. PyTorch's `CrossEntropyLoss(label_smoothing=s)`.
+pub fn smoothed_losses<T: Real>(z: &[T], labels: &[u8], losses: &mut [T], n_classes: usize, smoothing: T) {
+    let even = smoothing / T::rounded(n_classes as f64);
     for ((z, &label), loss) in z.chunks_exact(n_classes).zip(labels).zip(losses) {
         let most = largest(z);
         let sum = z.iter().fold(T::zero(), |sum, &z| sum + (z - most).exp());
-        *loss = sum.ln() - (z[usize::from(label)] - most);
+        let mut of_target = z[usize::from(label)] - most;
+        if smoothing > T::zero() {
+            let of_all = z.iter().fold(T::zero(), |sum, &z| sum + (z - most));
+            of_target = (T::one() - smoothing) * of_target + even * of_all;
+        }
+        *loss = sum.ln() - of_target;
     }
 }
 
@@ -154,11 +166,23 @@ impl Reduction {
 /// Gradient of the loss with respect to the logits, from the probabilities: `dz = (p - onehot(label)) / B`, or without the
 /// division for a sum. `p` and `dz` are `[rows, n_classes]`, `B` is the number of rows.
 pub fn cross_entropy_gradient<T: Real>(p: &[T], labels: &[u8], dz: &mut [T], n_classes: usize, reduction: Reduction) {
+    smoothed_gradient(p, labels, dz, n_classes, (reduction, T::zero()));
+}
+
+/// The same of [`smoothed_losses`], with its `s` beside the reduction: `dz = (p - (1 - s) onehot(label) - s / n_classes) / B`.
+pub fn smoothed_gradient<T: Real>(
+    p: &[T],
+    labels: &[u8],
+    dz: &mut [T],
+    n_classes: usize,
+    (reduction, smoothing): (Reduction, T),
+) {
     let divisor = reduction.divisor::<T>(labels.len());
+    let even = smoothing / T::rounded(n_classes as f64);
     for ((p, &label), dz) in p.chunks_exact(n_classes).zip(labels).zip(dz.chunks_exact_mut(n_classes)) {
         for (class, (dz, &p)) in dz.iter_mut().zip(p).enumerate() {
-            let target = if class == usize::from(label) { T::one() } else { T::zero() };
-            *dz = (p - target) / divisor;
+            let onehot = if class == usize::from(label) { T::one() } else { T::zero() };
+            *dz = (p - ((T::one() - smoothing) * onehot + even)) / divisor;
         }
     }
 }

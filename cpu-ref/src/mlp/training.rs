@@ -11,6 +11,8 @@ pub struct Settings {
     pub weight_decay: f64,
     /// Mean or sum over a batch.
     pub reduction: Reduction,
+    /// Smoothing of the labels, [0, 1): see [`smoothed_losses`](super::pieces::smoothed_losses).
+    pub label_smoothing: f64,
 }
 
 /// A network in training.
@@ -56,7 +58,9 @@ impl<T: Real> Training<T> {
             self.labels.push(labels[sample]);
         }
         self.network.forward::<P>(&self.pixels, &mut self.pass);
-        self.network.backward::<P>(&self.labels, self.settings.reduction, &mut self.pass);
+        let labels = std::mem::take(&mut self.labels);
+        self.backward::<P>(&labels);
+        self.labels = labels;
         self.update::<P>(learning_rate);
         self.pass.loss_sum()
     }
@@ -69,9 +73,14 @@ impl<T: Real> Training<T> {
         self.pass.x.clear();
         self.pass.x.extend_from_slice(x);
         self.network.forward_from_x::<P>(&mut self.pass);
-        self.network.backward::<P>(labels, self.settings.reduction, &mut self.pass);
+        self.backward::<P>(labels);
         self.update::<P>(learning_rate);
         self.pass.loss_sum()
+    }
+
+    fn backward<P: Program>(&mut self, labels: &[u8]) {
+        let Settings { reduction, label_smoothing, .. } = self.settings;
+        self.network.backward_smoothed::<P>(labels, reduction, T::rounded(label_smoothing), &mut self.pass);
     }
 
     fn update<P: Program>(&mut self, learning_rate: f64) {

@@ -288,7 +288,7 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
                     quad[C] = sums[C] * task.factor + bias[C];
                 });
                 let column = column + lane.column;
-                loss += softmax::gradient(known, task, [row, column], &mut quad);
+                loss += softmax::gradient(softmax, known, task, [row, column], &mut quad);
                 // SAFETY: as the caller vouches.
                 unsafe { put_parts::<F, 1>(task, part.row + row, column, [quad]) };
                 row += 4;

@@ -17,8 +17,8 @@ macro_rules! softmaxes {
             /// * Writes: `c_short`; `losses`.
             /// * Shared: as the product.
             /// * Cost: that of the product, and an exponential for each value of C.
-            /// * Twin: `warpplay_cpu_ref::mlp::pieces::softmax_cross_entropy_gradient`, `warpplay_cpu_ref::mlp::pieces::losses`.
-            /// * Source: Ha and Beqaj, section 1.1 (loss, ∂L/∂z₂) and section 1.3, kernels 3 and 4.
+            /// * Twin: `warpplay_cpu_ref::mlp::pieces::smoothed_gradient`, `warpplay_cpu_ref::mlp::pieces::smoothed_losses`.
+            /// * Source: Ha and Beqaj, section 1.1 (loss, ∂L/∂z₂) and section 1.3, kernels 3 and 4; smoothing as PyTorch defines it.
             ///
             /// # Safety
             /// As a product of these tiles with `c_short`; `softmax` is as it says for C.

@@ -10,7 +10,8 @@ use crate::unroll::unroll;
 /// Most columns of C: those that a warp exchanges at a time.
 pub const MAX_CLASSES: u32 = 32;
 
-/// What becomes of logits: `gradient = (softmax - onehot) / divisor * scale`, where `divisor` is the number of samples with `mean`, else 1.
+/// What becomes of logits: `gradient = (softmax - target) / divisor * scale`, where `divisor` is the number of samples with `mean`, else 1, and
+/// `target = label` in the column of the row's class, plus `even` in every column: 1 and 0, or, where labels are smoothed by `s`, `1 - s` and `s / n`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[args(
@@ -32,11 +33,15 @@ pub struct Softmax {
     pub losses: *mut f32,
     /// 1 for the gradient of the mean loss, 0 for that of the sum.
     pub mean: u32,
+    /// What the target has in the column of the row's class alone.
+    pub label: f32,
+    /// What it has in every column, at least 0.
+    pub even: f32,
     /// 0.
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Softmax>() == 32);
+const _: () = assert!(size_of::<Softmax>() == 40);
 
 impl Softmax {
     /// For kernels that take no softmax.
@@ -45,6 +50,8 @@ impl Softmax {
         scale: core::ptr::null(),
         losses: core::ptr::null_mut(),
         mean: 0,
+        label: 1.0,
+        even: 0.0,
         reserved: 0,
     };
 }
@@ -107,7 +114,13 @@ impl Softmax {
 /// Turns a quad of logits, of row `row` of a warp's and four columns of C from `column` on, into their gradient; returns the row's loss in the first of its eight lanes, 0 in the others. All lanes of the warp are here.
 #[inline(always)]
 #[track_caller]
-pub fn gradient(known: Known, task: &ProductTask, [row, column]: [u32; 2], quad: &mut [f32; 4]) -> f32 {
+pub fn gradient(
+    softmax: &Softmax,
+    known: Known,
+    task: &ProductTask,
+    [row, column]: [u32; 2],
+    quad: &mut [f32; 4],
+) -> f32 {
     let class = warp::shuffle(warp::ALL, known.class, row);
     let is_there = class < task.n;
     let mut most = f32::NEG_INFINITY;
@@ -124,11 +137,18 @@ pub fn gradient(known: Known, task: &ProductTask, [row, column]: [u32; 2], quad:
         sum += powers[C];
         of_class += if at == class { quad[C] } else { 0.0 };
     });
-    let (sum, of_class) = (of_row(sum, |a, b| a + b), of_row(of_class, |a, b| a + b));
+    let (sum, mut of_target) = (of_row(sum, |a, b| a + b), of_row(of_class, |a, b| a + b));
+    if softmax.even > 0.0 {
+        let mut of_all = 0.0;
+        unroll!(C in [0, 1, 2, 3] {
+            of_all += if column + (C as u32) < task.n { quad[C] } else { 0.0 };
+        });
+        of_target = softmax.label * of_target + softmax.even * of_row(of_all, |a, b| a + b);
+    }
     let of_sum = 1.0 / sum;
     unroll!(C in [0, 1, 2, 3] {
-        let onehot = if column + (C as u32) == class { 1.0 } else { 0.0 };
-        quad[C] = if is_there { (powers[C] * of_sum - onehot) * known.factor } else { 0.0 };
+        let target = if column + (C as u32) == class { softmax.label + softmax.even } else { softmax.even };
+        quad[C] = if is_there { (powers[C] * of_sum - target) * known.factor } else { 0.0 };
     });
-    if is_there && thread::lane().is_multiple_of(8) { math::ln(sum) + most - of_class } else { 0.0 }
+    if is_there && thread::lane().is_multiple_of(8) { math::ln(sum) + most - of_target } else { 0.0 }
 }

@@ -204,6 +204,7 @@ impl TrainerState {
             learning_rate,
             optimizer,
             weight_decay,
+            label_smoothing,
             schedule,
             warmup,
             reduction,
@@ -237,6 +238,7 @@ impl TrainerState {
             learning_rate,
             optimizer,
             weight_decay,
+            label_smoothing,
             schedule,
             warmup,
             reduction,
@@ -255,6 +257,7 @@ impl TrainerState {
         expect_same("learning_rate", learning_rate, &old.learning_rate)?;
         expect_same("optimizer", optimizer, &old.optimizer)?;
         expect_same("weight_decay", weight_decay, &old.weight_decay)?;
+        expect_same("label_smoothing", label_smoothing, &old.label_smoothing)?;
         expect_same("schedule", schedule, &old.schedule)?;
         if matches!(schedule, super::Schedule::Cosine { .. }) {
             // The course ends with the last epoch: another number would be another course.

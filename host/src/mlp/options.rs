@@ -284,6 +284,10 @@ pub struct Options {
     pub optimizer: Optimizer,
     /// Added to the gradient as `weight_decay * w`; decoupled with AdamW. It applies to weights and biases, as in PyTorch. Default 0.
     pub weight_decay: f32,
+    /// Smoothing `s` of the labels, [0, 1), as PyTorch's `CrossEntropyLoss(label_smoothing=s)`: the target is `(1 - s)` for the label's class, plus `s / classes` for every class. Losses of
+    /// epochs are then those of the smoothed labels; evaluations (test, validation) report the plain cross-entropy, whatever `s` is. Not with [`Engine::Epoch`]. Default 0.
+    #[serde(default)]
+    pub label_smoothing: f32,
     /// Schedule of the rate after the warm-up. Default [`Schedule::Constant`].
     pub schedule: Schedule,
     /// Updates over which the rate rises linearly to the base rate. Default 0.
@@ -324,6 +328,7 @@ impl Default for Options {
             learning_rate: 0.01,
             optimizer: Optimizer::Sgd,
             weight_decay: 0.0,
+            label_smoothing: 0.0,
             schedule: Schedule::Constant,
             warmup: 0,
             reduction: Reduction::Mean,
@@ -385,6 +390,9 @@ impl Options {
         }
         if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
             return Err(Error::option("weight_decay", self.weight_decay, "a finite number, at least 0"));
+        }
+        if !(0.0..1.0).contains(&self.label_smoothing) {
+            return Err(Error::option("label_smoothing", self.label_smoothing, "at least 0 and below 1"));
         }
         self.optimizer.check()?;
         if self.precision == Precision::I16 {
@@ -509,6 +517,7 @@ mod tests {
         }
         fields["execution"] = "plain".into();
         fields.remove("threads");
+        fields.remove("label_smoothing");
         let old: Options = serde_json::from_value(json.clone()).unwrap();
         assert_eq!(old, Options { engine: Engine::Cpu, ..Options::default() });
         json["execution"] = "paper".into();

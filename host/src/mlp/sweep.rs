@@ -38,7 +38,7 @@ impl SweepBuilder {
     }
 
     setters! {
-        hidden: Vec<u32>, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, schedule: Schedule, warmup: u64, reduction: Reduction,
+        hidden: Vec<u32>, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, schedule: Schedule, warmup: u64, reduction: Reduction,
         init: Init, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32,
         threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -98,8 +98,13 @@ impl SweepBuilder {
         let memory = self.memory_needed(device)?;
         device.expect_memory(&memory)?;
         let facts = || {
-            // Each model has its own, and its key.
-            let mut facts = journal::options(&self.options, &["seed", "learning_rate", "threads"]);
+            // Each model has its own rate and seed, and its key.
+            let mut without = vec!["seed", "learning_rate", "threads"];
+            // Journals of programs that had no such option have the default.
+            if self.options.label_smoothing == 0.0 {
+                without.push("label_smoothing");
+            }
+            let mut facts = journal::options(&self.options, &without);
             facts["data"] = format!("{:016x}", self.train.checksum()).into();
             facts["test"] = self.test.as_ref().map(|test| format!("{:016x}", test.checksum())).into();
             facts

@@ -25,6 +25,8 @@ pub(crate) struct Classes<'a> {
     pub losses: InOut<'a, f32>,
     /// Whether the gradient is that of the mean loss.
     pub mean: bool,
+    /// Smoothing of the labels.
+    pub smoothing: f32,
 }
 
 /// Such a product with its kernel.
@@ -109,8 +111,10 @@ impl Logits {
         classes: Classes<'_>,
     ) -> Result<()> {
         let m = self.core.shape.m;
-        let Classes { classes, scale, losses, mean } = classes;
-        let softmax = SoftmaxArgs { classes, scale, losses, mean: mean.into(), reserved: 0, m, blocks: self.blocks };
+        let Classes { classes, scale, losses, mean, smoothing } = classes;
+        let (label, even) = (1.0 - smoothing, smoothing / self.core.shape.n as f32);
+        let (mean, reserved, blocks) = (mean.into(), 0, self.blocks);
+        let softmax = SoftmaxArgs { classes, scale, losses, mean, label, even, reserved, m, blocks };
         (self.launch)(stream, self.core.multiprocessors, self.core.task(m, maps, views), softmax)
     }
 }

@@ -131,6 +131,7 @@ class MlpOptions(TypedDict, total=False):
     learning_rate: Number
     optimizer: Union[Literal["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"], Sgd, Momentum, Adam, RmsProp]
     weight_decay: Number
+    label_smoothing: Number
     schedule: Union[Literal["constant", "step", "cosine"], ConstantSchedule, StepSchedule, CosineSchedule]
     warmup: Integer
     reduction: Literal["mean", "sum"]

@@ -11,3 +11,4 @@ mod old_files;
 mod reference;
 mod scales;
 mod short_formats;
+mod smoothing;

@@ -92,7 +92,7 @@ fn tiny<P: Program>(program: &str) {
     let file = golden::tensors("mlp/mlp_tiny_reference.safetensors");
     let (x, y) = (file.floats("x"), file.bytes("y"));
     for (name, learning_rate, weight_decay, optimizer) in TINY {
-        let settings = Settings { optimizer, weight_decay, reduction: Reduction::Mean };
+        let settings = Settings { optimizer, weight_decay, ..Settings::default() };
         let mut training = Training::<f64>::new(network(&file, "init."), settings);
         let batches = x.chunks(7 * 13).zip(y.chunks(7));
         let mut losses = Vec::new();
@@ -172,14 +172,14 @@ fn gradients_are_those_of_the_loss() {
     for hidden in [&[][..], &[7], &[6, 5, 8]] {
         let sizes = [&[12], hidden, &[4]].concat();
         let network = Network::<f64>::drawn(&sizes, Init::HeUniform, 5);
-        for reduction in [Reduction::Mean, Reduction::Sum] {
+        for (reduction, smoothing) in [(Reduction::Mean, 0.0), (Reduction::Sum, 0.0), (Reduction::Mean, 0.3)] {
             let mut pass = Pass::default();
             network.forward::<Sequential>(&images, &mut pass);
-            network.backward::<Sequential>(&labels, reduction, &mut pass);
+            network.backward_smoothed::<Sequential>(&labels, reduction, smoothing, &mut pass);
             let loss = |network: &Network<f64>| {
                 let mut pass = Pass::default();
                 network.forward::<Sequential>(&images, &mut pass);
-                network.losses(&labels, &mut pass);
+                network.smoothed_losses(&labels, smoothing, &mut pass);
                 pass.loss_sum() / if reduction == Reduction::Mean { 9.0 } else { 1.0 }
             };
             for (number, gradient) in pass.gradients.iter().enumerate() {
@@ -197,6 +197,30 @@ fn gradients_are_those_of_the_loss() {
                 close(&format!("{sizes:?} db{number}"), &gradient.bias, &bias, bound);
             }
         }
+    }
+}
+
+/// A smoothed label is a mixture of labels, in which loss and gradient are linear.
+#[test]
+fn smoothed_labels_are_a_mixture_of_labels() {
+    let numbers = Numbers::new(4, 1);
+    let logits: Vec<f64> = (0..5 * 4).map(|at| ((numbers.at(at) >> 40) as f64 / 2f64.powi(22)) - 2.0).collect();
+    let labels = [2u8, 0, 3, 1, 2];
+    let of = |labels: &[u8], smoothing: f64| {
+        let (mut losses, mut p, mut dz) = ([0.0; 5], [0.0; 20], [0.0; 20]);
+        pieces::smoothed_losses(&logits, labels, &mut losses, 4, smoothing);
+        pieces::softmax(&logits, &mut p, 4);
+        pieces::smoothed_gradient(&p, labels, &mut dz, 4, (Reduction::Mean, smoothing));
+        [&losses[..], &dz].concat()
+    };
+    for smoothing in [0.0, 0.1, 0.75] {
+        let mut expected: Vec<f64> = of(&labels, 0.0).iter().map(|value| (1.0 - smoothing) * value).collect();
+        for class in 0..4 {
+            for (sum, value) in expected.iter_mut().zip(of(&[class; 5], 0.0)) {
+                *sum += smoothing / 4.0 * value;
+            }
+        }
+        close(&format!("smoothing {smoothing}"), &of(&labels, smoothing), &expected, F64);
     }
 }
 
@@ -331,7 +355,7 @@ fn first_epochs_follow_the_reference_curve() {
 fn trained<T: Real, P: Program>(sizes: &[usize], batch: usize, optimizer: Optimizer) -> (Vec<f64>, Training<T>) {
     let n = 2 * batch + batch.div_ceil(3);
     let (images, labels) = noise(n, sizes[0], sizes[sizes.len() - 1] as u64, 11);
-    let settings = Settings { optimizer, weight_decay: 0.01, reduction: Reduction::Mean };
+    let settings = Settings { optimizer, weight_decay: 0.01, ..Settings::default() };
     let mut training = Training::new(Network::drawn(sizes, Init::HeUniform, 3), settings);
     let losses =
         (0..2).map(|epoch| training.epoch::<P>(&images, &labels, &epoch_order(3, epoch, n), batch, 0.003)).collect();

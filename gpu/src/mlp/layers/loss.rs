@@ -98,18 +98,31 @@ fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
     warp::shuffle(warp::ALL, own, label % thread::WARP)
 }
 
+/// Sum of the row's logits, on every lane.
+#[inline(always)]
+#[track_caller]
+fn sum_of(z: &[f32; PER_LANE], n_classes: u32) -> f32 {
+    let mut sum = 0.0;
+    unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+        if thread::lane() + thread::WARP * (J as u32) < n_classes {
+            sum += z[J];
+        }
+    });
+    warp::reduce_sum(sum)
+}
+
 /// Gradient of the loss by the logits, and the losses' sum of each block.
 ///
-/// `gradient = (softmax - onehot) / divisor * loss_scale`, where `divisor` is the batch's size for `mean = 1`, else 1, and the loss scale is 1 without
-/// `control`.
+/// `gradient = (softmax - target) / divisor * loss_scale`, where `divisor` is the batch's size for `mean = 1`, else 1, the loss scale is 1 without
+/// `control`, and `target = (1 - smoothing) onehot + smoothing / n_classes`.
 ///
 /// * Launch: [`shape`], a warp a sample, 8 samples a block.
 /// * Reads: `logits`, `labels`, the loss scale in `control`.
 /// * Writes: `gradient`, `partial_losses`; `short`, the gradient in parts `[parts, batch, parts::line_length]`, with zeros in rows for which there is no sample.
 /// * Shared: 32 bytes: a loss of each warp.
 /// * Cost: ⌈classes / 32⌉ exponentials a lane, two reductions of a warp, one of the block.
-/// * Twin: `warpplay_cpu_ref::mlp::pieces::softmax_cross_entropy_gradient`, `warpplay_cpu_ref::mlp::pieces::losses`.
-/// * Source: Ha and Beqaj, section 1.1 (loss, ∂L/∂z₂) and section 1.3, kernels 3 and 4.
+/// * Twin: `warpplay_cpu_ref::mlp::pieces::smoothed_gradient`, `warpplay_cpu_ref::mlp::pieces::smoothed_losses`.
+/// * Source: Ha and Beqaj, section 1.1 (loss, ∂L/∂z₂) and section 1.3, kernels 3 and 4; smoothing as PyTorch defines it.
 ///
 /// # Safety
 /// `labels` has a byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; `short` has lines for the batch.
@@ -124,6 +137,7 @@ pub unsafe fn mlp_layers_loss_gradient(
     rows: Rows,
     n_classes: u32,
     mean: u32,
+    smoothing: f32,
 ) {
     let scratch = shared_array![f32; WARPS];
     sync::follow();
@@ -136,8 +150,12 @@ pub unsafe fn mlp_layers_loss_gradient(
         let label = if active { memory::load(labels, rows.sample(offset, row) as usize) as u32 } else { 0 };
         let z = lane_logits(logits, row, n_classes, active);
         let Softmax { powers, sum, most } = softmax(&z, n_classes, active);
-        let of_label = logit_of(&z, label);
-        let loss = if active && thread::lane() == 0 { math::ln(sum) + most - of_label } else { 0.0 };
+        let mut of_target = logit_of(&z, label);
+        let (of_label, even) = (1.0 - smoothing, smoothing / n_classes as f32);
+        if smoothing > 0.0 {
+            of_target = of_label * of_target + even * sum_of(&z, n_classes);
+        }
+        let loss = if active && thread::lane() == 0 { math::ln(sum) + most - of_target } else { 0.0 };
         let scale = if control.is_null() { 1.0 } else { f32::from_bits(memory::load(control, control::SCALE)) };
         let divisor = if mean != 0 { n_rows as f32 } else { 1.0 };
         let start = row as usize * line_length(n_classes) as usize;
@@ -147,8 +165,9 @@ pub unsafe fn mlp_layers_loss_gradient(
             if row < rows.batch && class < n_classes {
                 let mut value = 0.0;
                 if active {
-                    let onehot = if class == label { 1.0 } else { 0.0 };
-                    value = (powers[J] / sum - onehot) / divisor * scale;
+                    // 1 and 0 without smoothing.
+                    let target = if class == label { of_label + even } else { even };
+                    value = (powers[J] / sum - target) / divisor * scale;
                     memory::store(gradient, start + class as usize, value);
                 }
                 if !short.values.is_null() {

@@ -289,7 +289,7 @@ fn a_training_goes_on_only_with_what_it_had() {
     })
     .unwrap();
     type Change = &'static dyn Fn(&mut Options);
-    let cases: [(Change, &str); 11] = [
+    let cases: [(Change, &str); 12] = [
         (&|options| options.batch = 5, "option batch: 5 is not allowed (4, as in the checkpoint)"),
         (
             &|options| options.learning_rate = 0.2,
@@ -300,6 +300,10 @@ fn a_training_goes_on_only_with_what_it_had() {
             "option optimizer: {name:sgd} is not allowed ({name:momentum,momentum:0.9}, as",
         ),
         (&|options| options.weight_decay = 0.0, "option weight_decay: 0.0 is not allowed (0.3, as in the checkpoint)"),
+        (
+            &|options| options.label_smoothing = 0.2,
+            "option label_smoothing: 0.2 is not allowed (0.0, as in the checkpoint)",
+        ),
         (
             &|options| options.schedule = crate::mlp::Schedule::Cosine { minimum: 0.5 },
             "option schedule: {name:cosine,minimum:0.5} is not",

@@ -90,7 +90,8 @@ fn settings(options: &Options) -> reference::Settings {
         Reduction::Mean => reference::Reduction::Mean,
         Reduction::Sum => reference::Reduction::Sum,
     };
-    reference::Settings { optimizer, weight_decay: as_written(options.weight_decay), reduction }
+    let (weight_decay, label_smoothing) = (as_written(options.weight_decay), as_written(options.label_smoothing));
+    reference::Settings { optimizer, weight_decay, reduction, label_smoothing }
 }
 
 /// Copies values into layers of the same shapes.

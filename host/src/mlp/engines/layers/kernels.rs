@@ -208,6 +208,8 @@ pub(super) struct TrainArrays {
     pub control: Buffer<u32>,
     rule: Rule,
     mean: bool,
+    /// Smoothing of the labels.
+    smoothing: f32,
     /// Whether there is a loss scale.
     scaled: bool,
     batch: u32,
@@ -220,6 +222,8 @@ pub(super) struct Course {
     pub rule: Rule,
     pub n_moments: usize,
     pub mean: bool,
+    /// Smoothing of the labels.
+    pub smoothing: f32,
     pub scaled: bool,
     pub batch: u32,
     /// Samples of an epoch.
@@ -229,7 +233,7 @@ pub(super) struct Course {
 impl TrainArrays {
     /// Takes the memory.
     pub fn new(stream: &Stream, plan: &Plan, course: Course) -> Result<Self> {
-        let Course { rule, n_moments, mean, scaled, batch, n } = course;
+        let Course { rule, n_moments, mean, smoothing, scaled, batch, n } = course;
         let n_steps = n.div_ceil(batch) as usize;
         let mut words = [0; control::WORDS];
         words[control::SCALE] = control::FIRST_SCALE.to_bits();
@@ -243,6 +247,7 @@ impl TrainArrays {
             control: stream.upload(&words)?,
             rule,
             mean,
+            smoothing,
             scaled,
             batch,
             n,
@@ -433,7 +438,8 @@ impl Kernels {
             tiles.run_forward(stream, plan, number, batch, parameters, &mut outputs[last])?;
         }
         let scale = if train.scaled { train.control.view().split_at(control::SCALE).1 } else { In::none() };
-        let loss = Loss { partial: train.partial_losses.view_mut(), scale, mean: train.mean };
+        let (mean, smoothing) = (train.mean, train.smoothing);
+        let loss = Loss { partial: train.partial_losses.view_mut(), scale, mean, smoothing };
         if !tiles.run_logits(stream, plan, parameters, loss)? {
             tiles.run_forward(stream, plan, last, batch, parameters, &mut outputs[last])?;
             let short = tiles.loss_gradient();
@@ -458,15 +464,16 @@ impl Kernels {
         n_classes: u32,
     ) -> Result<()> {
         let (samples, order) = source.samples();
-        let TrainArrays { gradients, partial_losses, control, mean, scaled, n, batch, .. } = train;
+        let TrainArrays { gradients, partial_losses, control, mean, smoothing, scaled, n, batch, .. } = train;
         let Some(gradient) = gradients.last_mut() else { return Ok(()) };
         let step = control.view();
         let scale = if *scaled { step } else { In::none() };
         let rows = RowsArgs { order, step, n: *n, batch: *batch, first: 0, base: 0 };
         // SAFETY: the labels were checked for these classes, and are there for every sample that the order names.
         unsafe {
+            let labels = &samples.labels;
             let arguments =
-                (logits, gradient, &samples.labels, partial_losses, scale, short, rows, n_classes, u32::from(*mean));
+                (logits, gradient, labels, partial_losses, scale, short, rows, n_classes, u32::from(*mean), *smoothing);
             stream.run_unchecked(&self.set.mlp_layers_loss_gradient, arguments)
         }
     }

@@ -183,6 +183,7 @@ impl Training {
             rule: rule(options.optimizer, options.weight_decay),
             n_moments: options.optimizer.n_moments(),
             mean: options.reduction == Reduction::Mean,
+            smoothing: options.label_smoothing,
             scaled: options.precision == Precision::F16,
             batch,
             n,

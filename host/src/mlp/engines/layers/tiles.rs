@@ -108,6 +108,8 @@ pub(super) struct Loss<'a> {
     /// Bits of the loss scale, if there is one.
     pub scale: In<'a, u32>,
     pub mean: bool,
+    /// Smoothing of the labels.
+    pub smoothing: f32,
 }
 
 /// The products of all layers, with their operands.
@@ -427,8 +429,13 @@ impl Tiles {
             c_short: gradients[number].view_mut(),
             overflow: InOut::none(),
         };
-        let Loss { partial: losses, scale, mean } = loss;
-        logits.run(stream, maps.as_ref(), views, Classes { classes: classes.view(), scale, losses, mean })?;
+        let Loss { partial: losses, scale, mean, smoothing } = loss;
+        logits.run(
+            stream,
+            maps.as_ref(),
+            views,
+            Classes { classes: classes.view(), scale, losses, mean, smoothing },
+        )?;
         Ok(true)
     }
 
