@@ -49,12 +49,25 @@ pub fn for_each_device(property: impl Fn(&Device) -> Checked) {
 /// # Panics
 /// If it fails on one, with the device's name.
 pub fn for_each_architecture(property: impl Fn(&Device) -> Checked) {
+    for_each_device_and_as(&[(8, 0)], property);
+}
+
+/// As [`for_each_architecture`], and in the place of one of compute capability 7.5 too, which has f32 alone.
+///
+/// # Panics
+/// If it fails on one, with the device's name.
+pub fn for_each_architecture_of_f32(property: impl Fn(&Device) -> Checked) {
+    for_each_device_and_as(&[(8, 0), (7, 5)], property);
+}
+
+fn for_each_device_and_as(capabilities: &[(u32, u32)], property: impl Fn(&Device) -> Checked) {
     for_each_device(|device| {
         property(device)?;
-        match device.info()?.compute_capability {
-            Some(own) if own <= (8, 0) => Ok(()),
-            _ => property(&device.with_capability(8, 0)?),
+        let own = device.info()?.compute_capability;
+        for &(major, minor) in capabilities.iter().filter(|&&older| own.is_none_or(|own| own > older)) {
+            property(&device.with_capability(major, minor)?)?;
         }
+        Ok(())
     });
 }
 

@@ -23,7 +23,8 @@
 //! | kernels | module |
 //! |---|---|
 //! | `mlp_layers_order_{count,scan,scatter,rank}` | [`layers::order`] |
-//! | `mlp_layers_{forward,forward_images,backward,gradient,gradient_images}_{large,small}` | [`layers::product`] |
+//! | `mlp_layers_gather`, `…_gather_single` | [`layers::parts`], [`layers::single`] |
+//! | the products of `layers`, `tile_…` | [`tile`](crate::tile) |
 //! | `mlp_layers_loss_gradient`, `…_classify`, `…_active` | [`layers::loss`] |
 //! | `mlp_layers_update` | [`layers::update`] |
 //! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam` and their `_parts`, `mlp_epoch_classify` | [`epoch`] |

@@ -27,7 +27,9 @@ pub const CLUSTER: u32 = 4;
     /// 1 where A lies depth by depth, `[k][a_stride]`.
     a_by_depth: u32,
     /// 1 where B lies depth by depth, `[k][b_stride]`.
-    b_by_depth: u32
+    b_by_depth: u32,
+    /// Bytes of a value of the mask.
+    mask_bytes: u32
 )]
 #[require(m >= 1 && n >= 1 && k >= 1 && n <= c_stride && division >= 1)]
 #[require((1..=MAX_PARTS).contains(&a_parts) && (1..=MAX_PARTS).contains(&b_parts) && (1..=MAX_PARTS).contains(&c_parts))]
@@ -52,10 +54,10 @@ pub struct ProductTask {
     #[len(n)]
     #[nullable]
     pub bias: *const f32,
-    /// `[m][mask_stride]` C is 0 where this is not above 0, numbers of 16 bits; null for nothing.
-    #[len(m as usize * mask_stride as usize)]
+    /// `[m][mask_stride]` C is 0 where this is not above 0, numbers of 16 bits, or of single precision in kernels that multiply it as it is; null for nothing.
+    #[len(m as usize * mask_stride as usize * mask_bytes as usize)]
     #[nullable]
-    pub mask: *const u16,
+    pub mask: *const u8,
     /// `[m][c_stride]` What is added to C before the activation, in single precision; null for nothing. It may be C.
     #[len(m as usize * c_stride as usize)]
     #[nullable]

@@ -70,7 +70,7 @@
 //! `epoch` multiplies halves of f32 numbers, with scales that it finds at the beginning of an epoch. Where weights grow beyond them before its end (64-fold,
 //! roughly), or a unit's weights are not between 2⁻³² and 2³², `layers` does the epoch again from the weights before it; reports count such epochs ([`Report::repeated_epochs`]). Sets and images are classified likewise.
 //!
-//! From compute capability 8.0 on (and under `simt`), `layers` multiplies by [`tile`](crate::tile): numbers in f32 are three of bfloat16 there, in tf32 two, whose products are at least as exact as those of TF32. Before, it has kernels of its own.
+//! `layers` multiplies by [`tile`](crate::tile). From compute capability 8.0 on (and under `simt`) numbers in f32 are three of bfloat16, in tf32 two, whose products are at least as exact as those of TF32; before, f32 is multiplied as it is.
 //! [`Device::with_capability`](crate::Device::with_capability) chooses on a newer GPU what an older one would.
 //!
 //! Sums are made in another order by each engine, so the last bits differ: in f32 the losses of all epochs agree within 1e-4 of their value. One

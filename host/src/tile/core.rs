@@ -227,7 +227,8 @@ pub(crate) struct Views<'a> {
     /// Of C's format, or of the other; one of them at most.
     pub residual: In<'a, f32>,
     pub residual_short: In<'a, u16>,
-    pub mask: In<'a, u16>,
+    /// Numbers of 16 bits; of single precision for [`Engine::Plain`], from a multiple of 16 bytes on.
+    pub mask: In<'a, u8>,
     pub c: InOut<'a, f32>,
     pub c_short: InOut<'a, u16>,
     pub overflow: InOut<'a, u32>,
@@ -489,6 +490,7 @@ impl Core {
             value_bytes: self.shape.value_bytes(),
             a_by_depth: a.by_depth.into(),
             b_by_depth: b.by_depth.into(),
+            mask_bytes: if self.engine == Engine::Plain { 4 } else { 2 },
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn launch(module: &Module, tile: Tile, by_depth: [bool; 2]) -> Result
                 $((Tile::$tile, [$a, $b]) => {
                     let function = module.function(product::$kernel)?;
                     let launch = move |stream: &Stream, _: u32, task: ProductTaskArgs<'_>| {
-                        // SAFETY: operands are of single precision in one part, C likewise, and there is no mask, as the check and the callers of `run` see to; divisions are slabs and have no activation, as the check asks; operands begin at multiples of 16 bytes, as `expect_operands` asks.
+                        // SAFETY: operands are of single precision in one part, C and the mask likewise, which begins at a multiple of 16 bytes, as the check and the callers of `run` see to; divisions are slabs and have no activation, as the check asks; operands begin at multiples of 16 bytes, as `expect_operands` asks.
                         unsafe { stream.run_unchecked(&function, (task,)) }
                     };
                     Some(Box::new(launch) as Launch)

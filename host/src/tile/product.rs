@@ -264,7 +264,7 @@ impl<'a, T: Operand> Epilogue<'a, T> {
         Self { residual: C::residual(residual), ..self }
     }
 
-    /// C becomes 0 where `[m][mask_stride]` is not above 0: the gradient of a rectifier's inputs, whose outputs the mask is. Formats of 16 bits alone.
+    /// C becomes 0 where `[m][mask_stride]` is not above 0: the gradient of a rectifier's inputs, whose outputs the mask is. Formats of 16 bits, and f32 by [`Engine::Plain`]; its first value begins at a multiple of 16 bytes there.
     #[must_use]
     pub fn mask(self, mask: &'a Buffer<T>) -> Self {
         Self { mask: Some(mask), ..self }
@@ -331,8 +331,12 @@ impl<T: Operand> Product<T> {
         if shape.c_parts > 1 && size_of::<C>() == size_of::<f32>() {
             return Err(Error::option("c_parts", shape.c_parts, "1 where C is f32"));
         }
-        if epilogue.mask.is_some() && size_of::<T>() != size_of::<u16>() {
-            return Err(Error::option("mask", "given", "none for operands of f32"));
+        let is_plain = self.core.engine == Engine::Plain;
+        if epilogue.mask.is_some() && size_of::<T>() != size_of::<u16>() && !is_plain {
+            return Err(Error::option("mask", "given", "none for operands of tf32"));
+        }
+        if let Some(mask) = mask.filter(|&mask| is_plain && !(mask as usize).is_multiple_of(16)) {
+            return Err(Error::shape("mask", "an address that is a multiple of 16", format!("{mask:?}")));
         }
         if epilogue.mask.is_some() && (shape.mask_stride < shape.n || !shape.mask_stride.is_multiple_of(4)) {
             let allowed = format!("a multiple of 4, at least {}", shape.n);

@@ -333,8 +333,6 @@ fn is_double(name: &str) -> bool {
 
 /// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, and the update of the whole-epoch kernel.
 fn is_fused(name: &str) -> bool {
-    let layers =
-        name.strip_prefix("mlp_layers_").is_some_and(|rest| rest.ends_with("_large") || rest.ends_with("_small"));
     let train = ["forward_", "backward_", "gradient_"];
     let train =
         name.strip_prefix("azero_train_").is_some_and(|rest| train.iter().any(|product| rest.starts_with(product)));
@@ -387,8 +385,7 @@ fn is_fused(name: &str) -> bool {
         "azero_paper_torso_shared_banked",
         "azero_paper_torso_shared_plain",
     ];
-    layers
-        || train
+    train
         || azero
         || others.contains(&name)
         || name.starts_with("tile_plain_")
@@ -448,9 +445,6 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_order_scan", 2),
     ("mlp_layers_loss_gradient", 2),
     ("mlp_layers_update", 3),
-    ("mlp_layers_forward_", 2),
-    ("mlp_layers_backward_", 2),
-    ("mlp_layers_gradient_", 2),
     ("mlp_epoch_train", 10),
     ("mlp_epoch_classify", 6),
     // Groups have no bias, whose barrier it is.

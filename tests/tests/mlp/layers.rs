@@ -13,7 +13,7 @@ use warpplay_gpu::mlp::layers::order::{
 };
 use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
-use warpplay_tests::backends::{for_each_architecture, for_each_device, gpu};
+use warpplay_tests::backends::{for_each_architecture, for_each_architecture_of_f32, for_each_device, gpu};
 use warpplay_tests::mlp::{RealBatches, Twin, images, train, values};
 use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close, same};
@@ -76,7 +76,7 @@ fn epochs_equal_the_plain_programs_for_any_shape() {
         let learning_rate = if reduction == Reduction::Sum { 0.002 } else { 0.1 };
         let options = Options { reduction, learning_rate, ..options(hidden, batch) };
         let twin = Twin::of(&options, &set);
-        for_each_architecture(|device| {
+        for_each_architecture_of_f32(|device| {
             let (found, weights) = train(device, &options, &set)?;
             let what =
                 format!("{n} images of {rows} x {cols}, {n_classes} classes, {hidden:?}, batch {batch} on {device}");
@@ -106,7 +106,7 @@ fn every_optimizer_equals_the_plain_programs() {
     for (optimizer, weight_decay, learning_rate) in optimizers() {
         let options = Options { optimizer, weight_decay, learning_rate, ..options(&[9], 7) };
         let twin = Twin::of(&options, &set);
-        for_each_architecture(|device| {
+        for_each_architecture_of_f32(|device| {
             let (found, weights) = train(device, &options, &set)?;
             twin.check(&format!("{optimizer:?}, weight decay {weight_decay} on {device}"), &found, &weights);
             Ok(())
@@ -126,7 +126,7 @@ fn classification_equals_the_plain_programs() {
     };
     let some = &set.images()[..70 * 35];
     let probabilities = of(classifier.predict(some).expect("cpu"));
-    for_each_architecture(|device| {
+    for_each_architecture_of_f32(|device| {
         for stream in [Residence::Device, Residence::Host] {
             let options = Options { stream, evaluate_batch: 64, ..base.clone() };
             let mut classifier = Classifier::builder(&network).options(options.clone()).build(device)?;
@@ -146,7 +146,7 @@ fn images_on_the_device_have_the_logits_of_those_on_the_host() {
     for (rows, cols, n) in [(4, 8, 70), (5, 7, 70), (2, 8, 2100)] {
         let set = images(n, rows, cols, 10);
         let network = Network::initial(&[rows * cols, 12, 10], Options::default().init, 3).expect("sizes");
-        for_each_architecture(|device| {
+        for_each_architecture_of_f32(|device| {
             let stream = device.stream()?;
             let on_device = stream.upload(set.images())?;
             // The classifier has a stream of its own.
@@ -172,7 +172,7 @@ fn images_on_the_device_have_the_logits_of_those_on_the_host() {
 #[test]
 fn copied_batches_give_the_same_bits_as_a_resident_set() {
     let set = images(50, 1, 13, 5);
-    for_each_architecture(|device| {
+    for_each_architecture_of_f32(|device| {
         let resident = Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.01, ..options(&[9], 8) };
         let copied = Options { stream: Residence::Host, evaluate_batch: 16, ..resident.clone() };
         let (losses, network) = train(device, &resident, &set)?;
@@ -215,7 +215,7 @@ fn a_training_stopped_at_a_step_goes_on_bit_for_bit() {
 #[test]
 fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
     let set = images(100, 4, 4, 5);
-    for_each_architecture(|device| {
+    for_each_architecture_of_f32(|device| {
         let options = Options { learning_rate: 1e30, ..options(&[30, 10], 16) };
         let mut trainer = Trainer::builder(&set).options(options.clone()).build(device)?;
         let error = trainer.run(|_| ControlFlow::Continue(())).expect_err("it diverges").to_string();
@@ -223,6 +223,18 @@ fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
         assert_eq!(trainer.network()?, Network::initial(&[16, 30, 10, 5], options.init, options.seed)?);
         Ok(())
     });
+}
+
+#[test]
+fn short_formats_are_refused_before_capability_8_0() -> Result<(), warpplay::Error> {
+    let set = images(10, 2, 3, 3);
+    let turing = Device::simt().with_capability(7, 5)?;
+    for precision in [Precision::Tf32, Precision::Bf16, Precision::F16] {
+        let options = Options { precision, ..options(&[5], 2) };
+        let error = Trainer::builder(&set).options(options).build(&turing).expect_err("refused").to_string();
+        assert!(error.contains("compute capability is 7.5, below 8.0"), "{error}");
+    }
+    Ok(())
 }
 
 /// On a GPU, batches large enough for all fast kernels.
@@ -240,7 +252,7 @@ fn large_batches_equal_the_plain_program() {
 #[test]
 fn twenty_steps_of_real_digits_meet_the_reference() {
     let Some(real) = RealBatches::read() else { return };
-    for_each_architecture(|device| {
+    for_each_architecture_of_f32(|device| {
         // Under `simt` the first step alone.
         let n_steps = if device.backend() == Backend::Cuda { 20 } else { 1 };
         let when = if n_steps == 20 { "after20" } else { "after1" };

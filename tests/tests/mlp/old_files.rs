@@ -70,7 +70,8 @@ fn checkpoints_of_the_engine_layers_go_on_as_well_as_version_0_1_did() -> Checke
         ("layers_bf16", Precision::Bf16, 1.6e-2),
         ("layers_fp16", Precision::F16, 2e-3),
     ] {
-        for device in [simt.clone(), simt.with_capability(8, 0)?] {
+        let turing = (precision == Precision::F32).then(|| simt.with_capability(7, 5)).transpose()?;
+        for device in [simt.clone(), simt.with_capability(8, 0)?].into_iter().chain(turing) {
             let (found, expected) = gone_on(name, &device, Engine::Layers, precision, &train, &test)?;
             let loss = |network: &Network| -> warpplay::Result<f64> {
                 Ok(Classifier::builder(network).build(&Device::cpu())?.evaluate(&train)?.loss)

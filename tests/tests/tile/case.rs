@@ -20,7 +20,7 @@ pub struct Case {
     /// Whether something is added to C, and whether that is in single precision and not in the operands' format.
     pub residual: Option<bool>,
     pub rectifier: bool,
-    /// Whether C is masked, which formats of 16 bits can be.
+    /// Whether C is masked, which TF32 cannot be.
     pub mask: bool,
     pub factor: f32,
     /// Which operands lie depth by depth; those of 16 bits can.

@@ -105,7 +105,13 @@ fn single_precision_is_multiplied_as_it_is() {
             let [rows, columns] = tile.size();
             for by_depth in [[false, false], [false, true], [true, false], [true, true]] {
                 for (m, n, k) in [(1, 1, 1), (rows, columns, 64), (rows + 1, columns - 1, 65), (3, columns + 9, 300)] {
-                    let case = Case { more: [1, 2, 1], by_depth, factor: 0.25, ..Case::of(m, n, k).by(Engine::Plain) };
+                    let case = Case {
+                        more: [1, 2, 1],
+                        by_depth,
+                        mask: true,
+                        factor: 0.25,
+                        ..Case::of(m, n, k).by(Engine::Plain)
+                    };
                     check::<f32, f32>(device, case, Some(tile), 0.0)?;
                     check::<f32, f32>(device, Case { more: [0, 0, 4], rectifier: false, ..case }, Some(tile), 0.0)?;
                 }
@@ -160,7 +166,7 @@ proptest! {
         let case = Case { m, n, k, more, bias, residual, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine };
         for_each_device(|device| {
             check_formats(device, case, None)?;
-            let case = Case { mask: false, parts: [1; 2], ..case.by(Engine::Plain) };
+            let case = Case { parts: [1; 2], ..case.by(Engine::Plain) };
             check::<f32, f32>(device, case, None, 0.0).map(drop)
         });
     }

@@ -118,18 +118,18 @@ fn sum_of(z: &[f32; PER_LANE], n_classes: u32) -> f32 {
 ///
 /// * Launch: [`shape`], a warp a sample, 8 samples a block.
 /// * Reads: `logits`, `labels`, the loss scale in `control`.
-/// * Writes: `gradient`, `partial_losses`; `short`, the gradient in parts `[parts, batch, parts::line_length]`, with zeros in rows for which there is no sample.
+/// * Writes: the gradient, with zeros in rows for which there is no sample: `short`, in parts `[parts, batch, parts::line_length]`, or `gradient` where that is not there; `partial_losses`.
 /// * Shared: 32 bytes: a loss of each warp.
 /// * Cost: ⌈classes / 32⌉ exponentials a lane, two reductions of a warp, one of the block.
 /// * Twin: `warpplay_cpu_ref::mlp::pieces::smoothed_gradient`, `warpplay_cpu_ref::mlp::pieces::smoothed_losses`.
 /// * Source: Ha and Beqaj, section 1.1 (loss, ∂L/∂z₂) and section 1.3, kernels 3 and 4; smoothing as PyTorch defines it.
 ///
 /// # Safety
-/// `labels` has a byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; `short` has lines for the batch.
+/// `labels` has a byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; `short` or `gradient` has lines for the batch.
 #[kernel(shape = shape(rows.batch).overlapping(), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_classes))]
 pub unsafe fn mlp_layers_loss_gradient(
     #[len(rows.batch * line_length(n_classes))] logits: *const f32,
-    #[len(rows.batch * line_length(n_classes))] gradient: *mut f32,
+    #[len(if short.values.is_null() { rows.batch * line_length(n_classes) } else { 0 })] gradient: *mut f32,
     labels: *const u8,
     #[len(n_blocks(rows.batch))] partial_losses: *mut f32,
     control: *const u32,
@@ -168,9 +168,10 @@ pub unsafe fn mlp_layers_loss_gradient(
                     // 1 and 0 without smoothing.
                     let target = if class == label { of_label + even } else { even };
                     value = (powers[J] / sum - target) / divisor * scale;
-                    memory::store(gradient, start + class as usize, value);
                 }
-                if !short.values.is_null() {
+                if short.values.is_null() {
+                    memory::store(gradient, start + class as usize, value);
+                } else {
                     short.put(short_start + class as usize, value);
                 }
             }
@@ -259,23 +260,24 @@ fn mark_active(active: Atomic<u32>, n_rows: u32, n_units: u32, is_active: impl F
 /// Sets `active[unit]` to 1 where any sample makes the unit positive.
 ///
 /// * Launch: [`active_shape`], a thread a unit and 64 samples, blocks of 256.
-/// * Reads: `outputs` `[n_rows, line_length(n_units)]`.
+/// * Reads: `outputs` `[n_rows, line]`.
 /// * Writes: `active` `[n_units]`, atomically: threads of other samples write to the same unit.
 /// * Shared: none.
 /// * Cost: 64 loads and at most one atomic operation a thread.
 /// * Twin: `warpplay_cpu_ref::mlp::pieces::mark_active`.
 /// * Source: our own.
-#[kernel(shape = active_shape(n_rows, n_units), max_threads = BLOCK)]
+#[kernel(shape = active_shape(n_rows, n_units), max_threads = BLOCK, require = n_units <= line)]
 pub fn mlp_layers_active(
-    #[len(n_rows as usize * line_length(n_units) as usize)] outputs: Slice<f32>,
+    #[len(n_rows as usize * line as usize)] outputs: Slice<f32>,
     #[len(n_units as usize)] active: Atomic<u32>,
     n_rows: u32,
     n_units: u32,
+    line: u32,
 ) {
     let outputs = outputs.pointer();
-    // SAFETY: rows are below `n_rows` and the unit below `n_units`, so both are inside the outputs, whose length the kernel asks for.
+    // SAFETY: rows are below `n_rows` and the unit below `line`, so both are inside the outputs, whose length the kernel asks for.
     mark_active(active, n_rows, n_units, |row, unit| unsafe {
-        memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) > 0.0
+        memory::load(outputs, row as usize * line as usize + unit as usize) > 0.0
     });
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! an epoch   order_count -> order_scan -> order_scatter -> order_rank, then steps
-//! a step     forward of each layer -> loss_gradient -> for each layer from the last: backward of its inputs, gradient of its parameters -> update
+//! a step     forward of each layer -> loss_gradient -> backward of each layer's inputs from the last -> gradients of parameters -> update
 //! ```
 //!
 //! All launches of a step take the step's number from device memory ([`control`]), which the update moves on: one recorded graph serves every step.
@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`order`] | the epoch's order |
 //! | [`parts`] | what the products of [`tile`](crate::tile) read |
-//! | [`product`] | matrix products in single precision, for GPUs before compute capability 8.0 |
+//! | [`single`] | the same in single precision, for GPUs before compute capability 8.0 |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
 //! | [`update`] | all optimisers |
 
@@ -20,7 +20,7 @@ pub mod control;
 pub mod loss;
 pub mod order;
 pub mod parts;
-pub mod product;
+pub mod single;
 pub mod update;
 pub mod view;
 
@@ -30,17 +30,8 @@ crate::kernel_set! {
     order::mlp_layers_order_scan,
     order::mlp_layers_order_scatter,
     order::mlp_layers_order_rank,
-    product::mlp_layers_forward_images_large,
-    product::mlp_layers_forward_large,
-    product::mlp_layers_backward_large,
-    product::mlp_layers_gradient_images_large,
-    product::mlp_layers_gradient_large,
-    product::mlp_layers_forward_images_small,
-    product::mlp_layers_forward_small,
-    product::mlp_layers_backward_small,
-    product::mlp_layers_gradient_images_small,
-    product::mlp_layers_gradient_small,
     parts::mlp_layers_gather,
+    single::mlp_layers_gather_single,
     loss::mlp_layers_loss_gradient,
     loss::mlp_layers_classify,
     loss::mlp_layers_active,

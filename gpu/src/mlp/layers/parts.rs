@@ -151,6 +151,32 @@ pub struct Gather {
 const _: () = assert!(size_of::<Gather>() == 80);
 
 impl Gather {
+    /// The pixels of a sample from `column` on, eight bytes; 0 behind its pixels, and where it is not there.
+    ///
+    /// # Safety
+    /// The images are there, and have the sample if it is; `column` is a multiple of 8.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) unsafe fn bytes(&self, is_there: bool, sample: usize, column: u32) -> u64 {
+        if is_there && column < self.n_inputs {
+            // SAFETY: eight bytes of an image that begin below its pixels lie inside its stride, a multiple of 16.
+            unsafe { load(self.images.add(sample * self.image_stride as usize + column as usize).cast::<u64>(), 0) }
+        } else {
+            0
+        }
+    }
+
+    /// Input `column + at` of a row whose pixels from `column` on are `bytes`: behind the pixels of a sample is 255, which stands for 1.
+    #[inline(always)]
+    pub(super) fn value(&self, is_there: bool, bytes: u64, column: u32, at: u32) -> f32 {
+        let pixel = view::byte((bytes >> (32 * (at / 4))) as u32, at % 4);
+        match column + at {
+            at if at < self.n_inputs => pixel,
+            at if at == self.n_inputs && is_there => 255.0,
+            _ => 0.0,
+        }
+    }
+
     /// Eights of numbers in all rows.
     #[inline(always)]
     pub const fn n_eights(&self) -> u32 {
@@ -167,25 +193,14 @@ impl Gather {
         let (row, column) = (number / (self.line / 8), number % (self.line / 8) * 8);
         let n_rows = self.rows.count(offset);
         let is_there = row < n_rows;
-        // SAFETY: the row is one of the batch and, where it is read, a sample of the step; eight bytes of an image that begin below its pixels lie inside its stride, a multiple of 16.
+        // SAFETY: the row is one of the batch and, where it is read, a sample of the step.
         unsafe {
             let sample = if is_there { self.rows.sample(offset, row) as usize } else { 0 };
-            let mut bytes = 0u64;
-            if is_there && column < self.n_inputs {
-                bytes = load(self.images.add(sample * self.image_stride as usize + column as usize).cast::<u64>(), 0);
-            }
+            let bytes = self.bytes(is_there, sample, column);
             let mut words = [0; 4];
             let mut pair = 0;
             while pair < 4 {
-                let value = |at: u32| {
-                    let pixel = view::byte((bytes >> (32 * (at / 4))) as u32, at % 4);
-                    match column + at {
-                        at if at < self.n_inputs => pixel,
-                        at if at == self.n_inputs && is_there => 255.0,
-                        _ => 0.0,
-                    }
-                };
-                let [low, high] = [value(2 * pair), value(2 * pair + 1)];
+                let [low, high] = [2 * pair, 2 * pair + 1].map(|at| self.value(is_there, bytes, column, at));
                 words[pair as usize] =
                     if self.format == format::BF16 { pack_bf16(low, high) } else { pack_f16(low, high) };
                 pair += 1;

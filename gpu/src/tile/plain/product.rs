@@ -163,6 +163,20 @@ unsafe fn multiply<const SIZE: u32>(shared: Shared<f32>, [at_a, at_b]: [u32; 2],
     }
 }
 
+/// The mask of a quad at a row and column of C; 1 where there is none.
+///
+/// # Safety
+/// The task's mask has the lengths it says, and begins at a multiple of 16 bytes; `column` is a multiple of 4.
+#[inline(always)]
+#[track_caller]
+unsafe fn mask_of(task: &ProductTask, row: u32, column: u32) -> [f32; 4] {
+    if task.mask.is_null() || row >= task.m || column >= task.n {
+        return [1.0; 4];
+    }
+    // SAFETY: the row is in the mask, whose stride is a multiple of four, and so is the column: all four are there.
+    unsafe { load_quad(task.mask.cast(), row as usize * task.mask_stride as usize + column as usize) }
+}
+
 /// See the module.
 ///
 /// # Safety
@@ -218,10 +232,11 @@ unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: b
             let row = first_row + own_row + I as u32 % 4 + I as u32 / 4 * 32;
             let mut quad = [d[I][4 * J], d[I][4 * J + 1], d[I][4 * J + 2], d[I][4 * J + 3]];
             // SAFETY: as the kernel asks.
-            let residual = unsafe { added_single(task, row, column) };
+            let (residual, mask) = unsafe { (added_single(task, row, column), mask_of(task, row, column)) };
             unroll!(C in [0, 1, 2, 3] {
                 let sum = quad[C] * task.factor + bias[C] + residual[C];
-                quad[C] = if task.activation == activation::RELU { relu(sum) } else { sum };
+                let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
+                quad[C] = if mask[C] > 0.0 { sum } else { 0.0 };
             });
             // SAFETY: each value of C is one lane's, which the task has.
             unsafe { put_single(task, division, row, column, &[quad]) };
@@ -237,7 +252,7 @@ macro_rules! products {
             /// A product of matrices, with an epilogue, by ordinary arithmetic.
             ///
             /// * Launch: a block for each tile of C and division of the depth; a lane for each 8 × 8 of a tile.
-            /// * Reads: `a`, `b`, `bias`, `residual`.
+            /// * Reads: `a`, `b`, `bias`, `residual`, `mask`.
             /// * Writes: `c`; `overflow`.
             /// * Shared: dynamic: two slabs of each operand, 8 deep.
             /// * Cost: m n k fused multiplications and additions.
@@ -245,7 +260,7 @@ macro_rules! products {
             /// * Source: the tile of registers is a known form (Volkov and Demmel 2008); the code is ours.
             ///
             /// # Safety
-            /// The operands are of single precision and in one part; they begin at multiples of 16 bytes and are not written meanwhile, the residual only where it is C; `side` is 1; `c` is there, `c_short`, `residual_short` and the mask are not; bias, residual and activation only with one division; a division is a multiple of 4.
+            /// The operands are of single precision and in one part; they begin at multiples of 16 bytes and are not written meanwhile, the residual only where it is C; `side` is 1; `c` is there, `c_short` and `residual_short` are not; the mask is of single precision and begins at a multiple of 16 bytes; bias, residual, mask and activation only with one division; a division is a multiple of 4.
             #[kernel(
                 shape = shape::<$size>(task.m, task.n, task.k.div_ceil(task.division)),
                 max_threads = $threads,

@@ -1,7 +1,5 @@
 //! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use warpplay_gpu::mlp::layers::parts::PartsArgs;
-use warpplay_gpu::mlp::layers::product::LayerProductArgs;
 use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
 use warpplay_gpu::mlp::layers::{self, control, loss};
@@ -10,9 +8,9 @@ use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_gpu::tile::softmax::n_losses;
 use warpplay_gpu::tile::task::CLUSTER;
 
-use super::plan::{Form, LayerPlan, Plan, Products};
-use super::tiles::{self, Loss, Numbers, Step, Tiles};
-use crate::mlp::options::Precision;
+use super::numbers::{Numbers, Outputs};
+use super::plan::{LayerPlan, Plan};
+use super::tiles::{Loss, LossGradient, Step, Tiles};
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
@@ -128,10 +126,9 @@ pub(super) struct NetworkArrays {
     pub plan: Plan,
     pub parameters: Buffer<f32>,
     offsets: Buffer<LayerOffsets>,
-    /// Outputs of each layer, `[capacity, line_length]`; those of the last alone where there are `tiles`.
-    outputs: Vec<Buffer<f32>>,
-    /// The products, where the device has those of [`tile`](crate::tile).
-    tiles: Option<Tiles>,
+    /// `[capacity, line_length(n_classes)]`
+    pub logits: Buffer<f32>,
+    tiles: Tiles,
     /// For each hidden layer, 1 for each unit that was positive.
     pub active: Vec<Buffer<u32>>,
     /// Samples there is room for.
@@ -140,19 +137,16 @@ pub(super) struct NetworkArrays {
 
 impl NetworkArrays {
     /// Takes the memory for `capacity` samples at once.
-    pub fn new(stream: &Stream, plan: Plan, precision: Precision, capacity: u32) -> Result<Self> {
-        let n_hidden = plan.layers.len() - 1;
-        let numbers = Numbers::of(precision).filter(|_| plan.products == Products::Tile);
-        let tiles = numbers.map(|numbers| Tiles::new(stream, &plan, numbers, capacity)).transpose()?;
+    pub fn new(stream: &Stream, plan: Plan, numbers: Numbers, capacity: u32) -> Result<Self> {
+        let Some((last, hidden)) = plan.layers.split_last() else {
+            return Err(Error::shape("layers", "at least 1", 0));
+        };
         Ok(Self {
-            outputs: plan.lines(stream, capacity)?,
-            tiles,
+            logits: stream.alloc(last.line() as usize * capacity as usize)?,
+            tiles: Tiles::new(stream, &plan, numbers, capacity)?,
             parameters: stream.alloc(plan.n_values)?,
             offsets: stream.upload(&plan.layers.iter().map(offsets_of).collect::<Vec<_>>())?,
-            active: plan.layers[..n_hidden]
-                .iter()
-                .map(|l| stream.alloc(l.n_outputs as usize))
-                .collect::<Result<_>>()?,
+            active: hidden.iter().map(|layer| stream.alloc(layer.n_outputs as usize)).collect::<Result<_>>()?,
             plan,
             capacity,
         })
@@ -160,15 +154,7 @@ impl NetworkArrays {
 
     /// Prepares the training with batches of `batch` samples.
     pub fn train(&mut self, stream: &Stream, batch: u32) -> Result<()> {
-        match &mut self.tiles {
-            Some(tiles) => tiles.train(stream, &self.plan, batch),
-            None => Ok(()),
-        }
-    }
-
-    /// The logits' buffer, `[capacity, line_length(n_classes)]`.
-    pub fn logits(&self) -> Result<&Buffer<f32>> {
-        self.outputs.last().ok_or_else(|| Error::shape("layers", "at least 1", 0))
+        self.tiles.train(stream, &self.plan, batch)
     }
 }
 
@@ -184,22 +170,8 @@ fn offsets_of(layer: &LayerPlan) -> LayerOffsets {
     }
 }
 
-impl Plan {
-    /// A buffer of lines for each layer's outputs, for those of the last alone where all others are in tiles.
-    fn lines(&self, stream: &Stream, n: u32) -> Result<Vec<Buffer<f32>>> {
-        let last = self.layers.len() - 1;
-        let len = |(number, layer): (usize, &LayerPlan)| match self.products {
-            Products::Tile if number < last => 0,
-            _ => layer.line() as usize * n as usize,
-        };
-        self.layers.iter().enumerate().map(|layer| stream.alloc(len(layer))).collect()
-    }
-}
-
 /// What only a training needs.
 pub(super) struct TrainArrays {
-    /// Gradient of each layer's outputs before ReLU; those of the last alone where the network has tiles.
-    gradients: Vec<Buffer<f32>>,
     parts: Buffer<f32>,
     pub moments: Vec<Buffer<f32>>,
     pub rates: Buffer<Rate>,
@@ -238,7 +210,6 @@ impl TrainArrays {
         let mut words = [0; control::WORDS];
         words[control::SCALE] = control::FIRST_SCALE.to_bits();
         Ok(Self {
-            gradients: plan.lines(stream, batch)?,
             parts: stream.alloc(plan.n_part_values)?,
             moments: (0..n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
             rates: stream.alloc(n_steps)?,
@@ -279,15 +250,6 @@ pub(super) struct Kernels {
     set: layers::Kernels<Module>,
 }
 
-/// Launches the kernel of a product's form.
-macro_rules! launch {
-    ($kernels:ident, $stream:ident, $form:expr, $layer:expr; $($name:ident: $kernel:ident),*) => {
-        match $form {
-            $(Form::$name => $stream.run_unchecked(&$kernels.set.$kernel, ($layer,)),)*
-        }
-    };
-}
-
 impl Kernels {
     /// Loads the module: a kernel that is missing is found here, at the door.
     pub fn load(device: &Device) -> Result<Self> {
@@ -311,98 +273,56 @@ impl Kernels {
         }
     }
 
-    /// A layer of the network as its kernels take it, without what they write; and its outputs.
-    fn layer<'a>(
-        network: &'a mut NetworkArrays,
-        number: usize,
-        samples: &'a Samples,
-        rows: RowsArgs<'a>,
-    ) -> (LayerProductArgs<'a>, InOut<'a, f32>) {
-        let plan = &network.plan.layers[number];
-        let (before, outputs) = network.outputs.split_at_mut(number);
-        let layer = LayerProductArgs {
-            rows,
-            images: if number == 0 { samples.images.view() } else { In::none() },
-            inputs: before.last().map_or_else(In::none, Buffer::view),
-            parameters: network.parameters.view().split_at(plan.parameters).1,
-            output_gradient: In::none(),
-            result: InOut::none(),
-            overflow: InOut::none(),
-            n_inputs: plan.n_inputs,
-            n_outputs: plan.n_outputs,
-            image_stride: image_stride(plan.n_inputs),
-            part: 0,
-            activate: u32::from(number + 1 < network.plan.layers.len()),
-            reserved: 0,
-            size: [0; 3],
-        };
-        (layer, outputs[0].view_mut())
-    }
-
     /// Outputs of all layers for the samples of `rows`, at most `rows.batch`.
-    fn forward<'a>(
-        &self,
-        stream: &Stream,
-        network: &mut NetworkArrays,
-        samples: &Samples,
-        rows: impl Fn() -> RowsArgs<'a>,
-    ) -> Result<()> {
-        if network.tiles.is_some() {
-            return self.forward_by_tiles(stream, network, samples, rows());
-        }
-        for number in 0..network.plan.layers.len() {
-            let plan = network.plan.layers[number];
-            let (mut layer, outputs) = Self::layer(network, number, samples, rows());
-            layer.size = [layer.rows.batch, plan.n_outputs, 1];
-            layer.result = outputs;
-            // SAFETY: the size is the outputs'; the order holds samples of the set.
-            unsafe {
-                if number == 0 {
-                    launch! { self, stream, plan.forward, layer;
-                        Large: mlp_layers_forward_images_large, Small: mlp_layers_forward_images_small
-                    }?;
-                } else {
-                    launch! { self, stream, plan.forward, layer;
-                        Large: mlp_layers_forward_large, Small: mlp_layers_forward_small
-                    }?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// As [`forward`](Self::forward), where the network has tiles.
-    fn forward_by_tiles(
+    fn forward(
         &self,
         stream: &Stream,
         network: &mut NetworkArrays,
         samples: &Samples,
         rows: RowsArgs<'_>,
     ) -> Result<()> {
-        let NetworkArrays { plan, parameters, outputs, tiles: Some(tiles), .. } = network else { return Ok(()) };
+        let NetworkArrays { plan, parameters, logits, tiles, .. } = network;
         let n = rows.batch;
+        let step = Step { images: samples.images.view(), labels: In::none(), rows };
         // SAFETY: the order holds samples of the set.
-        unsafe {
-            let gather = tiles.gather(plan, Step { images: samples.images.view(), labels: In::none(), rows });
-            stream.run_unchecked(&self.set.mlp_layers_gather, (gather,))?;
-        }
+        unsafe { self.gather_step(stream, plan, tiles, step)? };
         for number in 0..plan.layers.len() {
-            tiles.run_forward(stream, plan, number, n, parameters, &mut outputs[plan.layers.len() - 1])?;
+            tiles.run_forward(stream, plan, number, n, parameters, logits)?;
         }
         Ok(())
     }
 
-    /// Writes the parameters where the tiles read them; after the host has set them.
+    /// Gathers the samples of a step.
+    ///
+    /// # Safety
+    /// The step's order holds samples of its set.
+    unsafe fn gather_step(&self, stream: &Stream, plan: &Plan, tiles: &mut Tiles, step: Step<'_>) -> Result<()> {
+        let (gather, single) = tiles.gather(plan, step);
+        // SAFETY: the caller's promise; the images are there, and inputs of one of both kinds.
+        unsafe {
+            if single.is_none() {
+                stream.run_unchecked(&self.set.mlp_layers_gather, (gather,))
+            } else {
+                stream.run_unchecked(&self.set.mlp_layers_gather_single, (gather, single))
+            }
+        }
+    }
+
+    /// Writes the parameters where the products read them, if that is elsewhere; after the host has set them.
     pub fn parameters_set(&self, stream: &Stream, network: &mut NetworkArrays) -> Result<()> {
-        let NetworkArrays { plan, parameters, offsets, tiles: Some(tiles), .. } = network else { return Ok(()) };
+        let NetworkArrays { plan, parameters, offsets, tiles, .. } = network;
+        let weights = tiles.weights();
+        if weights.values.is_none() {
+            return Ok(());
+        }
         // SAFETY: the layers are the plan's, which lie one behind the other in its values.
         unsafe {
-            let arguments = (&*parameters, &*offsets, tiles.weights(), plan.n_quads);
+            let arguments = (&*parameters, &*offsets, weights, plan.n_quads);
             stream.run_unchecked(&self.set.mlp_layers_weights, arguments)
         }
     }
 
-    /// Gathers the samples of the step that the control words name, where the network has tiles: before the first of several steps in order, each of which gathers those of the next.
+    /// Gathers the samples of the step that the control words name: before the first of several steps in order, each of which gathers those of the next.
     pub fn gather(
         &self,
         stream: &Stream,
@@ -410,72 +330,12 @@ impl Kernels {
         train: &TrainArrays,
         source: Source<'_>,
     ) -> Result<()> {
-        let NetworkArrays { plan, tiles: Some(tiles), .. } = network else { return Ok(()) };
+        let NetworkArrays { plan, tiles, .. } = network;
         let (samples, order) = source.samples();
         let (step, n, batch) = (train.control.view(), train.n, train.batch);
         let rows = RowsArgs { order, step, n, batch, first: 0, base: 0 };
         // SAFETY: the order holds samples of the set.
-        unsafe {
-            let gather = tiles.gather(plan, samples.step(rows));
-            stream.run_unchecked(&self.set.mlp_layers_gather, (gather,))
-        }
-    }
-
-    /// As [`step`](Self::step), where the network has tiles.
-    fn step_by_tiles(
-        &self,
-        stream: &Stream,
-        network: &mut NetworkArrays,
-        train: &mut TrainArrays,
-        source: Source<'_>,
-    ) -> Result<()> {
-        if let Source::Copied(_) = source {
-            self.gather(stream, network, train, source)?;
-        }
-        let NetworkArrays { plan, parameters, outputs, tiles: Some(tiles), .. } = network else { return Ok(()) };
-        let (last, batch) = (plan.layers.len() - 1, train.batch);
-        for number in 0..last {
-            tiles.run_forward(stream, plan, number, batch, parameters, &mut outputs[last])?;
-        }
-        let scale = if train.scaled { train.control.view().split_at(control::SCALE).1 } else { In::none() };
-        let (mean, smoothing) = (train.mean, train.smoothing);
-        let loss = Loss { partial: train.partial_losses.view_mut(), scale, mean, smoothing };
-        if !tiles.run_logits(stream, plan, parameters, loss)? {
-            tiles.run_forward(stream, plan, last, batch, parameters, &mut outputs[last])?;
-            let short = tiles.loss_gradient();
-            self.loss(stream, &outputs[last], train, source, short, plan.layers[last].n_outputs)?;
-        }
-        for number in (1..=last).rev() {
-            tiles.run_backward(stream, plan, number)?;
-        }
-        let overflow = train.scaled.then_some(&mut train.control);
-        tiles.run_gradients(stream, plan, &mut train.parts, overflow)?;
-        self.update(stream, network, train, source)
-    }
-
-    /// Loss and gradient of the logits; in parts, too, where `short` says so.
-    fn loss(
-        &self,
-        stream: &Stream,
-        logits: &Buffer<f32>,
-        train: &mut TrainArrays,
-        source: Source<'_>,
-        short: PartsArgs<'_>,
-        n_classes: u32,
-    ) -> Result<()> {
-        let (samples, order) = source.samples();
-        let TrainArrays { gradients, partial_losses, control, mean, smoothing, scaled, n, batch, .. } = train;
-        let Some(gradient) = gradients.last_mut() else { return Ok(()) };
-        let step = control.view();
-        let scale = if *scaled { step } else { In::none() };
-        let rows = RowsArgs { order, step, n: *n, batch: *batch, first: 0, base: 0 };
-        // SAFETY: the labels were checked for these classes, and are there for every sample that the order names.
-        unsafe {
-            let labels = &samples.labels;
-            let arguments =
-                (logits, gradient, labels, partial_losses, scale, short, rows, n_classes, u32::from(*mean), *smoothing);
-            stream.run_unchecked(&self.set.mlp_layers_loss_gradient, arguments)
-        }
+        unsafe { self.gather_step(stream, plan, tiles, samples.step(rows)) }
     }
 
     /// One step of training; the step's number is that of the control words, and is moved on.
@@ -486,58 +346,60 @@ impl Kernels {
         train: &mut TrainArrays,
         source: Source<'_>,
     ) -> Result<()> {
-        if network.tiles.is_some() {
-            return self.step_by_tiles(stream, network, train, source);
+        if matches!(source, Source::Copied(_)) || !network.tiles.are_gathered_by_updates() {
+            self.gather(stream, network, train, source)?;
         }
-        let (samples, order) = source.samples();
-        let (n, batch) = (train.n, train.batch);
-        // A function, since each launch borrows the control words for itself.
-        fn rows<'a>(order: In<'a, u32>, step: In<'a, u32>, n: u32, batch: u32) -> RowsArgs<'a> {
-            RowsArgs { order, step, n, batch, first: 0, base: 0 }
+        let NetworkArrays { plan, parameters, logits, tiles, .. } = network;
+        let (last, batch) = (plan.layers.len() - 1, train.batch);
+        for number in 0..last {
+            tiles.run_forward(stream, plan, number, batch, parameters, logits)?;
         }
-        self.forward(stream, network, samples, || rows(order, train.control.view(), n, batch))?;
-        let last = network.plan.layers.len() - 1;
-        let n_classes = network.plan.layers[last].n_outputs;
-        self.loss(stream, &network.outputs[last], train, source, tiles::none(), n_classes)?;
-        for number in (0..=last).rev() {
-            let plan = network.plan.layers[number];
-            let (before, own) = train.gradients.split_at_mut(number);
-            if let Some(result) = before.last_mut() {
-                let rows = rows(order, train.control.view(), n, batch);
-                let (mut layer, _) = Self::layer(network, number, samples, rows);
-                layer.output_gradient = own[0].view();
-                layer.size = [batch, plan.n_inputs, 1];
-                layer.result = result.view_mut();
-                // SAFETY: the size is the inputs'.
-                unsafe {
-                    launch! { self, stream, plan.backward, layer;
-                        Large: mlp_layers_backward_large, Small: mlp_layers_backward_small
-                    }?
-                };
-            }
-            let (step, from_overflow) = train.control.view_mut().split_at(control::OVERFLOW);
-            let (mut layer, _) = Self::layer(network, number, samples, rows(order, step.into(), n, batch));
-            layer.output_gradient = own[0].view();
-            layer.size = [plan.n_inputs + 1, plan.n_outputs, plan.n_parts];
-            layer.result = train.parts.view_mut().split_at(plan.parts).1;
-            layer.part = plan.part;
-            if train.scaled {
-                layer.overflow = from_overflow;
-            }
-            // SAFETY: the size is the parameters' in the plan's parts; the order holds samples of the set.
-            unsafe {
-                if number == 0 {
-                    launch! { self, stream, plan.gradient, layer;
-                        Large: mlp_layers_gradient_images_large, Small: mlp_layers_gradient_images_small
-                    }?;
-                } else {
-                    launch! { self, stream, plan.gradient, layer;
-                        Large: mlp_layers_gradient_large, Small: mlp_layers_gradient_small
-                    }?;
-                }
-            }
+        let scale = if train.scaled { train.control.view().split_at(control::SCALE).1 } else { In::none() };
+        let loss =
+            Loss { partial: train.partial_losses.view_mut(), scale, mean: train.mean, smoothing: train.smoothing };
+        if !tiles.run_logits(stream, plan, parameters, loss)? {
+            tiles.run_forward(stream, plan, last, batch, parameters, logits)?;
+            self.loss(stream, logits, train, source, tiles.loss_gradient(), plan.layers[last].n_outputs)?;
         }
+        for number in (1..=last).rev() {
+            tiles.run_backward(stream, plan, number, parameters)?;
+        }
+        let overflow = train.scaled.then_some(&mut train.control);
+        tiles.run_gradients(stream, plan, &mut train.parts, overflow)?;
         self.update(stream, network, train, source)
+    }
+
+    /// Loss and gradient of the logits.
+    fn loss(
+        &self,
+        stream: &Stream,
+        logits: &Buffer<f32>,
+        train: &mut TrainArrays,
+        source: Source<'_>,
+        LossGradient { single, short }: LossGradient<'_>,
+        n_classes: u32,
+    ) -> Result<()> {
+        let (samples, order) = source.samples();
+        let TrainArrays { partial_losses, control, mean, smoothing, scaled, n, batch, .. } = train;
+        let step = control.view();
+        let scale = if *scaled { step } else { In::none() };
+        let rows = RowsArgs { order, step, n: *n, batch: *batch, first: 0, base: 0 };
+        // SAFETY: the labels were checked for these classes, and are there for every sample that the order names.
+        unsafe {
+            let arguments = (
+                logits,
+                single,
+                &samples.labels,
+                partial_losses,
+                scale,
+                short,
+                rows,
+                n_classes,
+                u32::from(*mean),
+                *smoothing,
+            );
+            stream.run_unchecked(&self.set.mlp_layers_loss_gradient, arguments)
+        }
     }
 
     /// The update of all parameters at the end of a step.
@@ -550,16 +412,14 @@ impl Kernels {
     ) -> Result<()> {
         let (n, batch) = (train.n, train.batch);
         let (n_moments, n_layers) = (train.moments.len() as u32, network.plan.layers.len() as u32);
-        let n_partial_losses = network.tiles.as_ref().map_or(loss::n_blocks(batch), Tiles::n_partial_losses);
+        let n_partial_losses = network.tiles.n_partial_losses();
         // The step is among the control words, which are given to be written.
         let rows = |order| RowsArgs { order, step: In::none(), n, batch, first: 0, base: 0 };
-        let (weights, next) = match (&mut network.tiles, source) {
-            (Some(tiles), Source::Ordered(samples, order)) => {
-                tiles.updated(&network.plan, Some(samples.step(rows(order.order.view()))))
-            }
-            (Some(tiles), Source::Copied(_)) => tiles.updated(&network.plan, None),
-            (None, _) => (tiles::none(), tiles::nothing()),
+        let next = match source {
+            Source::Ordered(samples, order) => Some(samples.step(rows(order.order.view()))),
+            Source::Copied(_) => None,
         };
+        let (weights, next) = network.tiles.updated(&network.plan, next);
         let mut moments = train.moments.iter_mut().map(Buffer::view_mut);
         let update = views! { UpdateArgs {
             train reads parts, rates, partial_losses;
@@ -594,7 +454,7 @@ impl Kernels {
         n: u32,
     ) -> Result<()> {
         let rows = Self::rows_of(network, samples, from, n)?;
-        self.forward(stream, network, samples, rows)
+        self.forward(stream, network, samples, rows())
     }
 
     /// Class and loss of `n` samples from `from` on, and units that they make positive; at most the network's capacity.
@@ -608,23 +468,24 @@ impl Kernels {
         n: u32,
     ) -> Result<()> {
         let rows = Self::rows_of(network, samples, from, n)?;
-        let last = network.plan.layers.len() - 1;
-        let n_classes = network.plan.layers[last].n_outputs;
-        self.forward(stream, network, samples, &rows)?;
+        let n_classes = network.plan.layers.last().map_or(0, |layer| layer.n_outputs);
+        self.forward(stream, network, samples, rows())?;
         // SAFETY: labels were checked when the set was loaded; the rows have no order and no step.
         unsafe {
             let Findings { classes, losses } = findings;
-            let arguments = (&network.outputs[last], &samples.labels, classes, losses, rows(), n_classes);
+            let arguments = (&network.logits, &samples.labels, classes, losses, rows(), n_classes);
             stream.run_unchecked(&self.set.mlp_layers_classify, arguments)?;
         }
         for (number, active) in network.active.iter_mut().enumerate() {
             let n_units = network.plan.layers[number].n_outputs;
-            match &network.tiles {
-                Some(tiles) => {
-                    let (outputs, line) = tiles.outputs(&network.plan, number);
+            let (outputs, line) = network.tiles.outputs(&network.plan, number);
+            match outputs {
+                Outputs::Short(outputs) => {
                     stream.run(&self.set.mlp_layers_active_parts, (outputs, active, n, n_units, line))?;
                 }
-                None => stream.run(&self.set.mlp_layers_active, (&network.outputs[number], active, n, n_units))?,
+                Outputs::Single(outputs) => {
+                    stream.run(&self.set.mlp_layers_active, (outputs, active, n, n_units, line))?;
+                }
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 #[allow(unsafe_code)]
 mod kernels;
+mod numbers;
 mod plan;
 mod staging;
 mod tiles;
@@ -20,9 +21,10 @@ use crate::mlp::options::{Engine, MAX_CLASSES, Optimizer, Options, Precision, Re
 use crate::mlp::state::TrainState;
 use crate::{Buffer, Device, Error, Graph, Memory, Result, Stream};
 use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Samples, Source, TrainArrays};
-use plan::{Plan, Products};
+use numbers::Numbers;
+use plan::Plan;
 use staging::Staging;
-use tiles::{Numbers, Tiles};
+use tiles::Tiles;
 
 /// Maximum number of steps of one recorded graph. The training can be stopped between two graphs.
 const STEPS_AT_ONCE: u32 = 64;
@@ -37,13 +39,13 @@ const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSE
 /// [`Error::Option`] for a precision that the device does not support; [`Error::OutOfMemory`] if the device has not enough memory.
 pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, sizes, train, .. } = setup;
-    let products = products_of(device, options.precision)?;
+    let numbers = Numbers::of(device, options.precision)?;
     let stream = device.stream()?;
     let kernels = Kernels::load(device)?;
-    let (plan, capacity) = plan_of(&options, &sizes, train.as_deref(), products)?;
+    let (plan, capacity) = plan_of(&options, &sizes, train.as_deref())?;
     let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
-    let mut network = NetworkArrays::new(&stream, plan, options.precision, capacity)?;
+    let mut network = NetworkArrays::new(&stream, plan, numbers, capacity)?;
     if n_train.is_some() {
         network.train(&stream, batch)?;
     }
@@ -65,7 +67,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
 }
 
 /// The layout of the network, and the number of samples processed at once.
-fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, products: Products) -> Result<(Plan, u32)> {
+fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>) -> Result<(Plan, u32)> {
     let n_train = train.map(sample_count).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
     // A host that copies batches has the room of the larger of the two on the device, and no more.
@@ -73,28 +75,21 @@ fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, products: 
         Residence::Device => CLASSIFIED_AT_ONCE.max(options.evaluate_batch),
         Residence::Host => options.evaluate_batch,
     };
-    Ok((Plan::new(sizes, batch, products)?, batch.max(at_once)))
+    Ok((Plan::new(sizes, batch)?, batch.max(at_once)))
 }
 
 /// Memory of the network and its training, with sets of these numbers of samples in addition to the training set.
 pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> Result<Memory> {
     let Setup { options, sizes, train, .. } = setup;
-    let products = products_of(device, options.precision)?;
-    let (plan, capacity) = plan_of(options, sizes, train.as_deref(), products)?;
+    let numbers = Numbers::of(device, options.precision)?;
+    let (plan, capacity) = plan_of(options, sizes, train.as_deref())?;
     let n_train = train.as_ref().map_or(0, |train| train.len());
     let batch = u64::from(options.batch).min(n_train as u64);
     // Weights and what the optimiser remembers, each with the copy that a diverging epoch goes back to.
     let copies = 2 * (1 + if n_train > 0 { options.optimizer.n_moments() as u64 } else { 0 });
-    let lines = |layers: &[plan::LayerPlan]| layers.iter().map(|layer| u64::from(layer.line())).sum::<u64>();
-    let numbers = Numbers::of(options.precision).filter(|_| products == Products::Tile);
-    let layers = match numbers {
-        Some(numbers) => {
-            let trained = (n_train > 0).then_some(batch as u32);
-            let line = lines(&plan.layers[plan.layers.len() - 1..]);
-            4 * line * (u64::from(capacity) + batch) + Tiles::bytes(&plan, numbers, capacity, trained)
-        }
-        None => 4 * lines(&plan.layers) * (u64::from(capacity) + batch),
-    };
+    let trained = (n_train > 0).then_some(batch as u32);
+    let logits = plan.layers.last().map_or(0, |layer| u64::from(layer.line()) * u64::from(capacity));
+    let layers = 4 * logits + Tiles::bytes(&plan, numbers, capacity, trained);
     let sample = u64::from(image_stride(sizes[0])) + 1;
     let held = 2 * sample * u64::from(capacity);
     let memory = Memory::default().on_device("weights", 4 * copies * plan.n_values as u64).on_device("layers", layers);
@@ -113,19 +108,6 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
         }
         Residence::Host => memory.on_device("batches", held + 8 * u64::from(capacity)).on_host("batches", held),
     })
-}
-
-/// The products of the device.
-///
-/// # Errors
-/// [`Error::Option`] if it has no tensor cores and `precision` needs them.
-fn products_of(device: &Device, precision: Precision) -> Result<Products> {
-    let Some((major, minor)) = device.info()?.compute_capability else { return Ok(Products::Tile) };
-    if major < 8 && precision != Precision::F32 {
-        let allowed = format!("f32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
-        return Err(Error::option("precision", precision, allowed));
-    }
-    Ok(if major < 8 { Products::Single } else { Products::Tile })
 }
 
 fn sample_count(set: &Dataset) -> Result<u32> {
@@ -435,7 +417,7 @@ impl Train for LayersEngine {
             samples.write(stream, images, &vec![0; n as usize])?;
             kernels.logits(stream, network, &samples, 0, n)?;
             let mut lines = vec![0.0; n as usize * line_length(n_classes as u32) as usize];
-            stream.read_into(network.logits()?, 0, &mut lines)?;
+            stream.read_into(&network.logits, 0, &mut lines)?;
             for line in lines.chunks_exact(line_length(n_classes as u32) as usize) {
                 logits.extend_from_slice(&line[..n_classes]);
             }
@@ -456,7 +438,7 @@ impl Train for LayersEngine {
             let n = network.capacity.min(samples.capacity - from);
             kernels.logits(stream, network, &samples, from, n)?;
             let first = from as usize * n_classes;
-            stream.copy_lines((&mut logits, first, n_classes), (network.logits()?, 0, line), n_classes, n as usize)?;
+            stream.copy_lines((&mut logits, first, n_classes), (&network.logits, 0, line), n_classes, n as usize)?;
             from += n;
         }
         stream.synchronize()?;

@@ -1,66 +1,19 @@
-//! Where a network's arrays lie on the device, and which kernels work on them: pure arithmetic.
+//! Where a network's arrays lie on the device: pure arithmetic.
 
 use warpplay_gpu::mlp::layers::parts;
-use warpplay_gpu::mlp::layers::product::{LARGE, SMALL, Tiles};
 use warpplay_gpu::mlp::layers::view::line_length;
 
 use crate::mlp::state::LayerValues;
 use crate::{Error, Result};
 
-/// Minimum number of samples of a part of the batch, in multiples of a tile's depth.
+/// Rows and columns that a block of a product of [`tile`](crate::tile) makes at a time, as far as divisions of the depth go.
+const TILE: u32 = 128;
+/// Depths of a division are a multiple of this: of slabs in every format.
+const DEPTH: u32 = 64;
+/// Number of blocks that a gradient's product should have, if its batch can be divided: the multiprocessors of a large GPU. It is a constant, so that results do not depend on the device.
+const BLOCKS: u32 = 132;
+/// Minimum number of samples of a part of the batch, in multiples of [`DEPTH`].
 const LEAST_PART: u32 = 4;
-
-/// Minimum number of rows and columns of a product with large tiles.
-const LEAST_LARGE: u32 = 96;
-/// Minimum number of multiplications of a product with large tiles.
-const LEAST_WORK: u64 = 1 << 26;
-
-/// What a block of a product of [`tile`](crate::tile) makes at a time, as far as divisions of the depth go.
-const TILE: Tiles = Tiles { rows: 128, cols: 128, depth: 64, threads: 384 };
-/// Number of blocks that such a product should have: the multiprocessors of a large GPU.
-const TILE_BLOCKS: u32 = 132;
-
-/// Which products a device has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Products {
-    /// Those of [`tile`](crate::tile): compute capability 8.0 and above.
-    Tile,
-    /// Those of the family's own, in single precision.
-    Single,
-}
-
-/// The form of a product's kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Single precision, large tiles.
-    Large,
-    /// Single precision, small tiles.
-    Small,
-}
-
-impl Form {
-    fn tiles(self) -> Tiles {
-        match self {
-            Self::Large => LARGE,
-            Self::Small => SMALL,
-        }
-    }
-
-    /// Number of blocks that a gradient's product should have, if its batch can be divided: as many as the multiprocessors of a large GPU (132) hold at once. It is a
-    /// constant, so that results do not depend on the device.
-    fn blocks(self) -> u32 {
-        match self {
-            Self::Large => 264,
-            Self::Small => 1056,
-        }
-    }
-
-    /// The form for a result of `n_rows` x `n_cols` with a sum over `depth`: large tiles if they are filled and numerous enough.
-    fn choose(n_rows: u32, n_cols: u32, depth: u32) -> Self {
-        let work = u64::from(n_rows) * u64::from(n_cols) * u64::from(depth);
-        if n_rows.min(n_cols) >= LEAST_LARGE && work >= LEAST_WORK { Self::Large } else { Self::Small }
-    }
-}
 
 /// One layer.
 #[derive(Clone, Copy, Debug)]
@@ -79,9 +32,6 @@ pub(super) struct LayerPlan {
     pub n_parts: u32,
     /// Samples of a part.
     pub part: u32,
-    pub forward: Form,
-    pub backward: Form,
-    pub gradient: Form,
 }
 
 impl LayerPlan {
@@ -94,7 +44,6 @@ impl LayerPlan {
 /// All layers.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub products: Products,
     pub layers: Vec<LayerPlan>,
     /// Number of parameters of all layers, including the unused ends of lines.
     pub n_values: usize,
@@ -108,24 +57,17 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The plan for batches of `batch` samples.
-    pub fn new(sizes: &[u32], batch: u32, products: Products) -> Result<Self> {
-        let mut plan =
-            Self { products, layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, n_quads: 0 };
+    pub fn new(sizes: &[u32], batch: u32) -> Result<Self> {
+        let mut plan = Self { layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, n_quads: 0 };
         for (number, size) in sizes.windows(2).enumerate() {
             let [n_inputs, n_outputs] = [size[0], size[1]];
             let n_values = u64::from(n_inputs + 1) * u64::from(line_length(n_outputs));
             let n_values = u32::try_from(n_values).map_err(|_| {
                 Error::shape(format!("parameters of layer {}", number + 1), format!("at most {}", u32::MAX), n_values)
             })?;
-            let gradient = Form::choose(n_inputs + 1, n_outputs, batch);
-            let (tiles, most_blocks) = match products {
-                Products::Tile => (TILE, TILE_BLOCKS),
-                Products::Single => (gradient.tiles(), gradient.blocks()),
-            };
-            let Tiles { rows, cols, depth, .. } = tiles;
-            let blocks = (n_inputs + 1).div_ceil(rows) * n_outputs.div_ceil(cols);
-            let wanted = (most_blocks / blocks).clamp(1, batch.div_ceil(depth * LEAST_PART));
-            let part = batch.div_ceil(wanted).next_multiple_of(depth);
+            let blocks = (n_inputs + 1).div_ceil(TILE) * n_outputs.div_ceil(TILE);
+            let wanted = (BLOCKS / blocks).clamp(1, batch.div_ceil(DEPTH * LEAST_PART));
+            let part = batch.div_ceil(wanted).next_multiple_of(DEPTH);
             let n_parts = batch.div_ceil(part);
             plan.layers.push(LayerPlan {
                 n_inputs,
@@ -136,9 +78,6 @@ impl Plan {
                 parts: plan.n_part_values,
                 n_parts,
                 part,
-                forward: Form::choose(batch, n_outputs, n_inputs),
-                backward: Form::choose(batch, n_inputs, n_outputs),
-                gradient,
             });
             plan.n_values += n_values as usize;
             plan.n_short_values += (n_inputs + 1) as usize * parts::line_length(n_outputs) as usize;
@@ -203,19 +142,12 @@ mod tests {
         for (sizes, batch) in
             [(vec![784, 256, 10], 8192), (vec![13, 9, 5], 7), (vec![20, 3], 1), (vec![5, 130, 2], 1000)]
         {
-            let plan_of = |products| Plan::new(&sizes, batch, products).unwrap();
-            for plan in [Products::Tile, Products::Single].map(plan_of) {
-                for layer in &plan.layers {
-                    assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
-                    let tiles = if plan.products == Products::Tile { TILE } else { layer.gradient.tiles() };
-                    assert_eq!(layer.part % tiles.depth, 0);
-                    assert_eq!(
-                        (layer.parameters % 4, layer.parts % 4, layer.n_values % 4, layer.short % 8),
-                        (0, 0, 0, 0)
-                    );
-                }
+            let plan = Plan::new(&sizes, batch).unwrap();
+            for layer in &plan.layers {
+                assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
+                assert_eq!(layer.part % DEPTH, 0);
+                assert_eq!((layer.parameters % 4, layer.parts % 4, layer.n_values % 4, layer.short % 8), (0, 0, 0, 0));
             }
-            let plan = plan_of(Products::Tile);
             let layers: Vec<_> = plan
                 .layers
                 .iter()

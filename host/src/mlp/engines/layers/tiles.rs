@@ -1,13 +1,12 @@
-//! The products of the layers by [`tile`](crate::tile): operands in one to three parts of 16 bits.
+//! The products of the layers by [`tile`](crate::tile): operands in one to three parts of 16 bits, or in single precision before compute capability 8.0.
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::mlp::layers::parts::{self, GatherArgs, PartsArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
 use warpplay_gpu::mlp::layers::{control, loss};
 
+use super::numbers::{Held, Numbers, Outputs};
 use super::plan::{LayerPlan, Plan};
-use crate::mlp::options::Precision;
-use crate::runtime::tensor_map::Values;
 use crate::tile::core::{Core, Kernels, Lie, Shape, Views};
 use crate::tile::group::{Group, OfGroup};
 use crate::tile::logits::{Classes, Logits};
@@ -16,39 +15,20 @@ use crate::{Buffer, In, InOut, Result, Stream};
 /// The pixels are whole numbers up to 255.
 const PIXEL: f32 = 1.0 / 255.0;
 
-/// How numbers are held for the products.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Numbers {
-    pub values: Values,
-    /// Parts of a number; pixels have one.
-    pub parts: u32,
+/// Where the gradient of the logits goes: one of the two.
+pub(super) struct LossGradient<'a> {
+    pub single: InOut<'a, f32>,
+    pub short: PartsArgs<'a>,
 }
 
-impl Numbers {
-    /// Those of a precision: two parts of bfloat16 have 16 bits where TF32 has 11, three have 24.
-    pub const fn of(precision: Precision) -> Option<Self> {
-        Some(match precision {
-            Precision::Bf16 => Self { values: Values::Bf16, parts: 1 },
-            Precision::F16 => Self { values: Values::F16, parts: 1 },
-            Precision::Tf32 => Self { values: Values::Bf16, parts: 2 },
-            Precision::F32 => Self { values: Values::Bf16, parts: 3 },
-            Precision::F64 | Precision::I16 => return None,
-        })
-    }
+/// A buffer of 16-bit numbers, where they have 16 bits, and the first one of an operand.
+type Operand<'a> = (Option<&'a Buffer<u16>>, usize);
 
-    const fn format(self) -> u32 {
-        match self.values {
-            Values::F16 => parts::format::F16,
-            Values::Bf16 | Values::F32 => parts::format::BF16,
-        }
-    }
-
-    /// The bits of 1.
-    const fn one(self) -> u16 {
-        match self.values {
-            Values::F16 => 0x3C00,
-            Values::Bf16 | Values::F32 => 0x3F80,
-        }
+/// The operands' maps, which some engines read by.
+fn maps_of(stream: &Stream, core: &Core, a: Operand<'_>, b: Operand<'_>) -> Result<Option<Buffer<TensorMap>>> {
+    match (a, b) {
+        ((Some(a), first_a), (Some(b), first_b)) => core.upload_maps(stream, (a, first_a), (b, first_b)),
+        _ => Ok(None),
     }
 }
 
@@ -59,15 +39,9 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(
-        stream: &Stream,
-        kernels: &Kernels,
-        shape: Shape,
-        a: (&Buffer<u16>, usize),
-        b: (&Buffer<u16>, usize),
-    ) -> Result<Self> {
+    fn new(stream: &Stream, kernels: &Kernels, shape: Shape, a: Operand<'_>, b: Operand<'_>) -> Result<Self> {
         let core = Core::new(kernels, shape, None)?;
-        let maps = core.upload_maps(stream, a, b)?;
+        let maps = maps_of(stream, &core, a, b)?;
         Ok(Self { core, maps })
     }
 }
@@ -92,7 +66,7 @@ struct Training {
     backward: Vec<Prepared>,
     parameters: Gradients,
     /// Gradient of each layer's outputs before the rectifier.
-    gradients: Vec<Buffer<u16>>,
+    gradients: Vec<Held>,
 }
 
 /// The samples of a step; without labels where nobody asks for their classes.
@@ -117,9 +91,9 @@ pub(super) struct Tiles {
     numbers: Numbers,
     capacity: u32,
     /// Inputs of each layer.
-    inputs: Vec<Buffer<u16>>,
-    /// Parameters of all layers.
-    weights: Buffer<u16>,
+    inputs: Vec<Held>,
+    /// Parameters of all layers; `None` where the products read those of the update.
+    weights: Option<Buffer<u16>>,
     /// Numbers of a part of all parameters.
     n_weights: usize,
     /// Of each layer, for as many samples as there is room for.
@@ -140,30 +114,33 @@ const fn input_line(layer: &LayerPlan) -> u32 {
     parts::line_length(layer.n_inputs + 1)
 }
 
-const fn output_line(layer: &LayerPlan) -> u32 {
-    parts::line_length(layer.n_outputs)
+/// The parameters from a layer's first on, as the products read them.
+fn weights_of<'a>(weights: &'a Option<Buffer<u16>>, layer: &LayerPlan, parameters: &'a Buffer<f32>) -> In<'a, u8> {
+    match weights {
+        Some(weights) => weights.view().split_at(layer.short).1.cast(),
+        None => parameters.view().split_at(layer.parameters).1.cast(),
+    }
 }
 
 impl Tiles {
     /// Takes the memory for `capacity` samples at once.
     pub fn new(stream: &Stream, plan: &Plan, numbers: Numbers, capacity: u32) -> Result<Self> {
-        let kernels = Kernels::load(stream.device(), crate::Precision::Bf16, None)?;
+        let kernels = Kernels::load(stream.device(), numbers.of_operands(), None)?;
         let mut inputs = Vec::new();
         for (number, layer) in plan.layers.iter().enumerate() {
             let (line, parts) = (input_line(layer) as usize, Self::input_parts(numbers, number) as usize);
-            let mut values = stream.alloc(line * capacity as usize * parts)?;
+            let mut values = Held::new(stream, numbers, line * capacity as usize * parts)?;
             // The pixels' 1 is written with them.
             if number > 0 {
-                let ones = stream.upload(&vec![numbers.one(); capacity as usize])?;
-                let to = (&mut values, layer.n_inputs as usize, line);
-                stream.copy_lines(to, (&ones, 0, 1), 1, capacity as usize)?;
-                // The copy reads them.
-                stream.synchronize()?;
+                values.put_ones(stream, numbers, [capacity as usize, line, layer.n_inputs as usize])?;
             }
             inputs.push(values);
         }
-        let n_weights = plan.n_short_values;
-        let weights = stream.alloc(n_weights * numbers.parts as usize)?;
+        let n_weights = numbers.n_weights(plan);
+        let weights = match numbers.is_single() {
+            true => None,
+            false => Some(stream.alloc(n_weights * numbers.parts as usize)?),
+        };
         let mut tiles =
             Self { numbers, capacity, inputs, weights, n_weights, forward: Vec::new(), training: None, kernels };
         tiles.forward = tiles.forward(stream, plan, capacity)?;
@@ -178,12 +155,12 @@ impl Tiles {
             .enumerate()
             .map(|(number, layer)| {
                 let inputs = u64::from(input_line(layer)) * u64::from(capacity);
-                let outputs = u64::from(output_line(layer)) * u64::from(batch.unwrap_or(0));
+                let outputs = u64::from(numbers.output_line(layer)) * u64::from(batch.unwrap_or(0));
                 inputs * u64::from(Self::input_parts(numbers, number)) + outputs * u64::from(numbers.parts)
             })
             .sum();
-        2 * (held + plan.n_short_values as u64 * u64::from(numbers.parts))
-            + batch.map_or(0, |batch| 4 * (u64::from(batch) + 1))
+        let weights = if numbers.is_single() { 0 } else { plan.n_short_values as u64 * u64::from(numbers.parts) };
+        u64::from(numbers.values.bytes()) * (held + weights) + batch.map_or(0, |batch| 4 * (u64::from(batch) + 1))
     }
 
     const fn input_parts(numbers: Numbers, layer: usize) -> u32 {
@@ -217,7 +194,17 @@ impl Tiles {
     }
 
     fn weights_lie(&self, layer: &LayerPlan, by_depth: bool) -> Lie {
-        Lie { by_depth, stride: output_line(layer), parts: self.numbers.parts, part_stride: self.n_weights as u64 }
+        let (stride, parts) = (self.numbers.output_line(layer), self.numbers.parts);
+        Lie { by_depth, stride, parts, part_stride: self.n_weights as u64 }
+    }
+
+    /// The numbers of 16 bits that a layer's inputs are, and its weights.
+    fn input_operand(&self, number: usize) -> Operand<'_> {
+        (self.inputs[number].short(), 0)
+    }
+
+    fn weights_operand(&self, layer: &LayerPlan) -> Operand<'_> {
+        (self.weights.as_ref(), layer.short)
     }
 
     /// Outputs of all layers, of at most `n_rows` samples.
@@ -238,7 +225,7 @@ impl Tiles {
             };
             let factor = if number == 0 { PIXEL } else { 1.0 };
             let shape = Shape { factor, rectifier: number < last, ..shape };
-            Prepared::new(stream, &self.kernels, shape, (&self.inputs[number], 0), (&self.weights, layer.short))
+            Prepared::new(stream, &self.kernels, shape, self.input_operand(number), self.weights_operand(layer))
         };
         plan.layers.iter().enumerate().map(layer).collect()
     }
@@ -250,58 +237,57 @@ impl Tiles {
         plan: &Plan,
         forward: &[Prepared],
     ) -> Result<Option<(Logits, Option<Buffer<TensorMap>>)>> {
-        let (Some(layer), Some(forward), Some(inputs)) = (plan.layers.last(), forward.last(), self.inputs.last())
-        else {
-            return Ok(None);
-        };
+        let (Some(layer), Some(forward)) = (plan.layers.last(), forward.last()) else { return Ok(None) };
         if !Logits::takes(&self.kernels, layer.n_outputs) {
             return Ok(None);
         }
-        let (shape, c_stride) = (forward.core.shape, output_line(layer));
+        let (shape, c_stride) = (forward.core.shape, self.numbers.output_line(layer));
         let c_part_stride = u64::from(shape.m) * u64::from(c_stride);
         let logits =
             Logits::new(&self.kernels, Shape { c_stride, c_parts: self.numbers.parts, c_part_stride, ..shape })?;
-        let maps = logits.core.upload_maps(stream, (inputs, 0), (&self.weights, layer.short))?;
+        let (a, b) = (self.input_operand(plan.layers.len() - 1), self.weights_operand(layer));
+        let maps = maps_of(stream, &logits.core, a, b)?;
         Ok(Some((logits, maps)))
     }
 
     /// Prepares the training with batches of `batch` samples.
     pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32) -> Result<()> {
-        let parts = self.numbers.parts;
-        let gradients: Vec<Buffer<u16>> = plan
-            .layers
-            .iter()
-            .map(|layer| stream.alloc(output_line(layer) as usize * batch as usize * parts as usize))
-            .collect::<Result<_>>()?;
-        let (mut backward, mut of_parameters) = (Vec::new(), Vec::new());
+        let (numbers, parts) = (self.numbers, self.numbers.parts);
+        let of_outputs = |layer| numbers.output_line(layer) as usize * batch as usize * parts as usize;
+        let gradients: Vec<Held> =
+            plan.layers.iter().map(|layer| Held::new(stream, numbers, of_outputs(layer))).collect::<Result<_>>()?;
+        let (mut backward, mut shapes) = (Vec::new(), Vec::new());
         for (number, layer) in plan.layers.iter().enumerate() {
-            let own = Lie::of_lines(false, batch, output_line(layer), parts);
+            let own = Lie::of_lines(false, batch, numbers.output_line(layer), parts);
             if number > 0 {
                 let sizes = [batch, layer.n_inputs, layer.n_outputs];
-                // The layer before has as many outputs as this one has inputs.
-                let c_stride = parts::line_length(layer.n_inputs);
+                let c_stride = numbers.output_line(&plan.layers[number - 1]);
                 let shape = self.shape(sizes, own, self.weights_lie(layer, false), c_stride);
                 let shape = Shape { c_parts: parts, mask_stride: input_line(layer), ..shape };
-                let (a, b) = ((&gradients[number], 0), (&self.weights, layer.short));
+                let (a, b) = ((gradients[number].short(), 0), self.weights_operand(layer));
                 backward.push(Prepared::new(stream, &self.kernels, shape, a, b)?);
             }
             let sizes = [layer.n_inputs + 1, layer.n_outputs, batch];
             let (a, b) = (self.inputs_lie(number, layer, true), Lie { by_depth: true, ..own });
             let shape = self.shape(sizes, a, b, layer.line());
             let factor = if number == 0 { PIXEL } else { 1.0 };
-            of_parameters.push(OfGroup {
-                shape: Shape { division: layer.part, factor, c_part_stride: layer.n_values.into(), ..shape },
-                a: (&self.inputs[number], 0),
-                b: (&gradients[number], 0),
-                c: layer.parts,
-            });
+            shapes.push(Shape { division: layer.part, factor, c_part_stride: layer.n_values.into(), ..shape });
         }
-        let shapes: Vec<Shape> = of_parameters.iter().map(|product| product.shape).collect();
-        let parameters = if Group::pays(&self.kernels, &shapes) {
-            Gradients::Together(Group::new(stream, &self.kernels, &of_parameters)?)
-        } else {
-            let single = |of: &OfGroup<'_>| Prepared::new(stream, &self.kernels, of.shape, of.a, of.b);
-            Gradients::Single(of_parameters.iter().map(single).collect::<Result<_>>()?)
+        let of_group = |(number, &shape): (usize, &Shape)| {
+            let (a, b) = (self.inputs[number].short()?, gradients[number].short()?);
+            Some(OfGroup { shape, a: (a, 0), b: (b, 0), c: plan.layers[number].parts })
+        };
+        let parameters = match shapes.iter().enumerate().map(of_group).collect::<Option<Vec<_>>>() {
+            Some(group) if Group::pays(&self.kernels, &shapes) => {
+                Gradients::Together(Group::new(stream, &self.kernels, &group)?)
+            }
+            _ => {
+                let single = |(number, &shape): (usize, &Shape)| {
+                    let (a, b) = (self.input_operand(number), (gradients[number].short(), 0));
+                    Prepared::new(stream, &self.kernels, shape, a, b)
+                };
+                Gradients::Single(shapes.iter().enumerate().map(single).collect::<Result<_>>()?)
+            }
         };
         let forward = self.forward(stream, plan, batch)?;
         let logits = self.logits(stream, plan, &forward)?;
@@ -310,12 +296,18 @@ impl Tiles {
         Ok(())
     }
 
-    /// Where the samples of a step go; with labels their classes, too.
-    pub fn gather<'a>(&'a mut self, plan: &Plan, step: Step<'a>) -> GatherArgs<'a> {
-        gathered(&mut self.inputs[0], self.training.as_mut(), self.numbers, plan, step)
+    /// Whether updates gather the samples of the next step.
+    pub const fn are_gathered_by_updates(&self) -> bool {
+        !self.numbers.is_single()
     }
 
-    /// Where the parameters go.
+    /// Where the samples of a step go, with labels their classes, too; the inputs are the second where they are in single precision.
+    pub fn gather<'a>(&'a mut self, plan: &Plan, step: Step<'a>) -> (GatherArgs<'a>, InOut<'a, f32>) {
+        let (single, inputs) = self.inputs[0].views_mut();
+        (gathered(inputs, self.training.as_mut(), self.numbers, plan, step), single)
+    }
+
+    /// Where the parameters go, if they do.
     pub fn weights(&mut self) -> PartsArgs<'_> {
         all_parts(&mut self.weights, self.n_weights, self.numbers)
     }
@@ -323,29 +315,35 @@ impl Tiles {
     /// What an update writes: the parameters, and the samples of the next step, if there is one.
     pub fn updated<'a>(&'a mut self, plan: &Plan, next: Option<Step<'a>>) -> (PartsArgs<'a>, GatherArgs<'a>) {
         let Self { inputs, weights, n_weights, training, numbers, .. } = self;
-        let gather = match next {
-            Some(step) => gathered(&mut inputs[0], training.as_mut(), *numbers, plan, step),
-            None => nothing(),
+        let gather = match (next, &mut inputs[0]) {
+            (Some(step), Held::Short(inputs)) => gathered(inputs.view_mut(), training.as_mut(), *numbers, plan, step),
+            _ => nothing(),
         };
         (all_parts(weights, *n_weights, *numbers), gather)
     }
 
     /// Where the gradient of the logits goes.
-    pub fn loss_gradient(&mut self) -> PartsArgs<'_> {
+    pub fn loss_gradient(&mut self) -> LossGradient<'_> {
         let (parts, format) = (self.numbers.parts, self.numbers.format());
         match self.training.as_mut().and_then(|training| training.gradients.last_mut()) {
-            Some(gradient) => {
+            Some(Held::Short(gradient)) => {
                 let part_len = gradient.len() / parts as usize;
                 let part_stride = part_len as u64;
-                PartsArgs { values: gradient.view_mut(), part_stride, parts, format, part_len }
+                let short = PartsArgs { values: gradient.view_mut(), part_stride, parts, format, part_len };
+                LossGradient { single: InOut::none(), short }
             }
-            None => none(),
+            Some(Held::Single(gradient)) => LossGradient { single: gradient.view_mut(), short: none() },
+            None => LossGradient { single: InOut::none(), short: none() },
         }
     }
 
-    /// The outputs of a hidden layer that is not the last, their first part, and their line.
-    pub fn outputs(&self, plan: &Plan, number: usize) -> (&Buffer<u16>, u32) {
-        (&self.inputs[number + 1], input_line(&plan.layers[number + 1]))
+    /// The outputs of a hidden layer that is not the last, and their line.
+    pub fn outputs(&self, plan: &Plan, number: usize) -> (Outputs<'_>, u32) {
+        let outputs = match &self.inputs[number + 1] {
+            Held::Short(outputs) => Outputs::Short(outputs),
+            Held::Single(outputs) => Outputs::Single(outputs),
+        };
+        (outputs, input_line(&plan.layers[number + 1]))
     }
 
     /// Queues a layer's outputs for `n` samples; `logits` are those of the last.
@@ -367,12 +365,12 @@ impl Tiles {
         };
         let (own, next) = inputs.split_at_mut(number + 1);
         let (c, c_short) = match next.first_mut() {
-            Some(next) => (InOut::none(), next.view_mut()),
+            Some(next) => next.views_mut(),
             None => (logits.view_mut(), InOut::none()),
         };
         let views = Views {
-            a: own[number].view().cast(),
-            b: weights.view().split_at(layer.short).1.cast(),
+            a: own[number].view(),
+            b: weights_of(weights, layer, parameters),
             bias: layer.bias(parameters),
             residual: In::none(),
             residual_short: In::none(),
@@ -385,20 +383,27 @@ impl Tiles {
     }
 
     /// Queues the gradient of the inputs of a layer, which is not the first.
-    pub fn run_backward(&mut self, stream: &Stream, plan: &Plan, number: usize) -> Result<()> {
+    pub fn run_backward(
+        &mut self,
+        stream: &Stream,
+        plan: &Plan,
+        number: usize,
+        parameters: &Buffer<f32>,
+    ) -> Result<()> {
         let Self { inputs, weights, training, .. } = self;
         let Some(training) = training else { return Ok(()) };
         let prepared = &training.backward[number - 1];
         let (before, own) = training.gradients.split_at_mut(number);
+        let (c, c_short) = before[number - 1].views_mut();
         let views = Views {
-            a: own[0].view().cast(),
-            b: weights.view().split_at(plan.layers[number].short).1.cast(),
+            a: own[0].view(),
+            b: weights_of(weights, &plan.layers[number], parameters),
             bias: In::none(),
             residual: In::none(),
             residual_short: In::none(),
             mask: inputs[number].view(),
-            c: InOut::none(),
-            c_short: before[number - 1].view_mut(),
+            c,
+            c_short,
             overflow: InOut::none(),
         };
         prepared.core.run(stream, training.batch, prepared.maps.as_ref(), views)
@@ -418,15 +423,16 @@ impl Tiles {
         let Some(Training { logits: Some((logits, maps)), classes, gradients, .. }) = training else {
             return Ok(false);
         };
+        let (c, c_short) = gradients[number].views_mut();
         let views = Views {
-            a: inputs[number].view().cast(),
-            b: weights.view().split_at(layer.short).1.cast(),
+            a: inputs[number].view(),
+            b: weights_of(weights, layer, parameters),
             bias: layer.bias(parameters),
             residual: In::none(),
             residual_short: In::none(),
             mask: In::none(),
-            c: InOut::none(),
-            c_short: gradients[number].view_mut(),
+            c,
+            c_short,
             overflow: InOut::none(),
         };
         let Loss { partial: losses, scale, mean, smoothing } = loss;
@@ -462,8 +468,8 @@ impl Tiles {
         };
         for (number, prepared) in single.iter().enumerate().rev() {
             let views = Views {
-                a: self.inputs[number].view().cast(),
-                b: training.gradients[number].view().cast(),
+                a: self.inputs[number].view(),
+                b: training.gradients[number].view(),
                 bias: In::none(),
                 residual: In::none(),
                 residual_short: In::none(),
@@ -479,7 +485,8 @@ impl Tiles {
 }
 
 /// All parameters in parts.
-fn all_parts(weights: &mut Buffer<u16>, n_weights: usize, numbers: Numbers) -> PartsArgs<'_> {
+fn all_parts(weights: &mut Option<Buffer<u16>>, n_weights: usize, numbers: Numbers) -> PartsArgs<'_> {
+    let Some(weights) = weights else { return none() };
     let (parts, format) = (numbers.parts, numbers.format());
     PartsArgs { values: weights.view_mut(), part_stride: n_weights as u64, parts, format, part_len: n_weights }
 }
@@ -491,19 +498,19 @@ fn overflow_word(control: Option<&mut Buffer<u32>>) -> InOut<'_, u32> {
 
 /// Where the samples of a step go.
 fn gathered<'a>(
-    inputs: &'a mut Buffer<u16>,
+    inputs: InOut<'a, u16>,
     training: Option<&'a mut Training>,
     numbers: Numbers,
     plan: &Plan,
     Step { images, labels, rows }: Step<'a>,
 ) -> GatherArgs<'a> {
     let layer = &plan.layers[0];
-    let classes =
-        training.filter(|_| !labels.is_none()).map_or_else(InOut::none, |training| training.classes.view_mut());
+    let has_classes = !labels.is_none() && !numbers.is_single();
+    let classes = training.filter(|_| has_classes).map_or_else(InOut::none, |training| training.classes.view_mut());
     GatherArgs {
         images,
         labels,
-        inputs: inputs.view_mut(),
+        inputs,
         classes,
         rows,
         n_inputs: layer.n_inputs,
@@ -514,12 +521,12 @@ fn gathered<'a>(
 }
 
 /// No parts.
-pub(super) fn none<'a>() -> PartsArgs<'a> {
+fn none<'a>() -> PartsArgs<'a> {
     PartsArgs { values: InOut::none(), part_stride: 0, parts: 1, format: parts::format::BF16, part_len: 0 }
 }
 
 /// Nothing to be gathered.
-pub(super) fn nothing<'a>() -> GatherArgs<'a> {
+fn nothing<'a>() -> GatherArgs<'a> {
     GatherArgs {
         images: In::none(),
         labels: In::none(),
