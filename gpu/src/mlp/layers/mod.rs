@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! an epoch   order_count -> order_scan -> order_scatter -> order_rank, then steps
-//! a step     forward of each layer -> loss_gradient -> for each layer from the last: backward of its inputs, gradient of its parameters -> update
+//! a step     forward of each layer -> loss_gradient -> for each layer from the last: backward of its inputs, gradient of its parameters -> (norm -> clip ->) update
 //! ```
 //!
 //! All launches of a step take the step's number from device memory ([`control`]), which the update moves on: one recorded graph serves every step.
@@ -16,8 +16,10 @@
 //! | [`split`] | the first layer's by tensor cores in single precision |
 //! | [`parts`] | what the products of `tile` read, where they take the place of these three |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
+//! | [`clip`] | the norm of all gradients, if they are clipped |
 //! | [`update`] | all optimisers |
 
+pub mod clip;
 pub mod control;
 pub mod loss;
 pub mod order;
@@ -66,6 +68,8 @@ crate::kernel_set! {
     loss::mlp_layers_classify,
     loss::mlp_layers_active,
     loss::mlp_layers_active_parts,
+    clip::mlp_layers_norm,
+    clip::mlp_layers_clip,
     update::mlp_layers_weights,
     update::mlp_layers_update,
 }
