@@ -118,6 +118,7 @@ fn dataset(
 /// * `optimizer="sgd"`: `sgd`, `momentum`, `nesterov`, `adam`, `adamw` or `rmsprop`, or a dictionary with this `name` and fields that are not as usual, such as
 ///   `{"name": "adam", "beta1": 0.5}`: `momentum` 0.9, `beta1` 0.9, `beta2` 0.999, `alpha` 0.99, `epsilon` 1e-8.
 /// * `weight_decay=0.0`: of all weights and biases. `label_smoothing=0.0`: the share of each label that is spread evenly over all classes, as PyTorch's.
+/// * `clip_norm=None`: the largest norm of all gradients together, to which longer ones are shortened, as by PyTorch's `clip_grad_norm_`.
 /// * `schedule="constant"`: `constant`, `step` or `cosine`, or a dictionary with this `name` and `every` (3 epochs) and `factor` (0.1) of a step, `minimum` (0) of a cosine.
 /// * `warmup=0`: updates over which the rate rises. `reduction="mean"`: `mean` or `sum` over a batch.
 /// * `init="he_uniform"`: `he_uniform`, `he_normal`, `xavier_uniform` or `xavier_normal`. `seed=1`: of weights and order.

@@ -86,17 +86,22 @@ def test_a_training_goes_as_pytorchs(optimizer):
         assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
 
 
-def test_smoothed_labels_are_pytorchs():
+@pytest.mark.parametrize("smoothing, norm", [(0.1, None), (0.0, 0.2), (0.1, 0.2)])
+def test_smoothed_labels_and_clipped_gradients_are_pytorchs(smoothing, norm):
     torch = peer("torch")
     images, labels = data(64, 4)
-    trainer = Trainer(images, labels, device="cpu", precision="f64", hidden=[8], batch=64, epochs=5, learning_rate=0.5, label_smoothing=0.1)
+    trainer = Trainer(
+        images, labels, device="cpu", precision="f64", hidden=[8], batch=64, epochs=5, learning_rate=0.5, label_smoothing=smoothing, clip_norm=norm
+    )
     model = sequential(torch, trainer.network().layers).double()
-    theirs, criterion, losses = torch.optim.SGD(model.parameters(), lr=0.5), torch.nn.CrossEntropyLoss(label_smoothing=0.1), []
+    theirs, criterion, losses = torch.optim.SGD(model.parameters(), lr=0.5), torch.nn.CrossEntropyLoss(label_smoothing=smoothing), []
     for _ in range(5):
         theirs.zero_grad()
         loss = criterion(model(inputs(torch, images).double()), torch.from_numpy(labels).long())
         losses.append(loss.item())
         loss.backward()
+        if norm is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), norm)
         theirs.step()
     # As above.
     assert [epoch["loss"] for epoch in trainer.run()["epochs"]] == pytest.approx(losses, abs=1e-6)

@@ -40,6 +40,8 @@
 //! | `mlp/old_files.rs` | what version 0.1 wrote is not read, or does not go on with the same bits |
 //! | `mlp/memory.rs` | a network that does not fit is not refused before anything is allocated |
 //! | `mlp/short_formats.rs` | training in tf32 or bf16 leaves its bounds on real batches |
+//! | `mlp/smoothing.rs` | training with smoothed labels differs from the plain program, evaluations are smoothed too, or what is resumed is not |
+//! | `mlp/clipping.rs` | training with clipped gradients differs from the plain program, does not go on where it stopped, or goes on behind a norm that is no number |
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
 //! | `mlp/data_files.rs` | a CSV or `.npy` file is read wrongly, or a damaged one is accepted |
 //! | `mlp/cli.rs` | the commands of `mlp` that others rely on have changed |

@@ -243,6 +243,7 @@ mod tests {
         let prose = [
             ("--threads", "all cores: as many as there are"),
             ("--patience", "never"),
+            ("--clip-norm", "never"),
             ("--checkpoint-every", "a constant of the library that is not public"),
             ("--models", "rates times seeds"),
             ("--learning-rates", "that of --learning-rate"),

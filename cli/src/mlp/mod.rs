@@ -43,6 +43,7 @@ use crate::common::flags::named_as_typed;
 /// Options of the library whose flag has another name.
 const FLAGS: &[(&str, &str)] = &[
     ("checkpoint_every", "checkpoint-every"),
+    ("clip_norm", "clip-norm"),
     ("early_stopping", "patience"),
     ("evaluate_batch", "evaluate-batch"),
     ("held_out", "held-out"),

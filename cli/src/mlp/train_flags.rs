@@ -59,6 +59,10 @@ pub struct TrainFlags {
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub label_smoothing: Option<f32>,
 
+    /// Clip the gradients of all weights together to this norm [default: never]
+    #[arg(long, value_name = "NORM", allow_negative_numbers = true)]
+    pub clip_norm: Option<f32>,
+
     /// Schedule of the learning rate after the warm-up: constant, step, cosine [default: constant]
     #[arg(long, value_name = "NAME")]
     pub schedule: Option<String>,
@@ -154,6 +158,7 @@ impl TrainFlags {
         set(&mut options.epochs, self.epochs);
         set(&mut options.weight_decay, self.l2);
         set(&mut options.label_smoothing, self.label_smoothing);
+        options.clip_norm = self.clip_norm.or(options.clip_norm);
         set(&mut options.warmup, self.warmup);
         set(&mut options.reduction, self.reduction);
         set(&mut options.init, self.init);

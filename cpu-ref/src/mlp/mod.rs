@@ -7,6 +7,7 @@
 //! backward  dz = (p - onehot) / B at the end, else (dz' W'^T where z > 0, 0 elsewhere)
 //!           dW = x^T dz      db = column sums of dz
 //!           smoothed labels: t = (1 - s) onehot + s / classes in place of onehot; loss = log Σ exp(z) - Σ t z
+//! clipping  all gradients times min(1, c / (norm + 1e-6)), where the norm is that of them all
 //! update    of all weights from gradients of the weights before it: [`Optimizer`]
 //! ```
 //!

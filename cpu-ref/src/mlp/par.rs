@@ -88,6 +88,11 @@ impl Program for Parallel {
         pieces::column_sums(&sums.concat(), out);
     }
 
+    fn square_sum<T: Real>(values: &[T]) -> f64 {
+        let sums: Vec<f64> = values.par_chunks(PANEL_VALUES).map(pieces::square_sum).collect();
+        sums.iter().sum()
+    }
+
     fn panels<T: Real>(values: &mut [T], n: usize, work: impl Fn(usize, &mut [T]) + Sync) {
         let length = (PANEL_VALUES / n).max(1) * n;
         values.par_chunks_mut(length).enumerate().for_each(|(panel, values)| work(panel * length, values));

@@ -210,6 +210,17 @@ pub fn column_sums<T: Real>(values: &[T], out: &mut [T]) {
     }
 }
 
+/// Sum of the squares of `values`, in double precision, in which it is finite for all finite values in single precision.
+pub fn square_sum<T: Real>(values: &[T]) -> f64 {
+    values.iter().map(|value| value.widened() * value.widened()).sum()
+}
+
+/// What gradients of norm `norm` are multiplied with so that it is at most `most`: `min(1, most / (norm + 1e-6))`, as PyTorch's `clip_grad_norm_`. For a norm that is no number it is 1.
+pub fn clip_factor(norm: f64, most: f64) -> f64 {
+    let factor = most / (norm + 1e-6);
+    if factor < 1.0 { factor } else { 1.0 }
+}
+
 /// Gradient descent, `w -= lr g`, after which the gradients are reset to 0.
 pub fn sgd_update<T: Real>(weights: &mut [T], gradients: &mut [T], learning_rate: T) {
     for (weight, gradient) in weights.iter_mut().zip(gradients) {

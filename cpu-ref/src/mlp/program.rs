@@ -14,6 +14,9 @@ pub trait Program {
     /// Sum of each column, as [`pieces::column_sums`](super::pieces::column_sums).
     fn column_sums<T: Real>(values: &[T], out: &mut [T]);
 
+    /// Sum of squares in double precision, as [`pieces::square_sum`](super::pieces::square_sum).
+    fn square_sum<T: Real>(values: &[T]) -> f64;
+
     /// Calls `work(start, panel)` for panels of `values` `[rows, n]` that are whole rows and together all of them; `start` is the
     /// offset of the panel's first element.
     fn panels<T: Real>(values: &mut [T], n: usize, work: impl Fn(usize, &mut [T]) + Sync);

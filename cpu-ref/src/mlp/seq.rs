@@ -16,6 +16,10 @@ impl Program for Sequential {
         pieces::column_sums(values, out);
     }
 
+    fn square_sum<T: Real>(values: &[T]) -> f64 {
+        pieces::square_sum(values)
+    }
+
     fn panels<T: Real>(values: &mut [T], _: usize, work: impl Fn(usize, &mut [T]) + Sync) {
         work(0, values);
     }

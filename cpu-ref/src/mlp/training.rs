@@ -1,5 +1,6 @@
 //! Training: one step, and the steps of an epoch.
 
+use super::pieces;
 use super::{Layer, Network, Optimizer, Pass, Program, Real, Reduction};
 
 /// Settings of a training.
@@ -13,6 +14,8 @@ pub struct Settings {
     pub reduction: Reduction,
     /// Smoothing of the labels, [0, 1): see [`smoothed_losses`](super::pieces::smoothed_losses).
     pub label_smoothing: f64,
+    /// The largest norm of all gradients together: longer ones are shortened to it before the update, see [`clip_factor`](super::pieces::clip_factor).
+    pub clip_norm: Option<f64>,
 }
 
 /// A network in training.
@@ -25,6 +28,7 @@ pub struct Training<T> {
     /// Updates done.
     pub updates: u64,
     settings: Settings,
+    norm: Option<f64>,
     pass: Pass<T>,
     pixels: Vec<u8>,
     labels: Vec<u8>,
@@ -35,12 +39,18 @@ impl<T: Real> Training<T> {
     pub fn new(network: Network<T>, settings: Settings) -> Self {
         let zeros: Vec<Layer<T>> = network.layers().iter().map(Layer::zeros_like).collect();
         let moments = vec![zeros; settings.optimizer.n_moments()];
-        Self { network, moments, updates: 0, settings, pass: Pass::default(), pixels: Vec::new(), labels: Vec::new() }
+        let (pass, pixels, labels) = (Pass::default(), Vec::new(), Vec::new());
+        Self { network, moments, updates: 0, settings, norm: None, pass, pixels, labels }
     }
 
     /// The pass of the last step.
     pub fn pass(&self) -> &Pass<T> {
         &self.pass
+    }
+
+    /// The norm of the last step's gradients before they were clipped, if they are. Where it is not finite, the step was not clipped and has no meaning.
+    pub fn norm(&self) -> Option<f64> {
+        self.norm
     }
 
     /// Makes one step on the samples `batch` of a set of `images` `[n, n_inputs]` and `labels` `[n]`; returns the sum of the batch's losses before the update.
@@ -83,8 +93,25 @@ impl<T: Real> Training<T> {
         self.network.backward_smoothed::<P>(labels, reduction, T::rounded(label_smoothing), &mut self.pass);
     }
 
+    fn clip<P: Program>(&mut self, most: f64) {
+        let gradients = &mut self.pass.gradients;
+        let sums = gradients.iter().map(|layer| P::square_sum(&layer.weights) + P::square_sum(&layer.bias));
+        let norm = sums.sum::<f64>().sqrt();
+        let factor = T::rounded(pieces::clip_factor(norm, most));
+        for layer in gradients {
+            let line = layer.n_outputs;
+            for values in [&mut layer.weights, &mut layer.bias] {
+                P::panels(values, line, |_, values| values.iter_mut().for_each(|value| *value *= factor));
+            }
+        }
+        self.norm = Some(norm);
+    }
+
     fn update<P: Program>(&mut self, learning_rate: f64) {
-        let Settings { optimizer, weight_decay, .. } = self.settings;
+        let Settings { optimizer, weight_decay, clip_norm, .. } = self.settings;
+        if let Some(most) = clip_norm {
+            self.clip::<P>(most);
+        }
         self.updates += 1;
         let update = optimizer.update(learning_rate, weight_decay, self.updates);
         let layers = self.network.layers_mut().iter_mut().zip(&self.pass.gradients);

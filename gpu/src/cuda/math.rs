@@ -32,6 +32,22 @@ pub fn exp(x: f32) -> f32 {
     libm::expf(x)
 }
 
+/// Square root in double precision, rounded to nearest.
+#[inline(always)]
+pub fn sqrt_f64(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        unsafe extern "C" {
+            #[link_name = "llvm.nvvm.sqrt.rn.d"]
+            fn sqrt_rn(x: f64) -> f64;
+        }
+        // SAFETY: pure arithmetic.
+        unsafe { sqrt_rn(x) }
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    x.sqrt()
+}
+
 /// Square root, rounded to nearest.
 #[inline(always)]
 pub fn sqrt(x: f32) -> f32 {

@@ -205,6 +205,7 @@ impl TrainerState {
             optimizer,
             weight_decay,
             label_smoothing,
+            clip_norm,
             schedule,
             warmup,
             reduction,
@@ -239,6 +240,7 @@ impl TrainerState {
             optimizer,
             weight_decay,
             label_smoothing,
+            clip_norm,
             schedule,
             warmup,
             reduction,
@@ -258,6 +260,7 @@ impl TrainerState {
         expect_same("optimizer", optimizer, &old.optimizer)?;
         expect_same("weight_decay", weight_decay, &old.weight_decay)?;
         expect_same("label_smoothing", label_smoothing, &old.label_smoothing)?;
+        expect_same("clip_norm", clip_norm, &old.clip_norm)?;
         expect_same("schedule", schedule, &old.schedule)?;
         if matches!(schedule, super::Schedule::Cosine { .. }) {
             // The course ends with the last epoch: another number would be another course.

@@ -288,6 +288,10 @@ pub struct Options {
     /// epochs are then those of the smoothed labels; evaluations (test, validation) report the plain cross-entropy, whatever `s` is. Not with [`Engine::Epoch`]. Default 0.
     #[serde(default)]
     pub label_smoothing: f32,
+    /// The largest Euclidean norm of the gradients of all weights and biases together, a finite number above 0: all are multiplied with `min(1, clip_norm / (norm + 1e-6))` before weight decay and optimiser, as PyTorch's
+    /// `clip_grad_norm_` does. A norm that is not finite ends the training as a loss that is not. Not with [`Engine::Epoch`]. Default `None`.
+    #[serde(default)]
+    pub clip_norm: Option<f32>,
     /// Schedule of the rate after the warm-up. Default [`Schedule::Constant`].
     pub schedule: Schedule,
     /// Updates over which the rate rises linearly to the base rate. Default 0.
@@ -329,6 +333,7 @@ impl Default for Options {
             optimizer: Optimizer::Sgd,
             weight_decay: 0.0,
             label_smoothing: 0.0,
+            clip_norm: None,
             schedule: Schedule::Constant,
             warmup: 0,
             reduction: Reduction::Mean,
@@ -393,6 +398,9 @@ impl Options {
         }
         if !(0.0..1.0).contains(&self.label_smoothing) {
             return Err(Error::option("label_smoothing", self.label_smoothing, "at least 0 and below 1"));
+        }
+        if let Some(norm) = self.clip_norm.filter(|norm| !(*norm > 0.0 && norm.is_finite())) {
+            return Err(Error::option("clip_norm", norm, "a finite number above 0"));
         }
         self.optimizer.check()?;
         if self.precision == Precision::I16 {
@@ -518,6 +526,7 @@ mod tests {
         fields["execution"] = "plain".into();
         fields.remove("threads");
         fields.remove("label_smoothing");
+        fields.remove("clip_norm");
         let old: Options = serde_json::from_value(json.clone()).unwrap();
         assert_eq!(old, Options { engine: Engine::Cpu, ..Options::default() });
         json["execution"] = "paper".into();

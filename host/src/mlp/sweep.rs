@@ -38,7 +38,7 @@ impl SweepBuilder {
     }
 
     setters! {
-        hidden: Vec<u32>, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, schedule: Schedule, warmup: u64, reduction: Reduction,
+        hidden: Vec<u32>, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64, reduction: Reduction,
         init: Init, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32,
         threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -100,9 +100,12 @@ impl SweepBuilder {
         let facts = || {
             // Each model has its own rate and seed, and its key.
             let mut without = vec!["seed", "learning_rate", "threads"];
-            // Journals of programs that had no such option have the default.
+            // Journals of programs that had no such options have the defaults.
             if self.options.label_smoothing == 0.0 {
                 without.push("label_smoothing");
+            }
+            if self.options.clip_norm.is_none() {
+                without.push("clip_norm");
             }
             let mut facts = journal::options(&self.options, &without);
             facts["data"] = format!("{:016x}", self.train.checksum()).into();

@@ -132,6 +132,7 @@ class MlpOptions(TypedDict, total=False):
     optimizer: Union[Literal["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"], Sgd, Momentum, Adam, RmsProp]
     weight_decay: Number
     label_smoothing: Number
+    clip_norm: Optional[Number]
     schedule: Union[Literal["constant", "step", "cosine"], ConstantSchedule, StepSchedule, CosineSchedule]
     warmup: Integer
     reduction: Literal["mean", "sum"]

@@ -301,7 +301,7 @@ pub(crate) fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
 /// Kernels that compute in double precision: their names say so, or they add up much, or need the range (the noise's powers).
 fn is_double(name: &str) -> bool {
     let named = ["mlp_", "cfr_"].iter().any(|family| name.starts_with(family)) && name.ends_with("_f64");
-    // Sums of utilities over iterations, and probabilities of what is drawn.
+    // Sums of utilities over iterations, and probabilities of what is drawn; sums of squares.
     let sums = [
         "cfr_small_",
         "cfr_street_last_",
@@ -313,6 +313,8 @@ fn is_double(name: &str) -> bool {
         "cfr_explicit_update_",
         "cfr_subset_finish_",
         "cfr_thesis_up_",
+        "mlp_layers_norm",
+        "mlp_layers_clip",
     ];
     let walks = name.starts_with("cfr_walk_") && name != "cfr_walk_links";
     // The objective, whose differences are beyond single precision.
@@ -444,6 +446,8 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_paper_accuracy", 2),
     ("mlp_layers_order_scan", 2),
     ("mlp_layers_loss_gradient", 2),
+    ("mlp_layers_norm", 2),
+    ("mlp_layers_clip", 2),
     ("mlp_layers_update", 3),
     ("mlp_epoch_train", 10),
     ("mlp_epoch_classify", 6),
@@ -544,8 +548,14 @@ fn every_barrier_is_there_once() {
 /// Kernels whose shapes overlap (`LaunchShape::overlapping`) must wait for the launches before them.
 #[test]
 fn launches_that_overlap_wait_for_those_before() {
-    const OVERLAPPING: [&str; 4] =
-        ["tile_wgmma_", "mlp_layers_gather", "mlp_layers_loss_gradient", "mlp_layers_update"];
+    const OVERLAPPING: [&str; 6] = [
+        "tile_wgmma_",
+        "mlp_layers_gather",
+        "mlp_layers_loss_gradient",
+        "mlp_layers_norm",
+        "mlp_layers_clip",
+        "mlp_layers_update",
+    ];
     for_each_image(|family, arch, ptx, _| {
         for kernel in &family.kernels {
             let waits = body(ptx, kernel.name).matches("griddepcontrol.wait").count();

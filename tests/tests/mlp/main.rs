@@ -2,6 +2,7 @@
 
 mod cli;
 mod cli_data;
+mod clipping;
 mod data_files;
 mod epoch;
 mod files;

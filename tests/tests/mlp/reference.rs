@@ -224,6 +224,36 @@ fn smoothed_labels_are_a_mixture_of_labels() {
     }
 }
 
+/// A step of plain descent is the gradient, shortened to the norm where it is longer.
+fn clips<P: Program>() {
+    let (images, labels) = noise(9, 12, 4, 3);
+    let network = Network::<f64>::drawn(&[12, 6, 4], Init::HeUniform, 5);
+    let mut pass = Pass::default();
+    network.forward::<P>(&images, &mut pass);
+    network.backward::<P>(&labels, Reduction::Mean, &mut pass);
+    let flat = |layers: &[Layer<f64>]| -> Vec<f64> {
+        layers.iter().flat_map(|layer| [&layer.weights[..], &layer.bias].concat()).collect()
+    };
+    let gradient = flat(&pass.gradients);
+    let norm = gradient.iter().map(|value| value * value).sum::<f64>().sqrt();
+    for share in [0.25, 0.999, 1.5] {
+        let most = share * norm;
+        let mut training = Training::new(network.clone(), Settings { clip_norm: Some(most), ..Settings::default() });
+        training.step::<P>(&images, &labels, &[0, 1, 2, 3, 4, 5, 6, 7, 8], 1.0);
+        close("norm", &[training.norm().expect("it is clipped")], &[norm], F64);
+        let factor = if share < 1.0 { most / (norm + 1e-6) } else { 1.0 };
+        let before = flat(network.layers());
+        let expected: Vec<f64> = before.iter().zip(&gradient).map(|(w, g)| w - factor * g).collect();
+        close(&format!("{share} of the norm"), &flat(training.network.layers()), &expected, F64);
+    }
+}
+
+#[test]
+fn gradients_are_clipped_by_the_norm_of_them_all() {
+    clips::<Sequential>();
+    clips::<Parallel>();
+}
+
 /// Twenty steps on real batches in one precision; `share` bounds one step, `after20` the weights after all.
 fn real_batches<T: Real, P: Program>(file: &Tensors, name: &str, share: f64, after1: f64, after20: f64) {
     let (x, y) = (file.bytes("batches_x_u8"), file.bytes("batches_y_u8"));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! an epoch   order_count -> order_scan -> order_scatter -> order_rank, then steps
-//! a step     forward of each layer -> loss_gradient -> backward of each layer's inputs from the last -> gradients of parameters -> update
+//! a step     forward of each layer -> loss_gradient -> backward of each layer's inputs from the last -> gradients of parameters -> (norm -> clip ->) update
 //! ```
 //!
 //! All launches of a step take the step's number from device memory ([`control`]), which the update moves on: one recorded graph serves every step.
@@ -14,8 +14,10 @@
 //! | [`parts`] | what the products of [`tile`](crate::tile) read |
 //! | [`single`] | the same in single precision, for GPUs before compute capability 8.0 |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
+//! | [`clip`] | the norm of all gradients, if they are clipped |
 //! | [`update`] | all optimisers |
 
+pub mod clip;
 pub mod control;
 pub mod loss;
 pub mod order;
@@ -36,6 +38,8 @@ crate::kernel_set! {
     loss::mlp_layers_classify,
     loss::mlp_layers_active,
     loss::mlp_layers_active_parts,
+    clip::mlp_layers_norm,
+    clip::mlp_layers_clip,
     update::mlp_layers_weights,
     update::mlp_layers_update,
 }

@@ -14,6 +14,9 @@ pub const BLOCK: u32 = 256;
 /// Warps of a block.
 const WARPS: usize = (BLOCK / thread::WARP) as usize;
 
+/// Blocks of a multiprocessor: its 65,536 registers are then 64 a thread. Left to itself, `ptxas` may take fewer, and spill.
+pub(super) const BLOCKS_AT_ONCE: u32 = 4;
+
 /// Most blocks that update: as many as a large GPU holds at a time. Each is counted at its end, one after the other.
 const MOST_BLOCKS: u32 = 1024;
 
@@ -164,6 +167,10 @@ pub struct Update {
     /// See [`control`].
     #[len(control::WORDS)]
     pub control: *mut u32,
+    /// What all gradients are multiplied with, no number where their norm is none: see [`clip`](super::clip); null for 1.
+    #[len(1)]
+    #[nullable]
+    pub clip: *const f32,
     /// Where the new parameters go in parts of 16 bits, if they do.
     #[args]
     pub weights: parts::Parts,
@@ -187,7 +194,7 @@ pub struct Update {
     pub n_quads: u32,
 }
 
-const _: () = assert!(size_of::<Update>() == 248);
+const _: () = assert!(size_of::<Update>() == 256);
 
 #[inline(always)]
 fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
@@ -197,7 +204,7 @@ fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
 /// Sum of a quad over the parts, in their order; four loads at a time are under way.
 #[inline(always)]
 #[track_caller]
-unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
+pub(super) unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
     let mut sum = [0.0; 4];
     let mut part = 0usize;
     // SAFETY: there are `n_parts` parts of `n` values, as the caller says, and the quad is one of them.
@@ -226,7 +233,7 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
 /// There is one; layers lie one behind the other.
 #[inline(always)]
 #[track_caller]
-unsafe fn layer_of(offsets: *const LayerOffsets, number: &mut usize, at: usize) -> LayerOffsets {
+pub(super) unsafe fn layer_of(offsets: *const LayerOffsets, number: &mut usize, at: usize) -> LayerOffsets {
     // SAFETY: as the caller vouches.
     unsafe {
         let mut layer = memory::load(offsets, *number);
@@ -316,10 +323,10 @@ unsafe fn update_quad(update: &Update, rate: &Rate, factor: f32, layer: &LayerOf
 /// Updates all parameters, stores the step's loss, gathers the samples of the next step, and moves on to it.
 ///
 /// With a loss scale, a step whose gradients are not finite changes nothing but the scale, which is halved; after [`control::PATIENCE`] good steps it is
-/// doubled.
+/// doubled. Where the gradients' norm is asked for and is no number, neither is the loss that is stored.
 ///
 /// * Launch: [`shape`], a thread four parameters at a time, blocks of 256, and behind them those that gather.
-/// * Reads: `parts`, `offsets`, `rates`, `partial_losses`; the samples of `next`.
+/// * Reads: `parts`, `offsets`, `rates`, `partial_losses`, `clip`; the samples of `next`.
 /// * Writes: `parameters`, `first`, `second`, `losses`, `control`; `weights`; the inputs of `next`.
 /// * Shared: 32 bytes: a loss of each warp.
 /// * Cost: parts of the gradient + 1 quads a thread; ⌈losses / 256⌉ more in the first block.
@@ -328,7 +335,7 @@ unsafe fn update_quad(update: &Update, rate: &Rate, factor: f32, layer: &LayerOf
 ///
 /// # Safety
 /// After the gradients of the same step; `offsets` has a layer for each parameter; everything `update` points to is valid.
-#[kernel(shape = shape(update.n_quads, if update.next.inputs.is_null() { 0 } else { update.next.n_eights() }), max_threads = BLOCK)]
+#[kernel(shape = shape(update.n_quads, if update.next.inputs.is_null() { 0 } else { update.next.n_eights() }), max_threads = BLOCK, min_blocks = BLOCKS_AT_ONCE)]
 pub unsafe fn mlp_layers_update(update: Update) {
     let scratch = shared_array![f32; WARPS];
     sync::follow();
@@ -339,6 +346,8 @@ pub unsafe fn mlp_layers_update(update: Update) {
         let scaled = update.scaled != 0;
         let overflow = scaled && memory::load(control, control::OVERFLOW) != 0;
         let factor = if scaled { 1.0 / f32::from_bits(memory::load(control, control::SCALE)) } else { 1.0 };
+        let clip = if update.clip.is_null() { 1.0 } else { memory::load(update.clip, 0) };
+        let factor = factor * clip;
         let rate = memory::load(update.rates, step as usize);
         let n_blocks = n_blocks(update.n_quads);
         let first = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
@@ -369,7 +378,8 @@ pub unsafe fn mlp_layers_update(update: Update) {
         }
         let loss = block::sum(of_thread, scratch);
         if is_first && thread::thread_idx_x() == 0 {
-            memory::store(update.losses, step as usize, loss);
+            let is_lost = clip.is_nan() && !overflow;
+            memory::store(update.losses, step as usize, if is_lost { f32::NAN } else { loss });
         }
         // The block is counted when all its threads have read the control words.
         sync::sync_threads();

@@ -289,7 +289,7 @@ fn a_training_goes_on_only_with_what_it_had() {
     })
     .unwrap();
     type Change = &'static dyn Fn(&mut Options);
-    let cases: [(Change, &str); 12] = [
+    let cases: [(Change, &str); 13] = [
         (&|options| options.batch = 5, "option batch: 5 is not allowed (4, as in the checkpoint)"),
         (
             &|options| options.learning_rate = 0.2,
@@ -304,6 +304,7 @@ fn a_training_goes_on_only_with_what_it_had() {
             &|options| options.label_smoothing = 0.2,
             "option label_smoothing: 0.2 is not allowed (0.0, as in the checkpoint)",
         ),
+        (&|options| options.clip_norm = Some(0.5), "option clip_norm: 0.5 is not allowed (none, as in the checkpoint)"),
         (
             &|options| options.schedule = crate::mlp::Schedule::Cosine { minimum: 0.5 },
             "option schedule: {name:cosine,minimum:0.5} is not",

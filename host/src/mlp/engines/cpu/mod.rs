@@ -91,7 +91,8 @@ fn settings(options: &Options) -> reference::Settings {
         Reduction::Sum => reference::Reduction::Sum,
     };
     let (weight_decay, label_smoothing) = (as_written(options.weight_decay), as_written(options.label_smoothing));
-    reference::Settings { optimizer, weight_decay, reduction, label_smoothing }
+    let clip_norm = options.clip_norm.map(as_written);
+    reference::Settings { optimizer, weight_decay, reduction, label_smoothing, clip_norm }
 }
 
 /// Copies values into layers of the same shapes.
@@ -170,7 +171,7 @@ impl<T: Real> Train for CpuEngine<T> {
             let loss = self.threads.run_inside(|| training.step::<Parallel>(images, labels, batch, learning_rate));
             outcome.loss_sum += loss;
             outcome.next_step = step + 1;
-            if !loss.is_finite() {
+            if !loss.is_finite() || training.norm().is_some_and(|norm| !norm.is_finite()) {
                 outcome.bad_step = Some(step);
                 break;
             }

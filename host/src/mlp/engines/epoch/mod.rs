@@ -30,7 +30,7 @@ use spare::Spare;
 /// # Errors
 /// Names the first option that is not supported, and what is allowed.
 pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
-    let Options { hidden, batch, optimizer, label_smoothing, precision, stream, .. } = &setup.options;
+    let Options { hidden, batch, optimizer, label_smoothing, clip_norm, precision, stream, .. } = &setup.options;
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::option("hidden", hidden.len(), "one hidden layer with engine epoch"));
     };
@@ -71,6 +71,9 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     }
     if *label_smoothing != 0.0 {
         return Err(Error::option("label_smoothing", label_smoothing, "0 with engine epoch"));
+    }
+    if let Some(norm) = clip_norm {
+        return Err(Error::option("clip_norm", norm, "none with engine epoch"));
     }
     if *stream != Residence::Device {
         return Err(Error::option("stream", stream, "device with engine epoch"));

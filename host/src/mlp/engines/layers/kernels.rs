@@ -2,7 +2,7 @@
 
 use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
-use warpplay_gpu::mlp::layers::{self, control, loss};
+use warpplay_gpu::mlp::layers::{self, clip, control, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_gpu::tile::softmax::n_losses;
@@ -186,6 +186,16 @@ pub(super) struct TrainArrays {
     scaled: bool,
     batch: u32,
     n: u32,
+    clip: Option<Clip>,
+}
+
+/// What clips gradients.
+struct Clip {
+    /// The largest norm.
+    most: f32,
+    /// Sums of squares.
+    sums: Buffer<f64>,
+    factor: Buffer<f32>,
 }
 
 /// How a training goes.
@@ -193,6 +203,8 @@ pub(super) struct TrainArrays {
 pub(super) struct Course {
     pub rule: Rule,
     pub n_moments: usize,
+    /// The largest norm of all gradients.
+    pub clip_norm: Option<f32>,
     pub mean: bool,
     /// Smoothing of the labels.
     pub smoothing: f32,
@@ -205,11 +217,15 @@ pub(super) struct Course {
 impl TrainArrays {
     /// Takes the memory.
     pub fn new(stream: &Stream, plan: &Plan, course: Course) -> Result<Self> {
-        let Course { rule, n_moments, mean, smoothing, scaled, batch, n } = course;
+        let Course { rule, n_moments, clip_norm, mean, smoothing, scaled, batch, n } = course;
         let n_steps = n.div_ceil(batch) as usize;
         let mut words = [0; control::WORDS];
         words[control::SCALE] = control::FIRST_SCALE.to_bits();
+        let n_sums = clip::n_sums(plan.n_quads) as usize;
+        let clip =
+            clip_norm.map(|most| Ok::<_, Error>(Clip { most, sums: stream.alloc(n_sums)?, factor: stream.alloc(1)? }));
         Ok(Self {
+            clip: clip.transpose()?,
             parts: stream.alloc(plan.n_part_values)?,
             moments: (0..n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
             rates: stream.alloc(n_steps)?,
@@ -402,6 +418,21 @@ impl Kernels {
         }
     }
 
+    /// The factor that clips the gradients of a step, if they are clipped.
+    fn clip(&self, stream: &Stream, network: &NetworkArrays, train: &mut TrainArrays) -> Result<()> {
+        let TrainArrays { parts, control, scaled, clip: Some(Clip { most, sums, factor }), .. } = train else {
+            return Ok(());
+        };
+        let (n_quads, n_sums) = (network.plan.n_quads, sums.len() as u32);
+        let scale = if *scaled { control.view() } else { In::none() };
+        // SAFETY: the layers are the plan's, which lie one behind the other in its values and have their parts.
+        unsafe {
+            let arguments = (&*parts, &network.offsets, scale, &mut *sums, n_quads);
+            stream.run_unchecked(&self.set.mlp_layers_norm, arguments)?;
+            stream.run_unchecked(&self.set.mlp_layers_clip, (&*sums, factor, n_sums, *most))
+        }
+    }
+
     /// The update of all parameters at the end of a step.
     fn update(
         &self,
@@ -410,6 +441,7 @@ impl Kernels {
         train: &mut TrainArrays,
         source: Source<'_>,
     ) -> Result<()> {
+        self.clip(stream, network, train)?;
         let (n, batch) = (train.n, train.batch);
         let (n_moments, n_layers) = (train.moments.len() as u32, network.plan.layers.len() as u32);
         let n_partial_losses = network.tiles.n_partial_losses();
@@ -425,6 +457,7 @@ impl Kernels {
             train reads parts, rates, partial_losses;
             network reads offsets;
             train writes losses, control;
+            clip: train.clip.as_ref().map_or_else(In::none, |clip| clip.factor.view()),
             weights,
             next,
             rule: train.rule,

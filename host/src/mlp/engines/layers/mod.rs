@@ -9,9 +9,9 @@ mod tiles;
 
 use std::sync::Arc;
 
-use warpplay_gpu::mlp::layers::control;
 use warpplay_gpu::mlp::layers::update::{Rate, Rule, kind};
 use warpplay_gpu::mlp::layers::view::{image_stride, line_length};
+use warpplay_gpu::mlp::layers::{clip, control};
 use warpplay_gpu::mlp::shuffle;
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
@@ -98,7 +98,8 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
         n => {
             let buckets = u64::from(shuffle::n_buckets(n_train as u32)) + 1;
             let order = 4 * (3 * n + buckets) + 24 * n.div_ceil(batch);
-            memory.on_device("gradients", 4 * plan.n_part_values as u64).on_device("order and losses", order)
+            let norm = options.clip_norm.map_or(0, |_| 8 * u64::from(clip::n_sums(plan.n_quads)) + 4);
+            memory.on_device("gradients", 4 * plan.n_part_values as u64 + norm).on_device("order and losses", order)
         }
     };
     Ok(match options.stream {
@@ -164,6 +165,7 @@ impl Training {
         let course = Course {
             rule: rule(options.optimizer, options.weight_decay),
             n_moments: options.optimizer.n_moments(),
+            clip_norm: options.clip_norm,
             mean: options.reduction == Reduction::Mean,
             smoothing: options.label_smoothing,
             scaled: options.precision == Precision::F16,
