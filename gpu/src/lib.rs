@@ -143,6 +143,7 @@ pub mod split_mix;
 pub mod tile;
 #[cfg(any(
     feature = "azero-layers",
+    feature = "azero-train",
     feature = "cfr-street",
     feature = "mlp-epoch",
     feature = "mlp-layers",

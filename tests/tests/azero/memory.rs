@@ -139,8 +139,8 @@ fn all_arrays_of_a_training_are_counted() -> Checked {
         let legal = [1; 37];
         samples.push(game, &vec![0.0; ODD.n_observation()], &legal, &[(game as u32, 3), (36, 1)], 0.0)?;
     }
-    for batch in [3, 20] {
-        let builder = Trainer::builder(&network, &Arc::new(samples.clone())).batch(batch);
+    for (batch, precision) in [(3, Precision::F32), (20, Precision::F32), (3, Precision::Bf16), (20, Precision::Bf16)] {
+        let builder = Trainer::builder(&network, &Arc::new(samples.clone())).batch(batch).precision(precision);
         let needed = builder.memory_needed(&device)?;
         let (trainer, held) = built(|| builder.build(&device))?;
         assert_eq!(*trainer.memory_needed(), needed);

@@ -8,7 +8,7 @@ use warpplay::azero::train::{
     Checkpoint, Engine, Losses, MAX_BATCH, Options, Samples, StepReport, StoppedBy, TrainEvent, Trainer,
 };
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
-use warpplay::{Backend, Device, Error};
+use warpplay::{Backend, Device, Error, Precision};
 use warpplay_gpu::split_mix::{GAMMA, mix};
 use warpplay_tests::azero::FP32;
 use warpplay_tests::backends::for_each_device;
@@ -28,26 +28,42 @@ impl Numbers {
     }
 }
 
-/// `n` positions of `n / 4` games.
-fn positions(shape: NetworkShape, n: u64, seed: u64) -> Arc<Samples> {
+/// A position without meaning.
+pub struct Position {
+    pub observation: Vec<f32>,
+    pub legal: Vec<u8>,
+    pub visits: Vec<(u32, u32)>,
+    pub value: f64,
+}
+
+/// `n` positions.
+pub fn drawn(shape: NetworkShape, n: u64, seed: u64) -> Vec<Position> {
     let mut numbers = Numbers(seed);
-    let mut samples = Samples::new(shape, ObservationLayout::Default, ValueOf::First).expect("a shape");
-    for sample in 0..n {
-        let observation: Vec<f32> = (0..shape.n_observation()).map(|_| numbers.below(2) as f32).collect();
+    let draw = |_| {
+        let observation = (0..shape.n_observation()).map(|_| numbers.below(2) as f32).collect();
         let mut legal: Vec<u8> = (0..shape.actions).map(|_| u8::from(numbers.below(4) == 0)).collect();
         legal[numbers.below(shape.actions.into()) as usize] = 1;
-        let visits: Vec<(u32, u32)> = (0..shape.actions)
+        let visits = (0..shape.actions)
             .filter(|&action| legal[action as usize] != 0)
             .map(|action| (action, 1 + numbers.below(50) as u32))
             .collect();
         let value = numbers.below(3) as f64 - 1.0;
+        Position { observation, legal, visits, value }
+    };
+    (0..n).map(draw).collect()
+}
+
+/// `n` positions of `n / 4` games.
+pub fn positions(shape: NetworkShape, n: u64, seed: u64) -> Arc<Samples> {
+    let mut samples = Samples::new(shape, ObservationLayout::Default, ValueOf::First).expect("a shape");
+    for (sample, Position { observation, legal, visits, value }) in (0..).zip(drawn(shape, n, seed)) {
         samples.push(sample / 4, &observation, &legal, &visits, value).expect("a position");
     }
     Arc::new(samples)
 }
 
 /// Odd sizes everywhere: nothing fills a quad or a tile.
-fn odd_shape() -> NetworkShape {
+pub fn odd_shape() -> NetworkShape {
     NetworkShape {
         rows: 3,
         columns: 5,
@@ -62,7 +78,7 @@ fn odd_shape() -> NetworkShape {
 }
 
 /// All tensors of a network, one after the other, with the name and length of each.
-fn flat(network: &Network) -> (Vec<f64>, Vec<(String, usize)>) {
+pub fn flat(network: &Network) -> (Vec<f64>, Vec<(String, usize)>) {
     let (mut values, mut tensors) = (Vec::new(), Vec::new());
     network.visit(|name, _, tensor| {
         tensors.push((name.to_string(), tensor.len()));
@@ -72,7 +88,7 @@ fn flat(network: &Network) -> (Vec<f64>, Vec<(String, usize)>) {
 }
 
 /// Compares two networks tensor by tensor, each within a share of its largest value: what is summed cancels.
-fn compare(what: &str, got: &Network, expected: &Network, share: f64, least: f64) {
+pub fn compare(what: &str, got: &Network, expected: &Network, share: f64, least: f64) {
     let ((got, tensors), (expected, _)) = (flat(got), flat(expected));
     let mut at = 0;
     for (name, n) in tensors {
@@ -84,7 +100,7 @@ fn compare(what: &str, got: &Network, expected: &Network, share: f64, least: f64
 }
 
 /// Kernels and plain program sum in different orders, in single precision: at most 8 positions of 64 squares, an addition a rounding of 2⁻²⁴ of the largest value of a tensor.
-const GRADIENT_SHARE: f64 = 8.0 * 64.0 / (1 << 24) as f64;
+pub const GRADIENT_SHARE: f64 = 8.0 * 64.0 / (1 << 24) as f64;
 
 fn gradients_agree(shape: NetworkShape, batch: u32, samples: &Arc<Samples>) {
     let network = Network::seeded(shape, 3).expect("a network");
@@ -128,7 +144,7 @@ fn gradients_of_large_tiles_agree_with_the_plain_program() {
 }
 
 /// Trains to the end and gives what every step reported.
-fn train(trainer: &mut Trainer) -> Result<Vec<StepReport>, Error> {
+pub fn train(trainer: &mut Trainer) -> Result<Vec<StepReport>, Error> {
     let mut reports = Vec::new();
     let report = trainer.run(|progress| {
         if let Some(TrainEvent::Step { report, .. }) = &progress.latest {
@@ -331,7 +347,7 @@ fn checkpoints_are_written_while_it_trains() {
     }
 }
 
-fn train_rest(trainer: &mut Trainer) {
+pub fn train_rest(trainer: &mut Trainer) {
     let report = trainer.run(|_| ControlFlow::Continue(())).expect("a training");
     assert_eq!(report.stopped_by, StoppedBy::Epochs);
 }
@@ -508,20 +524,25 @@ fn the_plain_gradient_is_the_slope_of_the_loss_and_the_same_on_all_cores() {
     }
 }
 
-/// Positions a second at the default size.
+/// Positions a second at the default size, with convolutions in single precision and, where the GPU has them, in bfloat16.
 #[test]
 #[ignore = "measures"]
 fn speed_of_the_default_network() {
     let Some(device) = warpplay_tests::backends::gpu() else { return };
     let shape = NetworkShape::default();
     let samples = positions(shape, 16_384, 1);
-    for batch in [128, 1024, 4096] {
+    let cases = [128, 1024, 4096].map(|batch| [(batch, Precision::F32), (batch, Precision::Bf16)]);
+    for (batch, precision) in cases.into_iter().flatten() {
         let network = Network::seeded(shape, 1).expect("a network");
-        let builder = Trainer::builder(&network, &samples).batch(batch).epochs(4);
-        let mut trainer = builder.build(&device).expect("a trainer");
+        let builder = Trainer::builder(&network, &samples).batch(batch).precision(precision).epochs(4);
+        let built = builder.build(&device);
+        if matches!((&built, precision), (Err(Error::Option { .. }), Precision::Bf16)) {
+            continue;
+        }
+        let mut trainer = built.expect("a trainer");
         trainer.run(|_| ControlFlow::Continue(())).expect("a training");
         let rates: Vec<String> =
             trainer.epochs().iter().map(|epoch| format!("{:.0}", epoch.positions_per_second)).collect();
-        println!("batch {batch}: {} positions/s", rates.join(", "));
+        println!("batch {batch}, {precision}: {} positions/s", rates.join(", "));
     }
 }

@@ -1,6 +1,8 @@
 //! Convolutions and linear layers, forward and backward: products of weights with [`patches`](super::super::pieces::patches). A linear layer is a 1×1
 //! convolution of a board of one square.
 
+use std::borrow::Cow;
+
 use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
 
 use super::super::pieces::{self, Affine};
@@ -14,6 +16,36 @@ pub struct Layer {
     pub board: (usize, usize),
     /// 3 or 1.
     pub side: usize,
+    /// What its products read.
+    pub operands: Operands,
+}
+
+/// Numbers that products read: of inputs, weights and gradients of outputs. Sums are never rounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Operands {
+    /// As they are.
+    #[default]
+    Exact,
+    /// Rounded to bfloat16: the nearest number of 8 significant bits, of two the even one.
+    Bfloat16,
+}
+
+impl Operands {
+    fn of<T: Real>(self, values: &[T]) -> Cow<'_, [T]> {
+        match self {
+            Self::Exact => Cow::Borrowed(values),
+            Self::Bfloat16 => values.iter().map(|value| T::rounded(bfloat16(value.widened()).into())).collect(),
+        }
+    }
+}
+
+/// The upper half of a number of single precision, rounded.
+fn bfloat16(value: f64) -> f32 {
+    if value.is_nan() {
+        return f32::NAN;
+    }
+    let bits = (value as f32).to_bits();
+    f32::from_bits((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF_0000)
 }
 
 /// Sides of a product below which plain loops do it, as in [`pieces::matmul`].
@@ -23,18 +55,18 @@ const OUTPUTS: usize = 16;
 
 impl Layer {
     /// A 3×3 convolution of a network's board.
-    pub const fn conv_3x3(shape: Shape) -> Self {
-        Self { board: (shape.rows, shape.columns), side: 3 }
+    pub const fn conv_3x3(shape: Shape, operands: Operands) -> Self {
+        Self { board: (shape.rows, shape.columns), side: 3, operands }
     }
 
     /// A 1×1 convolution of a network's board.
     pub const fn conv_1x1(shape: Shape) -> Self {
-        Self { board: (shape.rows, shape.columns), side: 1 }
+        Self { board: (shape.rows, shape.columns), side: 1, operands: Operands::Exact }
     }
 
     /// A linear layer.
     pub const fn linear() -> Self {
-        Self { board: (1, 1), side: 1 }
+        Self { board: (1, 1), side: 1, operands: Operands::Exact }
     }
 
     const fn cells(&self) -> usize {
@@ -62,10 +94,11 @@ impl Layer {
     pub fn forward<T: Real, P: Program>(&self, x: &[T], layer: Affine<'_, T>) -> Vec<T> {
         let (outputs, cells) = (layer.bias.len(), self.cells());
         let k = layer.weight.len() / outputs;
-        let patches = self.patches::<T, P>(x, k / self.taps());
+        let patches = self.patches::<T, P>(&self.operands.of(x), k / self.taps());
+        let weight = self.operands.of(layer.weight);
         let mut out = vec![T::zero(); patches.len() / k * outputs];
         P::parts(&mut out, outputs * cells, |position, out| {
-            pieces::matmul(layer.weight, &patches[position * k * cells..][..k * cells], out, (outputs, cells, k));
+            pieces::matmul(&weight, &patches[position * k * cells..][..k * cells], out, (outputs, cells, k));
             pieces::add_bias(out, layer.bias, cells);
         });
         out
@@ -93,7 +126,8 @@ impl Layer {
         let n = output_gradient.len() / (outputs * cells);
         let inputs = x.len() / (n * cells);
         let k = inputs * self.taps();
-        let patches = self.patches::<T, P>(x, inputs);
+        let patches = self.patches::<T, P>(&self.operands.of(x), inputs);
+        let output_gradient = self.operands.of(output_gradient);
         let mut gradient = vec![T::zero(); outputs * k];
         P::parts(&mut gradient, OUTPUTS * k, |part, gradient| {
             let rows = gradient.len() / k;

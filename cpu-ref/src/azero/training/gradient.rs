@@ -119,16 +119,17 @@ impl<T: Real> Network<T> {
         let lengths = (batch.observations.len(), batch.masks.len(), batch.shares.len());
         let expected = (n * shape.planes * shape.cells(), n * shape.actions, n * shape.actions);
         assert!(n > 0 && lengths == expected, "lengths of a batch of {n}: {lengths:?}, expected {expected:?}");
+        let conv = Layer::conv_3x3(shape, settings.operands);
         let mut course = Course { network: self, gradient: Network::zeros(shape) };
 
         let indices = [tensor_index::INPUT_CONV, tensor_index::INPUT_NORM];
-        let input = course.forward::<P>(Layer::conv_3x3(shape), indices, batch.observations, None);
+        let input = course.forward::<P>(conv, indices, batch.observations, None);
         let mut torso: Vec<[Block<T>; 2]> = Vec::new();
         for block in 0..shape.depth {
             let [conv_1, conv_2, norm_1, norm_2] = tensor_index::torso(block);
             let x = torso.last().map_or(&input.out, |[_, last]| &last.out);
-            let first = course.forward::<P>(Layer::conv_3x3(shape), [conv_1, norm_1], x, None);
-            let second = course.forward::<P>(Layer::conv_3x3(shape), [conv_2, norm_2], &first.out, Some(x));
+            let first = course.forward::<P>(conv, [conv_1, norm_1], x, None);
+            let second = course.forward::<P>(conv, [conv_2, norm_2], &first.out, Some(x));
             torso.push([first, second]);
         }
         let x = torso.last().map_or(&input.out, |[_, last]| &last.out);

@@ -25,6 +25,7 @@ mod gradient;
 pub mod loss;
 
 pub use adam::Adam;
+pub use convolution::Operands;
 pub use gradient::{Batch, Gradient};
 pub use loss::Losses;
 
@@ -42,11 +43,13 @@ pub struct Settings {
     pub momentum: f64,
     /// The update.
     pub adam: Adam,
+    /// What the products of 3×3 convolutions read, forward and backward.
+    pub operands: Operands,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { weight_decay: 1e-4, value_weight: 1.0, momentum: 0.1, adam: Adam::default() }
+        Self { weight_decay: 1e-4, value_weight: 1.0, momentum: 0.1, adam: Adam::default(), operands: Operands::Exact }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Training the network: forward with batch statistics, loss, backward, Adam. Single precision; any shape; the same bits every run.
+//! Training the network: forward with batch statistics, loss, backward, Adam. Any shape; the same bits every run. Single precision; in bfloat16 the
+//! convolutions of 3 × 3 are products of `tile`, whose operands [`mod@short`] makes, and all else stays as it is.
 //!
 //! ```text
 //! a step   gather -> for each layer: forward, norm_parts, norm_finish, norm_apply -> loss
@@ -17,6 +18,7 @@
 //! | [`product`] | convolutions and linear layers, forward and backward |
 //! | [`norm`] | batch norm, ReLU, residual sum, forward and backward |
 //! | [`loss`] | policy and value loss, and its gradient |
+//! | [`mod@short`] | filters in bfloat16, and sums of their gradients |
 //! | [`update`] | sums of parts, Adam, the step's report |
 
 pub mod loss;
@@ -25,6 +27,7 @@ mod operand;
 pub mod product;
 mod quad;
 pub mod samples;
+pub mod short;
 pub mod update;
 
 pub use quad::line_length;
@@ -32,6 +35,7 @@ pub use quad::line_length;
 crate::kernel_set! {
     /// The kernels of a training step.
     samples::azero_train_gather,
+    samples::azero_train_gather_short,
     product::azero_train_forward_large,
     product::azero_train_backward_large,
     product::azero_train_gradient_large,
@@ -46,6 +50,8 @@ crate::kernel_set! {
     norm::azero_train_norm_back_finish,
     norm::azero_train_norm_back_apply,
     loss::azero_train_loss,
+    short::azero_train_filters,
+    short::azero_train_sum_filters,
     update::azero_train_sum_parts,
     update::azero_train_adam,
     update::azero_train_finish,

@@ -20,6 +20,7 @@
 #![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use super::quad::{add, load_quad, store_quad};
+use super::short::{short_line, store_short};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::{DeviceArgs, kernel, math, shared_array, sync, thread, warp};
@@ -85,8 +86,9 @@ pub struct Norm {
     #[len(n_pixels * channels)]
     #[nullable]
     pub output_gradient: *mut f32,
-    /// Gradient of `input`, written.
+    /// Gradient of `input`, written where it is there.
     #[len(n_pixels * channels)]
+    #[nullable]
     pub input_gradient: *mut f32,
     /// Gradients of `weight` and `bias`, written.
     #[len(channels)]
@@ -94,6 +96,14 @@ pub struct Norm {
     /// See `weight_gradient`.
     #[len(channels)]
     pub bias_gradient: *mut f32,
+    /// `output` in bfloat16, `[n_pixels, short_line(channels)]`, written where it is there.
+    #[len(n_pixels * short_line(channels))]
+    #[nullable]
+    pub output_short: *mut u16,
+    /// `input_gradient` in bfloat16, in the same form.
+    #[len(n_pixels * short_line(channels))]
+    #[nullable]
+    pub input_gradient_short: *mut u16,
     /// Pixels of the batch.
     pub n_pixels: u32,
     /// Channels, a multiple of 4.
@@ -108,7 +118,7 @@ pub struct Norm {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Norm>() == 120);
+const _: () = assert!(size_of::<Norm>() == 136);
 
 /// What a thread works on: its first pixel, the one after its part's last, its quad's first channel, and whether there is one. A thread without a quad has no
 /// pixels and the first channel, so that it goes the way of the others and tests `active` once, at the end: tested on both sides of a barrier, it would
@@ -140,6 +150,11 @@ impl Norm {
     #[inline(always)]
     fn at(&self, pixel: u32, channel: u32) -> usize {
         pixel as usize * self.channels as usize + channel as usize
+    }
+
+    #[inline(always)]
+    fn short_at(&self, pixel: u32, channel: u32) -> usize {
+        pixel as usize * short_line(self.channels) as usize + channel as usize
     }
 
     /// Index of a part's quad in the first or second half of the parts.
@@ -291,7 +306,7 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
 /// * Reads: `input`, `moments`, `weight`, `bias`, `residual`.
-/// * Writes: `output`.
+/// * Writes: `output`; `output_short`, where it is there.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::forward`.
@@ -321,6 +336,9 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
                 output[j] = if value <= 0.0 { 0.0 } else { value };
             }
             store_quad(norm.output, at, output);
+            if !norm.output_short.is_null() {
+                store_short(norm.output_short, norm.short_at(pixel, channel), output);
+            }
         }
     }
 }
@@ -400,7 +418,7 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
 /// * Reads: `input`, `output`, `output_gradient`, `moments`, `weight`, `weight_gradient`, `bias_gradient`.
-/// * Writes: `input_gradient`; `output_gradient`, where `keep` is 1.
+/// * Writes: `input_gradient`, `input_gradient_short`, those that are there; `output_gradient`, where `keep` is 1.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
@@ -429,7 +447,12 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
             for j in 0..4 {
                 input[j] = weight[j] * inverse[j] * (gradient[j] - sum[j] - normal[j] * product[j]);
             }
-            store_quad(norm.input_gradient, at, input);
+            if !norm.input_gradient.is_null() {
+                store_quad(norm.input_gradient, at, input);
+            }
+            if !norm.input_gradient_short.is_null() {
+                store_short(norm.input_gradient_short, norm.short_at(pixel, channel), input);
+            }
             if norm.keep != 0 {
                 store_quad(norm.output_gradient, at, gradient);
             }

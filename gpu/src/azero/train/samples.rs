@@ -12,6 +12,7 @@
 //! `azero_train_gather` makes a batch's observations of them. One thread, one quad of a pixel.
 
 use super::quad::{line_length, store_quad};
+use super::short::{short_line, store_short};
 use crate::cuda::{DeviceArgs, kernel, memory, thread};
 use crate::launch::LaunchShape;
 
@@ -111,6 +112,42 @@ pub const fn shape(n: u32, cells: u32, planes: u32) -> LaunchShape {
     LaunchShape::linear(n * cells * (line_length(planes) / 4), BLOCK)
 }
 
+/// Four planes of a pixel.
+struct Quad {
+    /// Its number among those of the batch.
+    at: u32,
+    values: [f32; 4],
+}
+
+impl Quad {
+    /// That of this thread, if there is one.
+    ///
+    /// # Safety
+    /// `samples` and `batch` describe valid memory.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn gather(samples: &Samples, batch: &Batch, cells: u32, planes: u32) -> Option<Self> {
+        let quads = line_length(planes) / 4;
+        let at = thread::index_1d_below(batch.n * cells * quads)?;
+        let (pixel, quad) = (at / quads, at % quads);
+        let (number, cell) = (pixel / cells, pixel % cells);
+        let mut values = [0.0; 4];
+        // SAFETY: the position exists; its words hold all planes.
+        unsafe {
+            let own = batch.sample(number) * words(planes * cells) as usize;
+            for j in 0..4 {
+                let plane = quad * 4 + j;
+                if plane < planes {
+                    let bit = plane * cells + cell;
+                    let word = memory::load(samples.planes, own + (bit / 32) as usize);
+                    values[j as usize] = (word >> (bit % 32) & 1) as f32;
+                }
+            }
+        }
+        Some(Self { at, values })
+    }
+}
+
 /// Observations `[n, cells, line_length(planes)]` of a batch, 0 or 1, from the bits in which positions are stored.
 ///
 /// * Launch: [`shape`], a thread four planes of a pixel, blocks of 256.
@@ -131,22 +168,40 @@ pub unsafe fn azero_train_gather(
     cells: u32,
     planes: u32,
 ) {
-    let quads = line_length(planes) / 4;
-    let Some(at) = thread::index_1d_below(batch.n * cells * quads) else { return };
-    let (pixel, quad) = (at / quads, at % quads);
-    let (number, cell) = (pixel / cells, pixel % cells);
-    let mut values = [0.0; 4];
-    // SAFETY: the position exists; its words hold all planes; the quad is this thread's.
+    // SAFETY: as the kernel asks; the quad is this thread's.
     unsafe {
-        let own = batch.sample(number) * words(planes * cells) as usize;
-        for j in 0..4 {
-            let plane = quad * 4 + j;
-            if plane < planes {
-                let bit = plane * cells + cell;
-                let word = memory::load(samples.planes, own + (bit / 32) as usize);
-                values[j as usize] = (word >> (bit % 32) & 1) as f32;
-            }
+        if let Some(quad) = Quad::gather(&samples, &batch, cells, planes) {
+            store_quad(observations, quad.at as usize * 4, quad.values);
         }
-        store_quad(observations, at as usize * 4, values);
+    }
+}
+
+/// As [`azero_train_gather`], in bfloat16: `[n, cells, short_line(planes)]`.
+///
+/// * Launch: [`shape`], a thread four planes of a pixel, blocks of 256.
+/// * Reads: bits of `planes` in `samples`, `order` and `step` of `batch`.
+/// * Writes: `observations`, without what is behind the planes of a line, rounded up to four.
+/// * Shared: none.
+/// * Cost: four bits a thread.
+/// * Twin: `warpplay_cpu_ref::azero::observation::observation`.
+/// * Source: our own.
+///
+/// # Safety
+/// `samples` and `batch` describe valid memory.
+#[kernel(shape = shape(batch.n, cells, planes), max_threads = BLOCK)]
+pub unsafe fn azero_train_gather_short(
+    samples: Samples,
+    batch: Batch,
+    #[len(batch.n * cells * short_line(planes))] observations: *mut u16,
+    cells: u32,
+    planes: u32,
+) {
+    // SAFETY: as the kernel asks; the quad is this thread's.
+    unsafe {
+        if let Some(quad) = Quad::gather(&samples, &batch, cells, planes) {
+            let quads = line_length(planes) / 4;
+            let at = (quad.at / quads) as usize * short_line(planes) as usize + (quad.at % quads) as usize * 4;
+            store_short(observations, at, quad.values);
+        }
     }
 }

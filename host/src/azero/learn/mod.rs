@@ -252,7 +252,7 @@ fn memory(device: &Device, options: &LearnOptions) -> Result<Memory> {
 fn engines(device: &Device, options: &LearnOptions) -> Result<(Engine, train::Engine)> {
     let network = Network::zeros(options.shape)?.with_meaning(options.observation, options.value_of);
     let evaluator = Evaluator::builder(&network).precision(precision(device, options)?);
-    Ok((evaluator.engine_on(device)?, train::engine_on(device, options.train.engine)?))
+    Ok((evaluator.engine_on(device)?, train::engine_on(device, &options.train)?))
 }
 
 /// The arithmetic of self-play and matches.

@@ -154,6 +154,7 @@ impl State {
             epsilon,
             validation,
             seed,
+            precision,
             engine,
         } = options;
         let old = &self.options;
@@ -163,7 +164,19 @@ impl State {
                 expect_same(stringify!($name), $name, &old.$name)?;
             })+ };
         }
-        same!(batch, learning_rate, weight_decay, value_weight, momentum, beta1, beta2, epsilon, validation, seed);
+        same!(
+            batch,
+            learning_rate,
+            weight_decay,
+            value_weight,
+            momentum,
+            beta1,
+            beta2,
+            epsilon,
+            validation,
+            seed,
+            precision
+        );
         Ok(Options {
             epochs: if asked("epochs") { *epochs } else { old.epochs },
             steps: if asked("steps") { *steps } else { old.steps },

@@ -1,12 +1,28 @@
 //! Chooses the engine that trains; nothing else does.
 
 use super::engines::{Setup, Train, cpu, device};
-use super::{Engine, Samples};
+use super::{Engine, Options, Samples};
 use crate::azero::NetworkShape;
-use crate::{Backend, Device, Error, Memory, Result};
+use crate::{Backend, Device, Error, Memory, Precision, Result, tile};
 
-/// Resolves [`Engine::Auto`], and refuses an engine that cannot run on this device.
-pub(in crate::azero) fn choose(device: &Device, engine: Engine) -> Result<Engine> {
+/// Resolves [`Engine::Auto`].
+///
+/// # Errors
+/// [`Error::Option`] for an engine or a precision that this device does not have.
+pub(in crate::azero) fn choose(device: &Device, options: &Options) -> Result<Engine> {
+    let engine = chosen(device, options.engine)?;
+    match options.precision {
+        Precision::F32 => Ok(engine),
+        precision if engine == Engine::Cpu => Err(Error::option("precision", precision, "f32 on the cpu back end")),
+        precision if tile::Engine::convolves(device, precision)? => Ok(engine),
+        precision => {
+            let allowed = format!("f32 on {}; bf16 on GPUs of compute capability 9.0", device.name());
+            Err(Error::option("precision", precision, allowed))
+        }
+    }
+}
+
+fn chosen(device: &Device, engine: Engine) -> Result<Engine> {
     let own = match device.backend() {
         Backend::Cpu => Engine::Cpu,
         _ => Engine::Device,
@@ -34,10 +50,10 @@ pub(super) fn open(device: &Device, engine: Engine, setup: Setup) -> Result<Box<
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) for a network or a batch that its kernels do not support.
-pub(super) fn memory(engine: Engine, shape: NetworkShape, samples: &Samples, batch: u32) -> Result<Memory> {
+pub(super) fn memory(engine: Engine, shape: NetworkShape, samples: &Samples, options: &Options) -> Result<Memory> {
     match engine {
-        Engine::Cpu => Ok(cpu::memory(shape, batch)),
-        _ => device::memory(shape, samples, batch),
+        Engine::Cpu => Ok(cpu::memory(shape, options.batch)),
+        _ => device::memory(shape, samples, options),
     }
 }
 

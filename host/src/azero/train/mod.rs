@@ -51,7 +51,8 @@
 //! Norms take mean and variance of the batch, and their running statistics follow as libtorch's do. `w` are the weights of convolutions and linear layers
 //! (OpenSpiel decays the norms' factors too). A convolution's bias before a norm has gradient 0 and stays: the norm takes the mean away, and the bias with
 //! it. On a GPU and thread by thread a step is one recorded graph of kernels in single precision ([`warpplay_gpu::azero::train`]); on the CPU the plain
-//! program trains. The same back end gives the same bits every time, also when a training is stopped and resumed; two back ends differ by rounding.
+//! program trains. With [`Options::precision`] bf16 what the convolutions of 3 × 3 read, forward and backward, is rounded to bfloat16, and tensor cores multiply it
+//! ([`tile`](crate::tile)); sums, weights, norms, heads, losses and Adam stay in single precision. The same back end gives the same bits every time, also when a training is stopped and resumed; two back ends differ by rounding.
 //!
 //! # Paper
 //! Silver et al., "Mastering the game of Go without human knowledge", 2017; OpenSpiel's `alpha_zero_torch`.

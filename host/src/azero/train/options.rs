@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::runtime::named::named;
-use crate::{Error, Result};
+use crate::{Error, Precision, Result};
 
 /// Most positions of a step.
 pub const MAX_BATCH: u32 = 65_536;
@@ -51,6 +51,8 @@ pub struct Options {
     pub validation: f64,
     /// Seed of the order of positions and of the choice of games for validation; default 1.
     pub seed: u64,
+    /// Arithmetic of the convolutions of 3 × 3, forward and backward: f32, or bf16 on devices of compute capability 9.0 and under simt. Default f32. Sums, weights, norms, heads and Adam are in f32 in both.
+    pub precision: Precision,
     /// The implementation that trains; default [`Engine::Auto`].
     pub engine: Engine,
 }
@@ -70,6 +72,7 @@ impl Default for Options {
             epsilon: 1e-8,
             validation: 0.0,
             seed: 1,
+            precision: Precision::F32,
             engine: Engine::Auto,
         }
     }
@@ -91,6 +94,9 @@ impl Options {
         }
         if self.steps == Some(0) {
             return Err(Error::option("steps", 0, "at least 1"));
+        }
+        if !matches!(self.precision, Precision::F32 | Precision::Bf16) {
+            return Err(Error::option("precision", self.precision, "f32 or bf16"));
         }
         within("learning_rate", self.learning_rate, "above 0", self.learning_rate > 0.0)?;
         within("weight_decay", self.weight_decay, "at least 0", self.weight_decay >= 0.0)?;

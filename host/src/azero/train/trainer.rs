@@ -13,10 +13,10 @@ use crate::azero::Network;
 use crate::azero::network::n_values;
 use crate::runtime::keep::Keep;
 use crate::runtime::setters::{checkpoint_setters, setters};
-use crate::{Device, Error, Memory, Progress, Result};
+use crate::{Device, Error, Memory, Precision, Progress, Result};
 
 /// Names of all options.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "batch",
     "epochs",
     "steps",
@@ -29,6 +29,7 @@ const NAMES: [&str; 13] = [
     "epsilon",
     "validation",
     "seed",
+    "precision",
     "engine",
 ];
 
@@ -73,6 +74,8 @@ impl TrainerBuilder {
         beta2: f64,
         /// The term that Adam adds to the root. Default 1e-8.
         epsilon: f64,
+        /// Arithmetic of the convolutions of 3 × 3: f32 or bf16, as [`Options::precision`] says. Default f32.
+        precision: Precision,
         /// The implementation that trains. Default [`Engine::Auto`].
         engine: Engine,
         /// Share of the games that are reserved for validation. Default 0.
@@ -100,7 +103,7 @@ impl TrainerBuilder {
     /// [`Error::Option`] for an option that is not allowed; [`Error::Shape`] for a network or a batch that the kernels do not support.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let options = self.settled()?;
-        memory(dispatch::choose(device, options.engine)?, &self.network, &self.samples, &options)
+        memory(dispatch::choose(device, &options)?, &self.network, &self.samples, &options)
     }
 
     /// The options of the training: those that the caller set, and otherwise the checkpoint's, if there is one.
@@ -123,7 +126,7 @@ impl TrainerBuilder {
     pub fn build(self, device: &Device) -> Result<Trainer> {
         self.keep.check()?;
         let options = self.settled()?;
-        let chosen = dispatch::choose(device, options.engine)?;
+        let chosen = dispatch::choose(device, &options)?;
         let Self { network, samples, resume, keep, .. } = self;
         let data_checksum = samples.checksum();
         let (numbers, done) = match resume {
@@ -163,7 +166,7 @@ fn memory(engine: Engine, network: &Network, samples: &Samples, options: &Option
     let shape = network.shape();
     // The engine's pattern of the network, and the state before an epoch: parameters and two moments.
     let networks = 4 * 4 * n_values(shape);
-    Ok(dispatch::memory(engine, shape, samples, options.batch)?.on_host("networks", networks))
+    Ok(dispatch::memory(engine, shape, samples, options)?.on_host("networks", networks))
 }
 
 /// Checks that all parameters are finite.

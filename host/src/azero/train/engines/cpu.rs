@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpplay_cpu_ref::azero as reference;
 use warpplay_cpu_ref::azero::Parallel;
-use warpplay_cpu_ref::azero::training::{Adam, Batch, Settings, Training, loss};
+use warpplay_cpu_ref::azero::training::{Adam, Batch, Operands, Settings, Training, loss};
 
 use super::{Setup, Train};
 use crate::azero::network::n_values;
@@ -37,6 +37,7 @@ pub(in crate::azero::train) fn open(setup: Setup) -> Result<Box<dyn Train>> {
         value_weight: options.value_weight,
         momentum: options.momentum,
         adam,
+        operands: Operands::Exact,
     };
     let mut engine = PlainEngine {
         training: Training::new(to_reference(&state.network), settings),

@@ -9,10 +9,11 @@ use warpplay_gpu::azero::train::{self, line_length};
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 
 use super::plan::{NormPlan, Plan, ProductPlan, STEPS_AT_ONCE};
+use super::tiles::{Beside, FilterGradients, Short, Tiles};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{NORM_EPSILON, NetworkShape};
 use crate::runtime::launch::views;
-use crate::{Buffer, Device, Error, In, InOut, Memory, Module, Result, Stream};
+use crate::{Buffer, Error, In, InOut, Memory, Module, Result, Stream};
 
 /// All positions on the device.
 pub(super) struct SampleArrays {
@@ -57,6 +58,7 @@ impl SampleArrays {
 
 /// Values of a batch on the way forward, and gradients on the way back.
 struct Activations {
+    /// Without those of `short`.
     observations: Buffer<f32>,
     /// Of each block, `[pixels, channels]`: before its norm, and after its ReLU.
     before: Vec<Buffer<f32>>,
@@ -68,7 +70,7 @@ struct Activations {
     by_logits: Buffer<f32>,
     by_value: Buffer<f32>,
     by_hidden: Buffer<f32>,
-    /// By what is before a norm.
+    /// By what is before a norm, without those of `short`.
     by_before: Buffer<f32>,
     /// By outputs of blocks, numbered as [`HEAD`], [`OUTPUT`], [`MIDDLE`].
     by: [Buffer<f32>; 3],
@@ -92,6 +94,8 @@ pub(super) struct Arrays {
     pub running: Buffer<f32>,
     pub moments: Buffer<f32>,
     activations: Activations,
+    /// Operands in bfloat16, if the plan's convolutions have such.
+    pub short: Option<Short>,
     norm_parts: Buffer<f32>,
     parts: Buffer<f32>,
     pub outcomes: Buffer<f32>,
@@ -116,7 +120,12 @@ impl Arrays {
         let pixels = batch * plan.shape.cells() as u64;
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let blocks: u64 = plan.norms.iter().map(|norm| line(norm.channels)).sum();
-        let board = line(planes) + 2 * blocks + line(value_filters.max(policy_filters)) + 2 * line(width) + line(most);
+        let head = line(value_filters.max(policy_filters));
+        let (single, short) = match plan.in_tiles {
+            true => (head, Short::bytes(plan)),
+            false => (line(planes) + u64::from(most), 0),
+        };
+        let board = single + 2 * blocks + head + 2 * line(width);
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
         let norm_parts = 2 * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
         let sums = norm_parts + plan.n_part_values as u64 + u64::from(update::n_partial(plan.n_values));
@@ -125,7 +134,7 @@ impl Arrays {
         Memory::default()
             .on_device("positions", SampleArrays::bytes(samples))
             .on_device("parameters", 4 * (4 * u64::from(plan.n_values) + 2 * u64::from(plan.n_running)))
-            .on_device("layers", 4 * (pixels * board + batch * vectors))
+            .on_device("layers", 4 * (pixels * board + batch * vectors) + short)
             .on_device("partial sums", 4 * (sums + batch * OUTCOME as u64))
             .on_device("steps", steps as u64)
     }
@@ -138,8 +147,9 @@ impl Arrays {
         let blocks = || plan.norms.iter().map(|norm| lines(pixels, norm.channels)).collect::<Result<Vec<_>>>();
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let head = plan.shape.value_filters.max(plan.shape.policy_filters);
+        let (observations, by_before) = if plan.in_tiles { (0, head) } else { (plan.shape.planes, most) };
         let activations = Activations {
-            observations: lines(pixels, plan.shape.planes)?,
+            observations: lines(pixels, observations)?,
             before: blocks()?,
             after: blocks()?,
             hidden: lines(batch, plan.shape.value_hidden)?,
@@ -148,7 +158,7 @@ impl Arrays {
             by_logits: lines(batch, plan.shape.actions)?,
             by_value: lines(batch, 1)?,
             by_hidden: lines(batch, plan.shape.value_hidden)?,
-            by_before: lines(pixels, most)?,
+            by_before: lines(pixels, by_before)?,
             by: [lines(pixels, head)?, lines(pixels, plan.shape.width)?, lines(pixels, plan.shape.width)?],
         };
         let n_values = plan.n_values as usize;
@@ -161,6 +171,7 @@ impl Arrays {
             running: stream.alloc(plan.n_running as usize)?,
             moments: stream.alloc(plan.n_running as usize)?,
             activations,
+            short: plan.in_tiles.then(|| Short::new(stream, &plan)).transpose()?,
             norm_parts: stream.alloc(2 * norm::n_parts(pixels as u32) as usize * most as usize)?,
             parts: stream.alloc(plan.n_part_values)?,
             outcomes: stream.alloc(batch * OUTCOME)?,
@@ -183,6 +194,7 @@ impl Arrays {
 /// The kernels, looked up when the engine is opened.
 pub(super) struct Kernels {
     set: train::Kernels<Module>,
+    tiles: Option<Tiles>,
 }
 
 /// Which positions of the order a pass is over.
@@ -196,9 +208,10 @@ pub(super) enum Positions {
 
 impl Kernels {
     /// Loads the module: a kernel that is missing is found here, at the door.
-    pub fn load(device: &Device) -> Result<Self> {
-        let module = Module::load(device, &AZERO_TRAIN)?;
-        Ok(Self { set: train::Kernels::load(&module)? })
+    pub fn load(stream: &Stream, arrays: &Arrays) -> Result<Self> {
+        let module = Module::load(stream.device(), &AZERO_TRAIN)?;
+        let tiles = arrays.short.as_ref().map(|short| Tiles::new(stream, &arrays.plan, short)).transpose()?;
+        Ok(Self { set: train::Kernels::load(&module)?, tiles })
     }
 
     /// One step: the batch that the step's number says, which is moved on. Nothing is allocated; it can be recorded.
@@ -232,8 +245,14 @@ impl Kernels {
 
     /// Forward with the batch's statistics, loss and gradients.
     pub fn gradient(&self, stream: &Stream, arrays: &mut Arrays, positions: Positions) -> Result<()> {
+        let n = positions.n(&arrays.plan);
+        // Those of part of a batch are made for it.
+        let few = match (&self.tiles, &arrays.short) {
+            (Some(tiles), Some(short)) => tiles.gradients_of(stream, (&arrays.plan, short), n)?,
+            _ => None,
+        };
         self.forward(stream, arrays, positions, true)?;
-        self.backward(stream, arrays, positions.n(&arrays.plan))
+        self.backward(stream, arrays, n, few.as_ref())
     }
 
     /// Forward with the running statistics, and loss: the outcomes of the positions are then there to be read.
@@ -248,20 +267,41 @@ impl Kernels {
         }
         let (cells, planes) = (network.cells() as u32, network.planes);
         let batch = positions.args(&arrays.plan, &arrays.order, &arrays.step);
-        let arguments = (arrays.samples.args(&network), batch, &mut arrays.activations.observations, cells, planes);
+        let samples = arrays.samples.args(&network);
         // SAFETY: the engine has checked the positions of the order.
-        unsafe { stream.run_unchecked(&self.set.azero_train_gather, arguments)? };
+        unsafe {
+            match &mut arrays.short {
+                Some(Short { observations, .. }) => {
+                    let arguments = (samples, batch, observations, cells, planes);
+                    stream.run_unchecked(&self.set.azero_train_gather_short, arguments)?;
+                }
+                None => {
+                    let arguments = (samples, batch, &mut arrays.activations.observations, cells, planes);
+                    stream.run_unchecked(&self.set.azero_train_gather, arguments)?;
+                }
+            }
+        }
+        self.filters(stream, arrays)?;
         let n_blocks = arrays.plan.n_blocks();
         let last = n_blocks - 3;
         for block in 0..n_blocks {
             let plan = arrays.plan.products[block];
             let Activations { observations, before, after, .. } = &mut arrays.activations;
-            // Both heads read the torso's output.
-            let inputs = match block {
-                0 => &*observations,
-                _ => &after[(block - 1).min(last)],
-            };
-            self.layer(stream, plan, n).outputs(&arrays.parameters, inputs, &mut before[block], false)?;
+            match (&self.tiles, &arrays.short) {
+                (Some(tiles), Some(short)) if plan.tile_columns.is_some() => {
+                    let bias = from(&arrays.parameters, plan.bias);
+                    let beside = Beside { bias, residual: In::none(), c: before[block].view_mut() };
+                    tiles.outputs(stream, (&arrays.plan, short), block, n, beside)?;
+                }
+                _ => {
+                    // Both heads read the torso's output.
+                    let inputs = match block {
+                        0 => &*observations,
+                        _ => &after[(block - 1).min(last)],
+                    };
+                    self.layer(stream, plan, n).outputs(&arrays.parameters, inputs, &mut before[block], false)?;
+                }
+            }
             // Every second convolution of the torso has the block's input added.
             let residual = (block > 0 && block <= last && block % 2 == 0).then(|| block - 2);
             self.norm(stream, arrays, block, n, residual, training)?;
@@ -288,7 +328,19 @@ impl Kernels {
         unsafe { stream.run_unchecked(&self.set.azero_train_loss, (loss,)) }
     }
 
-    fn backward(&self, stream: &Stream, arrays: &mut Arrays, n: u32) -> Result<()> {
+    /// The filters in bfloat16, where convolutions read such.
+    fn filters(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
+        let Some(Short { filters, turned, .. }) = &mut arrays.short else { return Ok(()) };
+        for (plan, (filters, turned)) in arrays.plan.products.iter().zip(filters.iter_mut().zip(turned)) {
+            let weights = from(&arrays.parameters, plan.weights);
+            let arguments = (weights, filters, turned, plan.n_inputs, plan.n_outputs);
+            // SAFETY: the plan's arrays begin at multiples of 4, and buffers at multiples of 16 bytes.
+            unsafe { stream.run_unchecked(&self.set.azero_train_filters, arguments)? };
+        }
+        Ok(())
+    }
+
+    fn backward(&self, stream: &Stream, arrays: &mut Arrays, n: u32, few: Option<&FilterGradients>) -> Result<()> {
         let last = arrays.plan.n_blocks() - 3;
         let [value_1, value_2, policy] = linear(&arrays.plan);
         let Arrays { parameters, gradients, parts, activations, .. } = &mut *arrays;
@@ -303,22 +355,22 @@ impl Kernels {
         self.layer(stream, value_1, n).weights(parts, gradients, &after[last + 1], by_hidden)?;
         self.layer(stream, value_1, n).inputs(parameters, by_hidden, &mut by[HEAD], false)?;
         let back = Back { block: last + 1, n, output: HEAD, inputs: Some((OUTPUT, false)), keep: false };
-        self.block(stream, arrays, back)?;
+        self.block(stream, arrays, back, few)?;
         // The policy head adds to it.
         let Arrays { parameters, gradients, parts, activations, .. } = &mut *arrays;
         let Activations { after, by_logits, by, .. } = activations;
         self.layer(stream, policy, n).weights(parts, gradients, &after[last + 2], by_logits)?;
         self.layer(stream, policy, n).inputs(parameters, by_logits, &mut by[HEAD], false)?;
         let back = Back { block: last + 2, n, output: HEAD, inputs: Some((OUTPUT, true)), keep: false };
-        self.block(stream, arrays, back)?;
+        self.block(stream, arrays, back, few)?;
         // The torso: what passes the last ReLU of a block is also the residual's, to which the first convolution adds.
         for second in (1..=last / 2).rev().map(|number| 2 * number) {
             let back = Back { block: second, n, output: OUTPUT, inputs: Some((MIDDLE, false)), keep: true };
-            self.block(stream, arrays, back)?;
+            self.block(stream, arrays, back, few)?;
             let back = Back { block: second - 1, n, output: MIDDLE, inputs: Some((OUTPUT, true)), keep: false };
-            self.block(stream, arrays, back)?;
+            self.block(stream, arrays, back, few)?;
         }
-        self.block(stream, arrays, Back { block: 0, n, output: OUTPUT, inputs: None, keep: false })
+        self.block(stream, arrays, Back { block: 0, n, output: OUTPUT, inputs: None, keep: false }, few)
     }
 
     /// A layer for the first `n` positions.
@@ -348,8 +400,8 @@ impl Kernels {
         }
     }
 
-    /// From the gradient of a block's output to those of its parameters and inputs.
-    fn block(&self, stream: &Stream, arrays: &mut Arrays, back: Back) -> Result<()> {
+    /// From the gradient of a block's output to those of its parameters and inputs. `few`: for part of a batch, the gradients of filters.
+    fn block(&self, stream: &Stream, arrays: &mut Arrays, back: Back, few: Option<&FilterGradients>) -> Result<()> {
         let Back { block, n, output, inputs, keep } = back;
         let norm = NormOf { block, n, residual: None, momentum: arrays.momentum, output_gradient: Some(output), keep };
         // SAFETY: as in `norm`; the gradient of the output is there.
@@ -359,7 +411,17 @@ impl Kernels {
             stream.run_unchecked(&self.set.azero_train_norm_back_apply, (norm.args(arrays),))?;
         }
         let last = arrays.plan.n_blocks() - 3;
-        let Arrays { plan, parameters, gradients, parts, activations, .. } = arrays;
+        let Arrays { plan, parameters, gradients, parts, activations, short, .. } = arrays;
+        if let (Some(tiles), Some(short), Some(columns)) = (&self.tiles, &*short, plan.products[block].tile_columns) {
+            let conv = plan.products[block];
+            few.unwrap_or(tiles.gradients()).run(stream, short, block, parts)?;
+            let (_, weights) = gradients.view_mut().split_at(conv.weights as usize);
+            let n_parts = (n * conv.lines).div_ceil(conv.part);
+            let arguments = (&*parts, weights, n_parts, conv.n_inputs, conv.n_outputs, columns);
+            // SAFETY: the parts were made above; the weights are those of the plan, which begin at a multiple of 4.
+            unsafe { stream.run_unchecked(&self.set.azero_train_sum_filters, arguments)? };
+            return tile_inputs(stream, tiles, (plan, short), &back, &mut activations.by);
+        }
         let (plan, Activations { observations, after, by_before, by, .. }) = (plan.products[block], activations);
         let of = match block {
             0 => &*observations,
@@ -371,6 +433,27 @@ impl Kernels {
             None => Ok(()),
         }
     }
+}
+
+/// The gradient of a block's inputs, in bfloat16. A result is not added to in place: it goes where nothing is needed any more, and has its number from then on.
+fn tile_inputs(
+    stream: &Stream,
+    tiles: &Tiles,
+    on: (&Plan, &Short),
+    back: &Back,
+    by: &mut [Buffer<f32>; 3],
+) -> Result<()> {
+    let Some((result, add)) = back.inputs else { return Ok(()) };
+    let [_, output, middle] = by;
+    let (result, other) = if result == OUTPUT { (output, middle) } else { (middle, output) };
+    if !add {
+        let beside = Beside { bias: In::none(), residual: In::none(), c: result.view_mut() };
+        return tiles.inputs(stream, on, back.block, back.n, beside);
+    }
+    let beside = Beside { bias: In::none(), residual: result.view(), c: other.view_mut() };
+    tiles.inputs(stream, on, back.block, back.n, beside)?;
+    std::mem::swap(result, other);
+    Ok(())
 }
 
 /// A layer for some positions.
@@ -530,6 +613,12 @@ struct NormOf {
 impl NormOf {
     fn args(self, arrays: &mut Arrays) -> NormArgs<'_> {
         let NormPlan { channels, weight, bias, running, .. } = arrays.plan.norms[self.block];
+        let in_tiles = arrays.plan.products[self.block].tile_columns.is_some();
+        let (output_short, by_before_short) = match &mut arrays.short {
+            // The heads read the last of the torso as it is.
+            Some(short) if in_tiles => (short.after.get_mut(self.block), Some(&mut short.by_before)),
+            _ => (None, None),
+        };
         let Activations { before, after, by_before, by, .. } = &mut arrays.activations;
         let (earlier, after) = after.split_at_mut(self.block);
         // The gradients of factor and term are neighbours, as they are themselves.
@@ -545,9 +634,11 @@ impl NormOf {
             running: arrays.running.view_mut().split_at(running as usize).1,
             parts: arrays.norm_parts.view_mut(),
             output_gradient: self.output_gradient.map_or(InOut::none(), |number| by[number].view_mut()),
-            input_gradient: by_before.view_mut(),
+            input_gradient: if in_tiles { InOut::none() } else { by_before.view_mut() },
             weight_gradient,
             bias_gradient,
+            output_short: output_short.map_or(InOut::none(), Buffer::view_mut),
+            input_gradient_short: by_before_short.map_or(InOut::none(), Buffer::view_mut),
             n_pixels: self.n * arrays.plan.shape.cells() as u32,
             channels,
             momentum: self.momentum,

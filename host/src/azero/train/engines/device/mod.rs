@@ -3,6 +3,7 @@
 #[allow(unsafe_code)]
 mod kernels;
 mod plan;
+mod tiles;
 
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ use crate::{Device, Error, Graph, Memory, Result, Stream};
 ///
 /// # Errors
 /// [`Error::Shape`] for a network or a batch that the kernels do not support.
-pub(in crate::azero::train) fn memory(shape: NetworkShape, samples: &Samples, batch: u32) -> Result<Memory> {
-    let plan = Plan::new(shape, batch)?;
+pub(in crate::azero::train) fn memory(shape: NetworkShape, samples: &Samples, options: &Options) -> Result<Memory> {
+    let plan = Plan::new(shape, options.batch, options.precision)?;
     Ok(Arrays::memory(&plan, samples))
 }
 
@@ -34,9 +35,9 @@ pub(in crate::azero::train) fn memory(shape: NetworkShape, samples: &Samples, ba
 pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, samples, state } = setup;
     let stream = device.stream()?;
-    let plan = Plan::new(state.network.shape(), options.batch)?;
+    let plan = Plan::new(state.network.shape(), options.batch, options.precision)?;
     let arrays = Arrays::new(&stream, plan, &samples, &options)?;
-    let kernels = Kernels::load(device)?;
+    let kernels = Kernels::load(&stream, &arrays)?;
     let mut engine =
         DeviceEngine { graph: None, arrays, kernels, stream, options, samples, like: state.network.clone() };
     engine.set_state(&state)?;

@@ -2,10 +2,12 @@
 
 use warpplay_gpu::azero::train::line_length;
 use warpplay_gpu::azero::train::product::{LARGE, SMALL, Tiles};
+use warpplay_gpu::tile::images::COLUMNS;
 
 use crate::azero::NetworkShape;
 use crate::azero::network::{Network, Norm};
-use crate::{Error, Result};
+use crate::tile::core::MAX_SIZE;
+use crate::{Error, Precision, Result};
 
 /// Maximum number of steps between two synchronisations with the device.
 pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
@@ -17,6 +19,11 @@ const SMALL_BLOCKS: u32 = 1056;
 const LEAST_PART: u32 = 256;
 /// Minimum numbers of rows and columns of a product with large tiles.
 const LEAST_LARGE: (u32, u32) = (512, 72);
+
+/// Blocks that a gradient of filters by `tile` should have, the side of its largest tiles and the depth that their parts are multiples of: one block for each multiprocessor of a large GPU.
+const TILE_BLOCKS: u32 = 132;
+const TILE_SIDE: u32 = 128;
+const TILE_DEPTH: u32 = 64;
 
 /// A convolution or linear layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +50,8 @@ pub(super) struct ProductPlan {
     pub part: u32,
     /// Whether the bias has a gradient.
     pub with_bias: bool,
+    /// Where it is a convolution of `tile`, the columns of its gradient's parts; what [`n_parts`](Self::n_parts) and [`part`](Self::part) say is of those.
+    pub tile_columns: Option<u32>,
 }
 
 impl ProductPlan {
@@ -59,6 +68,15 @@ impl ProductPlan {
     /// Values of one part of the gradient.
     pub fn part_values(&self) -> u32 {
         self.gradient_rows() * self.n_outputs
+    }
+
+    /// Values of all parts of the gradient.
+    fn parts_values(&self) -> usize {
+        let part = match self.tile_columns {
+            Some(columns) => self.n_outputs as usize * (self.side * self.side * columns) as usize,
+            None => self.part_values() as usize,
+        };
+        part * self.n_parts as usize
     }
 
     /// Offset of the weight `[unit][channel · taps + tap]` among the device's weights.
@@ -91,6 +109,8 @@ pub(super) struct Plan {
     pub shape: NetworkShape,
     /// Positions of a step.
     pub batch: u32,
+    /// Whether convolutions of 3 × 3 are those of `tile`, in bfloat16.
+    pub in_tiles: bool,
     pub products: Vec<ProductPlan>,
     pub norms: Vec<NormPlan>,
     /// Number of parameters, and number of those with the L2 term, which come first.
@@ -128,10 +148,12 @@ fn layers(shape: NetworkShape) -> Vec<Layer> {
 impl Plan {
     /// # Errors
     /// [`Error::Shape`] for a network and a batch that the kernels' 32-bit offsets cannot hold.
-    pub fn new(shape: NetworkShape, batch: u32) -> Result<Self> {
+    pub fn new(shape: NetworkShape, batch: u32, precision: Precision) -> Result<Self> {
         let pixels = u64::from(batch) * shape.cells() as u64;
-        if pixels > 1 << 30 {
-            return Err(Error::shape("squares of a batch", format!("at most {}", 1u32 << 30), pixels));
+        let in_tiles = precision == Precision::Bf16;
+        let most = if in_tiles { MAX_SIZE } else { 1 << 30 };
+        if pixels > most.into() {
+            return Err(Error::shape("squares of a batch", format!("at most {most} in {precision}"), pixels));
         }
         let layers = layers(shape);
         for layer in &layers {
@@ -152,7 +174,7 @@ impl Plan {
             at as u32
         };
         let mut products: Vec<ProductPlan> =
-            layers.iter().map(|layer| product(shape, batch, layer, &mut take)).collect();
+            layers.iter().map(|layer| product(shape, batch, layer, in_tiles, &mut take)).collect();
         let n_decayed = products.iter().map(|product| u64::from(product.n_weights())).sum::<u64>();
         for product in &mut products {
             product.bias = take(product.n_outputs);
@@ -169,10 +191,9 @@ impl Plan {
         if offset > 1 << 31 {
             return Err(Error::shape("parameters of the network", format!("at most {}", 1u32 << 31), offset));
         }
-        let parts = products.iter().map(|product| product.part_values() as usize * product.n_parts as usize);
-        let n_part_values = parts.max().unwrap_or(0);
+        let n_part_values = products.iter().map(ProductPlan::parts_values).max().unwrap_or(0);
         let (n_values, n_decayed) = (offset as u32, n_decayed as u32);
-        Ok(Self { shape, batch, products, norms, n_values, n_decayed, n_running: running, n_part_values })
+        Ok(Self { shape, batch, in_tiles, products, norms, n_values, n_decayed, n_running: running, n_part_values })
     }
 
     /// Number of blocks of convolution, norm and ReLU; the last two belong to the heads.
@@ -235,7 +256,13 @@ impl Plan {
     }
 }
 
-fn product(shape: NetworkShape, batch: u32, layer: &Layer, take: &mut impl FnMut(u32) -> u32) -> ProductPlan {
+fn product(
+    shape: NetworkShape,
+    batch: u32,
+    layer: &Layer,
+    in_tiles: bool,
+    take: &mut impl FnMut(u32) -> u32,
+) -> ProductPlan {
     let cells = shape.rows * shape.columns;
     let channels = line_length(layer.n_channels);
     let n_outputs = line_length(layer.n_units);
@@ -248,8 +275,15 @@ fn product(shape: NetworkShape, batch: u32, layer: &Layer, take: &mut impl FnMut
     let gradient = if pixels >= LEAST_LARGE.0 { tiles(gradient_rows, n_outputs) } else { SMALL };
     let blocks = if gradient == LARGE { LARGE_BLOCKS } else { SMALL_BLOCKS };
     let n_tiles = gradient_rows.div_ceil(gradient.rows) * n_outputs.div_ceil(gradient.cols);
-    let parts = (blocks / n_tiles).clamp(1, pixels.div_ceil(LEAST_PART));
-    let part = pixels.div_ceil(parts).next_multiple_of(gradient.depth);
+    let tile_columns = (in_tiles && side == 3).then(|| channels.next_multiple_of(COLUMNS));
+    let (parts, depth) = match tile_columns {
+        Some(columns) => {
+            let tiles = n_outputs.div_ceil(TILE_SIDE) * (side * side * columns).div_ceil(TILE_SIDE);
+            (TILE_BLOCKS / tiles, TILE_DEPTH)
+        }
+        None => (blocks / n_tiles, gradient.depth),
+    };
+    let part = pixels.div_ceil(parts.clamp(1, pixels.div_ceil(LEAST_PART))).next_multiple_of(depth);
     ProductPlan {
         n_channels: layer.n_channels,
         n_taps: layer.n_taps,
@@ -267,6 +301,7 @@ fn product(shape: NetworkShape, batch: u32, layer: &Layer, take: &mut impl FnMut
         n_parts: pixels.div_ceil(part),
         part,
         with_bias: layer.linear,
+        tile_columns,
     }
 }
 
@@ -329,7 +364,7 @@ mod tests {
             ..NetworkShape::default()
         };
         let network = Network::seeded(shape, 5).unwrap().with_meaning(ObservationLayout::Legacy, ValueOf::Mover);
-        let plan = Plan::new(shape, 9).unwrap();
+        let plan = Plan::new(shape, 9, Precision::F32).unwrap();
         let (values, running) = plan.to_device(&network);
         assert_eq!(plan.to_network(&network, &values, Some(&running)), network);
         let filled = values.iter().chain(&running).filter(|value| **value != 0.0).count();
@@ -342,11 +377,13 @@ mod tests {
     #[test]
     fn the_default_networks_torso_has_large_tiles_and_all_parts_are_covered() {
         for batch in [2, 16, 100, 1024, 8192] {
-            let plan = Plan::new(NetworkShape::default(), batch).unwrap();
-            assert!(batch < 16 || plan.products[1].forward == LARGE && plan.products[1].gradient == LARGE);
-            for product in &plan.products {
-                let pixels = batch * if product.with_bias { 1 } else { 64 };
-                assert!(product.n_parts * product.part >= pixels && (product.n_parts - 1) * product.part < pixels);
+            for precision in [Precision::F32, Precision::Bf16] {
+                let plan = Plan::new(NetworkShape::default(), batch, precision).unwrap();
+                assert!(batch < 16 || plan.products[1].forward == LARGE && plan.products[1].gradient == LARGE);
+                for product in &plan.products {
+                    let pixels = batch * if product.with_bias { 1 } else { 64 };
+                    assert!(product.n_parts * product.part >= pixels && (product.n_parts - 1) * product.part < pixels);
+                }
             }
         }
     }

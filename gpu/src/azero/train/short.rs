@@ -1,0 +1,140 @@
+//! What the products of `tile` read and write where a training is in bfloat16.
+//!
+//! ```text
+//! values     [n_pixels, short_line(channels)]              bfloat16: inputs of convolutions, and gradients of their outputs
+//! weights    [9, n_inputs, n_outputs]                      single precision, as everywhere in this module
+//! filters    [n_outputs, 9, short_line(n_inputs)]          bfloat16: of the way forward
+//! turned     [n_inputs, 9, short_line(n_outputs)]          bfloat16: turned by half a circle, of the way back
+//! parts      [n_parts, n_outputs, 9, columns]              single precision: the gradient of the filters in parts
+//! ```
+//!
+//! The copy engine wants lines of 16 bytes. What lies behind the channels of a line is read by nobody.
+
+use super::quad::{load_quad, store_quad};
+use crate::cuda::memory;
+use crate::cuda::mma::pack_bf16;
+use crate::cuda::{kernel, thread};
+use crate::launch::LaunchShape;
+use crate::unroll::unroll;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+/// Taps of a filter.
+const TAPS: u32 = 9;
+
+/// Numbers of a line of `channels` channels in bfloat16: 16 bytes are read at once.
+pub const fn short_line(channels: u32) -> u32 {
+    channels.next_multiple_of(8)
+}
+
+/// Rounds four neighbouring values and writes them from element `index` on.
+///
+/// # Safety
+/// The array at `base` has them, begins at a multiple of 8 bytes, and nobody else accesses them; `index` is a multiple of 4.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn store_short(base: *mut u16, index: usize, quad: [f32; 4]) {
+    let [low, high] = [pack_bf16(quad[0], quad[1]), pack_bf16(quad[2], quad[3])];
+    // SAFETY: the 8 bytes are the array's, aligned and this thread's, as is asked for.
+    unsafe { memory::store(base.cast::<u64>(), index / 4, u64::from(low) | u64::from(high) << 32) }
+}
+
+/// Launch shape of [`azero_train_filters`].
+pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
+    LaunchShape::linear(TAPS * (n_inputs / 4) * (n_outputs / 4), BLOCK)
+}
+
+/// The weights of a convolution of 3 × 3 as filters in bfloat16, for the way forward and for the way back.
+///
+/// * Launch: [`filters_shape`], a thread 4 × 4 weights of a tap, blocks of 256.
+/// * Reads: `weights`.
+/// * Writes: `filters`, `turned`.
+/// * Shared: none.
+/// * Cost: a weight read once and written twice.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer`, which reads the weights as they are.
+/// * Source: our own: the layout; rounding to nearest, ties to even.
+///
+/// # Safety
+/// The arrays begin at a multiple of 16 bytes.
+#[kernel(
+    shape = filters_shape(n_inputs, n_outputs),
+    max_threads = BLOCK,
+    require = n_inputs >= 4 && n_inputs.is_multiple_of(4) && n_outputs >= 4 && n_outputs.is_multiple_of(4)
+)]
+pub unsafe fn azero_train_filters(
+    #[len(TAPS * n_inputs * n_outputs)] weights: *const f32,
+    #[len(n_outputs * TAPS * short_line(n_inputs))] filters: *mut u16,
+    #[len(n_inputs * TAPS * short_line(n_outputs))] turned: *mut u16,
+    n_inputs: u32,
+    n_outputs: u32,
+) {
+    let (inputs, outputs) = (n_inputs / 4, n_outputs / 4);
+    let Some(at) = thread::index_1d_below(TAPS * inputs * outputs) else { return };
+    let (output, rest) = (at % outputs * 4, at / outputs);
+    let (input, tap) = (rest % inputs * 4, rest / inputs);
+    let line = |outer: u32, tap: u32, channels: u32| (outer * TAPS + tap) as usize * short_line(channels) as usize;
+    // SAFETY: tap, inputs and outputs exist; what is written is this thread's.
+    unsafe {
+        let row = |i: u32| {
+            let line = (tap * n_inputs + input + i) as usize;
+            load_quad(weights, line * n_outputs as usize + output as usize)
+        };
+        let rows = [row(0), row(1), row(2), row(3)];
+        unroll!(J in [0, 1, 2, 3] {
+            let of_output = [rows[0][J], rows[1][J], rows[2][J], rows[3][J]];
+            store_short(filters, line(output + J as u32, tap, n_inputs) + input as usize, of_output);
+        });
+        unroll!(I in [0, 1, 2, 3] {
+            let at = line(input + I as u32, TAPS - 1 - tap, n_outputs) + output as usize;
+            store_short(turned, at, rows[I]);
+        });
+    }
+}
+
+/// Launch shape of [`azero_train_sum_filters`].
+pub const fn sum_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
+    LaunchShape::linear(TAPS * n_inputs * (n_outputs / 4), BLOCK)
+}
+
+/// Sum over the parts of a gradient of filters, in order, in the layout of the weights.
+///
+/// * Launch: [`sum_shape`], a thread four outputs of a tap and an input, blocks of 256.
+/// * Reads: `parts`.
+/// * Writes: `weights`.
+/// * Shared: none.
+/// * Cost: four loads a part, neighbouring threads' neighbouring inputs.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`.
+/// * Source: our own: the order of the sum.
+///
+/// # Safety
+/// The arrays begin at a multiple of 16 bytes.
+#[kernel(
+    shape = sum_shape(n_inputs, n_outputs),
+    max_threads = BLOCK,
+    require = n_inputs >= 1 && n_inputs <= columns && n_outputs >= 4 && n_outputs.is_multiple_of(4)
+)]
+pub unsafe fn azero_train_sum_filters(
+    #[len(n_parts * n_outputs * TAPS * columns)] parts: *const f32,
+    #[len(TAPS * n_inputs * n_outputs)] weights: *mut f32,
+    n_parts: u32,
+    n_inputs: u32,
+    n_outputs: u32,
+    columns: u32,
+) {
+    let Some(at) = thread::index_1d_below(TAPS * n_inputs * (n_outputs / 4)) else { return };
+    let (input, rest) = (at % n_inputs, at / n_inputs);
+    let (tap, output) = (rest % TAPS, rest / TAPS * 4);
+    let mut sum = [0.0; 4];
+    let mut part = 0;
+    // SAFETY: part, output, tap and input exist; the quad of the result is this thread's.
+    unsafe {
+        while part < n_parts {
+            unroll!(J in [0, 1, 2, 3] {
+                let line = (part * n_outputs + output + J as u32) as usize * TAPS as usize + tap as usize;
+                sum[J] += memory::load(parts, line * columns as usize + input as usize);
+            });
+            part += 1;
+        }
+        store_quad(weights, (tap * n_inputs + input) as usize * n_outputs as usize + output as usize, sum);
+    }
+}

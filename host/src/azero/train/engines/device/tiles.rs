@@ -1,0 +1,267 @@
+//! The convolutions of 3 × 3 in bfloat16, by [`tile`](crate::tile): of the input and the torso, forward, backward and the gradients of their filters.
+
+use warpplay_gpu::azero::train::short::short_line;
+use warpplay_gpu::cuda::tensor_map::TensorMap;
+
+use super::plan::{Plan, ProductPlan};
+use crate::runtime::tensor_map::Values;
+use crate::tile::core::{Core, Images, Kernels, Lie, Shape, Views};
+use crate::{Buffer, In, InOut, Precision, Result, Stream};
+
+/// Taps of a filter's row and column.
+const SIDE: u32 = 3;
+const TAPS: u32 = SIDE * SIDE;
+
+/// What the convolutions read, in bfloat16.
+pub(super) struct Short {
+    pub observations: Buffer<u16>,
+    /// Outputs of the blocks before the last of the torso.
+    pub after: Vec<Buffer<u16>>,
+    /// Gradient by what is before a norm.
+    pub by_before: Buffer<u16>,
+    /// Filters of each convolution, for the way forward and for the way back.
+    pub filters: Vec<Buffer<u16>>,
+    pub turned: Vec<Buffer<u16>>,
+}
+
+/// Values of the filters of a convolution from lines of `channels` to `outputs`.
+const fn filter_values(channels: u32, outputs: u32) -> usize {
+    outputs as usize * (TAPS * short_line(channels)) as usize
+}
+
+impl Short {
+    /// Bytes of [`Short::new`] and [`Tiles::new`].
+    pub fn bytes(plan: &Plan) -> u64 {
+        let convs = convolutions(plan);
+        let pixels = plan.batch as usize * plan.shape.cells();
+        let line = |channels: u32| short_line(channels) as usize;
+        let width = convs.iter().map(|conv| line(conv.n_outputs)).max().unwrap_or(0);
+        let values = pixels * (line(plan.shape.planes) + convs.len() * width);
+        let filters = |conv: &ProductPlan| {
+            filter_values(conv.n_inputs, conv.n_outputs) + filter_values(conv.n_outputs, conv.n_inputs)
+        };
+        let filters: usize = convs.iter().map(filters).sum();
+        // Of two ways for each, and of one back for all but the first.
+        let maps = (3 * convs.len() - 1) * 2 * size_of::<TensorMap>();
+        (2 * (values + filters) + maps) as u64
+    }
+
+    pub fn new(stream: &Stream, plan: &Plan) -> Result<Self> {
+        let convs = convolutions(plan);
+        let pixels = plan.batch as usize * plan.shape.cells();
+        let lines = |channels: u32| stream.alloc(pixels * short_line(channels) as usize);
+        let filters = |[channels, outputs]: [u32; 2]| stream.alloc(filter_values(channels, outputs));
+        Ok(Self {
+            observations: lines(plan.shape.planes)?,
+            after: convs[1..].iter().map(|conv| lines(conv.n_inputs)).collect::<Result<_>>()?,
+            by_before: lines(plan.shape.width)?,
+            filters: convs.iter().map(|conv| filters([conv.n_inputs, conv.n_outputs])).collect::<Result<_>>()?,
+            turned: convs.iter().map(|conv| filters([conv.n_outputs, conv.n_inputs])).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The inputs of a block.
+    pub fn inputs(&self, block: usize) -> &Buffer<u16> {
+        if block == 0 { &self.observations } else { &self.after[block - 1] }
+    }
+}
+
+/// The convolutions of 3 × 3: all blocks but the heads'.
+fn convolutions(plan: &Plan) -> &[ProductPlan] {
+    &plan.products[..plan.n_blocks() - 2]
+}
+
+/// A product, and what tells the copy engine of its operands.
+struct Prepared {
+    core: Core,
+    maps: Buffer<TensorMap>,
+}
+
+impl Prepared {
+    fn new(stream: &Stream, kernels: &Kernels, shape: Shape, a: &Buffer<u16>, b: &Buffer<u16>) -> Result<Self> {
+        let core = Core::new(kernels, shape, None)?;
+        core.expect_operands(a, b)?;
+        let maps = stream.upload(&core.maps((a, 0), (b, 0))?)?;
+        Ok(Self { core, maps })
+    }
+
+    fn run(&self, stream: &Stream, m: u32, operands: [&Buffer<u16>; 2], beside: Beside<'_>) -> Result<()> {
+        let Beside { bias, residual, c } = beside;
+        let views = Views {
+            a: operands[0].view().cast(),
+            b: operands[1].view().cast(),
+            bias,
+            residual,
+            residual_short: In::none(),
+            mask: In::none(),
+            c,
+            c_short: InOut::none(),
+            overflow: InOut::none(),
+        };
+        self.core.run(stream, m, &self.maps, views)
+    }
+}
+
+/// The result, and what is added to it.
+pub(super) struct Beside<'a> {
+    pub bias: In<'a, f32>,
+    pub residual: In<'a, f32>,
+    pub c: InOut<'a, f32>,
+}
+
+/// All convolutions of a training.
+pub(super) struct Tiles {
+    kernels: Kernels,
+    forward: Vec<Prepared>,
+    /// Without that of the first, whose inputs have no gradient.
+    backward: Vec<Prepared>,
+    /// Of the plan's batch.
+    gradients: FilterGradients,
+}
+
+impl Tiles {
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for sizes that `tile` does not take; [`Error::Unsupported`](crate::Error::Unsupported) for a device without its convolutions; errors of the device.
+    pub fn new(stream: &Stream, plan: &Plan, short: &Short) -> Result<Self> {
+        let kernels = Kernels::of_images(stream.device(), Precision::Bf16)?;
+        let convs = || convolutions(plan).iter().enumerate();
+        let pixels = plan.batch * plan.shape.cells() as u32;
+        let forward = convs().map(|(block, conv)| {
+            let shape = convolution(plan, pixels, conv.n_inputs, conv.n_outputs);
+            Prepared::new(stream, &kernels, shape, short.inputs(block), &short.filters[block])
+        });
+        let backward = convs().skip(1).map(|(block, conv)| {
+            let shape = convolution(plan, pixels, conv.n_outputs, conv.n_inputs);
+            Prepared::new(stream, &kernels, shape, &short.by_before, &short.turned[block])
+        });
+        let (forward, backward) = (forward.collect::<Result<_>>()?, backward.collect::<Result<_>>()?);
+        let gradients = FilterGradients::new(stream, &kernels, plan, short, plan.batch)?;
+        Ok(Self { kernels, forward, backward, gradients })
+    }
+
+    /// Queues the convolution of a block for the first `n` positions, with its bias.
+    pub fn outputs(
+        &self,
+        stream: &Stream,
+        (plan, short): (&Plan, &Short),
+        block: usize,
+        n: u32,
+        beside: Beside<'_>,
+    ) -> Result<()> {
+        let m = n * plan.shape.cells() as u32;
+        self.forward[block].run(stream, m, [short.inputs(block), &short.filters[block]], beside)
+    }
+
+    /// Queues the gradient of a block's inputs, of any but the first.
+    pub fn inputs(
+        &self,
+        stream: &Stream,
+        (plan, short): (&Plan, &Short),
+        block: usize,
+        n: u32,
+        beside: Beside<'_>,
+    ) -> Result<()> {
+        let m = n * plan.shape.cells() as u32;
+        self.backward[block - 1].run(stream, m, [&short.by_before, &short.turned[block]], beside)
+    }
+
+    /// Gradients of filters for the plan's batch, or made for `n` positions.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn gradients_of(
+        &self,
+        stream: &Stream,
+        (plan, short): (&Plan, &Short),
+        n: u32,
+    ) -> Result<Option<FilterGradients>> {
+        match n == plan.batch {
+            true => Ok(None),
+            false => FilterGradients::new(stream, &self.kernels, plan, short, n).map(Some),
+        }
+    }
+
+    /// Those of the plan's batch.
+    pub fn gradients(&self) -> &FilterGradients {
+        &self.gradients
+    }
+}
+
+/// The gradients of all filters for a number of positions: their depth is all pixels.
+pub(super) struct FilterGradients {
+    products: Vec<Prepared>,
+}
+
+impl FilterGradients {
+    fn new(stream: &Stream, kernels: &Kernels, plan: &Plan, short: &Short, n: u32) -> Result<Self> {
+        let products = convolutions(plan).iter().enumerate().map(|(block, conv)| {
+            let shape = filter_gradient(plan, n * plan.shape.cells() as u32, conv);
+            Prepared::new(stream, kernels, shape, &short.by_before, short.inputs(block))
+        });
+        Ok(Self { products: products.collect::<Result<_>>()? })
+    }
+
+    /// Queues the gradient of a block's filters, in parts.
+    pub fn run(&self, stream: &Stream, short: &Short, block: usize, parts: &mut Buffer<f32>) -> Result<()> {
+        let product = &self.products[block];
+        let beside = Beside { bias: In::none(), residual: In::none(), c: parts.view_mut() };
+        product.run(stream, product.core.shape.m, [&short.by_before, short.inputs(block)], beside)
+    }
+}
+
+/// A convolution of all pixels as a product, from channels to outputs.
+fn convolution(plan: &Plan, pixels: u32, channels: u32, outputs: u32) -> Shape {
+    Shape {
+        m: pixels,
+        n: outputs,
+        k: channels,
+        images: Some(images(plan, channels)),
+        a: Lie::of_lines(false, pixels, short_line(channels), 1),
+        b: Lie::of_lines(false, outputs, TAPS * short_line(channels), 1),
+        c_stride: outputs,
+        c_part_stride: u64::from(pixels) * u64::from(outputs),
+        mask_stride: outputs,
+        division: channels,
+        ..EMPTY
+    }
+}
+
+/// The gradient of a convolution's filters as a product, in the plan's parts.
+fn filter_gradient(plan: &Plan, pixels: u32, conv: &ProductPlan) -> Shape {
+    let n = TAPS * conv.tile_columns.unwrap_or(0);
+    Shape {
+        m: conv.n_outputs,
+        n,
+        k: pixels,
+        images: Some(images(plan, conv.n_inputs)),
+        a: Lie::of_lines(true, pixels, short_line(conv.n_outputs), 1),
+        b: Lie::of_lines(true, pixels, short_line(conv.n_inputs), 1),
+        c_stride: n,
+        c_part_stride: u64::from(conv.n_outputs) * u64::from(n),
+        mask_stride: n,
+        division: conv.part,
+        ..EMPTY
+    }
+}
+
+fn images(plan: &Plan, channels: u32) -> Images {
+    Images { height: plan.shape.rows, width: plan.shape.columns, side: SIDE, channels }
+}
+
+/// A product of nothing.
+const EMPTY: Shape = Shape {
+    values: Values::Bf16,
+    m: 0,
+    n: 0,
+    k: 0,
+    images: None,
+    a: Lie::of_lines(false, 0, 0, 1),
+    b: Lie::of_lines(false, 0, 0, 1),
+    c_stride: 0,
+    c_parts: 1,
+    c_part_stride: 0,
+    mask_stride: 0,
+    division: 0,
+    factor: 1.0,
+    rectifier: false,
+};
