@@ -82,6 +82,10 @@ pub struct TrainFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true, alias = "order-seed")]
     pub seed: Option<u64>,
 
+    /// Arithmetic of the convolutions in training: f32, or bf16 on GPUs of compute capability 9.0 [default: f32]
+    #[arg(long, value_name = "PRECISION")]
+    pub training_precision: Option<Precision>,
+
     /// Implementation of the training: auto, device, cpu [default: auto]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<train::Engine>,
@@ -109,7 +113,7 @@ pub struct GateFlags {
     #[arg(long, value_name = "ENGINE", default_value_t = EvaluatorOptions::default().engine, alias = "execution")]
     pub gate_engine: Engine,
 
-    /// Arithmetic of the gate match; training is in f32
+    /// Arithmetic of the gate match
     #[arg(long, value_name = "PRECISION", default_value_t = EvaluatorOptions::default().precision, alias = "precision")]
     pub gate_precision: Precision,
 }
@@ -135,6 +139,7 @@ impl TrainFlags {
             weight_decay: self.l2.unwrap_or(base.weight_decay),
             value_weight: self.value_weight.unwrap_or(base.value_weight),
             seed: self.seed.unwrap_or(base.seed),
+            precision: self.training_precision.unwrap_or(base.precision),
             engine: self.engine.unwrap_or(base.engine),
             ..base
         };
@@ -230,6 +235,10 @@ pub struct LearnFlags {
     #[arg(long, value_name = "P")]
     pub precision: Option<Precision>,
 
+    /// Arithmetic of the convolutions in training: f32, or bf16 on GPUs of compute capability 9.0
+    #[arg(long, value_name = "P", default_value_t = LearnOptions::default().train.precision)]
+    pub training_precision: Precision,
+
     #[command(flatten)]
     pub seed: SeedFlag,
 }
@@ -244,7 +253,13 @@ impl LearnFlags {
             parallel: self.parallel,
             window: self.window,
             search: SearchOptions { simulations: self.simulations, ..base.search },
-            train: Options { batch: self.batch, epochs: self.epochs, learning_rate: self.learning_rate, ..base.train },
+            train: Options {
+                batch: self.batch,
+                epochs: self.epochs,
+                learning_rate: self.learning_rate,
+                precision: self.training_precision,
+                ..base.train
+            },
             gate: MatchOptions { games: self.gate, ..base.gate },
             gate_search: SearchOptions { simulations: self.simulations, ..base.gate_search },
             threshold: self.gate_score,

@@ -4,6 +4,7 @@
 //! ```text
 //! a step   gather -> for each layer: forward, norm_parts, norm_finish, norm_apply -> loss
 //!          -> for each layer from the last: norm_back_parts, norm_back_finish, norm_back_apply, gradient, sum_parts, backward -> adam -> finish
+//! in bfloat16   filters before the first layer; and of convolutions of 3 × 3 those of `tile`, with sum_filters in place of sum_parts
 //! ```
 //!
 //! All launches of a step take the step's number from device memory, which `azero_train_finish` moves on: one recorded graph serves every step. No float

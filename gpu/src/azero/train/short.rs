@@ -51,7 +51,7 @@ pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
 /// * Writes: `filters`, `turned`.
 /// * Shared: none.
 /// * Cost: a weight read once and written twice.
-/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer`, which reads the weights as they are.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Operands`, which rounds likewise.
 /// * Source: our own: the layout; rounding to nearest, ties to even.
 ///
 /// # Safety
