@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use warpplay::mlp::{Dataset, Engine, Layer, Network, Options, Precision, Residence, Trainer};
-use warpplay::{Device, Progress, Result};
+use warpplay::mlp::{Checkpoint, Dataset, Engine, Layer, Network, Options, Precision, Residence, Sweep, Trainer};
+use warpplay::{Backend, Device, Progress, Result};
 use warpplay_cpu_ref::mlp as reference;
 use warpplay_gpu::mlp::random;
 
+use crate::folder::Folder;
 use crate::golden::{self, Tensors};
 use crate::random::Random;
 use crate::tolerance::{Tolerance, close};
@@ -37,6 +38,42 @@ pub fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(
     let mut trainer = Trainer::builder(set).options(options.clone()).test(set).build(device)?;
     let report = trainer.run(Progress::go_on)?;
     Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
+}
+
+/// Checks that a training of two epochs has the bits of one that is written to a file after the first and resumed, and returns the options of the latter.
+///
+/// # Errors
+/// Those of [`Trainer`] and [`Checkpoint`].
+///
+/// # Panics
+/// If the bits are others.
+pub fn resumed(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<Options> {
+    let (_, whole) = train(device, &Options { epochs: 2, ..options.clone() }, set)?;
+    let mut first = Trainer::builder(set).options(Options { epochs: 1, ..options.clone() }).build(device)?;
+    first.run(Progress::go_on)?;
+    let folder = Folder::new();
+    let path = folder.path("first.checkpoint");
+    first.checkpoint()?.save(&path)?;
+    let mut second = Trainer::builder(set).resume(Checkpoint::load(&path)?).epochs(2).build(device)?;
+    second.run(Progress::go_on)?;
+    assert_eq!(second.network()?, whole, "{} on {device}", options.precision);
+    Ok(second.options().clone())
+}
+
+/// Checks that a sweep of one model, of the options' seed and learning rate, has the losses of a training, by the engine that leaves nothing of the options out: `cpu`, or `layers` on a device.
+///
+/// # Errors
+/// Those of [`Sweep`] and [`Trainer`].
+///
+/// # Panics
+/// If the losses or the engine are others.
+pub fn swept(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<()> {
+    let builder = Sweep::builder(set).options(options.clone()).model(options.seed, options.learning_rate);
+    let found = builder.build(device)?.run(Progress::go_on)?;
+    let (losses, _) = train(device, options, set)?;
+    assert_eq!(found.models[0].epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>(), losses);
+    assert_eq!(found.engine, if device.backend() == Backend::Cpu { Engine::Cpu } else { Engine::Layers });
+    Ok(())
 }
 
 /// Runs of the plain program in single precision that a [`Twin`] takes its scale from.

@@ -3,14 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use warpplay::mlp::{
-    Checkpoint, Dataset, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer,
-};
-use warpplay::{Backend, Device, Error};
+use warpplay::mlp::{Dataset, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Trainer};
+use warpplay::{Device, Error};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_architecture;
-use warpplay_tests::folder::Folder;
-use warpplay_tests::mlp::{Twin, images, train};
+use warpplay_tests::mlp::{Twin, images, resumed, swept, train};
 
 fn options(hidden: &[u32], batch: u32, clip_norm: f32) -> Options {
     let (hidden, clip_norm) = (hidden.to_vec(), Some(clip_norm));
@@ -77,20 +74,11 @@ fn the_engine_epoch_leaves_clipping_to_layers() -> Checked {
 #[test]
 fn a_resumed_training_goes_on_with_clipping() {
     let set = images(70, 2, 3, 3);
-    let folder = Folder::new();
     for_each_architecture(|device| {
         // Scaled gradients have the norm of those that are not.
         for precision in [Precision::F32, Precision::F16] {
             let options = Options { precision, ..options(&[5], 4, 0.1) };
-            let (_, whole) = train(device, &options, &set)?;
-            let mut first = Trainer::builder(&set).options(Options { epochs: 1, ..options }).build(device)?;
-            first.run(|_| ControlFlow::Continue(()))?;
-            let path = folder.path("clipped.checkpoint");
-            first.checkpoint()?.save(&path)?;
-            let mut second = Trainer::builder(&set).resume(Checkpoint::load(&path)?).epochs(2).build(device)?;
-            assert_eq!(second.options().clip_norm, Some(0.1));
-            second.run(|_| ControlFlow::Continue(()))?;
-            assert_eq!(second.network()?, whole, "{precision} on {device}");
+            assert_eq!(resumed(device, &options, &set)?.clip_norm, Some(0.1), "{precision} on {device}");
         }
         Ok(())
     });
@@ -123,12 +111,7 @@ fn a_norm_that_is_no_number_ends_the_training_at_its_step() {
 fn a_sweep_clips_as_a_training_does() -> Checked {
     let set = images(40, 4, 4, 3);
     for device in [Device::cpu(), Device::simt()] {
-        let options = options(&[6], 8, 0.1);
-        let mut sweep = Sweep::builder(&set).options(options.clone()).model(3, 0.1).build(&device)?;
-        let found = sweep.run(|_| ControlFlow::Continue(()))?;
-        let (losses, _) = train(&device, &options, &set)?;
-        assert_eq!(found.models[0].epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>(), losses);
-        assert_eq!(found.engine, if device.backend() == Backend::Cpu { Engine::Cpu } else { Engine::Layers });
+        swept(&device, &options(&[6], 8, 0.1), &set)?;
     }
     Ok(())
 }

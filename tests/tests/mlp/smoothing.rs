@@ -2,12 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use warpplay::mlp::{Checkpoint, Classifier, Engine, Options, Precision, Sweep, Trainer};
-use warpplay::{Backend, Device};
+use warpplay::Device;
+use warpplay::mlp::{Classifier, Engine, Options, Precision, Trainer};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_architecture;
-use warpplay_tests::folder::Folder;
-use warpplay_tests::mlp::{Twin, images, train};
+use warpplay_tests::mlp::{Twin, images, resumed, swept, train};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 fn options(hidden: &[u32], batch: u32, label_smoothing: f32) -> Options {
@@ -84,20 +83,11 @@ fn evaluations_are_of_the_labels_as_they_are() {
 #[test]
 fn a_resumed_training_goes_on_with_smoothed_labels() {
     let set = images(70, 2, 3, 3);
-    let folder = Folder::new();
     for_each_architecture(|device| {
         // Scaled gradients are smoothed before they are scaled.
         for precision in [Precision::F32, Precision::F16] {
             let options = Options { precision, ..options(&[5], 4, 0.1) };
-            let (_, whole) = train(device, &options, &set)?;
-            let mut first = Trainer::builder(&set).options(Options { epochs: 1, ..options }).build(device)?;
-            first.run(|_| ControlFlow::Continue(()))?;
-            let path = folder.path("smoothed.checkpoint");
-            first.checkpoint()?.save(&path)?;
-            let mut second = Trainer::builder(&set).resume(Checkpoint::load(&path)?).epochs(2).build(device)?;
-            assert_eq!(second.options().label_smoothing, 0.1);
-            second.run(|_| ControlFlow::Continue(()))?;
-            assert_eq!(second.network()?, whole, "{precision} on {device}");
+            assert_eq!(resumed(device, &options, &set)?.label_smoothing, 0.1, "{precision} on {device}");
         }
         Ok(())
     });
@@ -107,12 +97,7 @@ fn a_resumed_training_goes_on_with_smoothed_labels() {
 fn a_sweep_smooths_labels_as_a_training_does() -> Checked {
     let set = images(40, 4, 4, 3);
     for device in [Device::cpu(), Device::simt()] {
-        let options = options(&[6], 8, 0.2);
-        let mut sweep = Sweep::builder(&set).options(options.clone()).model(3, 0.1).build(&device)?;
-        let found = sweep.run(|_| ControlFlow::Continue(()))?;
-        let (losses, _) = train(&device, &options, &set)?;
-        assert_eq!(found.models[0].epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>(), losses);
-        assert_eq!(found.engine, if device.backend() == Backend::Cpu { Engine::Cpu } else { Engine::Layers });
+        swept(&device, &options(&[6], 8, 0.2), &set)?;
     }
     Ok(())
 }
