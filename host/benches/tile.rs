@@ -325,30 +325,34 @@ fn peak(bench: &mut Bench) -> anyhow::Result<()> {
     if bench.device.backend() == Backend::Cpu || info.compute_capability.is_some_and(|own| own < (8, 0)) {
         return bench.output.text("\nPEAK is left out: there is no mma.sync.\n");
     }
-    let mut table = Table::new("PEAK of mma.sync, from registers", 1, &["format", "TFLOP/s"]);
+    let columns = ["format", "warps of a multiprocessor", "TFLOP/s"];
+    let mut table = Table::new("PEAK of mma.sync, from registers", 1, &columns);
     for (precision, [value, depth]) in
         [(Precision::Bf16, [0x3F83_BF81, 16]), (Precision::F16, [0x3C31_BC17, 16]), (Precision::Tf32, [0x3F83_3000, 8])]
     {
-        match rate(bench, precision, value, info.n_multiprocessors) {
-            Ok(products) => {
-                let speed = products * f64::from(2 * 16 * 8 * depth) / 1e12;
-                table.row(vec![precision.to_string(), number(speed)]);
-                bench.output.json(&json!({ "section": "peak", "precision": precision, "tflops": speed }))?;
-            }
-            Err(error) => {
-                let failed = bench.output.failed(&error);
-                table.row(vec![precision.to_string(), failed]);
+        // One block, as a product by warps has registers for, and two.
+        for n_blocks in [1, 2] {
+            let warps = n_blocks * rate::WARPS;
+            match rate(bench, precision, value, n_blocks * info.n_multiprocessors) {
+                Ok(products) => {
+                    let speed = products * f64::from(2 * 16 * 8 * depth) / 1e12;
+                    table.row(vec![precision.to_string(), warps.to_string(), number(speed)]);
+                    let row = json!({ "section": "peak", "precision": precision, "warps": warps, "tflops": speed });
+                    bench.output.json(&row)?;
+                }
+                Err(error) => {
+                    let failed = bench.output.failed(&error);
+                    table.row(vec![precision.to_string(), warps.to_string(), failed]);
+                }
             }
         }
     }
     table.print(&mut bench.output)
 }
 
-/// Products a second by `mma.sync` of fragments of one word.
-fn rate(bench: &Bench, precision: Precision, value: u32, n_multiprocessors: u32) -> Result<f64, Error> {
+/// Products a second by `mma.sync` of fragments of one word, in so many blocks.
+fn rate(bench: &Bench, precision: Precision, value: u32, n_blocks: u32) -> Result<f64, Error> {
     let module = Module::load(&bench.device, &test_kernels::LAYER)?;
-    // Two blocks share a multiprocessor.
-    let n_blocks = 2 * n_multiprocessors;
     let n = if bench.device.backend() == Backend::Cuda { 4096 } else { 1 };
     let seconds = match precision {
         Precision::Bf16 => seconds_of_rate(bench, &module, rate::test_rate_bf16, [n_blocks, n, value]),

@@ -37,6 +37,8 @@ pub const LAUNCH_REGISTERS: u32 = 168;
 // With more, the workers would wait for ever for those that are missing.
 const _: () = assert!(256 * WORKER_REGISTERS + 128 * FETCHER_REGISTERS <= 384 * LAUNCH_REGISTERS);
 
+/// Warps that fetch.
+const FETCHERS: u32 = 4;
 /// Blocks of a cluster of kernels without clusters.
 pub(super) const ONE: u32 = 1;
 
@@ -296,7 +298,7 @@ unsafe fn copy<const ROWS: u32, const BY_DEPTH: bool>(
     }
 }
 
-/// The warps that fetch. Only the first one's first lane asks; under `simt` all keep step.
+/// The warps that fetch: slabs in turn, a lane of each, since what one lane does for a slab takes longer than the products of a small one. Under `simt` all keep step.
 ///
 /// # Safety
 /// As [`product`].
@@ -314,7 +316,7 @@ unsafe fn fetch<
     ring: Ring,
     warp_index: u32,
 ) {
-    let asks = thread::lane() == 0 && warp_index == 4 * GROUPS;
+    let own = if thread::lane() == 0 { warp_index % FETCHERS } else { FETCHERS };
     let mut stage = 0;
     let mut tile = thread::block_idx_x() / C;
     while tile < tasks.tiles::<R, GROUPS>() {
@@ -353,7 +355,7 @@ unsafe fn fetch<
                     if !is_own {
                         continue;
                     }
-                    if asks {
+                    if stage % FETCHERS == own {
                         let (slot, object) = ring.expect(stage);
                         let slot_b = slot + GROUPS * GROUP_ROWS * SLAB_BYTES;
                         // SAFETY: the slot is free, and both together have its bytes, which its object expects.

@@ -110,10 +110,15 @@ unsafe fn fragments<const BY_DEPTH: bool, const SIZE: u32, const LINES: usize, c
     words
 }
 
-/// Adds the products of half a stage to a warp's sums.
+/// Lines whose products are computed.
+const ALL: usize = 0;
+const FIRST_HALF: usize = 1;
+const SECOND_HALF: usize = 2;
+
+/// Adds the products of half a stage to a warp's sums, in those of its lines that `WHICH` says.
 #[inline(always)]
 #[track_caller]
-fn multiply<F: Multiply, const LINES: usize, const R: usize>(
+fn multiply<F: Multiply, const LINES: usize, const R: usize, const WHICH: usize>(
     d: &mut [[f32; R]; LINES],
     a: &[[u32; 4]; LINES],
     b: &[[u32; 4]; LINES],
@@ -121,7 +126,7 @@ fn multiply<F: Multiply, const LINES: usize, const R: usize>(
     let warp = whole_warp();
     unroll!(I in [0, 1, 2, 3] {
         unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-            if I < LINES && 4 * J < R {
+            if I < LINES && 4 * J < R && (WHICH == ALL || I / (LINES / 2) == WHICH - FIRST_HALF) {
                 let (at, pair, half) = (4 * J % R, J / 2 % LINES, J % 2 * 2);
                 let c = [d[I % LINES][at], d[I % LINES][at + 1], d[I % LINES][at + 2], d[I % LINES][at + 3]];
                 let c = F::product(&warp, c, a[I % LINES], [b[pair][half], b[pair][half + 1]]);
@@ -201,7 +206,7 @@ pub(super) unsafe fn product<
         cursor.advance::<F, A, B, ROWS, COLUMNS, THREADS>(task, &shares, depths);
     };
     let mut stage = 0;
-    while stage < STAGES - 1 {
+    while stage < STAGES {
         fetch(stage);
         stage += 1;
     }
@@ -212,8 +217,8 @@ pub(super) unsafe fn product<
     let own_b = base + ROWS * STAGE_BYTES + lane_address::<B, COLUMNS>(own_column, true);
     let mut d = [[0.0; R]; LINES];
     // The first stage is there.
-    wait::<STAGES>();
-    let mut at = 0;
+    wait::<STAGES, 1>();
+    let (mut at, mut stage) = (0, 0);
     let stages = n_pairs(task.a_parts, task.b_parts) * depths.div_ceil(depths_of_stage::<F>());
     // SAFETY: whole warps are here; what is loaded lies in a stage that is complete for all since the last barrier.
     unsafe {
@@ -223,16 +228,18 @@ pub(super) unsafe fn product<
         while number < stages {
             let next_a = fragments::<A, ROWS, LINES, 1>(own_a + at);
             let next_b = fragments::<B, COLUMNS, LINES, 1>(own_b + at);
-            // The stage before this one: all have loaded what they need of it before the last barrier.
-            fetch(stage);
-            stage = if stage + 1 == STAGES { 0 } else { stage + 1 };
-            multiply::<F, LINES, R>(&mut d, &a, &b);
+            multiply::<F, LINES, R, ALL>(&mut d, &a, &b);
             // The next stage is there, and this one loaded.
-            wait::<STAGES>();
+            wait::<STAGES, 2>();
             at = if at + block.stage_bytes() == STAGES * block.stage_bytes() { 0 } else { at + block.stage_bytes() };
             a = fragments::<A, ROWS, LINES, 0>(own_a + at);
             b = fragments::<B, COLUMNS, LINES, 0>(own_b + at);
-            multiply::<F, LINES, R>(&mut d, &next_a, &next_b);
+            // Among products, since tensor cores would wait for what all warps load and fetch at once.
+            multiply::<F, LINES, R, FIRST_HALF>(&mut d, &next_a, &next_b);
+            // This stage, of which all have loaded what they need before the barrier.
+            fetch(stage);
+            stage = if stage + 1 == STAGES { 0 } else { stage + 1 };
+            multiply::<F, LINES, R, SECOND_HALF>(&mut d, &next_a, &next_b);
             number += 1;
         }
     }
@@ -257,14 +264,14 @@ pub(super) unsafe fn product<
     }
 }
 
-/// Waits for the second oldest stage on its way, and for all threads.
+/// Waits until the first `N` stages of those on their way are there, `STAGES` with those that are, and for all threads.
 #[inline(always)]
 #[track_caller]
-fn wait<const STAGES: u32>() {
-    match STAGES {
-        3 => async_wait::<1>(),
-        4 => async_wait::<2>(),
-        _ => async_wait::<0>(),
+fn wait<const STAGES: u32, const N: u32>() {
+    match STAGES - N {
+        1 => async_wait::<1>(),
+        2 => async_wait::<2>(),
+        _ => async_wait::<3>(),
     }
     sync_threads();
 }

@@ -3,67 +3,20 @@
 //! A warp has 16 rows of a tile, as tensor cores leave them: a thread the sums `d[4 j + 2 i + c]` of row `lane / 4 + 8 i` and column `8 j + 2 (lane % 4) + c`. It puts 32 columns at a time into shared memory and takes them out four columns of a
 //! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
 
+mod exchange;
+mod whole;
+
+use exchange::{COLUMNS, Lane, exchanged, put_sums};
+pub use exchange::{Part, ROWS, WARP_BYTES, meet, n_exchanges};
+
 use super::softmax::{self, Softmax};
 use super::task::{CLUSTER, Format, ProductTask, activation};
 use crate::cuda::math::{opaque, relu};
 use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::shared::Shared;
-use crate::cuda::sync::{sync_cluster, sync_warp};
+use crate::cuda::sync::sync_warp;
 use crate::cuda::{thread, warp};
 use crate::unroll::unroll;
-
-/// Rows of a warp.
-pub const ROWS: u32 = 16;
-/// Columns that are exchanged at a time.
-const COLUMNS: u32 = 32;
-/// Values from a row to the next in shared memory: so four rows that are written at a time lie in different banks.
-const STRIDE: u32 = COLUMNS + 8;
-/// Bytes of shared memory of a warp; a multiple of 16.
-pub const WARP_BYTES: u32 = ROWS * STRIDE * 4;
-const _: () = assert!(4 * 4 * thread::WARP == ROWS * COLUMNS);
-
-/// The cluster's barrier, with the same source location for all callers.
-#[inline(always)]
-pub fn meet() {
-    // The barrier wants whole warps.
-    sync_warp(warp::ALL);
-    sync_cluster();
-}
-
-/// Times that 32 columns of the tile from column `column` on are exchanged, of `2 R` columns. In a cluster all threads [`meet`] twice each time.
-#[inline(always)]
-pub const fn n_exchanges<const R: usize>(task: &ProductTask, column: u32) -> u32 {
-    let (all, there) = (R as u32 * 2 / COLUMNS, (task.n - column).div_ceil(COLUMNS));
-    if there < all { there } else { all }
-}
-
-/// A warp's part of a tile.
-#[derive(Clone, Copy)]
-pub struct Part {
-    /// First row of the warp.
-    pub row: u32,
-    /// First column of the tile.
-    pub column: u32,
-    /// Division of the depth.
-    pub division: u32,
-    /// The warp's own memory, `WARP_BYTES` from here on.
-    pub exchange: u32,
-    /// Where the bias of the tile's columns lies in shared memory.
-    pub bias: u32,
-}
-
-/// Where the lane's quads are in a chunk of columns: row `row + 4 i`, and four columns from `column` on.
-#[derive(Clone, Copy)]
-struct Lane {
-    row: u32,
-    column: u32,
-}
-
-/// Where a lane's first quad is in the exchange.
-#[inline(always)]
-const fn at_of_quad(lane: Lane) -> u32 {
-    lane.row * STRIDE + lane.column
-}
 
 /// Reads the mask of a lane's quads in the columns from `column` on, four numbers of 16 bits each; 0 outside of C.
 ///
@@ -164,30 +117,6 @@ pub(super) unsafe fn added_single(task: &ProductTask, row: u32, column: u32) -> 
     quad
 }
 
-/// The sums of a lane's quad, from the exchange that begins at `address`; in a cluster those of all blocks, in their order.
-///
-/// # Safety
-/// All have written theirs, and do not go on before this is read.
-#[inline(always)]
-#[track_caller]
-unsafe fn exchanged(in_cluster: bool, address: u32, lane: Lane) -> [f32; 4] {
-    // SAFETY: inside the exchange, whose rows are multiples of four values; a cluster's blocks are there until all meet again.
-    unsafe {
-        if !in_cluster {
-            return Shared::<f32>::from_address(address, WARP_BYTES / 4).get_quad_unchecked(at_of_quad(lane));
-        }
-        let theirs = Shared::<Vec4>::from_address(address, WARP_BYTES / 16);
-        let mut sums = [0.0; 4];
-        unroll!(BLOCK in [0, 1, 2, 3] {
-            let quad = theirs.get_in_cluster_unchecked(BLOCK as u32, at_of_quad(lane) / 4).0.map(f32::from_bits);
-            unroll!(C in [0, 1, 2, 3] {
-                sums[C] += quad[C];
-            });
-        });
-        sums
-    }
-}
-
 /// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`] makes of their rows. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
 ///
 /// # Safety
@@ -203,10 +132,12 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     // Code of their own: what a short launch must fetch of it counts.
     // SAFETY: the caller's promise.
     unsafe {
-        if S || task.residual.is_null() && task.residual_short.is_null() {
-            write_or_add::<F, R, N, S, false>(task, softmax, d, part);
-        } else {
-            write_or_add::<F, R, N, S, true>(task, softmax, d, part);
+        let is_added = !task.residual.is_null() || !task.residual_short.is_null();
+        match (S, whole::is_whole(task, &part), is_added) {
+            (false, true, false) => whole::write::<F, R, N, false>(task, d, part),
+            (false, true, true) => whole::write::<F, R, N, true>(task, d, part),
+            (false, false, true) => write_or_add::<F, R, N, S, true>(task, softmax, d, part),
+            _ => write_or_add::<F, R, N, S, false>(task, softmax, d, part),
         }
     }
 }
@@ -226,7 +157,6 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
     let in_cluster = N == 1;
     let rank = if in_cluster { thread::block_rank_in_cluster() } else { 0 };
     let lane = Lane { row: thread::lane() / 8 + 4 * rank, column: thread::lane() % 8 * 4 };
-    let (g, t) = (thread::lane() / 4, thread::lane() % 4);
     let exchanges = n_exchanges::<R>(task, part.column);
     let mut chunk = 0;
     // Always that of the next columns: memory is slower than an exchange.
@@ -251,19 +181,8 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
         } else {
             sync_warp(warp::ALL);
         }
-        unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
-            if CHUNK * 16 < R && chunk == CHUNK as u32 {
-                unroll!(BLOCK in [0, 1, 2, 3] {
-                    unroll!(HALF in [0, 1] {
-                        let from = CHUNK * 16 + BLOCK * 4 + HALF * 2;
-                        let at = (g + 8 * HALF as u32) * STRIDE + 8 * BLOCK as u32 + 2 * t;
-                        let both = u64::from(d[from % R].to_bits()) | u64::from(d[(from + 1) % R].to_bits()) << 32;
-                        // SAFETY: inside the exchange; two at an even index are aligned together.
-                        unsafe { Shared::<u64>::from_address(part.exchange, WARP_BYTES / 8).set_unchecked(at / 2, both) };
-                    });
-                });
-            }
-        });
+        // SAFETY: the exchange is the warp's own; all have read what was there.
+        unsafe { put_sums(d, chunk, part.exchange) };
         if in_cluster {
             meet();
         } else {
