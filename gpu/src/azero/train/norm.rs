@@ -20,7 +20,7 @@
 #![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use super::quad::{add, load_quad, store_quad};
-use super::short::{short_line, store_short};
+use super::short::{MAX_PARTS, Parts, short_line, store_parts};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::{DeviceArgs, kernel, math, shared_array, sync, thread, warp};
@@ -56,6 +56,7 @@ pub const fn finish_shape(channels: u32) -> LaunchShape {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(n_pixels >= 1 && channels >= 4 && channels.is_multiple_of(4))]
+#[require((1..=MAX_PARTS).contains(&short_parts) && (short_parts == 1 || short_pixels >= n_pixels))]
 pub struct Norm {
     /// Values before the norm, `[n_pixels, channels]`.
     #[len(n_pixels * channels)]
@@ -96,12 +97,12 @@ pub struct Norm {
     /// See `weight_gradient`.
     #[len(channels)]
     pub bias_gradient: *mut f32,
-    /// `output` in bfloat16, `[n_pixels, short_line(channels)]`, written where it is there.
-    #[len(n_pixels * short_line(channels))]
+    /// `output` in parts of bfloat16, `[short_parts, short_pixels, short_line(channels)]`, written where it is there.
+    #[len(((short_parts - 1) as usize * short_pixels as usize + n_pixels as usize) * short_line(channels) as usize)]
     #[nullable]
     pub output_short: *mut u16,
-    /// `input_gradient` in bfloat16, in the same form.
-    #[len(n_pixels * short_line(channels))]
+    /// `input_gradient` in the same form.
+    #[len(((short_parts - 1) as usize * short_pixels as usize + n_pixels as usize) * short_line(channels) as usize)]
     #[nullable]
     pub input_gradient_short: *mut u16,
     /// Pixels of the batch.
@@ -114,11 +115,15 @@ pub struct Norm {
     pub epsilon: f32,
     /// 1 where `output_gradient` is to hold what passes the ReLU.
     pub keep: u32,
+    /// Parts of what is written in bfloat16.
+    pub short_parts: u32,
+    /// Pixels from a part to the next.
+    pub short_pixels: u32,
     /// 0.
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Norm>() == 136);
+const _: () = assert!(size_of::<Norm>() == 144);
 
 /// What a thread works on: its first pixel, the one after its part's last, its quad's first channel, and whether there is one. A thread without a quad has no
 /// pixels and the first channel, so that it goes the way of the others and tests `active` once, at the end: tested on both sides of a barrier, it would
@@ -155,6 +160,11 @@ impl Norm {
     #[inline(always)]
     fn short_at(&self, pixel: u32, channel: u32) -> usize {
         pixel as usize * short_line(self.channels) as usize + channel as usize
+    }
+
+    #[inline(always)]
+    fn short_parts(&self) -> Parts {
+        Parts { n: self.short_parts, stride: self.short_at(self.short_pixels, 0) }
     }
 
     /// Index of a part's quad in the first or second half of the parts.
@@ -337,7 +347,7 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
             }
             store_quad(norm.output, at, output);
             if !norm.output_short.is_null() {
-                store_short(norm.output_short, norm.short_at(pixel, channel), output);
+                store_parts(norm.output_short, norm.short_at(pixel, channel), norm.short_parts(), output);
             }
         }
     }
@@ -451,7 +461,7 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
                 store_quad(norm.input_gradient, at, input);
             }
             if !norm.input_gradient_short.is_null() {
-                store_short(norm.input_gradient_short, norm.short_at(pixel, channel), input);
+                store_parts(norm.input_gradient_short, norm.short_at(pixel, channel), norm.short_parts(), input);
             }
             if norm.keep != 0 {
                 store_quad(norm.output_gradient, at, gradient);

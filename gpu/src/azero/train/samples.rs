@@ -12,7 +12,7 @@
 //! `azero_train_gather` makes a batch's observations of them. One thread, one quad of a pixel.
 
 use super::quad::{line_length, store_quad};
-use super::short::{short_line, store_short};
+use super::short::{Parts, short_line, store_parts};
 use crate::cuda::{DeviceArgs, kernel, memory, thread};
 use crate::launch::LaunchShape;
 
@@ -201,7 +201,7 @@ pub unsafe fn azero_train_gather_short(
         if let Some(quad) = Quad::gather(&samples, &batch, cells, planes) {
             let quads = line_length(planes) / 4;
             let at = (quad.at / quads) as usize * short_line(planes) as usize + (quad.at % quads) as usize * 4;
-            store_short(observations, at, quad.values);
+            store_parts(observations, at, Parts::ONE, quad.values);
         }
     }
 }

@@ -94,7 +94,7 @@ pub(super) struct Arrays {
     pub running: Buffer<f32>,
     pub moments: Buffer<f32>,
     activations: Activations,
-    /// Operands in bfloat16, if the plan's convolutions have such.
+    /// Operands in parts of bfloat16, if the plan's convolutions have such.
     pub short: Option<Short>,
     norm_parts: Buffer<f32>,
     parts: Buffer<f32>,
@@ -121,7 +121,7 @@ impl Arrays {
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let blocks: u64 = plan.norms.iter().map(|norm| line(norm.channels)).sum();
         let head = line(value_filters.max(policy_filters));
-        let (single, short) = match plan.in_tiles {
+        let (single, short) = match plan.parts.is_some() {
             true => (head, Short::bytes(plan)),
             false => (line(planes) + u64::from(most), 0),
         };
@@ -147,7 +147,7 @@ impl Arrays {
         let blocks = || plan.norms.iter().map(|norm| lines(pixels, norm.channels)).collect::<Result<Vec<_>>>();
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let head = plan.shape.value_filters.max(plan.shape.policy_filters);
-        let (observations, by_before) = if plan.in_tiles { (0, head) } else { (plan.shape.planes, most) };
+        let (observations, by_before) = if plan.parts.is_some() { (0, head) } else { (plan.shape.planes, most) };
         let activations = Activations {
             observations: lines(pixels, observations)?,
             before: blocks()?,
@@ -171,7 +171,7 @@ impl Arrays {
             running: stream.alloc(plan.n_running as usize)?,
             moments: stream.alloc(plan.n_running as usize)?,
             activations,
-            short: plan.in_tiles.then(|| Short::new(stream, &plan)).transpose()?,
+            short: plan.parts.map(|parts| Short::new(stream, &plan, parts)).transpose()?,
             norm_parts: stream.alloc(2 * norm::n_parts(pixels as u32) as usize * most as usize)?,
             parts: stream.alloc(plan.n_part_values)?,
             outcomes: stream.alloc(batch * OUTCOME)?,
@@ -328,12 +328,12 @@ impl Kernels {
         unsafe { stream.run_unchecked(&self.set.azero_train_loss, (loss,)) }
     }
 
-    /// The filters in bfloat16, where convolutions read such.
+    /// The filters in parts of bfloat16, where convolutions read such.
     fn filters(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
-        let Some(Short { filters, turned, .. }) = &mut arrays.short else { return Ok(()) };
+        let Some(Short { filters, turned, parts, .. }) = &mut arrays.short else { return Ok(()) };
         for (plan, (filters, turned)) in arrays.plan.products.iter().zip(filters.iter_mut().zip(turned)) {
             let weights = from(&arrays.parameters, plan.weights);
-            let arguments = (weights, filters, turned, plan.n_inputs, plan.n_outputs);
+            let arguments = (weights, filters, turned, plan.n_inputs, plan.n_outputs, *parts);
             // SAFETY: the plan's arrays begin at multiples of 4, and buffers at multiples of 16 bytes.
             unsafe { stream.run_unchecked(&self.set.azero_train_filters, arguments)? };
         }
@@ -435,7 +435,7 @@ impl Kernels {
     }
 }
 
-/// The gradient of a block's inputs, in bfloat16. A result is not added to in place: it goes where nothing is needed any more, and has its number from then on.
+/// The gradient of a block's inputs, by `tile`. A result is not added to in place: it goes where nothing is needed any more, and has its number from then on.
 fn tile_inputs(
     stream: &Stream,
     tiles: &Tiles,
@@ -644,6 +644,8 @@ impl NormOf {
             momentum: self.momentum,
             epsilon: NORM_EPSILON as f32,
             keep: u32::from(self.keep),
+            short_parts: arrays.plan.parts.unwrap_or(1),
+            short_pixels: arrays.plan.pixels(),
             reserved: 0,
         }
     }
