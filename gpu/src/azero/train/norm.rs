@@ -20,7 +20,7 @@
 #![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use super::quad::{add, load_quad, store_quad};
-use super::short::{MAX_PARTS, Parts, short_line, store_parts};
+use super::short::{MAX_PARTS, Parts, load_short, short_line, store_parts};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::{DeviceArgs, kernel, math, shared_array, sync, thread, warp};
@@ -56,13 +56,15 @@ pub const fn finish_shape(channels: u32) -> LaunchShape {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(n_pixels >= 1 && channels >= 4 && channels.is_multiple_of(4))]
+#[require(!output.is_none() || !output_short.is_none())]
 #[require((1..=MAX_PARTS).contains(&short_parts) && (short_parts == 1 || short_pixels >= n_pixels))]
 pub struct Norm {
     /// Values before the norm, `[n_pixels, channels]`.
     #[len(n_pixels * channels)]
     pub input: *const f32,
-    /// Values after norm, residual and ReLU, of the same shape. Written by apply, read by the backward kernels.
+    /// Values after norm, residual and ReLU, of the same shape. Written by apply where it is there, read by the backward kernels where `output_short` is not.
     #[len(n_pixels * channels)]
+    #[nullable]
     pub output: *mut f32,
     /// What is added before the ReLU, of the same shape; null without.
     #[len(n_pixels * channels)]
@@ -97,7 +99,7 @@ pub struct Norm {
     /// See `weight_gradient`.
     #[len(channels)]
     pub bias_gradient: *mut f32,
-    /// `output` in parts of bfloat16, `[short_parts, short_pixels, short_line(channels)]`, written where it is there.
+    /// `output` in parts of bfloat16, `[short_parts, short_pixels, short_line(channels)]`, written where it is there; what passed the ReLU has a first part above 0.
     #[len(((short_parts - 1) as usize * short_pixels as usize + n_pixels as usize) * short_line(channels) as usize)]
     #[nullable]
     pub output_short: *mut u16,
@@ -177,10 +179,16 @@ impl Norm {
 /// A pixel's gradient behind the ReLU, and its normalised value.
 #[inline(always)]
 #[track_caller]
-unsafe fn passed(norm: &Norm, at: usize, mean: [f32; 4], inverse: [f32; 4]) -> ([f32; 4], [f32; 4]) {
+unsafe fn passed(norm: &Norm, [pixel, channel]: [u32; 2], mean: [f32; 4], inverse: [f32; 4]) -> ([f32; 4], [f32; 4]) {
+    let at = norm.at(pixel, channel);
     // SAFETY: the caller's pixel and channel exist.
     let (input, output, gradient) = unsafe {
-        (load_quad(norm.input, at), load_quad(norm.output.cast_const(), at), load_quad(norm.output_gradient, at))
+        let output = if norm.output_short.is_null() {
+            load_quad(norm.output.cast_const(), at)
+        } else {
+            load_short(norm.output_short.cast_const(), norm.short_at(pixel, channel))
+        };
+        (load_quad(norm.input, at), output, load_quad(norm.output_gradient, at))
     };
     let (mut passed, mut normal) = ([0.0; 4], [0.0; 4]);
     for j in 0..4 {
@@ -316,7 +324,7 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
 /// * Reads: `input`, `moments`, `weight`, `bias`, `residual`.
-/// * Writes: `output`; `output_short`, where it is there.
+/// * Writes: `output`, `output_short`, those that are there.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::forward`.
@@ -345,7 +353,9 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
                 // Not `max`: a NaN must stay one, so that it is found in the loss.
                 output[j] = if value <= 0.0 { 0.0 } else { value };
             }
-            store_quad(norm.output, at, output);
+            if !norm.output.is_null() {
+                store_quad(norm.output, at, output);
+            }
             if !norm.output_short.is_null() {
                 store_parts(norm.output_short, norm.short_at(pixel, channel), norm.short_parts(), output);
             }
@@ -375,7 +385,7 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
         for pixel in thread::strided(first, end, LANES) {
-            let (gradient, normal) = passed(&norm, norm.at(pixel, channel), mean, inverse);
+            let (gradient, normal) = passed(&norm, [pixel, channel], mean, inverse);
             for j in 0..4 {
                 sum[j] += gradient[j];
                 product[j] += gradient[j] * normal[j];
@@ -427,7 +437,7 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 /// Gradient of the input: `weight · inverse · (g - mean of g - normalised · mean of g · normalised)`, with `g` what passes the ReLU.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `output`, `output_gradient`, `moments`, `weight`, `weight_gradient`, `bias_gradient`.
+/// * Reads: `input`, `output_short` or `output`, `output_gradient`, `moments`, `weight`, `weight_gradient`, `bias_gradient`.
 /// * Writes: `input_gradient`, `input_gradient_short`, those that are there; `output_gradient`, where `keep` is 1.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
@@ -452,7 +462,7 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
         let product = load_quad(norm.weight_gradient, channel as usize).map(|sum| sum / count);
         for pixel in thread::strided(first, end, LANES) {
             let at = norm.at(pixel, channel);
-            let (gradient, normal) = passed(&norm, at, mean, inverse);
+            let (gradient, normal) = passed(&norm, [pixel, channel], mean, inverse);
             let mut input = [0.0; 4];
             for j in 0..4 {
                 input[j] = weight[j] * inverse[j] * (gradient[j] - sum[j] - normal[j] * product[j]);

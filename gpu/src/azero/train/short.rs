@@ -62,6 +62,19 @@ pub(super) unsafe fn store_parts(base: *mut u16, index: usize, parts: Parts, qua
     }
 }
 
+/// The first parts of four neighbouring values, from element `index` on.
+///
+/// # Safety
+/// The array at `base` has them, begins at a multiple of 8 bytes, and nobody writes it meanwhile; `index` is a multiple of 4.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn load_short(base: *const u16, index: usize) -> [f32; 4] {
+    // SAFETY: the 8 bytes are the array's and aligned, as is asked for.
+    let both = unsafe { memory::load(base.cast::<u64>(), index / 4) };
+    let [[a, b], [c, d]] = [unpack_bf16(both as u32), unpack_bf16((both >> 32) as u32)];
+    [a, b, c, d]
+}
+
 /// Launch shape of [`azero_train_filters`].
 pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
     LaunchShape::linear(TAPS * (n_inputs / 4) * (n_outputs / 4), BLOCK)

@@ -60,7 +60,7 @@ impl SampleArrays {
 struct Activations {
     /// Without those of `short`.
     observations: Buffer<f32>,
-    /// Of each block, `[pixels, channels]`: before its norm, and after its ReLU.
+    /// Of each block, `[pixels, channels]`: before its norm, and after its ReLU, of those whose output somebody [reads](Plan::keeps_output) so.
     before: Vec<Buffer<f32>>,
     after: Vec<Buffer<f32>>,
     hidden: Buffer<f32>,
@@ -120,12 +120,14 @@ impl Arrays {
         let pixels = batch * plan.shape.cells() as u64;
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let blocks: u64 = plan.norms.iter().map(|norm| line(norm.channels)).sum();
+        let kept = (0..plan.n_blocks()).filter(|&block| plan.keeps_output(block));
+        let kept: u64 = kept.map(|block| line(plan.norms[block].channels)).sum();
         let head = line(value_filters.max(policy_filters));
         let (single, short) = match plan.parts.is_some() {
             true => (head, Short::bytes(plan)),
             false => (line(planes) + u64::from(most), 0),
         };
-        let board = single + 2 * blocks + head + 2 * line(width);
+        let board = single + blocks + kept + head + 2 * line(width);
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
         let norm_parts = 2 * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
         let sums = norm_parts + plan.n_part_values as u64 + u64::from(update::n_partial(plan.n_values));
@@ -144,14 +146,17 @@ impl Arrays {
         let batch = plan.batch as usize;
         let pixels = batch * plan.shape.cells();
         let lines = |n: usize, channels: u32| stream.alloc::<f32>(n * line_length(channels) as usize);
-        let blocks = || plan.norms.iter().map(|norm| lines(pixels, norm.channels)).collect::<Result<Vec<_>>>();
+        let before = plan.norms.iter().map(|norm| lines(pixels, norm.channels)).collect::<Result<_>>()?;
+        let kept = |block| if plan.keeps_output(block) { pixels } else { 0 };
+        let after = plan.norms.iter().enumerate().map(|(block, norm)| lines(kept(block), norm.channels));
+        let after = after.collect::<Result<_>>()?;
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let head = plan.shape.value_filters.max(plan.shape.policy_filters);
         let (observations, by_before) = if plan.parts.is_some() { (0, head) } else { (plan.shape.planes, most) };
         let activations = Activations {
             observations: lines(pixels, observations)?,
-            before: blocks()?,
-            after: blocks()?,
+            before,
+            after,
             hidden: lines(batch, plan.shape.value_hidden)?,
             value: lines(batch, 1)?,
             logits: lines(batch, plan.shape.actions)?,
@@ -626,7 +631,7 @@ impl NormOf {
         let (weight_gradient, bias_gradient) = gradients.split_at((bias - weight) as usize);
         NormArgs {
             input: before[self.block].view(),
-            output: after[0].view_mut(),
+            output: if arrays.plan.keeps_output(self.block) { after[0].view_mut() } else { InOut::none() },
             residual: self.residual.map_or(In::none(), |block| earlier[block].view()),
             weight: from(&arrays.parameters, weight),
             bias: from(&arrays.parameters, bias),

@@ -206,6 +206,12 @@ impl Plan {
         self.norms.len()
     }
 
+    /// Whether the outputs of a block are held in single precision: where they are not in parts alone, but a residual or read by the heads.
+    pub fn keeps_output(&self, block: usize) -> bool {
+        let last = self.n_blocks() - 3;
+        self.parts.is_none() || block >= last || block.is_multiple_of(2)
+    }
+
     /// Parameters and running statistics of a network in the device's layout.
     pub fn to_device(&self, network: &Network) -> (Vec<f32>, Vec<f32>) {
         let mut values = vec![0.0; self.n_values as usize];
