@@ -7,7 +7,8 @@
 //! by `tile`     filters before the first layer; and of convolutions of 3 × 3 those of `tile`, with sum_filters in place of sum_parts
 //! ```
 //!
-//! All launches of a step take the step's number from device memory, which `azero_train_finish` moves on: one recorded graph serves every step. No float
+//! All launches of a step take the step's number from device memory, which `azero_train_finish` moves on: one recorded graph serves every step. Launches overlap:
+//! each [waits](crate::cuda::sync::follow) for the one before at its beginning. No float
 //! is added atomically. Values have channels last, so that a tap of a convolution is a move by whole lines and every load a quad of channels; a linear
 //! layer is a 1×1 convolution of boards of one square. Channels are filled up to multiples of 4 with zeros, whose weights are 0 and stay so.
 //!

@@ -23,6 +23,7 @@ use super::quad::{add, load_quad, store_quad};
 use super::short::{MAX_PARTS, Parts, load_short, short_line, store_parts};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
+use crate::cuda::sync::follow;
 use crate::cuda::{DeviceArgs, kernel, math, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
 
@@ -228,8 +229,9 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
 ///
 /// # Safety
 /// `norm` describes valid memory.
-#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_parts(norm: Norm) {
+    follow();
     let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     let count = norm.part_rows() as f32;
@@ -276,8 +278,9 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
 ///
 /// # Safety
 /// After the parts. `norm` describes valid memory.
-#[kernel(shape = finish_shape(norm.channels), max_threads = BLOCK)]
+#[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_finish(norm: Norm) {
+    follow();
     let channel = thread::block_idx_x() * LANES + thread::warp_index();
     // A warp beyond the last channel computes the last one again and writes nothing: all lanes shuffle.
     let writes = channel < norm.channels && thread::lane() == 0;
@@ -332,8 +335,9 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 ///
 /// # Safety
 /// After the finish. `norm` describes valid memory.
-#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_apply(norm: Norm) {
+    follow();
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     if !active {
         return;
@@ -375,8 +379,9 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 ///
 /// # Safety
 /// After apply. `norm` describes valid memory.
-#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
+    follow();
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
@@ -412,8 +417,9 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
 ///
 /// # Safety
 /// After the parts. `norm` describes valid memory.
-#[kernel(shape = finish_shape(norm.channels), max_threads = BLOCK)]
+#[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
+    follow();
     let channel = thread::block_idx_x() * LANES + thread::warp_index();
     // As in the forward finish.
     let writes = channel < norm.channels && thread::lane() == 0;
@@ -446,8 +452,9 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 ///
 /// # Safety
 /// After the finish. `norm` describes valid memory.
-#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
+    follow();
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     if !active {
         return;

@@ -13,6 +13,7 @@
 use super::quad::{load_quad, store_quad};
 use crate::cuda::memory;
 use crate::cuda::mma::{pack_bf16, unpack_bf16};
+use crate::cuda::sync::follow;
 use crate::cuda::{kernel, thread};
 use crate::launch::LaunchShape;
 use crate::unroll::unroll;
@@ -93,7 +94,7 @@ pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
 /// # Safety
 /// The arrays begin at a multiple of 16 bytes.
 #[kernel(
-    shape = filters_shape(n_inputs, n_outputs),
+    shape = filters_shape(n_inputs, n_outputs).overlapping(),
     max_threads = BLOCK,
     require = n_inputs >= 4 && n_inputs.is_multiple_of(4) && n_outputs >= 4 && n_outputs.is_multiple_of(4) && (1..=MAX_PARTS).contains(&n_parts)
 )]
@@ -105,6 +106,7 @@ pub unsafe fn azero_train_filters(
     n_outputs: u32,
     n_parts: u32,
 ) {
+    follow();
     let (inputs, outputs) = (n_inputs / 4, n_outputs / 4);
     let Some(at) = thread::index_1d_below(TAPS * inputs * outputs) else { return };
     let (output, rest) = (at % outputs * 4, at / outputs);
@@ -148,7 +150,7 @@ pub const fn sum_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
 /// # Safety
 /// The arrays begin at a multiple of 16 bytes.
 #[kernel(
-    shape = sum_shape(n_inputs, n_outputs),
+    shape = sum_shape(n_inputs, n_outputs).overlapping(),
     max_threads = BLOCK,
     require = n_inputs >= 1 && n_inputs <= columns && n_outputs >= 4 && n_outputs.is_multiple_of(4)
 )]
@@ -160,6 +162,7 @@ pub unsafe fn azero_train_sum_filters(
     n_outputs: u32,
     columns: u32,
 ) {
+    follow();
     let Some(at) = thread::index_1d_below(TAPS * n_inputs * (n_outputs / 4)) else { return };
     let (input, rest) = (at % n_inputs, at / n_inputs);
     let (tap, output) = (rest % TAPS, rest / TAPS * 4);
