@@ -11,7 +11,7 @@ use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay::{Backend, Device, Error, Precision};
 use warpplay_gpu::split_mix::{GAMMA, mix};
 use warpplay_tests::azero::FP32;
-use warpplay_tests::backends::for_each_device;
+use warpplay_tests::backends::for_each_architecture;
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// SplitMix64, for positions without meaning. The gradients' bounds hold for what it draws: a sum that nearly cancels has a larger relative error.
@@ -109,7 +109,7 @@ fn gradients_agree(shape: NetworkShape, batch: u32, samples: &Arc<Samples>) {
     let builder = Trainer::builder(&network, samples).batch(batch);
     let mut plain = builder.clone().build(&Device::cpu()).expect("a trainer");
     let expected = plain.gradient(&order).expect("a gradient");
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         let mut trainer = builder.clone().build(device)?;
         let before = trainer.network()?;
         let found = trainer.gradient(&order)?;
@@ -168,7 +168,7 @@ fn a_few_steps_go_the_way_of_the_plain_program() {
     let expected = train(&mut plain).expect("a training");
     assert_eq!(expected.len(), 9);
     let all: Vec<u32> = (0..n as u32).collect();
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         let mut trainer = builder.clone().build(device)?;
         let found = train(&mut trainer)?;
         let numbers = |reports: &[StepReport]| -> Vec<f64> {
@@ -219,7 +219,7 @@ fn a_few_steps_come_to_the_network_of_the_plain_program() {
     // Twice the slope: the gradients of later steps are those of parameters that differ already.
     let apart: f64 = steps.iter().map(|step| 2.0 * RATE / EPSILON * GRADIENT_SHARE * step.gradient_norm).sum();
     let (expected, tensors) = flat(&plain.network().expect("a network"));
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         let mut trainer = builder.clone().build(device)?;
         train(&mut trainer)?;
         let (found, _) = flat(&trainer.network()?);
